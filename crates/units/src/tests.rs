@@ -1,0 +1,115 @@
+use super::*;
+use crate::Rng;
+use proptest::prelude::*;
+
+#[test]
+fn prints_the_sign_of_a_fraction() {
+    assert_eq!(Dbm::from_mbm(-50).to_string(), "-0.50 dBm");
+    assert_eq!(Db::round_from(-3.014).to_string(), "-3.01 dB");
+}
+
+#[test]
+fn rate_times_time_is_bytes() {
+    assert_eq!(
+        Bitrate::from_mbps(8) * Duration::from_secs(1),
+        Bytes::new(1_000_000)
+    );
+    assert_eq!(
+        Bytes::new(1_500).per(Duration::from_millis(1)),
+        Bitrate::from_mbps(12)
+    );
+    assert_eq!(Bitrate::ZERO.time_for(Bytes::new(1)), None);
+}
+
+#[test]
+fn split_mix_matches_its_published_numbers() {
+    // Seed 1234567, from the reference implementation's test vector.
+    let mut state = 1_234_567;
+    let numbers = [(); 3].map(|()| rng::split_mix(&mut state));
+    assert_eq!(
+        numbers,
+        [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423
+        ]
+    );
+}
+
+#[test]
+fn streams_have_their_own_numbers() {
+    let mut a = Rng::named(7, "ap1");
+    let mut b = Rng::named(7, "ap2");
+    assert_ne!(a.next_u64(), b.next_u64());
+    assert_eq!(Rng::named(7, "ap1"), Rng::named(7, "ap1"));
+}
+
+#[test]
+fn frames_take_their_published_time() {
+    use wifi::Standard::{A, B, G};
+    let time = |standard: wifi::Standard, bytes, mbps| {
+        standard.frame_time(bytes, Bitrate::from_mbps(mbps)).as_micros()
+    };
+    // 1,536-byte MPDU at 54 Mb/s: 20 + 4·ceil(12310/216) = 248 µs; an ACK at 24 Mb/s: 28 µs.
+    assert_eq!(time(A, 1_536, 54), 248);
+    assert_eq!(time(A, 14, 24), 28);
+    assert_eq!(time(G, 14, 24), 34);
+    assert_eq!(time(B, 14, 2), 192 + 56);
+    assert_eq!(A.difs().as_micros(), 34);
+    assert_eq!(G.difs().as_micros(), 28);
+    assert_eq!(B.difs().as_micros(), 50);
+    assert_eq!(A.ack_rate(Bitrate::from_mbps(54)), Bitrate::from_mbps(24));
+    assert_eq!(A.ack_rate(Bitrate::from_mbps(9)), Bitrate::from_mbps(6));
+}
+
+proptest! {
+    #[test]
+    fn instants_never_wrap(a: u64, b: u64) {
+        let (a_at, b_by) = (Instant::from_nanos(a), Duration::from_nanos(b));
+        prop_assert!(a_at + b_by >= a_at);
+        prop_assert!(a_at - b_by <= a_at);
+        prop_assert_eq!((a_at + b_by) - a_at, Duration::from_nanos(a.saturating_add(b) - a));
+    }
+
+    #[test]
+    fn time_for_is_never_too_short(bytes in 0u64..1 << 40, bps in 1u64..1 << 40) {
+        let time = Bitrate::from_bps(bps).time_for(Bytes::new(bytes)).unwrap();
+        prop_assert!((Bitrate::from_bps(bps) * time).get() >= bytes);
+    }
+
+    #[test]
+    fn bytes_and_rates_never_panic(a: u64, b: u64, ns: u64) {
+        let _ = Bytes::new(a) + Bytes::new(b);
+        let _ = Bytes::new(a) - Bytes::new(b);
+        let _ = (Bitrate::from_bps(a) * Duration::from_nanos(ns)).per(Duration::from_nanos(b));
+        let _ = Bitrate::from_bps(a).percent(b);
+    }
+
+    #[test]
+    fn ratios_stay_between_zero_and_one(part: u64, whole: u64, real: f64) {
+        prop_assert!(Ratio::from_fraction(part, whole) <= Ratio::ONE);
+        prop_assert!(Ratio::clamped(real) <= Ratio::ONE);
+        prop_assert_eq!(Ratio::clamped(real).complement().complement(), Ratio::clamped(real));
+    }
+
+    #[test]
+    fn sequence_numbers_wrap_at_4096(start: u16, steps in 0u16..4096) {
+        let first = SeqNum::new(start);
+        let last = SeqNum::new(first.get() + steps);
+        prop_assert_eq!(last.distance_from(first), steps);
+    }
+
+    #[test]
+    fn draws_stay_below_their_bound(seed: u64, bound in 1u64..) {
+        let mut rng = Rng::named(seed, "x");
+        prop_assert!(rng.below(bound) < bound);
+        prop_assert!((0.0..1.0).contains(&rng.unit()));
+        prop_assert!(rng.normal().is_finite());
+    }
+
+    #[test]
+    fn power_arithmetic_is_consistent(a in -20_000i32..20_000, gain in -20_000i32..20_000) {
+        let power = Dbm::from_mbm(a);
+        prop_assert_eq!((power + Db::from_centi(gain)) - power, Db::from_centi(gain));
+    }
+}

@@ -1,1 +1,39 @@
-//! (trace)
+//! What happened: one schema for the lab, a real host and the simulator.
+//!
+//! A world tells a [`Recorder`] what happens while a run goes on ([`Event`]), and sums it up at the end ([`Run`]). Faces (the
+//! command line, the terminal view, the page) read only what is here. This room knows nothing of how anything was decided.
+//!
+//! - `names`: policies, roles, modes and worlds, spelled as users type them.
+//! - `plan`: the scenario as flat records, enough to draw it.
+//! - `event`: the events, and the lines of a trace file.
+//! - `run`, `bench`: the `--json` documents of `play` and `bench`.
+//! - `meter`, `stall`: from bytes read at an application to goodput and stalls, by one definition.
+//! - `best`: the row `tcp-best`, which is computed from the `tcp:<link>` runs.
+//! - `recorder`: writing and reading trace files (JSON Lines).
+
+mod bench;
+mod best;
+mod document;
+mod event;
+mod meter;
+mod names;
+mod plan;
+mod recorder;
+mod run;
+mod stall;
+mod words;
+
+pub use bench::{BenchDocument, BenchRow, Better, TheirsFrom};
+pub use best::{BEST_WINDOW, tcp_best, versus_best};
+pub use document::{BenchSchema, PlaySchema, TraceSchema};
+pub use event::{Event, LatenessUs, LinkState, RunStart, SubflowEvent, What};
+pub use meter::{FlowMeter, SERIES_BIN};
+pub use names::{Mode, ParsePolicyError, PolicyName, Role, World};
+pub use plan::{LinkKind, Plan, PlanFault, PlanLink, Walker, Waypoint};
+pub use recorder::{ReadError, Recorder, RunRecord, read_runs, write_runs};
+pub use run::{Flow, LinkUse, PathUse, PlayDocument, Run};
+pub use stall::{STALL_THRESHOLD, Stall, StallDetector};
+pub use words::UnknownWord;
+
+#[cfg(test)]
+mod tests;

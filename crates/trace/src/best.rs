@@ -1,0 +1,99 @@
+//! The row `tcp-best`: what a host with one plain TCP at a time could have had, if it always knew the best link.
+//!
+//! # Sources
+//! - MobiArch '11, "Optimal TCP": per 10 s the best single path, no cost of switching.
+//!
+//! # Where we differ, and why
+//! 1. Counted from scenario time 0 with the holes before the first byte, so that every policy is measured by the same clock; only
+//!    whole windows count.
+
+use crate::{Flow, PolicyName, Run, SERIES_BIN};
+use units::{Bytes, Duration};
+
+/// How often the omniscient host may choose again.
+pub const BEST_WINDOW: Duration = Duration::from_secs(10);
+
+const BINS_PER_WINDOW: usize = (BEST_WINDOW.as_nanos() / SERIES_BIN.as_nanos()) as usize;
+
+/// The computed run: for every whole [`BEST_WINDOW`] the most that any `tcp:<link>` run among `runs` moved in it.
+///
+/// All runs must be of one comparison with one seed. `None` without such a run, or if the shortest lasted no whole window.
+/// Stalls do not apply and are zero; `longest_stall_ms` of this row says nothing.
+pub fn tcp_best(runs: &[Run]) -> Option<Run> {
+    let singles: Vec<&Run> = runs
+        .iter()
+        .filter(|run| run.policy.only_link().is_some())
+        .collect();
+    let first = singles.first()?;
+    let windows = singles
+        .iter()
+        .map(|run| whole_windows(run))
+        .min()
+        .filter(|windows| *windows > 0)?;
+    let per_window: Vec<Vec<u64>> = (0..windows).map(|window| best_bins(&singles, window)).collect();
+    Some(computed(
+        first,
+        per_window.concat(),
+        singles.iter().all(|run| run.intact()),
+    ))
+}
+
+/// Bytes of `run` over bytes of `best`, both within the whole windows that `best` covers. `None` if `best` moved nothing.
+pub fn versus_best(run: &Run, best: &Run) -> Option<f64> {
+    let bins = best.goodput_series.len();
+    let theirs: u64 = best.goodput_series.iter().sum();
+    let ours: u64 = run.goodput_series.iter().take(bins).sum();
+    (theirs > 0).then(|| ours as f64 / theirs as f64)
+}
+
+fn whole_windows(run: &Run) -> usize {
+    (run.duration_s / BEST_WINDOW.as_secs_f64() + 1e-6) as usize
+}
+
+fn window_of(run: &Run, window: usize) -> &[u64] {
+    let series = &run.goodput_series;
+    let from = (window * BINS_PER_WINDOW).min(series.len());
+    let to = (from + BINS_PER_WINDOW).min(series.len());
+    &series[from..to]
+}
+
+fn best_bins(singles: &[&Run], window: usize) -> Vec<u64> {
+    let best = singles
+        .iter()
+        .map(|run| window_of(run, window))
+        .max_by_key(|bins| bins.iter().sum::<u64>());
+    let mut bins = best.unwrap_or_default().to_vec();
+    bins.resize(BINS_PER_WINDOW, 0);
+    bins
+}
+
+fn computed(like: &Run, series: Vec<u64>, intact: bool) -> Run {
+    let bytes = Bytes::new(series.iter().sum());
+    let duration = SERIES_BIN * series.len() as u32;
+    Run {
+        policy: PolicyName::TcpBest,
+        cc: like.cc.clone(),
+        server: like.server.clone(),
+        seed: like.seed,
+        duration_s: duration.as_secs_f64(),
+        flows: vec![Flow {
+            name: like
+                .flows
+                .first()
+                .map_or_else(String::new, |flow| flow.name.clone()),
+            bytes: bytes.get(),
+            goodput_mbps: bytes.per(duration).as_mbps_f64(),
+            intact,
+            first_byte_ms: None,
+            longest_stall_ms: 0.0,
+            stall_total_ms: 0.0,
+            stalls: 0,
+            paths: Vec::new(),
+        }],
+        links: Vec::new(),
+        energy_j: 0.0,
+        optimal_mbps: like.optimal_mbps,
+        goodput_series: series,
+        notes: vec!["computed: for every 10 s the best tcp:<link> run".to_owned()],
+    }
+}

@@ -1,0 +1,93 @@
+//! From what an application reads to the figures of its flow.
+
+use crate::{Flow, PathUse, Stall, StallDetector};
+use units::{Bytes, Duration, Instant};
+
+/// The width of one step of a goodput series.
+pub const SERIES_BIN: Duration = Duration::from_millis(100);
+
+/// Watches one flow at its receiving application.
+#[derive(Debug, Clone)]
+pub struct FlowMeter {
+    name: String,
+    started: Instant,
+    first_byte: Option<Instant>,
+    ended: Option<Instant>,
+    bytes: Bytes,
+    stalls: StallDetector,
+    series: Vec<u64>,
+}
+
+impl FlowMeter {
+    /// A flow that is started (connect called) at `now`.
+    pub fn new(name: impl Into<String>, now: Instant) -> Self {
+        Self {
+            name: name.into(),
+            started: now,
+            first_byte: None,
+            ended: None,
+            bytes: Bytes::ZERO,
+            stalls: StallDetector::new(),
+            series: Vec::new(),
+        }
+    }
+
+    /// The application read `bytes`; returns the stall that this ended.
+    pub fn read(&mut self, now: Instant, bytes: u64) -> Option<Stall> {
+        if bytes == 0 {
+            return None;
+        }
+        self.first_byte.get_or_insert(now);
+        self.bytes += Bytes::new(bytes);
+        let bin = (now.as_nanos() / SERIES_BIN.as_nanos() as u64) as usize;
+        if bin >= self.series.len() {
+            self.series.resize(bin + 1, 0);
+        }
+        self.series[bin] += bytes;
+        self.stalls.read(now, bytes)
+    }
+
+    /// The run or the transfer is over; returns the stall that was still open. Only the first call counts.
+    pub fn end(&mut self, now: Instant) -> Option<Stall> {
+        if self.ended.is_some() {
+            return None;
+        }
+        self.ended = Some(now);
+        self.stalls.end(now)
+    }
+
+    /// Everything read so far.
+    pub const fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+
+    /// Stalls and gaps so far.
+    pub const fn stalls(&self) -> &StallDetector {
+        &self.stalls
+    }
+
+    /// Bytes read in each [`SERIES_BIN`] since the start of the run.
+    pub fn series(&self) -> &[u64] {
+        &self.series
+    }
+
+    /// The flow's entry in the result. Goodput counts from the start of the flow to its end (or to `now`, if it goes on).
+    pub fn result(&self, now: Instant, intact: bool, paths: Vec<PathUse>) -> Flow {
+        let end = self.ended.unwrap_or(now);
+        Flow {
+            name: self.name.clone(),
+            bytes: self.bytes.get(),
+            goodput_mbps: self.bytes.per(end.since(self.started)).as_mbps_f64(),
+            intact,
+            first_byte_ms: self.first_byte.map(|at| millis(at.since(self.started))),
+            longest_stall_ms: millis(self.stalls.longest()),
+            stall_total_ms: millis(self.stalls.total()),
+            stalls: self.stalls.count(),
+            paths,
+        }
+    }
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_micros() as f64 / 1e3
+}

@@ -1,0 +1,152 @@
+//! What came of a run: the document of `play --json`.
+
+use crate::{PlaySchema, PolicyName, World};
+use serde::{Deserialize, Serialize};
+
+/// What `slowhand play` says: one run per policy (and seed).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlayDocument {
+    /// Name and version of this format.
+    pub schema: PlaySchema,
+    /// The scenario's name.
+    pub scenario: String,
+    /// Where it ran.
+    pub world: World,
+    /// The seed (the first one, when several were run).
+    pub seed: u64,
+    /// One per policy and seed, in the order in which they were asked for.
+    pub runs: Vec<Run>,
+    /// Time it all took, in seconds.
+    pub wall_s: f64,
+}
+
+impl PlayDocument {
+    /// The first run of a policy.
+    pub fn run(&self, policy: &PolicyName) -> Option<&Run> {
+        self.runs.iter().find(|run| run.policy == *policy)
+    }
+}
+
+/// One run of one policy.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Who decided.
+    pub policy: PolicyName,
+    /// The sender's congestion controller.
+    pub cc: String,
+    /// `stock` or `slowhand`.
+    pub server: String,
+    /// The run's seed.
+    pub seed: u64,
+    /// How long it lasted, in seconds of scenario time.
+    pub duration_s: f64,
+    /// What its applications moved.
+    pub flows: Vec<Flow>,
+    /// What its links did.
+    pub links: Vec<LinkUse>,
+    /// Energy of the client's radios in joules; 0 where no radio is modelled.
+    #[serde(default)]
+    pub energy_j: f64,
+    /// What the models allow at best, in Mb/s; 0 where it is not known.
+    #[serde(default)]
+    pub optimal_mbps: f64,
+    /// Bytes read by all applications together in each 100 ms since the start.
+    #[serde(default)]
+    pub goodput_series: Vec<u64>,
+    /// What a reader must know to judge it ("repeated alone: the emulator was 1.4 ms late"); usually nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+impl Run {
+    /// What all flows moved together, in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.flows.iter().map(|flow| flow.bytes).sum()
+    }
+
+    /// That over the duration, in Mb/s.
+    pub fn goodput_mbps(&self) -> f64 {
+        if self.duration_s > 0.0 {
+            self.bytes() as f64 * 8e-6 / self.duration_s
+        } else {
+            0.0
+        }
+    }
+
+    /// The longest stall of any flow, in milliseconds.
+    pub fn longest_stall_ms(&self) -> f64 {
+        self.flows
+            .iter()
+            .map(|flow| flow.longest_stall_ms)
+            .fold(0.0, f64::max)
+    }
+
+    /// All stalls of all flows, in milliseconds.
+    pub fn stall_total_ms(&self) -> f64 {
+        self.flows.iter().map(|flow| flow.stall_total_ms).sum()
+    }
+
+    /// Whether every flow arrived as it was sent.
+    pub fn intact(&self) -> bool {
+        self.flows.iter().all(|flow| flow.intact)
+    }
+
+    /// Goodput over `optimal_mbps`, where that is known.
+    pub fn versus_optimal(&self) -> Option<f64> {
+        (self.optimal_mbps > 0.0).then(|| self.goodput_mbps() / self.optimal_mbps)
+    }
+}
+
+/// What one application moved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Flow {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Bytes read by the receiving application.
+    pub bytes: u64,
+    /// Over the flow's own time, in Mb/s.
+    pub goodput_mbps: f64,
+    /// The receiver's SHA-256 equals the sender's.
+    pub intact: bool,
+    /// From connect to the first byte read, in milliseconds; absent if none came.
+    pub first_byte_ms: Option<f64>,
+    /// The longest stall, in milliseconds; 0 without any.
+    pub longest_stall_ms: f64,
+    /// All stalls together, in milliseconds.
+    pub stall_total_ms: f64,
+    /// How many stalls.
+    #[serde(default)]
+    pub stalls: u64,
+    /// What each link carried of it.
+    pub paths: Vec<PathUse>,
+}
+
+/// What one link carried of one flow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathUse {
+    /// The link's name.
+    pub link: String,
+    /// Payload bytes, in the direction of the flow.
+    pub bytes: u64,
+    /// Segments the sender sent again.
+    pub retransmits: u64,
+    /// Packets that arrived with congestion experienced.
+    pub ce_marks: u64,
+}
+
+/// What one link did in all.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinkUse {
+    /// Its name.
+    pub name: String,
+    /// What it is made of.
+    pub kind: crate::LinkKind,
+    /// Transmissions over the air, or packets of a cable.
+    pub frames: u64,
+    /// Of these, repeats.
+    pub retries: u64,
+    /// Of these, attempts in which stations collided.
+    pub collisions: u64,
+    /// Share of the run in which it occupied its channel, 0 to 1.
+    pub airtime_share: f64,
+}

@@ -1,0 +1,103 @@
+//! Stalls, by the one definition that every result uses.
+//!
+//! A stall is a gap of more than 100 ms between bytes read at the receiving application, from the first byte to the end of run or
+//! transfer; for requests from the request written to the reply complete. The time before the first byte of a transfer is not a
+//! stall but `first_byte_ms`.
+
+use units::{Duration, Instant};
+
+/// A gap counts as a stall when it is longer than this.
+pub const STALL_THRESHOLD: Duration = Duration::from_millis(100);
+
+/// A time in which the application waited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stall {
+    /// The last byte before it (or the request written).
+    pub from: Instant,
+    /// The first byte after it, or the end of run or transfer.
+    pub to: Instant,
+}
+
+impl Stall {
+    /// How long it lasted.
+    pub fn length(&self) -> Duration {
+        self.to.since(self.from)
+    }
+}
+
+/// Told of every read of one flow, in order of time; finds the stalls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StallDetector {
+    last: Option<Instant>,
+    longest_gap: Duration,
+    longest: Duration,
+    total: Duration,
+    count: u64,
+}
+
+impl StallDetector {
+    /// For a transfer: nothing counts before its first byte.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// For a request: the wait begins when it has been written.
+    pub fn requested(now: Instant) -> Self {
+        Self {
+            last: Some(now),
+            ..Self::default()
+        }
+    }
+
+    /// The application read `bytes`; returns the stall that this ended. Reading nothing ends nothing.
+    pub fn read(&mut self, now: Instant, bytes: u64) -> Option<Stall> {
+        if bytes == 0 {
+            return None;
+        }
+        let from = self.last.replace(now)?;
+        self.close(from, now)
+    }
+
+    /// The run or the transfer is over; returns the stall that was still open. Later reads begin afresh.
+    pub fn end(&mut self, now: Instant) -> Option<Stall> {
+        let from = self.last.take()?;
+        self.close(from, now)
+    }
+
+    /// Since when nothing has come, once that is a stall.
+    pub fn open_since(&self, now: Instant) -> Option<Instant> {
+        self.last.filter(|last| now.since(*last) > STALL_THRESHOLD)
+    }
+
+    /// The longest time between two reads, stall or not.
+    pub const fn longest_gap(&self) -> Duration {
+        self.longest_gap
+    }
+
+    /// The longest stall; zero if there was none.
+    pub const fn longest(&self) -> Duration {
+        self.longest
+    }
+
+    /// All stalls together.
+    pub const fn total(&self) -> Duration {
+        self.total
+    }
+
+    /// How many there were.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn close(&mut self, from: Instant, to: Instant) -> Option<Stall> {
+        let stall = Stall { from, to };
+        self.longest_gap = self.longest_gap.max(stall.length());
+        if stall.length() <= STALL_THRESHOLD {
+            return None;
+        }
+        self.longest = self.longest.max(stall.length());
+        self.total += stall.length();
+        self.count += 1;
+        Some(stall)
+    }
+}

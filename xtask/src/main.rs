@@ -1,1 +1,68 @@
-fn main() {}
+//! The rules of the house as programs: `cargo xtask check` runs them all, `cargo xtask test` runs the tests and counts.
+
+mod deps;
+mod files;
+mod licences;
+mod links;
+mod metadata;
+mod rooms;
+mod spdx;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str =
+    "usage: cargo xtask check | deps | licences | links | tidy | test [ARGUMENTS OF cargo test]";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
+    let (verb, rest) = arguments
+        .split_first()
+        .map_or(("", [].as_slice()), |(verb, rest)| (verb.as_str(), rest));
+    match verb {
+        "check" => report(&[
+            deps::check()?,
+            licences::check()?,
+            links::check()?,
+            tidy::check()?,
+        ]),
+        "deps" => report(&[deps::check()?]),
+        "licences" => report(&[licences::check()?]),
+        "links" => report(&[links::check()?]),
+        "tidy" => report(&[tidy::check()?]),
+        "test" => test::run(rest),
+        _ => anyhow::bail!("{USAGE}"),
+    }
+}
+
+/// What one rule found: how much it looked at, and what is wrong.
+pub struct Findings {
+    /// The rule, and what it looked at, as in "links: 12 files".
+    looked_at: String,
+    /// One line for each thing that is wrong, with what would be right.
+    wrong: Vec<String>,
+}
+
+fn report(all: &[Findings]) -> anyhow::Result<ExitCode> {
+    for findings in all {
+        println!("{}: {} wrong", findings.looked_at, findings.wrong.len());
+        findings.wrong.iter().for_each(|line| println!("  {line}"));
+    }
+    let clean = all.iter().all(|findings| findings.wrong.is_empty());
+    Ok(if clean {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}

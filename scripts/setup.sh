@@ -1,0 +1,78 @@
+#!/bin/sh
+# Installs what slowhand is built and tested with. Quiet when nothing is missing.
+#
+#   scripts/setup.sh build   what compiling and running need
+#   scripts/setup.sh test    that, and what the tests and benches talk to
+set -eu
+
+# compiler of the BPF programs; libbpf's own needs; the tools that the lab and its users call
+build_packages="clang llvm libelf-dev zlib1g-dev pkg-config make gcc libc6-dev iproute2 nftables"
+# real programs that the tests put on our paths, a browser to look at the page, and the linter of the scripts
+test_packages="nginx-light iperf3 mptcpize curl chromium tshark tcpdump ethtool socat jq shellcheck util-linux procps"
+
+say() { printf '%s\n' "$*" >&2; }
+
+missing_of() {
+    for package in "$@"; do
+        state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+        [ "$state" = installed ] || printf '%s ' "$package"
+    done
+}
+
+install() {
+    say "setup: installing $*"
+    export DEBIAN_FRONTEND=noninteractive
+    had_nginx=$(missing_of nginx-light)
+    # shellcheck disable=SC2048,SC2086 # one word per package
+    { apt-get update -q && apt-get install -y -q --no-install-recommends $*; } </dev/null >&2
+    # The tests start a server of their own; one that listens on this host for everybody is not asked for.
+    if [ -n "$had_nginx" ] && [ -d /run/systemd/system ]; then
+        systemctl disable --now nginx.service >&2 || true
+    fi
+}
+
+packages() {
+    if ! command -v dpkg-query >/dev/null; then
+        say "setup: this is not Debian or a relative of it; if the build fails, install your system's names for: $*"
+        return 0
+    fi
+    missing=$(missing_of "$@")
+    [ -n "$missing" ] || return 0
+    if [ "$(id -u)" -eq 0 ]; then
+        # shellcheck disable=SC2086
+        install $missing
+    else
+        say "setup: packages are missing; run this once, then the same command again:"
+        say "  sudo apt-get update && sudo apt-get install --no-install-recommends $missing"
+        return 1
+    fi
+}
+
+toolchain() {
+    channel=$(sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
+    if ! command -v cargo >/dev/null; then
+        say "setup: cargo is missing; install rustup (https://rustup.rs), then: rustup toolchain install $channel"
+        return 1
+    fi
+    if ! found=$(rustc --version 2>/dev/null); then
+        say "setup: Rust $channel is missing: rustup toolchain install $channel --profile minimal -c rustfmt -c clippy"
+        return 1
+    fi
+    case $found in
+    "rustc $channel "*) ;;
+    *) say "setup: found $found, tested with $channel" ;;
+    esac
+    # Everything from the network is here after this; what is there already is not asked for again.
+    cargo fetch --quiet --locked
+}
+
+cd "$(dirname "$0")/.."
+# shellcheck disable=SC2086
+case ${1:-build} in
+build) packages $build_packages && toolchain ;;
+test) packages $build_packages $test_packages && toolchain ;;
+*)
+    say "usage: scripts/setup.sh [build|test]"
+    exit 2
+    ;;
+esac

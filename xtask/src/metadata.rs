@@ -1,0 +1,76 @@
+//! What cargo knows of the workspace and of everything it is built from.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use anyhow::Context;
+use serde::Deserialize;
+
+/// `cargo metadata`, as far as the rules need it.
+#[derive(Debug, Deserialize)]
+pub struct Metadata {
+    /// The workspace's own packages and all they are built from.
+    pub packages: Vec<Package>,
+    /// Identifiers of the workspace's own packages.
+    pub workspace_members: Vec<String>,
+}
+
+/// One package.
+#[derive(Debug, Deserialize)]
+pub struct Package {
+    /// Cargo's identifier.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// SPDX expression.
+    pub license: Option<String>,
+    /// Declared dependencies of every kind.
+    pub dependencies: Vec<Dependency>,
+}
+
+/// One declared dependency.
+#[derive(Debug, Deserialize)]
+pub struct Dependency {
+    /// Whose name, as the registry or the workspace knows it.
+    pub name: String,
+    /// `None` for a normal dependency, otherwise `dev` or `build`.
+    pub kind: Option<String>,
+}
+
+impl Metadata {
+    /// Asks cargo.
+    pub fn load() -> anyhow::Result<Self> {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let output = Command::new(cargo)
+            .args(["metadata", "--format-version", "1", "--locked"])
+            .output()
+            .context("cannot run cargo metadata")?;
+        anyhow::ensure!(
+            output.status.success(),
+            "cargo metadata: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        serde_json::from_slice(&output.stdout).context("cargo metadata printed something unexpected")
+    }
+
+    /// The workspace's own packages, with the names of their normal dependencies.
+    pub fn own(&self) -> BTreeMap<&str, Vec<&str>> {
+        self.packages
+            .iter()
+            .filter(|package| self.workspace_members.contains(&package.id))
+            .map(|package| (package.name.as_str(), package.normal_dependencies()))
+            .collect()
+    }
+}
+
+impl Package {
+    fn normal_dependencies(&self) -> Vec<&str> {
+        self.dependencies
+            .iter()
+            .filter(|d| d.kind.is_none())
+            .map(|d| d.name.as_str())
+            .collect()
+    }
+}

@@ -1,0 +1,110 @@
+//! The table of imports: which room may know which, and what each may take from other people.
+//!
+//! The names are those of packages; `slowhand` is the room in `crates/cli`.
+
+/// One room.
+pub struct Room {
+    /// Its package.
+    pub name: &'static str,
+    /// The rooms that it may import.
+    pub rooms: &'static [&'static str],
+    /// Other people's crates that it may import.
+    pub crates: &'static [&'static str],
+    /// Whether it is `no_std` outside tests.
+    pub no_std: bool,
+    /// What it must never know, and what would break if it did.
+    pub never: &'static str,
+}
+
+/// Every room, from the innermost to the outermost.
+pub const ROOMS: &[Room] = &[
+    Room {
+        name: "units",
+        rooms: &[],
+        crates: &["libm"],
+        no_std: true,
+        never: "anything: every room speaks in its numbers",
+    },
+    Room {
+        name: "wire",
+        rooms: &["units"],
+        crates: &[],
+        no_std: true,
+        never: "sockets and policy: bytes to values and back is all it does, so that it can be fuzzed alone",
+    },
+    Room {
+        name: "policy",
+        rooms: &["units"],
+        crates: &["libm"],
+        no_std: true,
+        never: "clocks, threads, files, serde, logging, libc, random numbers, bytes on the wire: the same decision in every world",
+    },
+    Room {
+        name: "links",
+        rooms: &["units", "wire"],
+        crates: &["libm"],
+        no_std: true,
+        never: "policy, hosts, clocks, threads, the OS: a medium that knew who uses it could favour somebody",
+    },
+    Room {
+        name: "trace",
+        rooms: &["units", "policy"],
+        crates: &["serde", "serde_json", "thiserror"],
+        no_std: false,
+        never: "how anything is decided: it records, and every face is drawn from its records",
+    },
+    Room {
+        name: "scenario",
+        rooms: &["units", "trace"],
+        crates: &["serde", "thiserror", "toml"],
+        no_std: false,
+        never: "sim, lab, linux: the same file plays in every world",
+    },
+    Room {
+        name: "linux",
+        rooms: &["units", "wire", "policy", "trace"],
+        crates: &["libbpf-rs", "libbpf-sys", "libc", "nix", "socket2", "thiserror"],
+        no_std: false,
+        never: "scenario, sim, lab, links: it runs on hosts that have never heard of them",
+    },
+    Room {
+        name: "lab",
+        rooms: &["units", "wire", "policy", "links", "trace", "scenario", "linux"],
+        crates: &["libc", "nix", "sha2", "socket2", "thiserror"],
+        no_std: false,
+        never: "sim: two worlds that lean on each other are one",
+    },
+    Room {
+        name: "dash",
+        rooms: &["units", "trace"],
+        crates: &["thiserror"],
+        no_std: false,
+        never: "linux, sim, policy: it draws a recorded run as well as a live one",
+    },
+    Room {
+        name: "slowhand",
+        rooms: &[
+            "units", "wire", "policy", "links", "trace", "scenario", "linux", "lab", "dash",
+        ],
+        crates: &[
+            "anyhow",
+            "clap",
+            "clap_complete",
+            "clap_mangen",
+            "libc",
+            "nix",
+            "serde",
+            "serde_json",
+            "toml",
+        ],
+        no_std: false,
+        never: "nothing is barred to it, and nothing imports it",
+    },
+    Room {
+        name: "xtask",
+        rooms: &[],
+        crates: &["anyhow", "serde", "serde_json", "toml"],
+        no_std: false,
+        never: "the rooms: the rules must run while a room does not compile",
+    },
+];

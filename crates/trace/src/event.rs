@@ -69,9 +69,12 @@ pub enum What {
     },
     /// The engine decided.
     Decision {
-        /// About which link; absent if about a whole connection.
+        /// About which link, if about one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         link: Option<String>,
+        /// About which connection, if about one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        conn: Option<u32>,
         /// Stable identifier, such as `demote`.
         verb: String,
         /// Why, in a sentence with its numbers.

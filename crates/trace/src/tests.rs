@@ -311,11 +311,18 @@ fn something() -> impl Strategy<Value = What> {
             fault,
             applied
         }),
-        (prop::option::of(text()), text(), text()).prop_map(|(link, verb, why)| What::Decision {
-            link,
-            verb,
-            why
-        }),
+        (
+            prop::option::of(text()),
+            prop::option::of(any::<u32>()),
+            text(),
+            text()
+        )
+            .prop_map(|(link, conn, verb, why)| What::Decision {
+                link,
+                conn,
+                verb,
+                why
+            }),
     ];
     let flow_things = prop_oneof![
         (any::<u32>(), text(), 0..SubflowEvent::ALL.len(), any::<bool>()).prop_map(

@@ -1,0 +1,180 @@
+//! Network namespaces without names.
+//!
+//! A namespace made here has no name and no mount: it lives as long as a descriptor, a socket or a thread in it does.
+//! However a process ends, `kill -9` included, the kernel removes the namespace with all its links, routes, rules and
+//! endpoints.
+//!
+//! The namespace of a *thread* decides where its sockets are opened and which `/proc/sys/net` it sees, so work inside
+//! one is done on a thread that enters it and never comes back.
+//!
+//! # Sources
+//! - `network_namespaces(7)`, `setns(2)`, `unshare(2)`.
+//!
+//! # Checked by
+//! `tests`: a fresh namespace has only a loopback, which is up; nothing done inside is seen outside; a program started
+//! inside stays inside.
+
+use crate::rtnl::{Rtnl, LinkError};
+use crate::netlink;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use thiserror::Error;
+
+/// In every network namespace the loopback is the first link.
+const LOOPBACK: u32 = 1;
+
+/// Why a network namespace could not be made.
+#[derive(Debug, Error)]
+pub enum CreateError {
+    /// Not allowed.
+    #[error("making a network namespace needs CAP_SYS_ADMIN: run as root")]
+    NotPermitted,
+    /// The kernel was built without them.
+    #[error("this kernel has no network namespaces; it needs CONFIG_NET_NS=y")]
+    Unsupported,
+    /// The user's share is used up.
+    #[error("no network namespace left; raise user.max_net_namespaces")]
+    LimitReached,
+    /// Anything else that `unshare` or opening it said.
+    #[error("making a network namespace")]
+    Kernel(#[source] io::Error),
+    /// No thread to make it in.
+    #[error("no thread could be started; see `ulimit -u`")]
+    Thread(#[source] io::Error),
+    /// The loopback did not come up.
+    #[error("bringing up `lo` in a new network namespace")]
+    Loopback(#[source] LinkError),
+    /// The loopback could not be reached.
+    #[error("opening rtnetlink in a new network namespace")]
+    Netlink(#[source] netlink::OpenError),
+}
+
+/// Why an existing network namespace could not be opened.
+#[derive(Debug, Error)]
+#[error("opening the network namespace {}; is its owner still running?", path.display())]
+pub struct OpenError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Why a thread could not enter a network namespace.
+#[derive(Debug, Error)]
+pub enum EnterError {
+    /// The kernel refused.
+    #[error("entering a network namespace needs CAP_SYS_ADMIN: run as root")]
+    Kernel(#[source] io::Error),
+    /// No thread to do it in.
+    #[error("no thread could be started; see `ulimit -u`")]
+    Thread(#[source] io::Error),
+}
+
+/// A network namespace, kept alive by this value.
+#[derive(Debug)]
+pub struct Netns {
+    fd: OwnedFd,
+}
+
+impl Netns {
+    /// Makes a namespace with nothing in it but a loopback that is up.
+    pub fn new() -> Result<Self, CreateError> {
+        std::thread::scope(|scope| {
+            let maker = std::thread::Builder::new().name("netns-make".into());
+            let made = maker.spawn_scoped(scope, make).map_err(CreateError::Thread)?;
+            made.join().expect("making a namespace does not panic")
+        })
+    }
+
+    /// The namespace of the calling thread.
+    pub fn current() -> Result<Self, OpenError> {
+        Self::open(Path::new("/proc/thread-self/ns/net"))
+    }
+
+    /// The namespace of another process, or of any of its threads.
+    pub fn of_process(pid: u32) -> Result<Self, OpenError> {
+        Self::open(&PathBuf::from(format!("/proc/{pid}/ns/net")))
+    }
+
+    /// A namespace by path, as `ip netns add` leaves under `/run/netns`.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        let file = File::open(path).map_err(|source| OpenError { path: path.to_owned(), source })?;
+        Ok(Self { fd: file.into() })
+    }
+
+    /// Moves the calling thread into this namespace, for good.
+    pub fn enter(&self) -> Result<(), EnterError> {
+        set_netns(self.fd.as_raw_fd()).map_err(EnterError::Kernel)
+    }
+
+    /// Runs `work` on a thread of its own inside this namespace and waits for its result.
+    ///
+    /// # Panics
+    /// When `work` does.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, EnterError> {
+        std::thread::scope(|scope| {
+            let worker = std::thread::Builder::new().name("netns-run".into());
+            let inside = || self.enter().map(|()| work());
+            let handle = worker.spawn_scoped(scope, inside).map_err(EnterError::Thread)?;
+            handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Makes `command` start its program inside this namespace.
+    ///
+    /// The descriptor is the parent's: spawn before this value is dropped.
+    pub fn prepare<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        let fd = self.fd.as_raw_fd();
+        // SAFETY: between fork and exec the hook makes one system call and allocates nothing.
+        unsafe { command.pre_exec(move || set_netns(fd)) }
+    }
+
+    /// A number that tells this namespace from every other that exists now.
+    pub fn id(&self) -> io::Result<u64> {
+        let file = File::from(self.fd.try_clone()?);
+        Ok(file.metadata()?.ino())
+    }
+
+    /// Another handle to the same namespace.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self { fd: self.fd.try_clone()? })
+    }
+}
+
+impl AsRawFd for Netns {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+impl AsFd for Netns {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Runs on a throw-away thread: `unshare` moves the whole thread.
+fn make() -> Result<Netns, CreateError> {
+    // SAFETY: no pointers are passed; only this thread's namespace changes.
+    if unsafe { libc::unshare(libc::CLONE_NEWNET) } < 0 {
+        let error = io::Error::last_os_error();
+        return Err(match error.raw_os_error() {
+            Some(libc::EPERM) => CreateError::NotPermitted,
+            Some(libc::EINVAL) => CreateError::Unsupported,
+            Some(libc::ENOSPC) => CreateError::LimitReached,
+            _ => CreateError::Kernel(error),
+        });
+    }
+    let netns = Netns::current().map_err(|error| CreateError::Kernel(error.source))?;
+    let mut rtnl = Rtnl::open().map_err(CreateError::Netlink)?;
+    rtnl.set_up(LOOPBACK, true).map_err(CreateError::Loopback)?;
+    Ok(netns)
+}
+
+fn set_netns(fd: RawFd) -> io::Result<()> {
+    // SAFETY: no pointers are passed; a closed descriptor is an error, not a fault.
+    if unsafe { libc::setns(fd, libc::CLONE_NEWNET) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

@@ -1,0 +1,190 @@
+//! Rules: which table is asked for which packet.
+
+use super::error::{AddRuleError, DelRuleError, ListError};
+use super::prefix::Prefix;
+use super::route::{Protocol, Table};
+use super::{IfName, NLM_F_CREATE, NLM_F_EXCL, Rtnl};
+use crate::netlink::{Attr, Builder, Message};
+use libc::{RTM_DELRULE, RTM_GETRULE, RTM_NEWRULE};
+use std::fmt;
+
+pub(super) const HEADER_LEN: usize = 12;
+const FR_ACT_TO_TBL: u8 = 1;
+const FRA_DST: u16 = 1;
+const FRA_SRC: u16 = 2;
+const FRA_IIFNAME: u16 = 3;
+const FRA_PRIORITY: u16 = 6;
+const FRA_FWMARK: u16 = 10;
+const FRA_TABLE: u16 = 15;
+const FRA_FWMASK: u16 = 16;
+const FRA_OIFNAME: u16 = 17;
+const FRA_PROTOCOL: u16 = 21;
+
+/// A firewall mark and the bits of it that count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mark {
+    /// The mark.
+    pub value: u32,
+    /// Its bits that count.
+    pub mask: u32,
+}
+
+/// A rule that sends packets to a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rule {
+    /// Lower is asked earlier; 0 is the kernel's `local`, 32766 `main`.
+    pub priority: u32,
+    /// The table that is asked.
+    pub table: Table,
+    /// IPv6 instead of IPv4.
+    pub v6: bool,
+    /// Only packets from here.
+    pub from: Option<Prefix>,
+    /// Only packets to here.
+    pub to: Option<Prefix>,
+    /// Only packets that came in through this link.
+    pub iif: Option<IfName>,
+    /// Only packets of sockets bound to this link.
+    pub oif: Option<IfName>,
+    /// Only packets with this mark.
+    pub mark: Option<Mark>,
+    /// Who made it.
+    pub protocol: Protocol,
+}
+
+impl Rule {
+    /// A rule of ours that matches every packet of one family.
+    pub const fn all(v6: bool, priority: u32, table: Table) -> Self {
+        Self {
+            priority,
+            table,
+            v6,
+            from: None,
+            to: None,
+            iif: None,
+            oif: None,
+            mark: None,
+            protocol: Protocol::SLOWHAND,
+        }
+    }
+
+    /// `from PREFIX lookup TABLE`.
+    pub const fn from(prefix: Prefix, priority: u32, table: Table) -> Self {
+        Self { from: Some(prefix), ..Self::all(prefix.addr().is_ipv6(), priority, table) }
+    }
+
+    /// `oif LINK lookup TABLE`.
+    pub const fn oif(v6: bool, name: IfName, priority: u32, table: Table) -> Self {
+        Self { oif: Some(name), ..Self::all(v6, priority, table) }
+    }
+
+    /// Reads `RTM_NEWRULE`; a rule that does anything but ask a table is `None`.
+    pub(super) fn parse(message: &Message<'_>) -> Option<Self> {
+        let header = message.payload.get(..HEADER_LEN)?;
+        let family = i32::from(header[0]);
+        if header[7] != FR_ACT_TO_TBL || !matches!(family, libc::AF_INET | libc::AF_INET6) {
+            return None;
+        }
+        let mut rule = Self::all(family == libc::AF_INET6, 0, Table(u32::from(header[4])));
+        rule.protocol = Protocol(0);
+        for attr in message.attrs(HEADER_LEN) {
+            rule.read(&attr, header)?;
+        }
+        Some(rule)
+    }
+
+    fn read(&mut self, attr: &Attr<'_>, header: &[u8]) -> Option<()> {
+        match attr.kind {
+            FRA_DST => self.to = Some(Prefix::new(attr.ip()?, header[1]).ok()?),
+            FRA_SRC => self.from = Some(Prefix::new(attr.ip()?, header[2]).ok()?),
+            FRA_IIFNAME => self.iif = attr.str()?.parse().ok(),
+            FRA_OIFNAME => self.oif = attr.str()?.parse().ok(),
+            FRA_PRIORITY => self.priority = attr.u32()?,
+            FRA_TABLE => self.table = Table(attr.u32()?),
+            FRA_FWMARK => self.read_mark(|mark| &mut mark.value, attr),
+            FRA_FWMASK => self.read_mark(|mark| &mut mark.mask, attr),
+            FRA_PROTOCOL => self.protocol = Protocol(attr.u8()?),
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn read_mark(&mut self, part: impl Fn(&mut Mark) -> &mut u32, attr: &Attr<'_>) {
+        let mark = self.mark.get_or_insert(Mark { value: 0, mask: u32::MAX });
+        *part(mark) = attr.u32().unwrap_or(0);
+    }
+
+    /// Writes `RTM_NEWRULE` or `RTM_DELRULE`.
+    pub(super) fn write(&self, request: &mut Builder, kind: u16, nl_flags: u16) {
+        request.start(kind, nl_flags).header(&self.header());
+        if let Some(to) = self.to {
+            request.ip(FRA_DST, to.network().addr());
+        }
+        if let Some(from) = self.from {
+            request.ip(FRA_SRC, from.network().addr());
+        }
+        if let Some(iif) = &self.iif {
+            request.str0(FRA_IIFNAME, iif.as_str());
+        }
+        if let Some(oif) = &self.oif {
+            request.str0(FRA_OIFNAME, oif.as_str());
+        }
+        if let Some(mark) = self.mark {
+            request.u32(FRA_FWMARK, mark.value).u32(FRA_FWMASK, mark.mask);
+        }
+        request.u32(FRA_PRIORITY, self.priority).u32(FRA_TABLE, self.table.0).u8(FRA_PROTOCOL, self.protocol.0);
+    }
+
+    fn header(&self) -> [u8; HEADER_LEN] {
+        let mut header = [0; HEADER_LEN];
+        header[0] = (if self.v6 { libc::AF_INET6 } else { libc::AF_INET }) as u8;
+        header[1] = self.to.map_or(0, Prefix::len);
+        header[2] = self.from.map_or(0, Prefix::len);
+        header[4] = u8::try_from(self.table.0).unwrap_or(libc::RT_TABLE_UNSPEC);
+        header[7] = FR_ACT_TO_TBL;
+        header
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: from ", self.priority)?;
+        match self.from {
+            Some(from) => write!(f, "{from}")?,
+            None => f.write_str("all")?,
+        }
+        if let Some(to) = self.to {
+            write!(f, " to {to}")?;
+        }
+        if let Some(iif) = self.iif {
+            write!(f, " iif {iif}")?;
+        }
+        if let Some(oif) = self.oif {
+            write!(f, " oif {oif}")?;
+        }
+        if let Some(mark) = self.mark {
+            write!(f, " fwmark {:#x}/{:#x}", mark.value, mark.mask)?;
+        }
+        write!(f, " lookup {}", self.table)
+    }
+}
+
+impl Rtnl {
+    /// All rules of both families that send packets to a table.
+    pub fn rules(&mut self) -> Result<Vec<Rule>, ListError> {
+        self.request.start(RTM_GETRULE, 0).header(&[0; HEADER_LEN]);
+        self.socket.dump_whole(&mut self.request, |m| Rule::parse(&m)).map_err(ListError)
+    }
+
+    /// Adds a rule; the very same rule twice is an error.
+    pub fn add_rule(&mut self, rule: &Rule) -> Result<(), AddRuleError> {
+        rule.write(&mut self.request, RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL);
+        self.socket.request(&mut self.request).map_err(|error| AddRuleError::new(rule, error))
+    }
+
+    /// Removes a rule.
+    pub fn del_rule(&mut self, rule: &Rule) -> Result<(), DelRuleError> {
+        rule.write(&mut self.request, RTM_DELRULE, 0);
+        self.socket.request(&mut self.request).map_err(|error| DelRuleError::new(rule, error))
+    }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Walks over the TCP sockets of one network namespace and sets limits on the subflows of chosen MPTCP connections.
+ *
+ * Three iterators, each a program of its own:
+ * - `clamp`: TCP_WINDOW_CLAMP, the second-best way to bound what the peer may queue (the best is window.bpf.c);
+ * - `unsent`: TCP_NOTSENT_LOWAT, how much this host's MPTCP scheduler may put on a subflow beyond what it has sent;
+ * - `restore`: both limits back to what the kernel would have, on every subflow, for a start after a crash.
+ *
+ * The reader of the iterator decides the namespace: it walks the one that the reading thread is in.
+ *
+ * Traps
+ * - `bpf_skc_to_mptcp_sock` is refused in `iter/tcp`: the connection is found through icsk_ulp_data, by casts.
+ * - The clamp has to be on *every* subflow: the kernel shares the largest window among them (mptcp_set_rwin).
+ * - Receive autotuning writes each subflow's clamp anew (mptcp_rcv_space_adjust): `clamp` must be run again and again.
+ * - TCP_NOTSENT_LOWAT set on the MPTCP socket or by sysctl never reaches what the scheduler asks, the subflow's own value
+ *   (__mptcp_subflow_get_send → sk_stream_memory_free → tcp_stream_memory_free).
+ * - A clamp of 0 is refused on an open socket: giving back means writing what autotuning would write.
+ *
+ * Sources: net/ipv4/tcp_ipv4.c (bpf_iter_tcp_seq_show: the socket is locked), net/core/filter.c (sol_tcp_sockopt),
+ * net/ipv4/tcp.c (tcp_set_window_clamp), net/mptcp/protocol.c (mptcp_rcv_space_adjust), Linux 6.18.
+ *
+ * Checked by crates/linux/tests/bpf_clamp.rs.
+ */
+#include "kernel.h"
+
+#define SOL_TCP 6
+#define TCP_WINDOW_CLAMP 10
+#define TCP_NOTSENT_LOWAT 25
+
+/* Connection token -> bytes; 0 gives the limit back. Written by user space only. */
+struct limits {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, __u32);
+};
+
+struct limits clamps SEC(".maps");
+struct limits unsent_limits SEC(".maps");
+
+/* What the reader of an iterator gets, one for each subflow that was looked at closely. */
+struct pass_record {
+	__u32 token;
+	__u32 before; /* the limit that was found, bytes */
+	__u32 after;  /* the limit that the socket has now, bytes */
+	__s32 error;  /* 0, or what bpf_setsockopt said */
+};
+
+/* One subflow under the iterator's hand, its socket locked. */
+struct subflow {
+	struct sock_common *skc;
+	struct tcp_sock *tp;
+	__u32 token;
+};
+
+static __always_inline bool subflow_of(struct bpf_iter__tcp *ctx, struct subflow *found)
+{
+	struct mptcp_subflow_context *subflow;
+	struct mptcp_sock *msk;
+
+	found->skc = ctx->sk_common;
+	if (!found->skc)
+		return false;
+	found->tp = bpf_skc_to_tcp_sock(found->skc);
+	if (!found->tp || !found->tp->is_mptcp)
+		return false;
+	subflow = bpf_rdonly_cast(found->tp->inet_conn.icsk_ulp_data,
+				  bpf_core_type_id_kernel(struct mptcp_subflow_context));
+	msk = bpf_rdonly_cast(subflow->conn, bpf_core_type_id_kernel(struct mptcp_sock));
+	found->token = msk->token;
+	return found->token;
+}
+
+/* The clamp that receive autotuning would set: what the receive buffer holds of payload. */
+static __always_inline __u32 free_clamp(struct tcp_sock *tp)
+{
+	__u32 buffer = tp->inet_conn.icsk_inet.sk.sk_rcvbuf;
+
+	return (__u64)buffer * tp->scaling_ratio >> 8;
+}
+
+static __always_inline int set(struct subflow *subflow, int option, __u32 bytes)
+{
+	return bpf_setsockopt(subflow->skc, SOL_TCP, option, &bytes, sizeof(bytes));
+}
+
+static __always_inline void report(struct bpf_iter__tcp *ctx, struct pass_record *record)
+{
+	bpf_seq_write(ctx->meta->seq, record, sizeof(*record));
+}
+
+/* Sets the clamp of one subflow; 0 gives it back. */
+static __always_inline void set_clamp(struct bpf_iter__tcp *ctx, struct subflow *subflow, __u32 bytes)
+{
+	struct pass_record record = { .token = subflow->token, .before = subflow->tp->window_clamp };
+
+	if (!bytes)
+		bytes = free_clamp(subflow->tp);
+	if (record.before != bytes)
+		record.error = set(subflow, TCP_WINDOW_CLAMP, bytes);
+	record.after = subflow->tp->window_clamp;
+	report(ctx, &record);
+}
+
+static __always_inline void set_unsent(struct bpf_iter__tcp *ctx, struct subflow *subflow, __u32 bytes)
+{
+	struct pass_record record = { .token = subflow->token, .before = subflow->tp->notsent_lowat };
+
+	if (record.before != bytes)
+		record.error = set(subflow, TCP_NOTSENT_LOWAT, bytes);
+	record.after = subflow->tp->notsent_lowat;
+	report(ctx, &record);
+}
+
+SEC("iter/tcp")
+int clamp(struct bpf_iter__tcp *ctx)
+{
+	struct subflow subflow;
+	__u32 *bytes;
+
+	if (!subflow_of(ctx, &subflow))
+		return 0;
+	bytes = bpf_map_lookup_elem(&clamps, &subflow.token);
+	if (bytes)
+		set_clamp(ctx, &subflow, *bytes);
+	return 0;
+}
+
+SEC("iter/tcp")
+int unsent(struct bpf_iter__tcp *ctx)
+{
+	struct subflow subflow;
+	__u32 *bytes;
+
+	if (!subflow_of(ctx, &subflow))
+		return 0;
+	bytes = bpf_map_lookup_elem(&unsent_limits, &subflow.token);
+	if (bytes)
+		set_unsent(ctx, &subflow, *bytes);
+	return 0;
+}
+
+SEC("iter/tcp")
+int restore(struct bpf_iter__tcp *ctx)
+{
+	struct subflow subflow;
+
+	if (!subflow_of(ctx, &subflow))
+		return 0;
+	if (subflow.tp->window_clamp < free_clamp(subflow.tp))
+		set_clamp(ctx, &subflow, 0);
+	if (subflow.tp->notsent_lowat)
+		set_unsent(ctx, &subflow, 0);
+	return 0;
+}
+
+SLOWHAND_LICENSE;

@@ -1,0 +1,89 @@
+//! A limit per connection on its subflows' sockets, kept up by walks.
+//!
+//! A limit that is cleared is given back by the next walk, so a connection passes through *giving back* before it is forgotten.
+
+use super::map::Map;
+use super::pass::{OBJECT, Pass, Walker};
+use super::{LoadError, MapError, PassError};
+use policy::ConnId;
+use std::collections::BTreeSet;
+use units::Bytes;
+
+/// In the maps: let the kernel decide.
+const GIVE_BACK: u32 = 0;
+
+/// Which socket option.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Limit {
+    Clamp,
+    Unsent,
+}
+
+impl Limit {
+    /// The program and the map in `bpf/clamp.bpf.c`.
+    const fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Clamp => ("clamp", "clamps"),
+            Self::Unsent => ("unsent", "unsent_limits"),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Limits {
+    walker: Walker,
+    bytes: Map<u32, u32>,
+    set: BTreeSet<ConnId>,
+    giving_back: BTreeSet<ConnId>,
+}
+
+impl Limits {
+    pub(super) fn load(limit: Limit) -> Result<Self, LoadError> {
+        let (program, map) = limit.names();
+        let loaded = OBJECT.load(&[program])?;
+        let walker = Walker::new(&loaded, program)?;
+        let bytes = loaded.map(map).map_err(LoadError::Exhausted)?;
+        Ok(Self { walker, bytes, set: BTreeSet::new(), giving_back: BTreeSet::new() })
+    }
+
+    pub(super) fn set(&mut self, conn: ConnId, limit: Bytes) -> Result<(), MapError> {
+        self.bytes.set(conn.0, to_bytes(limit))?;
+        self.giving_back.remove(&conn);
+        self.set.insert(conn);
+        Ok(())
+    }
+
+    pub(super) fn clear(&mut self, conn: ConnId) -> Result<(), MapError> {
+        if self.set.remove(&conn) {
+            self.giving_back.insert(conn);
+            self.bytes.set(conn.0, GIVE_BACK)?;
+        }
+        Ok(())
+    }
+
+    /// Walks, if there is anybody to look for.
+    pub(super) fn apply(&mut self) -> Result<Pass, PassError> {
+        if self.set.is_empty() && self.giving_back.is_empty() {
+            return Ok(Pass::default());
+        }
+        let pass = self.walker.walk()?;
+        while let Some(conn) = self.giving_back.pop_first() {
+            self.bytes.remove(conn.0).map_err(MapError::from)?;
+        }
+        Ok(pass)
+    }
+
+    /// Gives everything back.
+    pub(super) fn release(&mut self) -> Result<Pass, PassError> {
+        for conn in std::mem::take(&mut self.set) {
+            self.giving_back.insert(conn);
+            self.bytes.set(conn.0, GIVE_BACK).map_err(MapError::from)?;
+        }
+        self.apply()
+    }
+}
+
+/// As the programs count: never 0, which means something else there.
+pub(super) fn to_bytes(limit: Bytes) -> u32 {
+    u32::try_from(limit.get()).unwrap_or(u32::MAX).max(1)
+}

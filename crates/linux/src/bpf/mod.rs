@@ -1,0 +1,34 @@
+//! The levers that only a BPF program can pull: what the kernel itself offers no call for.
+//!
+//! | lever | program | what it does |
+//! |---|---|---|
+//! | [`WindowLever`] | `bpf/window.bpf.c`, else `bpf/clamp.bpf.c` | bounds how far ahead the peer may queue (downloads) |
+//! | [`UnsentLever`] | `bpf/clamp.bpf.c` | bounds what waits unsent on our own subflows (uploads) |
+//!
+//! The objects are compiled at build time and embedded; loading one needs a kernel with BTF, and CAP_BPF, CAP_PERFMON and
+//! CAP_NET_ADMIN. Every value here owns what it loaded: a program, its maps and its links go when the value is dropped or the
+//! process ends, `kill -9` included. What was set *on sockets* stays, so [`UnsentLever::release`] and
+//! [`WindowLever::release`] take it back, and [`restore_subflows`] does at the next start what a crash prevented.
+//!
+//! Any number of values may live in one process, each with programs and maps of its own. A *namespace* is that of the calling
+//! thread: `attach` finds an interface index in it, and `apply` walks its sockets. Use one value per namespace.
+//!
+//! # Sources
+//! - `bpf-helpers(7)`; kernel/bpf/tcx.c, kernel/bpf/bpf_iter.c (Linux 6.18); libbpf 1.7.
+//!
+//! # Checked by
+//! `tests/bpf_window.rs`, `tests/bpf_clamp.rs`: real connections between two namespaces.
+
+mod error;
+mod limits;
+mod map;
+mod object;
+mod pass;
+mod tcx;
+mod unsent;
+mod window;
+
+pub use error::{AttachError, LoadError, MapError, PassError};
+pub use pass::{Pass, RestoreError, SubflowLimit, restore_subflows};
+pub use unsent::UnsentLever;
+pub use window::{WindowCounters, WindowKind, WindowLever};

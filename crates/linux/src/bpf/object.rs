@@ -1,0 +1,128 @@
+//! Loads an embedded object, and says in a user's words why it cannot be.
+
+use super::LoadError;
+use super::map::{Map, Plain};
+use libbpf_rs::{MapCore, Object, ObjectBuilder, PrintLevel};
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::Once;
+
+/// How much of the verifier's log is worth showing: its end, where the refusal is.
+const LOG_BYTES: usize = 2_000;
+
+/// ELF sections are read in place, so the bytes must begin where a header may begin.
+#[repr(C, align(16))]
+pub(super) struct Aligned<B: ?Sized>(pub(super) B);
+
+/// An object file made by the build script.
+pub(super) struct Embedded {
+    pub(super) name: &'static str,
+    pub(super) elf: &'static Aligned<[u8]>,
+}
+
+macro_rules! embedded {
+    ($name:literal) => {
+        $crate::bpf::object::Embedded {
+            name: $name,
+            elf: &$crate::bpf::object::Aligned(*include_bytes!(concat!(
+                env!("OUT_DIR"),
+                "/",
+                $name,
+                ".bpf.o"
+            ))),
+        }
+    };
+}
+pub(super) use embedded;
+
+/// A loaded object, to be taken apart: programs and maps live on as long as a descriptor does.
+pub(super) struct Loaded {
+    object: Object,
+}
+
+impl Embedded {
+    /// Loads only `programs` of the object; its maps all exist afterwards.
+    pub(super) fn load(&self, programs: &[&str]) -> Result<Loaded, LoadError> {
+        if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+            return Err(LoadError::NoBtf);
+        }
+        keep_log();
+        LOG.take();
+        let object = self.open_and_load(programs).map_err(|error| self.explain(&error))?;
+        Ok(Loaded { object })
+    }
+
+    fn open_and_load(&self, programs: &[&str]) -> libbpf_rs::Result<Object> {
+        let mut open = ObjectBuilder::default().name(self.name)?.open_memory(&self.elf.0)?;
+        for mut program in open.progs_mut() {
+            let wanted = programs.iter().any(|name| program.name() == *name);
+            program.set_autoload(wanted);
+        }
+        open.load()
+    }
+
+    fn explain(&self, error: &libbpf_rs::Error) -> LoadError {
+        let log = LOG.take();
+        match error.kind() {
+            libbpf_rs::ErrorKind::PermissionDenied if !looks_like_verifier(&log) => not_permitted(),
+            libbpf_rs::ErrorKind::OutOfMemory => LoadError::Exhausted(io::ErrorKind::OutOfMemory.into()),
+            _ if log.contains("mptcp") && log.contains("not found") => LoadError::NoMptcp(tail(&log)),
+            _ => LoadError::Refused { program: self.name, log: format!("{error:#}\n{}", tail(&log)) },
+        }
+    }
+}
+
+impl Loaded {
+    /// # Panics
+    /// When the object has no such program: the object is ours.
+    pub(super) fn program(&self, name: &str) -> io::Result<OwnedFd> {
+        let program = self.object.progs().find(|program| program.name() == name);
+        program.expect("the embedded object has this program").as_fd().try_clone_to_owned()
+    }
+
+    /// # Panics
+    /// When the object has no such map, or one of other sizes: the object is ours.
+    pub(super) fn map<K: Plain, V: Plain>(&self, name: &str) -> io::Result<Map<K, V>> {
+        let map = self.object.maps().find(|map| map.name() == name);
+        let map = map.expect("the embedded object has this map");
+        assert_eq!(map.key_size() as usize, size_of::<K>(), "key of {name}");
+        assert_eq!(map.value_size() as usize, size_of::<V>(), "value of {name}");
+        Ok(Map::new(map.as_fd().try_clone_to_owned()?))
+    }
+}
+
+thread_local! {
+    /// What libbpf wrote while the current thread was loading. Loading is synchronous, so a thread sees its own words only.
+    static LOG: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// libbpf has one printer for the whole process; ours keeps the words for the error instead of writing to standard error.
+fn keep_log() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        libbpf_rs::set_print(Some((PrintLevel::Warn, |_, line| {
+            LOG.with_borrow_mut(|log| log.push_str(&line));
+        })));
+    });
+}
+
+/// The verifier refuses with EACCES and EPERM too, but says why.
+fn looks_like_verifier(log: &str) -> bool {
+    log.contains("BEGIN PROG LOAD LOG")
+}
+
+fn not_permitted() -> LoadError {
+    let lockdown = std::fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
+    if lockdown.contains("[confidentiality]") {
+        return LoadError::LockedDown(lockdown.trim().to_owned());
+    }
+    LoadError::NotPermitted
+}
+
+fn tail(log: &str) -> String {
+    let from = log.len().saturating_sub(LOG_BYTES);
+    let from = (from..log.len()).find(|&at| log.is_char_boundary(at)).unwrap_or(log.len());
+    log[from..].trim().to_owned()
+}

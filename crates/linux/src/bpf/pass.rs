@@ -1,0 +1,127 @@
+//! One walk over the TCP sockets of the calling thread's network namespace, by a BPF iterator.
+//!
+//! The programs are in `bpf/clamp.bpf.c`; each writes one record for every subflow that it looked at closely.
+//!
+//! # Sources
+//! - kernel/bpf/bpf_iter.c, net/ipv4/tcp_ipv4.c (Linux 6.18): the namespace is that of the thread that opens the iterator.
+
+use super::map::check;
+use super::object::{Embedded, Loaded, embedded};
+use super::tcx::create_link;
+use super::{LoadError, PassError};
+use policy::ConnId;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use units::Bytes;
+
+pub(super) const OBJECT: Embedded = embedded!("clamp");
+
+/// As `struct pass_record` in `bpf/clamp.bpf.c`.
+const RECORD_BYTES: usize = 16;
+
+/// What one walk did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pass {
+    /// Every subflow whose connection has a limit, in the kernel's order.
+    pub subflows: Vec<SubflowLimit>,
+}
+
+/// One subflow's limit, before and after a walk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SubflowLimit {
+    /// Its connection.
+    pub conn: ConnId,
+    /// The limit that the walk found.
+    pub before: Bytes,
+    /// The limit that it left.
+    pub after: Bytes,
+    /// The kernel's error number if it refused the new limit, else 0.
+    pub errno: i32,
+}
+
+impl Pass {
+    /// Subflows whose limit changed.
+    pub fn changed(&self) -> usize {
+        self.subflows.iter().filter(|subflow| subflow.before != subflow.after).count()
+    }
+
+    /// Subflows on which the kernel refused the limit.
+    pub fn refused(&self) -> usize {
+        self.subflows.iter().filter(|subflow| subflow.errno != 0).count()
+    }
+}
+
+/// A loaded iterator, ready to walk any number of times.
+#[derive(Debug)]
+pub(super) struct Walker {
+    link: OwnedFd,
+}
+
+impl Walker {
+    /// Attaches one of the programs of a loaded [`OBJECT`].
+    pub(super) fn new(loaded: &Loaded, program: &str) -> Result<Self, LoadError> {
+        let program = loaded.program(program).map_err(LoadError::Exhausted)?;
+        let link = create_link(program.as_fd(), 0, libbpf_sys::BPF_TRACE_ITER);
+        Ok(Self { link: link.map_err(LoadError::NoIterator)? })
+    }
+
+    pub(super) fn walk(&self) -> Result<Pass, PassError> {
+        let mut records = Vec::new();
+        self.open()?.read_to_end(&mut records).map_err(PassError::Read)?;
+        Ok(Pass { subflows: records.chunks_exact(RECORD_BYTES).map(parse).collect() })
+    }
+
+    fn open(&self) -> Result<File, PassError> {
+        // SAFETY: the descriptor is a live BPF link.
+        let code = unsafe { libbpf_sys::bpf_iter_create(self.link.as_raw_fd()) };
+        let fd = check(code).map_err(PassError::Open)?;
+        // SAFETY: the kernel has just given us this descriptor.
+        Ok(unsafe { File::from_raw_fd(fd) })
+    }
+}
+
+fn parse(record: &[u8]) -> SubflowLimit {
+    let word = |at: usize| u32::from_ne_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]]);
+    SubflowLimit {
+        conn: ConnId(word(0)),
+        before: Bytes::new(u64::from(word(4))),
+        after: Bytes::new(u64::from(word(8))),
+        errno: word(12).cast_signed().saturating_neg(),
+    }
+}
+
+/// Why limits left by a crash could not be undone.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// The program could not be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The walk failed.
+    #[error(transparent)]
+    Pass(#[from] PassError),
+}
+
+/// Gives every MPTCP subflow of the calling thread's network namespace the limits that the kernel would have given it.
+///
+/// For the start after a crash: what a lever sets on a socket outlives the process. Only what slowhand sets can be
+/// found here: neither limit can be set on a subflow by an application, nor does the kernel copy it from the MPTCP
+/// socket.
+pub fn restore_subflows() -> Result<Pass, RestoreError> {
+    let loaded = OBJECT.load(&["restore"])?;
+    Ok(Walker::new(&loaded, "restore")?.walk()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_in_the_order_of_the_c_struct() {
+        let words: [i32; 4] = [7, 100, 200, -22];
+        let record: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let expected =
+            SubflowLimit { conn: ConnId(7), before: Bytes::new(100), after: Bytes::new(200), errno: 22 };
+        assert_eq!(parse(&record), expected);
+    }
+}

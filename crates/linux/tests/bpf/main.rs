@@ -1,0 +1,18 @@
+//! The BPF levers on real connections between two network namespaces.
+//!
+//! Needs root, MPTCP and iproute2. Bounds are on bytes and packets; time appears only as a deadline.
+
+mod net;
+mod relay;
+mod tcp;
+mod window;
+
+/// Root is all that these tests need and may not have; without it they say so and end.
+fn can_run() -> bool {
+    // SAFETY: no arguments, no memory.
+    let root = unsafe { libc::geteuid() } == 0;
+    if !root {
+        eprintln!("skipped: needs root for network namespaces and BPF");
+    }
+    root
+}

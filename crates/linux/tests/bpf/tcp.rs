@@ -1,0 +1,149 @@
+//! Bulk transfers, and what the kernel says about their connections.
+
+use linux::netns::Netns;
+use policy::ConnId;
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+const SOL_MPTCP: i32 = 284;
+const MPTCP_INFO: i32 = 1;
+
+/// Who sends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    Download,
+    Upload,
+}
+
+/// One transfer that goes on until it is dropped.
+pub struct Transfer {
+    pub client: Arc<Socket>,
+    pub server: Arc<Socket>,
+    received: Arc<AtomicU64>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+/// The protocol of each end.
+pub struct Ends {
+    pub client: Protocol,
+    pub server: Protocol,
+}
+
+pub const MPTCP: Ends = Ends { client: Protocol::MPTCP, server: Protocol::MPTCP };
+
+impl Transfer {
+    /// Connects from `client` to `address` in `server`, and sends zeros.
+    pub fn start(client: &Netns, server: &Netns, address: SocketAddr, ends: Ends, direction: Direction) -> Self {
+        let listener = server.run(|| listen(address, ends.server)).expect("enter the server");
+        let connect = || connect(address, ends.client);
+        let client = Arc::new(client.run(connect).expect("enter the client").expect("connect"));
+        let server = Arc::new(listener.accept().expect("accept").0);
+        let received = Arc::new(AtomicU64::new(0));
+        let (from, to) = match direction {
+            Direction::Download => (&server, &client),
+            Direction::Upload => (&client, &server),
+        };
+        let (from, to, count) = (from.clone(), to.clone(), received.clone());
+        let workers = vec![std::thread::spawn(move || send(&from)), std::thread::spawn(move || drain(&to, &count))];
+        Self { client, server, received, workers }
+    }
+
+    /// Bytes that the receiving application has read.
+    pub fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
+    }
+
+    /// The connection, as the client's kernel calls it.
+    pub fn conn(&self) -> ConnId {
+        ConnId(Info::of(&self.client).expect("the client speaks MPTCP").token)
+    }
+
+    /// What the sender has assigned to subflows and the receiver has not acknowledged at data level.
+    pub fn outstanding(&self, direction: Direction) -> u64 {
+        let sender = if direction == Direction::Download { &self.server } else { &self.client };
+        Info::of(sender).expect("the sender speaks MPTCP").outstanding
+    }
+}
+
+impl Drop for Transfer {
+    fn drop(&mut self) {
+        for socket in [&self.client, &self.server] {
+            // Either end may be gone already; what matters is that both workers wake up.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+        for worker in self.workers.drain(..) {
+            worker.join().expect("a worker ends when its socket is shut down");
+        }
+    }
+}
+
+fn listen(address: SocketAddr, protocol: Protocol) -> Socket {
+    let listener = Socket::new(Domain::for_address(address), Type::STREAM, Some(protocol)).expect("socket");
+    listener.set_reuse_address(true).expect("reuse");
+    listener.bind(&SockAddr::from(address)).expect("bind");
+    listener.listen(8).expect("listen");
+    listener
+}
+
+fn connect(address: SocketAddr, protocol: Protocol) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(protocol))?;
+    socket.connect(&SockAddr::from(address))?;
+    Ok(socket)
+}
+
+fn send(socket: &Socket) {
+    let zeros = vec![0; 64 * 1024];
+    while (&mut &*socket).write(&zeros).is_ok_and(|sent| sent > 0) {}
+}
+
+fn drain(socket: &Socket, count: &AtomicU64) {
+    let mut bytes = vec![0; 64 * 1024];
+    while let Ok(read @ 1..) = (&mut &*socket).read(&mut bytes) {
+        count.fetch_add(read as u64, Ordering::Relaxed);
+    }
+}
+
+/// The part of `struct mptcp_info` (include/uapi/linux/mptcp.h, Linux 6.18) that the tests need.
+pub struct Info {
+    pub subflows: u8,
+    pub token: u32,
+    pub outstanding: u64,
+}
+
+impl Info {
+    const BYTES: usize = 96;
+
+    /// Fails with EOPNOTSUPP on a connection that is not MPTCP.
+    pub fn of(socket: &Socket) -> io::Result<Self> {
+        let info = get_option(socket, SOL_MPTCP, MPTCP_INFO, Self::BYTES)?;
+        let u64_at = |at: usize| u64::from_ne_bytes(info[at..at + 8].try_into().expect("eight bytes"));
+        let (bytes_sent, bytes_acked) = (u64_at(56), u64_at(72));
+        Ok(Self {
+            subflows: info[0],
+            token: u32::from_ne_bytes(info[12..16].try_into().expect("four bytes")),
+            outstanding: bytes_sent - bytes_acked,
+        })
+    }
+}
+
+/// The window that the peer last announced to a plain TCP socket (`tcpi_snd_wnd` in include/uapi/linux/tcp.h).
+pub fn announced_window(socket: &Socket) -> u32 {
+    const TCPI_SND_WND: usize = 228;
+    let info = get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, TCPI_SND_WND + 4).expect("TCP_INFO");
+    u32::from_ne_bytes(info[TCPI_SND_WND..].try_into().expect("four bytes"))
+}
+
+fn get_option(socket: &Socket, level: i32, option: i32, bytes: usize) -> io::Result<Vec<u8>> {
+    let mut value = vec![0_u8; bytes];
+    let mut length = libc::socklen_t::try_from(bytes).expect("an option is short");
+    // SAFETY: `value` is `length` bytes long and outlives the call.
+    let code = unsafe {
+        libc::getsockopt(socket.as_raw_fd(), level, option, value.as_mut_ptr().cast(), &raw mut length)
+    };
+    if code < 0 { Err(io::Error::last_os_error()) } else { Ok(value) }
+}

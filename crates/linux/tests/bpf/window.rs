@@ -1,0 +1,214 @@
+//! The window lever bounds what the server queues, and only where it is asked to.
+
+use crate::net::{Hosts, eventually};
+use crate::relay::{Relay, Seen};
+use crate::tcp::{Direction, Ends, MPTCP, Transfer, announced_window};
+use crate::can_run;
+use linux::bpf::{WindowCounters, WindowKind, WindowLever};
+use policy::ConnId;
+use socket2::Protocol;
+use std::net::SocketAddr;
+use units::Bytes;
+
+const WINDOW: Bytes = Bytes::from_kib(64);
+
+/// A lever on all of a client's links.
+fn egress_lever(hosts: &Hosts) -> WindowLever {
+    let load = || {
+        let mut lever = WindowLever::load_kind(WindowKind::Egress).expect("this kernel has tcx");
+        for ifindex in hosts.client_interfaces() {
+            lever.attach(ifindex).expect("attach");
+        }
+        lever
+    };
+    hosts.client.run(load).expect("enter the client")
+}
+
+fn counters(lever: &WindowLever, conn: ConnId) -> WindowCounters {
+    lever.counters(conn).expect("read the counters").expect("the window is set")
+}
+
+#[test]
+fn the_best_lever_of_this_kernel_is_the_egress_program() {
+    if !can_run() {
+        return;
+    }
+    let lever = WindowLever::load().expect("a lever");
+    assert_eq!(lever.kind(), WindowKind::Egress, "{:?}", lever.refused());
+}
+
+#[test]
+fn a_download_is_bounded_while_the_window_is_set_and_grows_again_after() {
+    if !can_run() {
+        return;
+    }
+    let hosts = Hosts::joined(2, 20);
+    let mut lever = egress_lever(&hosts);
+    let download =
+        Transfer::start(&hosts.client, &hosts.server, hosts.server_address(5001), MPTCP, Direction::Download);
+    let outstanding = || download.outstanding(Direction::Download);
+    let state = || format!("{} bytes outstanding", outstanding());
+    eventually("a deep queue at the server", || outstanding() > 4 * WINDOW.get(), state);
+
+    lever.set(download.conn(), WINDOW).expect("set");
+    eventually("a bounded queue", || outstanding() <= WINDOW.get(), state);
+    let before = download.received();
+    let enough = before + 16 * WINDOW.get();
+    let mut most = 0;
+    eventually(
+        "sixteen windows of data",
+        || {
+            most = most.max(outstanding());
+            download.received() >= enough
+        },
+        state,
+    );
+    assert!(most <= WINDOW.get(), "{most} bytes outstanding under a window of {WINDOW}");
+    let counted = counters(&lever, download.conn());
+    assert!(counted.lowered > 0 && counted.lowered <= counted.segments, "{counted:?}");
+
+    lever.clear(download.conn()).expect("clear");
+    assert_eq!(lever.counters(download.conn()).expect("read"), None);
+    eventually("a deep queue again", || outstanding() > 4 * WINDOW.get(), state);
+}
+
+#[test]
+fn another_connection_on_the_same_links_is_not_touched() {
+    if !can_run() {
+        return;
+    }
+    let hosts = Hosts::joined(1, 20);
+    let mut lever = egress_lever(&hosts);
+    let start = |port| {
+        Transfer::start(&hosts.client, &hosts.server, hosts.server_address(port), MPTCP, Direction::Download)
+    };
+    let (bounded, free) = (start(5001), start(5002));
+    lever.set(bounded.conn(), WINDOW).expect("set");
+    let queued = |transfer: &Transfer| transfer.outstanding(Direction::Download);
+    let state = || format!("{} and {} bytes outstanding", queued(&bounded), queued(&free));
+    let apart = || queued(&bounded) <= WINDOW.get() && queued(&free) > 4 * WINDOW.get();
+    eventually("one queue bounded and the other deep", apart, state);
+    assert_eq!(lever.counters(free.conn()).expect("read"), None);
+}
+
+#[test]
+fn a_connection_that_fell_back_to_tcp_is_left_alone() {
+    if !can_run() {
+        return;
+    }
+    let hosts = Hosts::joined(1, 20);
+    let mut lever = egress_lever(&hosts);
+    let ends = Ends { client: Protocol::MPTCP, server: Protocol::TCP };
+    let address = hosts.server_address(5001);
+    let download = Transfer::start(&hosts.client, &hosts.server, address, ends, Direction::Download);
+    let conn = download.conn();
+    lever.set(conn, WINDOW).expect("set");
+    let window = || u64::from(announced_window(&download.server));
+    eventually("a large window", || window() > 4 * WINDOW.get(), || format!("{} bytes", window()));
+    assert_eq!(counters(&lever, conn), WindowCounters::default());
+}
+
+#[test]
+fn dropping_the_lever_frees_the_connection() {
+    if !can_run() {
+        return;
+    }
+    let hosts = Hosts::joined(1, 20);
+    let mut lever = egress_lever(&hosts);
+    let download =
+        Transfer::start(&hosts.client, &hosts.server, hosts.server_address(5001), MPTCP, Direction::Download);
+    lever.set(download.conn(), WINDOW).expect("set");
+    let outstanding = || download.outstanding(Direction::Download);
+    let state = || format!("{} bytes outstanding", outstanding());
+    eventually("a lowered segment", || counters(&lever, download.conn()).lowered > 0, state);
+    drop(lever);
+    eventually("a deep queue", || outstanding() > 4 * WINDOW.get(), state);
+}
+
+#[test]
+fn levers_in_several_namespaces_of_one_process_do_not_meet() {
+    if !can_run() {
+        return;
+    }
+    let labs: Vec<Hosts> = (0..4).map(|_| Hosts::joined(1, 20)).collect();
+    let mut levers: Vec<WindowLever> = labs.iter().map(egress_lever).collect();
+    let start = |hosts: &Hosts| {
+        Transfer::start(&hosts.client, &hosts.server, hosts.server_address(5001), MPTCP, Direction::Download)
+    };
+    let downloads: Vec<Transfer> = labs.iter().map(start).collect();
+    let last = downloads.len() - 1;
+    for (lever, download) in levers.iter_mut().zip(&downloads).take(last) {
+        lever.set(download.conn(), WINDOW).expect("set");
+    }
+    let queued: Box<dyn Fn() -> Vec<u64>> =
+        Box::new(|| downloads.iter().map(|download| download.outstanding(Direction::Download)).collect());
+    let only_last_is_deep = || {
+        let queued = queued();
+        queued[..last].iter().all(|&bytes| bytes <= WINDOW.get()) && queued[last] > 4 * WINDOW.get()
+    };
+    eventually("only the last queue deep", only_last_is_deep, || format!("{:?}", queued()));
+}
+
+#[test]
+fn attaching_where_there_is_no_interface_is_an_error() {
+    if !can_run() {
+        return;
+    }
+    let hosts = Hosts::apart();
+    let message = hosts.client.run(|| {
+        let mut lever = WindowLever::load().expect("a lever");
+        lever.attach(4711).expect_err("no such interface").to_string()
+    });
+    let message = message.expect("enter the client");
+    assert_eq!(message, "no interface 4711 in this network namespace; did it go away?");
+}
+
+/// On the wire of TUN links: every segment of the connection says no more than the window, and its checksum is right.
+fn every_segment_is_lowered(direction: Direction, addresses: [&str; 2]) -> Seen {
+    let hosts = Hosts::apart();
+    let relay = Relay::between(&hosts, addresses);
+    let mut lever = egress_lever(&hosts);
+    let address = SocketAddr::new(addresses[1].parse().expect("an address"), 5001);
+    let transfer = Transfer::start(&hosts.client, &hosts.server, address, MPTCP, direction);
+    lever.set(transfer.conn(), WINDOW).expect("set");
+    let first = counters(&lever, transfer.conn());
+    eventually("a lowered segment", || counters(&lever, transfer.conn()).lowered > 0, String::new);
+    relay.forget();
+    let wanted = transfer.received() + 40 * WINDOW.get();
+    eventually("forty windows of data", || transfer.received() > wanted, || transfer.received().to_string());
+    let seen = relay.seen();
+    let counted = counters(&lever, transfer.conn());
+    assert!(counted.segments - first.segments >= seen.segments, "{counted:?} {seen:?}");
+    seen
+}
+
+fn assert_lowered(seen: &Seen) {
+    assert!(seen.segments > 100, "{seen:?}");
+    assert_eq!(seen.bad_checksums, 0, "{seen:?}");
+    assert!(seen.largest_window <= WINDOW.get(), "{seen:?}");
+    assert!(seen.largest_window > WINDOW.get() / 2, "the window may be full, never far below: {seen:?}");
+}
+
+#[test]
+fn acknowledgements_leave_a_tun_lowered_over_ipv4() {
+    if !can_run() {
+        return;
+    }
+    assert_lowered(&every_segment_is_lowered(Direction::Download, ["10.78.0.1", "10.78.0.2"]));
+}
+
+#[test]
+fn acknowledgements_leave_a_tun_lowered_over_ipv6() {
+    if !can_run() {
+        return;
+    }
+    assert_lowered(&every_segment_is_lowered(Direction::Download, ["fd78::1", "fd78::2"]));
+}
+
+#[test]
+fn data_leaves_a_tun_lowered_and_intact() {
+    if !can_run() {
+        return;
+    }
+    assert_lowered(&every_segment_is_lowered(Direction::Upload, ["10.78.0.1", "10.78.0.2"]));
+}

@@ -80,6 +80,11 @@ pub enum LinkEvent {
     Usable(bool),
     /// A beacon was heard; the client need not be associated.
     Beacon(Dbm),
+    /// Packets that the interface has received so far, of any kind: any increase is a proof of life.
+    Received {
+        /// The interface's counter.
+        packets: u64,
+    },
     /// A probe that the brain asked for was answered after this long.
     ProbeAnswered {
         /// Which one.

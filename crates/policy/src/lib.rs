@@ -1,13 +1,50 @@
 //! The brain of slowhand. It decides; worlds act. No clock, no I/O, no randomness of its own.
+//!
+//! The driver's whole duty, in this order:
+//!
+//! 1. [`Engine::handle`] one input with the time it happened;
+//! 2. [`Engine::poll`] until `None`, carrying out each action;
+//! 3. sleep until [`Engine::wake_at`] or the next input, whichever is first; then [`Engine::tick`] or `handle`.
+//!
+//! ```
+//! use policy::{Action, Config, Engine, Input, LinkEvent, LinkId, LinkKind, LinkSpec, Policy, Role};
+//! use units::Instant;
+//!
+//! let mut engine = Engine::new(Config { policy: Policy::Slowhand, peer_subflows: 2 });
+//! let cable = LinkId(0);
+//! let spec = LinkSpec { name: "eth0".into(), kind: LinkKind::Cable, role: Role::Primary, channel: None };
+//! engine.handle(Instant::ZERO, Input::Link(cable, LinkEvent::Appeared(spec)));
+//! engine.handle(Instant::ZERO, Input::Link(cable, LinkEvent::Carrier(true)));
+//! engine.handle(Instant::from_millis(1), Input::Link(cable, LinkEvent::Usable(true)));
+//! let actions: Vec<Action> = std::iter::from_fn(|| engine.poll()).collect();
+//! assert!(actions.contains(&Action::DefaultRoute(cable)));
+//! ```
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;
 
+mod baseline;
+mod conn;
+mod detect;
 mod engine;
+mod estimate;
+mod explain;
+mod handover;
 mod io;
+mod membership;
+mod overflow;
+mod path;
+mod select;
+mod slowhand;
+mod state;
+mod window;
 
 pub use engine::{Config, Engine, Policy};
+pub use explain::Explanation;
 pub use io::{
     Action, ConnEvent, ConnId, ConnSample, Input, JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Note,
     Role, SubflowEvent, SubflowId, SubflowSample, Verb,
 };
+
+#[cfg(test)]
+mod tests;

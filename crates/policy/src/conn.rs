@@ -1,0 +1,117 @@
+//! Everything known about one connection and its subflows.
+
+use crate::estimate::arrivals::Arrivals;
+use crate::io::{ConnSample, LinkId, SubflowId, SubflowSample};
+use crate::window::Window;
+use alloc::vec::Vec;
+use units::{Duration, Instant};
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Conn {
+    /// Its first subflow has been reported: until then nothing can be added to it.
+    pub(crate) begun: bool,
+    pub(crate) subflows: Vec<Subflow>,
+    pub(crate) joining: Vec<Joining>,
+    /// Subflows that the peer was told to give up, lately.
+    pub(crate) withdrawn: Vec<Withdrawn>,
+    /// Links over which the last join failed, and when it may be tried again.
+    pub(crate) failed: Vec<(LinkId, Instant)>,
+    /// How many subflows the peer lets us add.
+    pub(crate) peer_subflows: usize,
+    pub(crate) sample: ConnSample,
+    pub(crate) window: Window,
+    /// The unsent limit in force.
+    pub(crate) unsent_limited: bool,
+}
+
+/// A subflow that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Joining {
+    pub(crate) link: LinkId,
+    pub(crate) since: Instant,
+}
+
+/// A subflow of which the peer was told that it is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Withdrawn {
+    pub(crate) subflow: SubflowId,
+    pub(crate) link: LinkId,
+    pub(crate) at: Instant,
+    pub(crate) repeated: bool,
+}
+
+/// One connection's share of one link.
+#[derive(Debug)]
+pub(crate) struct Subflow {
+    pub(crate) id: SubflowId,
+    pub(crate) link: LinkId,
+    pub(crate) initial: bool,
+    pub(crate) since: Instant,
+    /// What was last asked for.
+    pub(crate) backup: bool,
+    pub(crate) arrivals: Arrivals,
+    /// Since when something is under way and nothing was acknowledged.
+    pub(crate) waiting: Option<Instant>,
+    pub(crate) sample: SubflowSample,
+    /// Since when it only drains; it is ended when nothing comes any more.
+    pub(crate) draining: Option<Instant>,
+    /// When a probe over its link was last answered.
+    pub(crate) cleared: Option<Instant>,
+}
+
+impl Conn {
+    pub(crate) fn new(peer_subflows: usize) -> Self {
+        Self {
+            begun: false,
+            subflows: Vec::new(),
+            joining: Vec::new(),
+            withdrawn: Vec::new(),
+            failed: Vec::new(),
+            peer_subflows,
+            sample: ConnSample::default(),
+            window: Window::default(),
+            unsent_limited: false,
+        }
+    }
+
+    pub(crate) fn over(&self, link: LinkId) -> impl Iterator<Item = &Subflow> {
+        self.subflows.iter().filter(move |subflow| subflow.link == link)
+    }
+
+    /// Added subflows that take one of the peer's places.
+    pub(crate) fn places_taken(&self) -> usize {
+        self.joining.len() + self.subflows.iter().filter(|subflow| !subflow.initial).count()
+    }
+
+    /// Whether a join over this link may be tried now.
+    pub(crate) fn may_join(&self, now: Instant, link: LinkId) -> bool {
+        !self
+            .failed
+            .iter()
+            .any(|&(failed, until)| failed == link && now < until)
+    }
+}
+
+impl Subflow {
+    /// Takes in the counters as read at `now`; whether anything arrived.
+    pub(crate) fn read(&mut self, now: Instant, sample: SubflowSample) -> bool {
+        let acknowledged = sample.bytes_acked > self.sample.bytes_acked;
+        self.waiting = match self.waiting {
+            _ if sample.unacked == 0 => None,
+            Some(since) if !acknowledged => Some(since),
+            _ => Some(now),
+        };
+        self.sample = sample;
+        self.arrivals.read(now, sample.segs_in, sample.bytes_received)
+    }
+
+    /// The round-trip time with whatever queue this host's own data has built.
+    pub(crate) fn loaded_rtt(&self) -> Duration {
+        if self.sample.unacked > 0 {
+            self.sample.srtt
+        } else {
+            Duration::ZERO
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Which links have silently died: silence raises a doubt, and only probes that stay unanswered settle it.
+//!
+//! A subflow that brought something and stops is doubted after a few milliseconds if it was busy, later if its traffic was
+//! thin. A doubt costs a few small packets. Anything that arrives over the link ends it: a segment, an answer, any packet that
+//! the interface counts. So an idle, application-limited or slow path is never taken for a dead one: it answers.
+//!
+//! # Sources
+//! - Readings of a link cut silently under a download (the project's kernel notes): arrivals stop within 2 ms of the cut; gaps of a
+//!   healthy busy subflow are up to 35 ms under Reno.
+//! - RFC 8684 §3.3.6 and §3.4.2: the peer learns by REMOVE_ADDR, over any living subflow.
+//!
+//! # Where we differ, and why
+//! 1. No silence alone is proof, however busy the path was: beside much slower links, and on a shared air, a healthy subflow is silent for
+//!    longer than a dead one needs to be found.
+//! 2. Probes leave while the silence is still short, so that asking costs no time.
+//! 3. The time given to an answer is that of an empty queue: were the queue full, data would arrive and end the doubt. For
+//!    uploads, whose queue is our own, the loaded round-trip time is given.
+//!
+//! # Checked by
+//! `tests`; `stall-drop`, `stall-backup` and `wrong-removals` in the benchmarks.
+
+use crate::conn::{Conn, Subflow};
+use crate::io::{ConnId, LinkId, SubflowId, Verb};
+use crate::path::{Doubt, Health};
+use crate::state::State;
+use alloc::format;
+use alloc::vec::Vec;
+use units::{Duration, Instant};
+
+/// Segments in the last 300 ms that make a subflow busy.
+const BUSY_SEGMENTS: u64 = 30;
+/// Silence after which a busy subflow is asked.
+const BUSY_SILENCE: Duration = Duration::from_millis(20);
+/// Silence after which any other subflow is asked.
+const THIN_SILENCE: Duration = Duration::from_millis(150);
+/// Data under way for this much longer than its round trip should take is a doubt.
+const ACK_SLACK: Duration = Duration::from_millis(30);
+/// After an answer, the same silence is questioned again only after this.
+const CLEARED_FOR: Duration = Duration::from_millis(500);
+/// Between the probes of one doubt.
+const PROBE_EVERY: Duration = Duration::from_millis(12);
+/// The probes that must stay unanswered: one may be lost on a lossy path.
+const LEAST_PROBES: u32 = 3;
+
+/// Looks at one subflow whose counters were just read; raises a doubt about its link if it should be bringing something.
+pub(crate) fn inspect(now: Instant, state: &mut State, conn_id: ConnId, subflow_id: SubflowId) {
+    let Some(conn) = state.conns.get(&conn_id) else {
+        return;
+    };
+    let Some(subflow) = conn.subflows.iter().find(|subflow| subflow.id == subflow_id) else {
+        return;
+    };
+    let Some(silence) = suspicious(now, conn, subflow) else {
+        return;
+    };
+    let (link, loaded) = (subflow.link, subflow.loaded_rtt());
+    let Some(path) = state.paths.get_mut(&link).filter(|path| path.is_alive()) else {
+        return;
+    };
+    let patience = path.gap.patience(now, path.spec.kind);
+    let verdict = now + path.rtt().max(loaded) + patience;
+    let doubt = Doubt {
+        since: now,
+        silence,
+        conn: conn_id,
+        probes: 0,
+        next_probe: now,
+        verdict,
+    };
+    path.health = Health::Doubted(doubt);
+    ask(now, state, link);
+}
+
+/// How long this subflow has been silent, if that is worth a question.
+fn suspicious(now: Instant, conn: &Conn, subflow: &Subflow) -> Option<Duration> {
+    if subflow.cleared.is_some_and(|at| now - at < CLEARED_FOR) {
+        return None;
+    }
+    let unanswered = subflow
+        .waiting
+        .map(|since| now - since)
+        .filter(|&wait| wait > ack_limit(subflow));
+    unanswered.or_else(|| missing_data(now, conn, subflow))
+}
+
+fn ack_limit(subflow: &Subflow) -> Duration {
+    subflow.sample.srtt.max(subflow.sample.min_rtt) * 5 / 4 + ACK_SLACK
+}
+
+/// Silence of a subflow from which data was coming.
+fn missing_data(now: Instant, conn: &Conn, subflow: &Subflow) -> Option<Duration> {
+    let last = subflow.arrivals.last()?;
+    let silence = now - last;
+    let busy = subflow.arrivals.recent_segments(now) >= BUSY_SEGMENTS;
+    // One question per silence, unless the connection goes on elsewhere while this part of it is missing.
+    let asked = subflow.cleared.is_some_and(|at| at > last);
+    let others = conn
+        .subflows
+        .iter()
+        .any(|other| other.id != subflow.id && other.arrivals.silence(now) < BUSY_SILENCE);
+    let limit = if busy { BUSY_SILENCE } else { THIN_SILENCE };
+    (silence >= limit && !subflow.sample.backup && (!asked || others)).then_some(silence)
+}
+
+/// Sends the probes that are due and settles the doubts that are ripe. Returns the links found dead.
+pub(crate) fn settle(now: Instant, state: &mut State) -> Vec<LinkId> {
+    let doubted: Vec<(LinkId, Doubt)> = state
+        .paths
+        .iter()
+        .filter_map(|(&link, path)| Some((link, path.doubt()?)))
+        .collect();
+    let mut dead = Vec::new();
+    for (link, doubt) in doubted {
+        if now >= doubt.verdict && doubt.probes >= LEAST_PROBES {
+            condemn(now, state, link, doubt);
+            dead.push(link);
+        } else if now >= doubt.next_probe {
+            ask(now, state, link);
+        }
+    }
+    dead
+}
+
+fn ask(now: Instant, state: &mut State, link: LinkId) {
+    let Some(path) = state.paths.get_mut(&link) else {
+        return;
+    };
+    let Health::Doubted(doubt) = &mut path.health else {
+        return;
+    };
+    doubt.probes += 1;
+    doubt.next_probe = if doubt.probes < LEAST_PROBES {
+        now + PROBE_EVERY
+    } else {
+        now + PROBE_EVERY * doubt.probes
+    };
+    let conn = doubt.conn;
+    state.probe(link, conn);
+}
+
+fn condemn(now: Instant, state: &mut State, link: LinkId, doubt: Doubt) {
+    let silent = doubt.silence + (now - doubt.since);
+    let why = format!(
+        "nothing has come over it for {} ms and {} probes stayed unanswered for {} ms",
+        silent.as_millis(),
+        doubt.probes,
+        (now - doubt.since).as_millis()
+    );
+    if let Some(path) = state.paths.get_mut(&link) {
+        path.health = Health::Dead {
+            next_try: now + Duration::from_millis(100),
+            tries: 0,
+        };
+    }
+    state.note(Some(link), None, Verb::Remove, why);
+}
+
+/// Asks the dead links whose time has come whether they are back, each more rarely the longer it has been dead.
+pub(crate) fn retry(now: Instant, state: &mut State) {
+    let Some((&conn, _)) = state.conns.first_key_value() else {
+        return;
+    };
+    let mut due = Vec::new();
+    for (&link, path) in state.paths.iter_mut().filter(|(_, path)| path.is_usable()) {
+        if let Health::Dead { next_try, tries } = &mut path.health
+            && now >= *next_try
+        {
+            *tries = tries.saturating_add(1);
+            *next_try = now + Duration::from_millis(100 << (*tries).min(6));
+            due.push(link);
+        }
+    }
+    for link in due {
+        state.probe(link, conn);
+    }
+}
+
+/// The next time at which [`settle`] or [`retry`] has something to do.
+pub(crate) fn wake_at(state: &State) -> Option<Instant> {
+    let has_conns = !state.conns.is_empty();
+    state
+        .paths
+        .values()
+        .filter_map(|path| match path.health {
+            Health::Alive => None,
+            Health::Doubted(doubt) if doubt.probes < LEAST_PROBES => Some(doubt.next_probe),
+            Health::Doubted(doubt) => Some(doubt.verdict.min(doubt.next_probe)),
+            Health::Dead { next_try, .. } => Some(next_try).filter(|_| has_conns && path.is_usable()),
+        })
+        .min()
+}

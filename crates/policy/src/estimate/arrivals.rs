@@ -1,0 +1,183 @@
+//! What a subflow brings in: when something last arrived, how much lately, and the best rate it has shown.
+//!
+//! # Sources
+//! - Linux `tcp_info`: `tcpi_segs_in` moves with every segment that arrives, in order or not; `tcpi_bytes_received` only with
+//!   in-order bytes, so every loss recovery would look like silence.
+//!
+//! # Checked by
+//! `tests` below; the silence rule's own tests in `detect`.
+
+use units::{Bitrate, Bytes, Duration, Instant};
+
+const BINS: usize = 32;
+const BIN: Duration = Duration::from_millis(10);
+/// How long a rate that a subflow has shown is believed.
+const MEMORY: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Bin {
+    segments: u64,
+    bytes: u64,
+}
+
+/// Arrivals in ten-millisecond bins over the last 320 ms, and the largest 300 ms mean of the last ten seconds.
+#[derive(Debug, Clone)]
+pub(crate) struct Arrivals {
+    bins: [Bin; BINS],
+    /// The number of the bin that `now` falls in.
+    head: u64,
+    started: Instant,
+    last: Option<Instant>,
+    segments: u64,
+    bytes: u64,
+    best: Best,
+}
+
+impl Arrivals {
+    pub(crate) fn new(now: Instant) -> Self {
+        let best = Best::default();
+        Self {
+            bins: [Bin::default(); BINS],
+            head: number(now),
+            started: now,
+            last: None,
+            segments: 0,
+            bytes: 0,
+            best,
+        }
+    }
+
+    /// Counters as read at `now`. Returns whether anything arrived since the last reading.
+    pub(crate) fn read(&mut self, now: Instant, segments: u64, bytes: Bytes) -> bool {
+        self.advance(now);
+        let new_segments = segments.saturating_sub(self.segments);
+        let bin = &mut self.bins[(self.head % BINS as u64) as usize];
+        bin.segments += new_segments;
+        bin.bytes += bytes.get().saturating_sub(self.bytes);
+        (self.segments, self.bytes) = (segments, bytes.get());
+        if new_segments == 0 {
+            return false;
+        }
+        self.last = Some(now);
+        self.best.offer(now, self.rate(now));
+        true
+    }
+
+    fn advance(&mut self, now: Instant) {
+        let target = number(now);
+        let steps = target.saturating_sub(self.head).min(BINS as u64);
+        for step in 1..=steps {
+            self.bins[((target - steps + step) % BINS as u64) as usize] = Bin::default();
+        }
+        self.head = self.head.max(target);
+    }
+
+    /// How long nothing has arrived; since the beginning if nothing ever has.
+    pub(crate) fn silence(&self, now: Instant) -> Duration {
+        now - self.last.unwrap_or(self.started)
+    }
+
+    /// When something last arrived.
+    pub(crate) const fn last(&self) -> Option<Instant> {
+        self.last
+    }
+
+    /// Segments of the last 300 ms.
+    pub(crate) fn recent_segments(&self, now: Instant) -> u64 {
+        self.recent(now).map(|bin| bin.segments).sum()
+    }
+
+    /// Mean payload rate over the last 300 ms (less at the beginning).
+    pub(crate) fn rate(&self, now: Instant) -> Bitrate {
+        let bytes: u64 = self.recent(now).map(|bin| bin.bytes).sum();
+        let span = (now - self.started).min(Duration::from_millis(300)).max(BIN);
+        Bytes::new(bytes).per(span)
+    }
+
+    /// The largest such mean of the last ten seconds.
+    pub(crate) fn best_rate(&self, now: Instant) -> Bitrate {
+        self.best.get(now)
+    }
+
+    fn recent(&self, now: Instant) -> impl Iterator<Item = &Bin> {
+        let oldest = number(now).saturating_sub(29);
+        (oldest..=self.head).map(|n| &self.bins[(n % BINS as u64) as usize])
+    }
+}
+
+fn number(now: Instant) -> u64 {
+    now.as_nanos() / BIN.as_nanos() as u64
+}
+
+/// A maximum over a sliding window, kept in two halves: exact to half the window.
+#[derive(Debug, Clone, Default)]
+struct Best {
+    since: Instant,
+    older: Bitrate,
+    newer: Bitrate,
+}
+
+impl Best {
+    fn offer(&mut self, now: Instant, rate: Bitrate) {
+        if now - self.since > MEMORY / 2 {
+            (self.older, self.newer, self.since) = (self.newer, Bitrate::ZERO, now);
+        }
+        self.newer = self.newer.max(rate);
+    }
+
+    fn get(&self, now: Instant) -> Bitrate {
+        match now - self.since {
+            age if age > MEMORY => Bitrate::ZERO,
+            _ => self.older.max(self.newer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    fn steady(until_ms: u64) -> Arrivals {
+        let mut arrivals = Arrivals::new(ms(0));
+        for t in (0..=until_ms).step_by(5) {
+            arrivals.read(ms(t), t, Bytes::new(t * 1_000));
+        }
+        arrivals
+    }
+
+    #[test]
+    fn measures_a_steady_rate() {
+        let rate = steady(1_000).rate(ms(1_000));
+        assert!(
+            rate >= Bitrate::from_kbps(7_700) && rate <= Bitrate::from_kbps(8_300),
+            "{rate}"
+        );
+    }
+
+    #[test]
+    fn knows_how_long_it_is_silent() {
+        let mut arrivals = steady(1_000);
+        assert!(!arrivals.read(ms(1_050), 1_000, Bytes::new(1_000_000)));
+        assert_eq!(arrivals.silence(ms(1_050)), Duration::from_millis(50));
+        assert!(arrivals.recent_segments(ms(1_050)) >= 240);
+        assert_eq!(arrivals.recent_segments(ms(1_500)), 0);
+    }
+
+    #[test]
+    fn forgets_a_rate_after_ten_seconds() {
+        let arrivals = steady(1_000);
+        assert!(arrivals.best_rate(ms(5_000)) > Bitrate::from_mbps(7));
+        assert_eq!(arrivals.best_rate(ms(20_000)), Bitrate::ZERO);
+    }
+
+    #[test]
+    fn a_long_pause_clears_every_bin() {
+        let mut arrivals = steady(1_000);
+        arrivals.read(ms(60_000), 1_001, Bytes::new(1_001_000));
+        assert_eq!(arrivals.recent_segments(ms(60_000)), 1);
+    }
+}

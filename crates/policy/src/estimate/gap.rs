@@ -1,0 +1,84 @@
+//! How long a link can be silent and yet be alive: learned from the silences that ended by themselves.
+//!
+//! A cellular link that has shown a hole before is given longer than a cable. The longest healthy silence is remembered and
+//! fades by half every minute, so that one bad second does not make a link slow to give up for ever.
+//!
+//! # Checked by
+//! `tests` below; `wrong-removals` in the benchmarks.
+
+use crate::io::LinkKind;
+use units::{Duration, Instant};
+
+const HALF_LIFE: Duration = Duration::from_secs(60);
+/// Beyond this the user has waited long enough, whatever the link used to do.
+const LONGEST: Duration = Duration::from_secs(3);
+
+/// The longest healthy silence of a link, fading.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Gap {
+    longest: Duration,
+    at: Instant,
+}
+
+impl Gap {
+    /// A silence of this length ended by itself.
+    pub(crate) fn survived(&mut self, now: Instant, silence: Duration) {
+        if silence >= self.faded(now) {
+            (self.longest, self.at) = (silence.min(LONGEST), now);
+        }
+    }
+
+    fn faded(&self, now: Instant) -> Duration {
+        let halvings = (now - self.at).as_nanos() / HALF_LIFE.as_nanos();
+        u32::try_from(halvings)
+            .ok()
+            .and_then(|n| 1u32.checked_shl(n))
+            .map_or(Duration::ZERO, |parts| self.longest / parts)
+    }
+
+    /// How long probes may go unanswered before the link counts as dead.
+    ///
+    /// Cables answer or do not. WiFi repeats a frame up to seven times and waits for its air. Mobile networks hide losses and
+    /// changes of cell behind silences of some hundred milliseconds.
+    pub(crate) fn patience(&self, now: Instant, kind: LinkKind) -> Duration {
+        let least = Duration::from_millis(match kind {
+            LinkKind::Cable => 30,
+            LinkKind::Wifi => 60,
+            LinkKind::Cellular => 700,
+        });
+        least.max(self.faded(now) * 3 / 2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_that_has_shown_gaps_is_given_longer() {
+        let mut gap = Gap::default();
+        let now = Instant::from_secs(100);
+        assert_eq!(gap.patience(now, LinkKind::Cable), Duration::from_millis(30));
+        gap.survived(now, Duration::from_millis(500));
+        assert_eq!(gap.patience(now, LinkKind::Cable), Duration::from_millis(750));
+        assert_eq!(gap.patience(now, LinkKind::Cellular), Duration::from_millis(750));
+    }
+
+    #[test]
+    fn the_memory_of_a_gap_fades() {
+        let mut gap = Gap::default();
+        gap.survived(Instant::ZERO, Duration::from_secs(10));
+        assert_eq!(
+            gap.patience(Instant::from_secs(1), LinkKind::Cable),
+            Duration::from_millis(4_500)
+        );
+        assert_eq!(
+            gap.patience(Instant::from_secs(61), LinkKind::Cable),
+            Duration::from_millis(2_250)
+        );
+        assert_eq!(
+            gap.patience(Instant::from_secs(1 << 20), LinkKind::Cable),
+            Duration::from_millis(30)
+        );
+    }
+}

@@ -1,0 +1,6 @@
+//! What is measured, one quantity a file.
+
+pub(crate) mod arrivals;
+pub(crate) mod beacons;
+pub(crate) mod gap;
+pub(crate) mod signal;

@@ -1,0 +1,129 @@
+//! What an access point's beacons say about its link: signal, its trend, and the goodput to expect.
+//!
+//! # Sources
+//! - IEEE 802.11-2020 table 17-18: receiver minimum input level by rate (−82 dBm at 6 Mb/s … −65 dBm at 54 Mb/s, 20 MHz).
+//! - cla §IV: the trend of the signal tells when a hand-off is due.
+//!
+//! # Where we differ, and why
+//! 1. The trend is the difference of two exponential means (0.5 s and 2 s), not a regression: constant memory, and one lost beacon does not tilt it.
+//! 2. The rate expected is the one at which a frame is as good as certain: 3 dB above the standard's 10 % loss.
+//!
+//! # Checked by
+//! `tests` below.
+
+use units::wifi::{ACK_BYTES, DATA_OVERHEAD_BYTES, Standard};
+use units::{Bitrate, Bytes, Dbm, Duration, Instant};
+
+/// Least signal at which each OFDM rate is received (IEEE 802.11-2020 table 17-18), in mBm.
+const SENSITIVITY_MBM: [i32; 8] = [-8_200, -8_100, -7_900, -7_700, -7_400, -7_000, -6_600, -6_500];
+/// Above the standard's level, where one frame in ten is lost.
+const MARGIN_MBM: i32 = 300;
+
+/// Under this signal hardly a frame gets through even at the lowest rate.
+pub(crate) const EDGE: Dbm = Dbm::from_mbm(SENSITIVITY_MBM[0]);
+
+/// The mean signal of an access point over half a second and over two.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Signal {
+    fast_mbm: f64,
+    slow_mbm: f64,
+    at: Option<Instant>,
+}
+
+impl Signal {
+    pub(crate) fn hear(&mut self, now: Instant, signal: Dbm) {
+        let mbm = f64::from(signal.as_mbm());
+        match self.at {
+            Some(at) if now - at < Duration::from_secs(3) => {
+                let age = (now - at).as_secs_f64();
+                self.fast_mbm += (mbm - self.fast_mbm) * share(age, 0.5);
+                self.slow_mbm += (mbm - self.slow_mbm) * share(age, 2.0);
+            }
+            _ => (self.fast_mbm, self.slow_mbm) = (mbm, mbm),
+        }
+        self.at = Some(now);
+    }
+
+    /// The mean over half a second; `None` before the first beacon.
+    pub(crate) fn mean(&self) -> Option<Dbm> {
+        self.at.map(|_| Dbm::from_mbm(self.fast_mbm as i32))
+    }
+
+    /// Decibels a second, negative when the signal sinks: for a steady slope the two means lag 0.5 s and 2 s behind.
+    pub(crate) fn slope_db_per_s(&self) -> f64 {
+        (self.fast_mbm - self.slow_mbm) / 100.0 / 1.5
+    }
+
+    /// The signal to expect after `ahead` if the trend goes on.
+    pub(crate) fn ahead(&self, ahead: Duration) -> Option<Dbm> {
+        let change = self.slope_db_per_s() * 100.0 * (ahead.as_secs_f64() + 0.5);
+        self.at.map(|_| Dbm::from_mbm((self.fast_mbm + change) as i32))
+    }
+}
+
+fn share(age: f64, time_constant: f64) -> f64 {
+    1.0 - libm::exp(-age / time_constant)
+}
+
+/// TCP payload rate to expect at this signal over 802.11g with nobody else on the air; zero under the edge.
+pub(crate) fn expected_goodput(signal: Dbm) -> Bitrate {
+    let sure = |&&level: &&i32| signal.as_mbm() >= level + MARGIN_MBM;
+    let steps = SENSITIVITY_MBM.iter().filter(sure).count();
+    match steps {
+        0 if signal < EDGE => Bitrate::ZERO,
+        n => tcp_rate(Bitrate::from_kbps(u64::from(
+            Standard::G.rates_kbps()[n.max(1) - 1],
+        ))),
+    }
+}
+
+/// One full segment and half an acknowledgement, each with its contention, interframe spaces and link-layer ACK.
+fn tcp_rate(rate: Bitrate) -> Bitrate {
+    let exchange = packet_time(1_500, rate) + packet_time(52, rate) / 2;
+    Bytes::new(1_448).per(exchange)
+}
+
+fn packet_time(ip_bytes: u32, rate: Bitrate) -> Duration {
+    let g = Standard::G;
+    let contention = g.slot() * g.cw_min() / 2;
+    let acknowledged = g.sifs() + g.frame_time(ACK_BYTES, g.ack_rate(rate));
+    g.difs() + contention + g.frame_time(ip_bytes + DATA_OVERHEAD_BYTES, rate) + acknowledged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(slope_db_per_s: f64, seconds: u64) -> Signal {
+        let mut signal = Signal::default();
+        for n in 0..seconds * 10 {
+            let mbm = -5_000.0 + slope_db_per_s * 100.0 * n as f64 * 0.1;
+            signal.hear(Instant::from_millis(n * 100), Dbm::from_mbm(mbm as i32));
+        }
+        signal
+    }
+
+    #[test]
+    fn sees_how_fast_a_signal_sinks() {
+        let slope = heard(-4.0, 10).slope_db_per_s();
+        assert!((-4.2..-3.7).contains(&slope), "{slope}");
+        assert!(heard(0.0, 10).slope_db_per_s().abs() < 0.01);
+    }
+
+    #[test]
+    fn looks_ahead_along_the_trend() {
+        let signal = heard(-4.0, 10);
+        let now = -50.0 - 4.0 * 9.9;
+        let ahead = signal.ahead(Duration::from_secs(1)).unwrap().as_dbm_f64();
+        assert!((ahead - (now - 4.0)).abs() < 0.6, "{ahead} against {}", now - 4.0);
+    }
+
+    #[test]
+    fn goodput_grows_with_the_signal_up_to_what_54_mbps_carry() {
+        let at = |dbm| expected_goodput(Dbm::from_dbm(dbm));
+        assert_eq!(at(-83), Bitrate::ZERO);
+        assert!((-82..-40).all(|dbm| at(dbm) <= at(dbm + 1)));
+        let most = at(-40).as_mbps_f64();
+        assert!((21.0..24.5).contains(&most), "{most}");
+    }
+}

@@ -1,0 +1,85 @@
+//! Why each link is used, idle or refused, in words a user reads.
+
+use crate::io::{LinkId, Role};
+use crate::path::{Health, Path};
+use crate::state::State;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+/// One link, explained.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// Which.
+    pub link: LinkId,
+    /// Its name.
+    pub name: String,
+    /// A stable identifier: `never`, `down`, `no-address`, `in-doubt`, `dead`, or the last decision's verb (`use`, `demote`, …);
+    /// `idle` before any.
+    pub state: &'static str,
+    /// A sentence.
+    pub why: String,
+}
+
+pub(crate) fn all(state: &State) -> Vec<Explanation> {
+    state
+        .paths
+        .iter()
+        .map(|(&link, path)| explain(link, path))
+        .collect()
+}
+
+fn explain(link: LinkId, path: &Path) -> Explanation {
+    let (state, why) = condition(path);
+    Explanation {
+        link,
+        name: path.spec.name.clone(),
+        state,
+        why,
+    }
+}
+
+fn condition(path: &Path) -> (&'static str, String) {
+    if path.spec.role == Role::Never {
+        return ("never", "its role is never".to_string());
+    }
+    if !path.carrier {
+        return ("down", absent(path));
+    }
+    if path.usable_since.is_none() {
+        return ("no-address", "it has a carrier, but no address yet".to_string());
+    }
+    match path.health {
+        Health::Doubted(doubt) => (
+            "in-doubt",
+            format!("it fell silent; {} probes are out", doubt.probes),
+        ),
+        Health::Dead { tries, .. } => ("dead", given_up(path, tries)),
+        Health::Alive => decided(path),
+    }
+}
+
+fn absent(path: &Path) -> String {
+    match path.signal.mean().filter(|_| path.is_wifi()) {
+        Some(signal) if path.asked.is_some() => {
+            format!("association was asked for; its last beacons had {signal}")
+        }
+        Some(signal) => format!("not associated; its last beacons had {signal}"),
+        None => "it has no carrier".to_string(),
+    }
+}
+
+fn given_up(path: &Path, tries: u32) -> String {
+    let cause = path
+        .note
+        .as_ref()
+        .map_or("it was found dead", |note| note.why.as_str());
+    format!("{cause}; asked {tries} times since whether it is back")
+}
+
+fn decided(path: &Path) -> (&'static str, String) {
+    match &path.note {
+        Some(note) => (note.verb.id(), note.why.clone()),
+        None => ("idle", "it is up; no connection needs it".to_string()),
+    }
+}

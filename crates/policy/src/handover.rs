@@ -1,0 +1,166 @@
+//! What people use today, so that it can be compared: hand-over between access points by their beacons, WiFi first, and the
+//! kernel's own path manager left to itself.
+//!
+//! # Sources
+//! - nsdi15 §6.3: beacons counted over 2 s; switch when another access point has Δ = 10 more; break before make.
+//! - mobiarch11 §3.2: WiFi where there is any, otherwise cellular; one path at a time.
+//! - cla §V: hand-over between access points with the cellular path joined throughout.
+//!
+//! # Where we differ, and why
+//! 1. `Warm` gives the baseline an association and an address with every access point that it hears: the best that fast hand-over
+//!    could ever be.
+//!
+//! # Checked by
+//! `tests` (counts and the moment of the switch); `walk` in the benchmarks.
+
+use crate::io::{LinkId, LinkKind, Role, SubflowId};
+use crate::membership;
+use crate::path::Path;
+use crate::select::{Use, Want};
+use crate::state::State;
+use alloc::vec::Vec;
+use units::Instant;
+
+/// How many beacons more another access point must have.
+const DELTA: usize = 10;
+
+/// How the next access point is reached, and what cellular is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Leave, then associate, then get an address.
+    Cold,
+    /// The next access point is already associated.
+    Warm,
+    /// As `Warm`, with every cellular link joined throughout.
+    WarmAndCellular,
+    /// As `Warm`; cellular only where there is no WiFi.
+    WifiFirst,
+}
+
+/// One access point at a time.
+#[derive(Debug)]
+pub(crate) struct Handover {
+    form: Form,
+    current: Option<LinkId>,
+}
+
+impl Handover {
+    pub(crate) const fn new(form: Form) -> Self {
+        Self { form, current: None }
+    }
+
+    pub(crate) fn decide(&mut self, now: Instant, state: &mut State) {
+        self.choose(now, state);
+        self.associate(now, state);
+        let wants = self.wants(state);
+        if let Some(first) = wants.first() {
+            state.default_route(first.link);
+        }
+        let conns: Vec<_> = state.conns.keys().copied().collect();
+        for conn in conns {
+            membership::fit(now, state, conn, &wants);
+            leave_others(now, state, conn, &wants);
+        }
+    }
+
+    fn choose(&mut self, now: Instant, state: &mut State) {
+        let eligible = |path: &Path| {
+            path.is_wifi() && path.spec.role != Role::Never && (self.form == Form::Cold || path.is_usable())
+        };
+        let count = |link: LinkId| state.paths.get(&link).map_or(0, |path| path.beacons.count(now));
+        let heard = state
+            .paths
+            .iter()
+            .filter(|(_, path)| eligible(path))
+            .map(|(&link, _)| (count(link), link));
+        let Some((most, best)) = heard.max_by_key(|&(count, link)| (count, core::cmp::Reverse(link))) else {
+            self.current = self
+                .current
+                .filter(|link| state.paths.get(link).is_some_and(Path::is_usable));
+            return;
+        };
+        let held = self.current.filter(|&link| self.holds(state, link));
+        match held {
+            Some(current) if most < count(current) + DELTA => {}
+            _ if most == 0 || Some(best) == self.current => {}
+            _ => self.switch(state, best),
+        }
+    }
+
+    /// Whether the present access point still counts: it has its carrier, or (cold) is still being joined.
+    fn holds(&self, state: &State, link: LinkId) -> bool {
+        state
+            .paths
+            .get(&link)
+            .is_some_and(|path| path.carrier || (self.form == Form::Cold && path.asked.is_some()))
+    }
+
+    fn switch(&mut self, state: &mut State, best: LinkId) {
+        if let Some(old) = self.current.replace(best)
+            && self.form == Form::Cold
+        {
+            state.leave(old);
+        }
+    }
+
+    fn associate(&self, now: Instant, state: &mut State) {
+        let wanted: Vec<LinkId> = match self.form {
+            Form::Cold => self.current.into_iter().collect(),
+            _ => audible(now, state),
+        };
+        for link in wanted {
+            state.associate(now, link);
+        }
+    }
+
+    fn wants(&self, state: &State) -> Vec<Want> {
+        let active = |link| Want {
+            link,
+            purpose: Use::Active,
+        };
+        let usable = |link: &LinkId| state.paths.get(link).is_some_and(Path::is_usable);
+        let mut wants: Vec<Want> = self.current.filter(usable).map(active).into_iter().collect();
+        let cellular = match self.form {
+            Form::Cold | Form::Warm => false,
+            Form::WarmAndCellular => true,
+            Form::WifiFirst => wants.is_empty(),
+        };
+        let fallback = state
+            .paths
+            .iter()
+            .filter(|(link, path)| path.spec.kind != LinkKind::Wifi && usable(link));
+        wants.extend(fallback.filter(|_| cellular).map(|(&link, _)| active(link)));
+        wants
+    }
+}
+
+/// Access points of which beacons are heard now.
+pub(crate) fn audible(now: Instant, state: &State) -> Vec<LinkId> {
+    let heard = |path: &Path| path.is_wifi() && path.spec.role != Role::Never && path.beacons.count(now) >= 3;
+    state
+        .paths
+        .iter()
+        .filter(|(_, path)| heard(path))
+        .map(|(&link, _)| link)
+        .collect()
+}
+
+/// One path at a time: once a wanted one is there, the others end.
+fn leave_others(now: Instant, state: &mut State, id: crate::io::ConnId, wants: &[Want]) {
+    let Some(conn) = state.conns.get(&id) else { return };
+    let wanted = |link: LinkId| wants.iter().any(|want| want.link == link);
+    let lost = |subflow: &&crate::conn::Subflow| membership::is_lost(state.paths.get(&subflow.link), subflow);
+    let arrived = conn
+        .subflows
+        .iter()
+        .any(|subflow| wanted(subflow.link) && !lost(&subflow));
+    let others: Vec<SubflowId> = conn
+        .subflows
+        .iter()
+        .filter(|subflow| !wanted(subflow.link))
+        .map(|s| s.id)
+        .collect();
+    if arrived && !others.is_empty() {
+        state.give_up(now, id, &others);
+    }
+}

@@ -1,0 +1,234 @@
+//! Which subflows a connection has: joins what is missing, ends what is lost, never closes the last path.
+//!
+//! # Sources
+//! - RFC 8684 §3.2 (joining), §3.3.8 (MP_PRIO), §3.4.2 (REMOVE_ADDR).
+//! - A stock Linux peer takes two added subflows beside the first; a place comes free when it hears REMOVE_ADDR.
+//!
+//! # Checked by
+//! `tests`.
+
+use crate::conn::{Conn, Subflow};
+use crate::io::{ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowId};
+use crate::path::{Health, Path};
+use crate::select::{Use, Want, is_faded};
+use crate::state::State;
+use alloc::vec::Vec;
+use units::{Duration, Instant};
+
+/// A join that was neither made nor refused by then will not be.
+const JOIN_TIMEOUT: Duration = Duration::from_secs(3);
+/// A draining subflow that brings nothing for this long is empty.
+const DRAINED_AFTER: Duration = Duration::from_millis(120);
+/// Longer than this no drain may take.
+const DRAIN_LIMIT: Duration = Duration::from_millis(1_500);
+/// A place is asked for again this long after it was freed: the word to the peer may travel on a slower path than the join.
+const REPEAT_AFTER: Duration = Duration::from_millis(150);
+
+/// Whether this subflow can no longer carry anything: its link is gone, given up, or has another address since.
+pub(crate) fn is_lost(path: Option<&Path>, subflow: &Subflow) -> bool {
+    let Some(path) = path else { return true };
+    let readdressed = path.usable_since.is_some_and(|since| subflow.since < since);
+    !path.is_usable() || readdressed || matches!(path.health, Health::Dead { .. })
+}
+
+fn is_sound(state: &State, subflow: &Subflow) -> bool {
+    subflow.draining.is_none()
+        && state
+            .paths
+            .get(&subflow.link)
+            .is_some_and(|path| path.is_alive() && !is_lost(Some(path), subflow))
+}
+
+/// Gives up the lost subflows of a connection that has a sound one; without one, waits.
+pub(crate) fn drop_lost(now: Instant, state: &mut State, id: ConnId) {
+    let Some(conn) = state.conns.get(&id) else { return };
+    let lost: Vec<SubflowId> = conn
+        .subflows
+        .iter()
+        .filter(|subflow| is_lost(state.paths.get(&subflow.link), subflow))
+        .map(|subflow| subflow.id)
+        .collect();
+    let sound = conn.subflows.iter().any(|subflow| is_sound(state, subflow));
+    if sound && !lost.is_empty() {
+        // What was said a moment ago may have left on the path that is now known to be dead.
+        state.withdraw_again(now, id, Duration::ZERO);
+        state.give_up(now, id, &lost);
+    }
+    state.withdraw_again(now, id, REPEAT_AFTER);
+}
+
+/// Fails the joins that were never answered.
+pub(crate) fn expire_joins(now: Instant, state: &mut State, id: ConnId) {
+    let Some(conn) = state.conns.get(&id) else { return };
+    let late: Vec<LinkId> = conn
+        .joining
+        .iter()
+        .filter(|join| now - join.since >= JOIN_TIMEOUT)
+        .map(|join| join.link)
+        .collect();
+    for link in late {
+        state.learn(
+            now,
+            Input::Conn(
+                id,
+                ConnEvent::JoinFailed {
+                    link,
+                    reason: JoinFailure::Timeout,
+                },
+            ),
+        );
+    }
+}
+
+/// Brings a connection's subflows towards what is wanted, best first, within the peer's places.
+pub(crate) fn fit(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
+    expire_joins(now, state, id);
+    drop_lost(now, state, id);
+    set_purposes(state, id, wants);
+    drain(now, state, id);
+    let Some(conn) = state.conns.get(&id).filter(|conn| conn.begun) else {
+        return;
+    };
+    let kept = within_places(conn, wants);
+    let missing: Vec<Want> = kept
+        .iter()
+        .copied()
+        .filter(|want| is_missing(now, state, conn, want))
+        .collect();
+    if missing.is_empty() {
+        return;
+    }
+    make_room(now, state, id, &kept, missing.len());
+    for want in missing {
+        let free = state
+            .conns
+            .get(&id)
+            .is_some_and(|conn| conn.places_taken() < conn.peer_subflows);
+        if free {
+            state.join(now, id, want.link, want.purpose == Use::Warm);
+        }
+    }
+}
+
+fn is_missing(now: Instant, state: &State, conn: &Conn, want: &Want) -> bool {
+    let joinable = state
+        .paths
+        .get(&want.link)
+        .is_some_and(|path| path.is_alive() && !is_faded(path));
+    // A lost subflow that cannot be given up yet (it is the last) does not stand in the way of its successor.
+    let has = conn.joining.iter().any(|join| join.link == want.link)
+        || conn
+            .over(want.link)
+            .any(|subflow| !is_lost(state.paths.get(&want.link), subflow));
+    joinable && !has && conn.may_join(now, want.link)
+}
+
+/// The best wants that fit: the first subflow has a place of its own, the peer gives the others.
+fn within_places(conn: &Conn, wants: &[Want]) -> Vec<Want> {
+    let initial = conn
+        .subflows
+        .iter()
+        .find(|subflow| subflow.initial)
+        .map(|subflow| subflow.link);
+    let mut left = conn.peer_subflows;
+    let mut fits = |want: &Want| {
+        let free = Some(want.link) == initial;
+        let fits = free || left > 0;
+        left -= usize::from(fits && !free);
+        fits
+    };
+    wants.iter().copied().filter(|want| fits(want)).collect()
+}
+
+/// First those that are to be used, then those that are not: at no time is nothing in use.
+fn set_purposes(state: &mut State, id: ConnId, wants: &[Want]) {
+    for purpose in [Use::Active, Use::Warm] {
+        for want in wants.iter().filter(|want| want.purpose == purpose) {
+            let Some(conn) = state.conns.get(&id) else { return };
+            let heard: Vec<SubflowId> = conn
+                .over(want.link)
+                .filter(|subflow| is_sound(state, subflow))
+                .map(|s| s.id)
+                .collect();
+            for subflow in heard {
+                state.set_backup(id, subflow, purpose == Use::Warm);
+            }
+        }
+    }
+}
+
+fn make_room(now: Instant, state: &mut State, id: ConnId, kept: &[Want], needed: usize) {
+    let Some(conn) = state.conns.get_mut(&id) else {
+        return;
+    };
+    let free = conn.peer_subflows.saturating_sub(conn.places_taken());
+    let unwanted =
+        |subflow: &&mut Subflow| !subflow.initial && !kept.iter().any(|want| want.link == subflow.link);
+    let victims: Vec<SubflowId> = conn
+        .subflows
+        .iter_mut()
+        .filter(unwanted)
+        .take(needed.saturating_sub(free))
+        .map(|subflow| {
+            subflow.draining.get_or_insert(now);
+            subflow.id
+        })
+        .collect();
+    for victim in victims {
+        state.set_backup(id, victim, true);
+    }
+    drain(now, state, id);
+}
+
+/// Ends what has nothing under way any more; begins to drain what a link can hardly carry.
+fn drain(now: Instant, state: &mut State, id: ConnId) {
+    retire_faded(now, state, id);
+    let Some(conn) = state.conns.get(&id) else { return };
+    let empty: Vec<SubflowId> = conn
+        .subflows
+        .iter()
+        .filter(|subflow| is_drained(now, subflow))
+        .map(|subflow| subflow.id)
+        .collect();
+    if !empty.is_empty() && conn.subflows.iter().any(|subflow| is_sound(state, subflow)) {
+        state.give_up(now, id, &empty);
+    }
+}
+
+fn is_drained(now: Instant, subflow: &Subflow) -> bool {
+    let Some(since) = subflow.draining else {
+        return false;
+    };
+    let quiet = subflow.arrivals.silence(now) >= DRAINED_AFTER && subflow.sample.unacked == 0;
+    (quiet && (now - since >= DRAINED_AFTER || subflow.sample.backup)) || now - since >= DRAIN_LIMIT
+}
+
+fn retire_faded(now: Instant, state: &mut State, id: ConnId) {
+    let Some(conn) = state.conns.get(&id) else { return };
+    let faded = |subflow: &&Subflow| {
+        subflow.draining.is_none() && state.paths.get(&subflow.link).is_some_and(is_faded)
+    };
+    let retiring: Vec<SubflowId> = conn
+        .subflows
+        .iter()
+        .filter(faded)
+        .map(|subflow| subflow.id)
+        .collect();
+    let remain = conn
+        .subflows
+        .iter()
+        .any(|subflow| is_sound(state, subflow) && !retiring.contains(&subflow.id));
+    if !remain {
+        return;
+    }
+    for subflow in retiring {
+        state.set_backup(id, subflow, true);
+        let conn = state
+            .conns
+            .get_mut(&id)
+            .into_iter()
+            .flat_map(|conn| conn.subflows.iter_mut());
+        conn.filter(|other| other.id == subflow)
+            .for_each(|subflow| subflow.draining = Some(now));
+    }
+}

@@ -1,0 +1,140 @@
+//! Everything known about one link; the only home of path state.
+
+use crate::estimate::beacons::Beacons;
+use crate::estimate::gap::Gap;
+use crate::estimate::signal::{self, Signal};
+use crate::io::{ConnId, LinkKind, LinkSpec, Note, Role};
+use units::{Bitrate, Dbm, Duration, Instant};
+
+/// A link and what is known of it.
+#[derive(Debug)]
+pub(crate) struct Path {
+    pub(crate) spec: LinkSpec,
+    pub(crate) carrier: bool,
+    /// Since when it has an address; `None` without one.
+    pub(crate) usable_since: Option<Instant>,
+    /// When this engine last asked for the association; `None` if it does not want one.
+    pub(crate) asked: Option<Instant>,
+    pub(crate) beacons: Beacons,
+    pub(crate) signal: Signal,
+    pub(crate) health: Health,
+    pub(crate) gap: Gap,
+    /// The least round-trip time ever seen.
+    pub(crate) base_rtt: Option<Duration>,
+    /// The last time that anything arrived over it.
+    pub(crate) heard: Option<Instant>,
+    /// The interface's own count of received packets.
+    pub(crate) received: u64,
+    /// The best goodput that it has shown lately.
+    pub(crate) shown: Bitrate,
+    /// What was last decided about it.
+    pub(crate) note: Option<Note>,
+}
+
+/// Whether a link still carries anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Health {
+    /// Nothing speaks against it.
+    Alive,
+    /// It fell silent; probes are out.
+    Doubted(Doubt),
+    /// It is given up until a probe is answered.
+    Dead {
+        /// When to probe again.
+        next_try: Instant,
+        /// How many probes were in vain.
+        tries: u32,
+    },
+}
+
+/// An open question to a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Doubt {
+    /// When the first probe left.
+    pub(crate) since: Instant,
+    /// How long the link had been silent by then.
+    pub(crate) silence: Duration,
+    /// Towards whose peer.
+    pub(crate) conn: ConnId,
+    /// How many probes are out.
+    pub(crate) probes: u32,
+    /// When the next one leaves.
+    pub(crate) next_probe: Instant,
+    /// When the unanswered probes are proof.
+    pub(crate) verdict: Instant,
+}
+
+impl Path {
+    pub(crate) fn new(spec: LinkSpec) -> Self {
+        Self {
+            spec,
+            carrier: false,
+            usable_since: None,
+            asked: None,
+            beacons: Beacons::default(),
+            signal: Signal::default(),
+            health: Health::Alive,
+            gap: Gap::default(),
+            base_rtt: None,
+            heard: None,
+            received: 0,
+            shown: Bitrate::ZERO,
+            note: None,
+        }
+    }
+
+    /// Has a carrier and an address.
+    pub(crate) const fn is_usable(&self) -> bool {
+        self.carrier && self.usable_since.is_some()
+    }
+
+    /// Usable, allowed, and not given up.
+    pub(crate) fn is_candidate(&self) -> bool {
+        self.is_usable() && self.spec.role != Role::Never && !matches!(self.health, Health::Dead { .. })
+    }
+
+    /// Nothing speaks against it at all.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.is_usable() && self.health == Health::Alive
+    }
+
+    /// The open question, if there is one.
+    pub(crate) const fn doubt(&self) -> Option<Doubt> {
+        match self.health {
+            Health::Doubted(doubt) => Some(doubt),
+            Health::Alive | Health::Dead { .. } => None,
+        }
+    }
+
+    pub(crate) fn is_wifi(&self) -> bool {
+        self.spec.kind == LinkKind::Wifi
+    }
+
+    /// A round-trip time was measured over it.
+    pub(crate) fn measured(&mut self, rtt: Duration) {
+        if rtt > Duration::ZERO {
+            self.base_rtt = Some(self.base_rtt.map_or(rtt, |least| least.min(rtt)));
+        }
+    }
+
+    /// The least round-trip time seen, or a guess by kind before the first.
+    pub(crate) fn rtt(&self) -> Duration {
+        self.base_rtt.unwrap_or(match self.spec.kind {
+            LinkKind::Cable | LinkKind::Wifi => Duration::from_millis(50),
+            LinkKind::Cellular => Duration::from_millis(100),
+        })
+    }
+
+    /// The goodput to expect if it were used now: by signal for WiFi, by what it has shown for the others.
+    pub(crate) fn expected(&self) -> Bitrate {
+        match self.signal.mean() {
+            Some(mean) if self.is_wifi() => signal::expected_goodput(mean),
+            _ => self.shown,
+        }
+    }
+
+    /// The signal that a WiFi link will have after `ahead`; `None` for other links.
+    pub(crate) fn signal_ahead(&self, ahead: Duration) -> Option<Dbm> {
+        self.signal.ahead(ahead).filter(|_| self.is_wifi())
+    }
+}

@@ -1,0 +1,206 @@
+//! Which links a connection should use, which it should keep warm, in which order.
+//!
+//! A rank is a value: links are compared field by field, and the order of the fields is the policy.
+//!
+//! # Sources
+//! - nsdi15 §6.2.1, figure 6c: more than three or four access points of one channel slow each other down; the client should use
+//!   the few best. §4: on one air, each packet of a poor access point costs the good one several.
+//! - mobiarch11 §2.1: make before break.
+//!
+//! # Where we differ, and why
+//! 1. One access point of a channel is used, the others are kept joined as backup: two of one channel share one air, so the
+//!    second adds nothing while the first is good, and MP_PRIO exchanges them without a pause.
+//! 2. An access point is judged by the signal it will have, not by the one it has.
+//!
+//! # Checked by
+//! `tests`; `walk` in the benchmarks.
+
+use crate::estimate::signal::{EDGE, expected_goodput};
+use crate::io::{LinkId, LinkKind, Role};
+use crate::path::Path;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use units::{Bitrate, Db, Duration, Instant};
+
+/// How far ahead an access point is judged: a join and the drain of what was under way.
+const AHEAD: Duration = Duration::from_millis(700);
+/// A better access point must stay better for this long.
+const CONVINCED_AFTER: Duration = Duration::from_millis(250);
+/// Above [`EDGE`]: under this, a WiFi link is not worth a packet if there is another way.
+const FADING_ABOVE_EDGE: Db = Db::from_centi(350);
+
+/// What should be done with a link; lower is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Use {
+    /// Joined and used.
+    Active,
+    /// Joined as backup.
+    Warm,
+}
+
+/// Where a link stands among the others; the least is the best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    purpose: Use,
+    role: Role,
+    expected: Reverse<Bitrate>,
+    kind: LinkKind,
+    link: LinkId,
+}
+
+/// A link that a connection should have, and as what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Want {
+    pub(crate) link: LinkId,
+    pub(crate) purpose: Use,
+}
+
+/// The access point in use on each channel, and who challenges it.
+#[derive(Debug, Default)]
+pub(crate) struct Selection {
+    best: BTreeMap<Option<u16>, Holder>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Holder {
+    link: LinkId,
+    challenger: Option<(LinkId, Instant)>,
+}
+
+impl Selection {
+    /// Every link worth having, best first.
+    pub(crate) fn wants(&mut self, now: Instant, paths: &BTreeMap<LinkId, Path>) -> Vec<Want> {
+        self.hold_channels(now, paths);
+        let mut ranks: Vec<Rank> = paths
+            .iter()
+            .filter(|(_, path)| path.is_candidate())
+            .map(|(&link, path)| self.rank(link, path))
+            .collect();
+        ranks.sort_unstable();
+        promote_if_none_is_active(&mut ranks, paths);
+        ranks
+            .iter()
+            .map(|rank| Want {
+                link: rank.link,
+                purpose: rank.purpose,
+            })
+            .collect()
+    }
+
+    fn rank(&self, link: LinkId, path: &Path) -> Rank {
+        let chosen = !path.is_wifi()
+            || self
+                .best
+                .get(&path.spec.channel)
+                .is_some_and(|holder| holder.link == link);
+        let purpose = if chosen && path.spec.role == Role::Primary && !is_fading(path) {
+            Use::Active
+        } else {
+            Use::Warm
+        };
+        Rank {
+            purpose,
+            role: path.spec.role,
+            expected: Reverse(prospect(path)),
+            kind: path.spec.kind,
+            link,
+        }
+    }
+
+    fn hold_channels(&mut self, now: Instant, paths: &BTreeMap<LinkId, Path>) {
+        self.best
+            .retain(|_, holder| paths.get(&holder.link).is_some_and(Path::is_candidate));
+        let mut leaders: BTreeMap<Option<u16>, (LinkId, &Path)> = BTreeMap::new();
+        for (&link, path) in paths
+            .iter()
+            .filter(|(_, path)| path.is_wifi() && path.is_candidate())
+        {
+            let leader = leaders.entry(path.spec.channel).or_insert((link, path));
+            if merit(path) > merit(leader.1) {
+                *leader = (link, path);
+            }
+        }
+        for (channel, (leader, path)) in leaders {
+            let holder = self.best.entry(channel).or_insert(Holder {
+                link: leader,
+                challenger: None,
+            });
+            holder.challenge(now, leader, path, paths);
+        }
+    }
+}
+
+/// What a WiFi link promises: goodput first; among equals, the stronger signal.
+fn merit(path: &Path) -> (Bitrate, Option<units::Dbm>) {
+    (prospect(path), path.signal_ahead(AHEAD))
+}
+
+impl Holder {
+    fn challenge(&mut self, now: Instant, leader: LinkId, path: &Path, paths: &BTreeMap<LinkId, Path>) {
+        if leader == self.link
+            || !paths
+                .get(&self.link)
+                .is_some_and(|held| is_clearly_better(path, held))
+        {
+            self.challenger = None;
+            return;
+        }
+        let since = match self.challenger {
+            Some((challenger, since)) if challenger == leader => since,
+            _ => now,
+        };
+        self.challenger = Some((leader, since));
+        if now - since >= CONVINCED_AFTER {
+            *self = Self {
+                link: leader,
+                challenger: None,
+            };
+        }
+    }
+}
+
+/// A tenth more goodput, or the same from a signal that is 6 dB stronger while the old one is no longer strong.
+fn is_clearly_better(path: &Path, held: &Path) -> bool {
+    let (new, old) = (prospect(path), prospect(held));
+    let stronger = match (path.signal_ahead(AHEAD), held.signal_ahead(AHEAD)) {
+        (Some(new), Some(old)) => new - old > Db::from_db(6) && old - EDGE < Db::from_db(22),
+        _ => false,
+    };
+    new > old.percent(110) || (stronger && new >= old)
+}
+
+/// The goodput that a link will have a moment from now.
+pub(crate) fn prospect(path: &Path) -> Bitrate {
+    match path.signal_ahead(AHEAD) {
+        Some(signal) => expected_goodput(signal).min(path.expected().max(Bitrate::from_bps(1))),
+        None => path.expected(),
+    }
+}
+
+/// A WiFi link whose signal is about to be too weak, or is already.
+pub(crate) fn is_fading(path: &Path) -> bool {
+    let weak = |signal: units::Dbm| signal - EDGE < FADING_ABOVE_EDGE;
+    path.signal_ahead(Duration::from_secs(1)).is_some_and(weak)
+}
+
+/// A WiFi link over which nothing gets through any more.
+pub(crate) fn is_faded(path: &Path) -> bool {
+    path.is_wifi() && path.signal.mean().is_some_and(|signal| signal < EDGE)
+}
+
+fn promote_if_none_is_active(ranks: &mut [Rank], paths: &BTreeMap<LinkId, Path>) {
+    if ranks
+        .iter()
+        .any(|rank| rank.purpose == Use::Active && paths[&rank.link].is_alive())
+    {
+        return;
+    }
+    let alive = ranks
+        .iter_mut()
+        .find(|rank| rank.purpose == Use::Warm && paths[&rank.link].is_alive());
+    if let Some(rank) = alive {
+        rank.purpose = Use::Active;
+    }
+    ranks.sort_unstable();
+}

@@ -1,0 +1,428 @@
+//! What the engine knows, and the few verbs by which every strategy acts.
+
+use crate::conn::{Conn, Joining, Subflow, Withdrawn};
+use crate::estimate::arrivals::Arrivals;
+use crate::io::{
+    Action, ConnEvent, ConnId, Input, JoinFailure, LinkEvent, LinkId, LinkSpec, Note, SubflowEvent,
+    SubflowId, SubflowSample, Verb,
+};
+use crate::path::{Health, Path};
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::String;
+use alloc::vec::Vec;
+use units::{Duration, Instant};
+
+/// More links than any host has; a bound for memory whatever a world says.
+const MOST_LINKS: usize = 1_024;
+/// More connections than are watched; those beyond are left to the kernel.
+const MOST_CONNS: usize = 16_384;
+
+/// Links, connections, and what is still to be carried out.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) paths: BTreeMap<LinkId, Path>,
+    pub(crate) conns: BTreeMap<ConnId, Conn>,
+    owners: BTreeMap<SubflowId, ConnId>,
+    actions: VecDeque<Action>,
+    next_probe: u32,
+    probes: VecDeque<(u32, LinkId)>,
+    default_route: Option<LinkId>,
+    peer_subflows: usize,
+}
+
+/// What a fact changed, for the strategy that decides next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// Numbers only.
+    Counters,
+    /// Links or subflows came, went, or changed their state.
+    Shape,
+}
+
+impl State {
+    pub(crate) fn new(peer_subflows: usize) -> Self {
+        Self {
+            paths: BTreeMap::new(),
+            conns: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            actions: VecDeque::new(),
+            next_probe: 0,
+            probes: VecDeque::new(),
+            default_route: None,
+            peer_subflows,
+        }
+    }
+
+    pub(crate) fn poll(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// Takes in one fact; facts about what is gone change nothing.
+    pub(crate) fn learn(&mut self, now: Instant, input: Input) -> Change {
+        match input {
+            Input::Link(link, LinkEvent::Appeared(spec)) => self.appeared(link, spec),
+            Input::Link(link, LinkEvent::Gone) => {
+                self.paths.remove(&link);
+                Change::Shape
+            }
+            Input::Link(link, event) => self.about_link(now, link, event),
+            Input::Conn(conn, event) => self.about_conn(now, conn, event),
+            Input::Subflow(subflow, event) => self.about_subflow(now, subflow, event),
+        }
+    }
+
+    fn appeared(&mut self, link: LinkId, spec: LinkSpec) -> Change {
+        if self.paths.len() < MOST_LINKS {
+            self.paths.entry(link).or_insert_with(|| Path::new(spec));
+        }
+        Change::Shape
+    }
+
+    fn about_link(&mut self, now: Instant, link: LinkId, event: LinkEvent) -> Change {
+        let Some(path) = self.paths.get_mut(&link) else {
+            return Change::Counters;
+        };
+        match event {
+            LinkEvent::Carrier(carrier) => {
+                path.carrier = carrier;
+                path.health = Health::Alive;
+                Change::Shape
+            }
+            LinkEvent::Usable(usable) => {
+                path.usable_since = usable.then_some(now);
+                path.health = Health::Alive;
+                Change::Shape
+            }
+            LinkEvent::Beacon(signal) => {
+                path.beacons.hear(now);
+                path.signal.hear(now, signal);
+                Change::Counters
+            }
+            LinkEvent::Received { packets } => {
+                let arrived = core::mem::replace(&mut path.received, packets) < packets;
+                if arrived {
+                    self.proof_of_life(now, link)
+                } else {
+                    Change::Counters
+                }
+            }
+            LinkEvent::ProbeAnswered { probe, rtt } => self.answered(now, link, probe, rtt),
+            LinkEvent::Appeared(_) | LinkEvent::Gone => Change::Counters,
+        }
+    }
+
+    fn answered(&mut self, now: Instant, link: LinkId, probe: u32, rtt: Duration) -> Change {
+        if !self.probes.contains(&(probe, link)) {
+            return Change::Counters;
+        }
+        for subflow in self
+            .conns
+            .values_mut()
+            .flat_map(|conn| conn.subflows.iter_mut())
+            .filter(|subflow| subflow.link == link)
+        {
+            subflow.cleared = Some(now);
+        }
+        if let Some(path) = self.paths.get_mut(&link) {
+            path.measured(rtt);
+        }
+        self.proof_of_life(now, link)
+    }
+
+    /// Something arrived over this link: whatever was held against it is void.
+    pub(crate) fn proof_of_life(&mut self, now: Instant, link: LinkId) -> Change {
+        let Some(path) = self.paths.get_mut(&link) else {
+            return Change::Counters;
+        };
+        let health = core::mem::replace(&mut path.health, Health::Alive);
+        path.heard = Some(now);
+        match health {
+            Health::Alive => return Change::Counters,
+            Health::Doubted(doubt) => path.gap.survived(now, doubt.silence + (now - doubt.since)),
+            Health::Dead { .. } => {
+                self.note(Some(link), None, Verb::Clear, String::from("it answers again"));
+            }
+        }
+        Change::Shape
+    }
+
+    fn about_conn(&mut self, now: Instant, conn: ConnId, event: ConnEvent) -> Change {
+        match event {
+            ConnEvent::Opened if self.conns.len() < MOST_CONNS => {
+                let peer_subflows = self.peer_subflows;
+                self.conns.entry(conn).or_insert_with(|| Conn::new(peer_subflows));
+                Change::Shape
+            }
+            ConnEvent::Opened => Change::Counters,
+            ConnEvent::Closed => {
+                for subflow in self
+                    .conns
+                    .remove(&conn)
+                    .into_iter()
+                    .flat_map(|conn| conn.subflows)
+                {
+                    self.owners.remove(&subflow.id);
+                }
+                Change::Shape
+            }
+            ConnEvent::Sample(sample) => {
+                if let Some(conn) = self.conns.get_mut(&conn) {
+                    conn.sample = sample;
+                }
+                Change::Counters
+            }
+            ConnEvent::JoinFailed { link, reason } => self.join_failed(now, conn, link, reason),
+        }
+    }
+
+    fn join_failed(&mut self, now: Instant, conn: ConnId, link: LinkId, reason: JoinFailure) -> Change {
+        let Some(state) = self.conns.get_mut(&conn) else {
+            return Change::Counters;
+        };
+        state.joining.retain(|join| join.link != link);
+        state
+            .failed
+            .retain(|&(failed, until)| failed != link && now < until);
+        let (pause, why) = match reason {
+            JoinFailure::Refused => (Duration::from_millis(500), "the peer takes no more subflows"),
+            JoinFailure::Timeout => (Duration::from_secs(2), "the peer did not answer a join"),
+            JoinFailure::Local => (Duration::from_secs(1), "this host's kernel refused a join"),
+        };
+        state.failed.push((link, now + pause));
+        self.note(Some(link), Some(conn), Verb::Refuse, String::from(why));
+        Change::Shape
+    }
+
+    fn about_subflow(&mut self, now: Instant, id: SubflowId, event: SubflowEvent) -> Change {
+        match event {
+            SubflowEvent::Established {
+                conn,
+                link,
+                initial,
+                backup,
+            } => {
+                let since = now;
+                let subflow = Subflow {
+                    id,
+                    link,
+                    initial,
+                    since,
+                    backup,
+                    arrivals: Arrivals::new(now),
+                    waiting: None,
+                    sample: SubflowSample::default(),
+                    draining: None,
+                    cleared: None,
+                };
+                self.established(now, conn, subflow)
+            }
+            SubflowEvent::Closed => self.subflow_closed(id),
+            SubflowEvent::Sample(sample) => self.sampled(now, id, sample),
+        }
+    }
+
+    fn established(&mut self, now: Instant, id: ConnId, subflow: Subflow) -> Change {
+        let Some(conn) = self.conns.get_mut(&id) else {
+            return Change::Counters;
+        };
+        conn.begun = true;
+        conn.joining.retain(|join| join.link != subflow.link);
+        conn.withdrawn.retain(|withdrawn| withdrawn.link != subflow.link);
+        self.owners.insert(subflow.id, id);
+        let link = subflow.link;
+        conn.subflows.retain(|other| other.id != subflow.id);
+        conn.subflows.push(subflow);
+        self.proof_of_life(now, link);
+        Change::Shape
+    }
+
+    fn subflow_closed(&mut self, id: SubflowId) -> Change {
+        if let Some(conn) = self.owners.remove(&id).and_then(|conn| self.conns.get_mut(&conn)) {
+            conn.subflows.retain(|subflow| subflow.id != id);
+        }
+        Change::Shape
+    }
+
+    fn sampled(&mut self, now: Instant, id: SubflowId, sample: SubflowSample) -> Change {
+        let Some(conn) = self.owners.get(&id).and_then(|conn| self.conns.get_mut(conn)) else {
+            return Change::Counters;
+        };
+        let Some(subflow) = conn.subflows.iter_mut().find(|subflow| subflow.id == id) else {
+            return Change::Counters;
+        };
+        let arrived = subflow.read(now, sample);
+        let (link, best) = (subflow.link, subflow.arrivals.best_rate(now));
+        if let Some(path) = self.paths.get_mut(&link) {
+            path.measured(sample.min_rtt);
+            path.shown = best;
+        }
+        if arrived {
+            self.proof_of_life(now, link)
+        } else {
+            Change::Counters
+        }
+    }
+
+    pub(crate) fn conn_of(&self, subflow: SubflowId) -> Option<ConnId> {
+        self.owners.get(&subflow).copied()
+    }
+
+    /// Asks for an association, at most every two seconds; nothing where there is nothing to associate.
+    pub(crate) fn associate(&mut self, now: Instant, link: LinkId) {
+        let Some(path) = self
+            .paths
+            .get_mut(&link)
+            .filter(|path| path.is_wifi() && !path.carrier)
+        else {
+            return;
+        };
+        if path
+            .asked
+            .is_none_or(|asked| now - asked >= Duration::from_secs(2))
+        {
+            path.asked = Some(now);
+            self.actions.push_back(Action::Associate(link));
+        }
+    }
+
+    pub(crate) fn leave(&mut self, link: LinkId) {
+        if self
+            .paths
+            .get_mut(&link)
+            .is_some_and(|path| path.asked.take().is_some())
+        {
+            self.actions.push_back(Action::Leave(link));
+        }
+    }
+
+    pub(crate) fn default_route(&mut self, link: LinkId) {
+        if self.default_route != Some(link) {
+            self.default_route = Some(link);
+            self.actions.push_back(Action::DefaultRoute(link));
+        }
+    }
+
+    /// The link on which new connections begin, if it still is usable.
+    pub(crate) fn route(&self) -> Option<LinkId> {
+        self.default_route
+            .filter(|link| self.paths.get(link).is_some_and(Path::is_candidate))
+    }
+
+    /// The route must be set anew when its link has had another address.
+    pub(crate) fn forget_route(&mut self, link: LinkId) {
+        if self.default_route == Some(link) {
+            self.default_route = None;
+        }
+    }
+
+    pub(crate) fn endpoint(&mut self, link: LinkId, wanted: bool) {
+        self.actions.push_back(Action::Endpoint(link, wanted));
+    }
+
+    pub(crate) fn join(&mut self, now: Instant, conn: ConnId, link: LinkId, backup: bool) {
+        if let Some(state) = self.conns.get_mut(&conn) {
+            state.joining.push(Joining { link, since: now });
+            self.actions.push_back(Action::Join { conn, link, backup });
+        }
+    }
+
+    pub(crate) fn set_backup(&mut self, conn: ConnId, subflow: SubflowId, backup: bool) {
+        let subflows = self
+            .conns
+            .get_mut(&conn)
+            .into_iter()
+            .flat_map(|conn| conn.subflows.iter_mut());
+        for subflow in subflows.filter(|other| other.id == subflow && other.backup != backup) {
+            subflow.backup = backup;
+            self.actions.push_back(Action::SetBackup {
+                subflow: subflow.id,
+                backup,
+            });
+        }
+    }
+
+    /// Ends subflows here, then tells the peer: all ends first, so that no word leaves on a dead path.
+    pub(crate) fn give_up(&mut self, now: Instant, conn: ConnId, subflows: &[SubflowId]) {
+        let Some(state) = self.conns.get_mut(&conn) else {
+            return;
+        };
+        let mut gone = Vec::new();
+        state.subflows.retain(|subflow| {
+            let doomed = subflows.contains(&subflow.id);
+            if doomed {
+                gone.push(Withdrawn {
+                    subflow: subflow.id,
+                    link: subflow.link,
+                    at: now,
+                    repeated: false,
+                });
+            }
+            !doomed
+        });
+        self.actions
+            .extend(gone.iter().map(|gone| Action::Destroy(gone.subflow)));
+        self.actions
+            .extend(gone.iter().map(|gone| Action::Withdraw(gone.subflow)));
+        state.withdrawn.extend(gone);
+        for subflow in subflows {
+            self.owners.remove(subflow);
+        }
+    }
+
+    /// Tells the peer once more, in case the first word was lost; never where the link has been joined again.
+    pub(crate) fn withdraw_again(&mut self, now: Instant, conn: ConnId, since: Duration) {
+        let Some(state) = self.conns.get_mut(&conn) else {
+            return;
+        };
+        let rejoined: Vec<LinkId> = state
+            .joining
+            .iter()
+            .map(|join| join.link)
+            .chain(state.subflows.iter().map(|subflow| subflow.link))
+            .collect();
+        for withdrawn in state
+            .withdrawn
+            .iter_mut()
+            .filter(|withdrawn| !withdrawn.repeated && now - withdrawn.at >= since)
+        {
+            withdrawn.repeated = true;
+            if !rejoined.contains(&withdrawn.link) {
+                self.actions.push_back(Action::Withdraw(withdrawn.subflow));
+            }
+        }
+        state
+            .withdrawn
+            .retain(|withdrawn| now - withdrawn.at < Duration::from_secs(1));
+    }
+
+    pub(crate) fn probe(&mut self, link: LinkId, conn: ConnId) {
+        let probe = self.next_probe;
+        self.next_probe = self.next_probe.wrapping_add(1);
+        if self.probes.len() == 256 {
+            self.probes.pop_front();
+        }
+        self.probes.push_back((probe, link));
+        self.actions.push_back(Action::Probe { link, conn, probe });
+    }
+
+    pub(crate) fn push(&mut self, action: Action) {
+        self.actions.push_back(action);
+    }
+
+    /// Records a decision, for the trace and for `why`.
+    pub(crate) fn note(&mut self, link: Option<LinkId>, conn: Option<ConnId>, verb: Verb, why: String) {
+        let note = Note {
+            link,
+            conn,
+            verb,
+            why,
+        };
+        if let Some(path) = link.and_then(|link| self.paths.get_mut(&link)) {
+            if path.note.as_ref() == Some(&note) {
+                return;
+            }
+            path.note = Some(note.clone());
+        }
+        self.actions.push_back(Action::Note(note));
+    }
+}

@@ -1,0 +1,174 @@
+//! Which links are joined, in which role.
+
+use super::{World, spec};
+use crate::*;
+use units::Duration;
+
+const S: Duration = Duration::from_secs(1);
+
+/// Five access points of one channel in a row, passed at a steady pace, and a mobile network.
+fn walk(policy: Policy) -> (World, usize) {
+    let mut world = World::new(policy);
+    world.up(9, LinkKind::Cellular, Role::Primary, 12, 60);
+    for id in 0..5 {
+        world.add(id, LinkKind::Wifi, Role::Primary, 20, 10);
+    }
+    world.open(1, 9);
+    let (mut changes, mut last) = (0, Vec::new());
+    for tenth in 0..600_u32 {
+        for id in 0..5_u16 {
+            let distance = (f64::from(tenth) / 120.0 - f64::from(id) - 0.5).abs();
+            world.set_signal(id, -40.0 - 45.0 * distance);
+        }
+        world.run(S / 10);
+        if world.in_use() != last {
+            (changes, last) = (changes + 1, world.in_use());
+        }
+    }
+    (world, changes)
+}
+
+#[test]
+fn a_walk_uses_the_best_access_point_and_the_mobile_network_all_the_way() {
+    let (world, changes) = walk(Policy::Slowhand);
+    assert_eq!(world.in_use(), [4, 9]);
+    assert!((5..=20).contains(&changes), "{changes} changes");
+}
+
+#[test]
+fn never_more_subflows_than_the_peer_has_places_for() {
+    let (world, _) = walk(Policy::Slowhand);
+    assert!(world.joined().len() <= 3);
+    let refused = world.asked(
+        units::Instant::ZERO,
+        |action| matches!(action, Action::Note(note) if note.verb == Verb::Refuse),
+    );
+    assert!(refused.is_empty(), "{refused:?}");
+}
+
+#[test]
+fn a_refused_join_is_not_repeated_at_once() {
+    let mut world = World::new(Policy::Slowhand);
+    world.places = 0;
+    world.up(0, LinkKind::Cable, Role::Primary, 50, 20);
+    world.up(1, LinkKind::Cable, Role::Primary, 50, 20);
+    world.open(1, 0);
+    let since = world.now;
+    world.run(10 * S);
+    let joins = world
+        .asked(since, |action| matches!(action, Action::Join { .. }))
+        .len();
+    assert!((2..=21).contains(&joins), "{joins} joins in 10 s");
+}
+
+#[test]
+fn a_link_whose_role_is_never_is_never_touched() {
+    let mut world = World::new(Policy::Slowhand);
+    world.up(0, LinkKind::Cable, Role::Primary, 50, 20);
+    world.up(1, LinkKind::Cable, Role::Never, 50, 20);
+    world.open(1, 0);
+    world.run(5 * S);
+    assert_eq!(world.joined(), [0]);
+    assert_eq!(world.state_of(1), "never");
+}
+
+#[test]
+fn a_secondary_joins_in_while_the_primary_is_full() {
+    let mut world = World::new(Policy::Slowhand);
+    world.up(0, LinkKind::Cable, Role::Primary, 10, 20);
+    world.up(1, LinkKind::Cable, Role::Secondary, 10, 20);
+    world.open(1, 0);
+    world.run(4 * S);
+    assert_eq!(world.in_use(), [0, 1]);
+    world.demand = 0.3;
+    world.run(8 * S);
+    assert_eq!((world.in_use(), world.joined()), (vec![0], vec![0, 1]));
+}
+
+#[test]
+fn a_fading_access_point_is_made_backup_and_drained_before_it_is_left() {
+    let mut world = World::new(Policy::Slowhand);
+    world.up(9, LinkKind::Cellular, Role::Primary, 12, 60);
+    world.add(0, LinkKind::Wifi, Role::Primary, 20, 10);
+    world.set_signal(0, -50.0);
+    world.open(1, 9);
+    world.run(3 * S);
+    assert_eq!(world.in_use(), [0, 9]);
+    let since = world.now;
+    for tenth in 0..60 {
+        world.set_signal(0, -50.0 - 0.8 * f64::from(tenth));
+        world.run(S / 10);
+    }
+    let demoted = world.asked(since, |action| {
+        matches!(action, Action::SetBackup { backup: true, .. })
+    });
+    let ended = world.withdrawn(since);
+    assert!(!demoted.is_empty() && !ended.is_empty());
+    assert!(
+        ended[0] - demoted[0] >= Duration::from_millis(300),
+        "demoted {} ended {}",
+        demoted[0],
+        ended[0]
+    );
+    assert_eq!(world.in_use(), [9]);
+}
+
+#[test]
+fn a_new_connection_begins_on_the_steadiest_link() {
+    let mut world = World::new(Policy::Slowhand);
+    world.up(3, LinkKind::Wifi, Role::Primary, 20, 10);
+    world.up(4, LinkKind::Cellular, Role::Primary, 12, 60);
+    let route = world.asked(units::Instant::ZERO, |action| {
+        matches!(action, Action::DefaultRoute(LinkId(3)))
+    });
+    assert_eq!(route.len(), 1, "until there is another, the only link");
+    world.tell(Input::Link(LinkId(3), LinkEvent::Carrier(false)));
+    world.tell(Input::Link(LinkId(3), LinkEvent::Carrier(true)));
+    assert!(
+        world
+            .done
+            .iter()
+            .any(|(_, action)| *action == Action::DefaultRoute(LinkId(4)))
+    );
+}
+
+#[test]
+fn every_link_is_explained_in_a_sentence() {
+    let (world, _) = walk(Policy::Slowhand);
+    for explanation in world.engine.explain() {
+        assert!(explanation.why.len() > 10, "{explanation:?}");
+    }
+    assert_eq!(spec("x", LinkKind::Wifi, Role::Primary).channel, Some(6));
+}
+
+#[test]
+fn the_window_follows_the_links_in_use() {
+    let mut world = World::new(Policy::Slowhand);
+    for (id, rtt) in [(0, 20), (1, 30), (2, 50)] {
+        world.up(id, LinkKind::Cable, Role::Primary, 50, rtt);
+    }
+    world.open(1, 0);
+    world.run(10 * S);
+    let windows = || {
+        world.done.iter().filter_map(|(_, action)| {
+            if let Action::Window(_, Some(w)) = action {
+                Some(w.get())
+            } else {
+                None
+            }
+        })
+    };
+    let last = windows().last().unwrap();
+    assert!((1_700_000..2_300_000).contains(&last), "{last}");
+    let mut bare = World::new(Policy::SlowhandNoWindow);
+    bare.up(0, LinkKind::Cable, Role::Primary, 50, 20);
+    bare.open(1, 0);
+    bare.run(5 * S);
+    assert!(
+        bare.asked(units::Instant::ZERO, |action| matches!(
+            action,
+            Action::Window(..)
+        ))
+        .is_empty()
+    );
+}

@@ -1,0 +1,210 @@
+//! Links that die, seem to die, and come back.
+
+use super::World;
+use crate::*;
+use units::{Duration, Instant};
+
+const S: Duration = Duration::from_secs(1);
+const MS: Duration = Duration::from_millis(1);
+
+fn three_cables() -> World {
+    let mut world = World::new(Policy::Slowhand);
+    for (id, rtt) in [(0, 20), (1, 30), (2, 50)] {
+        world.up(id, LinkKind::Cable, Role::Primary, 50, rtt);
+    }
+    world.open(1, 0);
+    world.run(3 * S);
+    assert_eq!(world.in_use(), [0, 1, 2]);
+    world
+}
+
+#[test]
+fn a_busy_link_that_dies_is_given_up_within_150_ms() {
+    for victim in 0..3 {
+        let mut world = three_cables();
+        let cut = world.now;
+        world.set_alive(victim, false);
+        world.run(S);
+        let told = world.withdrawn(cut);
+        assert!(told[0] - cut <= 150 * MS, "link {victim}: {:?}", told[0] - cut);
+        assert_eq!(world.state_of(victim), "dead");
+        assert!(!world.in_use().contains(&victim));
+    }
+}
+
+#[test]
+fn a_dead_link_is_joined_again_when_it_answers() {
+    let mut world = three_cables();
+    world.set_alive(1, false);
+    world.run(2 * S);
+    assert_eq!(world.in_use(), [0, 2]);
+    world.set_alive(1, true);
+    world.run(4 * S);
+    assert_eq!(world.in_use(), [0, 1, 2]);
+}
+
+#[test]
+fn two_links_that_die_together_are_both_ended_before_the_peer_is_told() {
+    let mut world = three_cables();
+    let cut = world.now;
+    world.set_alive(0, false);
+    world.set_alive(1, false);
+    world.run(S);
+    assert_eq!(world.in_use(), [2]);
+    let destroyed = world.asked(cut, |action| matches!(action, Action::Destroy(_)));
+    assert_eq!(destroyed.len(), 2);
+    // The last word about each of the two left when the other one was known to be dead, too.
+    let last_told = world.withdrawn(cut).into_iter().max().unwrap();
+    assert!(last_told >= *destroyed.iter().max().unwrap());
+    assert!(world.withdrawn(cut).len() >= 2);
+}
+
+#[test]
+fn idle_and_thin_traffic_never_costs_a_link() {
+    for demand in [0.0, 0.0005, 0.02] {
+        let mut world = three_cables();
+        world.demand = demand;
+        let since = world.now;
+        world.run(60 * S);
+        assert!(world.withdrawn(since).is_empty(), "demand {demand}");
+        assert_eq!(world.in_use(), [0, 1, 2]);
+    }
+}
+
+#[test]
+fn stop_and_go_traffic_never_costs_a_link() {
+    let mut world = three_cables();
+    let since = world.now;
+    for _ in 0..50 {
+        world.demand = 0.0;
+        world.run(700 * MS);
+        world.demand = 1.0;
+        world.run(300 * MS);
+    }
+    assert!(world.withdrawn(since).is_empty());
+}
+
+#[test]
+fn a_mobile_network_may_be_silent_for_half_a_second() {
+    let mut world = World::new(Policy::Slowhand);
+    world.up(0, LinkKind::Cellular, Role::Primary, 12, 60);
+    world.up(1, LinkKind::Cable, Role::Primary, 20, 30);
+    world.open(1, 0);
+    world.run(2 * S);
+    let since = world.now;
+    for _ in 0..20 {
+        world.set_alive(0, false);
+        world.run(500 * MS);
+        world.set_alive(0, true);
+        world.run(3 * S);
+    }
+    assert!(world.withdrawn(since).is_empty());
+}
+
+#[test]
+fn the_last_path_is_never_closed() {
+    let mut world = World::new(Policy::Slowhand);
+    world.up(0, LinkKind::Cable, Role::Primary, 50, 20);
+    world.open(1, 0);
+    world.run(2 * S);
+    world.set_alive(0, false);
+    world.run(20 * S);
+    assert_eq!(world.joined(), [0]);
+}
+
+#[test]
+fn when_every_link_was_gone_the_first_that_returns_is_joined_at_once() {
+    let mut world = three_cables();
+    for id in 0..3 {
+        world.set_alive(id, false);
+        world.tell(Input::Link(LinkId(id), LinkEvent::Carrier(false)));
+        world.tell(Input::Link(LinkId(id), LinkEvent::Usable(false)));
+    }
+    world.run(5 * S);
+    let back = world.now;
+    world.set_alive(2, true);
+    world.tell(Input::Link(LinkId(2), LinkEvent::Carrier(true)));
+    world.tell(Input::Link(LinkId(2), LinkEvent::Usable(true)));
+    let joins = world.asked(back, |action| {
+        matches!(action, Action::Join { link: LinkId(2), .. })
+    });
+    assert_eq!(joins, [back]);
+    world.run(S);
+    assert_eq!(world.in_use(), [2]);
+}
+
+#[test]
+fn a_lost_carrier_is_proof_by_itself() {
+    let mut world = three_cables();
+    let cut = world.now;
+    world.set_alive(0, false);
+    world.tell(Input::Link(LinkId(0), LinkEvent::Carrier(false)));
+    assert_eq!(world.withdrawn(cut), [cut]);
+}
+
+#[test]
+fn a_backup_takes_over_when_the_only_good_link_dies() {
+    let mut world = World::new(Policy::Slowhand);
+    world.up(0, LinkKind::Cable, Role::Primary, 50, 20);
+    world.up(1, LinkKind::Cable, Role::Backup, 50, 30);
+    world.open(1, 0);
+    world.run(3 * S);
+    assert_eq!((world.in_use(), world.joined()), (vec![0], vec![0, 1]));
+    let cut = world.now;
+    world.set_alive(0, false);
+    world.run(S);
+    assert_eq!(world.in_use(), [1]);
+    let raised = world.asked(cut, |action| {
+        matches!(action, Action::SetBackup { backup: false, .. })
+    });
+    assert!(raised[0] - cut <= 150 * MS, "{:?}", raised[0] - cut);
+}
+
+#[test]
+fn a_stalled_upload_is_noticed_by_its_missing_acknowledgements() {
+    let mut world = World::new(Policy::Slowhand);
+    world.up(0, LinkKind::Cable, Role::Primary, 50, 20);
+    world.up(1, LinkKind::Cable, Role::Primary, 50, 20);
+    world.demand = 0.0;
+    world.open(1, 0);
+    world.run(S);
+    let cut = world.now;
+    world.set_alive(0, false);
+    let acked = SubflowSample {
+        bytes_acked: units::Bytes::new(1),
+        unacked: 20,
+        srtt: 20 * MS,
+        ..SubflowSample::default()
+    };
+    for n in 1..60 {
+        world.now = cut + 5 * n * MS;
+        world.tell(Input::Subflow(SubflowId(0), SubflowEvent::Sample(acked)));
+        world.engine.tick(world.now);
+        world.tell(Input::Conn(ConnId(9), ConnEvent::Closed));
+    }
+    let told = world.withdrawn(cut);
+    assert!(!told.is_empty() && told[0] - cut <= 200 * MS, "{told:?}");
+}
+
+#[test]
+fn facts_about_what_is_gone_change_nothing() {
+    let mut world = three_cables();
+    let since = world.now + MS;
+    world.now = since;
+    world.tell(Input::Subflow(SubflowId(99), SubflowEvent::Closed));
+    world.tell(Input::Subflow(
+        SubflowId(99),
+        SubflowEvent::Sample(SubflowSample::default()),
+    ));
+    world.tell(Input::Conn(ConnId(99), ConnEvent::Closed));
+    world.tell(Input::Link(LinkId(99), LinkEvent::Carrier(false)));
+    world.tell(Input::Link(
+        LinkId(0),
+        LinkEvent::ProbeAnswered {
+            probe: 12_345,
+            rtt: MS,
+        },
+    ));
+    assert!(world.asked(since, |_| true).is_empty());
+    assert!(Instant::ZERO < since);
+}

@@ -1,0 +1,8 @@
+//! The engine driven by plans, as a world would drive it.
+
+mod baselines;
+mod links;
+mod loss;
+mod world;
+
+use world::{World, spec};

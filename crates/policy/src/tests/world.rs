@@ -1,0 +1,340 @@
+//! A small world around the engine: links that carry a fluid, probes that are answered while a link lives, a peer with places.
+//!
+//! It carries out what the engine asks for, as a real world would, and remembers it.
+
+use crate::*;
+use std::collections::BTreeMap;
+use units::{Bitrate, Bytes, Dbm, Duration, Instant};
+
+pub(super) const STEP: Duration = Duration::from_millis(5);
+
+/// A link of the test world.
+#[derive(Debug, Clone)]
+pub(super) struct Link {
+    pub(super) rate: Bitrate,
+    pub(super) rtt: Duration,
+    pub(super) alive: bool,
+    pub(super) signal: Option<Dbm>,
+}
+
+#[derive(Debug)]
+struct Sub {
+    conn: ConnId,
+    link: LinkId,
+    initial: bool,
+    backup: bool,
+    segments: u64,
+    bytes: f64,
+}
+
+/// The engine, and everything around it.
+pub(super) struct World {
+    pub(super) engine: Engine,
+    pub(super) now: Instant,
+    pub(super) links: BTreeMap<LinkId, Link>,
+    pub(super) done: Vec<(Instant, Action)>,
+    /// The share of the links' rate that the application asks for.
+    pub(super) demand: f64,
+    /// How many added subflows the peer takes.
+    pub(super) places: usize,
+    subs: BTreeMap<SubflowId, Sub>,
+    answers: Vec<(Instant, LinkId, u32, Duration)>,
+    joins: Vec<(Instant, ConnId, LinkId, bool)>,
+    next_sub: u32,
+}
+
+pub(super) fn spec(name: &str, kind: LinkKind, role: Role) -> LinkSpec {
+    let channel = (kind == LinkKind::Wifi).then_some(6);
+    LinkSpec {
+        name: name.into(),
+        kind,
+        role,
+        channel,
+    }
+}
+
+impl World {
+    pub(super) fn new(policy: Policy) -> Self {
+        Self {
+            engine: Engine::new(Config {
+                policy,
+                peer_subflows: 2,
+            }),
+            now: Instant::from_secs(1),
+            links: BTreeMap::new(),
+            done: Vec::new(),
+            demand: 1.0,
+            places: 2,
+            subs: BTreeMap::new(),
+            answers: Vec::new(),
+            joins: Vec::new(),
+            next_sub: 0,
+        }
+    }
+
+    /// Adds a link that is up with an address.
+    pub(super) fn up(&mut self, id: u16, kind: LinkKind, role: Role, mbps: u64, rtt_ms: u64) {
+        let link = LinkId(id);
+        self.add(id, kind, role, mbps, rtt_ms);
+        self.tell(Input::Link(link, LinkEvent::Carrier(true)));
+        self.tell(Input::Link(link, LinkEvent::Usable(true)));
+    }
+
+    /// Adds a link that has no carrier.
+    pub(super) fn add(&mut self, id: u16, kind: LinkKind, role: Role, mbps: u64, rtt_ms: u64) {
+        let (rate, rtt) = (Bitrate::from_mbps(mbps), Duration::from_millis(rtt_ms));
+        self.links.insert(
+            LinkId(id),
+            Link {
+                rate,
+                rtt,
+                alive: true,
+                signal: None,
+            },
+        );
+        self.tell(Input::Link(
+            LinkId(id),
+            LinkEvent::Appeared(spec(&format!("link{id}"), kind, role)),
+        ));
+    }
+
+    /// Opens a connection whose first subflow is on this link.
+    pub(super) fn open(&mut self, conn: u32, link: u16) {
+        self.tell(Input::Conn(ConnId(conn), ConnEvent::Opened));
+        self.establish(ConnId(conn), LinkId(link), true, false);
+    }
+
+    pub(super) fn tell(&mut self, input: Input) {
+        self.engine.handle(self.now, input);
+        self.carry_out();
+    }
+
+    pub(super) fn run(&mut self, time: Duration) {
+        let end = self.now + time;
+        while self.now < end {
+            self.step();
+        }
+    }
+
+    fn step(&mut self) {
+        self.now += STEP;
+        self.flow();
+        self.deliver_answers();
+        self.finish_joins();
+        self.beacon();
+        self.engine.tick(self.now);
+        self.carry_out();
+    }
+
+    fn flow(&mut self) {
+        let ids: Vec<SubflowId> = self.subs.keys().copied().collect();
+        let active_exists = self
+            .subs
+            .values()
+            .any(|sub| !sub.backup && self.links[&sub.link].alive);
+        for id in ids {
+            let Some(sub) = self.subs.get_mut(&id) else {
+                continue;
+            };
+            let link = &self.links[&sub.link];
+            if link.alive && (!sub.backup || !active_exists) {
+                sub.bytes += (link.rate * STEP).get() as f64 * self.demand;
+            }
+            sub.segments = (sub.bytes / 1_448.0) as u64;
+            let (segs_in, bytes_received) = (sub.segments, Bytes::new(sub.bytes as u64));
+            let min_rtt = link.rtt;
+            let sample = SubflowSample {
+                segs_in,
+                bytes_received,
+                min_rtt,
+                backup: sub.backup,
+                ..SubflowSample::default()
+            };
+            self.tell(Input::Subflow(id, SubflowEvent::Sample(sample)));
+        }
+        self.report_connections();
+    }
+
+    fn report_connections(&mut self) {
+        let mut received: BTreeMap<ConnId, f64> = BTreeMap::new();
+        for sub in self.subs.values() {
+            *received.entry(sub.conn).or_default() += sub.bytes;
+        }
+        for (conn, bytes) in received {
+            let sample = ConnSample {
+                bytes_received: Bytes::new(bytes as u64),
+                ..ConnSample::default()
+            };
+            self.tell(Input::Conn(conn, ConnEvent::Sample(sample)));
+        }
+    }
+
+    fn deliver_answers(&mut self) {
+        let now = self.now;
+        let (due, later): (Vec<_>, Vec<_>) = self.answers.drain(..).partition(|answer| answer.0 <= now);
+        self.answers = later;
+        for (_, link, probe, rtt) in due {
+            if !self.links[&link].alive {
+                continue;
+            }
+            self.tell(Input::Link(link, LinkEvent::ProbeAnswered { probe, rtt }));
+        }
+    }
+
+    fn finish_joins(&mut self) {
+        let now = self.now;
+        let (due, later): (Vec<_>, Vec<_>) = self.joins.drain(..).partition(|join| join.0 <= now);
+        self.joins = later;
+        for (_, conn, link, backup) in due {
+            if !self.links[&link].alive {
+                continue;
+            }
+            if self
+                .subs
+                .values()
+                .filter(|sub| sub.conn == conn && !sub.initial)
+                .count()
+                < self.places
+            {
+                self.establish(conn, link, false, backup);
+            } else {
+                self.tell(Input::Conn(
+                    conn,
+                    ConnEvent::JoinFailed {
+                        link,
+                        reason: JoinFailure::Refused,
+                    },
+                ));
+            }
+        }
+    }
+
+    fn beacon(&mut self) {
+        if self.now.as_millis() % 100 != 0 {
+            return;
+        }
+        let heard: Vec<(LinkId, Dbm)> = self
+            .links
+            .iter()
+            .filter_map(|(&id, link)| Some((id, link.signal?)))
+            .collect();
+        for (link, signal) in heard {
+            self.tell(Input::Link(link, LinkEvent::Beacon(signal)));
+        }
+    }
+
+    fn establish(&mut self, conn: ConnId, link: LinkId, initial: bool, backup: bool) {
+        let id = SubflowId(self.next_sub);
+        self.next_sub += 1;
+        self.subs.insert(
+            id,
+            Sub {
+                conn,
+                link,
+                initial,
+                backup,
+                segments: 0,
+                bytes: 0.0,
+            },
+        );
+        self.tell(Input::Subflow(
+            id,
+            SubflowEvent::Established {
+                conn,
+                link,
+                initial,
+                backup,
+            },
+        ));
+    }
+
+    fn carry_out(&mut self) {
+        while let Some(action) = self.engine.poll() {
+            self.done.push((self.now, action.clone()));
+            self.act(action);
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Probe { link, probe, .. } => {
+                let rtt = self.links[&link].rtt;
+                self.answers.push((self.now + rtt, link, probe, rtt));
+            }
+            Action::Join { conn, link, backup } => {
+                self.joins
+                    .push((self.now + self.links[&link].rtt, conn, link, backup))
+            }
+            Action::SetBackup { subflow, backup } => {
+                if let Some(sub) = self.subs.get_mut(&subflow) {
+                    sub.backup = backup;
+                }
+            }
+            Action::Destroy(subflow) => {
+                self.subs.remove(&subflow);
+            }
+            Action::Associate(link) => {
+                self.engine
+                    .handle(self.now, Input::Link(link, LinkEvent::Carrier(true)));
+                self.engine
+                    .handle(self.now, Input::Link(link, LinkEvent::Usable(true)));
+            }
+            Action::Leave(link) => {
+                self.engine
+                    .handle(self.now, Input::Link(link, LinkEvent::Carrier(false)));
+                self.engine
+                    .handle(self.now, Input::Link(link, LinkEvent::Usable(false)));
+            }
+            _ => {}
+        }
+    }
+
+    /// Everything asked for since `since` that this picks.
+    pub(super) fn asked(&self, since: Instant, pick: impl Fn(&Action) -> bool) -> Vec<Instant> {
+        self.done
+            .iter()
+            .filter(|(at, action)| *at >= since && pick(action))
+            .map(|(at, _)| *at)
+            .collect()
+    }
+
+    pub(super) fn withdrawn(&self, since: Instant) -> Vec<Instant> {
+        self.asked(since, |action| matches!(action, Action::Withdraw(_)))
+    }
+
+    /// The links that carry data for this connection now, in order.
+    pub(super) fn in_use(&self) -> Vec<u16> {
+        let mut links: Vec<u16> = self
+            .subs
+            .values()
+            .filter(|sub| !sub.backup)
+            .map(|sub| sub.link.0)
+            .collect();
+        links.sort_unstable();
+        links
+    }
+
+    /// The links that are joined, in order.
+    pub(super) fn joined(&self) -> Vec<u16> {
+        let mut links: Vec<u16> = self.subs.values().map(|sub| sub.link.0).collect();
+        links.sort_unstable();
+        links
+    }
+
+    pub(super) fn set_alive(&mut self, id: u16, alive: bool) {
+        self.links.get_mut(&LinkId(id)).unwrap().alive = alive;
+    }
+
+    pub(super) fn set_signal(&mut self, id: u16, dbm: f64) {
+        self.links.get_mut(&LinkId(id)).unwrap().signal = Some(Dbm::from_mbm((dbm * 100.0) as i32));
+    }
+
+    pub(super) fn state_of(&self, id: u16) -> &'static str {
+        self.engine
+            .explain()
+            .into_iter()
+            .find(|explanation| explanation.link == LinkId(id))
+            .unwrap()
+            .state
+    }
+}

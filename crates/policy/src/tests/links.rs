@@ -158,7 +158,7 @@ fn the_window_follows_the_links_in_use() {
             }
         })
     };
-    let last = windows().last().unwrap();
+    let last = windows().next_back().unwrap();
     assert!((1_700_000..2_300_000).contains(&last), "{last}");
     let mut bare = World::new(Policy::SlowhandNoWindow);
     bare.up(0, LinkKind::Cable, Role::Primary, 50, 20);

@@ -210,7 +210,7 @@ impl World {
     }
 
     fn beacon(&mut self) {
-        if self.now.as_millis() % 100 != 0 {
+        if !self.now.as_millis().is_multiple_of(100) {
             return;
         }
         let heard: Vec<(LinkId, Dbm)> = self

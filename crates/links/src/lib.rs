@@ -13,6 +13,28 @@
 
 extern crate alloc;
 
+mod build;
+mod check;
+mod codel;
+pub mod config;
+mod error;
+mod exits;
+mod holes;
 mod io;
+mod lane;
+mod network;
+mod opportunities;
+mod port;
+mod queue;
+mod timers;
+pub mod wifi;
 
+pub use config::{
+    BottleneckConfig, CableConfig, CellConfig, CellLane, CellRate, Codel, Holes, LinkConfig, NetworkConfig,
+    QueueConfig, QueueLimit, Wire,
+};
+pub use error::ConfigError;
 pub use io::{Counters, Direction, DropReason, Fault, Input, LinkId, LinkState, Output, Packet, Position};
+pub use network::Network;
+pub use queue::Depth;
+pub use wifi::WifiConfig;

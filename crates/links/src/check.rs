@@ -1,0 +1,111 @@
+//! Refuses networks that cannot be.
+
+use alloc::string::{String, ToString};
+use units::wifi::Standard;
+use units::{Bitrate, Duration};
+
+use crate::ConfigError;
+use crate::config::{CableConfig, CellConfig, CellRate, Holes, LinkConfig, NetworkConfig};
+use crate::wifi::WifiConfig;
+
+pub(crate) fn check(config: &NetworkConfig) -> Result<(), ConfigError> {
+    let links = &config.links;
+    if links.len() > usize::from(u16::MAX) + 1 {
+        return Err(ConfigError::TooManyLinks(links.len()));
+    }
+    for (index, link) in links.iter().enumerate() {
+        if links[..index].iter().any(|earlier| earlier.name() == link.name()) {
+            return Err(ConfigError::DuplicateName(link.name().to_string()));
+        }
+        match link {
+            LinkConfig::Cable(cable) => cable_is_sound(cable, config.bottlenecks.len())?,
+            LinkConfig::Cell(cell) => cell_is_sound(cell)?,
+            LinkConfig::Wifi(wifi) => wifi_is_sound(wifi)?,
+        }
+    }
+    let mut bottlenecks = config.bottlenecks.iter();
+    bottlenecks.try_for_each(|shared| moves(&shared.name, &[shared.up, shared.down]))
+}
+
+fn moves(name: &str, rates: &[Bitrate]) -> Result<(), ConfigError> {
+    if rates.contains(&Bitrate::ZERO) {
+        return Err(ConfigError::NoRate(name.to_string()));
+    }
+    Ok(())
+}
+
+fn cable_is_sound(cable: &CableConfig, known: usize) -> Result<(), ConfigError> {
+    match cable.behind {
+        None => moves(&cable.name, &[cable.up.rate, cable.down.rate]),
+        Some(index) if index < known => Ok(()),
+        Some(index) => Err(ConfigError::UnknownBottleneck {
+            link: cable.name.clone(),
+            index,
+            known,
+        }),
+    }
+}
+
+fn cell_is_sound(cell: &CellConfig) -> Result<(), ConfigError> {
+    for lane in [&cell.up, &cell.down] {
+        match &lane.rate {
+            CellRate::Constant(rate) => moves(&cell.name, &[*rate])?,
+            CellRate::Trace(times) => trace_is_sound(&cell.name, times)?,
+        }
+    }
+    if holes_are_sound(&cell.holes) {
+        return Ok(());
+    }
+    Err(ConfigError::Holes(cell.name.clone()))
+}
+
+fn trace_is_sound(link: &str, times: &[Duration]) -> Result<(), ConfigError> {
+    if let Some(index) = times.windows(2).position(|pair| pair[1] < pair[0]) {
+        return Err(ConfigError::TraceGoesBack {
+            link: link.to_string(),
+            index: index + 1,
+        });
+    }
+    match times.last() {
+        Some(last) if !last.is_zero() => Ok(()),
+        _ => Err(ConfigError::EmptyTrace(link.to_string())),
+    }
+}
+
+fn holes_are_sound(holes: &Holes) -> bool {
+    let end = |&(at, length): &(Duration, Duration)| at.saturating_add(length);
+    let apart = holes.spans.windows(2).all(|pair| end(&pair[0]) <= pair[1].0);
+    let within = |period| holes.spans.last().is_none_or(|last| end(last) <= period);
+    let length: Duration = holes
+        .spans
+        .iter()
+        .fold(Duration::ZERO, |sum, span| sum.saturating_add(span.1));
+    apart
+        && holes
+            .period
+            .is_none_or(|period| within(period) && length < period)
+}
+
+fn wifi_is_sound(wifi: &WifiConfig) -> Result<(), ConfigError> {
+    moves(&wifi.name, &[wifi.backhaul.up, wifi.backhaul.down])?;
+    let (exists, band, right) = match wifi.standard {
+        Standard::B => ((1..=14).contains(&wifi.channel), 'b', "1 to 14"),
+        Standard::G => ((1..=13).contains(&wifi.channel), 'g', "1 to 13"),
+        Standard::A => (
+            (36..=64).contains(&wifi.channel) && wifi.channel.is_multiple_of(4)
+                || (100..=144).contains(&wifi.channel) && wifi.channel.is_multiple_of(4)
+                || (149..=165).contains(&wifi.channel) && wifi.channel % 4 == 1,
+            'a',
+            "36 to 64, 100 to 144 or 149 to 165 in steps of 4",
+        ),
+    };
+    if exists {
+        return Ok(());
+    }
+    Err(ConfigError::Channel {
+        link: String::from(&wifi.name),
+        channel: wifi.channel,
+        band,
+        right,
+    })
+}

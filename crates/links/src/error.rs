@@ -1,0 +1,56 @@
+//! Why a network cannot be built.
+
+use alloc::string::String;
+use thiserror::Error;
+
+/// What is wrong with a [`crate::NetworkConfig`]. Every message names the link and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// Random streams are named after links.
+    #[error("two links are called `{0}`; give each a name of its own")]
+    DuplicateName(String),
+    /// Links are numbered with 16 bits.
+    #[error("{0} links; at most 65,536 fit into one network")]
+    TooManyLinks(usize),
+    /// A cable lies behind nothing.
+    #[error("`{link}` lies behind bottleneck {index}, but there are only {known}; name one that exists")]
+    UnknownBottleneck {
+        /// The cable.
+        link: String,
+        /// What it asks for.
+        index: usize,
+        /// How many there are.
+        known: usize,
+    },
+    /// Nothing would ever pass.
+    #[error("`{0}` has a rate of zero; give it a rate, and use a fault to stop it later")]
+    NoRate(String),
+    /// A trace without opportunities, or whose last one is at zero.
+    #[error("the trace of `{0}` has no period; it needs a line later than 0 ms")]
+    EmptyTrace(String),
+    /// A trace that runs backwards.
+    #[error("the trace of `{link}` goes back in time at opportunity {index}; sort its lines")]
+    TraceGoesBack {
+        /// The cell.
+        link: String,
+        /// Counted from zero.
+        index: usize,
+    },
+    /// Coverage holes that overlap, are out of order, reach over their period, or leave nothing.
+    #[error(
+        "the coverage holes of `{0}` must be in order, must not overlap, must end within their period and leave some coverage"
+    )]
+    Holes(String),
+    /// A channel outside the standard's band.
+    #[error("`{link}`: there is no channel {channel} in 802.11{band}; use {right}")]
+    Channel {
+        /// The access point.
+        link: String,
+        /// What it asks for.
+        channel: u8,
+        /// The standard's letter.
+        band: char,
+        /// What exists.
+        right: &'static str,
+    },
+}

@@ -1,0 +1,343 @@
+//! Connections and subflows: who is who, and how far along.
+//!
+//! The kernel names a subflow by its ends, the engine by a number; a connection is its token for both. A subflow that was
+//! asked for is not told to the engine when the kernel reports it established, but when it is *proven*: a peer that takes no
+//! more subflows completes the TCP handshake first and resets it one round trip later. The proof is the kernel's own mark
+//! for the fourth packet of the join (RFC 8684 §3.2), which only a peer that accepted sends; it comes in the same round
+//! trip as the reset would. Nothing is lost by waiting: the kernel uses the subflow from that same packet on, whether the engine knows of
+//! it or not, so recovery is not delayed, and the engine never counts a path that is about to vanish.
+//!
+//! # Sources
+//! - RFC 8684 §3.2; net/mptcp/options.c (`check_fully_established`), Linux 6.18.
+//!
+//! # Checked by
+//! `flows::tests`; `daemon::tests::refused`.
+
+use policy::{ConnId, LinkId, SubflowId};
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use units::Instant;
+
+/// Ended subflows that are remembered per connection: their address may have to be withdrawn, and withdrawn again.
+const REMEMBERED: usize = 32;
+
+/// A subflow as the kernel names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Ends {
+    pub(super) local: SocketAddr,
+    pub(super) remote: SocketAddr,
+    /// The interface that the socket is bound to; 0 if to none.
+    pub(super) ifindex: u32,
+}
+
+/// How far a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Subflows cannot be added yet.
+    Fresh,
+    /// The engine knows of it.
+    Open,
+    /// The engine does not know of it, or not any more, and this is why.
+    LeftAlone(LeftAlone),
+}
+
+/// Why a connection is left alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftAlone {
+    /// It fell back to plain TCP: no subflow can be added.
+    FellBack,
+    /// It began under the kernel's own path manager, and stays there.
+    KernelManaged,
+    /// It did not begin on a link of ours.
+    OtherLink,
+}
+
+impl LeftAlone {
+    /// Why, for people.
+    pub const fn why(self) -> &'static str {
+        match self {
+            Self::FellBack => {
+                "it fell back to plain TCP: the server or something on the way does not speak MPTCP"
+            }
+            Self::KernelManaged => "it began before slowhand and belongs to the kernel's own path manager",
+            Self::OtherLink => "it does not use any link that slowhand manages",
+        }
+    }
+}
+
+/// A connection that this host began.
+#[derive(Debug)]
+pub(super) struct Conn {
+    pub(super) id: ConnId,
+    /// Where subflows go.
+    pub(super) remote: SocketAddr,
+    pub(super) phase: Phase,
+    /// Living subflows.
+    pub(super) subflows: Vec<SubflowId>,
+    /// Ended ones, the latest last.
+    pub(super) ended: Vec<SubflowId>,
+}
+
+/// How far a subflow is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// The kernel calls it established; whether the peer does is not known yet.
+    Unproven {
+        /// Until when a proof is waited for.
+        until: Instant,
+    },
+    /// The engine knows of it.
+    Proven,
+    /// This host ended it.
+    Destroyed,
+    /// It ended.
+    Closed,
+}
+
+/// One connection's share of one link.
+#[derive(Debug)]
+pub(super) struct Subflow {
+    pub(super) id: SubflowId,
+    pub(super) conn: ConnId,
+    pub(super) link: LinkId,
+    pub(super) ends: Ends,
+    /// The address identifier that this host gave; zero for the first subflow.
+    pub(super) address_id: u8,
+    pub(super) initial: bool,
+    pub(super) backup: bool,
+    pub(super) standing: Standing,
+}
+
+impl Subflow {
+    pub(super) const fn living(&self) -> bool {
+        matches!(self.standing, Standing::Unproven { .. } | Standing::Proven)
+    }
+}
+
+/// All connections of this namespace that this host began.
+#[derive(Debug, Default)]
+pub(super) struct Flows {
+    conns: BTreeMap<ConnId, Conn>,
+    subflows: BTreeMap<SubflowId, Subflow>,
+    by_ends: HashMap<Ends, SubflowId>,
+    next: u32,
+}
+
+impl Flows {
+    pub(super) fn conn(&self, id: ConnId) -> Option<&Conn> {
+        self.conns.get(&id)
+    }
+
+    pub(super) fn conn_mut(&mut self, id: ConnId) -> Option<&mut Conn> {
+        self.conns.get_mut(&id)
+    }
+
+    pub(super) fn conns(&self) -> impl Iterator<Item = &Conn> {
+        self.conns.values()
+    }
+
+    pub(super) fn subflow(&self, id: SubflowId) -> Option<&Subflow> {
+        self.subflows.get(&id)
+    }
+
+    pub(super) fn subflow_mut(&mut self, id: SubflowId) -> Option<&mut Subflow> {
+        self.subflows.get_mut(&id)
+    }
+
+    /// The living subflow with these ends.
+    pub(super) fn find(&self, ends: &Ends) -> Option<SubflowId> {
+        self.by_ends.get(ends).copied()
+    }
+
+    /// Living subflows of all connections, in the order in which they came.
+    pub(super) fn living(&self) -> impl Iterator<Item = &Subflow> {
+        self.subflows.values().filter(|subflow| subflow.living())
+    }
+
+    /// Living subflows of one connection.
+    pub(super) fn subflows_of(&self, conn: ConnId) -> impl Iterator<Item = &Subflow> {
+        let ids = self
+            .conns
+            .get(&conn)
+            .map(|conn| conn.subflows.as_slice())
+            .unwrap_or_default();
+        ids.iter().filter_map(|id| self.subflows.get(id))
+    }
+
+    /// When the next unproven subflow is given up.
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        self.living()
+            .filter_map(|subflow| match subflow.standing {
+                Standing::Unproven { until } => Some(until),
+                _ => None,
+            })
+            .min()
+    }
+
+    /// A connection; one that is known already keeps what is known.
+    pub(super) fn open(&mut self, id: ConnId, remote: SocketAddr) -> &mut Conn {
+        self.conns.entry(id).or_insert_with(|| Conn {
+            id,
+            remote,
+            phase: Phase::Fresh,
+            subflows: Vec::new(),
+            ended: Vec::new(),
+        })
+    }
+
+    /// A new subflow of a known connection; `None` if the connection is not known or the subflow is.
+    pub(super) fn add(&mut self, new: NewSubflow) -> Option<SubflowId> {
+        if self.by_ends.contains_key(&new.ends) {
+            return None;
+        }
+        let conn = self.conns.get_mut(&new.conn)?;
+        let id = SubflowId(self.next);
+        self.next += 1;
+        conn.subflows.push(id);
+        self.by_ends.insert(new.ends, id);
+        self.subflows.insert(id, new.named(id));
+        Some(id)
+    }
+
+    /// A subflow has ended; it is remembered for a while.
+    pub(super) fn end(&mut self, id: SubflowId, standing: Standing) {
+        let Some(subflow) = self.subflows.get_mut(&id) else {
+            return;
+        };
+        subflow.standing = standing;
+        if self.by_ends.get(&subflow.ends) == Some(&id) {
+            self.by_ends.remove(&subflow.ends);
+        }
+        let Some(conn) = self.conns.get_mut(&subflow.conn) else {
+            return;
+        };
+        conn.subflows.retain(|other| *other != id);
+        if !conn.ended.contains(&id) {
+            conn.ended.push(id);
+        }
+        if conn.ended.len() > REMEMBERED {
+            let forgotten = conn.ended.remove(0);
+            self.subflows.remove(&forgotten);
+        }
+    }
+
+    /// A connection has ended, and everything about it is forgotten.
+    pub(super) fn close(&mut self, id: ConnId) -> Option<Conn> {
+        let conn = self.conns.remove(&id)?;
+        for subflow in conn.subflows.iter().chain(&conn.ended) {
+            if let Some(subflow) = self.subflows.remove(subflow) {
+                self.by_ends.remove(&subflow.ends);
+            }
+        }
+        Some(conn)
+    }
+}
+
+/// A subflow before it has a number.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NewSubflow {
+    pub(super) conn: ConnId,
+    pub(super) link: LinkId,
+    pub(super) ends: Ends,
+    pub(super) address_id: u8,
+    pub(super) initial: bool,
+    pub(super) backup: bool,
+    pub(super) standing: Standing,
+}
+
+impl NewSubflow {
+    const fn named(self, id: SubflowId) -> Subflow {
+        let Self {
+            conn,
+            link,
+            ends,
+            address_id,
+            initial,
+            backup,
+            standing,
+        } = self;
+        Subflow {
+            id,
+            conn,
+            link,
+            ends,
+            address_id,
+            initial,
+            backup,
+            standing,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(port: u16) -> Ends {
+        Ends { local: ([10, 0, 0, 1], port).into(), remote: ([10, 0, 0, 2], 80).into(), ifindex: 0 }
+    }
+
+    fn new(conn: u32, port: u16) -> NewSubflow {
+        NewSubflow {
+            conn: ConnId(conn),
+            link: LinkId(0),
+            ends: ends(port),
+            address_id: 0,
+            initial: true,
+            backup: false,
+            standing: Standing::Proven,
+        }
+    }
+
+    #[test]
+    fn subflows_are_found_by_their_ends_while_they_live() {
+        let mut flows = Flows::default();
+        assert_eq!(flows.add(new(1, 1000)), None, "its connection is not known");
+        flows.open(ConnId(1), ends(0).remote);
+        let id = flows.add(new(1, 1000)).unwrap();
+        assert_eq!(flows.add(new(1, 1000)), None, "known already");
+        assert_eq!(flows.find(&ends(1000)), Some(id));
+        flows.end(id, Standing::Destroyed);
+        assert_eq!(flows.find(&ends(1000)), None);
+        assert_eq!(flows.subflow(id).unwrap().standing, Standing::Destroyed);
+        assert_eq!(flows.subflows_of(ConnId(1)).count(), 0);
+        assert_ne!(flows.add(new(1, 1000)).unwrap(), id, "a number is never used again");
+    }
+
+    #[test]
+    fn a_closed_connection_leaves_nothing() {
+        let mut flows = Flows::default();
+        flows.open(ConnId(1), ends(0).remote);
+        flows.open(ConnId(2), ends(0).remote);
+        let ended = flows.add(new(1, 1)).unwrap();
+        flows.add(new(1, 2)).unwrap();
+        let other = flows.add(new(2, 3)).unwrap();
+        flows.end(ended, Standing::Closed);
+        assert_eq!(flows.close(ConnId(1)).unwrap().ended, [ended]);
+        assert_eq!(flows.living().map(|subflow| subflow.id).collect::<Vec<_>>(), [other]);
+        assert!(flows.subflow(ended).is_none());
+        assert!(flows.close(ConnId(1)).is_none());
+    }
+
+    #[test]
+    fn only_the_latest_ended_subflows_are_remembered() {
+        let mut flows = Flows::default();
+        flows.open(ConnId(1), ends(0).remote);
+        let ids: Vec<_> = (0..100).map(|port| flows.add(new(1, port)).unwrap()).collect();
+        ids.iter().for_each(|id| flows.end(*id, Standing::Closed));
+        assert!(flows.subflow(ids[0]).is_none());
+        assert_eq!(flows.conn(ConnId(1)).unwrap().ended, ids[100 - REMEMBERED..]);
+    }
+
+    #[test]
+    fn the_first_unproven_subflow_wakes() {
+        let mut flows = Flows::default();
+        flows.open(ConnId(1), ends(0).remote);
+        assert_eq!(flows.wake_at(), None);
+        for (port, at) in [(1, 30), (2, 20), (3, 40)] {
+            let standing = Standing::Unproven { until: Instant::from_millis(at) };
+            flows.add(NewSubflow { standing, ..new(1, port) });
+        }
+        assert_eq!(flows.wake_at(), Some(Instant::from_millis(20)));
+    }
+}

@@ -14,8 +14,8 @@
 //! `tests`: a fresh namespace has only a loopback, which is up; nothing done inside is seen outside; a program started
 //! inside stays inside.
 
-use crate::rtnl::{Rtnl, LinkError};
 use crate::netlink;
+use crate::rtnl::{LinkError, Rtnl};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -101,7 +101,10 @@ impl Netns {
 
     /// A namespace by path, as `ip netns add` leaves under `/run/netns`.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        let file = File::open(path).map_err(|source| OpenError { path: path.to_owned(), source })?;
+        let file = File::open(path).map_err(|source| OpenError {
+            path: path.to_owned(),
+            source,
+        })?;
         Ok(Self { fd: file.into() })
     }
 
@@ -119,7 +122,9 @@ impl Netns {
             let worker = std::thread::Builder::new().name("netns-run".into());
             let inside = || self.enter().map(|()| work());
             let handle = worker.spawn_scoped(scope, inside).map_err(EnterError::Thread)?;
-            handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            handle
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 
@@ -140,7 +145,9 @@ impl Netns {
 
     /// Another handle to the same namespace.
     pub fn try_clone(&self) -> io::Result<Self> {
-        Ok(Self { fd: self.fd.try_clone()? })
+        Ok(Self {
+            fd: self.fd.try_clone()?,
+        })
     }
 }
 
@@ -176,5 +183,50 @@ fn make() -> Result<Netns, CreateError> {
 
 fn set_netns(fd: RawFd) -> io::Result<()> {
     // SAFETY: no pointers are passed; a closed descriptor is an error, not a fault.
-    if unsafe { libc::setns(fd, libc::CLONE_NEWNET) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if unsafe { libc::setns(fd, libc::CLONE_NEWNET) } < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{fresh, inside, name, plug};
+
+    #[test]
+    fn a_fresh_namespace_has_only_a_loopback_that_is_up() {
+        inside(|| {
+            let links = Rtnl::open().unwrap().links().unwrap();
+            assert_eq!(links.len(), 1, "{links:?}");
+            assert!(links[0].loopback && links[0].up);
+        });
+    }
+
+    #[test]
+    fn what_is_done_inside_stays_inside() {
+        let Some(netns) = fresh() else { return };
+        let outside = Netns::current().unwrap();
+        netns.run(|| plug("inside0")).unwrap();
+        assert_ne!(netns.id().unwrap(), outside.id().unwrap());
+        assert_eq!(Rtnl::open().unwrap().link_named(name("inside0")).unwrap(), None);
+        assert_eq!(Netns::current().unwrap().id().unwrap(), outside.id().unwrap());
+    }
+
+    #[test]
+    fn a_program_started_inside_sees_the_inside() {
+        let Some(netns) = fresh() else { return };
+        netns.run(|| plug("inside1")).unwrap();
+        let mut command = Command::new("ip");
+        command.args(["-o", "link"]);
+        let seen = netns.prepare(&mut command).output().unwrap();
+        assert!(String::from_utf8_lossy(&seen.stdout).contains("inside1"));
+    }
+
+    #[test]
+    fn a_missing_namespace_is_named() {
+        let error = Netns::open(Path::new("/proc/self/ns/nothing")).unwrap_err();
+        assert!(error.to_string().contains("/proc/self/ns/nothing"), "{error}");
+    }
 }

@@ -1,7 +1,7 @@
 //! What can go wrong, with the kernel's own words.
 
-use super::message::{Attrs, Message, u32_at};
 use super::align4;
+use super::message::{Attrs, Message, u32_at};
 use std::{fmt, io};
 use thiserror::Error;
 
@@ -47,7 +47,11 @@ impl Refusal {
     }
 
     fn new(code: i32, message: &Message<'_>, attrs_at: usize) -> Self {
-        let mut refusal = Self { errno: code.saturating_neg(), text: None, offset: None };
+        let mut refusal = Self {
+            errno: code.saturating_neg(),
+            text: None,
+            offset: None,
+        };
         if message.flags & NLM_F_ACK_TLVS == 0 {
             return refusal;
         }
@@ -64,7 +68,11 @@ impl Refusal {
     /// The extended ACK follows the code and the request's header, or the whole request.
     fn attrs_offset(message: &Message<'_>) -> usize {
         let request_len = u32_at(message.payload, 4).unwrap_or(0) as usize;
-        let echoed = if message.flags & NLM_F_CAPPED == 0 { request_len } else { NETLINK_HEADER_LEN };
+        let echoed = if message.flags & NLM_F_CAPPED == 0 {
+            request_len
+        } else {
+            NETLINK_HEADER_LEN
+        };
         4 + align4(echoed)
     }
 }

@@ -45,13 +45,21 @@ impl Family {
             }
             Err(source) => return Err(ResolveError::Request { family: name, source }),
         }
-        let malformed = RequestError::Malformed { what: "generic-netlink family" };
-        family.ok_or(ResolveError::Request { family: name, source: malformed })
+        let malformed = RequestError::Malformed {
+            what: "generic-netlink family",
+        };
+        family.ok_or(ResolveError::Request {
+            family: name,
+            source: malformed,
+        })
     }
 
     /// The number of the multicast group called `name`.
     pub fn group(&self, name: &str) -> Option<u32> {
-        self.groups.iter().find(|(group, _)| group == name).map(|&(_, id)| id)
+        self.groups
+            .iter()
+            .find(|(group, _)| group == name)
+            .map(|&(_, id)| id)
     }
 
     fn parse(message: &Message<'_>) -> Option<Self> {
@@ -64,7 +72,9 @@ impl Family {
         Some(Self {
             id: attrs.clone().find(CTRL_ATTR_FAMILY_ID)?.u16()?,
             version: attrs.find(CTRL_ATTR_VERSION)?.u32()?,
-            groups: groups.map(|list| list.attrs().filter_map(named).collect()).unwrap_or_default(),
+            groups: groups
+                .map(|list| list.attrs().filter_map(named).collect())
+                .unwrap_or_default(),
         })
     }
 }

@@ -48,8 +48,12 @@ impl<'a> Iterator for Messages<'a> {
         let header = self.rest.get(..HEADER_LEN)?;
         let len = u32_at(header, 0)? as usize;
         let payload = self.rest.get(HEADER_LEN..len)?;
-        let message =
-            Message { kind: u16_at(header, 4)?, flags: u16_at(header, 6)?, seq: u32_at(header, 8)?, payload };
+        let message = Message {
+            kind: u16_at(header, 4)?,
+            flags: u16_at(header, 6)?,
+            seq: u32_at(header, 8)?,
+            payload,
+        };
         self.rest = self.rest.get(align4(len)..).unwrap_or_default();
         Some(message)
     }
@@ -101,7 +105,11 @@ impl<'a> Attr<'a> {
 
     /// The value as text, up to its first zero.
     pub fn str(&self) -> Option<&'a str> {
-        let end = self.value.iter().position(|&b| b == 0).unwrap_or(self.value.len());
+        let end = self
+            .value
+            .iter()
+            .position(|&b| b == 0)
+            .unwrap_or(self.value.len());
         std::str::from_utf8(&self.value[..end]).ok()
     }
 

@@ -1,8 +1,8 @@
 //! The socket: requests with one sequence number each, dumps, and multicast events.
 
+use super::Builder;
 use super::error::{OpenError, ReceiveError, Refusal, RequestError};
 use super::message::{Message, Messages};
-use super::Builder;
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -72,7 +72,11 @@ impl Socket {
     /// Opens and binds a socket; extended ACKs are on.
     pub fn open(protocol: Protocol) -> Result<Self, OpenError> {
         let fd = open_fd(protocol)?;
-        let socket = Self { fd, seq: 0, buf: vec![0; BUFFER_LEN].into_boxed_slice() };
+        let socket = Self {
+            fd,
+            seq: 0,
+            buf: vec![0; BUFFER_LEN].into_boxed_slice(),
+        };
         socket.configure(protocol).map_err(OpenError::Socket)?;
         Ok(socket)
     }
@@ -130,7 +134,9 @@ impl Socket {
                 Err(error) => return Err(error),
             }
         }
-        Err(RequestError::Interrupted { attempts: DUMP_ATTEMPTS })
+        Err(RequestError::Interrupted {
+            attempts: DUMP_ATTEMPTS,
+        })
     }
 
     /// The next datagram of events, without blocking; `None` when nothing waits.
@@ -141,6 +147,12 @@ impl Socket {
             Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => Err(ReceiveError::Overrun),
             Err(error) => Err(ReceiveError::Socket(error)),
         }
+    }
+
+    /// Leaves room for a few events only.
+    #[cfg(test)]
+    pub(crate) fn shrink_for_test(&self) {
+        self.set(libc::SOL_SOCKET, libc::SO_RCVBUF, 4096).unwrap();
     }
 
     fn exchange(
@@ -159,7 +171,11 @@ impl Socket {
                     NLMSG_ERROR => return Ok(Refusal::from_error(&message)?),
                     NLMSG_DONE => {
                         Refusal::from_done(&message)?;
-                        return if interrupted { Err(RequestError::Interrupted { attempts: 1 }) } else { Ok(()) };
+                        return if interrupted {
+                            Err(RequestError::Interrupted { attempts: 1 })
+                        } else {
+                            Ok(())
+                        };
                     }
                     _ if until == Until::First => return on(message),
                     _ => on(message)?,
@@ -178,7 +194,11 @@ impl Socket {
         let bytes = request.finish(self.seq, flags);
         // SAFETY: pointer and length describe `bytes`, which outlives the call.
         let sent = unsafe { libc::send(self.fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), 0) };
-        if sent < 0 { Err(RequestError::Socket(io::Error::last_os_error())) } else { Ok(()) }
+        if sent < 0 {
+            Err(RequestError::Socket(io::Error::last_os_error()))
+        } else {
+            Ok(())
+        }
     }
 
     /// One datagram from the kernel into the buffer; what other processes send is dropped.
@@ -218,7 +238,10 @@ impl Socket {
             // Filters in dump requests are ignored by the kernel without strict checking.
             self.set(SOL_NETLINK, libc::NETLINK_GET_STRICT_CHK, 1)?;
         }
-        let timeout = libc::timeval { tv_sec: ANSWER_TIMEOUT_S.cast_signed(), tv_usec: 0 };
+        let timeout = libc::timeval {
+            tv_sec: ANSWER_TIMEOUT_S.cast_signed(),
+            tv_usec: 0,
+        };
         self.set(libc::SOL_SOCKET, libc::SO_RCVTIMEO, timeout)?;
         self.bind()
     }
@@ -229,9 +252,17 @@ impl Socket {
         address.nl_family = libc::AF_NETLINK as u16;
         // SAFETY: the address is live and its length is passed with it.
         let rc = unsafe {
-            libc::bind(self.fd.as_raw_fd(), (&raw const address).cast(), socklen::<libc::sockaddr_nl>())
+            libc::bind(
+                self.fd.as_raw_fd(),
+                (&raw const address).cast(),
+                socklen::<libc::sockaddr_nl>(),
+            )
         };
-        if rc < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        if rc < 0 {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(())
+        }
     }
 
     fn set<T>(&self, level: i32, option: i32, value: T) -> io::Result<()> {
@@ -245,7 +276,11 @@ impl Socket {
                 socklen::<T>(),
             )
         };
-        if rc < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        if rc < 0 {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -263,13 +298,20 @@ impl AsFd for Socket {
 
 fn open_fd(protocol: Protocol) -> Result<OwnedFd, OpenError> {
     // SAFETY: no pointers are passed.
-    let fd = unsafe { libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, protocol.number()) };
+    let fd = unsafe {
+        libc::socket(
+            libc::AF_NETLINK,
+            libc::SOCK_RAW | libc::SOCK_CLOEXEC,
+            protocol.number(),
+        )
+    };
     if fd < 0 {
         let error = io::Error::last_os_error();
         return Err(match error.raw_os_error() {
-            Some(libc::EPROTONOSUPPORT) => {
-                OpenError::Unsupported { protocol: protocol.number(), option: protocol.option() }
-            }
+            Some(libc::EPROTONOSUPPORT) => OpenError::Unsupported {
+                protocol: protocol.number(),
+                option: protocol.option(),
+            },
             _ => OpenError::Socket(error),
         });
     }
@@ -279,7 +321,9 @@ fn open_fd(protocol: Protocol) -> Result<OwnedFd, OpenError> {
 
 fn answer_error(error: io::Error) -> RequestError {
     match error.kind() {
-        io::ErrorKind::WouldBlock => RequestError::NoAnswer { seconds: ANSWER_TIMEOUT_S },
+        io::ErrorKind::WouldBlock => RequestError::NoAnswer {
+            seconds: ANSWER_TIMEOUT_S,
+        },
         _ => RequestError::Socket(error),
     }
 }

@@ -8,7 +8,8 @@ enum Tree {
 }
 
 fn tree() -> impl Strategy<Value = Tree> {
-    let leaf = (0u16..0x3fff, proptest::collection::vec(any::<u8>(), 0..20)).prop_map(|(k, v)| Tree::Leaf(k, v));
+    let leaf =
+        (0u16..0x3fff, proptest::collection::vec(any::<u8>(), 0..20)).prop_map(|(k, v)| Tree::Leaf(k, v));
     leaf.prop_recursive(3, 24, 5, |inner| {
         (0u16..0x3fff, proptest::collection::vec(inner, 0..5)).prop_map(|(k, v)| Tree::Nest(k, v))
     })
@@ -85,7 +86,15 @@ fn control_family_describes_itself() {
 fn unknown_family_is_missing() {
     let mut socket = Socket::open(Protocol::Generic).unwrap();
     let error = Family::resolve(&mut socket, "no_such_family").unwrap_err();
-    assert!(matches!(error, ResolveError::Missing { family: "no_such_family" }), "{error:?}");
+    assert!(
+        matches!(
+            error,
+            ResolveError::Missing {
+                family: "no_such_family"
+            }
+        ),
+        "{error:?}"
+    );
 }
 
 #[test]
@@ -93,9 +102,13 @@ fn refusal_carries_the_kernels_words() {
     let mut socket = Socket::open(Protocol::Route).unwrap();
     let mut request = Builder::new();
     // RTM_GETLINK dump with a field that strict checking demands to be zero.
-    request.start(18, 0).header(&[0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    request
+        .start(18, 0)
+        .header(&[0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     let error = socket.dump(&mut request, |_| Ok(())).unwrap_err();
-    let RequestError::Refused(refusal) = error else { panic!("{error:?}") };
+    let RequestError::Refused(refusal) = error else {
+        panic!("{error:?}")
+    };
     assert_eq!(refusal.errno, libc::EINVAL);
     assert!(refusal.says("Invalid values in header"), "{refusal}");
 }

@@ -66,7 +66,13 @@ pub struct Address {
 impl Address {
     /// A plain address of universal scope.
     pub const fn new(ifindex: u32, prefix: Prefix) -> Self {
-        Self { ifindex, prefix, peer: None, scope: libc::RT_SCOPE_UNIVERSE, flags: AddressFlags::NONE }
+        Self {
+            ifindex,
+            prefix,
+            peer: None,
+            scope: libc::RT_SCOPE_UNIVERSE,
+            flags: AddressFlags::NONE,
+        }
     }
 
     /// The address itself.
@@ -118,18 +124,24 @@ impl Rtnl {
     /// All addresses of all links.
     pub fn addresses(&mut self) -> Result<Vec<Address>, ListError> {
         self.request.start(RTM_GETADDR, 0).header(&[0; HEADER_LEN]);
-        self.socket.dump_whole(&mut self.request, |m| Address::parse(&m)).map_err(ListError)
+        self.socket
+            .dump_whole(&mut self.request, |m| Address::parse(&m))
+            .map_err(ListError)
     }
 
     /// Gives a link an address.
     pub fn add_address(&mut self, address: &Address) -> Result<(), AddAddressError> {
         address.write(self, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL);
-        self.socket.request(&mut self.request).map_err(|error| AddAddressError::new(address, error))
+        self.socket
+            .request(&mut self.request)
+            .map_err(|error| AddAddressError::new(address, error))
     }
 
     /// Takes an address from a link.
     pub fn del_address(&mut self, address: &Address) -> Result<(), DelAddressError> {
         address.write(self, RTM_DELADDR, 0);
-        self.socket.request(&mut self.request).map_err(|error| DelAddressError::new(address, error))
+        self.socket
+            .request(&mut self.request)
+            .map_err(|error| DelAddressError::new(address, error))
     }
 }

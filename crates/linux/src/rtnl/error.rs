@@ -128,7 +128,11 @@ impl AddAddressError {
             Some(libc::EEXIST) => Self::Exists { ifindex, prefix },
             Some(libc::ENODEV) => Self::LinkGone { ifindex },
             Some(libc::EPERM) => Self::NotPermitted { prefix },
-            _ => Self::Kernel { ifindex, prefix, source },
+            _ => Self::Kernel {
+                ifindex,
+                prefix,
+                source,
+            },
         }
     }
 }
@@ -168,7 +172,11 @@ impl DelAddressError {
         match source.errno() {
             Some(libc::EADDRNOTAVAIL | libc::ENODEV) => Self::Absent { ifindex, prefix },
             Some(libc::EPERM) => Self::NotPermitted { prefix },
-            _ => Self::Kernel { ifindex, prefix, source },
+            _ => Self::Kernel {
+                ifindex,
+                prefix,
+                source,
+            },
         }
     }
 }
@@ -177,7 +185,9 @@ impl DelAddressError {
 #[derive(Debug, Error)]
 pub enum AddRouteError {
     /// There is one with the same destination and metric.
-    #[error("table {table} has a route to {dst} with this metric already; choose another metric or replace it")]
+    #[error(
+        "table {table} has a route to {dst} with this metric already; choose another metric or replace it"
+    )]
     Exists {
         /// The table.
         table: Table,
@@ -292,7 +302,9 @@ pub enum AddRuleError {
         rule: Rule,
     },
     /// The kernel has no policy routing.
-    #[error("this kernel has no policy routing; it needs CONFIG_IP_MULTIPLE_TABLES and CONFIG_IPV6_MULTIPLE_TABLES")]
+    #[error(
+        "this kernel has no policy routing; it needs CONFIG_IP_MULTIPLE_TABLES and CONFIG_IPV6_MULTIPLE_TABLES"
+    )]
     Unsupported,
     /// Anything else.
     #[error("adding the rule `{rule}`: {source}")]

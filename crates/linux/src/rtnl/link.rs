@@ -2,8 +2,8 @@
 
 use super::error::{LinkError, ListError, NewLinkError};
 use super::{IfName, NLM_F_CREATE, NLM_F_EXCL, Rtnl};
-use crate::netlink::{Builder, Message, RequestError};
 use crate::netlink::{Attr, Attrs};
+use crate::netlink::{Builder, Message, RequestError};
 use crate::netns::Netns;
 use libc::{
     IFLA_ADDRESS, IFLA_CARRIER, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO, IFLA_MTU,
@@ -142,16 +142,32 @@ pub struct VethPeer<'a> {
     pub netns: Option<&'a Netns>,
 }
 
+impl VethPeer<'_> {
+    fn write(&self, data: &mut Builder) {
+        data.nested(VETH_INFO_PEER, |far| {
+            far.header(&ifinfo(0, 0, 0)).str0(IFLA_IFNAME, self.name.as_str());
+            if let Some(netns) = self.netns {
+                far.u32(IFLA_NET_NS_FD, netns.as_raw_fd().cast_unsigned());
+            }
+        });
+    }
+}
+
 impl Rtnl {
     /// All links.
     pub fn links(&mut self) -> Result<Vec<Link>, ListError> {
         self.request.start(RTM_GETLINK, 0).header(&ifinfo(0, 0, 0));
-        self.socket.dump_whole(&mut self.request, |m| Link::parse(&m)).map_err(ListError)
+        self.socket
+            .dump_whole(&mut self.request, |m| Link::parse(&m))
+            .map_err(ListError)
     }
 
     /// The link called `name`; `None` if there is none.
     pub fn link_named(&mut self, name: IfName) -> Result<Option<Link>, ListError> {
-        self.request.start(RTM_GETLINK, 0).header(&ifinfo(0, 0, 0)).str0(IFLA_IFNAME, name.as_str());
+        self.request
+            .start(RTM_GETLINK, 0)
+            .header(&ifinfo(0, 0, 0))
+            .str0(IFLA_IFNAME, name.as_str());
         self.one_link()
     }
 
@@ -164,20 +180,28 @@ impl Rtnl {
     /// Takes a link up or down.
     pub fn set_up(&mut self, ifindex: u32, up: bool) -> Result<(), LinkError> {
         let flags = if up { IFF_UP } else { 0 };
-        self.request.start(RTM_NEWLINK, 0).header(&ifinfo(ifindex, flags, IFF_UP));
+        self.request
+            .start(RTM_NEWLINK, 0)
+            .header(&ifinfo(ifindex, flags, IFF_UP));
         self.change_link(ifindex)
     }
 
     /// Sets the largest packet a link takes, in bytes.
     pub fn set_mtu(&mut self, ifindex: u32, mtu: u32) -> Result<(), LinkError> {
-        self.request.start(RTM_NEWLINK, 0).header(&ifinfo(ifindex, 0, 0)).u32(IFLA_MTU, mtu);
+        self.request
+            .start(RTM_NEWLINK, 0)
+            .header(&ifinfo(ifindex, 0, 0))
+            .u32(IFLA_MTU, mtu);
         self.change_link(ifindex)
     }
 
     /// Moves a link into another namespace. Its addresses and routes stay behind and are lost.
     pub fn move_link(&mut self, ifindex: u32, netns: &Netns) -> Result<(), LinkError> {
         let fd = netns.as_raw_fd().cast_unsigned();
-        self.request.start(RTM_NEWLINK, 0).header(&ifinfo(ifindex, 0, 0)).u32(IFLA_NET_NS_FD, fd);
+        self.request
+            .start(RTM_NEWLINK, 0)
+            .header(&ifinfo(ifindex, 0, 0))
+            .u32(IFLA_NET_NS_FD, fd);
         self.change_link(ifindex)
     }
 
@@ -187,23 +211,19 @@ impl Rtnl {
         self.change_link(ifindex)
     }
 
-    /// Makes a link that swallows what is sent over it.
-    pub fn add_dummy(&mut self, name: IfName) -> Result<(), NewLinkError> {
-        self.new_link(name, "dummy", |_| {})
-    }
-
     /// Makes two links, each the far end of the other.
     pub fn add_veth(&mut self, name: IfName, peer: VethPeer<'_>) -> Result<(), NewLinkError> {
-        self.new_link(name, "veth", |info| {
-            info.nested(IFLA_INFO_DATA, |data| {
-                data.nested(VETH_INFO_PEER, |far| {
-                    far.header(&ifinfo(0, 0, 0)).str0(IFLA_IFNAME, peer.name.as_str());
-                    if let Some(netns) = peer.netns {
-                        far.u32(IFLA_NET_NS_FD, netns.as_raw_fd().cast_unsigned());
-                    }
-                });
+        self.request
+            .start(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL)
+            .header(&ifinfo(0, 0, 0))
+            .str0(IFLA_IFNAME, name.as_str())
+            .nested(IFLA_LINKINFO, |info| {
+                info.str0(IFLA_INFO_KIND, "veth")
+                    .nested(IFLA_INFO_DATA, |data| peer.write(data));
             });
-        })
+        self.socket
+            .request(&mut self.request)
+            .map_err(|error| NewLinkError::new(name, error))
     }
 
     fn one_link(&mut self) -> Result<Option<Link>, ListError> {
@@ -220,23 +240,8 @@ impl Rtnl {
     }
 
     fn change_link(&mut self, ifindex: u32) -> Result<(), LinkError> {
-        self.socket.request(&mut self.request).map_err(|error| LinkError::new(ifindex, error))
-    }
-
-    fn new_link(
-        &mut self,
-        name: IfName,
-        kind: &str,
-        data: impl FnOnce(&mut Builder),
-    ) -> Result<(), NewLinkError> {
-        self.request
-            .start(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL)
-            .header(&ifinfo(0, 0, 0))
-            .str0(IFLA_IFNAME, name.as_str())
-            .nested(IFLA_LINKINFO, |info| {
-                info.str0(IFLA_INFO_KIND, kind);
-                data(info);
-            });
-        self.socket.request(&mut self.request).map_err(|error| NewLinkError::new(name, error))
+        self.socket
+            .request(&mut self.request)
+            .map_err(|error| LinkError::new(ifindex, error))
     }
 }

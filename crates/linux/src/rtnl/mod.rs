@@ -46,7 +46,10 @@ pub struct Rtnl {
 impl Rtnl {
     /// Opens a handle for the calling thread's namespace.
     pub fn open() -> Result<Self, netlink::OpenError> {
-        Ok(Self { socket: Socket::open(netlink::Protocol::Route)?, request: Builder::new() })
+        Ok(Self {
+            socket: Socket::open(netlink::Protocol::Route)?,
+            request: Builder::new(),
+        })
     }
 }
 

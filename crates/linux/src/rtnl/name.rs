@@ -34,7 +34,9 @@ impl FromStr for IfName {
         let length_fits = (1..IFNAMSIZ).contains(&name.len());
         let bad_char = |c: char| c == '/' || c == '\0' || c.is_whitespace();
         if !length_fits || name.contains(bad_char) || name == "." || name == ".." {
-            return Err(IfNameError { name: name.to_owned() });
+            return Err(IfNameError {
+                name: name.to_owned(),
+            });
         }
         let mut bytes = [0; IFNAMSIZ];
         bytes[..name.len()].copy_from_slice(name.as_bytes());

@@ -21,26 +21,41 @@ pub struct PrefixError {
 
 impl Prefix {
     /// `0.0.0.0/0`.
-    pub const ANY_V4: Self = Self { addr: IpAddr::V4(Ipv4Addr::UNSPECIFIED), len: 0 };
+    pub const ANY_V4: Self = Self {
+        addr: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        len: 0,
+    };
     /// `::/0`.
-    pub const ANY_V6: Self = Self { addr: IpAddr::V6(Ipv6Addr::UNSPECIFIED), len: 0 };
+    pub const ANY_V6: Self = Self {
+        addr: IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        len: 0,
+    };
 
     /// `addr/len`.
     pub fn new(addr: IpAddr, len: u8) -> Result<Self, PrefixError> {
         if len > bits(addr) {
-            return Err(PrefixError { text: format!("{addr}/{len}") });
+            return Err(PrefixError {
+                text: format!("{addr}/{len}"),
+            });
         }
         Ok(Self { addr, len })
     }
 
     /// The prefix that holds `addr` only.
     pub const fn host(addr: IpAddr) -> Self {
-        Self { addr, len: bits(addr) }
+        Self {
+            addr,
+            len: bits(addr),
+        }
     }
 
     /// Everything of the family of `addr`.
     pub const fn any(addr: IpAddr) -> Self {
-        if addr.is_ipv4() { Self::ANY_V4 } else { Self::ANY_V6 }
+        if addr.is_ipv4() {
+            Self::ANY_V4
+        } else {
+            Self::ANY_V6
+        }
     }
 
     /// The address, host bits included.
@@ -49,7 +64,10 @@ impl Prefix {
     }
 
     /// How many bits name the network.
-    #[expect(clippy::len_without_is_empty, reason = "a length of bits, not of a collection")]
+    #[expect(
+        clippy::len_without_is_empty,
+        reason = "a length of bits, not of a collection"
+    )]
     pub const fn len(self) -> u8 {
         self.len
     }
@@ -85,7 +103,9 @@ impl FromStr for Prefix {
     type Err = PrefixError;
 
     fn from_str(text: &str) -> Result<Self, PrefixError> {
-        let error = || PrefixError { text: text.to_owned() };
+        let error = || PrefixError {
+            text: text.to_owned(),
+        };
         let (addr, len) = text.split_once('/').ok_or_else(error)?;
         let addr = addr.parse().map_err(|_| error())?;
         Self::new(addr, len.parse().map_err(|_| error())?)
@@ -104,5 +124,9 @@ const fn bits(addr: IpAddr) -> u8 {
 
 /// `AF_INET` or `AF_INET6`.
 pub(crate) const fn family(addr: IpAddr) -> u8 {
-    (if addr.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 }) as u8
+    (if addr.is_ipv4() {
+        libc::AF_INET
+    } else {
+        libc::AF_INET6
+    }) as u8
 }

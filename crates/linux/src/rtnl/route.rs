@@ -163,7 +163,13 @@ impl Route {
             RTA_TABLE => self.table = Table(attr.u32()?),
             RTA_OIF => self.oif = attr.u32(),
             RTA_GATEWAY => self.gateway = attr.ip(),
-            RTA_VIA => self.gateway = Attr { kind: RTA_VIA, value: attr.value.get(2..)? }.ip(),
+            RTA_VIA => {
+                self.gateway = Attr {
+                    kind: RTA_VIA,
+                    value: attr.value.get(2..)?,
+                }
+                .ip()
+            }
             RTA_PREFSRC => self.src = attr.ip(),
             RTA_PRIORITY => self.metric = attr.u32()?,
             RTA_METRICS => self.ecn = features(attr) & RTAX_FEATURE_ECN != 0,
@@ -177,7 +183,12 @@ impl Route {
         let len = usize::from(u16::from_ne_bytes(*hops.value.first_chunk()?));
         self.oif = Some(u32::from_ne_bytes(*hops.value.get(4..)?.first_chunk()?));
         let attrs = hops.value.get(RTNEXTHOP_LEN..len)?;
-        for attr in (Attr { kind: RTA_MULTIPATH, value: attrs }).attrs() {
+        for attr in (Attr {
+            kind: RTA_MULTIPATH,
+            value: attrs,
+        })
+        .attrs()
+        {
             if matches!(attr.kind, RTA_GATEWAY | RTA_VIA) {
                 self.read(&attr, 0)?;
             }
@@ -188,7 +199,9 @@ impl Route {
     /// Writes `RTM_NEWROUTE` or `RTM_DELROUTE`.
     pub(super) fn write(&self, request: &mut Builder, kind: u16, nl_flags: u16) {
         request.start(kind, nl_flags).header(&self.header(kind));
-        request.ip(RTA_DST, self.dst.network().addr()).u32(RTA_TABLE, self.table.0);
+        request
+            .ip(RTA_DST, self.dst.network().addr())
+            .u32(RTA_TABLE, self.table.0);
         if let Some(oif) = self.oif {
             request.u32(RTA_OIF, oif);
         }
@@ -225,7 +238,11 @@ impl Route {
     fn header(&self, kind: u16) -> [u8; HEADER_LEN] {
         // A table over 255 has only RTA_TABLE; the header then says "unspecified".
         let table = u8::try_from(self.table.0).unwrap_or(libc::RT_TABLE_UNSPEC);
-        let scope = if kind == RTM_DELROUTE { RT_SCOPE_NOWHERE } else { self.scope() };
+        let scope = if kind == RTM_DELROUTE {
+            RT_SCOPE_NOWHERE
+        } else {
+            self.scope()
+        };
         let mut header = [0; HEADER_LEN];
         header[0] = self.dst.family();
         header[1] = self.dst.len();
@@ -247,7 +264,11 @@ impl Route {
 }
 
 fn features(metrics: &Attr<'_>) -> u32 {
-    metrics.attrs().find(RTAX_FEATURES).and_then(|a| a.u32()).unwrap_or(0)
+    metrics
+        .attrs()
+        .find(RTAX_FEATURES)
+        .and_then(|a| a.u32())
+        .unwrap_or(0)
 }
 
 /// A `struct rtmsg` asking for everything of all families.
@@ -259,7 +280,9 @@ impl Rtnl {
     /// All routes of all tables, both families.
     pub fn routes(&mut self) -> Result<Vec<Route>, ListError> {
         self.request.start(RTM_GETROUTE, 0).header(&dump_header());
-        self.socket.dump_whole(&mut self.request, |m| Route::parse(&m)).map_err(ListError)
+        self.socket
+            .dump_whole(&mut self.request, |m| Route::parse(&m))
+            .map_err(ListError)
     }
 
     /// All routes of one table.
@@ -272,18 +295,24 @@ impl Rtnl {
     /// Adds a route; one with the same destination and metric in this table is an error.
     pub fn add_route(&mut self, route: &Route) -> Result<(), AddRouteError> {
         route.write(&mut self.request, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL);
-        self.socket.request(&mut self.request).map_err(|error| AddRouteError::new(route, error))
+        self.socket
+            .request(&mut self.request)
+            .map_err(|error| AddRouteError::new(route, error))
     }
 
     /// Adds a route in place of one with the same destination and metric, or as a new one.
     pub fn replace_route(&mut self, route: &Route) -> Result<(), AddRouteError> {
         route.write(&mut self.request, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE);
-        self.socket.request(&mut self.request).map_err(|error| AddRouteError::new(route, error))
+        self.socket
+            .request(&mut self.request)
+            .map_err(|error| AddRouteError::new(route, error))
     }
 
     /// Removes the route that agrees in everything that is set here.
     pub fn del_route(&mut self, route: &Route) -> Result<(), DelRouteError> {
         route.write(&mut self.request, RTM_DELROUTE, 0);
-        self.socket.request(&mut self.request).map_err(|error| DelRouteError::new(route, error))
+        self.socket
+            .request(&mut self.request)
+            .map_err(|error| DelRouteError::new(route, error))
     }
 }

@@ -70,12 +70,18 @@ impl Rule {
 
     /// `from PREFIX lookup TABLE`.
     pub const fn from(prefix: Prefix, priority: u32, table: Table) -> Self {
-        Self { from: Some(prefix), ..Self::all(prefix.addr().is_ipv6(), priority, table) }
+        Self {
+            from: Some(prefix),
+            ..Self::all(prefix.addr().is_ipv6(), priority, table)
+        }
     }
 
     /// `oif LINK lookup TABLE`.
     pub const fn oif(v6: bool, name: IfName, priority: u32, table: Table) -> Self {
-        Self { oif: Some(name), ..Self::all(v6, priority, table) }
+        Self {
+            oif: Some(name),
+            ..Self::all(v6, priority, table)
+        }
     }
 
     /// Reads `RTM_NEWRULE`; a rule that does anything but ask a table is `None`.
@@ -110,7 +116,10 @@ impl Rule {
     }
 
     fn read_mark(&mut self, part: impl Fn(&mut Mark) -> &mut u32, attr: &Attr<'_>) {
-        let mark = self.mark.get_or_insert(Mark { value: 0, mask: u32::MAX });
+        let mark = self.mark.get_or_insert(Mark {
+            value: 0,
+            mask: u32::MAX,
+        });
         *part(mark) = attr.u32().unwrap_or(0);
     }
 
@@ -132,7 +141,10 @@ impl Rule {
         if let Some(mark) = self.mark {
             request.u32(FRA_FWMARK, mark.value).u32(FRA_FWMASK, mark.mask);
         }
-        request.u32(FRA_PRIORITY, self.priority).u32(FRA_TABLE, self.table.0).u8(FRA_PROTOCOL, self.protocol.0);
+        request
+            .u32(FRA_PRIORITY, self.priority)
+            .u32(FRA_TABLE, self.table.0)
+            .u8(FRA_PROTOCOL, self.protocol.0);
     }
 
     fn header(&self) -> [u8; HEADER_LEN] {
@@ -173,18 +185,24 @@ impl Rtnl {
     /// All rules of both families that send packets to a table.
     pub fn rules(&mut self) -> Result<Vec<Rule>, ListError> {
         self.request.start(RTM_GETRULE, 0).header(&[0; HEADER_LEN]);
-        self.socket.dump_whole(&mut self.request, |m| Rule::parse(&m)).map_err(ListError)
+        self.socket
+            .dump_whole(&mut self.request, |m| Rule::parse(&m))
+            .map_err(ListError)
     }
 
     /// Adds a rule; the very same rule twice is an error.
     pub fn add_rule(&mut self, rule: &Rule) -> Result<(), AddRuleError> {
         rule.write(&mut self.request, RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL);
-        self.socket.request(&mut self.request).map_err(|error| AddRuleError::new(rule, error))
+        self.socket
+            .request(&mut self.request)
+            .map_err(|error| AddRuleError::new(rule, error))
     }
 
     /// Removes a rule.
     pub fn del_rule(&mut self, rule: &Rule) -> Result<(), DelRuleError> {
         rule.write(&mut self.request, RTM_DELRULE, 0);
-        self.socket.request(&mut self.request).map_err(|error| DelRuleError::new(rule, error))
+        self.socket
+            .request(&mut self.request)
+            .map_err(|error| DelRuleError::new(rule, error))
     }
 }

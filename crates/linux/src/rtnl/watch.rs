@@ -69,7 +69,14 @@ impl Watch {
             events.subscribe(group).map_err(WatchError::Subscribe)?;
         }
         let (view, pending) = (View::default(), VecDeque::new());
-        let mut watch = Self { events, rtnl: Rtnl::open()?, wanted, view, pending, resyncs: 0 };
+        let mut watch = Self {
+            events,
+            rtnl: Rtnl::open()?,
+            wanted,
+            view,
+            pending,
+            resyncs: 0,
+        };
         watch.read_all()?;
         Ok(watch)
     }
@@ -103,13 +110,22 @@ impl Watch {
         self.resyncs
     }
 
+    #[cfg(test)]
+    pub(super) fn shrink_for_test(&self) {
+        self.events.shrink_for_test();
+    }
+
     /// Reads one datagram of events; false when none waits.
     fn receive(&mut self) -> Result<bool, WatchError> {
         let mut routes_doubtful = false;
         match self.events.receive().map_err(WatchError::Receive)? {
             None => return Ok(false),
             Some(messages) => {
-                let mut change = Change { view: &mut self.view, pending: &mut self.pending, wanted: self.wanted };
+                let mut change = Change {
+                    view: &mut self.view,
+                    pending: &mut self.pending,
+                    wanted: self.wanted,
+                };
                 for message in messages {
                     routes_doubtful |= change.apply(&message);
                 }
@@ -124,7 +140,11 @@ impl Watch {
     fn read_all(&mut self) -> Result<(), WatchError> {
         let links = self.rtnl.links()?;
         let addresses = self.rtnl.addresses()?;
-        let mut change = Change { view: &mut self.view, pending: &mut self.pending, wanted: self.wanted };
+        let mut change = Change {
+            view: &mut self.view,
+            pending: &mut self.pending,
+            wanted: self.wanted,
+        };
         change.links_are(links);
         change.addresses_are(addresses);
         self.read_routes()
@@ -132,7 +152,11 @@ impl Watch {
 
     fn read_routes(&mut self) -> Result<(), WatchError> {
         let routes = self.rtnl.routes()?;
-        let mut change = Change { view: &mut self.view, pending: &mut self.pending, wanted: self.wanted };
+        let mut change = Change {
+            view: &mut self.view,
+            pending: &mut self.pending,
+            wanted: self.wanted,
+        };
         change.routes_are(routes);
         Ok(())
     }
@@ -186,13 +210,18 @@ impl Change<'_> {
     }
 
     fn link_gone(&mut self, ifindex: u32) -> bool {
-        let Some(link) = self.view.links.remove(&ifindex) else { return false };
+        let Some(link) = self.view.links.remove(&ifindex) else {
+            return false;
+        };
         self.pending.push_back(Event::LinkGone(link));
         true
     }
 
     fn address(&mut self, address: Address) -> bool {
-        let old = self.view.addresses.insert((address.ifindex, address.prefix), address);
+        let old = self
+            .view
+            .addresses
+            .insert((address.ifindex, address.prefix), address);
         if old != Some(address) {
             self.pending.push_back(Event::Address(address));
         }
@@ -201,7 +230,9 @@ impl Change<'_> {
 
     /// Routes with the address as their source vanish silently too (`fib_sync_down_addr`).
     fn address_gone(&mut self, address: &Address) -> bool {
-        let Some(old) = self.view.addresses.remove(&(address.ifindex, address.prefix)) else { return false };
+        let Some(old) = self.view.addresses.remove(&(address.ifindex, address.prefix)) else {
+            return false;
+        };
         self.pending.push_back(Event::AddressGone(old));
         true
     }
@@ -223,7 +254,13 @@ impl Change<'_> {
 
     fn links_are(&mut self, now: Vec<Link>) {
         let present: BTreeSet<u32> = now.iter().map(|link| link.ifindex).collect();
-        let gone: Vec<u32> = self.view.links.keys().filter(|i| !present.contains(i)).copied().collect();
+        let gone: Vec<u32> = self
+            .view
+            .links
+            .keys()
+            .filter(|i| !present.contains(i))
+            .copied()
+            .collect();
         gone.into_iter().for_each(|ifindex| _ = self.link_gone(ifindex));
         now.into_iter().for_each(|link| _ = self.link(link));
     }
@@ -231,7 +268,10 @@ impl Change<'_> {
     fn addresses_are(&mut self, now: Vec<Address>) {
         let present: BTreeSet<_> = now.iter().map(|a| (a.ifindex, a.prefix)).collect();
         let old = self.view.addresses.values();
-        let gone: Vec<_> = old.filter(|a| !present.contains(&(a.ifindex, a.prefix))).copied().collect();
+        let gone: Vec<_> = old
+            .filter(|a| !present.contains(&(a.ifindex, a.prefix)))
+            .copied()
+            .collect();
         gone.iter().for_each(|address| _ = self.address_gone(address));
         now.into_iter().for_each(|address| _ = self.address(address));
     }

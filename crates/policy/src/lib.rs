@@ -24,6 +24,7 @@
 extern crate alloc;
 
 mod baseline;
+pub mod cc;
 mod conn;
 mod detect;
 mod engine;

@@ -1,0 +1,127 @@
+//! CLA: before a hand-off the fading path gives its rate to the others, after it the new path begins with what it can carry.
+//!
+//! # Sources
+//! - cla §IV: mobility index `MI = arctan(m)/(π/2)` (m = trend of the signal, dB/s), `Q = SNR1/(SNR1 + SNR2)`; mobile stage
+//!   `R_off = R(t0)·(1−Q)·MI`; hand-off stage `w = N` segments (`BDP_UB = S·N`).
+//!
+//! # Where we differ, and why
+//! 1. The cut is made once per fading, from the rate at its beginning: repeated at every report it would compound.
+//! 2. What is taken off is shared among the other paths in proportion to their rates; the paper has one other path.
+//! 3. `w = R·RTT/MSS` with the round-trip time without queue (the paper's footnote): with the inflated one the window would not
+//!    shrink.
+//!
+//! # Checked by
+//! `cc::tests`: signs and bounds of MI and Q; the rates sum to what they were; one cut per fading.
+
+use super::MOST_PATHS;
+use units::{Db, Ratio};
+
+/// Above this quality a fading path counts as recovered.
+const RECOVERED: f64 = 0.55;
+/// Hop count there and back where none can be had from the TTL.
+const DEFAULT_HOPS: u32 = 10;
+
+/// `MI`, −1 to 1: how fast the signal changes; negative when it sinks.
+pub fn mobility_index(trend_db_per_s: f64) -> f64 {
+    libm::atan(trend_db_per_s) / core::f64::consts::FRAC_PI_2
+}
+
+/// `Q`, 0 to 1: how good the path is beside the next candidate on the same interface. Signals in dB, floored at 1.
+pub fn quality(own: Db, candidate: Option<Db>) -> Ratio {
+    let floor = |snr: Db| snr.as_db_f64().max(1.0);
+    let other = candidate.map_or(0.0, floor);
+    Ratio::clamped(floor(own) / (floor(own) + other))
+}
+
+/// The window after a hand-off in segments: the number of hops there and back (BDP_UB = S·N), 10 if unknown.
+pub const fn bdp_upper_bound(hops: Option<u32>) -> u32 {
+    match hops {
+        Some(hops) if hops > 2 => hops,
+        Some(_) => 2,
+        None => DEFAULT_HOPS,
+    }
+}
+
+/// What is known of one path when the mobile reports.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Report {
+    /// Bytes acknowledged over the last round-trip time, per second.
+    pub rate: f64,
+    /// Round-trip time without queue, in seconds.
+    pub base_rtt_s: f64,
+    /// Mobility index, −1 to 1.
+    pub mi: f64,
+    /// Quality, 0 to 1.
+    pub q: f64,
+}
+
+impl Report {
+    const fn is_fading(&self) -> bool {
+        self.q <= 0.5 && self.mi < 0.0
+    }
+}
+
+/// The mobile stage: which paths have been cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MobileStage {
+    cut: [bool; MOST_PATHS],
+}
+
+/// CLA's window arithmetic.
+#[derive(Debug, Clone, Copy)]
+pub struct Cla;
+
+impl MobileStage {
+    /// New windows in segments, one for each path, where a path has just begun to fade; `None` when nothing changes.
+    pub fn report(&mut self, paths: &[Report], mss: u32) -> Option<[u32; MOST_PATHS]> {
+        let mut offset = 0.0;
+        let mut rates: [f64; MOST_PATHS] =
+            core::array::from_fn(|path| paths.get(path).map_or(0.0, |path| path.rate));
+        let mut entered = [false; MOST_PATHS];
+        for (path, report) in paths.iter().take(MOST_PATHS).enumerate() {
+            self.cut[path] &= report.q <= RECOVERED;
+            entered[path] = report.is_fading() && !self.cut[path];
+            if entered[path] {
+                let taken = report.rate * (1.0 - report.q) * report.mi;
+                (rates[path], offset) = (rates[path] + taken, offset - taken);
+            }
+        }
+        if !entered.contains(&true) {
+            return None;
+        }
+        self.cut = core::array::from_fn(|path| self.cut[path] || entered[path]);
+        self.share(&mut rates, offset, paths.len());
+        Some(core::array::from_fn(|path| {
+            paths
+                .get(path)
+                .map_or(0, |report| Cla::window(rates[path], report, mss))
+        }))
+    }
+
+    /// A hand-off was completed on this path: it may be cut anew.
+    pub const fn handed_off(&mut self, path: usize) {
+        if path < MOST_PATHS {
+            self.cut[path] = false;
+        }
+    }
+
+    fn share(&self, rates: &mut [f64; MOST_PATHS], offset: f64, paths: usize) {
+        let stays = |path: usize| path < paths && !self.cut[path];
+        let total: f64 = (0..MOST_PATHS)
+            .filter(|&path| stays(path))
+            .map(|path| rates[path])
+            .sum();
+        for (path, rate) in rates.iter_mut().enumerate() {
+            if stays(path) && total > 0.0 {
+                *rate += offset * (*rate / total);
+            }
+        }
+    }
+}
+
+impl Cla {
+    /// `R·RTT/MSS` in whole segments, at least 2.
+    fn window(rate: f64, report: &Report, mss: u32) -> u32 {
+        ((rate * report.base_rtt_s / f64::from(mss.max(1))) as u32).max(2)
+    }
+}

@@ -1,0 +1,96 @@
+//! OLIA, the opportunistic linked increase: as LIA takes from congested paths, but lets go of them altogether when it can.
+//!
+//! # Sources
+//! - R. Khalili et al.: MPTCP is not Pareto-optimal (CoNEXT 2012), and draft-khalili-mptcp-congestion-control-05 §2.
+//! - imc13 §2.2.2.
+//!
+//! # Where we differ, and why
+//! 1. Best paths maximise `l/rtt²` (the draft; the former Linux implementation likewise), `l` the larger of what was acknowledged
+//!    since the last loss and between the last two.
+//! 2. "Equal" means within 1/64: with noise two paths are never exactly equal, and the sets would each hold one path always.
+//!
+//! # Checked by
+//! `cc::tests`: golden vectors; the α sum to zero; nothing is taken when every best path has the largest window.
+
+use super::{Flow, Increase, MOST_PATHS, Soft, reno, total_rate};
+
+/// What a path had acknowledged around its last losses, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Interval {
+    /// Since the last loss.
+    pub since_loss: u64,
+    /// Between the last two losses.
+    pub between_losses: u64,
+}
+
+impl Interval {
+    /// Bytes were acknowledged.
+    pub const fn acknowledged(&mut self, bytes: u64) {
+        self.since_loss = self.since_loss.saturating_add(bytes);
+    }
+
+    /// A loss was seen.
+    pub const fn lost(&mut self) {
+        self.between_losses = self.since_loss;
+        self.since_loss = 0;
+    }
+
+    fn length(&self) -> Soft {
+        Soft::new(self.since_loss.max(self.between_losses))
+    }
+}
+
+/// The controller.
+#[derive(Debug, Clone, Copy)]
+pub struct Olia;
+
+/// Membership of the paths in one of the draft's sets.
+type Set = [bool; MOST_PATHS];
+
+impl Olia {
+    pub(super) fn increase(own: usize, flows: &[Flow]) -> Increase {
+        if !flows[own].counts() {
+            return reno::increase(&flows[own]);
+        }
+        let total = total_rate(flows);
+        let kelly = flows[own].gradient().over(total).over(total).to_q32() as i64;
+        Increase(kelly + Self::opportunity(own, &flows[..flows.len().min(MOST_PATHS)]))
+    }
+
+    /// `α_r / w_r` in parts of 2³²: what the best paths with small windows gain, those with the largest lose.
+    fn opportunity(own: usize, flows: &[Flow]) -> i64 {
+        let best = near_largest(flows, |flow| {
+            flow.interval.length().over(flow.rtt()).over(flow.rtt())
+        });
+        let largest = near_largest(flows, Flow::window);
+        let count = |set: &Set| set.iter().filter(|&&member| member).count() as u64;
+        let collected: Set = core::array::from_fn(|path| best[path] && !largest[path]);
+        let paths = flows.iter().filter(|flow| flow.counts()).count() as u64;
+        let share = |members: u64| {
+            Soft::ONE
+                .over(Soft::new(paths * members))
+                .over(flows[own].window())
+                .to_q32() as i64
+        };
+        match count(&collected) {
+            0 => 0,
+            members if collected[own] => share(members),
+            _ if largest[own] => -share(count(&largest)),
+            _ => 0,
+        }
+    }
+}
+
+/// The paths whose measure is within 1/64 of the largest.
+fn near_largest(flows: &[Flow], measure: impl Fn(&Flow) -> Soft) -> Set {
+    let most = flows
+        .iter()
+        .filter(|flow| flow.counts())
+        .fold(Soft::ZERO, |most, flow| most.most(measure(flow)));
+    let threshold = most.times(Soft::new(63)).over(Soft::new(64));
+    core::array::from_fn(|path| {
+        flows
+            .get(path)
+            .is_some_and(|flow| flow.counts() && measure(flow).at_least(threshold))
+    })
+}

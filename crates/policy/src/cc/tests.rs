@@ -1,0 +1,261 @@
+use super::*;
+use proptest::prelude::*;
+
+fn flow(cwnd: u32, srtt_us: u32) -> Flow {
+    Flow {
+        cwnd,
+        srtt_us,
+        interval: Interval::default(),
+    }
+}
+
+fn q32(value: f64) -> f64 {
+    (value * 4_294_967_296.0).min(4_294_967_296.0)
+}
+
+/// One line of `golden/cc.csv`: controller, own index, `cwnd:srtt_us:since:between` of each path, growth, window after a loss.
+fn golden(line: &str) -> (Controller, usize, Vec<Flow>, i64, u32) {
+    let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+    let controller = match fields[0] {
+        "reno" => Controller::Reno,
+        "lia" => Controller::Lia,
+        "cla-printed" => Controller::ClaPrinted,
+        "olia" => Controller::Olia,
+        "balia" => Controller::Balia,
+        other => panic!("no controller is called {other}"),
+    };
+    let flows = fields[2].split_whitespace().map(golden_flow).collect();
+    (
+        controller,
+        fields[1].parse().unwrap(),
+        flows,
+        fields[3].parse().unwrap(),
+        fields[4].parse().unwrap(),
+    )
+}
+
+fn golden_flow(text: &str) -> Flow {
+    let numbers: Vec<u64> = text.split(':').map(|number| number.parse().unwrap()).collect();
+    let interval = Interval {
+        since_loss: numbers[2],
+        between_losses: numbers[3],
+    };
+    Flow {
+        cwnd: numbers[0] as u32,
+        srtt_us: numbers[1] as u32,
+        interval,
+    }
+}
+
+#[test]
+fn golden_vectors_hold() {
+    let lines = include_str!("../../../../golden/cc.csv")
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty());
+    let mut count = 0;
+    for line in lines {
+        let (controller, own, flows, growth, left) = golden(line);
+        assert_eq!(controller.increase(own, &flows), Increase(growth), "{line}");
+        assert_eq!(controller.after_loss(own, &flows), left, "{line}");
+        count += 1;
+    }
+    assert!(count >= 20, "only {count} vectors");
+}
+
+#[test]
+fn two_equal_paths_share_what_one_reno_would_take() {
+    // w = 10 each, equal times: α/w_tot = (w/r²)/(2w/r)² = 1/(4w): a quarter of Reno's growth on each.
+    let flows = [flow(10, 20_000), flow(10, 20_000)];
+    let growth = Controller::Lia.increase(0, &flows).0 as f64;
+    assert!((growth - q32(1.0 / 40.0)).abs() < 16.0, "{growth}");
+}
+
+#[test]
+fn a_single_path_is_reno_for_every_controller() {
+    let flows = [flow(20, 30_000)];
+    for controller in [Controller::Lia, Controller::Olia, Controller::Balia] {
+        let growth = controller.increase(0, &flows).0 as f64;
+        assert!(
+            (growth - q32(1.0 / 20.0)).abs() <= 16.0,
+            "{controller:?}: {growth}"
+        );
+        assert_eq!(controller.after_loss(0, &flows), 10);
+    }
+}
+
+#[test]
+fn olia_moves_windows_from_the_largest_to_the_best() {
+    let best = Flow {
+        interval: Interval {
+            since_loss: 1_000_000,
+            between_losses: 0,
+        },
+        ..flow(5, 20_000)
+    };
+    let large = Flow {
+        interval: Interval {
+            since_loss: 1_000,
+            between_losses: 0,
+        },
+        ..flow(50, 20_000)
+    };
+    // With the two intervals exchanged the best path has the largest window, and nothing moves.
+    let still = [
+        Flow {
+            interval: large.interval,
+            ..best
+        },
+        Flow {
+            interval: best.interval,
+            ..large
+        },
+    ];
+    let moved =
+        |own| Controller::Olia.increase(own, &[best, large]).0 - Controller::Olia.increase(own, &still).0;
+    assert!(moved(0) > 0 && moved(1) < 0);
+}
+
+#[test]
+fn balia_takes_up_to_three_quarters_of_a_slow_path() {
+    let flows = [flow(100, 10_000), flow(40, 100_000)];
+    assert_eq!(Controller::Balia.after_loss(0, &flows), 50);
+    assert_eq!(Controller::Balia.after_loss(1, &flows), 10);
+}
+
+#[test]
+fn credit_adds_up_to_whole_segments() {
+    let mut credit = Credit::default();
+    let growth = Increase(1 << 30);
+    let total: i32 = (0..400).map(|_| credit.add(growth, 1)).sum();
+    assert_eq!(total, 100);
+    let lost: i32 = (0..400).map(|_| credit.add(Increase(-(1 << 30)), 1)).sum();
+    assert_eq!(lost, -100);
+}
+
+#[test]
+fn cubic_has_its_plateau_where_the_loss_was() {
+    let mut cubic = Cubic::default();
+    let mut window = cubic.after_loss(1_000);
+    assert_eq!(window, 700);
+    // K = ∛(300/0.4) = 9.086 s: there the window is W_max again. A round trip of 50 ms brings one window of acknowledgements.
+    let mut credit = Credit::default();
+    for round in 0..181 {
+        let acknowledged = window;
+        for _ in 0..acknowledged {
+            window =
+                window.saturating_add_signed(credit.add(cubic.increase(round * 50_000, window, 50_000), 1));
+        }
+    }
+    assert!((985..=1_015).contains(&window), "{window}");
+    assert_eq!(cubic.after_loss(1_000), 700);
+    // Fast convergence: W_max is lowered further when the loss came before the last one's window.
+    assert_eq!(cubic.after_loss(800), 560);
+}
+
+#[test]
+fn a_fading_path_is_cut_once_and_the_others_gain_what_it_lost() {
+    let fading = Report {
+        rate: 1e6,
+        base_rtt_s: 0.02,
+        mi: -0.8,
+        q: 0.3,
+    };
+    let steady = Report {
+        rate: 2e6,
+        base_rtt_s: 0.06,
+        mi: 0.0,
+        q: 1.0,
+    };
+    let mut stage = MobileStage::default();
+    let windows = stage.report(&[fading, steady], 1_448).unwrap();
+    // R_off = 1e6 · 0.7 · −0.8 = −5.6e5.
+    assert_eq!(windows[0], (4.4e5 * 0.02 / 1_448.0) as u32);
+    assert_eq!(windows[1], (2.56e6 * 0.06 / 1_448.0) as u32);
+    assert_eq!(stage.report(&[fading, steady], 1_448), None);
+    assert_eq!(
+        stage.report(
+            &[
+                Report {
+                    q: 0.6,
+                    mi: 0.1,
+                    ..fading
+                },
+                steady
+            ],
+            1_448
+        ),
+        None
+    );
+    assert!(stage.report(&[fading, steady], 1_448).is_some());
+    assert_eq!(bdp_upper_bound(None), 10);
+}
+
+proptest! {
+    #[test]
+    fn lia_agrees_with_its_equation_and_never_beats_reno(
+        windows in prop::collection::vec((1u32..1 << 20, 1u32..10_000_000), 1..8), own_at: prop::sample::Index
+    ) {
+        let own = own_at.index(windows.len());
+        let flows: Vec<Flow> = windows.iter().map(|&(cwnd, rtt)| flow(cwnd, rtt)).collect();
+        let real = |f: &Flow| (f64::from(f.cwnd), f64::from(f.srtt_us));
+        let total: f64 = flows.iter().map(|f| real(f).0 / real(f).1).sum();
+        let best = flows.iter().map(|f| real(f).0 / real(f).1 / real(f).1).fold(0.0, f64::max);
+        let exact = q32((best / total / total).min(1.0 / real(&flows[own]).0));
+        let growth = Controller::Lia.increase(own, &flows).0 as f64;
+        prop_assert!(growth <= exact * (1.0 + 1e-8) + 1.0 && growth >= exact * (1.0 - 1e-8) - 1.0, "{} against {}", growth, exact);
+        prop_assert!(Controller::Lia.increase(own, &flows) <= Controller::Reno.increase(own, &flows));
+    }
+
+    #[test]
+    fn balia_agrees_with_its_equation(a in (1u32..1 << 16, 100u32..1_000_000), b in (1u32..1 << 16, 100u32..1_000_000)) {
+        let flows = [flow(a.0, a.1), flow(b.0, b.1)];
+        let x = |f: &Flow| f64::from(f.cwnd) / f64::from(f.srtt_us);
+        let total = x(&flows[0]) + x(&flows[1]);
+        let ratio = x(&flows[0]).max(x(&flows[1])) / x(&flows[0]);
+        let exact = q32(x(&flows[0]) / (f64::from(a.1) * total * total) * (1.0 + ratio) / 2.0 * (4.0 + ratio) / 5.0);
+        let growth = Controller::Balia.increase(0, &flows).0 as f64;
+        prop_assert!((growth - exact).abs() <= exact * 2e-8 + 1.0, "{} against {}", growth, exact);
+        let left = Controller::Balia.after_loss(0, &flows);
+        prop_assert!(left >= 2 && left <= a.0.max(2) && left + 1 >= a.0 / 4);
+    }
+
+    #[test]
+    fn olia_gives_only_what_it_takes(paths in prop::collection::vec((1u32..1_000, 1_000u32..200_000, 0u64..1 << 30), 2..8)) {
+        let with = |since_loss: bool| -> Vec<Flow> {
+            paths.iter().map(|&(cwnd, rtt, bytes)| Flow {
+                interval: Interval { since_loss: if since_loss { bytes } else { 0 }, between_losses: 0 }, ..flow(cwnd, rtt)
+            }).collect()
+        };
+        let (flows, n) = (with(true), paths.len() as i64);
+        // Σ α_r = Σ w_r · (growth with α − growth without) = 0, or +1/n − 1/n over the sets: nothing is created.
+        let kelly = |own: usize| {
+            let total = total_rate(&flows);
+            flows[own].gradient().over(total).over(total).to_q32() as i64
+        };
+        let alpha: i64 = (0..flows.len()).map(|own| {
+            (Controller::Olia.increase(own, &flows).0 - kelly(own)) * i64::from(flows[own].cwnd)
+        }).sum();
+        prop_assert!(alpha.abs() <= n * 1_001, "{}", alpha);
+    }
+
+    #[test]
+    fn nothing_overflows(cwnd: u32, srtt_us: u32, other: u32, since_loss: u64, between_losses: u64) {
+        let flows = [Flow { cwnd, srtt_us, interval: Interval { since_loss, between_losses } }, flow(other, other)];
+        for controller in [Controller::Reno, Controller::Lia, Controller::ClaPrinted, Controller::Olia, Controller::Balia] {
+            let growth = controller.increase(0, &flows).0;
+            prop_assert!((-(1 << 32)..=2 << 32).contains(&growth));
+            prop_assert!(controller.after_loss(0, &flows) >= 2);
+        }
+    }
+
+    #[test]
+    fn mobility_and_quality_stay_in_their_bounds(trend in -1e6f64..1e6, own in -5_000i32..10_000, other in -5_000i32..10_000) {
+        prop_assert!((-1.0..=1.0).contains(&mobility_index(trend)));
+        prop_assert_eq!(mobility_index(trend) < 0.0, trend < 0.0);
+        let q = quality(Db::from_centi(own), Some(Db::from_centi(other)));
+        prop_assert!(q >= Ratio::ZERO && q <= Ratio::ONE);
+        prop_assert_eq!(quality(Db::from_centi(own), None), Ratio::ONE);
+    }
+}
+
+use units::{Db, Ratio};

@@ -9,6 +9,7 @@
 //! - `run`, `bench`: the `--json` documents of `play` and `bench`.
 //! - `meter`, `stall`: from bytes read at an application to goodput and stalls, by one definition.
 //! - `best`: the row `tcp-best`, which is computed from the `tcp:<link>` runs.
+//! - `view`: a comparison downsampled, as every face draws it.
 //! - `recorder`: writing and reading trace files (JSON Lines).
 
 mod bench;
@@ -21,6 +22,7 @@ mod plan;
 mod recorder;
 mod run;
 mod stall;
+mod view;
 mod words;
 
 pub use bench::{BenchDocument, BenchRow, Better, TheirsFrom};
@@ -33,6 +35,7 @@ pub use plan::{LinkKind, Plan, PlanFault, PlanLink, Walker, Waypoint};
 pub use recorder::{ReadError, Recorder, RunRecord, read_runs, write_runs};
 pub use run::{Flow, LinkUse, PathUse, PlayDocument, Run};
 pub use stall::{STALL_THRESHOLD, Stall, StallDetector};
+pub use view::{Comparison, DecisionMark, FaultMark, Figures, LaneLevel, LaneSpan, PathSeries, Span, Track};
 pub use words::UnknownWord;
 
 #[cfg(test)]

@@ -1,0 +1,106 @@
+//! The plan: what a scenario file says, with a unit on every number and every name resolved.
+
+mod expect;
+mod fault;
+mod link;
+mod place;
+mod traffic;
+mod walk;
+mod wifi;
+
+pub use expect::{Condition, Expectation, Times};
+pub use fault::{Change, Fault, Repeat, Target, Window};
+pub use link::{
+    Aqm, Bottleneck, Cable, Cell, Hole, Holes, LaneRate, Link, LinkKind, Queue, QueueLimit, Subnet, Wire,
+};
+pub use place::{Label, Place, Point, Wall};
+pub use traffic::{Flow, Transport, Work};
+pub use units::wifi::Standard;
+pub use walk::{Walker, Waypoint};
+pub use wifi::{AccessPoint, Backhaul, Fading, Join, Propagation, RateControl, Shadowing};
+
+use trace::PolicyName;
+use units::Duration;
+
+/// What should happen: everything a world needs to play a scenario.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The scenario's name: the file's, unless it gives another.
+    pub name: String,
+    /// What it shows, in a sentence.
+    pub sentence: String,
+    /// How long it lasts.
+    pub duration: Duration,
+    /// The seed, unless the user gives another.
+    pub seed: u64,
+    /// The sender's congestion controller, as `net.ipv4.tcp_congestion_control` names it.
+    pub cc: String,
+    /// What runs on the server.
+    pub server: Server,
+    /// How many additional subflows the server takes (`ip mptcp limits`).
+    pub server_subflows: u8,
+    /// Walls and words on the floor plan.
+    pub place: Place,
+    /// The links in the order of the file; every index of a link is one in this list.
+    pub links: Vec<Link>,
+    /// Queues that several cables share.
+    pub bottlenecks: Vec<Bottleneck>,
+    /// Who walks; the first one is the client.
+    pub walkers: Vec<Walker>,
+    /// What the applications move.
+    pub flows: Vec<Flow>,
+    /// What breaks, in the order of the file. [`Plan::timeline`] has it in the order of time.
+    pub faults: Vec<Fault>,
+    /// The policies that a comparison runs; empty: all of them.
+    pub policies: Vec<PolicyName>,
+    /// What must hold.
+    pub expectations: Vec<Expectation>,
+}
+
+/// What runs on the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Server {
+    /// The stock kernel with its default settings.
+    #[default]
+    Stock,
+    /// slowhand, at that end too.
+    Slowhand,
+}
+
+impl Server {
+    /// As files and results spell it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Stock => "stock",
+            Self::Slowhand => "slowhand",
+        }
+    }
+}
+
+impl Plan {
+    /// The index of the link with that name.
+    pub fn link_index(&self, name: &str) -> Option<usize> {
+        self.links.iter().position(|link| link.name == name)
+    }
+
+    /// The link with that name.
+    pub fn link(&self, name: &str) -> Option<&Link> {
+        self.links.iter().find(|link| link.name == name)
+    }
+
+    /// The client.
+    pub fn client(&self) -> &Walker {
+        &self.walkers[0]
+    }
+
+    /// The access points, each with its index among the links.
+    pub fn access_points(&self) -> impl Iterator<Item = (usize, &AccessPoint)> {
+        self.links
+            .iter()
+            .enumerate()
+            .filter_map(|(index, link)| match &link.kind {
+                LinkKind::Wifi(ap) => Some((index, ap)),
+                LinkKind::Cell(_) | LinkKind::Cable(_) => None,
+            })
+    }
+}

@@ -1,0 +1,58 @@
+//! What the applications move.
+
+use units::{Bitrate, Bytes, Duration};
+
+/// One application's connection between the client and the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flow {
+    /// Its name.
+    pub name: String,
+    /// Whose: an index in [`super::Plan::walkers`].
+    pub by: usize,
+    /// How it is carried.
+    pub transport: Transport,
+    /// When the application connects.
+    pub start: Duration,
+    /// What it moves.
+    pub work: Work,
+}
+
+/// How a flow is carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// MPTCP, over what the policy under test chooses.
+    Mptcp,
+    /// Plain TCP over this link (an index in [`super::Plan::links`]), whatever the policy: somebody to share with.
+    Tcp {
+        /// The link.
+        over: usize,
+    },
+}
+
+/// What a flow moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// Bytes to the client.
+    Download {
+        /// How many; `None`: until the run ends.
+        size: Option<Bytes>,
+        /// The application offers no more than this.
+        limit: Option<Bitrate>,
+    },
+    /// Bytes from the client.
+    Upload {
+        /// How many; `None`: until the run ends.
+        size: Option<Bytes>,
+        /// The application offers no more than this.
+        limit: Option<Bitrate>,
+    },
+    /// Requests of the client, each answered.
+    Requests {
+        /// From one request to the next; one that is due while the last is unanswered waits for it.
+        every: Duration,
+        /// Bytes of a request.
+        request: Bytes,
+        /// Bytes of a reply.
+        reply: Bytes,
+    },
+}

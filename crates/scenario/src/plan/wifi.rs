@@ -1,0 +1,133 @@
+//! Access points, and how their signal reaches the client.
+//!
+//! # Sources
+//! - Path loss: Recommendation ITU-R P.1238, offices: distance power loss coefficient 30 at 2.4 GHz, 31 at 5 GHz; free space
+//!   to the first metre (ITU-R P.525).
+//! - Walls: COST 231 final report, multi-wall model: 3.4 dB for a light wall, 6.9 dB for a heavy one, 18.3 dB for a floor.
+//! - Joining: Mishra, Shin, Arbaugh (2003), an empirical analysis of the 802.11 MAC layer handoff process: 40–300 ms for a
+//!   scan, under 10 ms each for authentication and association. RFC 2131 §2.2: a DHCP server probes an address before it
+//!   offers it (1 s in ISC's server); Juggler, table 2, measured 1.8 s.
+
+use super::{Point, Queue};
+use units::wifi::Standard;
+use units::{Bitrate, Db, Dbm, Duration};
+
+/// An access point and the wire behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessPoint {
+    /// Where it stands.
+    pub at: Point,
+    /// Transmit power, antenna gain included.
+    pub tx_power: Dbm,
+    /// How it transmits.
+    pub standard: Standard,
+    /// Channel number; access points with the same number share one air.
+    pub channel: u8,
+    /// How the rate of a frame is chosen.
+    pub rate: RateControl,
+    /// Its queue towards the client, and the client's towards it.
+    pub queue: Queue,
+    /// How its signal falls with distance and wavers.
+    pub propagation: Propagation,
+    /// How long joining takes.
+    pub join: Join,
+    /// The wire behind it.
+    pub backhaul: Backhaul,
+}
+
+/// How the rate of a frame is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RateControl {
+    /// By the signal.
+    #[default]
+    Auto,
+    /// Always the same.
+    Fixed(Bitrate),
+}
+
+/// How a signal falls with distance and wavers.
+///
+/// Loss at distance d ≥ 1 m: `reference + 10 · exponent · log10(d / 1 m)`, plus the walls on the straight line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Propagation {
+    /// Loss at 1 m.
+    pub reference: Db,
+    /// Loss exponent, in hundredths: 300 is an exponent of 3.
+    pub exponent_centi: u32,
+    /// What an implementation loses against an ideal receiver.
+    pub implementation_loss: Db,
+    /// Slow variation with the place, if any.
+    pub shadowing: Option<Shadowing>,
+    /// Fast variation with time, if any.
+    pub fading: Option<Fading>,
+}
+
+impl Propagation {
+    /// Offices, as ITU-R P.1238 has them: no shadowing, no fading.
+    pub const fn indoor(standard: Standard) -> Self {
+        let (reference_centi, exponent_centi) = match standard {
+            // Free space to 1 m: 20·log10(MHz) − 27.55, at 2,437 and 5,200 MHz, with the recommendation's rounded −28.
+            Standard::B | Standard::G => (3_974, 300),
+            Standard::A => (4_632, 310),
+        };
+        Self {
+            reference: Db::from_centi(reference_centi),
+            exponent_centi,
+            implementation_loss: Db::from_db(5),
+            shadowing: None,
+            fading: None,
+        }
+    }
+}
+
+/// Log-normal shadowing, correlated along the way (Gudmundson 1991).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shadowing {
+    /// Standard deviation.
+    pub deviation: Db,
+    /// Distance over which the correlation falls to 1/e, in millimetres.
+    pub distance_mm: u64,
+}
+
+/// Rice fading: a steady path and scattered ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fading {
+    /// Power of the steady path over that of the scattered ones; `None`: no steady path (Rayleigh).
+    pub k_factor: Option<Db>,
+    /// Time over which the correlation of the scattered part falls to 1/e.
+    pub coherence: Duration,
+}
+
+/// How long the steps of joining an access point take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Join {
+    /// Scan, all channels that are scanned together.
+    pub scan: Duration,
+    /// Authentication and association.
+    pub associate: Duration,
+    /// From carrier to an address.
+    pub dhcp: Duration,
+}
+
+impl Default for Join {
+    fn default() -> Self {
+        Self {
+            scan: Duration::from_millis(30),
+            associate: Duration::from_millis(10),
+            dhcp: Duration::from_secs(1),
+        }
+    }
+}
+
+/// The wire behind an access point, up to the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backhaul {
+    /// From the access point.
+    pub up: Bitrate,
+    /// Towards the access point.
+    pub down: Bitrate,
+    /// Round-trip time without a queue; half of it each way.
+    pub rtt: Duration,
+    /// The queue in front of it, in each direction.
+    pub queue: Queue,
+}

@@ -1,0 +1,129 @@
+//! All links, in the order of the file.
+
+use super::propagation::Spread;
+use super::{Files, names, wifi, wire};
+use crate::plan::{Bottleneck, Link, LinkKind, Subnet};
+use crate::section::Section;
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+use trace::Role;
+
+/// What the rest of the file says that links need.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'a> {
+    pub bottlenecks: &'a [Bottleneck],
+    pub propagation: Spread,
+    pub files: Files<'a>,
+}
+
+/// Reads what is special about one kind of link.
+type ReadKind = fn(&Section<'_>, &Around<'_>) -> LinkKind;
+
+const KINDS: [(&str, &str, ReadKind); 3] = [
+    ("aps", "access point", |section, around| {
+        LinkKind::Wifi(wifi::read(section, around))
+    }),
+    ("cells", "cell", |section, around| {
+        LinkKind::Cell(wire::cell(section, around))
+    }),
+    ("cables", "cable", |section, around| {
+        LinkKind::Cable(wire::cable(section, around))
+    }),
+];
+
+pub(super) fn all(root: &Section<'_>, around: &Around<'_>) -> Vec<Link> {
+    let mut found: Vec<(&str, Section<'_>, ReadKind)> = Vec::new();
+    for (key, kind, read) in KINDS {
+        found.extend(
+            root.named(key, kind)
+                .into_iter()
+                .map(|(name, section)| (name, section, read)),
+        );
+    }
+    found.sort_by_key(|(_, section, _)| section.at);
+    if found.is_empty() {
+        root.log.note(
+            root.at,
+            "the client has no link",
+            "add at least one [aps.NAME], [cells.NAME] or [cables.NAME]",
+        );
+    }
+    let mut seen = BTreeSet::new();
+    found
+        .iter()
+        .map(|(name, section, read)| one(name, section, *read, around, &mut seen))
+        .collect()
+}
+
+fn one<'n>(
+    name: &'n str,
+    section: &Section<'_>,
+    read: ReadKind,
+    around: &Around<'_>,
+    seen: &mut BTreeSet<&'n str>,
+) -> Link {
+    if !seen.insert(name) {
+        let what = format!("there are two links called \"{name}\"");
+        section.log.note(
+            section.at,
+            what,
+            "give each link a name of its own, whatever its kind",
+        );
+    }
+    let link = Link {
+        name: names::checked(section, section.at, "link", name).to_owned(),
+        role: section.choice("role", &roles()).unwrap_or(Role::Primary),
+        subnet: subnet(section),
+        kind: read(section, around),
+    };
+    section.finish();
+    link
+}
+
+fn roles() -> Vec<(&'static str, Role)> {
+    Role::ALL.iter().map(|role| (role.as_str(), *role)).collect()
+}
+
+fn subnet(section: &Section<'_>) -> Option<Subnet> {
+    let text = section.text("subnet")?;
+    let subnet = parse_subnet(text);
+    if subnet.is_none() {
+        section.note(
+            "subnet",
+            format!("\"{}\" is no network", text.chars().take(40).collect::<String>()),
+            "give an IPv4 network and the length of its prefix, 8 to 30, such as \"192.168.1.0/24\"",
+        );
+    }
+    subnet
+}
+
+fn parse_subnet(text: &str) -> Option<Subnet> {
+    let (network, prefix) = text.split_once('/')?;
+    let network: Ipv4Addr = network.parse().ok()?;
+    let prefix: u8 = prefix.parse().ok().filter(|prefix| (8..=30).contains(prefix))?;
+    let host_bits = network.to_bits() & (u32::MAX >> prefix);
+    (host_bits == 0).then_some(Subnet { network, prefix })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_have_no_host_bits() {
+        assert_eq!(
+            parse_subnet("192.168.1.0/24").unwrap().to_string(),
+            "192.168.1.0/24"
+        );
+        for bad in [
+            "192.168.1.1/24",
+            "192.168.1.0",
+            "10.0.0.0/31",
+            "10.0.0.0/7",
+            "x/8",
+            "::/64",
+        ] {
+            assert_eq!(parse_subnet(bad), None, "{bad}");
+        }
+    }
+}

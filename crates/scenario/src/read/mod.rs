@@ -1,0 +1,166 @@
+//! From the sections of a file to the plan.
+
+mod expect;
+mod fault;
+mod link;
+mod names;
+mod place;
+mod propagation;
+mod traffic;
+mod walk;
+mod wifi;
+mod wire;
+
+use crate::plan::{Plan, Server};
+use crate::quantity::Quantity;
+use crate::section::Section;
+use std::io;
+use trace::PolicyName;
+use units::{Bitrate, Bytes, Db, Dbm, Duration};
+
+/// Finds a file that a scenario names: what messages call it, and what is in it.
+pub type Files<'f> = &'f dyn Fn(&str) -> io::Result<(String, Vec<u8>)>;
+
+/// A run: long enough to see something, at most six hours.
+const RUN: Quantity = Quantity {
+    unit: "s",
+    scale: 1e9,
+    min: 1.0,
+    max: 21_600.0,
+};
+
+/// What a stock kernel takes (`ip mptcp limits`), and the most that any kernel does.
+const STOCK_SUBFLOWS: i64 = 2;
+const MOST_SUBFLOWS: i64 = 8;
+
+/// Reads the whole file. The plan is worth something only if nothing has been noted in the log.
+pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
+    let duration = run_length(root);
+    let place = root.child("place", "[place]");
+    let (place, propagation) = place.as_ref().map_or_else(Default::default, place::read);
+    let bottlenecks = wire::bottlenecks(root);
+    let links = link::all(
+        root,
+        &link::Around {
+            bottlenecks: &bottlenecks,
+            propagation,
+            files,
+        },
+    );
+    let walkers = walk::all(
+        root,
+        links
+            .iter()
+            .any(|link| matches!(link.kind, crate::LinkKind::Wifi(_))),
+    );
+    let flows = traffic::all(
+        root,
+        &traffic::Who {
+            links: &links,
+            walkers: &walkers,
+            run: duration,
+        },
+    );
+    let plan = Plan {
+        name: name(root, stem),
+        sentence: sentence(root),
+        duration,
+        seed: root.count("seed", 0..=i64::MAX).unwrap_or(1) as u64,
+        cc: controller(root),
+        server: root.choice("server", &SERVERS).unwrap_or_default(),
+        server_subflows: root
+            .count("server_subflows", 0..=MOST_SUBFLOWS)
+            .unwrap_or(STOCK_SUBFLOWS) as u8,
+        faults: fault::all(root, &links, duration),
+        policies: policies(root, &links),
+        expectations: expect::all(root, &links, &flows),
+        place,
+        links,
+        bottlenecks,
+        walkers,
+        flows,
+    };
+    root.finish();
+    plan
+}
+
+const SERVERS: [(&str, Server); 2] = [
+    (Server::Stock.as_str(), Server::Stock),
+    (Server::Slowhand.as_str(), Server::Slowhand),
+];
+
+fn name(root: &Section<'_>, stem: &str) -> String {
+    match root.text("name") {
+        Some(name) => names::checked(root, root.place_of("name"), "scenario", name).to_owned(),
+        None => stem.to_owned(),
+    }
+}
+
+fn sentence(root: &Section<'_>) -> String {
+    if !root.has("sentence") {
+        root.missing(
+            "sentence",
+            "`sentence = \"…\"`: what the scenario shows, in a sentence",
+        );
+    }
+    let sentence = root.text("sentence").unwrap_or_default().trim();
+    if root.has("sentence") && sentence.is_empty() {
+        root.note("sentence", "the sentence is empty", "say what the scenario shows");
+    }
+    sentence.to_owned()
+}
+
+fn run_length(root: &Section<'_>) -> Duration {
+    if !root.has("duration_s") {
+        root.missing("duration_s", "`duration_s = 60`: how long a run lasts");
+    }
+    root.amount("duration_s", &RUN)
+        .map_or(Duration::from_secs(1), nanos)
+}
+
+fn controller(root: &Section<'_>) -> String {
+    let name = root.text("cc").unwrap_or("reno");
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
+    if name.is_empty() || name.len() > 15 || !name.chars().all(plain) {
+        root.note(
+            "cc",
+            format!("\"{name}\" cannot be a congestion controller"),
+            "give its name as net.ipv4.tcp_available_congestion_control has it, such as \"reno\" or \"cubic\"",
+        );
+    }
+    name.to_owned()
+}
+
+fn policies(root: &Section<'_>, links: &[crate::Link]) -> Vec<PolicyName> {
+    let Some(report) = root.child("report", "[report]") else {
+        return Vec::new();
+    };
+    let list = report.list("policies");
+    let policies = list
+        .into_iter()
+        .filter_map(|node| names::policy_in(&report, node, links))
+        .collect();
+    report.finish();
+    policies
+}
+
+/// A time in the log's own nanoseconds; bounds have made sure that it is not negative.
+fn nanos(nanos: i64) -> Duration {
+    Duration::from_nanos(nanos.unsigned_abs())
+}
+
+fn bps(bps: i64) -> Bitrate {
+    Bitrate::from_bps(bps.unsigned_abs())
+}
+
+fn bytes(bytes: i64) -> Bytes {
+    Bytes::new(bytes.unsigned_abs())
+}
+
+fn db(centi: i64) -> Db {
+    Db::from_centi(centi as i32)
+}
+
+fn dbm(mbm: i64) -> Dbm {
+    Dbm::from_mbm(mbm as i32)
+}

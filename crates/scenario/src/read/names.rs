@@ -1,0 +1,126 @@
+//! Names: what may be one, and which thing one means.
+
+use crate::document::{Node, Value};
+use crate::plan::Link;
+use crate::section::Section;
+use crate::source::At;
+use crate::suggest;
+use trace::{ParsePolicyError, PolicyName};
+
+/// Words that mean more than one link.
+const RESERVED: [&str; 2] = ["all", "busiest"];
+
+/// A link's name becomes part of the name of an interface, which has 15 characters.
+const LONGEST: usize = 12;
+
+/// Notes it if a scenario cannot have this name for one of its things.
+pub(super) fn checked<'n>(section: &Section<'_>, at: At, kind: &str, name: &'n str) -> &'n str {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let longest = if kind == "scenario" { 64 } else { LONGEST };
+    let begins_well = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if name.len() > longest || !begins_well || !name.chars().all(plain) {
+        let shown: String = name.chars().take(40).collect();
+        let form = format!("use 1 to {longest} letters, digits, - and _, beginning with a letter or digit");
+        section
+            .log
+            .note(at, format!("\"{shown}\" cannot be the name of a {kind}"), form);
+    } else if RESERVED.contains(&name) {
+        section.log.note(
+            at,
+            format!("\"{name}\" already means something in faults"),
+            "choose another name",
+        );
+    }
+    name
+}
+
+/// The index of the thing called `name`; notes it if there is none.
+pub(super) fn resolve<'n>(
+    section: &Section<'_>,
+    at: At,
+    kind: &str,
+    name: &str,
+    names: impl Iterator<Item = &'n str> + Clone,
+) -> Option<usize> {
+    let index = names.clone().position(|known| known == name);
+    if index.is_none() {
+        let shown: String = name.chars().take(40).collect();
+        section.log.note(
+            at,
+            format!("there is no {kind} \"{shown}\""),
+            known(kind, name, names),
+        );
+    }
+    index
+}
+
+fn known<'n>(kind: &str, name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
+    match (suggest::nearest(name, names.clone()), names.clone().next()) {
+        (Some(near), _) => format!("did you mean \"{near}\"?"),
+        (None, Some(_)) => format!("the scenario has {}", suggest::one_of(names)),
+        (None, None) => format!("the scenario has no {kind} at all"),
+    }
+}
+
+/// The index of the link that a key names.
+pub(super) fn link(section: &Section<'_>, key: &'static str, links: &[Link]) -> Option<usize> {
+    let name = section.text(key)?;
+    resolve(
+        section,
+        section.place_of(key),
+        "link",
+        name,
+        links.iter().map(|link| link.name.as_str()),
+    )
+}
+
+/// The policy that a key names.
+pub(super) fn policy(section: &Section<'_>, key: &'static str, links: &[Link]) -> Option<PolicyName> {
+    let entry = section.entry(key)?;
+    policy_in(section, &entry.node, links)
+}
+
+/// The policy that a value names.
+pub(super) fn policy_in(section: &Section<'_>, node: &Node, links: &[Link]) -> Option<PolicyName> {
+    let Value::Text(name) = &node.value else {
+        section.log.note(
+            node.at,
+            format!("a policy is {}", node.value.kind()),
+            "give its name in double quotes",
+        );
+        return None;
+    };
+    match name.parse::<PolicyName>() {
+        Ok(PolicyName::Tcp(link)) => resolve(
+            section,
+            node.at,
+            "link",
+            &link,
+            links.iter().map(|link| link.name.as_str()),
+        )
+        .map(|_| PolicyName::Tcp(link)),
+        Ok(policy) => Some(policy),
+        Err(error) => {
+            note_unknown_policy(section, node.at, &error);
+            None
+        }
+    }
+}
+
+fn note_unknown_policy(section: &Section<'_>, at: At, error: &ParsePolicyError) {
+    let (what, instead) = match error {
+        ParsePolicyError::NoLink => (
+            "the policy `tcp:` lacks its link".to_owned(),
+            "name one, such as \"tcp:lte\"".to_owned(),
+        ),
+        ParsePolicyError::Unknown(name) => {
+            let shown: String = name.chars().take(40).collect();
+            let instead = match suggest::nearest(name, PolicyName::VALID) {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => format!("one of {}", suggest::one_of(PolicyName::VALID)),
+            };
+            (format!("there is no policy \"{shown}\""), instead)
+        }
+    };
+    section.log.note(at, what, instead);
+}

@@ -1,0 +1,94 @@
+//! How signals fall: said for the whole place, for one access point, or not at all.
+
+use super::{db, nanos};
+use crate::plan::{Fading, Propagation, Shadowing, Standard};
+use crate::quantity::Quantity;
+use crate::section::Section;
+use units::Db;
+
+/// What a section says about it; what it leaves open is `None`.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Spread {
+    reference: Option<Db>,
+    exponent_centi: Option<u32>,
+    implementation_loss: Option<Db>,
+    shadowing: Option<Shadowing>,
+    fading: Option<Fading>,
+}
+
+impl Spread {
+    pub fn read(section: &Section<'_>) -> Self {
+        Self {
+            reference: section.amount("reference_loss_db", &Quantity::LOSS_DB).map(db),
+            exponent_centi: section
+                .amount("path_loss_exponent", &Quantity::EXPONENT)
+                .map(|centi| centi as u32),
+            implementation_loss: section
+                .amount("implementation_loss_db", &Quantity::LOSS_DB)
+                .map(db),
+            shadowing: section
+                .child("shadowing", "shadowing")
+                .map(|child| shadowing(&child)),
+            fading: section.child("fading", "fading").map(|child| fading(&child)),
+        }
+    }
+
+    /// What an access point says counts before what the place says.
+    pub fn or(self, place: Self) -> Self {
+        Self {
+            reference: self.reference.or(place.reference),
+            exponent_centi: self.exponent_centi.or(place.exponent_centi),
+            implementation_loss: self.implementation_loss.or(place.implementation_loss),
+            shadowing: self.shadowing.or(place.shadowing),
+            fading: self.fading.or(place.fading),
+        }
+    }
+
+    /// With the defaults of the standard's band where nobody says anything.
+    pub fn complete(self, standard: Standard) -> Propagation {
+        let indoor = Propagation::indoor(standard);
+        Propagation {
+            reference: self.reference.unwrap_or(indoor.reference),
+            exponent_centi: self.exponent_centi.unwrap_or(indoor.exponent_centi),
+            implementation_loss: self.implementation_loss.unwrap_or(indoor.implementation_loss),
+            shadowing: self.shadowing.or(indoor.shadowing),
+            fading: self.fading.or(indoor.fading),
+        }
+    }
+}
+
+fn shadowing(section: &Section<'_>) -> Shadowing {
+    for key in ["deviation_db", "distance_m"] {
+        if !section.has(key) {
+            section.missing(key, "both `deviation_db` and `distance_m`, such as 4 and 6 (Gudmundson 1991: indoors a few metres)");
+        }
+    }
+    let shadowing = Shadowing {
+        deviation: section
+            .amount("deviation_db", &Quantity::LOSS_DB)
+            .map_or(db(0), db),
+        distance_mm: section
+            .amount("distance_m", &Quantity::SOME_M)
+            .unwrap_or(1)
+            .unsigned_abs(),
+    };
+    section.finish();
+    shadowing
+}
+
+fn fading(section: &Section<'_>) -> Fading {
+    if !section.has("coherence_ms") {
+        section.missing(
+            "coherence_ms",
+            "`coherence_ms`: about 9·wavelength/(16·π·speed), 20 ms for a walker at 2.4 GHz",
+        );
+    }
+    let fading = Fading {
+        k_factor: section.amount("k_factor_db", &Quantity::K_DB).map(db),
+        coherence: section
+            .amount("coherence_ms", &Quantity::SOME_MS)
+            .map_or_else(Default::default, nanos),
+    };
+    section.finish();
+    fading
+}

@@ -1,0 +1,143 @@
+//! `[walkers.NAME]`: the client and others.
+
+use super::place::point;
+use super::{dbm, names, nanos};
+use crate::plan::{Point, Walker, Waypoint};
+use crate::quantity::Quantity;
+use crate::section::Section;
+use units::{Dbm, Duration};
+
+/// What hand-held radios transmit with: less than access points, for the battery's sake.
+const USUAL_POWER: Dbm = Dbm::from_dbm(15);
+
+/// All of them, the client first. `needed`: there are access points, so that it matters where the client is.
+pub(super) fn all(root: &Section<'_>, needed: bool) -> Vec<Walker> {
+    let mut walkers: Vec<Walker> = root
+        .named("walkers", "walker")
+        .into_iter()
+        .map(|(name, section)| one(name, &section))
+        .collect();
+    match walkers.iter().position(|walker| walker.name == "client") {
+        Some(index) => walkers[..=index].rotate_right(1),
+        None => {
+            if needed {
+                root.missing("walkers.client", "[walkers.client] with `at_m = [x, y]` or a `way`: access points need to know where the client is");
+            }
+            walkers.insert(0, standing("client", USUAL_POWER, Point::default()));
+        }
+    }
+    walkers
+}
+
+fn standing(name: &str, tx_power: Dbm, point: Point) -> Walker {
+    Walker {
+        name: name.to_owned(),
+        tx_power,
+        way: vec![Waypoint {
+            at: Duration::ZERO,
+            point,
+        }],
+    }
+}
+
+fn one(name: &str, section: &Section<'_>) -> Walker {
+    names::checked(section, section.at, "walker", name);
+    let tx_power = section
+        .amount("tx_power_dbm", &Quantity::DBM)
+        .map_or(USUAL_POWER, dbm);
+    let walker = match (section.has("at_m"), section.has("way")) {
+        (false, true) => Walker {
+            name: name.to_owned(),
+            tx_power,
+            way: way(section),
+        },
+        (stands, walks) => {
+            if stands && walks {
+                section.note(
+                    "way",
+                    "who walks a `way` does not stay `at_m`",
+                    "keep one of them",
+                );
+            }
+            standing(name, tx_power, point(section, "at_m"))
+        }
+    };
+    section.finish();
+    walker
+}
+
+fn way(section: &Section<'_>) -> Vec<Waypoint> {
+    let points = section.tables("way", "waypoint");
+    if points.is_empty() {
+        section.note(
+            "way",
+            "the way has no point",
+            "add { at_m = [x, y], t_s = 0 }, or use `at_m` for one place",
+        );
+    }
+    let way = match section.amount("speed_m_per_s", &Quantity::M_PER_S) {
+        Some(speed) => at_speed(section, &points, speed.unsigned_abs()),
+        None => timed(&points),
+    };
+    for point in &points {
+        point.finish();
+    }
+    if way.is_empty() {
+        vec![Waypoint {
+            at: Duration::ZERO,
+            point: Point::default(),
+        }]
+    } else {
+        way
+    }
+}
+
+/// Each point with its time.
+fn timed(points: &[Section<'_>]) -> Vec<Waypoint> {
+    let mut last = Duration::ZERO;
+    let mut waypoint = |section: &Section<'_>| {
+        if !section.has("t_s") {
+            section.missing("t_s", "`t_s`, or `speed_m_per_s` to the walker");
+        }
+        let at = section.amount("t_s", &Quantity::S).map_or(last, nanos);
+        if at < last {
+            section.note(
+                "t_s",
+                "this point is reached before the last one",
+                "list the way in order of time",
+            );
+        }
+        last = last.max(at);
+        Waypoint {
+            at,
+            point: point(section, "at_m"),
+        }
+    };
+    points.iter().map(&mut waypoint).collect()
+}
+
+/// Points reached at one speed, with pauses.
+fn at_speed(walker: &Section<'_>, points: &[Section<'_>], mm_per_s: u64) -> Vec<Waypoint> {
+    let mut way: Vec<Waypoint> = Vec::new();
+    let mut now = walker
+        .amount("start_s", &Quantity::S)
+        .map_or(Duration::ZERO, nanos);
+    for section in points {
+        if section.has("t_s") {
+            section.note(
+                "t_s",
+                "a point of a way with a speed has no time of its own",
+                "use `pause_s`, or leave the speed out",
+            );
+        }
+        let point = point(section, "at_m");
+        let gone = way.last().map_or(0, |last| last.point.distance_mm(point));
+        now += Duration::from_nanos((u128::from(gone) * 1_000_000_000 / u128::from(mm_per_s)) as u64);
+        way.push(Waypoint { at: now, point });
+        if let Some(pause) = section.amount("pause_s", &Quantity::SOME_S) {
+            now += nanos(pause);
+            way.push(Waypoint { at: now, point });
+        }
+    }
+    way
+}

@@ -1,0 +1,154 @@
+//! `[aps.NAME]`.
+
+use super::link::Around;
+use super::place::point;
+use super::propagation::Spread;
+use super::wire::{self, QUEUE};
+use super::{dbm, nanos};
+use crate::convert::letter;
+use crate::document::Value;
+use crate::plan::{AccessPoint, Backhaul, Join, Queue, QueueLimit, RateControl, Standard};
+use crate::quantity::Quantity;
+use crate::section::Section;
+use crate::suggest;
+use units::{Bitrate, Dbm, Duration};
+
+/// 100 mW: what Europe allows at 2.4 GHz (ETSI EN 300 328), and a usual setting.
+const USUAL_POWER: Dbm = Dbm::from_dbm(20);
+
+/// The queue of an access point: 200 packets (nsdi15 §5.2).
+const USUAL_QUEUE: QueueLimit = QueueLimit::Packets(200);
+
+pub(super) fn read(section: &Section<'_>, around: &Around<'_>) -> AccessPoint {
+    let standard = standard(section);
+    AccessPoint {
+        at: point(section, "at_m"),
+        tx_power: section
+            .amount("tx_power_dbm", &Quantity::DBM)
+            .map_or(USUAL_POWER, dbm),
+        standard,
+        channel: channel(section, standard),
+        rate: rate(section, standard),
+        queue: Queue {
+            limit: wire::limit(section, &QUEUE).unwrap_or(USUAL_QUEUE),
+            ..Queue::default()
+        },
+        propagation: Spread::read(section).or(around.propagation).complete(standard),
+        join: join(section),
+        backhaul: backhaul(section),
+    }
+}
+
+fn standard(section: &Section<'_>) -> Standard {
+    const KNOWN: [(&str, Standard); 3] = [("a", Standard::A), ("b", Standard::B), ("g", Standard::G)];
+    if let Some(later @ ("n" | "ac" | "ax" | "be")) = section.text("standard") {
+        section.note(
+            "standard",
+            format!("802.11{later} is not modelled yet"),
+            "use \"a\" (5 GHz), \"b\" or \"g\" (2.4 GHz)",
+        );
+        return Standard::G;
+    }
+    section.choice("standard", &KNOWN).unwrap_or(Standard::G)
+}
+
+/// The channels of a standard's band (IEEE 802.11-2020 annex E; 14 is 802.11b's in Japan).
+fn channels(standard: Standard) -> (Vec<i64>, &'static str) {
+    match standard {
+        Standard::B => ((1..=14).collect(), "1 to 14"),
+        Standard::G => ((1..=13).collect(), "1 to 13"),
+        Standard::A => (
+            (36..=64)
+                .step_by(4)
+                .chain((100..=144).step_by(4))
+                .chain((149..=177).step_by(4))
+                .collect(),
+            "36 to 64, 100 to 144 or 149 to 177, in steps of 4",
+        ),
+    }
+}
+
+fn channel(section: &Section<'_>, standard: Standard) -> u8 {
+    let (allowed, spelled) = channels(standard);
+    if !section.has("channel") {
+        section.missing(
+            "channel",
+            &format!("`channel`: {spelled} for 802.11{}", letter(standard)),
+        );
+    }
+    let channel = section.count("channel", 1..=177).unwrap_or(allowed[0]);
+    if !allowed.contains(&channel) {
+        section.note(
+            "channel",
+            format!(
+                "channel {channel} is not in the band of 802.11{}",
+                letter(standard)
+            ),
+            format!("use {spelled}"),
+        );
+    }
+    channel as u8
+}
+
+fn rate(section: &Section<'_>, standard: Standard) -> RateControl {
+    match section.entry("rate_mbps").map(|entry| &entry.node.value) {
+        None => RateControl::Auto,
+        Some(Value::Text(word)) if word == "auto" => RateControl::Auto,
+        Some(value) => fixed(section, standard, value),
+    }
+}
+
+fn fixed(section: &Section<'_>, standard: Standard, value: &Value) -> RateControl {
+    let kbps = Quantity::MBPS.of(value).map(|bps| bps / 1_000);
+    let known = standard.rates_kbps();
+    match known.iter().find(|&&rate| Some(i64::from(rate)) == kbps) {
+        Some(&rate) => RateControl::Fixed(Bitrate::from_kbps(u64::from(rate))),
+        None => {
+            let rates: Vec<String> = known
+                .iter()
+                .map(|&rate| (f64::from(rate) / 1e3).to_string())
+                .collect();
+            section.note(
+                "rate_mbps",
+                format!("this is not a rate of 802.11{}", letter(standard)),
+                format!("use {} or {}", rates.join(", "), suggest::one_of(["auto"])),
+            );
+            RateControl::Auto
+        }
+    }
+}
+
+fn join(section: &Section<'_>) -> Join {
+    let usual = Join::default();
+    let time = |key, usual| section.amount(key, &Quantity::MS).map_or(usual, nanos);
+    Join {
+        scan: time("scan_ms", usual.scan),
+        associate: time("associate_ms", usual.associate),
+        dhcp: time("dhcp_ms", usual.dhcp),
+    }
+}
+
+fn backhaul(section: &Section<'_>) -> Backhaul {
+    let none = Backhaul {
+        up: Bitrate::ZERO,
+        down: Bitrate::ZERO,
+        rtt: Duration::ZERO,
+        queue: Queue::default(),
+    };
+    let Some(wire) = section.child("backhaul", format!("the backhaul of {}", section.what)) else {
+        section.missing(
+            "backhaul",
+            "`backhaul = { rate_mbps = 100, rtt_ms = 20 }`: the way on to the server",
+        );
+        return none;
+    };
+    let (up, down) = wire::rates(&wire);
+    let backhaul = Backhaul {
+        up,
+        down,
+        rtt: wire::rtt(&wire),
+        queue: wire::queue(&wire, QueueLimit::Bdp),
+    };
+    wire.finish();
+    backhaul
+}

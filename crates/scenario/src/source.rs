@@ -1,0 +1,214 @@
+//! Texts that a plan is read from, and problems that point into them.
+
+use std::fmt;
+
+/// A stretch of one of the texts that a plan is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct At {
+    /// Which text, in [`Sources`].
+    pub source: usize,
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+/// The texts, each with the name a person knows it by: the scenario file, then what `--set` adds.
+#[derive(Debug, Default)]
+pub(crate) struct Sources {
+    texts: Vec<(String, String)>,
+}
+
+impl Sources {
+    /// Takes in a text; the number names it in [`At`].
+    pub fn add(&mut self, name: &str, text: &str) -> usize {
+        self.texts.push((name.to_owned(), text.to_owned()));
+        self.texts.len() - 1
+    }
+
+    /// A problem at that place.
+    pub fn problem(&self, at: At, what: String, instead: String) -> Problem {
+        let (name, text) = &self.texts[at.source];
+        Problem::new(name, text, at.start..at.end, what, instead)
+    }
+}
+
+/// One thing that is wrong with a scenario: where, what, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The file as it was named to us; `--set` for a setting from the command line.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub what: String,
+    /// What would be right.
+    pub instead: String,
+    excerpt: Excerpt,
+}
+
+/// The part of the line that is shown, and what of it is underlined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Excerpt {
+    text: String,
+    indent: usize,
+    width: usize,
+}
+
+/// A line longer than this is shown in part.
+const SHOWN: usize = 120;
+
+impl Problem {
+    /// A problem with `text[span]`, whatever the span: one that leaves the text points at its end.
+    pub(crate) fn new(
+        file: &str,
+        text: &str,
+        span: std::ops::Range<usize>,
+        what: String,
+        instead: String,
+    ) -> Self {
+        let start = boundary(text, span.start);
+        let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let line_end = text[start..]
+            .find('\n')
+            .map_or(text.len(), |length| start + length);
+        let end = boundary(text, span.end).clamp(start, line_end);
+        let before = text[line_start..start].chars().count();
+        Self {
+            file: file.to_owned(),
+            line: text[..line_start].matches('\n').count() + 1,
+            column: before + 1,
+            what,
+            instead,
+            excerpt: Excerpt::new(
+                &text[line_start..line_end],
+                before,
+                text[start..end].chars().count(),
+            ),
+        }
+    }
+}
+
+impl Excerpt {
+    fn new(line: &str, before: usize, width: usize) -> Self {
+        let skipped = before.saturating_sub(SHOWN / 2);
+        let printable = |c: char| if c.is_control() { ' ' } else { c };
+        Self {
+            text: line.chars().skip(skipped).take(SHOWN).map(printable).collect(),
+            indent: before - skipped,
+            width: width.clamp(1, SHOWN - (before - skipped)),
+        }
+    }
+}
+
+/// The nearest place at or before `index` where a character begins.
+fn boundary(text: &str, index: usize) -> usize {
+    (0..=index.min(text.len()))
+        .rev()
+        .find(|&i| text.is_char_boundary(i))
+        .unwrap_or(0)
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            file,
+            line,
+            column,
+            what,
+            instead,
+            excerpt,
+        } = self;
+        writeln!(f, "{file}:{line}:{column}: {what}; {instead}")?;
+        let number = line.to_string();
+        writeln!(f, "{number} | {}", excerpt.text.trim_end())?;
+        let margin = number.len();
+        write!(
+            f,
+            "{:margin$} | {:indent$}{}",
+            "",
+            "",
+            "^".repeat(excerpt.width),
+            indent = excerpt.indent
+        )
+    }
+}
+
+/// Everything that is wrong with a scenario, in the order of the file. Never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problems(Vec<Problem>);
+
+/// More than this many problems are counted, not printed.
+const PRINTED: usize = 10;
+
+impl Problems {
+    /// At least one.
+    pub(crate) fn of(problems: Vec<Problem>) -> Self {
+        debug_assert!(!problems.is_empty(), "no problem is no error");
+        Self(problems)
+    }
+
+    /// A single one.
+    pub(crate) fn one(problem: Problem) -> Self {
+        Self(vec![problem])
+    }
+
+    /// One by one.
+    pub fn iter(&self) -> impl Iterator<Item = &Problem> {
+        self.0.iter()
+    }
+
+    /// The first one.
+    pub fn first(&self) -> &Problem {
+        &self.0[0]
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.0.iter().take(PRINTED).enumerate() {
+            let separator = if index == 0 { "" } else { "\n\n" };
+            write!(f, "{separator}{problem}")?;
+        }
+        match self.0.len().saturating_sub(PRINTED) {
+            0 => Ok(()),
+            more => write!(f, "\n\n… and {more} more"),
+        }
+    }
+}
+
+impl std::error::Error for Problems {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(text: &str, span: std::ops::Range<usize>) -> Problem {
+        Problem::new("walk.toml", text, span, "`x` is wrong".into(), "give 1".into())
+    }
+
+    #[test]
+    fn shows_the_line_and_underlines_the_value() {
+        let shown = problem("a = 1\nblé = 22\nc = 3\n", 13..15).to_string();
+        assert_eq!(
+            shown,
+            "walk.toml:2:7: `x` is wrong; give 1\n2 | blé = 22\n  |       ^^"
+        );
+    }
+
+    #[test]
+    fn a_place_beyond_the_end_is_the_end() {
+        let shown = problem("a = 1", 99..120);
+        assert_eq!((shown.line, shown.column), (1, 6));
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_the_place() {
+        let text = format!("{}é{}", "x".repeat(5_000), "y".repeat(5_000));
+        let shown = problem(&text, 5_000..9_000).to_string();
+        assert!(shown.lines().all(|line| line.chars().count() < 140), "{shown}");
+        assert!(shown.contains('é'));
+    }
+}

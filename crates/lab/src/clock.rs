@@ -1,0 +1,47 @@
+//! Wall time as a run's own: nanoseconds of `CLOCK_MONOTONIC` since its epoch.
+
+use units::Instant;
+
+/// Tells the time of one run; every thread of the run has a copy, so that what they record lines up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Clock {
+    epoch_ns: u64,
+}
+
+impl Clock {
+    /// Time zero is now.
+    pub fn start() -> Self {
+        Self {
+            epoch_ns: monotonic_ns(),
+        }
+    }
+
+    /// Time since zero.
+    pub fn now(self) -> Instant {
+        Instant::from_nanos(monotonic_ns().saturating_sub(self.epoch_ns))
+    }
+
+    /// `CLOCK_MONOTONIC` at time zero, in nanoseconds.
+    pub const fn epoch_ns(self) -> u64 {
+        self.epoch_ns
+    }
+}
+
+fn monotonic_ns() -> u64 {
+    nanoseconds(libc::CLOCK_MONOTONIC)
+}
+
+/// CPU time that the calling thread has used, in nanoseconds, work of the kernel on its behalf included.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    nanoseconds(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+fn nanoseconds(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is a valid timespec to write to, and both clocks exist on every Linux.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
+}

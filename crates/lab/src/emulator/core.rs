@@ -1,0 +1,294 @@
+//! The emulator's thread.
+
+use super::faults::FaultLog;
+use super::outlet::{Outlet, Token, Writing};
+use super::wait::{Waiter, Waker, become_punctual};
+use super::{Event, Lateness, LinkSample, Port, Report, Scheduled, Setup, Tuning};
+use crate::clock::{Clock, thread_cpu_ns};
+use crate::frame::{Burst, Header, Slab, SlotId};
+use crate::tun::Tun;
+use links::{Direction, DropReason, Input, LinkId, Network, Output, Packet};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+use units::{Duration, Instant};
+
+/// Token of the waker; devices have the numbers from zero.
+pub(super) const WAKER: u64 = u64::MAX;
+
+/// Packets read from one device before the others, and what is due, have their turn.
+const READ_BATCH: usize = 16;
+
+/// What connects the thread with the others.
+#[derive(Debug)]
+pub(super) struct Lines {
+    pub(super) waiter: Waiter,
+    pub(super) waker: Waker,
+    pub(super) inputs: Receiver<Input>,
+    pub(super) events: Sender<Event>,
+    pub(super) stop: Arc<AtomicBool>,
+}
+
+/// All that the thread has. Devices, and what leads to them, are numbered: 2·link the client's, 2·link + 1 the server's.
+#[derive(Debug)]
+pub(super) struct Core {
+    clock: Clock,
+    tuning: Tuning,
+    network: Network,
+    ports: Vec<Port>,
+    outlets: Vec<Outlet>,
+    slab: Slab,
+    schedule: VecDeque<Scheduled>,
+    lines: Lines,
+    /// The latest time that the network was told; it never runs backwards.
+    told: Instant,
+    woken: Instant,
+    next_sample: Instant,
+    samples: Vec<LinkSample>,
+    faults: FaultLog,
+    lateness: Lateness,
+    all_lateness: Lateness,
+    chatter: u64,
+}
+
+impl Core {
+    pub(super) fn new(setup: Setup, lines: Lines) -> Self {
+        let mut schedule = setup.schedule;
+        schedule.sort_by_key(|step| step.at);
+        let links = setup.ports.len();
+        Self {
+            clock: setup.clock,
+            tuning: setup.tuning,
+            network: setup.network,
+            ports: setup.ports,
+            outlets: (0..2 * links).map(|_| Outlet::default()).collect(),
+            slab: Slab::new(),
+            schedule: schedule.into(),
+            lines,
+            told: Instant::ZERO,
+            woken: Instant::ZERO,
+            next_sample: Instant::ZERO + setup.tuning.sample_every,
+            samples: vec![LinkSample::default(); links],
+            faults: FaultLog::new(links),
+            lateness: Lateness::default(),
+            all_lateness: Lateness::default(),
+            chatter: 0,
+        }
+    }
+
+    pub(super) fn run(mut self) -> Report {
+        let realtime = self.tuning.realtime && become_punctual();
+        let (began, cpu_before) = (self.clock.now(), thread_cpu_ns());
+        while !self.lines.stop.load(Ordering::Acquire) {
+            self.advance();
+            let timeout = self.until_next();
+            let ready = self.lines.waiter.wait(timeout);
+            for index in 0..ready {
+                self.serve(self.lines.waiter.token(index));
+            }
+        }
+        self.sample();
+        Report {
+            realtime,
+            cpu: Duration::from_nanos(thread_cpu_ns() - cpu_before),
+            wall: self.clock.now().since(began),
+            lateness: self.all_lateness,
+            links: self.samples,
+            faults: self.faults.into_records(),
+            chatter: self.chatter,
+            refused: self.outlets.iter().map(|outlet| outlet.refused).sum(),
+            under_way: self.slab.in_use(),
+        }
+    }
+
+    /// Does everything that is due.
+    fn advance(&mut self) {
+        let now = self.clock.now();
+        self.woken = now;
+        while let Some(step) = self.schedule.front().copied().filter(|step| step.at <= now) {
+            self.schedule.pop_front();
+            self.apply(step.at.max(self.told), step.input);
+        }
+        self.told = now;
+        self.network.tick(now);
+        self.carry_out();
+        for device in 0..self.outlets.len() {
+            self.with_outlet(device, |outlet, writing| outlet.flush(writing));
+        }
+        if now >= self.next_sample {
+            self.sample();
+        }
+    }
+
+    /// How long there is nothing to do.
+    fn until_next(&self) -> Option<Duration> {
+        let departure = self.network.wake_at().map(|(due, _)| due.max(self.woken + self.tuning.bundle));
+        let step = self.schedule.front().map(|step| step.at);
+        let next = [departure, step, Some(self.next_sample)].into_iter().flatten().min();
+        next.map(|next| next.since(self.clock.now()))
+    }
+
+    fn serve(&mut self, token: u64) {
+        if token == WAKER {
+            self.lines.waker.clear();
+            while let Ok(input) = self.lines.inputs.try_recv() {
+                let now = self.tell();
+                self.apply(now, input);
+            }
+            return;
+        }
+        self.read(token as usize);
+        self.advance();
+    }
+
+    /// The time now, for the network.
+    fn tell(&mut self) -> Instant {
+        self.told = self.told.max(self.clock.now());
+        self.told
+    }
+
+    fn apply(&mut self, at: Instant, input: Input) {
+        self.told = at;
+        match input {
+            Input::Fault(link, fault) => {
+                self.faults.applied(at, link, fault);
+                self.announce(Event::Fault { at, link, fault });
+            }
+            Input::Moved(position) => self.announce(Event::Moved { at, position }),
+            _ => {}
+        }
+        self.network.handle(at, input);
+        self.carry_out();
+    }
+
+    /// Nobody listening is no reason to stop.
+    fn announce(&self, event: Event) {
+        let _ = self.lines.events.send(event);
+    }
+
+    fn read(&mut self, device: usize) {
+        for _ in 0..READ_BATCH {
+            let slot = self.slab.vacant();
+            match tun(&self.ports, device).read(&mut self.slab.buffers(slot)) {
+                Ok(read) => self.slab.filled(slot, read),
+                // Nothing to read; other errors (the device is down) mean the same here.
+                Err(_) => return self.slab.discard(slot),
+            }
+            if !self.enter(device, slot) {
+                self.chatter += 1;
+                self.slab.discard(slot);
+            }
+        }
+    }
+
+    /// Gives the packet in `slot` to the links; whether it is one for them.
+    fn enter(&mut self, device: usize, slot: SlotId) -> bool {
+        let len = self.slab.len(slot);
+        let Some(vnet) = self.slab.vnet(slot) else { return false };
+        let nat = self.ports[device / 2].nat;
+        let packet = self.slab.packet_mut(slot);
+        let Some(ip) = Header::parse(packet).filter(|ip| !ip.is_local_chatter(packet)) else { return false };
+        if let Some(nat) = nat {
+            match direction(device) {
+                Direction::Up => nat.outward(packet, ip, vnet.field()),
+                Direction::Down => nat.inward(packet, ip, vnet.field()),
+            }
+        }
+        let burst = match vnet.segment {
+            0 => None,
+            _ => match Burst::of(vnet, ip, packet, len) {
+                None => return false,
+                burst => burst,
+            },
+        };
+        let template = Packet {
+            link: LinkId((device / 2) as u16),
+            direction: direction(device),
+            bytes: len as u32,
+            ect: ip.ect(packet),
+            token: 0,
+        };
+        self.slab.enter(slot, ip, burst);
+        self.hand_over(template, slot, burst);
+        true
+    }
+
+    fn hand_over(&mut self, template: Packet, slot: SlotId, burst: Option<Burst>) {
+        let now = self.tell();
+        for segment in 0..burst.map_or(1, |burst| burst.segments) {
+            let packet = Packet {
+                bytes: burst.map_or(template.bytes, |burst| burst.packet_len(segment) as u32),
+                token: Token { slot, segment }.encode(),
+                ..template
+            };
+            self.network.handle(now, Input::Packet(packet));
+        }
+        self.carry_out();
+    }
+
+    fn carry_out(&mut self) {
+        while let Some((due, output)) = self.network.poll_due() {
+            match output {
+                Output::Delivered { packet, ce } => self.deliver(due, packet, ce),
+                Output::Dropped { packet, reason } => self.lose(due, packet, reason),
+                Output::Beacon { link, signal } => self.announce(Event::Beacon { at: due, link, signal }),
+                Output::State { link, state } => self.announce(Event::State { at: due, link, state }),
+            }
+        }
+    }
+
+    fn deliver(&mut self, due: Instant, packet: Packet, ce: bool) {
+        let link = usize::from(packet.link.0);
+        self.samples[link].passed(packet.direction, packet.bytes);
+        self.faults.delivered(packet.link);
+        let device = 2 * link + usize::from(packet.direction == Direction::Up);
+        let token = Token::decode(packet.token);
+        self.with_outlet(device, |outlet, writing| outlet.push(due, token, ce, writing));
+    }
+
+    fn lose(&mut self, at: Instant, packet: Packet, reason: DropReason) {
+        let link = packet.link;
+        self.samples[usize::from(link.0)].losses.count(reason);
+        if reason == DropReason::Fault
+            && let Some(fault) = self.faults.swallowed(link)
+        {
+            self.announce(Event::Effect { at, link, fault });
+        }
+        self.slab.leave(Token::decode(packet.token).slot, 1);
+    }
+
+    fn sample(&mut self) {
+        self.next_sample = self.next_sample.max(self.clock.now()) + self.tuning.sample_every;
+        for (index, sample) in self.samples.iter_mut().enumerate() {
+            sample.counters = self.network.counters(LinkId(index as u16));
+        }
+        self.announce(Event::Sample {
+            at: self.told,
+            links: self.samples.clone(),
+            lateness: self.lateness.summary(),
+        });
+        self.all_lateness.add(&self.lateness);
+        self.lateness.clear();
+    }
+
+    fn with_outlet(&mut self, device: usize, work: impl FnOnce(&mut Outlet, &mut Writing<'_>)) {
+        let mut writing = Writing {
+            tun: tun(&self.ports, device),
+            slab: &mut self.slab,
+            lateness: &mut self.lateness,
+            clock: self.clock,
+        };
+        work(&mut self.outlets[device], &mut writing);
+    }
+}
+
+fn tun(ports: &[Port], device: usize) -> &Tun {
+    let port = &ports[device / 2];
+    if device.is_multiple_of(2) { &port.client } else { &port.server }
+}
+
+/// Which way packets go that the kernel sends on this device.
+const fn direction(device: usize) -> Direction {
+    if device.is_multiple_of(2) { Direction::Up } else { Direction::Down }
+}

@@ -1,0 +1,88 @@
+//! What an emulator did.
+
+use super::{FaultRecord, Lateness};
+use links::{Counters, Direction, DropReason};
+use units::{Bytes, Duration};
+
+/// What one link has carried since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LinkSample {
+    /// IP bytes that left the link from the client.
+    pub up: Bytes,
+    /// IP bytes that left the link to the client.
+    pub down: Bytes,
+    /// The model's own counters.
+    pub counters: Counters,
+    /// Why packets were lost.
+    pub losses: Losses,
+}
+
+impl LinkSample {
+    pub(super) fn passed(&mut self, direction: Direction, bytes: u32) {
+        let bytes = Bytes::new(bytes.into());
+        match direction {
+            Direction::Up => self.up += bytes,
+            Direction::Down => self.down += bytes,
+        }
+    }
+}
+
+/// Packets lost, by reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Losses {
+    /// The queue was full.
+    pub queue_full: u64,
+    /// The queue's management chose them.
+    pub aqm: u64,
+    /// Random loss.
+    pub loss: u64,
+    /// Every transmission failed.
+    pub retries: u64,
+    /// The link was not attached.
+    pub detached: u64,
+    /// A fault swallowed them.
+    pub fault: u64,
+}
+
+impl Losses {
+    pub(super) fn count(&mut self, reason: DropReason) {
+        *match reason {
+            DropReason::QueueFull => &mut self.queue_full,
+            DropReason::Aqm => &mut self.aqm,
+            DropReason::Loss => &mut self.loss,
+            DropReason::Retries => &mut self.retries,
+            DropReason::Detached => &mut self.detached,
+            DropReason::Fault => &mut self.fault,
+        } += 1;
+    }
+}
+
+/// The end result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Whether real-time scheduling was granted. Without it packets are later.
+    pub realtime: bool,
+    /// How late packets left.
+    pub lateness: Lateness,
+    /// One per link.
+    pub links: Vec<LinkSample>,
+    /// Every fault, in the order in which they were applied.
+    pub faults: Vec<FaultRecord>,
+    /// CPU time of the thread, the kernel's work inside its system calls included.
+    pub cpu: Duration,
+    /// How long it ran.
+    pub wall: Duration,
+    /// Packets that were no traffic of ours (multicast, link-local), or nothing that we know: not carried.
+    pub chatter: u64,
+    /// Packets that a device did not take because it was down.
+    pub refused: u64,
+    /// Packets left in the links at the end.
+    pub under_way: usize,
+}
+
+impl Report {
+    /// Processors used.
+    pub fn cores(&self) -> f64 {
+        self.cpu.as_secs_f64() / self.wall.as_secs_f64().max(1e-9)
+    }
+}

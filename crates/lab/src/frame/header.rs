@@ -1,0 +1,87 @@
+//! The IP header of a packet.
+//!
+//! # Sources
+//! - RFC 791, RFC 8200; RFC 3168 §5 for the ECN field.
+
+use super::checksum::{self, Field};
+
+pub(super) const ICMP: u8 = 1;
+pub(super) const TCP: u8 = 6;
+pub(super) const UDP: u8 = 17;
+const IPV6_LEN: usize = 40;
+const CE: u8 = 0b11;
+
+/// Where things are in a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// IPv6 rather than IPv4.
+    pub(crate) v6: bool,
+    /// Length of the IP header, options included (not IPv6 extension headers).
+    pub(crate) len: usize,
+    /// What follows it.
+    pub(crate) protocol: u8,
+    /// A fragment other than the first: what follows is no transport header.
+    pub(crate) later_fragment: bool,
+}
+
+impl Header {
+    /// Reads it. `None`: not IP, or too short to be.
+    pub(crate) fn parse(packet: &[u8]) -> Option<Self> {
+        match packet.first()? >> 4 {
+            4 => Self::parse_v4(packet),
+            6 => (packet.len() >= IPV6_LEN).then(|| Self {
+                v6: true,
+                len: IPV6_LEN,
+                protocol: packet[6],
+                later_fragment: false,
+            }),
+            _ => None,
+        }
+    }
+
+    fn parse_v4(packet: &[u8]) -> Option<Self> {
+        let len = usize::from(packet[0] & 0xf) * 4;
+        if len < 20 || packet.len() < len {
+            return None;
+        }
+        Some(Self {
+            v6: false,
+            len,
+            protocol: packet[9],
+            later_fragment: (u16::from_be_bytes([packet[6], packet[7]]) & 0x1fff) != 0,
+        })
+    }
+
+    /// Whether the sender understands ECN (ECT or CE).
+    pub(crate) fn ect(&self, packet: &[u8]) -> bool {
+        let ecn = if self.v6 { packet[1] >> 4 } else { packet[1] };
+        ecn & CE != 0
+    }
+
+    /// Sets congestion experienced.
+    pub(crate) fn set_ce(&self, packet: &mut [u8]) {
+        let before = [packet[0], packet[1]];
+        if self.v6 {
+            packet[1] |= CE << 4;
+        } else {
+            packet[1] |= CE;
+            let after = [packet[0], packet[1]];
+            checksum::replace(packet, 10, Field::Finished, &before, &after);
+        }
+    }
+
+    /// Whether the packet stays on its link (multicast and link-local): the chatter of a host's own stack, no traffic of ours.
+    pub(crate) fn is_local_chatter(&self, packet: &[u8]) -> bool {
+        if self.v6 {
+            let source_is_link_local = packet[8] == 0xfe && packet[9] & 0xc0 == 0x80;
+            packet[24] == 0xff || source_is_link_local
+        } else {
+            packet[16] >> 4 == 0xe || packet[16..20] == [255; 4]
+        }
+    }
+
+    /// Source and destination, as they lie in the packet.
+    pub(super) fn addresses<'p>(&self, packet: &'p [u8]) -> &'p [u8] {
+        if self.v6 { &packet[8..40] } else { &packet[12..20] }
+    }
+}

@@ -1,0 +1,69 @@
+//! The virtio-net header in front of every packet of a TUN device.
+//!
+//! # Sources
+//! - Virtual I/O Device (VIRTIO) 1.2 §5.1.6; `include/uapi/linux/virtio_net.h`. TUN uses the host's byte order.
+
+use super::checksum::Field;
+use crate::tun::VNET_LEN;
+
+const NEEDS_CSUM: u8 = 1;
+const GSO_NONE: u8 = 0;
+const GSO_TCPV4: u8 = 1;
+const GSO_TCPV6: u8 = 4;
+
+/// What the header says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Vnet {
+    /// The transport checksum holds the pseudo header's sum only.
+    pub(crate) partial: bool,
+    /// Payload bytes of each TCP segment that the packet is to be cut into; zero if it is one already.
+    pub(crate) segment: u16,
+    /// Of which family the burst is.
+    pub(crate) v6: bool,
+    /// Bytes of all headers together.
+    pub(crate) header_len: u16,
+    /// Where the transport header begins, in the packet.
+    pub(crate) transport: u16,
+    /// Where its checksum field is, from there.
+    pub(crate) checksum: u16,
+}
+
+impl Vnet {
+    /// Reads the ten bytes. A burst of anything but TCP is refused: we never offered to take one.
+    pub(crate) fn parse(bytes: &[u8; VNET_LEN]) -> Option<Self> {
+        let word = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
+        let segment = match bytes[1] {
+            GSO_NONE => 0,
+            GSO_TCPV4 | GSO_TCPV6 => word(4),
+            _ => return None,
+        };
+        Some(Self {
+            partial: bytes[0] & NEEDS_CSUM != 0,
+            segment,
+            v6: bytes[1] == GSO_TCPV6,
+            header_len: word(2),
+            transport: word(6),
+            checksum: word(8),
+        })
+    }
+
+    /// What the transport checksum field holds.
+    pub(crate) const fn field(self) -> Field {
+        if self.partial { Field::Partial } else { Field::Finished }
+    }
+
+    /// The ten bytes.
+    pub(crate) fn encode(self) -> [u8; VNET_LEN] {
+        let kind = match (self.segment, self.v6) {
+            (0, _) => GSO_NONE,
+            (_, false) => GSO_TCPV4,
+            (_, true) => GSO_TCPV6,
+        };
+        let flags = if self.partial { NEEDS_CSUM } else { 0 };
+        let [h0, h1] = self.header_len.to_ne_bytes();
+        let [s0, s1] = self.segment.to_ne_bytes();
+        let [t0, t1] = self.transport.to_ne_bytes();
+        let [c0, c1] = self.checksum.to_ne_bytes();
+        [flags, kind, h0, h1, s0, s1, t0, t1, c0, c1]
+    }
+}

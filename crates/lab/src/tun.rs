@@ -1,0 +1,211 @@
+//! TUN devices: the two ends of every software link.
+//!
+//! What the kernel sends over the device is read from the descriptor, and what is written to the descriptor arrives on
+//! the device. The device goes when its descriptor is closed, so nothing outlives a lab, however that ends.
+//!
+//! Every packet is led by a virtio-net header, so that one read may bring a whole TCP burst that is still to be cut into
+//! segments, and one write may deliver several segments of it.
+//!
+//! # Sources
+//! - `Documentation/networking/tuntap.rst`; `include/uapi/linux/{if_tun,virtio_net}.h` (Linux 6.18).
+//!
+//! # Checked by
+//! `tests` in `crates/lab/tests/tun.rs`.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::OpenOptionsExt;
+use thiserror::Error;
+
+/// Where the kernel offers TUN devices.
+pub const DEVICE: &str = "/dev/net/tun";
+
+/// Length of the virtio-net header in front of every packet.
+pub const VNET_LEN: usize = 10;
+
+/// Packets that wait in the kernel for us to read them: enough for a burst while the emulator is kept off its processor.
+const QUEUE_LEN: libc::c_int = 4_096;
+
+const TUNSETIFF: libc::Ioctl = 0x4004_54ca;
+const TUNSETOFFLOAD: libc::Ioctl = 0x4004_54d0;
+const TUNSETCARRIER: libc::Ioctl = 0x4004_54e2;
+const TUN_F_CSUM: libc::c_ulong = 1;
+const TUN_F_TSO4: libc::c_ulong = 2;
+const TUN_F_TSO6: libc::c_ulong = 4;
+
+/// Why a TUN device could not be made.
+#[derive(Debug, Error)]
+pub enum CreateError {
+    /// There is no such device file.
+    #[error("{DEVICE} is missing; load it with `modprobe tun` or give the container that device")]
+    NoDevice,
+    /// Not allowed.
+    #[error("making the TUN device {name} needs CAP_NET_ADMIN: run as root")]
+    NotPermitted {
+        /// Its name.
+        name: String,
+    },
+    /// The name is taken.
+    #[error("there is already a link called {name} in this namespace")]
+    Exists {
+        /// The name.
+        name: String,
+    },
+    /// Longer than an interface name may be, or empty.
+    #[error("`{name}` is no interface name: 1 to 15 characters")]
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// Anything else that the kernel said.
+    #[error("{request} of the TUN device {name}")]
+    Kernel {
+        /// Its name.
+        name: String,
+        /// What was asked.
+        request: &'static str,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+}
+
+/// One TUN device in the namespace of the thread that made it.
+#[derive(Debug)]
+pub struct Tun {
+    file: File,
+    name: String,
+}
+
+impl Tun {
+    /// Makes the device: down, with carrier, without an address.
+    pub fn create(name: &str) -> Result<Self, CreateError> {
+        let tun = Self {
+            file: open(name)?,
+            name: name.to_owned(),
+        };
+        let request = tun.request(libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR)?;
+        tun.configure(&request)?;
+        Ok(tun)
+    }
+
+    fn configure(&self, request: &libc::ifreq) -> Result<(), CreateError> {
+        // SAFETY: TUNSETIFF reads and writes one `ifreq`.
+        check(unsafe { libc::ioctl(self.fd(), TUNSETIFF, request) }).map_err(|error| self.refused(error))?;
+        let offloads = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6;
+        // SAFETY: TUNSETOFFLOAD takes its argument by value.
+        check(unsafe { libc::ioctl(self.fd(), TUNSETOFFLOAD, offloads) })
+            .map_err(|source| self.error("setting the offloads", source))?;
+        self.set_queue_len(*request)
+    }
+
+    fn refused(&self, error: io::Error) -> CreateError {
+        let name = self.name.clone();
+        match error.raw_os_error() {
+            Some(libc::EPERM) => CreateError::NotPermitted { name },
+            Some(libc::EBUSY | libc::EEXIST) => CreateError::Exists { name },
+            _ => self.error("making", error),
+        }
+    }
+
+    fn set_queue_len(&self, mut request: libc::ifreq) -> Result<(), CreateError> {
+        request.ifr_ifru.ifru_metric = QUEUE_LEN;
+        // SAFETY: opens a socket; the result is checked.
+        let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+        check(socket).map_err(|source| self.error("opening a socket for the queue length", source))?;
+        // SAFETY: SIOCSIFTXQLEN reads one `ifreq`; the socket is ours and closed once.
+        let set = check(unsafe { libc::ioctl(socket, libc::SIOCSIFTXQLEN, &raw const request) });
+        // SAFETY: as above.
+        unsafe { libc::close(socket) };
+        set.map_err(|source| self.error("setting the queue length", source))
+    }
+
+    fn request(&self, flags: libc::c_int) -> Result<libc::ifreq, CreateError> {
+        let name = self.name.as_bytes();
+        if name.is_empty() || name.len() >= libc::IFNAMSIZ || name.contains(&0) {
+            return Err(CreateError::BadName {
+                name: self.name.clone(),
+            });
+        }
+        // SAFETY: an `ifreq` of zeros is a valid one.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        for (to, from) in request.ifr_name.iter_mut().zip(name) {
+            *to = from.cast_signed();
+        }
+        request.ifr_ifru.ifru_flags = flags as libc::c_short;
+        Ok(request)
+    }
+
+    fn error(&self, request: &'static str, source: io::Error) -> CreateError {
+        CreateError::Kernel {
+            name: self.name.clone(),
+            request,
+            source,
+        }
+    }
+
+    /// The name of its interface.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Gives it a carrier or takes it away, as plugging a cable does. Fails while the device is down.
+    pub fn set_carrier(&self, carrier: bool) -> io::Result<()> {
+        let on = libc::c_int::from(carrier);
+        // SAFETY: TUNSETCARRIER reads one int.
+        check(unsafe { libc::ioctl(self.fd(), TUNSETCARRIER, &raw const on) })
+    }
+
+    /// Another handle to the same device.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self {
+            file: self.file.try_clone()?,
+            name: self.name.clone(),
+        })
+    }
+
+    /// Reads one packet with its header; `WouldBlock` when there is none.
+    pub(crate) fn read(&self, into: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        (&self.file).read_vectored(into)
+    }
+
+    /// Writes one packet with its header.
+    pub(crate) fn write(&self, packet: &[IoSlice<'_>]) -> io::Result<usize> {
+        (&self.file).write_vectored(packet)
+    }
+
+    fn fd(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+}
+
+impl AsRawFd for Tun {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd()
+    }
+}
+
+fn open(name: &str) -> Result<File, CreateError> {
+    let opened = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(DEVICE);
+    opened.map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => CreateError::NoDevice,
+        io::ErrorKind::PermissionDenied => CreateError::NotPermitted { name: name.to_owned() },
+        _ => CreateError::Kernel {
+            name: name.to_owned(),
+            request: "opening the device file",
+            source,
+        },
+    })
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}

@@ -32,6 +32,16 @@ impl FlowMeter {
         }
     }
 
+    /// A request was written: until its reply is complete the application waits.
+    pub const fn requested(&mut self, now: Instant) {
+        self.stalls.wait_from(now);
+    }
+
+    /// The reply is complete: nothing is awaited until the next request. Returns the stall that this ended.
+    pub fn replied(&mut self, now: Instant) -> Option<Stall> {
+        self.stalls.end(now)
+    }
+
     /// The application read `bytes`; returns the stall that this ended.
     pub fn read(&mut self, now: Instant, bytes: u64) -> Option<Stall> {
         if bytes == 0 {

@@ -49,6 +49,11 @@ impl StallDetector {
         }
     }
 
+    /// A request was written on a connection that was idle: the wait begins now.
+    pub const fn wait_from(&mut self, now: Instant) {
+        self.last = Some(now);
+    }
+
     /// The application read `bytes`; returns the stall that this ended. Reading nothing ends nothing.
     pub fn read(&mut self, now: Instant, bytes: u64) -> Option<Stall> {
         if bytes == 0 {

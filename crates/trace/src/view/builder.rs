@@ -142,6 +142,7 @@ impl Frame<'_> {
         let [window_kb, queue_kb, held_kb] = self.levels(events);
         Track {
             label: self.label(run),
+            sentence: run.policy.sentence(),
             ours: run.policy.is_ours(),
             only_link: run.policy.only_link().map(str::to_owned),
             computed: run.policy.is_computed(),

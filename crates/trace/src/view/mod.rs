@@ -36,6 +36,8 @@ pub struct Comparison {
 pub struct Track {
     /// The policy's name; with the seed if the comparison has several.
     pub label: String,
+    /// What the policy is, in a few words.
+    pub sentence: &'static str,
     /// Whether the policy is one of ours.
     pub ours: bool,
     /// The link of `tcp:<link>`.

@@ -1,0 +1,121 @@
+//! The rows of the result, in the order and the words in which every face shows them.
+
+use trace::{Figures, PlayDocument, Run};
+
+/// One row: whose, and what each column says. An empty cell does not apply.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Row<'a> {
+    pub run: &'a Run,
+    pub label: String,
+    pub figures: Figures,
+}
+
+/// Headings of the cells, in their order.
+pub(crate) const COLUMNS: [&str; 7] = [
+    "data",
+    "goodput",
+    "longest stall",
+    "all stalls",
+    "vs tcp-best",
+    "vs optimal",
+    "intact",
+];
+
+impl Row<'_> {
+    /// One text for each of [`COLUMNS`].
+    pub(crate) fn cells(&self) -> [String; 7] {
+        let figures = &self.figures;
+        let intact = if figures.intact { "yes" } else { "NO" };
+        [
+            megabytes(figures.bytes as f64),
+            format!("{:.1} Mb/s", figures.goodput_mbps),
+            figures.longest_stall_ms.map_or_else(String::new, stall),
+            figures.stall_total_ms.map_or_else(String::new, stall),
+            figures.versus_best.map_or_else(String::new, times),
+            figures.versus_optimal.map_or_else(String::new, times),
+            if self.run.policy.is_computed() {
+                String::new()
+            } else {
+                intact.to_owned()
+            },
+        ]
+    }
+
+    /// Whether the reader must look: it waited for a second or more, or did not arrive as sent.
+    pub(crate) fn alarming(&self, column: usize) -> bool {
+        match COLUMNS[column] {
+            "longest stall" => self.figures.longest_stall_ms.is_some_and(|ms| ms >= 1_000.0),
+            "intact" => !self.figures.intact,
+            _ => false,
+        }
+    }
+}
+
+/// Ours first, then the others by what they moved, then the single networks: the best of each moment before each alone.
+pub(crate) fn rows(document: &PlayDocument) -> Vec<Row<'_>> {
+    let mut runs: Vec<&Run> = document.runs.iter().collect();
+    runs.sort_by_key(|run| rank(run));
+    let several = runs.windows(2).any(|pair| pair[0].seed != pair[1].seed);
+    let label = |run: &Run| match several {
+        true => format!("{}, seed {}", run.policy, run.seed),
+        false => run.policy.to_string(),
+    };
+    runs.into_iter()
+        .map(|run| Row {
+            run,
+            label: label(run),
+            figures: document.figures(run),
+        })
+        .collect()
+}
+
+fn rank(run: &Run) -> (u8, std::cmp::Reverse<u64>) {
+    let group = if run.policy.is_ours() {
+        0
+    } else if run.policy.is_computed() {
+        2
+    } else if run.policy.only_link().is_some() {
+        3
+    } else {
+        1
+    };
+    (group, std::cmp::Reverse(run.bytes()))
+}
+
+/// "214 MB", "3.2 MB".
+pub(crate) fn megabytes(bytes: f64) -> String {
+    let digits = usize::from(bytes < 1e7);
+    format!("{:.digits$} MB", bytes / 1e6)
+}
+
+/// "none", "340 ms", "1.30 s", "12.4 s".
+pub(crate) fn stall(ms: f64) -> String {
+    match ms {
+        0.0 => "none".to_owned(),
+        ..1_000.0 => format!("{ms:.0} ms"),
+        ..10_000.0 => format!("{:.2} s", ms / 1e3),
+        _ => format!("{:.1} s", ms / 1e3),
+    }
+}
+
+fn times(ratio: f64) -> String {
+    format!("{ratio:.2} ×")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_read_well_at_every_size() {
+        assert_eq!(
+            [0.0, 3.21e6, 9.99e6, 2.144e8].map(megabytes),
+            ["0.0 MB", "3.2 MB", "10.0 MB", "214 MB"]
+        );
+        assert_eq!(
+            [0.0, 99.6, 1_300.0, 12_440.0].map(stall),
+            ["none", "100 ms", "1.30 s", "12.4 s"]
+        );
+        assert_eq!(times(1.1), "1.10 ×");
+    }
+}

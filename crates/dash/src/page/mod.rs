@@ -1,0 +1,163 @@
+//! The page: one file that a browser opens without a network, with the figures as a table and the pictures drawn by its script.
+//!
+//! `page.html` is the frame, `style.css` the looks in light and dark, `js/` the script; the data travel inside as one line of JSON.
+
+use crate::figures::{COLUMNS, Row, rows};
+use crate::words::sentences;
+use std::fmt::Write;
+use trace::{Comparison, PlayDocument, RunRecord};
+
+const FRAME: &str = include_str!("page.html");
+const STYLE: &str = include_str!("style.css");
+
+/// In the order in which each needs the ones before it.
+const SCRIPTS: [&str; 10] = [
+    include_str!("js/dom.js"),
+    include_str!("js/model.js"),
+    include_str!("js/clock.js"),
+    include_str!("js/tip.js"),
+    include_str!("js/chart.js"),
+    include_str!("js/levels.js"),
+    include_str!("js/rows.js"),
+    include_str!("js/race.js"),
+    include_str!("js/plan.js"),
+    include_str!("js/main.js"),
+];
+
+/// A self-contained page of a comparison (or of one run). Runs without a record are shown by their figures alone.
+pub fn page(records: &[RunRecord], document: &PlayDocument) -> String {
+    let mut comparison = Comparison::new(records, document);
+    let rows = rows(document);
+    comparison
+        .tracks
+        .sort_by_key(|track| rows.iter().position(|row| row.label == track.label));
+    let head = sentences(document);
+    fill(|key| match key {
+        "title" => escape(&format!("slowhand: {}", document.scenario)),
+        "style" => STYLE.to_owned(),
+        "eyebrow" => escape(&eyebrow(document)),
+        "lead" => escape(&head.lead),
+        "others" => escape(&head.others),
+        "about" => escape(&comparison.plan.sentence),
+        "table" => table(&rows),
+        "notes" => notes(&rows),
+        "footer" => escape(&footer(document)),
+        "data" => in_script(&comparison.to_json()),
+        "script" => format!("\"use strict\";\n(() => {{\n{}}})();", SCRIPTS.concat()),
+        other => unreachable!("page.html asks for {other}"),
+    })
+}
+
+/// Replaces each `{{key}}` of the frame; what is put in is not looked at again.
+fn fill(value: impl Fn(&str) -> String) -> String {
+    let mut out = String::with_capacity(256 * 1024);
+    let mut rest = FRAME;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (key, after) = after.split_once("}}").expect("page.html closes its braces");
+        out.push_str(before);
+        out.push_str(&value(key));
+        rest = after;
+    }
+    out + rest
+}
+
+fn eyebrow(document: &PlayDocument) -> String {
+    let place = match document.world {
+        trace::World::Lab => "real Linux kernel, modelled links",
+        trace::World::Sim => "simulated",
+        trace::World::Linux => "this host's own links",
+    };
+    format!("slowhand, {}, {place}", document.scenario)
+}
+
+fn footer(document: &PlayDocument) -> String {
+    let mut text = format!(
+        "Scenario {}, world {}, seed {}.",
+        document.scenario, document.world, document.seed
+    );
+    if let Some(run) = document.runs.first() {
+        let server = if run.server == "stock" {
+            "a stock server"
+        } else {
+            "a server that runs slowhand"
+        };
+        let _ = write!(text, " Sender's congestion controller: {}; {server}.", run.cc);
+    }
+    let _ = write!(text, " Ran for {:.0} s.", document.wall_s);
+    text
+}
+
+fn table(rows: &[Row<'_>]) -> String {
+    let mut out = String::from("<table><thead><tr><th scope=\"col\">policy</th>");
+    for column in COLUMNS {
+        let _ = write!(out, "<th scope=\"col\">{column}</th>");
+    }
+    out.push_str("</tr></thead><tbody>\n");
+    let most = rows
+        .iter()
+        .map(|row| row.figures.goodput_mbps)
+        .fold(f64::MIN_POSITIVE, f64::max);
+    for row in rows {
+        table_row(&mut out, row, row.figures.goodput_mbps / most);
+    }
+    out + "</tbody></table>"
+}
+
+fn table_row(out: &mut String, row: &Row<'_>, share: f64) {
+    let class = match (row.run.policy.is_ours(), row.run.policy.is_computed()) {
+        (true, _) => "ours",
+        (_, true) => "computed",
+        _ => "",
+    };
+    let _ = write!(
+        out,
+        "<tr class=\"{class}\"><th scope=\"row\">{}</th>",
+        escape(&row.label)
+    );
+    for (column, cell) in row.cells().iter().enumerate() {
+        let class = if row.alarming(column) {
+            " class=\"worst\""
+        } else {
+            ""
+        };
+        let meter = if column == 1 { meter(share) } else { String::new() };
+        let _ = write!(out, "<td{class}>{meter}{}</td>", escape(cell));
+    }
+    out.push_str("</tr>\n");
+}
+
+fn meter(share: f64) -> String {
+    format!(
+        "<span class=\"meter\" aria-hidden=\"true\"><i style=\"width:{:.0}%\"></i></span>",
+        share * 100.0
+    )
+}
+
+fn notes(rows: &[Row<'_>]) -> String {
+    let told = rows.iter().filter(|row| !row.run.policy.is_computed());
+    let items: Vec<String> = told
+        .flat_map(|row| {
+            row.run
+                .notes
+                .iter()
+                .map(|note| format!("<li>{}: {}</li>", escape(&row.label), escape(note)))
+        })
+        .collect();
+    match items.is_empty() {
+        true => String::new(),
+        false => format!("<ul class=\"notes\">{}</ul>", items.concat()),
+    }
+}
+
+/// Text for HTML, in elements and in quoted attributes.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+/// JSON inside a script element: no name from a scenario may close it.
+fn in_script(json: &str) -> String {
+    json.replace('<', "\\u003c")
+}

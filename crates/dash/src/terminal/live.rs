@@ -1,0 +1,156 @@
+//! Lines that follow runs while they go on: a spark per second, the rate now, bytes so far, the longest stall.
+
+use super::{Look, Paint};
+use crate::figures::{megabytes, stall};
+use std::collections::BTreeMap;
+use trace::{Event, What};
+use units::{Duration, Instant};
+
+const SPARKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Figures beside the sparks: rate, amount, stall and time, with the spaces between them.
+const FIGURES_WIDTH: usize = 52;
+
+/// What is known so far of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Live {
+    label: String,
+    duration: Duration,
+    now: Instant,
+    /// Cumulative bytes by flow.
+    flows: BTreeMap<String, u64>,
+    /// Bytes read in each second.
+    per_second: Vec<u64>,
+    longest_stall: Duration,
+    done: bool,
+}
+
+impl Live {
+    /// A run of this policy that will last `duration`.
+    pub fn new(label: impl Into<String>, duration: Duration) -> Self {
+        Self {
+            label: label.into(),
+            duration,
+            now: Instant::ZERO,
+            flows: BTreeMap::new(),
+            per_second: Vec::new(),
+            longest_stall: Duration::ZERO,
+            done: false,
+        }
+    }
+
+    /// Takes in what happened; events that say nothing about progress only move the time.
+    pub fn observe(&mut self, event: &Event) {
+        self.now = self.now.max(event.at());
+        match &event.what {
+            What::AppBytes { flow, bytes } => self.read(flow, *bytes),
+            What::Stall { from_ns, to_ns, .. } => {
+                let length = Instant::from_nanos(*to_ns).since(Instant::from_nanos(*from_ns));
+                self.longest_stall = self.longest_stall.max(length);
+            }
+            What::RunEnd { .. } => self.done = true,
+            _ => {}
+        }
+    }
+
+    /// Bytes read so far.
+    pub fn bytes(&self) -> u64 {
+        self.flows.values().sum()
+    }
+
+    /// Whether the run is over.
+    pub const fn is_done(&self) -> bool {
+        self.done
+    }
+
+    fn read(&mut self, flow: &str, total: u64) {
+        let before = self.flows.entry(flow.to_owned()).or_default();
+        let gained = total.saturating_sub(*before);
+        *before = total;
+        // A sample at a whole second sums up the second before it.
+        let second = (self.now.as_nanos().saturating_sub(1) / 1_000_000_000) as usize;
+        if second >= self.per_second.len() {
+            self.per_second.resize(second + 1, 0);
+        }
+        self.per_second[second] += gained;
+    }
+
+    /// Seconds that are over.
+    fn whole_seconds(&self) -> &[u64] {
+        let whole = ((self.now.as_nanos() / 1_000_000_000) as usize).min(self.per_second.len());
+        &self.per_second[..whole]
+    }
+
+    fn sparks(&self, cells: usize, most: u64) -> String {
+        let seconds = self.whole_seconds();
+        let total = (self.duration.as_secs() as usize).max(seconds.len()).max(1);
+        let cells = cells.min(total);
+        let drawn: String = (0..cells)
+            .map(|cell| &seconds[share(seconds, cell, cells, total)..share(seconds, cell + 1, cells, total)])
+            .take_while(|part| !part.is_empty())
+            .map(|part| spark(part.iter().sum::<u64>() / part.len() as u64, most))
+            .collect();
+        format!("{drawn:<cells$}")
+    }
+
+    fn figures(&self) -> String {
+        let rate = self
+            .whole_seconds()
+            .last()
+            .map_or(0.0, |bytes| *bytes as f64 * 8e-6);
+        let (now, end) = (self.now.as_secs_f64(), self.duration.as_secs_f64());
+        let time = if self.done {
+            "done".to_owned()
+        } else {
+            format!("{now:.0}/{end:.0} s")
+        };
+        let waited = format!("stall {}", stall(self.longest_stall.as_millis() as f64));
+        format!(
+            "{rate:>6.1} Mb/s {:>8}  {waited:<13} {time:>9}",
+            megabytes(self.bytes() as f64)
+        )
+    }
+}
+
+/// Where `cell` of `cells` begins among the seconds there are so far, when all `total` of them fill the line.
+fn share(seconds: &[u64], cell: usize, cells: usize, total: usize) -> usize {
+    (cell * total / cells).min(seconds.len())
+}
+
+fn spark(bytes: u64, most: u64) -> char {
+    match (bytes * 8).div_ceil(most.max(1)) {
+        0 => '·',
+        step => SPARKS[(step as usize - 1).min(7)],
+    }
+}
+
+/// One line for each run, each ended and at most `width` characters (at least 72 are used); all sparks share one scale.
+pub fn progress(runs: &[Live], width: usize, paint: Paint) -> String {
+    let names = runs
+        .iter()
+        .map(|run| run.label.chars().count())
+        .max()
+        .unwrap_or(0);
+    let cells = width.saturating_sub(names + FIGURES_WIDTH).clamp(8, 60);
+    let most = runs
+        .iter()
+        .flat_map(|run| run.whole_seconds())
+        .copied()
+        .max()
+        .unwrap_or(1);
+    runs.iter()
+        .map(|run| line(run, (names, cells, most), paint))
+        .collect()
+}
+
+fn line(run: &Live, (names, cells, most): (usize, usize, u64), paint: Paint) -> String {
+    let look = if run.done { Look::Soft } else { Look::Good };
+    let label = paint.apply(Look::Strong, &format!("{:<names$}", run.label));
+    let sparks = paint.apply(look, &format!("{:<cells$}", run.sparks(cells, most)));
+    let waits = run.longest_stall >= Duration::from_secs(1);
+    let figures = if waits {
+        paint.apply(Look::Alarm, &run.figures())
+    } else {
+        run.figures()
+    };
+    format!("{label}  {sparks}  {figures}\n")
+}

@@ -1,0 +1,134 @@
+//! The result in words.
+
+use crate::figures::{megabytes, stall};
+use trace::{PlayDocument, PolicyName, Run};
+
+/// What a comparison shows, in two sentences: what ours (or the best run) did, and what the others did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Headline {
+    pub lead: String,
+    pub others: String,
+}
+
+/// The result in words: "slowhand moved 214 MB in 60 s without a stall. The best single network, …"
+pub fn headline(document: &PlayDocument) -> String {
+    let Headline { lead, others } = sentences(document);
+    [lead, others].join(" ").trim().to_owned()
+}
+
+pub(crate) fn sentences(document: &PlayDocument) -> Headline {
+    let Some(first) = hero(document) else {
+        return Headline {
+            lead: "Nothing was run.".to_owned(),
+            others: String::new(),
+        };
+    };
+    let mean = Mean::of(document, &first.policy);
+    let lead = format!(
+        "{} moved {} in {:.0} s{}.",
+        first.policy,
+        megabytes(mean.bytes),
+        first.duration_s,
+        mean.waits()
+    );
+    Headline {
+        lead,
+        others: compared(document, &first.policy),
+    }
+}
+
+/// Whom the sentence is about: ours if it ran, otherwise whatever moved most.
+fn hero(document: &PlayDocument) -> Option<&Run> {
+    let most = || {
+        document
+            .runs
+            .iter()
+            .filter(|run| !run.policy.is_computed())
+            .max_by_key(|run| run.bytes())
+    };
+    document.run(&PolicyName::Slowhand).or_else(most)
+}
+
+/// Means over the seeds of a policy, and its longest stall in any of them.
+struct Mean {
+    bytes: f64,
+    longest_stall_ms: f64,
+    seeds: usize,
+}
+
+impl Mean {
+    fn of(document: &PlayDocument, policy: &PolicyName) -> Self {
+        let runs: Vec<&Run> = document.runs.iter().filter(|run| run.policy == *policy).collect();
+        let bytes: u64 = runs.iter().map(|run| run.bytes()).sum();
+        Self {
+            bytes: bytes as f64 / runs.len().max(1) as f64,
+            longest_stall_ms: runs.iter().map(|run| run.longest_stall_ms()).fold(0.0, f64::max),
+            seeds: runs.len(),
+        }
+    }
+
+    fn waits(&self) -> String {
+        let seeds = match self.seeds {
+            0 | 1 => String::new(),
+            seeds => format!(" (mean of {seeds} seeds)"),
+        };
+        match self.longest_stall_ms {
+            0.0 => format!("{seeds} without a stall"),
+            ms => format!("{seeds}, its longest stall {}", stall(ms)),
+        }
+    }
+}
+
+fn compared(document: &PlayDocument, hero: &PolicyName) -> String {
+    let named = [
+        (PolicyName::Handover, "Hand-over"),
+        (PolicyName::HandoverWarm, "ideal hand-over"),
+        (PolicyName::Mptcp, "stock Multipath TCP"),
+    ];
+    let others = named
+        .into_iter()
+        .filter(|(policy, _)| policy != hero && document.run(policy).is_some());
+    let mut parts: Vec<String> = best_single(document).into_iter().collect();
+    parts.extend(others.map(|(policy, name)| {
+        let mean = Mean::of(document, &policy);
+        format!(
+            "{name} {}{}",
+            megabytes(mean.bytes),
+            longest(mean.longest_stall_ms)
+        )
+    }));
+    capitalised(parts.join("; "))
+}
+
+fn best_single(document: &PlayDocument) -> Option<String> {
+    let mut seeds: Vec<u64> = document.runs.iter().map(|run| run.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    let best: Vec<f64> = seeds
+        .iter()
+        .filter_map(|seed| document.best_single(*seed))
+        .map(|run| run.bytes() as f64)
+        .collect();
+    let mean = best.iter().sum::<f64>() / best.len().max(1) as f64;
+    (!best.is_empty()).then(|| {
+        format!(
+            "the best single network, chosen anew every 10 s, {}",
+            megabytes(mean)
+        )
+    })
+}
+
+fn longest(ms: f64) -> String {
+    match ms {
+        0.0 => String::new(),
+        ms => format!(" with a stall of {}", stall(ms)),
+    }
+}
+
+fn capitalised(text: String) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => format!("{}{}.", first.to_uppercase(), letters.as_str()),
+        None => text,
+    }
+}

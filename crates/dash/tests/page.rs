@@ -1,0 +1,219 @@
+//! The page in a real browser: its script runs without an error, draws what it should, and answers to its controls.
+
+mod synthetic;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use synthetic::comparison;
+
+/// A name that is different for every test of every process, so that two browsers never share a profile.
+fn scratch(test: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{}", std::process::id()));
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// Where the first of the browser's usual names is found.
+fn browser() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    names.iter().find_map(|name| {
+        std::env::split_paths(&path)
+            .map(|dir| dir.join(name))
+            .find(|file| file.is_file())
+    })
+}
+
+/// What the browser made of a page: its elements after the scripts ran, and what the console said.
+struct Visit {
+    elements: String,
+    console: Vec<String>,
+}
+
+/// Opens the page; `None` (with the reason printed) where there is no browser.
+fn visit(test: &str, page: &str) -> Option<Visit> {
+    let Some(browser) = browser() else {
+        println!("skipped: needs chromium");
+        return None;
+    };
+    let folder = scratch(test);
+    let file = folder.join("page.html");
+    std::fs::write(&file, page).unwrap();
+    let output = Command::new(browser)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+        ])
+        .args([
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+        ])
+        .args([
+            "--disable-dev-shm-usage",
+            "--window-size=1280,900",
+            "--enable-logging=stderr",
+            "--dump-dom",
+        ])
+        .arg("--virtual-time-budget=8000")
+        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+        .arg(format!("file://{}", file.display()))
+        .stdin(Stdio::null())
+        .output()
+        .expect("the browser starts");
+    std::fs::remove_dir_all(&folder).unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    Some(Visit {
+        elements: String::from_utf8(output.stdout).unwrap(),
+        console: said
+            .lines()
+            .filter(|line| line.contains("CONSOLE"))
+            .map(str::to_owned)
+            .collect(),
+    })
+}
+
+fn page() -> String {
+    let (records, document) = comparison();
+    dash::page(&records, &document)
+}
+
+/// Uses every control once, and leaves what it saw in the element `seen`.
+const USE: &str = r#"<script>
+addEventListener("load", () => setTimeout(() => {
+  const seen = [];
+  const slider = document.getElementById("time");
+  slider.value = 20000;
+  slider.dispatchEvent(new Event("input"));
+  seen.push("slid to " + document.querySelector(".player output").textContent);
+  document.querySelectorAll(".runner")[3].click();
+  seen.push("pressed " + document.querySelectorAll('.runner[aria-pressed="true"]').length);
+  document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", shiftKey: true, bubbles: true }));
+  seen.push("stepped to " + document.querySelector(".player output").textContent);
+  document.querySelectorAll(".row details").forEach((details) => (details.open = true));
+  document.querySelector(".decisions button").click();
+  const chart = document.querySelector(".chart svg");
+  const box = chart.getBoundingClientRect();
+  chart.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + 200, clientY: box.top + 40, bubbles: true }));
+  seen.push("tip " + !document.getElementById("tip").hidden);
+  chart.querySelector(".decision").dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + 200, clientY: box.top + 40, bubbles: true }));
+  seen.push("decision tip " + document.getElementById("tip").textContent.includes("could carry"));
+  dispatchEvent(new Event("resize"));
+  const play = document.getElementById("play");
+  play.click();
+  setTimeout(() => {
+    seen.push("playing " + play.textContent.includes("Pause") + " moved " + (Number(slider.value) > 100));
+    const note = document.createElement("p");
+    note.id = "seen";
+    note.textContent = seen.join("; ");
+    document.body.append(note);
+  }, 1500);
+}, 100));
+</script></body>"#;
+
+#[test]
+fn the_page_runs_in_a_browser() {
+    let page = page();
+    let Some(visit) = visit("runs", &page.replace("</body>", USE)) else {
+        return;
+    };
+    assert_eq!(
+        visit.console,
+        Vec::<String>::new(),
+        "the console must stay silent"
+    );
+    let elements = &visit.elements;
+    assert!(
+        elements.contains("data-ready=\"true\""),
+        "the script came to its end"
+    );
+    for expected in [
+        "id=\"walker\"",
+        "class=\"row ours\" aria-label=\"slowhand\"",
+        "aria-label=\"tcp:lte\"",
+        "class=\"stall\"",
+        "class=\"fault\"",
+        "level level-window",
+        "level level-queue",
+        "aria-valuetext=",
+        "ap3 drops everything",
+        "&lt;while&gt; lte delivers &amp; a probe",
+    ] {
+        assert!(elements.contains(expected), "{expected} is missing");
+    }
+    let seen = elements
+        .split("id=\"seen\">")
+        .nth(1)
+        .and_then(|rest| rest.split('<').next());
+    let expected = "slid to 20.0\u{a0}s / 60\u{a0}s; pressed 1; stepped to 21.0\u{a0}s / 60\u{a0}s; tip true; decision tip true; \
+                    playing true moved true";
+    assert_eq!(
+        seen.map(|seen| seen.replace("&nbsp;", "\u{a0}")).as_deref(),
+        Some(expected)
+    );
+}
+
+#[test]
+fn a_script_error_would_be_seen() {
+    let broken = page().replace("document.body.dataset.ready", "nowhere.at.all");
+    let Some(visit) = visit("broken", &broken) else {
+        return;
+    };
+    assert!(
+        visit
+            .console
+            .iter()
+            .any(|line| line.contains("nowhere is not defined")),
+        "{:?}",
+        visit.console
+    );
+    assert!(!visit.elements.contains("data-ready"));
+}
+
+#[test]
+fn a_single_run_without_a_plan_is_shown_too() {
+    let (_, mut document) = comparison();
+    document.runs.retain(|run| run.policy == trace::PolicyName::Mptcp);
+    let Some(visit) = visit("single", &dash::page(&[], &document)) else {
+        return;
+    };
+    assert_eq!(visit.console, Vec::<String>::new());
+    assert!(visit.elements.contains("data-ready=\"true\""));
+}
+
+#[test]
+fn the_page_asks_nobody_for_anything() {
+    let page = page();
+    // The only addresses are names of XML vocabularies, which nobody opens.
+    let addresses: Vec<&str> = page
+        .match_indices("://")
+        .map(|(at, _)| &page[at - 4..(at + 20).min(page.len())])
+        .collect();
+    assert!(
+        addresses
+            .iter()
+            .all(|address| address.contains("www.w3.org/2000/s")),
+        "{addresses:?}"
+    );
+    for banned in [
+        "<link rel=\"stylesheet\"",
+        "@import",
+        "src=",
+        "fetch(",
+        "XMLHttpRequest",
+    ] {
+        assert!(!page.contains(banned), "{banned}");
+    }
+}
+
+#[test]
+fn names_from_a_scenario_cannot_break_out() {
+    let (records, mut document) = comparison();
+    document.scenario = "</script><script>alert(1)</script>".into();
+    document.runs[0].policy = trace::PolicyName::Tcp("</script><b>".into());
+    let page = dash::page(&records, &document);
+    assert!(!page.contains("<script>alert") && !page.contains("<b>"));
+}

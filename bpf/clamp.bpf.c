@@ -13,14 +13,15 @@
  * - `bpf_skc_to_mptcp_sock` is refused in `iter/tcp`: the connection is found through icsk_ulp_data, by casts.
  * - The clamp has to be on *every* subflow: the kernel shares the largest window among them (mptcp_set_rwin).
  * - Receive autotuning writes each subflow's clamp anew (mptcp_rcv_space_adjust): `clamp` must be run again and again.
- * - TCP_NOTSENT_LOWAT set on the MPTCP socket or by sysctl never reaches what the scheduler asks, the subflow's own value
- *   (__mptcp_subflow_get_send → sk_stream_memory_free → tcp_stream_memory_free).
+ * - The scheduler asks each subflow for its own TCP_NOTSENT_LOWAT (mptcp_subflow_get_send → sk_stream_memory_free →
+ *   tcp_stream_memory_free), which neither the MPTCP socket's option nor the sysctl reaches: since 6.9 every subflow is
+ *   given UINT_MAX when it joins (mptcp_sockopt_sync_locked), because limits "foul the scheduler". Fouling it is our aim.
  * - A clamp of 0 is refused on an open socket: giving back means writing what autotuning would write.
  *
  * Sources: net/ipv4/tcp_ipv4.c (bpf_iter_tcp_seq_show: the socket is locked), net/core/filter.c (sol_tcp_sockopt),
  * net/ipv4/tcp.c (tcp_set_window_clamp), net/mptcp/protocol.c (mptcp_rcv_space_adjust), Linux 6.18.
  *
- * Checked by crates/linux/tests/bpf_clamp.rs.
+ * Checked by crates/linux/tests/bpf/limits.rs.
  */
 #include "kernel.h"
 
@@ -81,6 +82,12 @@ static __always_inline __u32 free_clamp(struct tcp_sock *tp)
 	return (__u64)buffer * tp->scaling_ratio >> 8;
 }
 
+/* The unsent limit that the kernel gives a subflow: none since the MPTCP socket has one, before that the sysctl's. */
+static __always_inline __u32 free_unsent(void)
+{
+	return bpf_core_field_exists(struct mptcp_sock, notsent_lowat) ? ~0u : 0;
+}
+
 static __always_inline int set(struct subflow *subflow, int option, __u32 bytes)
 {
 	return bpf_setsockopt(subflow->skc, SOL_TCP, option, &bytes, sizeof(bytes));
@@ -91,7 +98,7 @@ static __always_inline void report(struct bpf_iter__tcp *ctx, struct pass_record
 	bpf_seq_write(ctx->meta->seq, record, sizeof(*record));
 }
 
-/* Sets the clamp of one subflow; 0 gives it back. */
+/* Sets the clamp of one subflow; 0 gives it back. So it does below. */
 static __always_inline void set_clamp(struct bpf_iter__tcp *ctx, struct subflow *subflow, __u32 bytes)
 {
 	struct pass_record record = { .token = subflow->token, .before = subflow->tp->window_clamp };
@@ -108,6 +115,8 @@ static __always_inline void set_unsent(struct bpf_iter__tcp *ctx, struct subflow
 {
 	struct pass_record record = { .token = subflow->token, .before = subflow->tp->notsent_lowat };
 
+	if (!bytes)
+		bytes = free_unsent();
 	if (record.before != bytes)
 		record.error = set(subflow, TCP_NOTSENT_LOWAT, bytes);
 	record.after = subflow->tp->notsent_lowat;
@@ -151,7 +160,7 @@ int restore(struct bpf_iter__tcp *ctx)
 		return 0;
 	if (subflow.tp->window_clamp < free_clamp(subflow.tp))
 		set_clamp(ctx, &subflow, 0);
-	if (subflow.tp->notsent_lowat)
+	if (subflow.tp->notsent_lowat != free_unsent())
 		set_unsent(ctx, &subflow, 0);
 	return 0;
 }

@@ -63,6 +63,7 @@ struct tcp_sock {
 struct mptcp_sock {
 	struct inet_connection_sock sk;
 	__u32 token;
+	__u32 notsent_lowat; /* since 6.9 */
 };
 
 struct mptcp_subflow_context {

@@ -25,18 +25,12 @@
  *    data level, stock stacks move the field left all the time, and with such a rule the lever acts too slowly.
  * 2. Never below two segments of our announced MSS, so that delayed ACKs and silly-window avoidance cannot stall the peer.
  *
- * Checked by crates/linux/tests/bpf_window.rs, on a real connection over Ethernet and TUN devices, IPv4 and IPv6.
+ * Checked by crates/linux/tests/bpf/window.rs, on a real connection over Ethernet and TUN devices, IPv4 and IPv6.
  */
-#include "kernel.h"
+#include "packet.h"
 
-#define PASS (-1) /* TCX_NEXT: the next program decides, and without one the packet leaves */
-
-#define ETH_IPV4 0x0800
-#define ETH_IPV6 0x86dd
 #define IP_TCP 6
-#define IPV6_HEADER_BYTES 40
 
-#define TCP_HEADER_BYTES 20
 #define TCP_OPTIONS_MAX 40
 #define TCP_FLAG_SYN 0x02
 #define TCP_FLAG_RST 0x04
@@ -80,14 +74,6 @@ struct tcp_header {
 	__u8 flags;
 	__be16 window, checksum, urgent;
 };
-
-/* Where the IP header begins: 0 on a TUN, 14 on Ethernet, more behind a VLAN tag. */
-static __always_inline __u32 network_offset(struct __sk_buff *ctx)
-{
-	struct sk_buff *skb = bpf_cast_to_kern_ctx(ctx);
-
-	return skb->network_header - (__u32)(skb->data - skb->head);
-}
 
 /* Where the TCP header begins, or 0: not TCP, a fragment, or behind IPv6 extension headers. */
 static __always_inline __u32 tcp_offset(struct __sk_buff *ctx)

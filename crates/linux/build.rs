@@ -7,10 +7,12 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-const PROGRAMS: [&str; 2] = ["window", "clamp"];
+const PROGRAMS: [&str; 3] = ["window", "clamp", "marker"];
 
 /// Looked for in this order when `CLANG` is not set.
-const CLANGS: [&str; 7] = ["clang", "clang-14", "clang-16", "clang-17", "clang-18", "clang-19", "clang-15"];
+const CLANGS: [&str; 7] = [
+    "clang", "clang-14", "clang-16", "clang-17", "clang-18", "clang-19", "clang-15",
+];
 
 fn main() {
     let bpf = required_dir("CARGO_MANIFEST_DIR").join("../../bpf");
@@ -26,18 +28,26 @@ fn main() {
 
 /// A directory that cargo promises to name.
 fn required_dir(variable: &str) -> PathBuf {
-    env::var_os(variable).map(PathBuf::from).unwrap_or_else(|| panic!("cargo did not set {variable}"))
+    env::var_os(variable)
+        .map(PathBuf::from)
+        .unwrap_or_else(|| panic!("cargo did not set {variable}"))
 }
 
 fn find_clang() -> String {
     let wanted = env::var("CLANG").ok();
     let candidates = wanted.iter().map(String::as_str).chain(CLANGS);
     for clang in candidates {
-        if Command::new(clang).arg("--version").output().is_ok_and(|output| output.status.success()) {
+        if Command::new(clang)
+            .arg("--version")
+            .output()
+            .is_ok_and(|output| output.status.success())
+        {
             return clang.to_owned();
         }
     }
-    fail("no clang found to compile bpf/*.c: run `apt-get install clang` (14 or newer), or set CLANG to its path")
+    fail(
+        "no clang found to compile bpf/*.c: run `apt-get install clang` (14 or newer), or set CLANG to its path",
+    )
 }
 
 fn compile(clang: &str, bpf: &Path, headers: &Path, out: &Path, program: &str) {
@@ -66,14 +76,20 @@ fn compile(clang: &str, bpf: &Path, headers: &Path, out: &Path, program: &str) {
 fn multiarch_include() -> Vec<String> {
     let architecture = env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
     let dir = format!("/usr/include/{architecture}-linux-gnu");
-    if Path::new(&dir).is_dir() { vec!["-isystem".to_owned(), dir] } else { Vec::new() }
+    if Path::new(&dir).is_dir() {
+        vec!["-isystem".to_owned(), dir]
+    } else {
+        Vec::new()
+    }
 }
 
 fn explain(program: &str, output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     let missing = |header: &str| errors.contains(&format!("'{header}' file not found"));
     if missing("linux/bpf.h") || missing("linux/types.h") || missing("asm/types.h") {
-        return format!("bpf/{program}.bpf.c needs the kernel's headers: run `apt-get install linux-libc-dev`\n{errors}");
+        return format!(
+            "bpf/{program}.bpf.c needs the kernel's headers: run `apt-get install linux-libc-dev`\n{errors}"
+        );
     }
     format!("bpf/{program}.bpf.c does not compile; clang 14 or newer is needed\n{errors}")
 }

@@ -13,7 +13,9 @@ pub enum LoadError {
     #[error("this kernel has no MPTCP: it needs CONFIG_MPTCP=y\n{0}")]
     NoMptcp(String),
     /// Not allowed.
-    #[error("loading BPF needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: run as root, or give them to the service")]
+    #[error(
+        "loading BPF needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: run as root, or give them to the service"
+    )]
     NotPermitted,
     /// Root, and still not allowed.
     #[error("the kernel is locked down ({0}) and refuses BPF: boot with lockdown=integrity or none")]
@@ -22,10 +24,14 @@ pub enum LoadError {
     #[error("this kernel has no tcx links: it needs 6.6 or newer, and CONFIG_NET_XGRESS=y")]
     NoTcx,
     /// No iterators over TCP sockets.
-    #[error("this kernel has no BPF iterator over TCP sockets: it needs 5.9 or newer, and CONFIG_BPF_SYSCALL=y")]
+    #[error(
+        "this kernel has no BPF iterator over TCP sockets: it needs 5.9 or newer, and CONFIG_BPF_SYSCALL=y"
+    )]
     NoIterator(#[source] io::Error),
     /// The verifier, or anything else in the kernel, said no.
-    #[error("the kernel refused the BPF program `{program}`; please report this with the kernel's words:\n{log}")]
+    #[error(
+        "the kernel refused the BPF program `{program}`; please report this with the kernel's words:\n{log}"
+    )]
     Refused {
         /// The object that was loaded.
         program: &'static str,
@@ -83,6 +89,10 @@ pub enum PassError {
 
 impl From<io::Error> for MapError {
     fn from(error: io::Error) -> Self {
-        if error.raw_os_error() == Some(libc::E2BIG) { Self::Full } else { Self::Kernel(error) }
+        if error.raw_os_error() == Some(libc::E2BIG) {
+            Self::Full
+        } else {
+            Self::Kernel(error)
+        }
     }
 }

@@ -43,7 +43,12 @@ impl Limits {
         let loaded = OBJECT.load(&[program])?;
         let walker = Walker::new(&loaded, program)?;
         let bytes = loaded.map(map).map_err(LoadError::Exhausted)?;
-        Ok(Self { walker, bytes, set: BTreeSet::new(), giving_back: BTreeSet::new() })
+        Ok(Self {
+            walker,
+            bytes,
+            set: BTreeSet::new(),
+            giving_back: BTreeSet::new(),
+        })
     }
 
     pub(super) fn set(&mut self, conn: ConnId, limit: Bytes) -> Result<(), MapError> {

@@ -25,7 +25,10 @@ pub(super) struct Map<K, V> {
 impl<K: Plain, V: Plain> Map<K, V> {
     /// Takes over a map whose key and value sizes have been checked to be those of `K` and `V`.
     pub(super) fn new(fd: OwnedFd) -> Self {
-        Self { fd, types: PhantomData }
+        Self {
+            fd,
+            types: PhantomData,
+        }
     }
 
     /// Writes, whether or not there is an entry.
@@ -44,9 +47,8 @@ impl<K: Plain, V: Plain> Map<K, V> {
     fn update(&self, key: K, value: V, flags: u32) -> io::Result<()> {
         let (key, value) = ((&raw const key).cast(), (&raw const value).cast());
         // SAFETY: both point to live values of the map's key and value size.
-        let code = unsafe {
-            libbpf_sys::bpf_map_update_elem(self.fd.as_raw_fd(), key, value, u64::from(flags))
-        };
+        let code =
+            unsafe { libbpf_sys::bpf_map_update_elem(self.fd.as_raw_fd(), key, value, u64::from(flags)) };
         check(code).map(drop)
     }
 
@@ -64,15 +66,18 @@ impl<K: Plain, V: Plain> Map<K, V> {
     /// Removes the entry; says whether there was one.
     pub(super) fn remove(&self, key: K) -> io::Result<bool> {
         // SAFETY: the pointer is to a live value of the map's key size.
-        let code =
-            unsafe { libbpf_sys::bpf_map_delete_elem(self.fd.as_raw_fd(), (&raw const key).cast()) };
+        let code = unsafe { libbpf_sys::bpf_map_delete_elem(self.fd.as_raw_fd(), (&raw const key).cast()) };
         absent_is_none(check(code)).map(|found| found.is_some())
     }
 }
 
 /// libbpf's convention: the negated error number.
 pub(super) fn check(code: i32) -> io::Result<i32> {
-    if code < 0 { Err(io::Error::from_raw_os_error(-code)) } else { Ok(code) }
+    if code < 0 {
+        Err(io::Error::from_raw_os_error(-code))
+    } else {
+        Ok(code)
+    }
 }
 
 fn absent_is_none(result: io::Result<i32>) -> io::Result<Option<i32>> {

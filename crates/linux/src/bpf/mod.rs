@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`WindowLever`] | `bpf/window.bpf.c`, else `bpf/clamp.bpf.c` | bounds how far ahead the peer may queue (downloads) |
 //! | [`UnsentLever`] | `bpf/clamp.bpf.c` | bounds what waits unsent on our own subflows (uploads) |
+//! | [`Marker`] | `bpf/marker.bpf.c` | marks arriving packets CE, so that the peer slows down on one path |
 //!
 //! The objects are compiled at build time and embedded; loading one needs a kernel with BTF, and CAP_BPF, CAP_PERFMON and
 //! CAP_NET_ADMIN. Every value here owns what it loaded: a program, its maps and its links go when the value is dropped or the
@@ -17,11 +18,12 @@
 //! - `bpf-helpers(7)`; kernel/bpf/tcx.c, kernel/bpf/bpf_iter.c (Linux 6.18); libbpf 1.7.
 //!
 //! # Checked by
-//! `tests/bpf_window.rs`, `tests/bpf_clamp.rs`: real connections between two namespaces.
+//! `tests/bpf/`: real connections between two namespaces.
 
 mod error;
 mod limits;
 mod map;
+mod marker;
 mod object;
 mod pass;
 mod tcx;
@@ -29,6 +31,7 @@ mod unsent;
 mod window;
 
 pub use error::{AttachError, LoadError, MapError, PassError};
+pub use marker::{MarkCounters, MarkSlot, Marker};
 pub use pass::{Pass, RestoreError, SubflowLimit, restore_subflows};
 pub use unsent::UnsentLever;
 pub use window::{WindowCounters, WindowKind, WindowLever};

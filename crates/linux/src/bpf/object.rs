@@ -50,12 +50,16 @@ impl Embedded {
         }
         keep_log();
         LOG.take();
-        let object = self.open_and_load(programs).map_err(|error| self.explain(&error))?;
+        let object = self
+            .open_and_load(programs)
+            .map_err(|error| self.explain(&error))?;
         Ok(Loaded { object })
     }
 
     fn open_and_load(&self, programs: &[&str]) -> libbpf_rs::Result<Object> {
-        let mut open = ObjectBuilder::default().name(self.name)?.open_memory(&self.elf.0)?;
+        let mut open = ObjectBuilder::default()
+            .name(self.name)?
+            .open_memory(&self.elf.0)?;
         for mut program in open.progs_mut() {
             let wanted = programs.iter().any(|name| program.name() == *name);
             program.set_autoload(wanted);
@@ -69,7 +73,10 @@ impl Embedded {
             libbpf_rs::ErrorKind::PermissionDenied if !looks_like_verifier(&log) => not_permitted(),
             libbpf_rs::ErrorKind::OutOfMemory => LoadError::Exhausted(io::ErrorKind::OutOfMemory.into()),
             _ if log.contains("mptcp") && log.contains("not found") => LoadError::NoMptcp(tail(&log)),
-            _ => LoadError::Refused { program: self.name, log: format!("{error:#}\n{}", tail(&log)) },
+            _ => LoadError::Refused {
+                program: self.name,
+                log: format!("{error:#}\n{}", tail(&log)),
+            },
         }
     }
 }
@@ -79,7 +86,10 @@ impl Loaded {
     /// When the object has no such program: the object is ours.
     pub(super) fn program(&self, name: &str) -> io::Result<OwnedFd> {
         let program = self.object.progs().find(|program| program.name() == name);
-        program.expect("the embedded object has this program").as_fd().try_clone_to_owned()
+        program
+            .expect("the embedded object has this program")
+            .as_fd()
+            .try_clone_to_owned()
     }
 
     /// # Panics
@@ -123,6 +133,8 @@ fn not_permitted() -> LoadError {
 
 fn tail(log: &str) -> String {
     let from = log.len().saturating_sub(LOG_BYTES);
-    let from = (from..log.len()).find(|&at| log.is_char_boundary(at)).unwrap_or(log.len());
+    let from = (from..log.len())
+        .find(|&at| log.is_char_boundary(at))
+        .unwrap_or(log.len());
     log[from..].trim().to_owned()
 }

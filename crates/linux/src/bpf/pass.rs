@@ -43,7 +43,10 @@ pub struct SubflowLimit {
 impl Pass {
     /// Subflows whose limit changed.
     pub fn changed(&self) -> usize {
-        self.subflows.iter().filter(|subflow| subflow.before != subflow.after).count()
+        self.subflows
+            .iter()
+            .filter(|subflow| subflow.before != subflow.after)
+            .count()
     }
 
     /// Subflows on which the kernel refused the limit.
@@ -63,13 +66,17 @@ impl Walker {
     pub(super) fn new(loaded: &Loaded, program: &str) -> Result<Self, LoadError> {
         let program = loaded.program(program).map_err(LoadError::Exhausted)?;
         let link = create_link(program.as_fd(), 0, libbpf_sys::BPF_TRACE_ITER);
-        Ok(Self { link: link.map_err(LoadError::NoIterator)? })
+        Ok(Self {
+            link: link.map_err(LoadError::NoIterator)?,
+        })
     }
 
     pub(super) fn walk(&self) -> Result<Pass, PassError> {
         let mut records = Vec::new();
         self.open()?.read_to_end(&mut records).map_err(PassError::Read)?;
-        Ok(Pass { subflows: records.chunks_exact(RECORD_BYTES).map(parse).collect() })
+        Ok(Pass {
+            subflows: records.chunks_exact(RECORD_BYTES).map(parse).collect(),
+        })
     }
 
     fn open(&self) -> Result<File, PassError> {
@@ -120,8 +127,12 @@ mod tests {
     fn a_record_is_read_in_the_order_of_the_c_struct() {
         let words: [i32; 4] = [7, 100, 200, -22];
         let record: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let expected =
-            SubflowLimit { conn: ConnId(7), before: Bytes::new(100), after: Bytes::new(200), errno: 22 };
+        let expected = SubflowLimit {
+            conn: ConnId(7),
+            before: Bytes::new(100),
+            after: Bytes::new(200),
+            errno: 22,
+        };
         assert_eq!(parse(&record), expected);
     }
 }

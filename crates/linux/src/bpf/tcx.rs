@@ -42,7 +42,11 @@ pub(super) struct Attached {
 
 impl Attached {
     pub(super) fn new(program: OwnedFd, hook: Hook) -> Self {
-        Self { program, hook, links: BTreeMap::new() }
+        Self {
+            program,
+            hook,
+            links: BTreeMap::new(),
+        }
     }
 
     /// Does the running kernel have tcx links?
@@ -77,9 +81,8 @@ pub(super) fn create_link(
 ) -> io::Result<OwnedFd> {
     let target = i32::try_from(target).map_err(|_| io::Error::from_raw_os_error(libc::ENODEV))?;
     // SAFETY: the descriptor is live, and no options are passed.
-    let code = unsafe {
-        libbpf_sys::bpf_link_create(program.as_raw_fd(), target, attach_type, std::ptr::null())
-    };
+    let code =
+        unsafe { libbpf_sys::bpf_link_create(program.as_raw_fd(), target, attach_type, std::ptr::null()) };
     let fd = check(code)?;
     // SAFETY: the kernel has just given us this descriptor.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })

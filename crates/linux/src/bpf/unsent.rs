@@ -11,10 +11,10 @@
 //! for good; so the limit is set on the subflows from outside, by a BPF iterator (`bpf/clamp.bpf.c`).
 //!
 //! # Checked by
-//! `tests/bpf_clamp.rs`.
+//! `tests/bpf/limits.rs`.
 
 use super::limits::{Limit, Limits};
-use super::{LoadError, MapError, PassError, Pass};
+use super::{LoadError, MapError, Pass, PassError};
 use policy::ConnId;
 use std::time::Duration;
 use units::Bytes;
@@ -31,7 +31,9 @@ pub struct UnsentLever {
 impl UnsentLever {
     /// Loads the iterator, or says what the kernel lacks.
     pub fn load() -> Result<Self, LoadError> {
-        Ok(Self { limits: Limits::load(Limit::Unsent)? })
+        Ok(Self {
+            limits: Limits::load(Limit::Unsent)?,
+        })
     }
 
     /// At the next [`apply`](Self::apply), each subflow of the connection takes no new data while more than this is unsent.

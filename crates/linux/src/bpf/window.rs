@@ -15,11 +15,11 @@
 //! down in time.
 //!
 //! # Checked by
-//! `tests/bpf_window.rs`, `tests/bpf_clamp.rs`.
+//! `tests/bpf/window.rs`, `tests/bpf/limits.rs`.
 
+use super::limits::{Limit, Limits, to_bytes};
 use super::map::{Map, Plain};
 use super::object::{Embedded, embedded};
-use super::limits::{Limit, Limits, to_bytes};
 use super::pass::Pass;
 use super::tcx::{Attached, Hook};
 use super::{AttachError, LoadError, MapError, PassError};
@@ -75,7 +75,10 @@ impl WindowLever {
         match Self::load_kind(WindowKind::Egress) {
             Err(error @ (LoadError::NoTcx | LoadError::Refused { .. })) => {
                 let clamp = Self::load_kind(WindowKind::Clamp)?;
-                Ok(Self { refused: Some(error), ..clamp })
+                Ok(Self {
+                    refused: Some(error),
+                    ..clamp
+                })
             }
             other => other,
         }
@@ -185,7 +188,11 @@ impl Egress {
         }
         let caps = loaded.map("caps").map_err(LoadError::Exhausted)?;
         let tallies = loaded.map("tallies").map_err(LoadError::Exhausted)?;
-        Ok(Self { attached, caps, tallies })
+        Ok(Self {
+            attached,
+            caps,
+            tallies,
+        })
     }
 
     /// The tally first: what is lowered is counted from the first segment on.

@@ -2,6 +2,7 @@
 //!
 //! Needs root, MPTCP and iproute2. Bounds are on bytes and packets; time appears only as a deadline.
 
+mod limits;
 mod net;
 mod relay;
 mod tcp;

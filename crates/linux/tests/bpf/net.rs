@@ -27,32 +27,49 @@ impl Hosts {
         hosts
     }
 
-    /// `links` Ethernet links `l1`, `l2`, …; the client is 10.77.N.1 on each, the server 10.77.N.2. What the server sends
-    /// leaves at `mbps`. The client joins a second subflow on each further link.
+    /// `links` Ethernet links `l1`, `l2`, …; the client is 10.77.N.1 on each, the server 10.77.N.2. Either
+    /// sends at `mbps`. The client joins a second subflow on each further link.
     pub fn joined(links: u8, mbps: u32) -> Self {
         let hosts = Self::apart();
         for n in 1..=links {
             hosts.add_link(n, mbps);
         }
-        run(&hosts.client, "ip mptcp limits set subflows 8 add_addr_accepted 8");
-        run(&hosts.server, "ip mptcp limits set subflows 8 add_addr_accepted 8");
+        run(
+            &hosts.client,
+            "ip mptcp limits set subflows 8 add_addr_accepted 8",
+        );
+        run(
+            &hosts.server,
+            "ip mptcp limits set subflows 8 add_addr_accepted 8",
+        );
         for n in 2..=links {
-            run(&hosts.client, &format!("ip route add 10.77.1.0/24 via 10.77.{n}.2 dev l{n} table {n}"));
+            run(
+                &hosts.client,
+                &format!("ip route add 10.77.1.0/24 via 10.77.{n}.2 dev l{n} table {n}"),
+            );
             run(&hosts.client, &format!("ip rule add from 10.77.{n}.1 table {n}"));
-            run(&hosts.client, &format!("ip mptcp endpoint add 10.77.{n}.1 dev l{n} subflow"));
+            run(
+                &hosts.client,
+                &format!("ip mptcp endpoint add 10.77.{n}.1 dev l{n} subflow"),
+            );
         }
         hosts
     }
 
     fn add_link(&self, n: u8, mbps: u32) {
         let peer = format!("/proc/{}/fd/{}", std::process::id(), self.server.as_raw_fd());
-        run(&self.client, &format!("ip link add l{n} type veth peer name l{n} netns {peer}"));
+        run(
+            &self.client,
+            &format!("ip link add l{n} type veth peer name l{n} netns {peer}"),
+        );
         for (host, last) in [(&self.client, 1), (&self.server, 2)] {
             run(host, &format!("ip addr add 10.77.{n}.{last}/24 dev l{n}"));
             run(host, &format!("ip link set l{n} up"));
+            run(
+                host,
+                &format!("tc qdisc add dev l{n} root tbf rate {mbps}mbit burst 32kb limit 300kb"),
+            );
         }
-        let shape = format!("tc qdisc add dev l{n} root tbf rate {mbps}mbit burst 32kb limit 300kb");
-        run(&self.server, &shape);
     }
 
     /// Where the server listens on the first link.
@@ -64,7 +81,11 @@ impl Hosts {
     pub fn client_interfaces(&self) -> Vec<u32> {
         let listing = run(&self.client, "ip -o link show");
         let index = |line: &str| line.split(':').next().and_then(|index| index.parse().ok());
-        listing.lines().filter_map(index).filter(|&index| index != 1).collect()
+        listing
+            .lines()
+            .filter_map(index)
+            .filter(|&index| index != 1)
+            .collect()
     }
 }
 
@@ -72,7 +93,10 @@ impl Hosts {
 pub fn run(host: &Netns, words: &str) -> String {
     let mut parts = words.split_whitespace();
     let mut command = Command::new(parts.next().expect("a command has a name"));
-    let output = host.prepare(command.args(parts)).output().expect("the tool is installed");
+    let output = host
+        .prepare(command.args(parts))
+        .output()
+        .expect("the tool is installed");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{words}: {said}");
     String::from_utf8_lossy(&output.stdout).into_owned()

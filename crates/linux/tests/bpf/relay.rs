@@ -14,6 +14,16 @@ const IPV6_HEADER_BYTES: usize = 40;
 const PROTOCOL_TCP: u8 = 6;
 const SYN: u8 = 0x02;
 const OPTION_WINDOW_SCALE: u8 = 3;
+const OPTION_MPTCP: u8 = 30;
+
+/// What the wire does to a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wire {
+    /// Nothing.
+    Honest,
+    /// Removes MPTCP options from all but SYNs, as some middleboxes do.
+    Stripping,
+}
 
 /// What left the client since [`Relay::forget`].
 #[derive(Debug, Clone, Default)]
@@ -37,14 +47,27 @@ pub struct Relay {
 
 impl Relay {
     /// Joins two hosts by TUN devices `t1` with these addresses: the client's, the server's.
-    pub fn between(hosts: &Hosts, addresses: [&str; 2]) -> Self {
+    pub fn between(hosts: &Hosts, addresses: [&str; 2], wire: Wire) -> Self {
         let client = tun(&hosts.client, addresses);
         let server = tun(&hosts.server, [addresses[1], addresses[0]]);
-        let (seen, stop) = (Arc::new(Mutex::new(Seen::default())), Arc::new(AtomicBool::new(false)));
+        let (seen, stop) = (
+            Arc::new(Mutex::new(Seen::default())),
+            Arc::new(AtomicBool::new(false)),
+        );
         let (client_too, server_too) = (duplicate(&client), duplicate(&server));
-        let up = carry(client, server, stop.clone(), Some(seen.clone()));
-        let down = carry(server_too, client_too, stop.clone(), None);
-        Self { seen, stop, workers: vec![up, down] }
+        let look_up = Arc::clone(&seen);
+        let up = carry(client, server, stop.clone(), move |packet| {
+            look(&mut look_up.lock().expect("nobody panics while looking"), packet);
+            pass(wire, packet);
+        });
+        let down = carry(server_too, client_too, stop.clone(), move |packet| {
+            pass(wire, packet)
+        });
+        Self {
+            seen,
+            stop,
+            workers: vec![up, down],
+        }
     }
 
     pub fn seen(&self) -> Seen {
@@ -53,7 +76,10 @@ impl Relay {
 
     pub fn forget(&self) {
         let mut seen = self.seen.lock().expect("nobody panics while looking");
-        *seen = Seen { scale: seen.scale, ..Seen::default() };
+        *seen = Seen {
+            scale: seen.scale,
+            ..Seen::default()
+        };
     }
 }
 
@@ -74,14 +100,19 @@ fn duplicate(file: &File) -> File {
 fn tun(host: &Netns, [own, peer]: [&str; 2]) -> File {
     let device = host.run(open_tun).expect("enter the host");
     let prefix = if own.contains(':') { "128 nodad" } else { "32" };
-    run(host, &format!("ip addr add {own} peer {peer}/{prefix} dev t1"));
     run(host, "ip link set t1 up");
+    run(host, &format!("ip addr add {own} peer {peer}/{prefix} dev t1"));
     device
 }
 
 fn open_tun() -> File {
     // SAFETY: a path that ends in zero; the descriptor is checked.
-    let fd = unsafe { libc::open(c"/dev/net/tun".as_ptr(), libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC) };
+    let fd = unsafe {
+        libc::open(
+            c"/dev/net/tun".as_ptr(),
+            libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC,
+        )
+    };
     assert!(fd >= 0, "/dev/net/tun: {}", std::io::Error::last_os_error());
     // SAFETY: the kernel has just given us this descriptor.
     let device = unsafe { File::from_raw_fd(fd) };
@@ -95,15 +126,18 @@ fn open_tun() -> File {
     device
 }
 
-fn carry(mut from: File, mut to: File, stop: Arc<AtomicBool>, seen: Option<Arc<Mutex<Seen>>>) -> JoinHandle<()> {
+fn carry(
+    mut from: File,
+    mut to: File,
+    stop: Arc<AtomicBool>,
+    mut treat: impl FnMut(&mut [u8]) + Send + 'static,
+) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut packet = vec![0_u8; 65_536];
         while !stop.load(Ordering::Relaxed) {
             wait_readable(&from);
             while let Ok(length) = from.read(&mut packet) {
-                if let Some(seen) = &seen {
-                    look(&mut seen.lock().expect("nobody panics while looking"), &packet[..length]);
-                }
+                treat(&mut packet[..length]);
                 // A full queue at the far end drops the packet, as a link may.
                 let _ = to.write(&packet[..length]);
             }
@@ -111,14 +145,54 @@ fn carry(mut from: File, mut to: File, stop: Arc<AtomicBool>, seen: Option<Arc<M
     })
 }
 
+fn pass(wire: Wire, packet: &mut [u8]) {
+    let Some((pseudo_sum, at)) = tcp_at(packet) else {
+        return;
+    };
+    let tcp = &mut packet[at..];
+    if wire == Wire::Honest || tcp[13] & SYN != 0 {
+        return;
+    }
+    let header = usize::from(tcp[12] >> 4) * 4;
+    strip_mptcp(&mut tcp[20..header]);
+    tcp[16..18].fill(0);
+    let checksum = !fold(pseudo_sum + sum(tcp));
+    tcp[16..18].copy_from_slice(&checksum.to_be_bytes());
+}
+
+/// Writes NOPs over MPTCP options.
+fn strip_mptcp(mut options: &mut [u8]) {
+    loop {
+        match *options {
+            [] | [0, ..] | [_] => return,
+            [1, ref mut rest @ ..] => options = rest,
+            [kind, length, ..] => {
+                let length = usize::from(length).clamp(2, options.len());
+                let (option, rest) = options.split_at_mut(length);
+                if kind == OPTION_MPTCP {
+                    option.fill(1);
+                }
+                options = rest;
+            }
+        }
+    }
+}
+
 fn wait_readable(device: &File) {
-    let mut poll = libc::pollfd { fd: device.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let mut poll = libc::pollfd {
+        fd: device.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
     // SAFETY: one valid entry.
     unsafe { libc::poll(&raw mut poll, 1, 20) };
 }
 
 fn look(seen: &mut Seen, packet: &[u8]) {
-    let Some((pseudo_sum, tcp)) = tcp_of(packet) else { return };
+    let Some((pseudo_sum, at)) = tcp_at(packet) else {
+        return;
+    };
+    let tcp = &packet[at..];
     if fold(pseudo_sum + sum(tcp)) != 0xffff {
         seen.bad_checksums += 1;
     }
@@ -131,15 +205,15 @@ fn look(seen: &mut Seen, packet: &[u8]) {
     seen.largest_window = seen.largest_window.max(window);
 }
 
-/// The sum over the pseudo header (RFC 9293 §3.1), and the segment.
-fn tcp_of(packet: &[u8]) -> Option<(u32, &[u8])> {
-    let (addresses, segment) = match packet.first()? >> 4 {
-        4 if packet[9] == PROTOCOL_TCP => (&packet[12..20], &packet[usize::from(packet[0] & 15) * 4..]),
-        6 if packet[6] == PROTOCOL_TCP => (&packet[8..40], &packet[IPV6_HEADER_BYTES..]),
+/// The sum over the pseudo header (RFC 9293 §3.1), and where the segment begins.
+fn tcp_at(packet: &[u8]) -> Option<(u32, usize)> {
+    let (addresses, at) = match packet.first()? >> 4 {
+        4 if packet[9] == PROTOCOL_TCP => (&packet[12..20], usize::from(packet[0] & 15) * 4),
+        6 if packet[6] == PROTOCOL_TCP => (&packet[8..40], IPV6_HEADER_BYTES),
         _ => return None,
     };
-    let length = u32::try_from(segment.len()).expect("a packet is short");
-    Some((sum(addresses) + u32::from(PROTOCOL_TCP) + length, segment))
+    let length = u32::try_from(packet.len() - at).expect("a packet is short");
+    Some((sum(addresses) + u32::from(PROTOCOL_TCP) + length, at))
 }
 
 fn sum(bytes: &[u8]) -> u32 {
@@ -147,9 +221,10 @@ fn sum(bytes: &[u8]) -> u32 {
     bytes.chunks(2).map(word).sum()
 }
 
-fn fold(sum: u32) -> u32 {
+fn fold(sum: u32) -> u16 {
     let once = (sum & 0xffff) + (sum >> 16);
-    (once & 0xffff) + (once >> 16)
+    let twice = (once & 0xffff) + (once >> 16);
+    u16::try_from(twice).expect("two folds leave 16 bits")
 }
 
 fn window_scale(tcp: &[u8]) -> Option<u8> {

@@ -24,6 +24,9 @@ pub enum Direction {
 pub struct Transfer {
     pub client: Arc<Socket>,
     pub server: Arc<Socket>,
+    conn: Option<ConnId>,
+    /// Joins are taken only while somebody listens on the port.
+    _listener: Socket,
     received: Arc<AtomicU64>,
     workers: Vec<JoinHandle<()>>,
 }
@@ -34,14 +37,26 @@ pub struct Ends {
     pub server: Protocol,
 }
 
-pub const MPTCP: Ends = Ends { client: Protocol::MPTCP, server: Protocol::MPTCP };
+pub const MPTCP: Ends = Ends {
+    client: Protocol::MPTCP,
+    server: Protocol::MPTCP,
+};
 
 impl Transfer {
     /// Connects from `client` to `address` in `server`, and sends zeros.
-    pub fn start(client: &Netns, server: &Netns, address: SocketAddr, ends: Ends, direction: Direction) -> Self {
-        let listener = server.run(|| listen(address, ends.server)).expect("enter the server");
+    pub fn start(
+        client: &Netns,
+        server: &Netns,
+        address: SocketAddr,
+        ends: Ends,
+        direction: Direction,
+    ) -> Self {
+        let listener = server
+            .run(|| listen(address, ends.server))
+            .expect("enter the server");
         let connect = || connect(address, ends.client);
         let client = Arc::new(client.run(connect).expect("enter the client").expect("connect"));
+        let conn = Info::of(&client).ok().map(|info| ConnId(info.token));
         let server = Arc::new(listener.accept().expect("accept").0);
         let received = Arc::new(AtomicU64::new(0));
         let (from, to) = match direction {
@@ -49,8 +64,11 @@ impl Transfer {
             Direction::Upload => (&client, &server),
         };
         let (from, to, count) = (from.clone(), to.clone(), received.clone());
-        let workers = vec![std::thread::spawn(move || send(&from)), std::thread::spawn(move || drain(&to, &count))];
-        Self { client, server, received, workers }
+        let workers = vec![
+            std::thread::spawn(move || send(&from)),
+            std::thread::spawn(move || drain(&to, &count)),
+        ];
+        Self { client, server, conn, _listener: listener, received, workers }
     }
 
     /// Bytes that the receiving application has read.
@@ -58,14 +76,18 @@ impl Transfer {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// The connection, as the client's kernel calls it.
+    /// The connection, as the client's kernel called it before the first data.
     pub fn conn(&self) -> ConnId {
-        ConnId(Info::of(&self.client).expect("the client speaks MPTCP").token)
+        self.conn.expect("the server answered with MPTCP")
     }
 
     /// What the sender has assigned to subflows and the receiver has not acknowledged at data level.
     pub fn outstanding(&self, direction: Direction) -> u64 {
-        let sender = if direction == Direction::Download { &self.server } else { &self.client };
+        let sender = if direction == Direction::Download {
+            &self.server
+        } else {
+            &self.client
+        };
         Info::of(sender).expect("the sender speaks MPTCP").outstanding
     }
 }
@@ -110,7 +132,6 @@ fn drain(socket: &Socket, count: &AtomicU64) {
 
 /// The part of `struct mptcp_info` (include/uapi/linux/mptcp.h, Linux 6.18) that the tests need.
 pub struct Info {
-    pub subflows: u8,
     pub token: u32,
     pub outstanding: u64,
 }
@@ -124,7 +145,6 @@ impl Info {
         let u64_at = |at: usize| u64::from_ne_bytes(info[at..at + 8].try_into().expect("eight bytes"));
         let (bytes_sent, bytes_acked) = (u64_at(56), u64_at(72));
         Ok(Self {
-            subflows: info[0],
             token: u32::from_ne_bytes(info[12..16].try_into().expect("four bytes")),
             outstanding: bytes_sent - bytes_acked,
         })
@@ -143,7 +163,17 @@ fn get_option(socket: &Socket, level: i32, option: i32, bytes: usize) -> io::Res
     let mut length = libc::socklen_t::try_from(bytes).expect("an option is short");
     // SAFETY: `value` is `length` bytes long and outlives the call.
     let code = unsafe {
-        libc::getsockopt(socket.as_raw_fd(), level, option, value.as_mut_ptr().cast(), &raw mut length)
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            level,
+            option,
+            value.as_mut_ptr().cast(),
+            &raw mut length,
+        )
     };
-    if code < 0 { Err(io::Error::last_os_error()) } else { Ok(value) }
+    if code < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(value)
+    }
 }

@@ -1,0 +1,161 @@
+//! The levers that sit on the subflows' sockets: the window clamp and the unsent limit.
+
+use crate::can_run;
+use crate::net::{Hosts, eventually, run};
+use crate::tcp::{Direction, Ends, MPTCP, Transfer};
+use linux::bpf::{Pass, UnsentLever, WindowKind, WindowLever, restore_subflows};
+use linux::netns::Netns;
+use socket2::Protocol;
+use units::Bytes;
+
+const LIMIT: Bytes = Bytes::from_kib(16);
+/// A stock sender queues more than this within seconds on two links of 20 Mb/s.
+const DEEP: u64 = 256 * 1024;
+
+fn inside<T: Send>(host: &Netns, work: impl FnOnce() -> T + Send) -> T {
+    host.run(work).expect("enter the host")
+}
+
+/// A transfer on two links whose sender has queued far ahead.
+fn deep_transfer(hosts: &Hosts, direction: Direction) -> Transfer {
+    let transfer = Transfer::start(
+        &hosts.client,
+        &hosts.server,
+        hosts.server_address(5001),
+        MPTCP,
+        direction,
+    );
+    eventually(
+        "two subflows",
+        || unsent(&hosts.client).len() == 2,
+        || run(&hosts.client, "ss -tinM"),
+    );
+    eventually_deep(&transfer, direction);
+    transfer
+}
+
+fn eventually_deep(transfer: &Transfer, direction: Direction) {
+    let outstanding = || transfer.outstanding(direction);
+    eventually(
+        "a deep queue",
+        || outstanding() > DEEP,
+        || format!("{} bytes outstanding", outstanding()),
+    );
+}
+
+/// Unsent bytes on each of the host's subflows, as `ss` prints them.
+fn unsent(host: &Netns) -> Vec<u64> {
+    let listing = run(host, "ss -tinH state established");
+    let number = |word: &str| word.strip_prefix("notsent:").and_then(|bytes| bytes.parse().ok());
+    let mptcp = listing.lines().filter(|line| line.contains("tcp-ulp-mptcp"));
+    mptcp
+        .map(|line| line.split_whitespace().find_map(number).unwrap_or(0))
+        .collect()
+}
+
+#[test]
+fn a_clamp_bounds_a_download_and_release_frees_it() {
+    if !can_run() {
+        return;
+    }
+    let hosts = Hosts::joined(2, 20);
+    let download = deep_transfer(&hosts, Direction::Download);
+    let mut lever = WindowLever::load_kind(WindowKind::Clamp).expect("this kernel has iterators");
+    lever.set(download.conn(), LIMIT).expect("set");
+    let outstanding = || download.outstanding(Direction::Download);
+    let mut bounded = || {
+        let pass = inside(&hosts.client, || lever.apply().expect("walk"));
+        assert_eq!((pass.subflows.len(), pass.refused()), (2, 0), "{pass:?}");
+        outstanding() <= LIMIT.get()
+    };
+    eventually("a bounded queue", &mut bounded, || {
+        format!("{} bytes outstanding", outstanding())
+    });
+    let pass = inside(&hosts.client, || lever.release().expect("walk"));
+    assert_eq!(pass.changed(), 2, "{pass:?}");
+    eventually_deep(&download, Direction::Download);
+}
+
+#[test]
+fn an_unsent_limit_bounds_an_upload_and_clearing_frees_it() {
+    if !can_run() {
+        return;
+    }
+    let hosts = Hosts::joined(2, 20);
+    let upload = deep_transfer(&hosts, Direction::Upload);
+    let mut lever = UnsentLever::load().expect("this kernel has iterators");
+    lever.set(upload.conn(), LIMIT).expect("set");
+    let pass = inside(&hosts.client, || lever.apply().expect("walk"));
+    assert_eq!((pass.changed(), pass.refused()), (2, 0), "{pass:?}");
+    let most = || unsent(&hosts.client).into_iter().max().expect("subflows");
+    eventually(
+        "little unsent",
+        || most() <= LIMIT.get(),
+        || format!("{:?}", unsent(&hosts.client)),
+    );
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    for _ in 0..50 {
+        println!(
+            "{:?} {}",
+            unsent(&hosts.client),
+            upload.outstanding(Direction::Upload)
+        );
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+
+    lever.clear(upload.conn()).expect("clear");
+    let pass = inside(&hosts.client, || lever.apply().expect("walk"));
+    assert_eq!(pass.changed(), 2, "{pass:?}");
+    eventually_deep(&upload, Direction::Upload);
+    assert_eq!(
+        inside(&hosts.client, || lever.apply().expect("walk")),
+        Pass::default()
+    );
+}
+
+#[test]
+fn what_a_crash_left_on_the_sockets_is_undone_at_the_next_start() {
+    if !can_run() {
+        return;
+    }
+    let hosts = Hosts::joined(2, 20);
+    let upload = deep_transfer(&hosts, Direction::Upload);
+    inside(&hosts.client, || {
+        let mut unsent = UnsentLever::load().expect("load");
+        let mut clamp = WindowLever::load_kind(WindowKind::Clamp).expect("load");
+        unsent.set(upload.conn(), LIMIT).expect("set");
+        clamp.set(upload.conn(), LIMIT).expect("set");
+        assert_eq!(unsent.apply().expect("walk").changed(), 2);
+        assert_eq!(clamp.apply().expect("walk").changed(), 2);
+    });
+    let restored = inside(&hosts.client, || restore_subflows().expect("restore"));
+    assert_eq!((restored.changed(), restored.refused()), (4, 0), "{restored:?}");
+    let again = inside(&hosts.client, || restore_subflows().expect("restore"));
+    assert_eq!(again, Pass::default());
+    eventually_deep(&upload, Direction::Upload);
+}
+
+#[test]
+fn plain_tcp_and_other_connections_are_not_looked_at() {
+    if !can_run() {
+        return;
+    }
+    let hosts = Hosts::joined(2, 20);
+    let ends = Ends {
+        client: Protocol::MPTCP,
+        server: Protocol::TCP,
+    };
+    let start = |port, ends| {
+        let address = hosts.server_address(port);
+        Transfer::start(&hosts.client, &hosts.server, address, ends, Direction::Upload)
+    };
+    let (limited, _other, _plain) = (start(5001, MPTCP), start(5002, MPTCP), start(5003, ends));
+    let mut lever = UnsentLever::load().expect("load");
+    lever.set(limited.conn(), LIMIT).expect("set");
+    let pass = inside(&hosts.client, || lever.apply().expect("walk"));
+    assert!(!pass.subflows.is_empty());
+    assert!(
+        pass.subflows.iter().all(|subflow| subflow.conn == limited.conn()),
+        "{pass:?}"
+    );
+}

@@ -4,25 +4,30 @@ use alloc::format;
 use alloc::vec::Vec;
 use units::{Duration, Ratio, Rng};
 
-use crate::LinkState;
+use crate::LinkId;
 use crate::config::{BottleneckConfig, CableConfig, CellConfig, LinkConfig, NetworkConfig, Wire};
 use crate::holes::Holes;
 use crate::lane::{Lane, LaneConfig};
 use crate::network::{Kind, Link};
 use crate::port::Port;
-use crate::wifi::WifiConfig;
+use crate::wifi::{Air, WifiConfig};
 
 /// The parts that every kind of link is made of.
-#[derive(Default)]
 pub(crate) struct Parts {
     pub(crate) links: Vec<Link>,
     pub(crate) ports: Vec<Port>,
     pub(crate) lanes: Vec<Lane>,
+    pub(crate) air: Air,
 }
 
 impl Parts {
     pub(crate) fn build(seed: u64, config: &NetworkConfig) -> Self {
-        let mut parts = Self::default();
+        let mut parts = Self {
+            links: Vec::new(),
+            ports: Vec::new(),
+            lanes: Vec::new(),
+            air: Air::new(seed, config.radio, &config.walls),
+        };
         for (index, shared) in config.bottlenecks.iter().enumerate() {
             parts.bottleneck(shared, longest_rtt(config, index));
         }
@@ -64,7 +69,7 @@ impl Parts {
             &cable.name,
             first,
             [lane(cable.up), lane(cable.down)],
-            Kind::Wired,
+            Kind::Wired { down: false },
         );
     }
 
@@ -84,7 +89,7 @@ impl Parts {
             jitter: lane.jitter,
             loss: Ratio::ZERO,
         });
-        self.link(seed, &cell.name, first, lanes, Kind::Wired);
+        self.link(seed, &cell.name, first, lanes, Kind::Wired { down: false });
     }
 
     fn backhaul(&mut self, seed: u64, wifi: &WifiConfig) {
@@ -99,7 +104,8 @@ impl Parts {
             jitter: Duration::ZERO,
             loss: Ratio::ZERO,
         };
-        self.link(seed, &wifi.name, first, [lane; 2], Kind::Wifi);
+        let bss = self.air.add(LinkId(self.links.len() as u16), wifi);
+        self.link(seed, &wifi.name, first, [lane; 2], Kind::Wifi(bss));
     }
 
     fn link(&mut self, seed: u64, name: &str, first_port: usize, lanes: [LaneConfig; 2], kind: Kind) {
@@ -112,10 +118,6 @@ impl Parts {
         self.links.push(Link {
             ports: [first_port, first_port + 1],
             kind,
-            state: match kind {
-                Kind::Wired => LinkState::Up,
-                Kind::Wifi => LinkState::Down,
-            },
             blackhole: false,
         });
     }

@@ -1,7 +1,7 @@
 //! All links of a run behind one contract: it dispatches, the parts do the work.
 
 use alloc::vec::Vec;
-use units::{Bitrate, Instant};
+use units::{Bitrate, Db, Dbm, Instant};
 
 use crate::build::Parts;
 use crate::config::NetworkConfig;
@@ -10,6 +10,7 @@ use crate::lane::Lane;
 use crate::port::Port;
 use crate::queue::{Depth, Entry};
 use crate::timers::Timers;
+use crate::wifi::Air;
 use crate::{ConfigError, Counters, Direction, DropReason, Fault, Input, LinkId, LinkState, Output, Packet};
 
 /// All links of a run. The contract is in the crate's own documentation.
@@ -22,6 +23,17 @@ pub struct Network {
     ports: Vec<Port>,
     /// Two for every link: see [`lane_of`].
     lanes: Vec<Lane>,
+    air: Air,
+    slots: Slots,
+}
+
+/// Where the timers of each kind of part begin; ports begin at zero.
+#[derive(Debug, Clone, Copy)]
+struct Slots {
+    lanes: usize,
+    channels: usize,
+    bsses: usize,
+    end: usize,
 }
 
 /// What the network knows about a link of any kind.
@@ -29,17 +41,16 @@ pub struct Network {
 pub(crate) struct Link {
     pub(crate) ports: [usize; 2],
     pub(crate) kind: Kind,
-    pub(crate) state: LinkState,
     pub(crate) blackhole: bool,
 }
 
 /// What a link is made of besides its wires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Nothing: cables and cells are always attached.
-    Wired,
-    /// An access point.
-    Wifi,
+    /// Nothing: cables and cells are always attached, unless a fault took them down.
+    Wired { down: bool },
+    /// An access point: its index in the air.
+    Wifi(usize),
 }
 
 /// Where the lane of that link and direction is.
@@ -56,15 +67,25 @@ impl Network {
     pub fn new(seed: u64, config: impl Into<NetworkConfig>) -> Result<Self, ConfigError> {
         let config = config.into();
         crate::check::check(&config)?;
-        let Parts { links, ports, lanes } = Parts::build(seed, &config);
-        Ok(Self {
+        let Parts {
+            links,
+            ports,
+            lanes,
+            air,
+        } = Parts::build(seed, &config);
+        let slots = Slots::new(ports.len(), lanes.len(), air.sizes());
+        let mut network = Self {
             now: Instant::ZERO,
-            timers: Timers::new(ports.len() + lanes.len()),
+            timers: Timers::new(slots.end),
             exits: Exits::new(links.len()),
             links,
             ports,
             lanes,
-        })
+            air,
+            slots,
+        };
+        (0..network.air.sizes().1).for_each(|bss| network.set_bss_timer(bss));
+        Ok(network)
     }
 
     /// Takes in one input that happens at `now`, after everything that was due until then.
@@ -73,7 +94,9 @@ impl Network {
         match input {
             Input::Packet(packet) => self.enter(packet),
             Input::Fault(link, fault) => self.fault(link, fault),
-            Input::Moved(_) | Input::Associate(_) | Input::Leave(_) => {}
+            Input::Moved(position) => self.air.moved(position),
+            Input::Associate(link) => self.with_bss(link, Air::associate),
+            Input::Leave(link) => self.with_bss(link, Air::leave),
         }
     }
 
@@ -113,12 +136,38 @@ impl Network {
 
     /// What a link is towards the client now.
     pub fn state(&self, link: LinkId) -> LinkState {
-        self.link(link).state
+        match self.link(link).kind {
+            Kind::Wired { down: true } => LinkState::Down,
+            Kind::Wired { down: false } => LinkState::Up,
+            Kind::Wifi(bss) => self.air.state(bss),
+        }
     }
 
-    /// What waits in the queue in front of a link's bottleneck (of a shared bottleneck: everybody's packets).
+    /// What waits in a link's queues: in front of the bottleneck (of a shared one: everybody's packets) and of the air.
     pub fn queue(&self, link: LinkId, direction: Direction) -> Depth {
-        self.ports[self.link(link).ports[side(direction)]].depth()
+        let wire = self.ports[self.link(link).ports[side(direction)]].depth();
+        let air = self
+            .bss(link)
+            .map_or(Depth::default(), |bss| self.air.depth(bss, direction));
+        Depth {
+            packets: wire.packets + air.packets,
+            bytes: wire.bytes + air.bytes,
+        }
+    }
+
+    /// The mean signal of an access point at the client; `None` for other links.
+    pub fn signal(&self, link: LinkId) -> Option<Dbm> {
+        self.bss(link).map(|bss| self.air.mean_signal(bss))
+    }
+
+    /// The mean signal-to-noise ratio of a WiFi link at the decoder (implementation loss taken off); `None` for other links.
+    pub fn snr(&self, link: LinkId, direction: Direction) -> Option<Db> {
+        self.bss(link).map(|bss| self.air.mean_snr(bss, direction))
+    }
+
+    /// The rate at which a WiFi link sends frames now; `None` for other links.
+    pub fn rate(&self, link: LinkId, direction: Direction) -> Option<Bitrate> {
+        self.bss(link).map(|bss| self.air.rate(bss, direction))
     }
 
     /// What is on the wire behind the bottleneck.
@@ -130,36 +179,83 @@ impl Network {
         &self.links[usize::from(link.0)]
     }
 
+    fn bss(&self, link: LinkId) -> Option<usize> {
+        match self.link(link).kind {
+            Kind::Wired { .. } => None,
+            Kind::Wifi(bss) => Some(bss),
+        }
+    }
+
+    /// Joining and leaving mean nothing to cables and cells.
+    fn with_bss(&mut self, link: LinkId, act: impl FnOnce(&mut Air, Instant, usize, &mut Exits)) {
+        if let Some(bss) = self.bss(link) {
+            act(&mut self.air, self.now, bss, &mut self.exits);
+            self.set_bss_timer(bss);
+        }
+    }
+
     fn enter(&mut self, packet: Packet) {
-        let link = self.link(packet.link);
-        if link.blackhole {
-            return self.exits.drop(self.now, packet, DropReason::Fault);
-        }
-        if link.state != LinkState::Up {
-            return self.exits.drop(self.now, packet, DropReason::Detached);
-        }
-        let port = link.ports[side(packet.direction)];
         let entry = Entry {
             packet,
             ce: false,
             since: self.now,
         };
+        if self.link(packet.link).blackhole {
+            return self.exits.drop(self.now, packet, DropReason::Fault);
+        }
+        if self.state(packet.link) != LinkState::Up {
+            return self.exits.drop(self.now, packet, DropReason::Detached);
+        }
+        match self.link(packet.link).kind {
+            Kind::Wifi(bss) if packet.direction == Direction::Up => self.to_air(bss, entry),
+            _ => self.to_port(entry),
+        }
+    }
+
+    fn to_port(&mut self, entry: Entry) {
+        let port = self.link(entry.packet.link).ports[side(entry.packet.direction)];
         self.ports[port].push(self.now, entry, &mut self.exits);
         self.set_port_timer(port);
     }
 
+    fn to_air(&mut self, bss: usize, entry: Entry) {
+        self.air.push(self.now, bss, entry, &mut self.exits);
+        self.set_channel_timer(self.air.channel_of(bss));
+    }
+
     fn fire(&mut self, slot: usize) {
-        match slot.checked_sub(self.ports.len()) {
-            None => self.serve(slot),
-            Some(lane) => self.arrive(lane),
+        let Slots {
+            lanes,
+            channels,
+            bsses,
+            ..
+        } = self.slots;
+        if slot < lanes {
+            self.serve(slot);
+        } else if slot < channels {
+            self.arrive(slot - lanes);
+        } else if slot < bsses {
+            self.run_channel(slot - channels);
+        } else {
+            self.run_bss(slot - bsses);
         }
     }
 
     fn reason(&self, slot: usize) -> &'static str {
-        if slot < self.ports.len() {
+        let Slots {
+            lanes,
+            channels,
+            bsses,
+            ..
+        } = self.slots;
+        if slot < lanes {
             "transmission"
-        } else {
+        } else if slot < channels {
             "propagation"
+        } else if slot < bsses {
+            "air"
+        } else {
+            "access point"
         }
     }
 
@@ -175,9 +271,32 @@ impl Network {
 
     fn arrive(&mut self, lane: usize) {
         while let Some(entry) = self.lanes[lane].pop(self.now) {
-            self.exits.deliver(self.now, entry);
+            match self.link(entry.packet.link).kind {
+                Kind::Wifi(bss) if entry.packet.direction == Direction::Down => self.to_air(bss, entry),
+                _ => self.exits.deliver(self.now, entry),
+            }
         }
         self.set_lane_timer(lane);
+    }
+
+    fn run_channel(&mut self, channel: usize) {
+        match self.air.run_channel(self.now, channel, &mut self.exits) {
+            Some(entry) if entry.packet.direction == Direction::Up => self.to_port(entry),
+            Some(entry) => self.exits.deliver(self.now, entry),
+            None => {}
+        }
+        self.set_channel_timer(channel);
+        // A beacon that was heard or missed changes when its access point is asked.
+        for &bss in self.air.members(channel) {
+            self.timers
+                .set(self.slots.bsses + bss, Some(self.air.bss_due(bss)));
+        }
+    }
+
+    fn run_bss(&mut self, bss: usize) {
+        self.air.run_bss(self.now, bss, &mut self.exits);
+        self.set_bss_timer(bss);
+        self.set_channel_timer(self.air.channel_of(bss));
     }
 
     fn set_port_timer(&mut self, port: usize) {
@@ -185,39 +304,56 @@ impl Network {
     }
 
     fn set_lane_timer(&mut self, lane: usize) {
-        self.timers.set(self.ports.len() + lane, self.lanes[lane].due());
+        self.timers.set(self.slots.lanes + lane, self.lanes[lane].due());
+    }
+
+    fn set_channel_timer(&mut self, channel: usize) {
+        self.timers
+            .set(self.slots.channels + channel, self.air.channel_due(channel));
+    }
+
+    fn set_bss_timer(&mut self, bss: usize) {
+        self.timers
+            .set(self.slots.bsses + bss, Some(self.air.bss_due(bss)));
     }
 
     fn fault(&mut self, id: LinkId, fault: Fault) {
         match fault {
-            Fault::Blackhole(on) => {
-                self.links[usize::from(id.0)].blackhole = on;
-                if on {
-                    self.purge(id);
-                }
-            }
+            Fault::Blackhole(on) => self.set_blackhole(id, on),
             Fault::Down(down) => self.set_down(id, down),
             Fault::Rate { up, down } => self.set_rate(id, [up, down]),
-            Fault::Attenuation(_) => {}
+            Fault::Attenuation(attenuation) => {
+                if let Some(bss) = self.bss(id) {
+                    self.air.attenuate(bss, attenuation);
+                }
+            }
+        }
+    }
+
+    fn set_blackhole(&mut self, id: LinkId, on: bool) {
+        self.links[usize::from(id.0)].blackhole = on;
+        if let Some(bss) = self.bss(id) {
+            self.air.blackhole(self.now, bss, on, &mut self.exits);
+        }
+        if on {
+            self.purge(id);
         }
     }
 
     fn set_down(&mut self, id: LinkId, down: bool) {
-        let state = match (down, self.link(id).kind) {
-            (false, Kind::Wired) => LinkState::Up,
-            _ => LinkState::Down,
-        };
+        let before = self.state(id);
+        match &mut self.links[usize::from(id.0)].kind {
+            Kind::Wired { down: now_down } => {
+                *now_down = down;
+                let after = self.state(id);
+                if before != after {
+                    self.exits.state(self.now, id, after);
+                }
+            }
+            Kind::Wifi(_) => self.with_bss(id, |air, now, bss, exits| air.switch(now, bss, !down, exits)),
+        }
         if down {
             self.purge(id);
-        }
-        self.set_state(id, state);
-    }
-
-    fn set_state(&mut self, id: LinkId, state: LinkState) {
-        let link = &mut self.links[usize::from(id.0)];
-        if link.state != state {
-            link.state = state;
-            self.exits.state(self.now, id, state);
         }
     }
 
@@ -228,7 +364,7 @@ impl Network {
         }
     }
 
-    /// A fault swallows everything that is in the link.
+    /// A fault swallows everything that is on the link's wires.
     fn purge(&mut self, id: LinkId) {
         for direction in [Direction::Up, Direction::Down] {
             let port = self.link(id).ports[side(direction)];
@@ -237,6 +373,17 @@ impl Network {
             let lane = lane_of(id, direction);
             self.lanes[lane].purge(self.now, DropReason::Fault, &mut self.exits);
             self.set_lane_timer(lane);
+        }
+    }
+}
+
+impl Slots {
+    fn new(ports: usize, lanes: usize, (channels, bsses): (usize, usize)) -> Self {
+        Self {
+            lanes: ports,
+            channels: ports + lanes,
+            bsses: ports + lanes + channels,
+            end: ports + lanes + channels + bsses,
         }
     }
 }

@@ -1,0 +1,199 @@
+//! All channels, all access points, and the client's radio.
+
+use alloc::vec::Vec;
+use units::{Bitrate, Bytes, Db, Dbm, Instant};
+
+use super::bss::Bss;
+use super::channel::Channel;
+use super::config::{Radio, Wall, WifiConfig};
+use super::signal::moved_mm;
+use crate::exits::Exits;
+use crate::queue::{Depth, Entry};
+use crate::{Direction, DropReason, LinkId, LinkState, Position};
+
+#[derive(Debug)]
+pub(crate) struct Air {
+    seed: u64,
+    radio: Radio,
+    walls: Vec<Wall>,
+    numbers: Vec<u8>,
+    channels: Vec<Channel>,
+    all: Vec<Bss>,
+}
+
+impl Air {
+    pub(crate) fn new(seed: u64, radio: Radio, walls: &[Wall]) -> Self {
+        Self {
+            seed,
+            radio,
+            walls: walls.into(),
+            numbers: Vec::new(),
+            channels: Vec::new(),
+            all: Vec::new(),
+        }
+    }
+
+    /// One more access point; its index.
+    pub(crate) fn add(&mut self, link: LinkId, config: &WifiConfig) -> usize {
+        let channel = self.channel(config);
+        let bss = self.all.len();
+        self.channels[channel].add(self.seed, &config.name, config.standard, bss);
+        self.all.push(Bss::new(
+            self.seed,
+            link,
+            config,
+            self.radio,
+            &self.walls,
+            channel,
+        ));
+        bss
+    }
+
+    fn channel(&mut self, config: &WifiConfig) -> usize {
+        let known = self.numbers.iter().position(|&number| number == config.channel);
+        known.unwrap_or_else(|| {
+            self.numbers.push(config.channel);
+            self.channels
+                .push(Channel::new(self.seed, config.channel, config.standard));
+            self.channels.len() - 1
+        })
+    }
+
+    /// How many channels and access points there are.
+    pub(crate) fn sizes(&self) -> (usize, usize) {
+        (self.channels.len(), self.all.len())
+    }
+
+    pub(crate) fn channel_of(&self, bss: usize) -> usize {
+        self.all[bss].channel
+    }
+
+    /// The access points of a channel.
+    pub(crate) fn members(&self, channel: usize) -> &[usize] {
+        self.channels[channel].members()
+    }
+
+    pub(crate) fn channel_due(&self, channel: usize) -> Option<Instant> {
+        self.channels[channel].due()
+    }
+
+    pub(crate) fn bss_due(&self, bss: usize) -> Instant {
+        self.all[bss].due()
+    }
+
+    pub(crate) fn state(&self, bss: usize) -> LinkState {
+        self.all[bss].joining.state()
+    }
+
+    pub(crate) fn mean_signal(&self, bss: usize) -> Dbm {
+        self.all[bss].mean_signal()
+    }
+
+    pub(crate) fn mean_snr(&self, bss: usize, direction: Direction) -> Db {
+        self.all[bss].signal.mean(direction)
+    }
+
+    pub(crate) fn rate(&self, bss: usize, direction: Direction) -> Bitrate {
+        self.all[bss].signal.rate(direction)
+    }
+
+    /// What waits for the air, the packet that is being tried included.
+    pub(crate) fn depth(&self, bss: usize, direction: Direction) -> Depth {
+        let queue = self.all[bss].depth(direction);
+        let heads = self.channels[self.all[bss].channel].heads(bss, direction);
+        heads.fold(queue, |depth, entry| Depth {
+            packets: depth.packets + 1,
+            bytes: depth.bytes + Bytes::new(entry.packet.bytes.into()),
+        })
+    }
+
+    /// A packet comes to the air: at the access point from its wire, or at the client.
+    pub(crate) fn push(&mut self, now: Instant, bss: usize, entry: Entry, exits: &mut Exits) {
+        let here = &mut self.all[bss];
+        if !here.is_up() {
+            exits.drop(now, entry.packet, DropReason::Detached);
+            return;
+        }
+        here.push(now, entry, exits);
+        self.channels[here.channel].notice(entry.packet.direction, bss);
+    }
+
+    /// Runs a channel; the packet that got through the air, if one did.
+    pub(crate) fn run_channel(&mut self, now: Instant, channel: usize, exits: &mut Exits) -> Option<Entry> {
+        self.channels[channel].run(now, &mut self.all, exits)
+    }
+
+    /// Runs what is due at an access point.
+    pub(crate) fn run_bss(&mut self, now: Instant, bss: usize, exits: &mut Exits) {
+        self.change(now, bss, DropReason::Detached, exits, |here| here.run(now));
+        if self.all[bss].beacon {
+            self.channels[self.all[bss].channel].notice(Direction::Down, bss);
+        }
+    }
+
+    pub(crate) fn associate(&mut self, now: Instant, bss: usize, exits: &mut Exits) {
+        self.change(now, bss, DropReason::Detached, exits, |here| {
+            here.joining.associate(now)
+        });
+    }
+
+    pub(crate) fn leave(&mut self, now: Instant, bss: usize, exits: &mut Exits) {
+        self.change(now, bss, DropReason::Detached, exits, |here| here.joining.leave());
+    }
+
+    /// Switches an access point off or on.
+    pub(crate) fn switch(&mut self, now: Instant, bss: usize, on: bool, exits: &mut Exits) {
+        self.change(now, bss, DropReason::Fault, exits, |here| {
+            here.switch(on);
+            if !on {
+                here.joining.leave();
+            }
+        });
+    }
+
+    pub(crate) fn blackhole(&mut self, now: Instant, bss: usize, on: bool, exits: &mut Exits) {
+        self.all[bss].joining.blackhole = on;
+        if on {
+            self.purge(now, bss, DropReason::Fault, exits);
+        }
+    }
+
+    pub(crate) fn attenuate(&mut self, bss: usize, attenuation: Db) {
+        self.all[bss].signal.attenuate(attenuation);
+    }
+
+    /// The client's radio moved.
+    pub(crate) fn moved(&mut self, position: Position) {
+        let moved = moved_mm(self.radio.position, position);
+        self.radio.position = position;
+        for bss in &mut self.all {
+            bss.signal.moved(moved, &bss.config, self.radio, &self.walls);
+        }
+    }
+
+    /// Does something to an access point, says so if its state changes, and drops what waits if it is up no longer.
+    fn change(
+        &mut self,
+        now: Instant,
+        bss: usize,
+        reason: DropReason,
+        exits: &mut Exits,
+        act: impl FnOnce(&mut Bss),
+    ) {
+        let before = self.state(bss);
+        act(&mut self.all[bss]);
+        let after = self.state(bss);
+        if before == after {
+            return;
+        }
+        if before == LinkState::Up {
+            self.purge(now, bss, reason, exits);
+        }
+        exits.state(now, self.all[bss].link, after);
+    }
+
+    fn purge(&mut self, now: Instant, bss: usize, reason: DropReason, exits: &mut Exits) {
+        self.all[bss].purge(now, reason, exits);
+        self.channels[self.all[bss].channel].purge(now, bss, reason, exits);
+    }
+}

@@ -1,0 +1,108 @@
+//! What a packet costs on the air.
+//!
+//! # Sources
+//! - 802.11-2020 §10.3.4 (DCF: DIFS, backoff, ACK); `units::wifi` has the durations.
+//! - Croitoru, Niculescu, Raiciu (NSDI 2015) §5.1, Eq. 1, in the form that counts undelivered packets too:
+//!   `T = [Σ_{i=0..R} t(i)·pⁱ·(1−p) + t(R)·p^{R+1}] / (1−p^{R+1})`, `t(i)` = the air of i + 1 attempts with their mean contention.
+//!
+//! # Checked by
+//! `airtime_tests`: one attempt's time by hand, the analytic maxima of TCP, Eq. 1 by summation.
+
+use units::wifi::{ACK_BYTES, DATA_OVERHEAD_BYTES, Standard};
+use units::{Bitrate, Bytes, Db, Duration};
+
+use super::phy;
+
+/// Transmissions of one packet before it is dropped.
+pub const ATTEMPTS: u32 = 7;
+
+/// A full packet of TCP, its payload (timestamps on), and an acknowledgement.
+const TCP_PACKET: u32 = 1_500;
+const TCP_PAYLOAD: u64 = 1_448;
+const TCP_ACK: u32 = 52;
+
+/// Busy air of one attempt with an IP packet: frame, SIFS, acknowledgement (or the wait for one that does not come).
+pub fn exchange(standard: Standard, rate: Bitrate, ip_bytes: u32) -> Duration {
+    standard.frame_time(ip_bytes + DATA_OVERHEAD_BYTES, rate)
+        + standard.sifs()
+        + standard.frame_time(ACK_BYTES, standard.ack_rate(rate))
+}
+
+/// Largest backoff before attempt `attempt` (0 is the first), in slots.
+pub fn contention_window(standard: Standard, attempt: u32) -> u32 {
+    let doubled = (u64::from(standard.cw_min()) + 1) << attempt.min(16);
+    (doubled - 1).min(u64::from(standard.cw_max())) as u32
+}
+
+/// Air spent per packet that gets through, with mean contention and a `loss` of each attempt between 0 and 1; `None` when nothing
+/// gets through.
+pub fn per_delivered(standard: Standard, rate: Bitrate, ip_bytes: u32, loss: f64) -> Option<Duration> {
+    let attempt = (standard.difs() + exchange(standard, rate, ip_bytes)).as_nanos() as f64;
+    let slot = standard.slot().as_nanos() as f64;
+    let (mut spent, mut reached, mut sum) = (0.0, 1.0, 0.0);
+    for number in 0..ATTEMPTS {
+        spent += attempt + f64::from(contention_window(standard, number)) / 2.0 * slot;
+        sum += spent * reached * (1.0 - loss);
+        reached *= loss;
+    }
+    let nanos = (sum + spent * reached) / (1.0 - reached);
+    (reached < 1.0 && nanos < u64::MAX as f64).then(|| Duration::from_nanos(nanos as u64))
+}
+
+/// TCP payload per second that one access point and its client carry alone at this rate and these losses of one attempt with a
+/// full packet and with an acknowledgement, which comes for every second packet.
+pub(super) fn tcp(standard: Standard, rate: Bitrate, packet_loss: f64, ack_loss: f64) -> Bitrate {
+    let air = per_delivered(standard, rate, TCP_PACKET, packet_loss)
+        .zip(per_delivered(standard, rate, TCP_ACK, ack_loss));
+    air.map_or(Bitrate::ZERO, |(packet, ack)| {
+        Bytes::new(TCP_PAYLOAD).per(packet + ack / 2)
+    })
+}
+
+/// The largest goodput of TCP over all rates at this mean signal-to-noise ratio (implementation loss taken off), without fading.
+///
+/// At each rate `8·1448 / (T(1500 B) + ½·T(52 B))`, T the air per delivered packet.
+pub fn goodput(standard: Standard, snr: Db) -> Bitrate {
+    best(standard, |rate, bytes| {
+        attempt_loss(standard, rate, snr.as_db_f64(), snr.as_db_f64(), bytes)
+    })
+    .1
+}
+
+/// The rate with the largest goodput of TCP, and that goodput; the slowest rate where nothing gets through.
+pub(super) fn best(standard: Standard, loss: impl Fn(Bitrate, u32) -> f64) -> (Bitrate, Bitrate) {
+    let rates = standard
+        .rates_kbps()
+        .iter()
+        .map(|&kbps| Bitrate::from_kbps(kbps.into()));
+    let goodputs = rates.map(|rate| {
+        (
+            rate,
+            tcp(standard, rate, loss(rate, TCP_PACKET), loss(rate, TCP_ACK)),
+        )
+    });
+    let mut best = (standard.basic_rate(), Bitrate::ZERO);
+    for candidate in goodputs {
+        if candidate.1 > best.1 {
+            best = candidate;
+        }
+    }
+    best
+}
+
+/// Loss of one attempt with an IP packet: the frame, or the acknowledgement that goes the other way.
+pub(super) fn attempt_loss(
+    standard: Standard,
+    rate: Bitrate,
+    there_db: f64,
+    back_db: f64,
+    ip_bytes: u32,
+) -> f64 {
+    let frame = phy::loss(standard, rate, there_db, ip_bytes + DATA_OVERHEAD_BYTES);
+    let ack = phy::loss(standard, standard.ack_rate(rate), back_db, ACK_BYTES);
+    1.0 - (1.0 - frame) * (1.0 - ack)
+}
+
+#[cfg(test)]
+#[path = "airtime_tests.rs"]
+mod tests;

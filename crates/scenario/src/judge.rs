@@ -119,7 +119,7 @@ impl<'r> Bench<'r> {
             }
             Condition::FirstByte(most) => Some(first_byte(&flows, most.as_secs_f64() * 1e3)),
             Condition::Goodput(least) => {
-                let mbps = flows.iter().map(|flow| flow.goodput_mbps).sum();
+                let mbps: f64 = flows.iter().map(|flow| flow.goodput_mbps).sum();
                 Some((format!("{mbps:.2} Mb/s"), mbps >= least.as_mbps_f64()))
             }
             Condition::Moved(least) => Some((format!("{:.3} MB", moved as f64 / 1e6), moved >= least.get())),

@@ -22,6 +22,7 @@ mod section;
 mod setting;
 mod source;
 mod suggest;
+mod synthetic;
 mod timeline;
 
 pub use judge::{Outcome, Verdict, judge};
@@ -30,4 +31,5 @@ pub use mahimahi::{OPPORTUNITY, RateTrace};
 pub use plan::*;
 pub use setting::{Setting, SettingError};
 pub use source::{Problem, Problems};
+pub use synthetic::Synthetic;
 pub use timeline::{Effect, Happening, Whom};

@@ -61,9 +61,9 @@ fn channels(standard: Standard) -> (Vec<i64>, &'static str) {
             (36..=64)
                 .step_by(4)
                 .chain((100..=144).step_by(4))
-                .chain((149..=177).step_by(4))
+                .chain((149..=165).step_by(4))
                 .collect(),
-            "36 to 64, 100 to 144 or 149 to 177, in steps of 4",
+            "36 to 64, 100 to 144 or 149 to 165, in steps of 4",
         ),
     }
 }
@@ -76,7 +76,7 @@ fn channel(section: &Section<'_>, standard: Standard) -> u8 {
             &format!("`channel`: {spelled} for 802.11{}", letter(standard)),
         );
     }
-    let channel = section.count("channel", 1..=177).unwrap_or(allowed[0]);
+    let channel = section.count("channel", 1..=165).unwrap_or(allowed[0]);
     if !allowed.contains(&channel) {
         section.note(
             "channel",

@@ -48,6 +48,10 @@ impl Driver {
         }
     }
 
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
     /// Wakes up whenever the network asks, until `at`.
     pub fn run_until(&mut self, at: Instant) {
         while let Some((due, reason)) = self.network.wake_at().filter(|&(due, _)| due <= at) {

@@ -2,7 +2,9 @@
 //!
 //! Needs root, MPTCP and iproute2. Bounds are on bytes and packets; time appears only as a deadline.
 
+mod golden;
 mod limits;
+mod marker;
 mod net;
 mod relay;
 mod tcp;

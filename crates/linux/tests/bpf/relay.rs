@@ -97,7 +97,7 @@ fn duplicate(file: &File) -> File {
 }
 
 /// A TUN device without packet information, up, with a point-to-point address.
-fn tun(host: &Netns, [own, peer]: [&str; 2]) -> File {
+pub fn tun(host: &Netns, [own, peer]: [&str; 2]) -> File {
     let device = host.run(open_tun).expect("enter the host");
     let prefix = if own.contains(':') { "128 nodad" } else { "32" };
     run(host, "ip link set t1 up");

@@ -131,3 +131,7 @@ impl Codel {
         from + Duration::from_nanos(step as u64)
     }
 }
+
+#[cfg(test)]
+#[path = "codel_tests.rs"]
+mod tests;

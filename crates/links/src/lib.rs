@@ -24,6 +24,7 @@ mod io;
 mod lane;
 mod network;
 mod opportunities;
+mod optimal;
 mod port;
 mod queue;
 mod timers;
@@ -36,5 +37,6 @@ pub use config::{
 pub use error::ConfigError;
 pub use io::{Counters, Direction, DropReason, Fault, Input, LinkId, LinkState, Output, Packet, Position};
 pub use network::Network;
+pub use optimal::{Condition, optimal};
 pub use queue::Depth;
 pub use wifi::WifiConfig;

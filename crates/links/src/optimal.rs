@@ -1,0 +1,137 @@
+//! What a plan's links could carry at most at one moment: the yardstick `optimal_mbps`.
+//!
+//! The sum of: for each channel the largest TCP goodput that any one of its access points could carry alone, and what each cell and
+//! each cable could carry. It comes from the description and the client's place, not from a run; its mean over the moments of
+//! a run (every 100 ms) is `optimal_mbps`.
+//!
+//! # Where we differ, and why
+//! 1. Shadowing and fading are drawn in a run, so they are not in it.
+//! 2. Both directions of a WiFi link are taken at the ratio of the direction of the data.
+//!
+//! # Checked by
+//! `optimal_tests`: one of each kind by hand, and their sum.
+
+use alloc::collections::BTreeMap;
+use units::{Bitrate, Bytes, Db, Duration, Instant};
+
+use crate::config::{CableConfig, CellConfig, CellRate, LinkConfig, NetworkConfig};
+use crate::holes::Holes;
+use crate::opportunities::{OPPORTUNITY, Opportunities};
+use crate::wifi::{Radio, WifiConfig, goodput};
+use crate::{Direction, Position};
+
+/// What faults have made of a link at the moment that is asked about. The default is a link without faults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Condition {
+    /// It carries nothing: down, or a black hole.
+    pub gone: bool,
+    /// Extra attenuation of a WiFi link.
+    pub attenuation: Db,
+    /// A new rate of the bottleneck (or the backhaul), in the direction of the data.
+    pub rate: Option<Bitrate>,
+}
+
+/// The most TCP goodput that all links together could carry at `at` in `direction`, with the client's radio at `position`.
+/// `conditions` are those of the links, in their order; links beyond its end have no faults.
+pub fn optimal(
+    config: &NetworkConfig,
+    direction: Direction,
+    at: Instant,
+    position: Position,
+    conditions: &[Condition],
+) -> Bitrate {
+    let radio = Radio {
+        position,
+        ..config.radio
+    };
+    let mut sum = Bitrate::ZERO;
+    let mut channels = BTreeMap::new();
+    let mut shared = BTreeMap::new();
+    for (index, link) in config.links.iter().enumerate() {
+        let condition = conditions.get(index).copied().unwrap_or_default();
+        if condition.gone {
+            continue;
+        }
+        match link {
+            LinkConfig::Wifi(wifi) => {
+                let alone = over_the_air(config, wifi, direction, radio, condition);
+                let best = channels.entry(wifi.channel).or_insert(alone);
+                *best = alone.max(*best);
+            }
+            LinkConfig::Cable(CableConfig {
+                behind: Some(bottleneck),
+                ..
+            }) => {
+                let rates = &config.bottlenecks[*bottleneck];
+                let rate = condition.rate.unwrap_or(pick(direction, rates.up, rates.down));
+                shared.insert(*bottleneck, payload(rate));
+            }
+            LinkConfig::Cable(cable) => {
+                sum = sum
+                    + payload(
+                        condition
+                            .rate
+                            .unwrap_or(pick(direction, cable.up.rate, cable.down.rate)),
+                    );
+            }
+            LinkConfig::Cell(cell) => sum = sum + payload(over_the_cell(cell, direction, at, condition)),
+        }
+    }
+    channels
+        .into_values()
+        .chain(shared.into_values())
+        .fold(sum, |sum, rate| sum + rate)
+}
+
+fn pick<T>(direction: Direction, up: T, down: T) -> T {
+    match direction {
+        Direction::Up => up,
+        Direction::Down => down,
+    }
+}
+
+/// The share of TCP's payload in full packets.
+fn payload(rate: Bitrate) -> Bitrate {
+    Bitrate::from_bps((u128::from(rate.as_bps()) * 1_448 / 1_500) as u64)
+}
+
+fn over_the_air(
+    config: &NetworkConfig,
+    wifi: &WifiConfig,
+    direction: Direction,
+    radio: Radio,
+    condition: Condition,
+) -> Bitrate {
+    let snr = wifi.snr(direction, radio, &config.walls) - condition.attenuation;
+    let backhaul = condition
+        .rate
+        .unwrap_or(pick(direction, wifi.backhaul.up, wifi.backhaul.down));
+    goodput(wifi.standard, snr).min(payload(backhaul))
+}
+
+/// The mean over the second that begins at `at`.
+fn over_the_cell(cell: &CellConfig, direction: Direction, at: Instant, condition: Condition) -> Bitrate {
+    const SECOND: Duration = Duration::from_secs(1);
+    let holes = Holes::new(&cell.holes);
+    match &pick(direction, &cell.up, &cell.down).rate {
+        CellRate::Constant(rate) => {
+            (condition.rate.unwrap_or(*rate) * holes.worked(at, at + SECOND)).per(SECOND)
+        }
+        CellRate::Trace(times) => {
+            let mut opportunities = Opportunities::new(times);
+            opportunities.skip_to(at);
+            let mut bytes = Bytes::ZERO;
+            while opportunities.at() < at + SECOND {
+                if holes.out_of(opportunities.at()) == opportunities.at() {
+                    bytes += Bytes::new(OPPORTUNITY.into());
+                }
+                opportunities.advance();
+            }
+            bytes.per(SECOND)
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "optimal_tests.rs"]
+mod tests;

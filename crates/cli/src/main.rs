@@ -1,5 +1,6 @@
 //! The one binary: reads the command line, hands over to a verb, and turns what came of it into an exit code.
 
+mod bench;
 mod completions;
 mod exit;
 mod man;
@@ -16,6 +17,7 @@ fn main() -> ExitCode {
 
 fn run(verb: Verb) -> anyhow::Result<ExitCode> {
     match verb {
+        Verb::Bench(args) => bench::run(args),
         Verb::Completions(args) => completions::run(&args),
         Verb::Man(args) => man::run(&args),
     }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use clap::CommandFactory as _;
 
+use crate::exit::Refused;
 use crate::usage::Usage;
 
 /// Write the manual pages into a directory.
@@ -21,8 +21,11 @@ pub struct Args {
 /// Writes one page for the program and one for every verb.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = &args.directory;
-    let blame = || format!("{}: cannot write manual pages; choose a directory that you may write to", directory.display());
-    std::fs::create_dir_all(directory).with_context(blame)?;
-    clap_mangen::generate_to(Usage::command(), directory).with_context(blame)?;
+    std::fs::create_dir_all(directory)
+        .and_then(|()| clap_mangen::generate_to(Usage::command(), directory))
+        .map_err(|error| {
+            let shown = directory.display();
+            Refused::because(format!("{shown}: {error}: cannot write manual pages; choose a directory that you may write to"))
+        })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{completions, man};
+use crate::{bench, completions, man};
 
 /// Keep a moving host's connections alive and fast over every WiFi access point and cellular link it can see.
 #[derive(Debug, Parser)]
@@ -26,8 +26,69 @@ pub struct Usage {
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// Measure speed, stalls and mistakes on this machine.
+    Bench(bench::Args),
     /// Print what a shell needs to complete our commands.
     Completions(completions::Args),
     /// Write the manual pages into a directory.
     Man(man::Args),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    /// Every command line of this program in a text: lines that begin with its name, with or without `sudo`.
+    fn command_lines(text: &str) -> Vec<Vec<String>> {
+        let starts = |line: &&str| line.starts_with("slowhand ");
+        text.lines()
+            .map(|line| line.trim().trim_start_matches("sudo "))
+            .filter(starts)
+            .map(|line| words(line.split([';', '>', '#']).next().unwrap().split("&&").next().unwrap()))
+            .collect()
+    }
+
+    /// Words as a shell splits them, with single quotes.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        for (index, part) in line.split('\'').enumerate() {
+            match index % 2 {
+                0 => words.extend(part.split_whitespace().map(str::to_owned)),
+                _ => words.push(part.to_owned()),
+            }
+        }
+        words
+    }
+
+    fn assert_understood(text: &str, place: &str) -> usize {
+        let lines = command_lines(text);
+        for line in &lines {
+            let understood = Usage::try_parse_from(line);
+            let fine = understood.is_ok() || understood.is_err_and(|error| !error.use_stderr());
+            assert!(fine, "{place}: {}", line.join(" "));
+        }
+        lines.len()
+    }
+
+    #[test]
+    fn the_examples_of_every_help_are_understood() {
+        let mut command = Usage::command();
+        command.build();
+        let all = std::iter::once(&command).chain(command.get_subcommands());
+        let examples = |c: &clap::Command| c.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let found: usize = all.map(|c| assert_understood(&examples(c), c.get_name())).sum();
+        assert!(found >= 5, "only {found} examples");
+    }
+
+    #[test]
+    fn the_commands_of_the_readme_are_understood() {
+        let readme = include_str!("../../../README.md");
+        assert!(assert_understood(readme, "README.md") >= 5);
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Usage::command().debug_assert();
+    }
 }

@@ -1,0 +1,116 @@
+//! `slowhand bench`: the figures that the README quotes, each measured as its definition says, with the spread of its trials.
+
+mod links;
+mod table;
+
+use std::process::ExitCode;
+
+use trace::{BenchDocument, BenchRow, PolicyName};
+
+use crate::exit::{self, Refused};
+
+/// Measure speed, stalls and mistakes on this machine.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Benchmarks:
+  stall-drop      a link silently drops: the longest gap (60 trials)
+  stall-backup    the only good link silently drops, a backup remains: the longest gap (20)
+  resume          all links gone for 5 s, one comes back with a new address: until new bytes (20)
+  fade            a link's signal sinks: the longest gap (20)
+  wrong-removals  links given up although they delivered, in two runs of 10 minutes
+  walk            the building walk against tcp-best (3 seeds)
+  emulator        4 links of 250 Mb/s: goodput; emulator-late: lateness; emulator-cpu: cores
+  links           packets through the models of links, without a kernel (5)
+
+Examples:
+  slowhand bench links
+  sudo slowhand bench stall-drop --trials 10 --policy mptcp")]
+pub struct Args {
+    /// Which ones; all of them if none is named.
+    names: Vec<String>,
+
+    /// Run this many trials of each instead of the number in its definition. Figures of such a run say so.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    trials: Option<u32>,
+
+    /// Measure this policy beside ours, in turn with it: `mptcp` is the stock kernel. For stall-drop, stall-backup, resume and fade.
+    #[arg(long, value_name = "P")]
+    policy: Option<PolicyName>,
+
+    /// Seed of the first trial; the next ones count on from it.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Print one JSON document (schema slowhand.bench/1).
+    #[arg(long)]
+    json: bool,
+}
+
+/// What the user asked of every benchmark.
+#[derive(Debug)]
+pub struct Setup {
+    trials: Option<u32>,
+    /// Whom to measure beside ours.
+    pub beside: Option<PolicyName>,
+    /// The first trial's seed.
+    pub seed: u64,
+}
+
+impl Setup {
+    /// How many trials, where the definition says `defined`.
+    pub fn trials(&self, defined: u32) -> u32 {
+        self.trials.unwrap_or(defined)
+    }
+}
+
+/// Measures, and gives one row for each name of the family.
+type Measure = fn(&Setup) -> anyhow::Result<Vec<BenchRow>>;
+
+/// Benchmarks that are measured in one go, and how.
+struct Family {
+    names: &'static [&'static str],
+    measure: Measure,
+}
+
+const FAMILIES: &[Family] = &[
+    Family { names: &["links"], measure: links::run },
+];
+
+/// Runs what was asked for.
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    refuse_unknown(&args.names)?;
+    let setup = Setup { trials: args.trials, beside: args.policy, seed: args.seed };
+    let mut document = BenchDocument::default();
+    for family in FAMILIES {
+        let wanted = |name: &str| args.names.is_empty() || args.names.iter().any(|asked| asked == name);
+        if !family.names.iter().any(|name| wanted(name)) {
+            continue;
+        }
+        let rows = (family.measure)(&setup)?.into_iter().filter(|row| wanted(&row.name));
+        let rows: Vec<BenchRow> = rows.map(|row| shortened(row, &setup)).collect();
+        if !args.json {
+            exit::print(table::text(&rows).as_bytes())?;
+        }
+        document.benches.extend(rows);
+    }
+    if args.json {
+        exit::print(format!("{}\n", serde_json::to_string_pretty(&document)?).as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn refuse_unknown(names: &[String]) -> anyhow::Result<()> {
+    let known: Vec<&str> = FAMILIES.iter().flat_map(|family| family.names).copied().collect();
+    match names.iter().find(|name| !known.contains(&name.as_str())) {
+        Some(name) => Err(Refused::because(format!("unknown benchmark `{name}`; valid: {}", known.join(", ")))),
+        None => Ok(()),
+    }
+}
+
+/// A run with fewer trials than its definition asks for must not be quoted as if it had them.
+fn shortened(row: BenchRow, setup: &Setup) -> BenchRow {
+    match setup.trials {
+        Some(trials) => row.with("note", format!("--trials {trials}, not the number of the definition")),
+        None => row,
+    }
+}

@@ -3,4 +3,9 @@
 pub mod clock;
 pub mod emulator;
 mod frame;
+pub mod hosts;
+mod pace;
+pub mod traffic;
 pub mod tun;
+
+pub use frame::Nat;

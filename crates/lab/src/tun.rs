@@ -193,7 +193,9 @@ fn open(name: &str) -> Result<File, CreateError> {
         .open(DEVICE);
     opened.map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => CreateError::NoDevice,
-        io::ErrorKind::PermissionDenied => CreateError::NotPermitted { name: name.to_owned() },
+        io::ErrorKind::PermissionDenied => CreateError::NotPermitted {
+            name: name.to_owned(),
+        },
         _ => CreateError::Kernel {
             name: name.to_owned(),
             request: "opening the device file",

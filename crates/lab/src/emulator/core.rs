@@ -123,9 +123,15 @@ impl Core {
 
     /// How long there is nothing to do.
     fn until_next(&self) -> Option<Duration> {
-        let departure = self.network.wake_at().map(|(due, _)| due.max(self.woken + self.tuning.bundle));
+        let departure = self
+            .network
+            .wake_at()
+            .map(|(due, _)| due.max(self.woken + self.tuning.bundle));
         let step = self.schedule.front().map(|step| step.at);
-        let next = [departure, step, Some(self.next_sample)].into_iter().flatten().min();
+        let next = [departure, step, Some(self.next_sample)]
+            .into_iter()
+            .flatten()
+            .min();
         next.map(|next| next.since(self.clock.now()))
     }
 
@@ -185,10 +191,14 @@ impl Core {
     /// Gives the packet in `slot` to the links; whether it is one for them.
     fn enter(&mut self, device: usize, slot: SlotId) -> bool {
         let len = self.slab.len(slot);
-        let Some(vnet) = self.slab.vnet(slot) else { return false };
+        let Some(vnet) = self.slab.vnet(slot) else {
+            return false;
+        };
         let nat = self.ports[device / 2].nat;
         let packet = self.slab.packet_mut(slot);
-        let Some(ip) = Header::parse(packet).filter(|ip| !ip.is_local_chatter(packet)) else { return false };
+        let Some(ip) = Header::parse(packet).filter(|ip| !ip.is_local_chatter(packet)) else {
+            return false;
+        };
         if let Some(nat) = nat {
             match direction(device) {
                 Direction::Up => nat.outward(packet, ip, vnet.field()),
@@ -232,7 +242,11 @@ impl Core {
             match output {
                 Output::Delivered { packet, ce } => self.deliver(due, packet, ce),
                 Output::Dropped { packet, reason } => self.lose(due, packet, reason),
-                Output::Beacon { link, signal } => self.announce(Event::Beacon { at: due, link, signal }),
+                Output::Beacon { link, signal } => self.announce(Event::Beacon {
+                    at: due,
+                    link,
+                    signal,
+                }),
                 Output::State { link, state } => self.announce(Event::State { at: due, link, state }),
             }
         }
@@ -285,10 +299,18 @@ impl Core {
 
 fn tun(ports: &[Port], device: usize) -> &Tun {
     let port = &ports[device / 2];
-    if device.is_multiple_of(2) { &port.client } else { &port.server }
+    if device.is_multiple_of(2) {
+        &port.client
+    } else {
+        &port.server
+    }
 }
 
 /// Which way packets go that the kernel sends on this device.
 const fn direction(device: usize) -> Direction {
-    if device.is_multiple_of(2) { Direction::Up } else { Direction::Down }
+    if device.is_multiple_of(2) {
+        Direction::Up
+    } else {
+        Direction::Down
+    }
 }

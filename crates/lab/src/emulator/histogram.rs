@@ -110,7 +110,10 @@ mod tests {
     fn a_bucket_ends_at_most_a_sixteenth_too_high() {
         for us in (0..2_000_000).step_by(7) {
             let edge = upper_edge(bucket(us));
-            assert!(edge >= us && edge <= us + us / PARTS, "{us} µs is told as {edge} µs");
+            assert!(
+                edge >= us && edge <= us + us / PARTS,
+                "{us} µs is told as {edge} µs"
+            );
         }
     }
 
@@ -135,7 +138,11 @@ mod tests {
         for us in 0..5_000u64 {
             let late = Duration::from_micros(us * us % 9_973);
             whole.record(late);
-            if us % 2 == 0 { even.record(late) } else { odd.record(late) }
+            if us % 2 == 0 {
+                even.record(late)
+            } else {
+                odd.record(late)
+            }
         }
         odd.add(&even);
         assert_eq!(odd, whole);

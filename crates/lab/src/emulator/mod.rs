@@ -226,9 +226,14 @@ impl Emulator {
 
     /// Stops the thread and tells what it did. The devices are closed, and with that gone.
     pub fn finish(mut self) -> Report {
-        let thread = self.thread.take().expect("only `finish` takes the thread, and it consumes the emulator");
+        let thread = self
+            .thread
+            .take()
+            .expect("only `finish` takes the thread, and it consumes the emulator");
         self.halt();
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
     fn halt(&self) {

@@ -3,11 +3,11 @@
 //! Segments of one burst that leave one after another wait here until something else leaves, or until the emulator has nothing more
 //! to do, and are written as one burst.
 
+use super::Lateness;
 use crate::clock::Clock;
 use crate::frame::{Burst, Slab, SlotId};
 use crate::tun::Tun;
 use std::io::IoSlice;
-use super::Lateness;
 use units::Instant;
 
 /// A packet's name in the links: its slot and, in a burst, which segment it is.
@@ -104,7 +104,10 @@ fn write_whole(group: Group, writing: &mut Writing<'_>) -> bool {
         writing.slab.set_ce(group.slot);
     }
     let [near, far] = writing.slab.whole(group.slot);
-    writing.tun.write(&[IoSlice::new(near), IoSlice::new(far)]).is_ok()
+    writing
+        .tun
+        .write(&[IoSlice::new(near), IoSlice::new(far)])
+        .is_ok()
 }
 
 fn write_burst(group: Group, burst: Burst, writing: &Writing<'_>) -> bool {

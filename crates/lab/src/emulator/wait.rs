@@ -42,7 +42,12 @@ impl Waiter {
         };
         // SAFETY: `event` is valid for the call.
         let added = unsafe {
-            libc::epoll_ctl(self.epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, source.as_raw_fd(), &raw mut event)
+            libc::epoll_ctl(
+                self.epoll.as_raw_fd(),
+                libc::EPOLL_CTL_ADD,
+                source.as_raw_fd(),
+                &raw mut event,
+            )
         };
         check(added).map_err(StartError::Wait)
     }
@@ -128,7 +133,13 @@ pub(super) fn become_punctual() -> bool {
         sched_priority: PRIORITY,
     };
     // SAFETY: `priority` is valid for the call; 0 is the calling thread.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const priority) == 0 }
+    unsafe {
+        libc::sched_setscheduler(
+            0,
+            libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK,
+            &raw const priority,
+        ) == 0
+    }
 }
 
 fn own(fd: libc::c_int) -> io::Result<OwnedFd> {

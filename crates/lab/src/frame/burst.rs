@@ -44,7 +44,8 @@ impl Burst {
         let segment = usize::from(vnet.segment);
         let offset = usize::from(packet.get(ip.len + 12)? >> 4) * 4;
         let header_len = ip.len + offset;
-        if ip.protocol != TCP || offset < 20 || header_len >= len || segment == 0 || header_len > packet.len() {
+        if ip.protocol != TCP || offset < 20 || header_len >= len || segment == 0 || header_len > packet.len()
+        {
             return None;
         }
         let payload = len - header_len;

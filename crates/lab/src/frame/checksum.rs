@@ -9,7 +9,10 @@
 /// The one's complement sum of 16-bit words, not yet folded; an odd byte at the end counts as the high half of a word.
 pub(super) fn sum(bytes: &[u8]) -> u32 {
     let (words, rest) = bytes.as_chunks::<2>();
-    let whole: u32 = words.iter().map(|word| u32::from(u16::from_be_bytes(*word))).sum();
+    let whole: u32 = words
+        .iter()
+        .map(|word| u32::from(u16::from_be_bytes(*word)))
+        .sum();
     whole + rest.first().map_or(0, |byte| u32::from(*byte) << 8)
 }
 
@@ -36,7 +39,9 @@ pub(crate) enum Field {
 
 /// Brings the checksum field at `at` up to date after `old` became `new` somewhere under it.
 pub(super) fn replace(packet: &mut [u8], at: usize, field: Field, old: &[u8], new: &[u8]) {
-    let Some(bytes) = packet.get_mut(at..at + 2) else { return };
+    let Some(bytes) = packet.get_mut(at..at + 2) else {
+        return;
+    };
     let before = u16::from_be_bytes([bytes[0], bytes[1]]);
     let flip = if field == Field::Finished { 0xffff } else { 0 };
     // Each word of `old` is taken away by adding its complement.

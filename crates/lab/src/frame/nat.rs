@@ -36,7 +36,12 @@ impl Nat {
 
     /// Rewrites a packet on its way to the client.
     pub(crate) fn inward(self, packet: &mut [u8], ip: Header, field: Field) {
-        rewrite(packet, ip, field, Change::new(DESTINATION, self.public, self.private));
+        rewrite(
+            packet,
+            ip,
+            field,
+            Change::new(DESTINATION, self.public, self.private),
+        );
     }
 }
 
@@ -95,8 +100,12 @@ fn rewrite_udp(udp: &mut [u8], field: Field, change: Change) {
 
 /// Errors quote the packet that caused them, and that has our address at its other end.
 fn rewrite_icmp(icmp: &mut [u8], quoted: Change) {
-    let is_error = icmp.first().is_some_and(|kind| matches!(kind, 3 | 4 | 5 | 11 | 12));
-    let Some(inner) = icmp.get_mut(8..).filter(|_| is_error) else { return };
+    let is_error = icmp
+        .first()
+        .is_some_and(|kind| matches!(kind, 3 | 4 | 5 | 11 | 12));
+    let Some(inner) = icmp.get_mut(8..).filter(|_| is_error) else {
+        return;
+    };
     let Some(ip) = Header::parse(inner) else { return };
     rewrite(inner, ip, Field::Finished, quoted);
     icmp[2..4].fill(0);

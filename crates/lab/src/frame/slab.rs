@@ -94,7 +94,10 @@ impl Slab {
     pub(crate) fn buffers(&mut self, id: SlotId) -> Buffers<'_> {
         let (chunk, at) = place(id);
         let slot = &mut self.chunks[chunk][at..at + SLOT_LEN];
-        [IoSliceMut::new(slot), IoSliceMut::new(&mut self.tails[self.spare as usize])]
+        [
+            IoSliceMut::new(slot),
+            IoSliceMut::new(&mut self.tails[self.spare as usize]),
+        ]
     }
 
     /// `read` bytes were read into the slot.
@@ -149,7 +152,9 @@ impl Slab {
         let (chunk, at) = place(id);
         let near = &self.chunks[chunk][at + from.min(SLOT_LEN)..at + to.min(SLOT_LEN)];
         let far = match self.slots[id.0 as usize].tail {
-            Some(tail) => &self.tails[tail as usize][from.saturating_sub(SLOT_LEN)..to.saturating_sub(SLOT_LEN)],
+            Some(tail) => {
+                &self.tails[tail as usize][from.saturating_sub(SLOT_LEN)..to.saturating_sub(SLOT_LEN)]
+            }
             None => &[],
         };
         [near, far]

@@ -34,7 +34,9 @@ fn finish_transport(packet: &mut [u8], protocol: u8, at: usize) {
 }
 
 fn tcp(from: Ipv4Addr, to: Ipv4Addr, payload: &[u8]) -> Vec<u8> {
-    let mut segment = vec![0x13, 0x89, 0x04, 0xd2, 0, 0, 1, 0, 0, 0, 2, 0, 0x50, 0x98, 1, 0, 0, 0, 0, 0];
+    let mut segment = vec![
+        0x13, 0x89, 0x04, 0xd2, 0, 0, 1, 0, 0, 0, 2, 0, 0x50, 0x98, 1, 0, 0, 0, 0, 0,
+    ];
     segment.extend(payload);
     let mut packet = ipv4(6, from, to, 0b10, &segment);
     finish_transport(&mut packet, 6, 16);
@@ -241,7 +243,11 @@ fn slots_are_used_again_and_tails_given_back() {
         slab.leave(slot, 1);
     }
     assert_eq!(slab.in_use(), 0);
-    assert!(slab.footprint() < 1 << 20, "one chunk and two tails are enough: {}", slab.footprint());
+    assert!(
+        slab.footprint() < 1 << 20,
+        "one chunk and two tails are enough: {}",
+        slab.footprint()
+    );
 }
 
 #[test]
@@ -259,7 +265,10 @@ fn a_burst_lies_in_its_slot_and_goes_on_in_a_tail() {
     let [near, far] = slab.bytes(slot, 1_000, 3_000);
     let joined: Vec<u8> = [near, far].concat();
     assert_eq!(joined.len(), 2_000);
-    assert!(joined.windows(2).all(|pair| pair[1] == pair[0].wrapping_add(1)), "no seam");
+    assert!(
+        joined.windows(2).all(|pair| pair[1] == pair[0].wrapping_add(1)),
+        "no seam"
+    );
     let [near, far] = slab.bytes(slot, 4_000, 4_500);
     assert_eq!((near.len(), far.len()), (0, 500));
 }

@@ -49,7 +49,11 @@ impl Vnet {
 
     /// What the transport checksum field holds.
     pub(crate) const fn field(self) -> Field {
-        if self.partial { Field::Partial } else { Field::Finished }
+        if self.partial {
+            Field::Partial
+        } else {
+            Field::Finished
+        }
     }
 
     /// The ten bytes.

@@ -1,0 +1,199 @@
+//! Who has which address.
+//!
+//! Every link gives the client an address of its private network. Where networks overlap, the link translates (as the routers of
+//! two homes do), and the server sees an address of 100.64.0.0/10 instead.
+//!
+//! # Sources
+//! - RFC 1918 (private networks), RFC 6598 (100.64.0.0/10), RFC 2544 (198.18.0.0/15).
+
+use crate::frame::Nat;
+use linux::rtnl::Prefix;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Where the server can be reached, in the order of preference: the first that no link's network contains.
+const SERVERS: [Ipv4Addr; 3] = [
+    Ipv4Addr::new(10, 255, 0, 1),
+    Ipv4Addr::new(198, 18, 0, 1),
+    Ipv4Addr::new(203, 0, 113, 1),
+];
+
+/// The server's IPv6 address.
+pub const SERVER_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xff, 0, 0, 0, 0, 0, 1);
+
+/// The addresses of all links and the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Addressing {
+    /// The server's.
+    pub server: Ipv4Addr,
+    /// One per link.
+    pub links: Vec<LinkAddresses>,
+}
+
+/// The addresses of one link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkAddresses {
+    index: u16,
+    network: Ipv4Addr,
+    len: u8,
+    translated: bool,
+}
+
+impl Addressing {
+    /// For links that ask for these networks; `None`: one of its own.
+    pub fn new(asked: &[Option<(Ipv4Addr, u8)>]) -> Self {
+        let mut taken: Vec<(Ipv4Addr, u8)> = asked.iter().flatten().copied().collect();
+        let mut links = Vec::with_capacity(asked.len());
+        for (index, asked) in asked.iter().enumerate() {
+            let (network, len) = asked.unwrap_or_else(|| {
+                let own = own_network(&taken);
+                taken.push(own);
+                own
+            });
+            links.push(LinkAddresses {
+                index: index as u16,
+                network,
+                len,
+                translated: false,
+            });
+        }
+        mark_overlaps(&mut links);
+        let free = |server: &Ipv4Addr| !taken.iter().any(|taken| overlap(*taken, (*server, 32)));
+        Self {
+            server: SERVERS.into_iter().find(free).unwrap_or(SERVERS[0]),
+            links,
+        }
+    }
+}
+
+impl LinkAddresses {
+    /// The client's address on the link, and the length of its network's prefix. `lease` counts the addresses that the link has
+    /// given out: 0 is the first one.
+    pub fn client(&self, lease: u32) -> Prefix {
+        let addr = Ipv4Addr::from_bits(self.network.to_bits() + self.host(lease));
+        prefix(addr, self.len)
+    }
+
+    /// What the server sees of it.
+    pub fn seen(&self, lease: u32) -> Ipv4Addr {
+        match (self.translated, self.client(lease).addr()) {
+            (false, IpAddr::V4(addr)) => addr,
+            _ => Ipv4Addr::from_bits(self.public_network().to_bits() + 2 + lease % 250),
+        }
+    }
+
+    /// How the link translates, if it does.
+    pub fn nat(&self, lease: u32) -> Option<Nat> {
+        let IpAddr::V4(private) = self.client(lease).addr() else {
+            return None;
+        };
+        self.translated.then(|| Nat {
+            private,
+            public: self.seen(lease),
+        })
+    }
+
+    /// Everything that the server reaches over this link.
+    pub fn behind(&self) -> Prefix {
+        if self.translated {
+            prefix(self.public_network(), 24)
+        } else {
+            prefix(self.network, self.len)
+        }
+    }
+
+    /// Addresses 0 and 1 are the network and its router, the last one is for broadcasts. Links that share a network begin at
+    /// different hosts of it, where it has enough.
+    fn host(&self, lease: u32) -> u32 {
+        let hosts = (1u32 << (32 - self.len)) - 3;
+        2 + (u32::from(self.index) + 100 * lease) % hosts
+    }
+
+    fn public_network(&self) -> Ipv4Addr {
+        let [high, low] = self.index.to_be_bytes();
+        Ipv4Addr::new(100, 64 + high % 64, low, 0)
+    }
+}
+
+fn prefix(addr: Ipv4Addr, len: u8) -> Prefix {
+    Prefix::new(addr.into(), len).expect("an IPv4 prefix is at most 32 bits long")
+}
+
+/// The first 10.x.y.0/24 that nobody has.
+fn own_network(taken: &[(Ipv4Addr, u8)]) -> (Ipv4Addr, u8) {
+    let candidates = (1..=254u8).flat_map(|x| (1..=254u8).map(move |y| (Ipv4Addr::new(10, x, y, 0), 24)));
+    let mut free = candidates.filter(|network| !taken.iter().any(|taken| overlap(*taken, *network)));
+    // When a link has asked for all of 10/8, it is translated anyway.
+    free.next().unwrap_or((Ipv4Addr::new(172, 16, 0, 0), 24))
+}
+
+fn mark_overlaps(links: &mut [LinkAddresses]) {
+    for index in 0..links.len() {
+        let mine = (links[index].network, links[index].len);
+        let others = links.iter().enumerate().filter(|(other, _)| *other != index);
+        let shared = others
+            .into_iter()
+            .any(|(_, other)| overlap((other.network, other.len), mine));
+        links[index].translated = shared;
+    }
+}
+
+fn overlap((a, a_len): (Ipv4Addr, u8), (b, b_len): (Ipv4Addr, u8)) -> bool {
+    let shift = 32 - u32::from(a_len.min(b_len));
+    let network = |addr: Ipv4Addr| u64::from(addr.to_bits()) >> shift;
+    network(a) == network(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    const HOME: Option<(Ipv4Addr, u8)> = Some((Ipv4Addr::new(192, 168, 1, 0), 24));
+
+    #[test]
+    fn links_without_a_wish_get_networks_of_their_own() {
+        let addressing = Addressing::new(&[None, HOME, None]);
+        assert!(addressing.links.iter().all(|link| link.nat(0).is_none()));
+        let seen: BTreeSet<_> = addressing.links.iter().map(|link| link.seen(0)).collect();
+        assert_eq!(seen.len(), 3);
+        assert_eq!(addressing.server, Ipv4Addr::new(10, 255, 0, 1));
+    }
+
+    #[test]
+    fn links_of_one_private_network_are_told_apart_by_translation() {
+        let addressing = Addressing::new(&[HOME, HOME]);
+        let [a, b] = &addressing.links[..] else { panic!() };
+        assert_eq!(a.client(0).to_string(), "192.168.1.2/24");
+        assert_eq!(b.client(0).to_string(), "192.168.1.3/24");
+        assert_eq!(a.nat(0).unwrap().public, Ipv4Addr::new(100, 64, 0, 2));
+        assert_eq!(b.nat(0).unwrap().public, Ipv4Addr::new(100, 64, 1, 2));
+        assert!(b.behind().contains(b.seen(3).into()));
+    }
+
+    #[test]
+    fn a_new_lease_is_another_address_of_the_same_network() {
+        for asked in [None, HOME] {
+            let link = Addressing::new(&[asked, HOME]).links[0];
+            assert_ne!(link.client(0), link.client(1));
+            assert_ne!(link.seen(0), link.seen(1));
+            assert_eq!(link.client(0).network(), link.client(1).network());
+        }
+    }
+
+    #[test]
+    fn the_server_is_outside_every_network() {
+        let whole = Some((Ipv4Addr::new(10, 0, 0, 0), 8));
+        assert_eq!(
+            Addressing::new(&[whole, None]).server,
+            Ipv4Addr::new(198, 18, 0, 1)
+        );
+    }
+
+    #[test]
+    fn the_smallest_network_has_one_address_to_give() {
+        let tiny = Some((Ipv4Addr::new(192, 168, 1, 4), 30));
+        let link = Addressing::new(&[None, tiny]).links[1];
+        assert_eq!((link.client(0), link.client(1)), (link.client(0), link.client(0)));
+        assert_eq!(link.client(0).to_string(), "192.168.1.6/30");
+    }
+}

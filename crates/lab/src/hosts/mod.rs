@@ -1,0 +1,167 @@
+//! The two hosts of a lab: a client and a server, each in a network namespace of its own that has no name, so that nothing of
+//! them outlives the process.
+
+mod addressing;
+mod error;
+mod plugs;
+mod sysctl;
+
+pub use addressing::{Addressing, LinkAddresses, SERVER_V6};
+pub use error::BuildError;
+pub use plugs::{OpenError, PlugError, Plugs};
+pub use sysctl::SysctlError;
+pub(crate) use sysctl::{get as sysctl, set as set_sysctl};
+
+use crate::emulator::Port;
+use crate::tun::Tun;
+use error::in_netns;
+use linux::mptcp_pm::{self, Limits};
+use linux::netns::Netns;
+use linux::rtnl::{Address, AddressFlags, IfName, Prefix, Route, Rtnl, Table};
+use std::net::{IpAddr, Ipv4Addr};
+
+/// What an unconfigured kernel allows (`net/mptcp/pm.h: MPTCP_SUBFLOWS_MAX` is 8, the initial limit is 2).
+pub const STOCK_SUBFLOWS: u8 = 2;
+const MTU: u32 = 1_500;
+
+/// What the hosts are to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostsConfig {
+    /// Names and addresses of the links.
+    pub links: Vec<HostLink>,
+    /// The server's address.
+    pub server: Ipv4Addr,
+    /// Congestion controller of both.
+    pub cc: String,
+    /// How many additional subflows the server takes.
+    pub server_subflows: u8,
+}
+
+/// One link, as the hosts see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostLink {
+    /// Name of its interface at both ends: 1 to 15 characters.
+    pub interface: String,
+    /// Its addresses.
+    pub addresses: LinkAddresses,
+}
+
+/// The two namespaces.
+#[derive(Debug)]
+pub struct Hosts {
+    /// Where the client lives: an interface per link, up, without an address.
+    pub client: Netns,
+    /// Where the server lives.
+    pub server: Netns,
+    /// Interface numbers of the links at the client.
+    pub client_ifindex: Vec<u32>,
+}
+
+impl Hosts {
+    /// Builds both, and the devices of every link for the emulator.
+    pub fn build(config: &HostsConfig) -> Result<(Self, Vec<Port>), BuildError> {
+        let (client, server) = (Netns::new()?, Netns::new()?);
+        let at_client = in_netns(&client, || build_client(config))?;
+        let at_server = in_netns(&server, || build_server(config))?;
+        let client_ifindex = at_client.iter().map(|(_, ifindex)| *ifindex).collect();
+        let ports = at_client.into_iter().zip(at_server).zip(&config.links);
+        let ports = ports.map(|(((client, _), server), link)| Port {
+            client,
+            server,
+            nat: link.addresses.nat(0),
+        });
+        let ports = ports.collect();
+        let hosts = Self {
+            client,
+            server,
+            client_ifindex,
+        };
+        Ok((hosts, ports))
+    }
+}
+
+fn build_client(config: &HostsConfig) -> Result<Vec<(Tun, u32)>, BuildError> {
+    common_settings(config)?;
+    // A connection that could not be made on a dead link must not switch MPTCP off for the next ones.
+    set_sysctl("net.mptcp.blackhole_timeout", "0").or_else(ignore_missing)?;
+    let mut rtnl = Rtnl::open()?;
+    let made = config.links.iter().map(|link| {
+        let (tun, ifindex) = device(&mut rtnl, &link.interface)?;
+        tun.set_carrier(false).map_err(BuildError::Carrier)?;
+        Ok((tun, ifindex))
+    });
+    made.collect()
+}
+
+fn build_server(config: &HostsConfig) -> Result<Vec<Tun>, BuildError> {
+    common_settings(config)?;
+    if config.server_subflows != STOCK_SUBFLOWS {
+        let limits = Limits {
+            subflows: config.server_subflows.into(),
+            add_addr_accepted: 0,
+        };
+        mptcp_pm::Commands::open()?.set_limits(limits)?;
+    }
+    let mut rtnl = Rtnl::open()?;
+    for addr in [IpAddr::V4(config.server), SERVER_V6.into()] {
+        let mut address = Address::new(LOOPBACK, Prefix::host(addr));
+        address.flags = AddressFlags::NO_DAD;
+        rtnl.add_address(&address)?;
+    }
+    let made = config.links.iter().map(|link| {
+        let (tun, ifindex) = device(&mut rtnl, &link.interface)?;
+        let mut route = Route::new(Table::MAIN, link.addresses.behind().network());
+        route.oif = Some(ifindex);
+        route.src = Some(config.server.into());
+        rtnl.add_route(&route)?;
+        Ok(tun)
+    });
+    made.collect()
+}
+
+/// In every network namespace the loopback is the first link.
+const LOOPBACK: u32 = 1;
+
+fn common_settings(config: &HostsConfig) -> Result<(), BuildError> {
+    // Without link-local addresses the kernel has nobody to look for on the links.
+    set_sysctl("net.ipv6.conf.default.addr_gen_mode", "1").or_else(ignore_missing)?;
+    set_sysctl("net.ipv6.conf.default.accept_ra", "0").or_else(ignore_missing)?;
+    set_sysctl("net.ipv4.conf.all.rp_filter", "0")?;
+    set_sysctl("net.ipv4.conf.default.rp_filter", "0")?;
+    set_sysctl("net.ipv4.tcp_congestion_control", &config.cc)?;
+    Ok(())
+}
+
+/// A kernel without the thing needs no setting for it.
+fn ignore_missing(error: SysctlError) -> Result<(), SysctlError> {
+    if error.is_missing() { Ok(()) } else { Err(error) }
+}
+
+/// Makes a device, up.
+fn device(rtnl: &mut Rtnl, name: &str) -> Result<(Tun, u32), BuildError> {
+    let tun = Tun::create(name)?;
+    let interface: IfName = name.parse()?;
+    let link = rtnl
+        .link_named(interface)?
+        .ok_or_else(|| BuildError::Vanished(name.to_owned()))?;
+    rtnl.set_mtu(link.ifindex, MTU)?;
+    rtnl.set_up(link.ifindex, true)?;
+    Ok((tun, link.ifindex))
+}
+
+/// A name for the interface of the `index`th link: that of the link, as far as an interface may be called so.
+pub fn interface_name(index: usize, link: &str) -> String {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let plain = !link.is_empty()
+        && link.chars().all(allowed)
+        && !matches!(link, "." | ".." | "lo" | "all" | "default");
+    if plain && link.len() <= 15 {
+        return link.to_owned();
+    }
+    let kept: String = link
+        .chars()
+        .filter(|c| allowed(*c) && *c != '.')
+        .take(10)
+        .collect();
+    format!("{kept}{index:05}")
+}

@@ -1,0 +1,130 @@
+//! Carrier and address of the client's links: what a WiFi driver and a DHCP client do on a real host.
+
+use super::{Hosts, LinkAddresses};
+use crate::emulator::Port;
+use crate::tun::Tun;
+use linux::netlink;
+use linux::netns::EnterError;
+use linux::rtnl::{AddAddressError, Address, DelAddressError, Rtnl};
+use std::io;
+use std::net::IpAddr;
+use thiserror::Error;
+
+/// Why a link could not be plugged in or out.
+#[derive(Debug, Error)]
+pub enum PlugError {
+    /// The carrier.
+    #[error("changing the carrier of {link}")]
+    Carrier {
+        /// Of which interface.
+        link: String,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// An address could not be given.
+    #[error(transparent)]
+    Give(#[from] AddAddressError),
+    /// An address could not be taken.
+    #[error(transparent)]
+    Take(#[from] DelAddressError),
+}
+
+/// Why the client's links cannot be plugged at all.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// Into the client's namespace.
+    #[error(transparent)]
+    Enter(#[from] EnterError),
+    /// No rtnetlink.
+    #[error(transparent)]
+    Netlink(#[from] netlink::OpenError),
+    /// No second handle to a device.
+    #[error("a device cannot be shared; see `ulimit -n`")]
+    Share(#[source] io::Error),
+}
+
+#[derive(Debug)]
+struct Plug {
+    tun: Tun,
+    ifindex: u32,
+    addresses: LinkAddresses,
+    /// How many addresses it has been given before.
+    lease: u32,
+    now: Option<Address>,
+}
+
+/// All links of a client.
+#[derive(Debug)]
+pub struct Plugs {
+    rtnl: Rtnl,
+    links: Vec<Plug>,
+}
+
+impl Plugs {
+    /// The links of `hosts`, whose devices are in `ports`: no carrier, no address.
+    pub fn open(hosts: &Hosts, ports: &[Port], links: &[LinkAddresses]) -> Result<Self, OpenError> {
+        let rtnl = hosts.client.run(Rtnl::open)??;
+        let plugs = ports
+            .iter()
+            .zip(&hosts.client_ifindex)
+            .zip(links)
+            .map(|((port, ifindex), addresses)| {
+                Ok(Plug {
+                    tun: port.client.try_clone().map_err(OpenError::Share)?,
+                    ifindex: *ifindex,
+                    addresses: *addresses,
+                    lease: 0,
+                    now: None,
+                })
+            });
+        let links = plugs.collect::<Result<_, OpenError>>()?;
+        Ok(Self { rtnl, links })
+    }
+
+    /// Gives a link a carrier, or takes it away.
+    pub fn carrier(&self, link: usize, carrier: bool) -> Result<(), PlugError> {
+        let tun = &self.links[link].tun;
+        tun.set_carrier(carrier).map_err(|source| PlugError::Carrier {
+            link: tun.name().to_owned(),
+            source,
+        })
+    }
+
+    /// Gives a link its address, if it has none.
+    pub fn give_address(&mut self, link: usize) -> Result<(), PlugError> {
+        let plug = &mut self.links[link];
+        if plug.now.is_none() {
+            let address = Address::new(plug.ifindex, plug.addresses.client(plug.lease));
+            self.rtnl.add_address(&address)?;
+            plug.now = Some(address);
+        }
+        Ok(())
+    }
+
+    /// Takes a link's address, if it has one.
+    pub fn take_address(&mut self, link: usize) -> Result<(), PlugError> {
+        if let Some(address) = self.links[link].now.take() {
+            self.rtnl.del_address(&address)?;
+        }
+        Ok(())
+    }
+
+    /// The next address of a link will be another one. Tells how the link translates it, if it does.
+    pub fn renew(&mut self, link: usize) -> Option<crate::frame::Nat> {
+        let plug = &mut self.links[link];
+        plug.lease += 1;
+        plug.addresses.nat(plug.lease)
+    }
+
+    /// The address that a link has.
+    pub fn address(&self, link: usize) -> Option<IpAddr> {
+        self.links[link].now.map(|address| address.addr())
+    }
+
+    /// The link that the server knows by this address, now or before.
+    pub fn link_of(&self, seen: IpAddr) -> Option<usize> {
+        self.links
+            .iter()
+            .position(|plug| plug.addresses.behind().contains(seen))
+    }
+}

@@ -1,0 +1,180 @@
+//! One flow of the client, from connect to the end of the run.
+
+use super::server::Server;
+use super::socket::{SocketError, Transport, impatient};
+use super::{download, requests, upload};
+use crate::clock::Clock;
+use scenario::Work;
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use thiserror::Error;
+use trace::{FlowMeter, Stall};
+use units::{Duration, Instant};
+
+/// An attempt to connect is given up after this and begun anew, as applications do.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(3);
+/// Between attempts that fail at once, as without a route.
+const CONNECT_EVERY: Duration = Duration::from_millis(20);
+/// How often progress is told.
+const TELL_EVERY: Duration = Duration::from_millis(100);
+
+/// What carries a flow.
+#[derive(Debug, Clone)]
+pub enum Via {
+    /// MPTCP, wherever the routes lead.
+    Mptcp,
+    /// Plain TCP, bound to this device.
+    Tcp {
+        /// The interface.
+        device: String,
+        /// Whether its link is usable now.
+        usable: Arc<AtomicBool>,
+    },
+}
+
+/// One flow to run.
+#[derive(Debug, Clone)]
+pub struct Task {
+    /// Its name.
+    pub name: String,
+    /// What it moves.
+    pub work: Work,
+    /// How.
+    pub via: Via,
+    /// To whom.
+    pub server: SocketAddr,
+    /// Of this end: uploads are sent with it.
+    pub cc: String,
+    /// What the bytes are.
+    pub seed: u64,
+    /// Whose time counts.
+    pub clock: Clock,
+    /// When the run ends, whatever is under way.
+    pub until: Instant,
+    /// Set when the run is to end at once.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// Something that happened to a flow, for the trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// The receiving application has read so many bytes so far.
+    Bytes(u64),
+    /// It waited.
+    Stall(Stall),
+}
+
+/// What came of a flow.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// Measured at the receiving application.
+    pub meter: FlowMeter,
+    /// The receiver's SHA-256 equals the sender's.
+    pub intact: bool,
+    /// How many connections it took.
+    pub connections: u32,
+    /// What broke a connection before the end, in order.
+    pub broken: Vec<String>,
+    /// From request to complete reply, of every request.
+    pub latencies: Vec<Duration>,
+    /// When the transfer ended.
+    pub ended: Instant,
+}
+
+/// Why a flow could not be run. A connection that breaks is no error but part of the outcome.
+#[derive(Debug, Error)]
+pub enum TransferError {
+    /// No socket.
+    #[error(transparent)]
+    Socket(#[from] SocketError),
+    /// An option of a connection was refused.
+    #[error("preparing a connection")]
+    Prepare(#[source] io::Error),
+}
+
+/// Runs one flow to its end, in the calling thread, which is in the client's namespace.
+pub fn run(task: &Task, server: &Server, tell: &Sender<(Instant, Told)>) -> Result<Outcome, TransferError> {
+    match task.work {
+        Work::Download { size, limit } => download::run(task, size, limit, tell),
+        Work::Upload { size, limit } => upload::run(task, server, size, limit, tell),
+        Work::Requests {
+            every,
+            request,
+            reply,
+        } => requests::run(task, every, request, reply, tell),
+    }
+}
+
+impl Task {
+    /// Whether the run is over.
+    pub(super) fn is_over(&self) -> bool {
+        self.clock.now() >= self.until || self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Connects, trying again until the run is over; `None` when it is.
+    pub(super) fn connect(&self) -> Result<Option<TcpStream>, TransferError> {
+        while !self.is_over() {
+            let socket = self.transport().socket(self.server, &self.cc)?;
+            if let Via::Tcp { device, .. } = &self.via {
+                socket
+                    .bind_device(Some(device.as_bytes()))
+                    .map_err(TransferError::Prepare)?;
+            }
+            let left = self.until.since(self.clock.now());
+            let patience = CONNECT_PATIENCE.min(left.max(Duration::from_millis(1)));
+            if socket.connect_timeout(&self.server.into(), patience).is_ok() {
+                let stream = TcpStream::from(socket);
+                impatient(&stream).map_err(TransferError::Prepare)?;
+                return Ok(Some(stream));
+            }
+            std::thread::sleep(CONNECT_EVERY);
+        }
+        Ok(None)
+    }
+
+    const fn transport(&self) -> Transport {
+        match self.via {
+            Via::Mptcp => Transport::Mptcp,
+            Via::Tcp { .. } => Transport::Tcp,
+        }
+    }
+
+    /// Whether a connection on which nothing comes should be begun anew: plain TCP, once its link is there again.
+    pub(super) fn should_reconnect(&self) -> bool {
+        matches!(&self.via, Via::Tcp { usable, .. } if usable.load(Ordering::Relaxed))
+    }
+}
+
+/// Tells progress at intervals, and stalls as they end.
+#[derive(Debug)]
+pub(super) struct Teller<'a> {
+    tell: &'a Sender<(Instant, Told)>,
+    last: Option<Instant>,
+}
+
+impl<'a> Teller<'a> {
+    pub(super) const fn new(tell: &'a Sender<(Instant, Told)>) -> Self {
+        Self { tell, last: None }
+    }
+
+    pub(super) fn bytes(&mut self, now: Instant, bytes: u64) {
+        if self.last.is_none_or(|last| now.since(last) >= TELL_EVERY) {
+            self.last = Some(now);
+            self.say(now, Told::Bytes(bytes));
+        }
+    }
+
+    pub(super) fn stall(&self, now: Instant, stall: Option<Stall>) {
+        if let Some(stall) = stall {
+            self.say(now, Told::Stall(stall));
+        }
+    }
+
+    fn say(&self, now: Instant, told: Told) {
+        // Nobody listens any more when the run was stopped.
+        let _ = self.tell.send((now, told));
+    }
+}

@@ -1,0 +1,109 @@
+//! The first bytes on a connection: what the client orders.
+
+use std::io::{self, Read, Write};
+
+const MAGIC: [u8; 4] = *b"slo1";
+const LENGTH: usize = 4 + 4 + 5 * 8;
+
+/// What is to be done on a connection. Numbers travel little-endian.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Send the content of `seed` from `offset` to `end` (`u64::MAX`: until the client closes), at most `bytes_per_s`.
+    Down {
+        seed: u64,
+        offset: u64,
+        end: u64,
+        bytes_per_s: u64,
+    },
+    /// Receive under this name until the client closes.
+    Up { id: u64 },
+    /// Answer every `request` bytes with `reply` bytes of the content of `seed`.
+    Answer { seed: u64, request: u64, reply: u64 },
+}
+
+impl Order {
+    const fn fields(self) -> (u32, [u64; 5]) {
+        match self {
+            Self::Down {
+                seed,
+                offset,
+                end,
+                bytes_per_s,
+            } => (1, [seed, offset, end, bytes_per_s, 0]),
+            Self::Up { id } => (2, [id, 0, 0, 0, 0]),
+            Self::Answer { seed, request, reply } => (3, [seed, request, reply, 0, 0]),
+        }
+    }
+
+    const fn from_fields(kind: u32, [a, b, c, d, _]: [u64; 5]) -> Option<Self> {
+        match kind {
+            1 => Some(Self::Down {
+                seed: a,
+                offset: b,
+                end: c,
+                bytes_per_s: d,
+            }),
+            2 => Some(Self::Up { id: a }),
+            3 => Some(Self::Answer {
+                seed: a,
+                request: b,
+                reply: c,
+            }),
+            _ => None,
+        }
+    }
+
+    pub(super) fn write(self, to: &mut impl Write) -> io::Result<()> {
+        let (kind, fields) = self.fields();
+        let mut bytes = Vec::with_capacity(LENGTH);
+        bytes.extend_from_slice(&MAGIC);
+        bytes.extend_from_slice(&kind.to_le_bytes());
+        fields
+            .iter()
+            .for_each(|field| bytes.extend_from_slice(&field.to_le_bytes()));
+        to.write_all(&bytes)
+    }
+
+    pub(super) fn read(from: &mut impl Read) -> io::Result<Self> {
+        let mut bytes = [0; LENGTH];
+        from.read_exact(&mut bytes)?;
+        let (magic, rest) = bytes.split_at(4);
+        let (kind, fields) = rest.split_at(4);
+        let kind = u32::from_le_bytes([kind[0], kind[1], kind[2], kind[3]]);
+        let mut values = [0; 5];
+        for (value, field) in values.iter_mut().zip(fields.chunks_exact(8)) {
+            *value = u64::from_le_bytes(field.try_into().map_err(io::Error::other)?);
+        }
+        let order = Self::from_fields(kind, values).filter(|_| magic == MAGIC);
+        order.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not an order of the lab's client"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_survive_the_wire() {
+        let orders = [
+            Order::Down {
+                seed: 1,
+                offset: 2,
+                end: u64::MAX,
+                bytes_per_s: 4,
+            },
+            Order::Up { id: 9 },
+            Order::Answer {
+                seed: 1,
+                request: 128,
+                reply: 4_096,
+            },
+        ];
+        for order in orders {
+            let mut bytes = Vec::new();
+            order.write(&mut bytes).unwrap();
+            assert_eq!(Order::read(&mut bytes.as_slice()).unwrap(), order);
+        }
+        assert!(Order::read(&mut [0; LENGTH].as_slice()).is_err());
+    }
+}

@@ -1,0 +1,289 @@
+//! Serves what clients order, in the server's namespace: a thread that accepts, and one for each connection.
+
+use super::Digest;
+use super::content::fill;
+use super::order::Order;
+use super::socket::{GLANCE, Moved, SocketError, Transport, impatient, is_readable, read, write};
+use crate::clock::Clock;
+use crate::pace::Pace;
+use linux::netns::{EnterError, Netns};
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use thiserror::Error;
+use trace::{FlowMeter, Stall};
+use units::{Duration, Instant};
+
+/// Bytes handed to the kernel at once.
+const CHUNK: usize = 64 * 1024;
+const BACKLOG: i32 = 128;
+
+/// Why there is no server.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// No listening socket.
+    #[error(transparent)]
+    Socket(#[from] SocketError),
+    /// The address cannot be listened on.
+    #[error("nothing can listen on {0}; is its address on `lo` of the server's namespace?")]
+    Listen(SocketAddr, #[source] io::Error),
+    /// The namespace cannot be entered.
+    #[error("entering the server's namespace")]
+    Enter(#[from] EnterError),
+    /// No thread.
+    #[error("no thread could be started; see `ulimit -u`")]
+    Thread(#[source] io::Error),
+}
+
+/// What a server has received on one upload so far.
+#[derive(Debug)]
+pub(super) struct Received {
+    /// Counts until the end of the run.
+    pub(super) meter: FlowMeter,
+    until: Instant,
+    /// Stalls that were not told yet.
+    pub(super) stalls: Vec<Stall>,
+    /// Everything that came, also after the end of the run.
+    pub(super) length: u64,
+    hash: Sha256,
+    pub(super) complete: bool,
+}
+
+impl Received {
+    pub(super) fn digest(&self) -> Digest {
+        self.hash.clone().finalize().into()
+    }
+
+    fn take(&mut self, now: Instant, bytes: &[u8]) {
+        self.hash.update(bytes);
+        self.length += bytes.len() as u64;
+        if now < self.until {
+            self.stalls.extend(self.meter.read(now, bytes.len() as u64));
+        }
+    }
+}
+
+type Uploads = Mutex<BTreeMap<u64, Arc<Mutex<Received>>>>;
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    clock: Clock,
+    stop: AtomicBool,
+    uploads: Uploads,
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    // A panicking server thread leaves numbers that are still true.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A running server; stops when dropped.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Listens for MPTCP and TCP on `address` inside `netns`; senders use the congestion controller `cc`.
+    pub fn start(netns: &Netns, address: SocketAddr, cc: &str, clock: Clock) -> Result<Self, ServeError> {
+        let listener = netns.run(|| listen(address, cc))??;
+        let shared = Arc::new(Shared {
+            clock,
+            stop: AtomicBool::new(false),
+            uploads: Mutex::default(),
+        });
+        let accepting = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("lab-server".into())
+            .spawn(move || accept(&listener, &accepting))
+            .map_err(ServeError::Thread)?;
+        Ok(Self {
+            address,
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// Where it listens.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Announces an upload, so that its receiver can be watched from the beginning.
+    pub(super) fn expect(&self, id: u64, meter: FlowMeter, until: Instant) -> Arc<Mutex<Received>> {
+        let (stalls, hash) = (Vec::new(), Sha256::new());
+        let received = Received {
+            meter,
+            until,
+            stalls,
+            length: 0,
+            hash,
+            complete: false,
+        };
+        let received = Arc::new(Mutex::new(received));
+        lock(&self.shared.uploads).insert(id, Arc::clone(&received));
+        received
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // A panic of the server has been printed; there is nothing to add to it here.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn listen(address: SocketAddr, cc: &str) -> Result<socket2::Socket, ServeError> {
+    let socket = Transport::Mptcp.socket(address, cc)?;
+    let refused = |error| ServeError::Listen(address, error);
+    socket.set_reuse_address(true).map_err(refused)?;
+    socket.bind(&address.into()).map_err(refused)?;
+    socket.listen(BACKLOG).map_err(refused)?;
+    // A receive time-out does not bound accept() on an MPTCP listener, so it is polled.
+    socket.set_nonblocking(true).map_err(refused)?;
+    Ok(socket)
+}
+
+fn accept(listener: &socket2::Socket, shared: &Arc<Shared>) {
+    let mut workers: Vec<JoinHandle<()>> = Vec::new();
+    while !shared.stop.load(Ordering::Relaxed) {
+        workers.retain(|worker| !worker.is_finished());
+        if !is_readable(listener, GLANCE) {
+            continue;
+        }
+        let Ok((socket, _)) = listener.accept() else {
+            continue;
+        };
+        let shared = Arc::clone(shared);
+        let worker = std::thread::Builder::new()
+            .name("lab-serve".into())
+            .spawn(move || {
+                // A client that leaves in the middle is how a timed run ends.
+                let _ = serve(socket.into(), &shared);
+            });
+        workers.extend(worker);
+    }
+    for worker in workers {
+        // As above: a panic has been printed.
+        let _ = worker.join();
+    }
+}
+
+fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(10)))?;
+    let order = Order::read(&mut stream)?;
+    impatient(&stream)?;
+    match order {
+        Order::Down {
+            seed,
+            offset,
+            end,
+            bytes_per_s,
+        } => send(&mut stream, shared, seed, offset..end, bytes_per_s),
+        Order::Up { id } => receive(&mut stream, shared, id),
+        Order::Answer { seed, request, reply } => answer(&mut stream, shared, seed, request, reply),
+    }
+}
+
+fn send(
+    stream: &mut TcpStream,
+    shared: &Shared,
+    seed: u64,
+    range: std::ops::Range<u64>,
+    bytes_per_s: u64,
+) -> io::Result<()> {
+    let mut buffer = vec![0; CHUNK];
+    let mut pace = Pace::new(shared.clock.now(), bytes_per_s);
+    let (mut offset, mut filled) = (range.start, 0..0);
+    while offset + (filled.len() as u64) < range.end || !filled.is_empty() {
+        if shared.stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if filled.is_empty() {
+            let allowed = pace.wait(shared.clock, CHUNK as u64).min(range.end - offset);
+            fill(seed, offset, &mut buffer[..allowed as usize]);
+            filled = 0..allowed as usize;
+        }
+        match write(stream, &buffer[filled.clone()]) {
+            Moved::Bytes(bytes) => {
+                filled.start += bytes;
+                offset += bytes as u64;
+            }
+            Moved::Nothing => {}
+            Moved::End => return Ok(()),
+            Moved::Broken(error) => return Err(error),
+        }
+    }
+    stream.shutdown(std::net::Shutdown::Write)
+}
+
+fn receive(stream: &mut TcpStream, shared: &Shared, id: u64) -> io::Result<()> {
+    let Some(received) = lock(&shared.uploads).get(&id).cloned() else {
+        return Err(io::Error::other("nobody announced this upload"));
+    };
+    let mut buffer = vec![0; 4 * CHUNK];
+    while !shared.stop.load(Ordering::Relaxed) {
+        match read(stream, &mut buffer) {
+            Moved::Bytes(bytes) => lock(&received).take(shared.clock.now(), &buffer[..bytes]),
+            Moved::Nothing => {}
+            Moved::End => {
+                lock(&received).complete = true;
+                return Ok(());
+            }
+            Moved::Broken(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn answer(stream: &mut TcpStream, shared: &Shared, seed: u64, request: u64, reply: u64) -> io::Result<()> {
+    let mut buffer = vec![0; CHUNK];
+    let (mut asked, mut offset) = (0, 0);
+    while !shared.stop.load(Ordering::Relaxed) {
+        match read(stream, &mut buffer) {
+            Moved::Bytes(bytes) => asked += bytes as u64,
+            Moved::Nothing => continue,
+            Moved::End => return Ok(()),
+            Moved::Broken(error) => return Err(error),
+        }
+        while asked >= request {
+            asked -= request;
+            send_reply(stream, shared, seed, offset..offset + reply)?;
+            offset += reply;
+        }
+    }
+    Ok(())
+}
+
+fn send_reply(
+    stream: &mut TcpStream,
+    shared: &Shared,
+    seed: u64,
+    range: std::ops::Range<u64>,
+) -> io::Result<()> {
+    let mut bytes = vec![0; (range.end - range.start) as usize];
+    fill(seed, range.start, &mut bytes);
+    let mut sent = 0;
+    while sent < bytes.len() && !shared.stop.load(Ordering::Relaxed) {
+        match write(stream, &bytes[sent..]) {
+            Moved::Bytes(count) => sent += count,
+            Moved::Nothing => {}
+            Moved::End => return Ok(()),
+            Moved::Broken(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// How long an upload may take to arrive after its sender has closed.
+pub(super) const DRAIN: Duration = Duration::from_secs(10);

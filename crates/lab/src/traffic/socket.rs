@@ -1,0 +1,130 @@
+//! TCP and MPTCP sockets that never block for longer than a glance at the stop flag takes.
+
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+use thiserror::Error;
+
+/// A read or write gives up after this and is tried again: the granularity of stopping.
+pub(super) const GLANCE: Duration = Duration::from_millis(20);
+
+/// What a socket speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// Multipath TCP.
+    Mptcp,
+    /// Plain TCP.
+    Tcp,
+}
+
+/// Why a socket could not be made.
+#[derive(Debug, Error)]
+pub enum SocketError {
+    /// No socket of this protocol.
+    #[error("no {0:?} socket; for Mptcp, see `sysctl net.mptcp.enabled`")]
+    Create(Transport, #[source] io::Error),
+    /// The controller is not what was asked for.
+    #[error(
+        "congestion control {asked} was asked for, the socket has {got}; see `sysctl net.ipv4.tcp_allowed_congestion_control`"
+    )]
+    Congestion {
+        /// Asked for.
+        asked: String,
+        /// Read back.
+        got: String,
+    },
+    /// An option was refused.
+    #[error("the kernel refused {0}")]
+    Option(&'static str, #[source] io::Error),
+}
+
+impl Transport {
+    const fn protocol(self) -> Protocol {
+        match self {
+            Self::Mptcp => Protocol::MPTCP,
+            Self::Tcp => Protocol::TCP,
+        }
+    }
+
+    /// A new socket for this address with this congestion controller, which is read back: an unknown name is silently
+    /// ignored on an MPTCP socket.
+    pub(super) fn socket(self, address: SocketAddr, cc: &str) -> Result<Socket, SocketError> {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(self.protocol()))
+            .map_err(|e| SocketError::Create(self, e))?;
+        socket
+            .set_tcp_congestion(cc.as_bytes())
+            .map_err(|e| SocketError::Option("TCP_CONGESTION", e))?;
+        let got = congestion(&socket)?;
+        if got != cc {
+            return Err(SocketError::Congestion {
+                asked: cc.into(),
+                got,
+            });
+        }
+        Ok(socket)
+    }
+}
+
+/// The congestion controller of a socket.
+fn congestion(socket: &Socket) -> Result<String, SocketError> {
+    let name = socket
+        .tcp_congestion()
+        .map_err(|e| SocketError::Option("reading TCP_CONGESTION", e))?;
+    Ok(String::from_utf8_lossy(&name).trim_end_matches('\0').to_owned())
+}
+
+/// Makes reads and writes give up after a glance.
+pub(super) fn impatient(stream: &TcpStream) -> io::Result<()> {
+    stream.set_read_timeout(Some(GLANCE))?;
+    stream.set_write_timeout(Some(GLANCE))?;
+    SockRef::from(stream).set_tcp_nodelay(true)
+}
+
+/// Waits until there is something to read or to accept, at most this long.
+pub(super) fn is_readable(socket: &impl AsRawFd, patience: Duration) -> bool {
+    let mut wanted = libc::pollfd {
+        fd: socket.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    let millis = patience.as_millis() as libc::c_int;
+    // SAFETY: `wanted` is one valid pollfd, and its descriptor is open as long as `socket` is borrowed.
+    unsafe { libc::poll(&raw mut wanted, 1, millis) > 0 }
+}
+
+/// What came of one impatient read or write.
+#[derive(Debug)]
+pub(super) enum Moved {
+    /// So many bytes.
+    Bytes(usize),
+    /// Nothing yet.
+    Nothing,
+    /// The other end closed.
+    End,
+    /// The connection is no more.
+    Broken(io::Error),
+}
+
+impl From<io::Result<usize>> for Moved {
+    fn from(result: io::Result<usize>) -> Self {
+        use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+        match result {
+            Ok(0) => Self::End,
+            Ok(bytes) => Self::Bytes(bytes),
+            Err(error) if matches!(error.kind(), WouldBlock | TimedOut | Interrupted) => Self::Nothing,
+            Err(error) => Self::Broken(error),
+        }
+    }
+}
+
+/// Reads what is there.
+pub(super) fn read(stream: &mut TcpStream, buffer: &mut [u8]) -> Moved {
+    stream.read(buffer).into()
+}
+
+/// Writes what fits.
+pub(super) fn write(stream: &mut TcpStream, buffer: &[u8]) -> Moved {
+    stream.write(buffer).into()
+}

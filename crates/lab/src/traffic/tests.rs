@@ -1,0 +1,152 @@
+//! Over loopback, in a namespace of its own.
+
+use super::*;
+use crate::clock::Clock;
+use linux::netns::Netns;
+use scenario::Work;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::channel;
+use units::{Bitrate, Bytes, Duration, Instant};
+
+struct Place {
+    netns: Netns,
+    server: Server,
+    clock: Clock,
+}
+
+fn place() -> Place {
+    let netns = Netns::new().expect("these tests need root");
+    let clock = Clock::start();
+    let address: SocketAddr = "127.0.0.1:5001".parse().unwrap();
+    let server = Server::start(&netns, address, "reno", clock).unwrap();
+    Place { netns, server, clock }
+}
+
+fn task(place: &Place, work: Work, until: Duration) -> Task {
+    Task {
+        name: "flow".into(),
+        work,
+        via: Via::Mptcp,
+        server: place.server.address(),
+        cc: "reno".into(),
+        seed: 7,
+        clock: place.clock,
+        until: place.clock.now() + until,
+        stop: Arc::default(),
+    }
+}
+
+fn play(place: &Place, task: &Task) -> (Outcome, Vec<(Instant, Told)>) {
+    let (tell, told) = channel();
+    let outcome = place
+        .netns
+        .run(|| run(task, &place.server, &tell))
+        .unwrap()
+        .unwrap();
+    drop(tell);
+    (outcome, told.iter().collect())
+}
+
+#[test]
+fn a_download_of_a_given_size_arrives_whole() {
+    let place = place();
+    let work = Work::Download {
+        size: Some(Bytes::new(3_000_001)),
+        limit: None,
+    };
+    let (outcome, told) = play(&place, &task(&place, work, Duration::from_secs(20)));
+    assert!(outcome.intact && outcome.broken.is_empty());
+    assert_eq!(outcome.meter.bytes(), Bytes::new(3_000_001));
+    assert!(outcome.ended < place.clock.now());
+    assert!(told.iter().any(|(_, told)| matches!(told, Told::Bytes(_))));
+}
+
+#[test]
+fn an_endless_download_ends_with_the_run_and_is_intact() {
+    let place = place();
+    let work = Work::Download {
+        size: None,
+        limit: Some(Bitrate::from_mbps(80)),
+    };
+    let (outcome, _) = play(&place, &task(&place, work, Duration::from_millis(500)));
+    assert!(outcome.intact);
+    let bytes = outcome.meter.bytes().get();
+    assert!(
+        (1_000_000..=5_000_000).contains(&bytes),
+        "{bytes} bytes at 80 Mb/s in half a second"
+    );
+}
+
+#[test]
+fn uploads_are_checked_at_the_server() {
+    let place = place();
+    let sized = Work::Upload {
+        size: Some(Bytes::new(2_000_003)),
+        limit: None,
+    };
+    let (outcome, _) = play(&place, &task(&place, sized, Duration::from_secs(20)));
+    assert!(outcome.intact);
+    assert_eq!(outcome.meter.bytes(), Bytes::new(2_000_003));
+    let endless = Task {
+        seed: 8,
+        ..task(
+            &place,
+            Work::Upload {
+                size: None,
+                limit: None,
+            },
+            Duration::from_millis(300),
+        )
+    };
+    let (outcome, _) = play(&place, &endless);
+    assert!(outcome.intact && outcome.meter.bytes() > Bytes::ZERO);
+}
+
+#[test]
+fn every_request_is_answered_and_timed() {
+    let place = place();
+    let work = Work::Requests {
+        every: Duration::from_millis(20),
+        request: Bytes::new(128),
+        reply: Bytes::new(4_096),
+    };
+    let (outcome, _) = play(&place, &task(&place, work, Duration::from_millis(500)));
+    assert!(
+        outcome.intact && outcome.latencies.len() >= 5,
+        "{} replies",
+        outcome.latencies.len()
+    );
+    assert!(outcome.meter.bytes().get() >= outcome.latencies.len() as u64 * 4_096);
+}
+
+#[test]
+fn a_run_can_be_stopped_while_nobody_answers() {
+    let place = place();
+    let work = Work::Download {
+        size: None,
+        limit: None,
+    };
+    // Nothing routes there, so connecting fails at once and is tried again and again.
+    let nowhere = Task {
+        server: "192.0.2.1:5001".parse().unwrap(),
+        ..task(&place, work, Duration::from_secs(600))
+    };
+    let stop = Arc::clone(&nowhere.stop);
+    let stopper = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        stop.store(true, Ordering::Relaxed);
+    });
+    let (outcome, _) = play(&place, &nowhere);
+    stopper.join().unwrap();
+    assert_eq!(outcome.connections, 0);
+    assert_eq!(outcome.meter.bytes(), Bytes::ZERO);
+}
+
+#[test]
+fn a_controller_that_the_kernel_does_not_have_is_an_error() {
+    let netns = Netns::new().unwrap();
+    let address: SocketAddr = "127.0.0.1:5001".parse().unwrap();
+    assert!(Server::start(&netns, address, "nonesuch", Clock::start()).is_err());
+}

@@ -1,0 +1,127 @@
+//! Bytes from the client; what counts is what the server's application reads.
+
+use super::client::{Outcome, Task, Teller, Told, TransferError};
+use super::content::{digest, fill};
+use super::order::Order;
+use super::server::{DRAIN, Received, Server, lock};
+use super::socket::{Moved, write};
+use crate::pace::Pace;
+use std::net::{Shutdown, TcpStream};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
+use trace::FlowMeter;
+use units::{Bitrate, Bytes, Duration, Instant};
+
+const CHUNK: usize = 64 * 1024;
+
+struct Upload<'a> {
+    task: &'a Task,
+    end: u64,
+    pace: Pace,
+    received: Arc<Mutex<Received>>,
+    teller: Teller<'a>,
+}
+
+pub(super) fn run(
+    task: &Task,
+    server: &Server,
+    size: Option<Bytes>,
+    limit: Option<Bitrate>,
+    tell: &Sender<(Instant, Told)>,
+) -> Result<Outcome, TransferError> {
+    let now = task.clock.now();
+    let mut upload = Upload {
+        task,
+        end: size.map_or(u64::MAX, Bytes::get),
+        pace: Pace::new(now, limit.map_or(0, |limit| limit.as_bps() / 8)),
+        received: server.expect(task.seed, FlowMeter::new(task.name.clone(), now), task.until),
+        teller: Teller::new(tell),
+    };
+    let mut broken = Vec::new();
+    let Some(mut stream) = task.connect()? else {
+        return Ok(upload.finish(0, broken, now));
+    };
+    if let Err(error) = upload.send(&mut stream) {
+        broken.push(format!("at {}: {error}", task.clock.now()));
+    }
+    let ended = task.clock.now().min(task.until);
+    // The peer may already be gone.
+    let _ = stream.shutdown(Shutdown::Write);
+    upload.drain();
+    Ok(upload.finish(1, broken, ended))
+}
+
+impl Upload<'_> {
+    fn send(&mut self, stream: &mut TcpStream) -> std::io::Result<()> {
+        Order::Up { id: self.task.seed }.write(stream)?;
+        let mut buffer = vec![0; CHUNK];
+        let (mut offset, mut filled) = (0, 0..0);
+        while !self.task.is_over() && (offset < self.end) {
+            if filled.is_empty() {
+                let take = self
+                    .pace
+                    .wait(self.task.clock, CHUNK as u64)
+                    .min(self.end - offset) as usize;
+                fill(self.task.seed, offset, &mut buffer[..take]);
+                filled = 0..take;
+            }
+            match write(stream, &buffer[filled.clone()]) {
+                Moved::Bytes(bytes) => {
+                    filled.start += bytes;
+                    offset += bytes as u64;
+                }
+                Moved::Nothing => {}
+                Moved::End => return Err(std::io::ErrorKind::BrokenPipe.into()),
+                Moved::Broken(error) => return Err(error),
+            }
+            self.tell();
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self) {
+        let now = self.task.clock.now();
+        let (bytes, stalls) = {
+            let mut received = lock(&self.received);
+            (received.meter.bytes().get(), std::mem::take(&mut received.stalls))
+        };
+        self.teller.bytes(now, bytes);
+        stalls
+            .into_iter()
+            .for_each(|stall| self.teller.stall(stall.to, Some(stall)));
+    }
+
+    /// Waits until the server has read everything, so that it can be checked; a timed run has been measured before.
+    fn drain(&self) {
+        let limit = self.task.clock.now() + DRAIN;
+        // A transfer of a given size is not over before it has arrived.
+        let limit = if self.end == u64::MAX {
+            limit
+        } else {
+            limit.max(self.task.until)
+        };
+        while !lock(&self.received).complete && self.task.clock.now() < limit {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn finish(mut self, connections: u32, broken: Vec<String>, ended: Instant) -> Outcome {
+        self.tell();
+        let mut received = lock(&self.received);
+        let ended = if received.complete && self.end != u64::MAX {
+            self.task.clock.now().min(self.task.until)
+        } else {
+            ended
+        };
+        let stall = received.meter.end(ended);
+        self.teller.stall(ended, stall);
+        Outcome {
+            intact: received.digest() == digest(self.task.seed, received.length),
+            meter: received.meter.clone(),
+            connections,
+            broken,
+            latencies: Vec::new(),
+            ended,
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The emulator between two real kernels: what a link is asked to do to packets is what happens to them.
+
+mod common;
+
+use common::{Bench, Want};
+use lab::emulator::Scheduled;
+use links::{CableConfig, Fault, Input, LinkConfig, LinkId, QueueConfig};
+use std::net::{Ipv4Addr, UdpSocket};
+use units::{Bitrate, Bytes, Duration, Instant, Ratio};
+
+fn cable(name: &str, mbps: u64, rtt_ms: u64) -> CableConfig {
+    CableConfig::symmetric(
+        name,
+        Bitrate::from_mbps(mbps),
+        Duration::from_micros(rtt_ms * 500),
+    )
+}
+
+fn three() -> Vec<LinkConfig> {
+    [("one", 30, 20), ("two", 30, 30), ("three", 30, 50)]
+        .map(|(name, mbps, rtt)| LinkConfig::Cable(cable(name, mbps, rtt)))
+        .into()
+}
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn one_mptcp_download_uses_three_links_and_arrives_intact() {
+    let bench = Bench::start(Want::links(three()));
+    let outcome = bench.download(Some(Bytes::new(20_000_000)), PATIENCE);
+    assert!(outcome.intact, "{:?}", outcome.broken);
+    assert_eq!(outcome.meter.bytes(), Bytes::new(20_000_000));
+    let report = bench.emulator.finish();
+    for link in &report.links {
+        assert!(link.down > Bytes::new(1_000_000), "{report:?}");
+    }
+    // 20 MB cannot be faster than the three bottlenecks together.
+    let least = Bitrate::from_mbps(90).time_for(Bytes::new(20_000_000)).unwrap();
+    assert!(outcome.ended.since(Instant::ZERO) >= least, "{}", outcome.ended);
+    assert!(report.lateness.packets() > 14_000);
+    assert_eq!(report.refused, 0);
+}
+
+#[test]
+fn an_upload_goes_the_other_way() {
+    let bench = Bench::start(Want::links(three()));
+    let work = scenario::Work::Upload {
+        size: Some(Bytes::new(5_000_000)),
+        limit: None,
+    };
+    let outcome = bench.transfer(work, lab::traffic::Via::Mptcp, PATIENCE);
+    assert!(outcome.intact, "{:?}", outcome.broken);
+    let report = bench.emulator.finish();
+    let up: Bytes = report.links.iter().map(|link| link.up).sum();
+    assert!(up > Bytes::new(5_000_000), "{report:?}");
+}
+
+/// Sends one datagram from the client and waits for the echo of a server that runs beside it; the time it took.
+fn echo(bench: &Bench, payload: &[u8]) -> Option<Duration> {
+    let server = bench
+        .hosts
+        .server
+        .run(|| UdpSocket::bind(("0.0.0.0", 7)).unwrap())
+        .unwrap();
+    let client = bench
+        .hosts
+        .client
+        .run(|| UdpSocket::bind("0.0.0.0:0").unwrap())
+        .unwrap();
+    server.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    client.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    let begun = bench.clock.now();
+    client.send_to(payload, (bench.addressing.server, 7)).unwrap();
+    let mut buffer = vec![0; 65_536];
+    let (len, from) = server.recv_from(&mut buffer).ok()?;
+    assert_eq!(&buffer[..len], payload);
+    server.send_to(&buffer[..len], from).unwrap();
+    let (len, _) = client.recv_from(&mut buffer).ok()?;
+    assert_eq!(&buffer[..len], payload);
+    Some(bench.clock.now().since(begun))
+}
+
+#[test]
+fn a_round_trip_takes_the_delay_both_ways() {
+    let bench = Bench::start(Want::links(vec![LinkConfig::Cable(cable("one", 100, 40))]));
+    let took = echo(&bench, b"ping").unwrap();
+    assert!(took >= Duration::from_millis(40), "{took:?}");
+    assert!(took < Duration::from_millis(200), "{took:?}");
+}
+
+#[test]
+fn fragments_pass_and_are_put_together_again() {
+    let bench = Bench::start(Want::links(vec![LinkConfig::Cable(cable("one", 100, 4))]));
+    let payload: Vec<u8> = (0..20_000u32).map(|n| n as u8).collect();
+    assert!(echo(&bench, &payload).is_some());
+}
+
+#[test]
+fn two_links_with_the_same_private_network_carry_one_connection() {
+    let home = Some((Ipv4Addr::new(192, 168, 1, 0), 24));
+    let mut want = Want::links(vec![
+        LinkConfig::Cable(cable("one", 20, 20)),
+        LinkConfig::Cable(cable("two", 20, 20)),
+    ]);
+    want.subnets = vec![home, home];
+    let bench = Bench::start(want);
+    assert!(
+        echo(&bench, &[1; 4_000]).is_some(),
+        "UDP and fragments through NAT"
+    );
+    let outcome = bench.download(Some(Bytes::new(8_000_000)), PATIENCE);
+    assert!(outcome.intact, "{:?}", outcome.broken);
+    let report = bench.emulator.finish();
+    assert!(
+        report.links.iter().all(|link| link.down > Bytes::new(1_000_000)),
+        "{report:?}"
+    );
+}
+
+#[test]
+fn a_lossy_link_loses_and_the_transfer_arrives_all_the_same() {
+    let mut lossy = cable("one", 50, 10);
+    lossy.down.loss = Ratio::from_ppm(10_000);
+    let bench = Bench::start(Want::links(vec![LinkConfig::Cable(lossy)]));
+    let outcome = bench.download(Some(Bytes::new(3_000_000)), PATIENCE);
+    assert!(outcome.intact, "{:?}", outcome.broken);
+    let report = bench.emulator.finish();
+    assert!(report.links[0].losses.loss > 0, "{report:?}");
+}
+
+#[test]
+fn a_managed_queue_marks_packets_of_senders_that_understand() {
+    let mut marking = cable("one", 20, 20);
+    marking.down.queue = QueueConfig::codel(true);
+    let bench = Bench::start(Want::links(vec![LinkConfig::Cable(marking)]));
+    let ask = |value| std::fs::write("/proc/sys/net/ipv4/tcp_ecn", value).unwrap();
+    bench.hosts.client.run(|| ask("1")).unwrap();
+    let outcome = bench.download(Some(Bytes::new(10_000_000)), PATIENCE);
+    assert!(outcome.intact, "{:?}", outcome.broken);
+    let received_ce = bench.hosts.client.run(|| netstat("IpExt", "InCEPkts")).unwrap();
+    let report = bench.emulator.finish();
+    assert!(report.links[0].counters.ce_marks > 0, "{report:?}");
+    assert!(received_ce > 0, "the client's kernel saw marks");
+}
+
+/// One counter of `/proc/net/netstat` in the calling thread's namespace.
+fn netstat(group: &str, counter: &str) -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/net/netstat").unwrap();
+    let mut lines = text.lines().filter(|line| line.starts_with(&format!("{group}:")));
+    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+    let at = names.split(' ').position(|name| name == counter).unwrap();
+    values.split(' ').nth(at).unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_black_hole_swallows_everything_and_says_when() {
+    let fault = |ms, on| Scheduled {
+        at: Instant::from_millis(ms),
+        input: Input::Fault(LinkId(0), Fault::Blackhole(on)),
+    };
+    let mut want = Want::links(three());
+    want.schedule = vec![fault(1_000, true), fault(2_500, false)];
+    let bench = Bench::start(want);
+    let outcome = bench.download(None, Duration::from_secs(6));
+    assert!(outcome.intact, "{:?}", outcome.broken);
+    let report = bench.emulator.finish();
+    let [hole, mended] = report.faults[..] else {
+        panic!("{report:?}")
+    };
+    assert!(hole.applied >= Instant::from_millis(1_000) && mended.applied >= Instant::from_millis(2_500));
+    assert!(hole.swallowed > 0 && hole.holds(), "{hole:?}");
+    assert_eq!(report.links[0].losses.fault, hole.swallowed);
+    assert_eq!(outcome.connections, 1);
+}
+
+#[test]
+fn a_tcp_connection_is_bound_to_its_link() {
+    let bench = Bench::start(Want::links(three()));
+    let via = lab::traffic::Via::Tcp {
+        device: "two".into(),
+        usable: std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true)),
+    };
+    let work = scenario::Work::Download {
+        size: Some(Bytes::new(2_000_000)),
+        limit: None,
+    };
+    let outcome = bench.transfer(work, via, PATIENCE);
+    assert!(outcome.intact, "{:?}", outcome.broken);
+    let report = bench.emulator.finish();
+    assert!(report.links[1].down > Bytes::new(2_000_000));
+    assert_eq!(
+        (report.links[0].down, report.links[2].down),
+        (Bytes::ZERO, Bytes::ZERO)
+    );
+}

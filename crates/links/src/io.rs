@@ -62,7 +62,8 @@ pub enum Fault {
     Blackhole(bool),
     /// `true`: the link is gone and says so at once (carrier lost, access point switched off). `false`: it is back.
     Down(bool),
-    /// A new rate of the bottleneck (cable and constant cell) in each direction.
+    /// A new rate of the bottleneck (cable and constant cell; for WiFi, of the backhaul) in each direction; zero holds everything. A
+    /// traced cell keeps its trace. Behind a shared bottleneck it is that one's rate.
     Rate {
         /// From the client.
         up: Bitrate,
@@ -147,12 +148,13 @@ pub struct Counters {
     pub dropped: u64,
     /// Packets that left with a CE mark of the link's own.
     pub ce_marks: u64,
-    /// Transmissions over the air (first attempts and repeats).
+    /// Transmissions of packets over the air (first attempts and repeats; beacons are not counted).
     pub frames: u64,
     /// Of these, repeats.
     pub retries: u64,
     /// Of these, attempts in which two stations collided.
     pub collisions: u64,
-    /// Time on the air.
+    /// Time on the air: frames with their acknowledgements, and beacons, without the contention before them. What collides shares
+    /// its time.
     pub airtime: Duration,
 }

@@ -7,8 +7,37 @@
 //! 2. [`Network::poll`] until `None`, carrying out each output;
 //! 3. sleep until [`Network::wake_at`] or the next input, whichever is first; then [`Network::tick`] or `handle`.
 //!
-//! `now` never goes backwards. The same inputs at the same times with the same seed give the same outputs: `lab` feeds the
-//! wall clock, `sim` its event queue.
+//! ```
+//! use links::{CableConfig, Direction, Input, LinkConfig, LinkId, Network, Output, Packet};
+//! use units::{Bitrate, Duration, Instant};
+//!
+//! let cable = CableConfig::symmetric("dsl", Bitrate::from_mbps(12), Duration::from_millis(10));
+//! let mut network = Network::new(7, vec![LinkConfig::Cable(cable)])?;
+//! let packet = Packet { link: LinkId(0), direction: Direction::Down, bytes: 1_500, ect: false, token: 1 };
+//! network.handle(Instant::ZERO, Input::Packet(packet));
+//! while let Some((at, _reason)) = network.wake_at() {
+//!     network.tick(at);
+//!     while let Some((due, output)) = network.poll_due() {
+//!         // One millisecond of transmission, ten of propagation.
+//!         assert_eq!(due, Instant::from_millis(11));
+//!         assert_eq!(output, Output::Delivered { packet, ce: false });
+//!     }
+//! }
+//! # Ok::<(), links::ConfigError>(())
+//! ```
+//!
+//! `now` never goes backwards. A driver that is late loses nothing: what was due happens at the time it was due, and
+//! [`Network::poll_due`] says when that was. The same inputs at the same times with the same seed give the same outputs: `lab` feeds the
+//! wall clock, `sim` its event queue. Every element draws from streams of its own, named after it: adding a link shifts nobody
+//! else's draws. No packet costs an allocation once rings have grown to their size.
+//!
+//! | what | where |
+//! |---|---|
+//! | what a plan says | [`config`], [`wifi`] |
+//! | bottlenecks: queue, CoDel, rate, trace, coverage holes | `port`, `queue`, `codel`, `opportunities`, `holes` |
+//! | wires: loss, delay, jitter | `lane` |
+//! | 802.11: contention, exchanges, errors, rates, joining | [`wifi`] |
+//! | what all links together could carry | [`optimal`] |
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;

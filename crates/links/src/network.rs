@@ -207,18 +207,18 @@ impl Network {
             return self.exits.drop(self.now, packet, DropReason::Detached);
         }
         match self.link(packet.link).kind {
-            Kind::Wifi(bss) if packet.direction == Direction::Up => self.to_air(bss, entry),
-            _ => self.to_port(entry),
+            Kind::Wifi(bss) if packet.direction == Direction::Up => self.enter_air(bss, entry),
+            _ => self.enter_port(entry),
         }
     }
 
-    fn to_port(&mut self, entry: Entry) {
+    fn enter_port(&mut self, entry: Entry) {
         let port = self.link(entry.packet.link).ports[side(entry.packet.direction)];
         self.ports[port].push(self.now, entry, &mut self.exits);
         self.set_port_timer(port);
     }
 
-    fn to_air(&mut self, bss: usize, entry: Entry) {
+    fn enter_air(&mut self, bss: usize, entry: Entry) {
         self.air.push(self.now, bss, entry, &mut self.exits);
         self.set_channel_timer(self.air.channel_of(bss));
     }
@@ -272,7 +272,7 @@ impl Network {
     fn arrive(&mut self, lane: usize) {
         while let Some(entry) = self.lanes[lane].pop(self.now) {
             match self.link(entry.packet.link).kind {
-                Kind::Wifi(bss) if entry.packet.direction == Direction::Down => self.to_air(bss, entry),
+                Kind::Wifi(bss) if entry.packet.direction == Direction::Down => self.enter_air(bss, entry),
                 _ => self.exits.deliver(self.now, entry),
             }
         }
@@ -281,7 +281,7 @@ impl Network {
 
     fn run_channel(&mut self, channel: usize) {
         match self.air.run_channel(self.now, channel, &mut self.exits) {
-            Some(entry) if entry.packet.direction == Direction::Up => self.to_port(entry),
+            Some(entry) if entry.packet.direction == Direction::Up => self.enter_port(entry),
             Some(entry) => self.exits.deliver(self.now, entry),
             None => {}
         }

@@ -1,0 +1,81 @@
+//! How many packets per second of one core pass through each kind of link: `cargo run --release -p links --example speed`.
+
+use std::time::Instant as Clock;
+
+use links::*;
+use units::{Bitrate, Duration, Instant};
+
+/// Packets per measured run.
+const PACKETS: u64 = 2_000_000;
+
+/// A sender that keeps `window` packets in the link, driven as the contract says.
+fn pass(network: &mut Network, from: Instant, packets: u64, window: u64) -> Instant {
+    let (mut now, mut sent, mut left) = (from, 0, 0);
+    while left < packets {
+        while sent < packets && sent - left < window {
+            let packet = Packet {
+                link: LinkId(0),
+                direction: Direction::Down,
+                bytes: 1_500,
+                ect: false,
+                token: sent,
+            };
+            network.handle(now, Input::Packet(packet));
+            sent += 1;
+        }
+        let Some((at, _)) = network.wake_at() else { break };
+        now = at;
+        network.tick(now);
+        while let Some(output) = network.poll() {
+            left += u64::from(matches!(
+                output,
+                Output::Delivered { .. } | Output::Dropped { .. }
+            ));
+        }
+    }
+    now
+}
+
+fn measure(name: &str, link: LinkConfig, packets: u64, window: u64) {
+    let mut network = Network::new(1, vec![link]).expect("the links of this example are sound");
+    network.handle(Instant::ZERO, Input::Associate(LinkId(0)));
+    network.tick(Instant::from_secs(2));
+    let warm = pass(&mut network, Instant::from_secs(2), packets / 20, window);
+    let mut best = f64::MAX;
+    let mut now = warm;
+    for _ in 0..5 {
+        let clock = Clock::now();
+        now = pass(&mut network, now, packets, window);
+        best = best.min(clock.elapsed().as_secs_f64());
+    }
+    println!("{name:24} {:6.2} M packets/s", packets as f64 / best / 1e6);
+}
+
+fn main() {
+    let rate = Bitrate::from_mbps(250);
+    let delay = Duration::from_millis(10);
+    let cable = CableConfig::symmetric("cable", rate, delay);
+    let mut managed = cable.clone();
+    managed.down.queue = QueueConfig::codel(false);
+    let trace: Vec<_> = (1..=10_000).map(|n| Duration::from_micros(n * 100)).collect();
+    measure("cable", LinkConfig::Cable(cable), PACKETS, 600);
+    measure("cable, CoDel", LinkConfig::Cable(managed), PACKETS, 600);
+    measure(
+        "cell, constant",
+        LinkConfig::Cell(CellConfig::constant("cell", rate, delay)),
+        PACKETS,
+        600,
+    );
+    measure(
+        "cell, trace",
+        LinkConfig::Cell(CellConfig::traced("cell", trace.clone(), trace, delay)),
+        PACKETS,
+        300,
+    );
+    measure(
+        "wifi, one access point",
+        LinkConfig::Wifi(WifiConfig::new("ap", Position::default())),
+        PACKETS / 10,
+        100,
+    );
+}

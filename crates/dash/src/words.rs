@@ -81,7 +81,7 @@ impl Mean {
 
 fn compared(document: &PlayDocument, hero: &PolicyName) -> String {
     let named = [
-        (PolicyName::Handover, "Hand-over"),
+        (PolicyName::Handover, "hand-over"),
         (PolicyName::HandoverWarm, "ideal hand-over"),
         (PolicyName::Mptcp, "stock Multipath TCP"),
     ];

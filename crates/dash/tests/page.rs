@@ -1,4 +1,4 @@
-//! The page in a real browser: its script runs without an error, draws what it should, and answers to its controls.
+//! The page and the picture in a real browser: the script runs without an error, draws what it should, and answers to its controls.
 
 mod synthetic;
 
@@ -30,15 +30,15 @@ struct Visit {
     console: Vec<String>,
 }
 
-/// Opens the page; `None` (with the reason printed) where there is no browser.
-fn visit(test: &str, page: &str) -> Option<Visit> {
+/// Opens the file of this name and text; `None` (with the reason printed) where there is no browser.
+fn visit(test: &str, name: &str, text: &str) -> Option<Visit> {
     let Some(browser) = browser() else {
         println!("skipped: needs chromium");
         return None;
     };
     let folder = scratch(test);
-    let file = folder.join("page.html");
-    std::fs::write(&file, page).unwrap();
+    let file = folder.join(name);
+    std::fs::write(&file, text).unwrap();
     let output = Command::new(browser)
         .args([
             "--headless",
@@ -81,6 +81,9 @@ fn page() -> String {
     dash::page(&records, &document)
 }
 
+/// With virtual time a headless browser draws no frames; timers go on, and the page cannot tell them apart.
+const FRAMES: &str = "<script>requestAnimationFrame = (draw) => setTimeout(() => draw(performance.now()), 16);</script></head>";
+
 /// Uses every control once, and leaves what it saw in the element `seen`.
 const USE: &str = r#"<script>
 addEventListener("load", () => setTimeout(() => {
@@ -104,20 +107,28 @@ addEventListener("load", () => setTimeout(() => {
   dispatchEvent(new Event("resize"));
   const play = document.getElementById("play");
   play.click();
-  setTimeout(() => {
-    seen.push("playing " + play.textContent.includes("Pause") + " moved " + (Number(slider.value) > 100));
+  const begin = Number(slider.value);
+  seen.push("playing " + play.textContent.includes("Pause"));
+  const watch = setInterval(() => {
+    if (Number(slider.value) === begin) return;
+    clearInterval(watch);
+    seen.push("moved");
     const note = document.createElement("p");
     note.id = "seen";
     note.textContent = seen.join("; ");
     document.body.append(note);
-  }, 1500);
+  }, 50);
 }, 100));
 </script></body>"#;
 
 #[test]
 fn the_page_runs_in_a_browser() {
     let page = page();
-    let Some(visit) = visit("runs", &page.replace("</body>", USE)) else {
+    let Some(visit) = visit(
+        "runs",
+        "page.html",
+        &page.replace("</head>", FRAMES).replace("</body>", USE),
+    ) else {
         return;
     };
     assert_eq!(
@@ -149,7 +160,7 @@ fn the_page_runs_in_a_browser() {
         .nth(1)
         .and_then(|rest| rest.split('<').next());
     let expected = "slid to 20.0\u{a0}s / 60\u{a0}s; pressed 1; stepped to 21.0\u{a0}s / 60\u{a0}s; tip true; decision tip true; \
-                    playing true moved true";
+                    playing true; moved";
     assert_eq!(
         seen.map(|seen| seen.replace("&nbsp;", "\u{a0}")).as_deref(),
         Some(expected)
@@ -159,7 +170,7 @@ fn the_page_runs_in_a_browser() {
 #[test]
 fn a_script_error_would_be_seen() {
     let broken = page().replace("document.body.dataset.ready", "nowhere.at.all");
-    let Some(visit) = visit("broken", &broken) else {
+    let Some(visit) = visit("broken", "page.html", &broken) else {
         return;
     };
     assert!(
@@ -177,7 +188,7 @@ fn a_script_error_would_be_seen() {
 fn a_single_run_without_a_plan_is_shown_too() {
     let (_, mut document) = comparison();
     document.runs.retain(|run| run.policy == trace::PolicyName::Mptcp);
-    let Some(visit) = visit("single", &dash::page(&[], &document)) else {
+    let Some(visit) = visit("single", "page.html", &dash::page(&[], &document)) else {
         return;
     };
     assert_eq!(visit.console, Vec::<String>::new());
@@ -216,4 +227,32 @@ fn names_from_a_scenario_cannot_break_out() {
     document.runs[0].policy = trace::PolicyName::Tcp("</script><b>".into());
     let page = dash::page(&records, &document);
     assert!(!page.contains("<script>alert") && !page.contains("<b>"));
+}
+
+#[test]
+fn the_picture_is_well_formed() {
+    let (records, document) = comparison();
+    let picture = dash::svg(&records, &document);
+    let Some(visit) = visit("picture", "picture.svg", &picture) else {
+        return;
+    };
+    assert!(!visit.elements.contains("parsererror"), "{}", visit.elements);
+    for expected in [
+        "ap5</text>",
+        "slowhand-no-window</text>",
+        "fill=\"url(#wait)\"",
+        "ap3 drops everything</text>",
+    ] {
+        assert!(visit.elements.contains(expected), "{expected} is missing");
+    }
+}
+
+#[test]
+fn a_broken_picture_would_be_seen() {
+    let (records, document) = comparison();
+    let broken = dash::svg(&records, &document).replace("</svg>", "</g></svg>");
+    let Some(visit) = visit("badpicture", "picture.svg", &broken) else {
+        return;
+    };
+    assert!(visit.elements.contains("parsererror"));
 }

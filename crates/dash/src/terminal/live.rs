@@ -21,6 +21,8 @@ pub struct Live {
     /// Bytes read in each second.
     per_second: Vec<u64>,
     longest_stall: Duration,
+    /// When bytes came last; none before the first.
+    last_read: Option<Instant>,
     done: bool,
 }
 
@@ -34,6 +36,7 @@ impl Live {
             flows: BTreeMap::new(),
             per_second: Vec::new(),
             longest_stall: Duration::ZERO,
+            last_read: None,
             done: false,
         }
     }
@@ -66,6 +69,9 @@ impl Live {
         let before = self.flows.entry(flow.to_owned()).or_default();
         let gained = total.saturating_sub(*before);
         *before = total;
+        if gained > 0 {
+            self.last_read = Some(self.now);
+        }
         // A sample at a whole second sums up the second before it.
         let second = (self.now.as_nanos().saturating_sub(1) / 1_000_000_000) as usize;
         if second >= self.per_second.len() {
@@ -92,6 +98,12 @@ impl Live {
         format!("{drawn:<cells$}")
     }
 
+    /// How long nothing has come, once samples (ten a second) leave no doubt that it is a stall.
+    fn waiting(&self) -> Option<Duration> {
+        let since = self.now.since(self.last_read?);
+        (!self.done && since >= Duration::from_millis(500)).then_some(since)
+    }
+
     fn figures(&self) -> String {
         let rate = self
             .whole_seconds()
@@ -103,7 +115,10 @@ impl Live {
         } else {
             format!("{now:.0}/{end:.0} s")
         };
-        let waited = format!("stall {}", stall(self.longest_stall.as_millis() as f64));
+        let waited = match self.waiting() {
+            Some(since) => format!("waits {}", stall(since.as_millis() as f64)),
+            None => format!("stall {}", stall(self.longest_stall.as_millis() as f64)),
+        };
         format!(
             "{rate:>6.1} Mb/s {:>8}  {waited:<13} {time:>9}",
             megabytes(self.bytes() as f64)
@@ -130,7 +145,9 @@ pub fn progress(runs: &[Live], width: usize, paint: Paint) -> String {
         .map(|run| run.label.chars().count())
         .max()
         .unwrap_or(0);
+    let longest = runs.iter().map(|run| run.duration.as_secs()).max().unwrap_or(0);
     let cells = width.saturating_sub(names + FIGURES_WIDTH).clamp(8, 60);
+    let cells = cells.min(longest.max(8) as usize);
     let most = runs
         .iter()
         .flat_map(|run| run.whole_seconds())
@@ -146,7 +163,7 @@ fn line(run: &Live, (names, cells, most): (usize, usize, u64), paint: Paint) -> 
     let look = if run.done { Look::Soft } else { Look::Good };
     let label = paint.apply(Look::Strong, &format!("{:<names$}", run.label));
     let sparks = paint.apply(look, &format!("{:<cells$}", run.sparks(cells, most)));
-    let waits = run.longest_stall >= Duration::from_secs(1);
+    let waits = run.waiting().is_some() || run.longest_stall >= Duration::from_secs(1);
     let figures = if waits {
         paint.apply(Look::Alarm, &run.figures())
     } else {

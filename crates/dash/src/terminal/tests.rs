@@ -27,18 +27,71 @@ fn live() -> Live {
 
 #[test]
 fn a_spark_stands_for_a_second() {
+    // 1 MB, nothing, 4 MB, and five seconds to come.
     let line = progress(&[live()], 90, Paint::Plain);
     assert_eq!(
         line,
-        "slowhand  ▂·█                                     32.0 Mb/s   5.0 MB  stall none         3/8 s\n"
-            .replace(
-                "                                     ",
-                &" ".repeat(line.matches(' ').count().min(37))
-            )
-            .as_str()
-            .replace("▂·█", "▂·█"),
-        "{line}"
+        "slowhand  ▂·█         32.0 Mb/s   5.0 MB  stall none        3/8 s\n"
     );
+}
+
+#[test]
+fn lines_keep_to_the_width_and_one_scale() {
+    let mut slow = Live::new("handover", Duration::from_secs(600));
+    for second in 1..=600 {
+        slow.observe(&read(second * 1_000, second * 500_000));
+    }
+    slow.observe(&Event::new(
+        Instant::from_secs(600),
+        What::Stall {
+            flow: "d".into(),
+            from_ns: 0,
+            to_ns: 2_000_000_000,
+        },
+    ));
+    let lines = progress(&[live(), slow], 100, Paint::Plain);
+    assert!(lines.lines().all(|line| line.chars().count() <= 100), "{lines}");
+    let second = lines.lines().nth(1).unwrap();
+    assert!(
+        second.contains("▁▁▁") && second.contains("300 MB") && second.contains("stall 2.00 s"),
+        "{second}"
+    );
+}
+
+#[test]
+fn a_wait_is_told_while_it_lasts() {
+    let mut live = live();
+    live.observe(&read(3_400, 5_000_000));
+    assert!(progress(&[live.clone()], 90, Paint::Plain).contains("stall none"));
+    live.observe(&read(4_200, 5_000_000));
+    let line = progress(&[live], 90, Paint::Plain);
+    assert!(line.contains("waits 1.20 s"), "{line}");
+}
+
+#[test]
+fn a_run_that_is_over_says_so() {
+    let mut live = live();
+    assert!(!live.is_done());
+    let summary = Box::new(trace::tcp_best(&[single()]).unwrap());
+    live.observe(&Event::new(Instant::from_secs(8), What::RunEnd { summary }));
+    assert!(live.is_done() && live.bytes() == 5_000_000);
+    assert!(progress(&[live], 90, Paint::Plain).ends_with("done\n"));
+}
+
+fn single() -> trace::Run {
+    trace::Run {
+        policy: trace::PolicyName::Tcp("lte".into()),
+        cc: "reno".into(),
+        server: "stock".into(),
+        seed: 1,
+        duration_s: 10.0,
+        flows: Vec::new(),
+        links: Vec::new(),
+        energy_j: 0.0,
+        optimal_mbps: 0.0,
+        goodput_series: vec![1; 100],
+        notes: Vec::new(),
+    }
 }
 
 #[test]

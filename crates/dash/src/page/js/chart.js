@@ -7,12 +7,27 @@ const LANE_WIDTH = { active: 4.2, backup: 2.4, up: 0.9 };
 
 const xScale = (width) => (ms) => LEFT + (ms / duration) * (width - LEFT - RIGHT);
 
+const FINEST = 2.5;
+
+// Means of neighbouring steps, so that points stand at least `FINEST` pixels apart.
+function thinned(series, each) {
+  if (each === 1) return series;
+  const means = [];
+  for (let step = 0; step < series.length; step += each) {
+    const part = series.slice(step, step + each);
+    means.push(part.reduce((sum, value) => sum + value, 0) / part.length);
+  }
+  return means;
+}
+
 function areas(track, x, y) {
   const steps = track.goodput_kbps.length;
-  let floor = new Array(steps).fill(0);
+  const each = Math.max(1, Math.ceil((FINEST * steps) / (x(steps * bin) - x(0))));
+  let floor = new Array(Math.ceil(steps / each)).fill(0);
   return track.layers.map((layer) => {
-    const roof = floor.map((base, step) => base + layer.kbps[step]);
-    const at = (step) => x((step + 0.5) * bin).toFixed(1);
+    const means = thinned(layer.kbps, each);
+    const roof = floor.map((base, step) => base + means[step]);
+    const at = (step) => x(Math.min((step + 0.5) * each, steps) * bin).toFixed(1);
     const up = roof.map((value, step) => at(step) + "," + y(value).toFixed(1));
     const down = floor.map((value, step) => at(step) + "," + y(value).toFixed(1)).reverse();
     floor = roof;
@@ -38,28 +53,45 @@ function axes(x, y, height, small) {
   return marks;
 }
 
+const stallLength = (stall) => stall.to_ms - stall.from_ms;
+
 function stallMarks(track, x, top, bottom) {
-  return track.stalls.flatMap((stall) => {
+  const marks = track.stalls.flatMap((stall) => {
     const left = x(stall.from_ms);
     const width = Math.max(1.5, x(stall.to_ms) - left);
-    const text = wait(stall.to_ms - stall.from_ms);
-    const fits = width > 34 || (stall.to_ms - stall.from_ms > 250 && track.stalls.length < 8);
     return [
-      svg("rect", { x: left, y: top, width, height: bottom - top, class: "stall" }, svg("title", {}, "waited " + text)),
+      svg("rect", { x: left, y: top, width, height: bottom - top, class: "stall" },
+        svg("title", {}, "waited " + wait(stallLength(stall)))),
       svg("rect", { x: left, y: top - 3, width, height: 3, class: "stall-top" }),
-      fits ? svg("text", { x: left + width / 2, y: top - 6, "text-anchor": "middle", class: "stall-text" }, text) : null,
     ];
+  });
+  return marks.concat(stallTexts(track, x, top));
+}
+
+// The longest stalls say how long they were; a text that would cover another is left to the tooltip.
+function stallTexts(track, x, top) {
+  const taken = [];
+  return [...track.stalls].sort((a, b) => stallLength(b) - stallLength(a)).map((stall) => {
+    const text = wait(stallLength(stall));
+    const half = text.length * 3.6 + 3;
+    const at = clamp(x((stall.from_ms + stall.to_ms) / 2), LEFT + half, x(duration) - half);
+    if (taken.some((other) => Math.abs(other.at - at) < other.half + half)) return null;
+    taken.push({ at, half });
+    return svg("text", { x: at, y: top - 6, "text-anchor": "middle", class: "stall-text" }, text);
   });
 }
 
 function faultMarks(track, x, top, bottom) {
-  return track.faults.flatMap((fault) => [
-    svg("line", { x1: x(fault.t_ms), x2: x(fault.t_ms), y1: top, y2: bottom, class: "fault" }),
-    svg("text", {
-      x: x(fault.t_ms) + (fault.t_ms > duration * 0.7 ? -4 : 4), y: top + 11, class: "fault-text",
-      "text-anchor": fault.t_ms > duration * 0.7 ? "end" : "start",
-    }, links[fault.link].name + " " + fault.what),
-  ]);
+  // What befell the other links is of no concern to a run on one.
+  const concerning = track.faults.filter((fault) => !track.only_link || links[fault.link].name === track.only_link);
+  return concerning.flatMap((fault) => {
+    const late = fault.t_ms > duration * 0.7;
+    const said = { x: x(fault.t_ms) + (late ? -4 : 4), y: bottom - 5, class: "fault-text", "text-anchor": late ? "end" : "start" };
+    return [
+      svg("line", { x1: x(fault.t_ms), x2: x(fault.t_ms), y1: top, y2: bottom, class: "fault" }),
+      svg("text", said, links[fault.link].name + " " + fault.what),
+    ];
+  });
 }
 
 // Only links that were ever used or decided about get a lane.
@@ -71,7 +103,7 @@ function laneOrder(track) {
 
 function laneMarks(track, lanes, x, top) {
   const y = (link) => top + lanes.indexOf(link) * LANE + LANE / 2;
-  const spans = track.lanes.map((span) => {
+  const spans = track.lanes.filter((span) => lanes.includes(span.link)).map((span) => {
     const line = svg("line", {
       x1: x(span.from_ms), x2: x(span.to_ms), y1: y(span.link), y2: y(span.link),
       "stroke-width": LANE_WIDTH[span.level], opacity: span.level === "active" ? 1 : 0.7,
@@ -80,6 +112,7 @@ function laneMarks(track, lanes, x, top) {
     return line;
   });
   const dots = track.decisions.map((decision, index) => {
+    if (!lanes.length) return null;
     const at = decision.link === null ? top - 2 : y(decision.link);
     const dot = svg("circle", { cx: x(decision.t_ms), cy: at, r: 3.4, class: "decision", "data-decision": index });
     dot.style.fill = "var(--text)";

@@ -1,9 +1,9 @@
 // How far ahead the server may queue, how far it does, and what waits at the client: only where somebody looked.
 
 const LEVELS = [
-  { key: "queue_kb", name: "queued at the server", style: "queue" },
+  { key: "queue_kb", name: "server queue", style: "queue" },
   { key: "window_kb", name: "window", style: "window" },
-  { key: "held_kb", name: "held out of order", style: "held" },
+  { key: "held_kb", name: "out of order", style: "held" },
 ];
 
 const topLevel = Math.max(1, ...tracks.flatMap((track) => LEVELS.flatMap((level) => track[level.key].map((kb) => kb || 0))));
@@ -32,15 +32,15 @@ function drawLevels(holder, track) {
   const y = (kb) => top + plot - (kb / topLevel) * plot;
   const cursor = svg("line", { y1: top, y2: top + plot, class: "cursor" });
   const shown = levelsOf(track);
-  const step = niceStep(topLevel, 2);
+  const step = niceStep(topLevel, 3);
   const marks = [];
   for (let kb = 0; kb <= topLevel; kb += step) {
     marks.push(svg("line", { x1: x(0), x2: x(duration), y1: y(kb), y2: y(kb), class: kb ? "grid" : "axis" }));
-    marks.push(svg("text", { x: LEFT - 6, y: y(kb) + 4, "text-anchor": "end" }, kb < 1000 ? kb + "k" : kb / 1000 + "M"));
+    marks.push(svg("text", { x: LEFT - 6, y: y(kb) + 4, "text-anchor": "end" }, kb === 0 ? "0" : kb < 1000 ? kb + "k" : kb / 1000 + "M"));
   }
   const picture = svg("svg", {
     width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-    "aria-label": `${track.label}: bytes ${shown.map((level) => level.name).join(", ")} over time`,
+    "aria-label": `${track.label}: bytes over time: ${shown.map((level) => level.name).join(", ")}`,
   }, ...marks,
     ...shown.map((level) => svg("path", { d: levelPath(track[level.key], x, y), class: "level level-" + level.style })),
     levelKey(shown), cursor);
@@ -56,7 +56,7 @@ function levelKey(shown) {
   let at = LEFT;
   const marks = shown.flatMap((level) => {
     const from = at;
-    at += 40 + level.name.length * 6.4;
+    at += 36 + level.name.length * 6.9;
     return [
       svg("line", { x1: from, x2: from + 20, y1: 8, y2: 8, class: "level level-" + level.style }),
       svg("text", { x: from + 25, y: 12, class: "level-text" }, level.name),

@@ -1,7 +1,8 @@
 // The floor plan: walls, access points, the walk, and lines to the links that carry data now.
 
-const PLAN_WIDTH = 680;
-const EDGE = 46;
+// Narrow screens get a narrow drawing, so that its letters keep their size.
+const PLAN_WIDTH = clamp(byId("plan").clientWidth, 330, 680);
+const EDGE = PLAN_WIDTH < 480 ? 30 : 46;
 
 function bounds() {
   const xs = [];
@@ -22,7 +23,7 @@ function frame() {
   const box = bounds();
   const away = links.some((link) => !Number.isFinite(link.x_m));
   const top = EDGE + (away ? 58 : 0);
-  const scale = Math.min((PLAN_WIDTH - 2 * EDGE) / (box.right - box.left), 420 / (box.high - box.low));
+  const scale = Math.min((PLAN_WIDTH - 2 * EDGE) / (box.right - box.left), 400 / (box.high - box.low));
   const height = top + (box.high - box.low) * scale + EDGE;
   const indent = (PLAN_WIDTH - (box.right - box.left) * scale) / 2;
   const at = (x, y) => ({ x: indent + (x - box.left) * scale, y: top + (box.high - y) * scale });
@@ -40,7 +41,7 @@ function places({ at }) {
 
 const ICONS = {
   wifi: "M-9-3A13 13 0 0 1 9-3M-5.5 1.2A8 8 0 0 1 5.5 1.2M0 6h.01",
-  cell: "M-5 8L0-5L5 8M-3 3H3M-6-9A9 9 0 0 0-6 1M6-9A9 9 0 0 1 6 1M0-5v-.01",
+  cell: "M-7 7V4M-2.3 7V0M2.4 7V-4M7 7V-8",
   cable: "M-8 5H-3V-4H3V5H8M0-4V-8",
 };
 
@@ -65,7 +66,13 @@ function scaleBar({ box, scale, height }) {
 
 const line = (points) => points.map((point, index) => (index ? "L" : "M") + point.x.toFixed(1) + "," + point.y.toFixed(1)).join("");
 
-function walkMarks(walker, { at }) {
+// A time of the walk stands on the side where no access point has its mark.
+function clearSide(here, spots) {
+  const nearest = (y) => Math.min(...spots.map((spot) => Math.hypot(spot.x - here.x, spot.y - 8 - y)));
+  return nearest(here.y + 18) >= nearest(here.y - 14) ? 17 : -9;
+}
+
+function walkMarks(walker, { at }, spots) {
   const points = walker.points.map((point) => at(point.x_m, point.y_m));
   const marks = [svg("path", { d: line(points), class: "walk" })];
   const every = niceStep(duration / 1000, 6) * 1000;
@@ -73,7 +80,7 @@ function walkMarks(walker, { at }) {
     const spot = positionAt(walker.points, t);
     const here = at(spot.x_m, spot.y_m);
     marks.push(svg("circle", { cx: here.x, cy: here.y, r: 3, class: "tick" }));
-    marks.push(svg("text", { x: here.x, y: here.y + 17, "text-anchor": "middle" }, t / 1000 + "\u00a0s"));
+    marks.push(svg("text", { x: here.x, y: here.y + clearSide(here, spots), "text-anchor": "middle" }, t / 1000 + "\u00a0s"));
   }
   return marks;
 }
@@ -104,9 +111,9 @@ function drawPlan() {
       const [from, to] = [view.at(x1, y1), view.at(x2, y2)];
       return svg("line", { x1: from.x, y1: from.y, x2: to.x, y2: to.y, class: "wall" });
     }),
-    ...data.plan.walkers.flatMap((walker) => walkMarks(walker, view)),
+    ...data.plan.walkers.flatMap((walker) => walkMarks(walker, view, spots)),
     walked, ...spokes, ...links.map((link, index) => linkIcon(link, index, spots[index])), me, scaleBar(view)));
-  clock.listeners.push((t) => {
+  clock.listeners.push(updateWhy, (t) => {
     const spot = client && positionAt(client.points, t);
     const here = spot ? view.at(spot.x_m, spot.y_m) : { x: PLAN_WIDTH / 2, y: view.height - EDGE };
     if (client) walked.setAttribute("d", walkedPath(client, t, view));
@@ -129,6 +136,14 @@ function updateSpokes(spokes, spots, here, t) {
     [["x1", here.x], ["y1", here.y], ["x2", spots[index].x], ["y2", spots[index].y]]
       .forEach(([name, value]) => spoke.setAttribute(name, value.toFixed(1)));
   });
+}
+
+// The chosen policy's last word before this moment.
+function updateWhy(t) {
+  const last = chosen.track.decisions.filter((decision) => decision.t_ms <= t).pop();
+  const said = last ? [html("b", {}, `${chosen.track.label}, ${seconds(last.t_ms)}: ${last.verb} ${last.link === null ? "" : links[last.link].name}`), ". " + last.why + "."]
+    : [html("b", {}, chosen.track.label), ": " + chosen.track.sentence + "."];
+  byId("why").replaceChildren(...said);
 }
 
 function drawLegend() {

@@ -3,13 +3,14 @@
 const redraws = [];
 const cursors = [];
 
-function facts(track) {
+function facts(track, small) {
   const figures = track.figures;
   const parts = [html("b", {}, megabytes(figures.bytes)), ", " + figures.goodput_mbps.toFixed(1) + "\u00a0Mb/s"];
   if (figures.longest_stall_ms === null) return parts;
   if (!figures.longest_stall_ms) return parts.concat(", no stall");
   const total = figures.stall_total_ms;
-  return parts.concat(html("span", { class: "bad" }, ", longest stall " + wait(figures.longest_stall_ms) + ", in all " + wait(total)));
+  const inAll = small ? "" : ", in all " + wait(total);
+  return parts.concat(html("span", { class: "bad" }, ", longest stall " + wait(figures.longest_stall_ms) + inAll));
 }
 
 function decisionList(track) {
@@ -42,7 +43,7 @@ function addRow(parent, track, small) {
     html("div", { class: "row-head" },
       html("h3", {}, track.label),
       small ? null : html("span", { class: "what" }, track.sentence),
-      html("span", { class: "facts" }, ...facts(track))));
+      html("span", { class: "facts" }, ...facts(track, small))));
   addChart(row, (holder) => drawChart(holder, track, small));
   if (!small && levelsOf(track).length) addChart(row, (holder) => drawLevels(holder, track));
   const decisions = small ? null : decisionList(track);

@@ -1,0 +1,46 @@
+//! Writes every face of a made-up comparison into a folder, to look at while working on them:
+//! `cargo run -p dash --example preview -- FOLDER`.
+
+#[path = "../tests/synthetic/mod.rs"]
+mod synthetic;
+
+use dash::terminal::{Live, Paint, progress, table};
+use std::path::Path;
+use trace::RunRecord;
+use units::Duration;
+
+fn main() -> std::io::Result<()> {
+    let folder = std::env::args().nth(1).unwrap_or_else(|| ".".to_owned());
+    let (records, document) = synthetic::comparison();
+    std::fs::write(
+        Path::new(&folder).join("page.html"),
+        dash::page(&records, &document),
+    )?;
+    std::fs::write(
+        Path::new(&folder).join("picture.svg"),
+        dash::svg(&records, &document),
+    )?;
+    let lives: Vec<Live> = records.iter().map(followed).collect();
+    println!(
+        "{}\n{}",
+        progress(&lives, 120, Paint::Colour),
+        table(&document, Paint::Colour)
+    );
+    Ok(())
+}
+
+/// As the run was seen after two thirds of it.
+fn followed(record: &RunRecord) -> Live {
+    let start = record.start().expect("a run begins");
+    let mut live = Live::new(
+        start.policy.to_string(),
+        Duration::from_secs_f64(start.plan.duration_s),
+    );
+    let soon = |event: &&trace::Event| event.at().as_secs_f64() < start.plan.duration_s * 2.0 / 3.0;
+    record
+        .events
+        .iter()
+        .take_while(soon)
+        .for_each(|event| live.observe(event));
+    live
+}

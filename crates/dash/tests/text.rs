@@ -1,0 +1,101 @@
+//! What the faces say in words and figures.
+
+mod synthetic;
+
+use dash::terminal::{Paint, table};
+use synthetic::comparison;
+use trace::PolicyName;
+
+#[test]
+fn the_table_is_aligned_and_ordered() {
+    let (_, document) = comparison();
+    let text = table(&document, Paint::Plain);
+    let lines: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("policy"))
+        .collect();
+    let policies: Vec<&str> = lines[2..]
+        .iter()
+        .map_while(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(policies[..2], ["slowhand", "slowhand-no-window"]);
+    let best = policies.iter().position(|policy| *policy == "tcp-best").unwrap();
+    assert!(
+        policies[best + 1..]
+            .iter()
+            .all(|policy| policy.starts_with("tcp:")),
+        "{policies:?}"
+    );
+    let column = |line: &str| line.find(" Mb/s").map(|at| line[..at].chars().count());
+    let ends: Vec<_> = lines[2..2 + policies.len()]
+        .iter()
+        .map(|line| column(line))
+        .collect();
+    assert!(ends.iter().all(|end| end.is_some() && *end == ends[0]), "{text}");
+}
+
+#[test]
+fn the_table_has_colour_only_when_asked() {
+    let (_, document) = comparison();
+    let (plain, colour) = (table(&document, Paint::Plain), table(&document, Paint::Colour));
+    assert!(!plain.contains('\x1b'));
+    assert!(colour.contains("\x1b[1;31m"), "long stalls are alarming");
+    let mut stripped = colour;
+    for code in ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[1;31m"] {
+        stripped = stripped.replace(code, "");
+    }
+    assert_eq!(stripped, plain, "colour changes nothing else");
+}
+
+#[test]
+fn the_headline_says_what_the_figures_say() {
+    let (_, mut document) = comparison();
+    let bytes = document.run(&PolicyName::Slowhand).unwrap().bytes();
+    let all = dash::headline(&document);
+    assert!(
+        all.starts_with(&format!(
+            "slowhand moved {:.0} MB in 60 s without a stall. The best single network",
+            bytes as f64 / 1e6
+        )),
+        "{all}"
+    );
+    assert!(
+        all.contains("; hand-over ") && all.contains("; stock Multipath TCP "),
+        "{all}"
+    );
+    document.runs.retain(|run| run.policy == PolicyName::Handover);
+    let alone = dash::headline(&document);
+    assert!(
+        alone.starts_with("handover moved ") && alone.ends_with(", its longest stall 2.65 s."),
+        "{alone}"
+    );
+    document.runs.clear();
+    assert_eq!(dash::headline(&document), "Nothing was run.");
+}
+
+#[test]
+fn several_seeds_are_averaged() {
+    let (_, mut document) = comparison();
+    document.runs.retain(|run| run.policy == PolicyName::Slowhand);
+    let mut second = document.runs[0].clone();
+    second.seed += 1;
+    second.flows[0].bytes = 0;
+    second.flows[0].longest_stall_ms = 400.0;
+    document.runs.push(second);
+    let half = document.runs[0].bytes() as f64 / 2e6;
+    let expected =
+        format!("slowhand moved {half:.0} MB in 60 s (mean of 2 seeds), its longest stall 400 ms.");
+    assert_eq!(dash::headline(&document), expected);
+    assert!(table(&document, Paint::Plain).contains("slowhand, seed 8"));
+}
+
+#[test]
+fn data_that_did_not_arrive_as_sent_is_shouted() {
+    let (records, mut document) = comparison();
+    document
+        .runs
+        .iter_mut()
+        .for_each(|run| run.flows[0].intact = false);
+    assert!(table(&document, Paint::Plain).contains(" NO "));
+    assert!(dash::page(&records, &document).contains("<td class=\"worst\">NO</td>"));
+}

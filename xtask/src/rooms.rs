@@ -42,7 +42,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "links",
         rooms: &["units", "wire"],
-        crates: &["libm"],
+        crates: &["libm", "thiserror"],
         no_std: true,
         never: "policy, hosts, clocks, threads, the OS: a medium that knew who uses it could favour somebody",
     },

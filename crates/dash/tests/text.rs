@@ -97,5 +97,7 @@ fn data_that_did_not_arrive_as_sent_is_shouted() {
         .iter_mut()
         .for_each(|run| run.flows[0].intact = false);
     assert!(table(&document, Paint::Plain).contains(" NO "));
-    assert!(dash::page(&records, &document).contains("<td class=\"worst\">NO</td>"));
+    assert!(
+        dash::page(&records, &document).contains("<td class=\"worst\"><span class=\"num\">NO</span></td>")
+    );
 }

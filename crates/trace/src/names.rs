@@ -95,13 +95,19 @@ impl PolicyName {
         match self {
             Self::Tcp(_) => "plain TCP over this network only",
             Self::TcpBest => "computed: for every 10 s the network that did best in them",
-            Self::Handover => "one access point at a time, the old one left before the next is joined; no cellular",
+            Self::Handover => {
+                "one access point at a time, the old one left before the next is joined; no cellular"
+            }
             Self::HandoverWarm => "one access point at a time, the next one joined beforehand; no cellular",
-            Self::HandoverCell => "one access point at a time, the next one joined beforehand, and cellular beside it",
+            Self::HandoverCell => {
+                "one access point at a time, the next one joined beforehand, and cellular beside it"
+            }
             Self::WifiFirst => "WiFi where there is any, otherwise cellular; one at a time",
             Self::Mptcp => "every network joined, and the kernel left alone",
             Self::Ecn => "every network joined, the poor ones slowed down by congestion marks",
-            Self::Slowhand => "the best networks together, watched, each given up before or as soon as it fails",
+            Self::Slowhand => {
+                "the best networks together, watched, each given up before or as soon as it fails"
+            }
             Self::SlowhandNoWindow => "the same without the bound on how far ahead the server may queue",
         }
     }

@@ -121,7 +121,11 @@ fn table_row(out: &mut String, row: &Row<'_>, share: f64) {
             ""
         };
         let meter = if column == 1 { meter(share) } else { String::new() };
-        let _ = write!(out, "<td{class}>{meter}{}</td>", escape(cell));
+        let _ = write!(
+            out,
+            "<td{class}>{meter}<span class=\"num\">{}</span></td>",
+            escape(cell)
+        );
     }
     out.push_str("</tr>\n");
 }

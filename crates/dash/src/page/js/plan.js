@@ -11,7 +11,7 @@ function bounds() {
   links.forEach((link) => add(link.x_m, link.y_m));
   data.plan.walls.forEach(([x1, y1, x2, y2]) => (add(x1, y1), add(x2, y2)));
   data.plan.walkers.forEach((walker) => walker.points.forEach((point) => add(point.x_m, point.y_m)));
-  if (!xs.length) return { left: 0, right: 40, low: 0, high: 14, known: false };
+  if (!xs.length) return { left: 0, right: 40, low: 0, high: 9, known: false };
   const box = { left: Math.min(...xs), right: Math.max(...xs), low: Math.min(...ys), high: Math.max(...ys), known: true };
   const width = Math.max(10, box.right - box.left);
   // A walk along a line still needs a floor to be drawn on.

@@ -8,7 +8,7 @@
 //! [`Walker`] is, what the faults do ([`Plan::timeline`]), where a cell has no coverage ([`Holes::drawn`]), and at the end
 //! [`judge`] says whether what must hold holds.
 //!
-//! `keys.md` beside this file lists every key with its unit, its default and where the default comes from.
+//! `scenarios/README.md` lists every key with its unit, its default and where the default comes from.
 
 mod convert;
 mod document;

@@ -9,6 +9,7 @@ use crate::quantity::Quantity;
 use crate::source::{At, Problem, Sources};
 use crate::suggest;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use units::Duration;
 
 /// What has been found wrong so far.
@@ -16,6 +17,7 @@ use units::Duration;
 pub(crate) struct Log<'s> {
     sources: &'s Sources,
     found: RefCell<Vec<(At, Problem)>>,
+    keys: RefCell<BTreeSet<&'static str>>,
 }
 
 impl<'s> Log<'s> {
@@ -24,6 +26,7 @@ impl<'s> Log<'s> {
         Self {
             sources,
             found: RefCell::default(),
+            keys: RefCell::default(),
         }
     }
 
@@ -36,6 +39,12 @@ impl<'s> Log<'s> {
     /// Notes a problem in another file that the value at that place leads to.
     pub fn note_problem(&self, at: At, problem: Problem) {
         self.found.borrow_mut().push((at, problem));
+    }
+
+    /// Every key that anybody asked for.
+    #[cfg(test)]
+    pub fn keys(&self) -> BTreeSet<&'static str> {
+        self.keys.borrow().clone()
     }
 
     /// All of it, in the order of the file.
@@ -139,6 +148,7 @@ impl<'d> Section<'d> {
     /// Refuses every key that nobody asked for, and what else has been told it is known.
     pub fn finish(&self) {
         let known = self.known.borrow();
+        self.log.keys.borrow_mut().extend(known.iter());
         for entry in self
             .table
             .entries

@@ -46,7 +46,7 @@ pub struct Problem {
     pub what: String,
     /// What would be right.
     pub instead: String,
-    excerpt: Excerpt,
+    excerpt: Box<Excerpt>,
 }
 
 /// The part of the line that is shown, and what of it is underlined.
@@ -82,11 +82,11 @@ impl Problem {
             column: before + 1,
             what,
             instead,
-            excerpt: Excerpt::new(
+            excerpt: Box::new(Excerpt::new(
                 &text[line_start..line_end],
                 before,
                 text[start..end].chars().count(),
-            ),
+            )),
         }
     }
 }

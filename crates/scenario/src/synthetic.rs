@@ -11,7 +11,7 @@
 //! 3. A Poisson count is drawn as a row of trials of 50 µs, which needs no logarithm and is the same on every machine.
 //!
 //! # Checked by
-//! `tests`: mean, gaps and period; and that the shipped trace is what this makes.
+//! `tests/shipped.rs`: mean, gaps and period; and that the shipped trace is what this makes.
 
 use units::{Duration, Ratio, Rng};
 

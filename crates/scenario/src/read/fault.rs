@@ -175,14 +175,8 @@ fn repeat(section: &Section<'_>) -> Option<Repeat> {
 
 /// What the keys mean together.
 fn check(section: &Section<'_>, fault: &Fault, links: &[Link]) {
-    if let (Some(lasts), Some(repeat)) = (fault.lasts, fault.repeat) {
-        if lasts >= repeat.every {
-            section.note(
-                "every_s",
-                "the fault happens again before it has ended",
-                "make `every_s` longer than `for_s`",
-            );
-        }
+    if let Some(repeat) = fault.repeat {
+        check_repeat(section, fault, repeat);
     }
     match fault.change {
         Change::NewAddress if fault.lasts.is_some() => {
@@ -203,6 +197,31 @@ fn check(section: &Section<'_>, fault: &Fault, links: &[Link]) {
             );
         }
         _ => check_targets(section, fault, links),
+    }
+}
+
+/// A fault must have ended, and a signal must have risen, before it happens again.
+fn check_repeat(section: &Section<'_>, fault: &Fault, repeat: Repeat) {
+    let rising = match fault.change {
+        Change::Fade { over, .. } => over,
+        _ => Duration::ZERO,
+    };
+    match (fault.lasts, fault.change) {
+        (Some(lasts), _) if lasts + rising >= repeat.every => {
+            section.note(
+                "every_s",
+                "the fault happens again before it has ended",
+                format!("make `every_s` longer than {} s", (lasts + rising).as_secs_f64()),
+            );
+        }
+        (None, change) if change != Change::NewAddress => {
+            section.note(
+                "every_s",
+                "the fault never ends, so that it cannot happen again",
+                "add `for_s`",
+            );
+        }
+        _ => {}
     }
 }
 

@@ -24,6 +24,12 @@ const USUAL_BUFFER: QueueLimit = QueueLimit::Time(Duration::from_secs(1));
 /// The limit of Linux's `codel`.
 const CODEL_LIMIT: QueueLimit = QueueLimit::Packets(1_000);
 
+/// Holes drawn closer than this are jitter.
+const DRAWN_S: Quantity = Quantity {
+    min: 0.1,
+    ..Quantity::SOME_S
+};
+
 pub(super) fn bottlenecks(root: &Section<'_>) -> Vec<Bottleneck> {
     let one = |(name, section): (&str, Section<'_>)| {
         let (up, down) = rates(&section);
@@ -324,7 +330,7 @@ fn drawn_holes(section: &Section<'_>) -> Holes {
         if !section.has(key) {
             section.missing(key, &format!("`{key} = [from, to]` in seconds"));
         }
-        let (from, to) = section.span(key, &Quantity::SOME_S).unwrap_or_default();
+        let (from, to) = section.span(key, &DRAWN_S).unwrap_or_default();
         (nanos(from), nanos(to))
     };
     let holes = Holes::Drawn {

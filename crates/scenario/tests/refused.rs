@@ -1,0 +1,440 @@
+//! What is refused, and the message for each: a table of small edits to a sound file.
+
+mod sound;
+
+use sound::{edited, messages};
+
+/// One edit, one message. `cargo test -p scenario --test refused` prints the differences.
+fn refuses(table: &[(&str, &str, &str)]) {
+    for (old, new, expected) in table {
+        assert_eq!(messages(edited(old, new)), [*expected], "`{old}` -> `{new}`");
+    }
+}
+
+#[test]
+fn general_keys() {
+    refuses(&[
+        (
+            "duration_s = 30",
+            "duration_s = 0",
+            "bad.toml:2:14: `duration_s` is 0; give a number from 1 to 21600 s",
+        ),
+        (
+            "duration_s = 30",
+            "duration_s = 1e9",
+            "bad.toml:2:14: `duration_s` is 1000000000; give a number from 1 to 21600 s",
+        ),
+        (
+            "duration_s = 30",
+            "duration_s = nan",
+            "bad.toml:2:14: `duration_s` is NaN; give a number from 1 to 21600 s",
+        ),
+        (
+            "duration_s = 30",
+            "duration_s = \"30\"",
+            "bad.toml:2:14: `duration_s` is \"30\"; give a number from 1 to 21600 s",
+        ),
+        (
+            "duration_s = 30",
+            "",
+            "bad.toml:1:1: the scenario has no `duration_s`; add `duration_s = 60`: how long a run lasts",
+        ),
+        (
+            "duration_s = 30",
+            "duration_s = 30\nduration = 3",
+            "bad.toml:3:1: unknown key `duration` in the scenario; did you mean `duration_s`?",
+        ),
+        (
+            "duration_s = 30",
+            "duration_s = 30\ncolour = \"red\"",
+            "bad.toml:3:1: unknown key `colour` in the scenario; known here: duration_s, place, bottlenecks, aps, cells, cables, walkers, \
+             flows, name, sentence, seed, cc, server, server_subflows, faults, report, expect",
+        ),
+        (
+            "duration_s = 30",
+            "duration_s = 30\ncc = \"Reno!\"",
+            "bad.toml:3:6: \"Reno!\" cannot be a congestion controller; give its name as \
+             net.ipv4.tcp_available_congestion_control has it, such as \"reno\" or \"cubic\"",
+        ),
+        (
+            "duration_s = 30",
+            "duration_s = 30\nserver = \"stok\"",
+            "bad.toml:3:10: `server` is \"stok\"; give \"stock\" or \"slowhand\"",
+        ),
+        (
+            "duration_s = 30",
+            "duration_s = 30\nserver_subflows = 9",
+            "bad.toml:3:19: `server_subflows` is 9; give a whole number from 0 to 8",
+        ),
+        (
+            "duration_s = 30",
+            "duration_s = 30\nseed = -1",
+            "bad.toml:3:8: `seed` is -1; give a whole number from 0 to 9223372036854775807",
+        ),
+    ]);
+}
+
+#[test]
+fn what_is_not_toml() {
+    let [message] = &messages(edited("duration_s = 30", "duration_s = "))[..] else {
+        panic!()
+    };
+    assert!(message.starts_with("bad.toml:2:14: "), "{message}");
+    assert!(
+        message.ends_with("; this is not TOML: mend it here (https://toml.io shows the forms)"),
+        "{message}"
+    );
+}
+
+#[test]
+fn access_points() {
+    refuses(&[
+        (
+            "channel = 6\n",
+            "",
+            "bad.toml:4:6: access point \"ap1\" has no `channel`; add `channel`: 1 to 13 for 802.11g",
+        ),
+        (
+            "channel = 6",
+            "chanel = 6\nchannel = 6",
+            "bad.toml:6:1: unknown key `chanel` in access point \"ap1\"; did you mean `channel`?",
+        ),
+        (
+            "channel = 6",
+            "channel = 36",
+            "bad.toml:6:11: channel 36 is not in the band of 802.11g; use 1 to 13",
+        ),
+        (
+            "channel = 6",
+            "channel = 6\nstandard = \"a\"",
+            "bad.toml:6:11: channel 6 is not in the band of 802.11a; use 36 to 64, 100 to 144 or 149 to 165, in steps of 4",
+        ),
+        (
+            "channel = 6",
+            "channel = 6\nstandard = \"n\"",
+            "bad.toml:7:12: 802.11n is not modelled yet; use \"a\" (5 GHz), \"b\" or \"g\" (2.4 GHz)",
+        ),
+        (
+            "channel = 6",
+            "channel = 6\nstandard = \"q\"",
+            "bad.toml:7:12: `standard` is \"q\"; give \"a\", \"b\" or \"g\"",
+        ),
+        (
+            "channel = 6",
+            "channel = 6\nrate_mbps = 11",
+            "bad.toml:7:13: this is not a rate of 802.11g; use 6, 9, 12, 18, 24, 36, 48, 54 or \"auto\"",
+        ),
+        (
+            "channel = 6",
+            "channel = 6\ntx_power_dbm = 60",
+            "bad.toml:7:16: `tx_power_dbm` is 60; give a number from -30 to 36 dBm",
+        ),
+        (
+            "at_m = [1, 2]",
+            "at_m = [1, 2, 3]",
+            "bad.toml:5:8: `at_m` is a list; give [x, y], each a number from -100000 to 100000 m",
+        ),
+        (
+            "at_m = [1, 2]\n",
+            "",
+            "bad.toml:4:6: access point \"ap1\" has no `at_m`; add `at_m = [x, y]` in metres east and north",
+        ),
+        (
+            "backhaul = { rate_mbps = 100, rtt_ms = 20 }",
+            "",
+            "bad.toml:4:6: access point \"ap1\" has no `backhaul`; add `backhaul = { rate_mbps = 100, rtt_ms = 20 }`: the way \
+             on to the server",
+        ),
+        (
+            "rate_mbps = 100, ",
+            "",
+            "bad.toml:7:1: the backhaul of access point \"ap1\" has no `rate_mbps`; add `rate_mbps` for both directions, or \
+             `up_mbps` and `down_mbps`",
+        ),
+        (
+            "[walkers.client]\nat_m = [0, 0]\n",
+            "",
+            "bad.toml:1:1: the scenario has no `walkers.client`; add [walkers.client] with `at_m = [x, y]` or a `way`: access \
+             points need to know where the client is",
+        ),
+    ]);
+}
+
+#[test]
+fn links() {
+    refuses(&[
+        (
+            "rate_mbps = 16",
+            "rate_mbps = -16",
+            "bad.toml:18:13: `rate_mbps` is -16; give a number from 0.001 to 100000 Mb/s",
+        ),
+        (
+            "rate_mbps = 16",
+            "rate_mbps = 99999999999999999999",
+            "bad.toml:18:13: `rate_mbps` is too large a number; give a number from 0.001 to 100000 Mb/s",
+        ),
+        (
+            "rate_mbps = 16",
+            "rate_mbps = 16\nup_mbps = 2",
+            "bad.toml:19:11: `up_mbps` contradicts `rate_mbps`, which sets both directions; keep one of them",
+        ),
+        (
+            "rate_mbps = 16",
+            "up_mbps = 2",
+            "bad.toml:17:9: cable \"dsl\" has no `down_mbps`; add `down_mbps`, as the other direction has one",
+        ),
+        (
+            "[cables.dsl]",
+            "[cables.lte]",
+            "bad.toml:17:9: there are two links called \"lte\"; give each link a name of its own, whatever its kind",
+        ),
+        (
+            "[bottlenecks.street]\nrate_mbps = 40\n",
+            "[cells.lte]\nrate_mbps = 40\n",
+            "bad.toml:14:8: duplicate key; every name and key may stand once: rename or remove this one",
+        ),
+        (
+            "[cables.dsl]",
+            "[cables.\"my dsl\"]",
+            "bad.toml:17:9: \"my dsl\" cannot be the name of a link; use 1 to 12 letters, digits, - and _, beginning with a \
+             letter or digit",
+        ),
+        (
+            "[cables.dsl]",
+            "[cables.all]",
+            "bad.toml:17:9: \"all\" already means something in faults; choose another name",
+        ),
+        (
+            "rtt_ms = 30",
+            "rtt_ms = 30\nrole = \"spare\"",
+            "bad.toml:20:8: `role` is \"spare\"; give \"primary\", \"secondary\", \"backup\" or \"never\"",
+        ),
+        (
+            "rtt_ms = 30",
+            "rtt_ms = 30\nsubnet = \"192.168.1.7/24\"",
+            "bad.toml:20:10: \"192.168.1.7/24\" is no network; give an IPv4 network and the length of its prefix, 8 to 30, \
+             such as \"192.168.1.0/24\"",
+        ),
+    ]);
+}
+
+#[test]
+fn queues_and_holes() {
+    refuses(&[
+        (
+            "rate_mbps = 16\nrtt_ms = 30",
+            "rtt_ms = 30\nbehind = \"stret\"",
+            "bad.toml:19:10: there is no bottleneck \"stret\"; did you mean \"street\"?",
+        ),
+        (
+            "rtt_ms = 30",
+            "rtt_ms = 30\nbehind = \"street\"",
+            "bad.toml:18:13: `rate_mbps` of a cable behind a bottleneck has no effect; move it to the bottleneck, or remove \
+             `behind`",
+        ),
+        (
+            "rtt_ms = 30",
+            "rtt_ms = 30\necn = true",
+            "bad.toml:20:7: `ecn` has no effect on a tail-drop queue; add `aqm = \"codel\"` or remove it",
+        ),
+        (
+            "rtt_ms = 30",
+            "rtt_ms = 30\nqueue_ms = 5\nqueue_packets = 7",
+            "bad.toml:20:12: `queue_ms` contradicts `queue_packets`; keep one of them",
+        ),
+        (
+            "rtt_ms = 60",
+            "",
+            "bad.toml:9:8: cell \"lte\" has no `rtt_ms`; add `rtt_ms`: the round trip without a queue, half of it each way",
+        ),
+        (
+            "rtt_ms = 60",
+            "rtt_ms = 60\nholes = [{ at_s = 5, for_s = 2 }, { at_s = 6, for_s = 1 }]",
+            "bad.toml:13:44: this hole begins before the last one has ended; list holes in order of time",
+        ),
+        (
+            "rtt_ms = 60",
+            "rtt_ms = 60\nholes = { covered_s = [5, 2], for_s = 1 }",
+            "bad.toml:13:23: `covered_s` is a list; give a number from 0.1 to 86400 s, or [from, to]",
+        ),
+    ]);
+}
+
+#[test]
+fn traces() {
+    let file = |name: &str| edited("lte.down", name);
+    let form = "a line is the time of one delivery in whole milliseconds, such as 17";
+    let table = [
+        ("text.down", format!("traces/text.down:3:1: `three` is not a time; {form}")),
+        ("minus.down", format!("traces/minus.down:1:1: -1 is negative; {form}")),
+        (
+            "back.down",
+            "traces/back.down:3:1: 3 comes after 7: time runs backwards; sort the trace: times may be equal, but never decrease"
+                .to_owned(),
+        ),
+        (
+            "empty.down",
+            "traces/empty.down:1:1: the trace never delivers; give one time in milliseconds a line, the last above 0".to_owned(),
+        ),
+        (
+            "latin.down",
+            "traces/latin.down:2:1: from here on this is not UTF-8 text; save the file as UTF-8".to_owned(),
+        ),
+        (
+            "gone.down",
+            "bad.toml:10:14: cannot read \"gone.down\": entity not found; name a Mahimahi trace, counted from the directory of \
+             the scenario"
+                .to_owned(),
+        ),
+    ];
+    for (name, expected) in table {
+        assert_eq!(messages(file(name)), [expected]);
+    }
+}
+
+#[test]
+fn walkers_and_flows() {
+    refuses(&[
+        (
+            "at_m = [0, 0]",
+            "way = [{ at_m = [0, 0], t_s = 5 }, { at_m = [1, 0], t_s = 4 }]",
+            "bad.toml:22:59: this point is reached before the last one; list the way in order of time",
+        ),
+        (
+            "at_m = [0, 0]",
+            "speed_m_per_s = 1\nway = [{ at_m = [0, 0], t_s = 5 }]",
+            "bad.toml:23:31: a point of a way with a speed has no time of its own; use `pause_s`, or leave the speed out",
+        ),
+        (
+            "at_m = [0, 0]",
+            "way = []",
+            "bad.toml:22:7: the way has no point; add { at_m = [x, y], t_s = 0 }, or use `at_m` for one place",
+        ),
+        (
+            "[flows.download]\ndirection = \"down\"\n",
+            "",
+            "bad.toml:1:1: nothing is moved; add [flows.download] with `direction = \"down\"`",
+        ),
+        (
+            "direction = \"down\"",
+            "direction = \"sideways\"",
+            "bad.toml:25:13: `direction` is \"sideways\"; give \"down\" or \"up\"",
+        ),
+        (
+            "direction = \"down\"",
+            "direction = \"down\"\nover = \"lte\"",
+            "bad.toml:26:8: which links MPTCP uses is the policy's choice; add `transport = \"tcp\"` or remove `over`",
+        ),
+        (
+            "direction = \"down\"",
+            "direction = \"down\"\ntransport = \"tcp\"\nover = \"wlan\"",
+            "bad.toml:27:8: there is no link \"wlan\"; the scenario has \"ap1\", \"lte\" or \"dsl\"",
+        ),
+        (
+            "direction = \"down\"",
+            "direction = \"down\"\nstart_s = 40",
+            "bad.toml:26:11: this would begin after 40 s, and the run ends then or before; begin before 30 s, or make \
+             `duration_s` longer",
+        ),
+        (
+            "direction = \"down\"",
+            "requests = { every_s = 3 }",
+            "bad.toml:25:1: the requests has no `reply_kb`; add `every_s` and `reply_kb`: how often, and how much comes back",
+        ),
+    ]);
+}
+
+#[test]
+fn faults() {
+    refuses(&[
+        (
+            "link = \"lte\"",
+            "link = \"lt\"",
+            "bad.toml:29:8: there is no link \"lt\"; did you mean \"lte\"?",
+        ),
+        (
+            "at_s = 10",
+            "at_s = 30",
+            "bad.toml:28:8: this would begin after 30 s, and the run ends then or before; begin before 30 s, or make \
+             `duration_s` longer",
+        ),
+        (
+            "kind = \"down\"",
+            "kind = \"explode\"",
+            "bad.toml:30:8: `kind` is \"explode\"; give \"blackhole\", \"down\", \"rate\", \"fade\" or \"new-address\"",
+        ),
+        (
+            "kind = \"down\"",
+            "kind = \"down\"\nloss_db = 3",
+            "bad.toml:31:11: `loss_db` means nothing for a fault of kind \"down\"; remove it, or make the kind \"fade\"",
+        ),
+        (
+            "kind = \"down\"",
+            "kind = \"fade\"\nloss_db = 60\nover_s = 5",
+            "bad.toml:29:8: this fault cannot befall \"lte\"; only access points have it",
+        ),
+        (
+            "kind = \"down\"",
+            "kind = \"rate\"\nrate_mbps = 3",
+            "bad.toml:29:8: this fault cannot befall \"lte\"; only cables of their own and cells of constant rate have it",
+        ),
+        (
+            "kind = \"down\"",
+            "kind = \"down\"\nfor_s = 3\nevery_s = 2",
+            "bad.toml:32:11: the fault happens again before it has ended; make `every_s` longer than 3 s",
+        ),
+        (
+            "kind = \"down\"",
+            "kind = \"down\"\nevery_s = 2",
+            "bad.toml:31:11: the fault never ends, so that it cannot happen again; add `for_s`",
+        ),
+        (
+            "kind = \"down\"",
+            "kind = \"down\"\nnew_address = true",
+            "bad.toml:31:15: the link never comes back with a new address; add `for_s`",
+        ),
+    ]);
+}
+
+#[test]
+fn expectations() {
+    refuses(&[
+        (
+            "policy = \"slowhand\"",
+            "policy = \"slowhands\"",
+            "bad.toml:33:10: there is no policy \"slowhands\"; did you mean \"slowhand\"?",
+        ),
+        (
+            "policy = \"slowhand\"",
+            "policy = \"magic\"",
+            "bad.toml:33:10: there is no policy \"magic\"; one of \"tcp:<link>\", \"tcp-best\", \"handover\", \
+             \"handover-warm\", \"handover+cell\", \"wifi-first\", \"mptcp\", \"ecn\", \"slowhand\" or \"slowhand-no-window\"",
+        ),
+        (
+            "policy = \"slowhand\"",
+            "policy = \"tcp:lt\"",
+            "bad.toml:33:10: there is no link \"lt\"; did you mean \"lte\"?",
+        ),
+        (
+            "intact = true",
+            "",
+            "bad.toml:32:1: the expectation expects nothing; add one of intact, longest_stall_ms_max, stall_total_ms_max, \
+             first_byte_ms_max, goodput_mbps_min, moved_mb_min, vs_tcp_best_min, vs_optimal_min, vs",
+        ),
+        (
+            "intact = true",
+            "intact = false",
+            "bad.toml:34:10: nobody wants broken data; give true, or leave it out",
+        ),
+        (
+            "intact = true",
+            "intact = true\nlongest_stall_max_ms = 5",
+            "bad.toml:35:1: unknown key `longest_stall_max_ms` in expectation; did you mean `longest_stall_ms_max`?",
+        ),
+        (
+            "intact = true",
+            "intact = true\nflow = \"upload\"",
+            "bad.toml:35:8: there is no flow \"upload\"; the scenario has \"download\"",
+        ),
+    ]);
+}

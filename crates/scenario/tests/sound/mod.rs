@@ -1,0 +1,83 @@
+//! A sound scenario, and the ways in which tests break it.
+
+use scenario::{Plan, Problems, Setting, parse};
+use std::io;
+
+/// Lines are counted in the messages that tests expect.
+pub const SOUND: &str = r#"sentence = "Two links, one of each kind that moves."
+duration_s = 30
+
+[aps.ap1]
+at_m = [1, 2]
+channel = 6
+backhaul = { rate_mbps = 100, rtt_ms = 20 }
+
+[cells.lte]
+down_trace = "lte.down"
+up_mbps = 3
+rtt_ms = 60
+
+[bottlenecks.street]
+rate_mbps = 40
+
+[cables.dsl]
+rate_mbps = 16
+rtt_ms = 30
+
+[walkers.client]
+at_m = [0, 0]
+
+[flows.download]
+direction = "down"
+
+[[faults]]
+at_s = 10
+link = "lte"
+kind = "down"
+
+[[expect]]
+policy = "slowhand"
+intact = true
+"#;
+
+/// The trace files that the scenario may name.
+pub fn files(name: &str) -> io::Result<(String, Vec<u8>)> {
+    let content: &[u8] = match name {
+        "lte.down" => b"1\n2\n5\n",
+        "text.down" => b"1\n2\nthree\n",
+        "back.down" => b"1\n7\n3\n",
+        "minus.down" => b"-1\n2\n",
+        "empty.down" => b"",
+        "latin.down" => b"1\n\xe92\n",
+        _ => return Err(io::ErrorKind::NotFound.into()),
+    };
+    Ok((format!("traces/{name}"), content.to_vec()))
+}
+
+/// Reads a text.
+pub fn read(text: &str, settings: &[&str]) -> Result<Plan, Problems> {
+    let settings: Vec<Setting> = settings
+        .iter()
+        .flat_map(|setting| Setting::alternatives(setting).unwrap())
+        .collect();
+    parse("bad.toml", text.as_bytes(), &settings, &files)
+}
+
+/// The first line of every problem.
+pub fn messages(result: Result<Plan, Problems>) -> Vec<String> {
+    let problems = result.expect_err("this must be refused");
+    problems
+        .iter()
+        .map(|problem| problem.to_string().lines().next().unwrap().to_owned())
+        .collect()
+}
+
+/// Replaces a part of the sound file and reads it.
+pub fn edited(old: &str, new: &str) -> Result<Plan, Problems> {
+    assert_eq!(
+        SOUND.matches(old).count(),
+        1,
+        "`{old}` must stand in the sound file once"
+    );
+    read(&SOUND.replace(old, new), &[])
+}

@@ -2,6 +2,7 @@
 
 use std::time::Instant as Clock;
 
+use links::wifi::Fading;
 use links::*;
 use units::{Bitrate, Duration, Instant};
 
@@ -51,6 +52,42 @@ fn measure(name: &str, link: LinkConfig, packets: u64, window: u64) {
     println!("{name:24} {:6.2} M packets/s", packets as f64 / best / 1e6);
 }
 
+/// How long it takes to move the client among five access points: the driver waits for it.
+fn measure_moves(name: &str, fading: Option<Fading>) {
+    let access_point = |n: i64| {
+        let mut config = WifiConfig::new(
+            &format!("ap{n}"),
+            Position {
+                x_mm: n * 15_000,
+                y_mm: 0,
+            },
+        );
+        config.propagation.fading = fading;
+        LinkConfig::Wifi(config)
+    };
+    let clock = Clock::now();
+    let links: Vec<_> = (0..5).map(access_point).collect();
+    let mut network = Network::new(1, links).expect("the links of this example are sound");
+    println!(
+        "{name:24} {:6.2} ms to build",
+        clock.elapsed().as_secs_f64() * 1e3
+    );
+    let clock = Clock::now();
+    for x_mm in 0..1_000 {
+        network.handle(
+            Instant::ZERO,
+            Input::Moved(Position {
+                x_mm: x_mm * 60,
+                y_mm: 0,
+            }),
+        );
+    }
+    println!(
+        "{name:24} {:6.2} us per move",
+        clock.elapsed().as_secs_f64() * 1e3
+    );
+}
+
 fn main() {
     let rate = Bitrate::from_mbps(250);
     let delay = Duration::from_millis(10);
@@ -78,4 +115,10 @@ fn main() {
         PACKETS / 10,
         100,
     );
+    let fading = Fading {
+        k_factor: None,
+        coherence: Duration::from_millis(30),
+    };
+    measure_moves("five access points", None);
+    measure_moves("the same, fading", Some(fading));
 }

@@ -57,15 +57,23 @@ impl Propagation {
 }
 
 fn distance_mm(from: Position, to: Position) -> f64 {
-    libm::hypot((to.x_mm - from.x_mm) as f64, (to.y_mm - from.y_mm) as f64)
+    let (x, y) = step(from, to);
+    libm::hypot(x as f64, y as f64)
+}
+
+fn step(from: Position, to: Position) -> (i64, i64) {
+    (
+        to.x_mm.saturating_sub(from.x_mm),
+        to.y_mm.saturating_sub(from.y_mm),
+    )
 }
 
 /// Whether two lines cross; a line that only touches the other's end does not.
 fn cross(one: (Position, Position), other: (Position, Position)) -> bool {
-    let side = |line: (Position, Position), point: Position| {
-        let (from, to) = line;
-        let across = i128::from(to.x_mm - from.x_mm) * i128::from(point.y_mm - from.y_mm);
-        (across - i128::from(to.y_mm - from.y_mm) * i128::from(point.x_mm - from.x_mm)).signum()
+    let side = |(from, to): (Position, Position), point: Position| {
+        let (line, way) = (step(from, to), step(from, point));
+        let across = i128::from(line.0) * i128::from(way.1);
+        across.cmp(&(i128::from(line.1) * i128::from(way.0))) as i8
     };
     let parted = |line, by: (Position, Position)| side(line, by.0) * side(line, by.1) < 0;
     parted(one, other) && parted(other, one)
@@ -83,7 +91,12 @@ pub(crate) struct Signal {
     /// Gains in dB at which the rates are weighed: equally likely values of the fading.
     gains: Vec<f64>,
     rates: [Bitrate; 2],
+    /// The steps of the mean that the rates were chosen for.
+    chosen_for: Option<[i32; 2]>,
 }
+
+/// Rates are chosen anew when the mean enters another step of this size, in hundredths of a decibel: choosing weighs all rates.
+const RATE_STEP: i32 = 20;
 
 impl Signal {
     pub(crate) fn new(seed: u64, config: &WifiConfig, radio: Radio, walls: &[Wall]) -> Self {
@@ -103,6 +116,7 @@ impl Signal {
                 |fading| equally_likely_gains(fading, stream("gains")),
             ),
             rates: [config.standard.basic_rate(); 2],
+            chosen_for: None,
         };
         signal.stand(config, radio, walls);
         signal
@@ -146,8 +160,14 @@ impl Signal {
     }
 
     fn choose_rates(&mut self) {
-        let snr = [Direction::Up, Direction::Down].map(|direction| self.mean(direction).as_db_f64());
-        self.rates = [(snr[0], snr[1]), (snr[1], snr[0])].map(|(there, back)| self.best_rate(there, back));
+        let steps = [Direction::Up, Direction::Down]
+            .map(|direction| self.mean(direction).as_centi().div_euclid(RATE_STEP));
+        if self.chosen_for == Some(steps) {
+            return;
+        }
+        self.chosen_for = Some(steps);
+        let [up, down] = steps.map(|step| Db::from_centi(step * RATE_STEP + RATE_STEP / 2).as_db_f64());
+        self.rates = [self.best_rate(up, down), self.best_rate(down, up)];
     }
 
     fn best_rate(&self, there: f64, back: f64) -> Bitrate {

@@ -1,12 +1,12 @@
 //! Scenarios: what should happen, from TOML to a typed [`Plan`].
 //!
-//! [`load`] reads a file; whatever is wrong with it is told with file, line and column, and with what would be right. Nothing
+//! [`load()`] reads a file; whatever is wrong with it is told with file, line and column, and with what would be right. Nothing
 //! is taken on trust: unknown keys, numbers out of bounds, names that lead nowhere and broken rate traces are all refused, all
 //! in one pass. [`Setting`]s from a command line are read by the same rules.
 //!
 //! The plan knows nothing of the worlds that play it. It answers what they ask in the run's own time: where a
 //! [`Walker`] is, what the faults do ([`Plan::timeline`]), where a cell has no coverage ([`Holes::drawn`]), and at the end
-//! [`judge`] says whether what must hold holds.
+//! [`judge()`] says whether what must hold holds.
 //!
 //! `scenarios/README.md` lists every key with its unit, its default and where the default comes from.
 
@@ -29,6 +29,7 @@ pub use judge::{Outcome, Verdict, judge};
 pub use load::{LoadError, load, parse};
 pub use mahimahi::{OPPORTUNITY, RateTrace};
 pub use plan::*;
+pub use read::Files;
 pub use setting::{Setting, SettingError};
 pub use source::{Problem, Problems};
 pub use synthetic::Synthetic;

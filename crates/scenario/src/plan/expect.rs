@@ -1,4 +1,4 @@
-//! What must hold when the run is over. [`crate::judge`] decides it.
+//! What must hold when the run is over. [`crate::judge()`] decides it.
 
 use std::fmt;
 use trace::PolicyName;

@@ -41,14 +41,6 @@ impl StallDetector {
         Self::default()
     }
 
-    /// For a request: the wait begins when it has been written.
-    pub fn requested(now: Instant) -> Self {
-        Self {
-            last: Some(now),
-            ..Self::default()
-        }
-    }
-
     /// A request was written on a connection that was idle: the wait begins now.
     pub const fn wait_from(&mut self, now: Instant) {
         self.last = Some(now);

@@ -91,7 +91,8 @@ fn stalls_follow_the_definition() {
 
 #[test]
 fn a_request_waits_from_when_it_is_written() {
-    let mut detector = StallDetector::requested(ms(1_000));
+    let mut detector = StallDetector::new();
+    detector.wait_from(ms(1_000));
     assert_eq!(detector.open_since(ms(1_100)), None);
     assert_eq!(detector.open_since(ms(1_101)), Some(ms(1_000)));
     assert_eq!(detector.read(ms(1_250), 0), None, "reading nothing ends nothing");
@@ -99,6 +100,25 @@ fn a_request_waits_from_when_it_is_written() {
         detector.read(ms(1_300), 9).map(|stall| stall.length()),
         Some(Duration::from_millis(300))
     );
+}
+
+#[test]
+fn nobody_waits_between_requests() {
+    let mut meter = FlowMeter::new("requests", ms(0));
+    for asked in [0, 3_000, 6_000] {
+        meter.requested(ms(asked));
+        assert_eq!(meter.read(ms(asked + 60), 500), None);
+        assert_eq!(meter.read(ms(asked + 110), 500), None);
+        assert_eq!(meter.replied(ms(asked + 110)), None);
+    }
+    meter.requested(ms(9_000));
+    let cut_off = meter.end(ms(9_400)).map(|stall| stall.length());
+    assert_eq!(
+        cut_off,
+        Some(Duration::from_millis(400)),
+        "the last reply never came"
+    );
+    assert_eq!(meter.stalls().count(), 1);
 }
 
 #[test]

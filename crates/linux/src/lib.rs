@@ -2,8 +2,12 @@
 
 pub mod bpf;
 pub mod daemon;
+pub mod journal;
+pub mod mptcp_pm;
 pub mod netlink;
 pub mod netns;
+pub mod routing;
 pub mod rtnl;
+pub mod sysctl;
 #[cfg(test)]
 mod testing;

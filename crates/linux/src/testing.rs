@@ -2,7 +2,12 @@
 
 use crate::netns::{CreateError, Netns};
 use crate::rtnl::{Address, AddressFlags, IfName, Prefix, Rtnl, VethPeer};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::process::Command;
+use std::time::Duration;
 
 /// A fresh namespace, or the reason why this test cannot run here.
 pub fn fresh() -> Option<Netns> {
@@ -72,6 +77,25 @@ pub fn furnish(link: &str, addresses: &[&str]) {
     rtnl.set_up(ifindex, true).unwrap();
 }
 
+/// Both ends of a connection.
+pub struct Ends {
+    pub client: TcpStream,
+    pub server: TcpStream,
+    /// Joins reach the connection through it.
+    #[expect(dead_code, reason = "held open")]
+    listener: Socket,
+}
+
+impl Ends {
+    /// Sends a few bytes each way: only then is the connection fully established.
+    pub fn greet(&mut self) {
+        self.client.write_all(b"ping").unwrap();
+        self.server.read_exact(&mut [0; 4]).unwrap();
+        self.server.write_all(b"pong").unwrap();
+        self.client.read_exact(&mut [0; 4]).unwrap();
+    }
+}
+
 /// A client and a server joined by `links` cables: link `i` is `w{i}` at both ends, with `10.0.{i}.1/24` and
 /// `fd00:{i}::1/64` at the client, `.2` and `::2` at the server.
 pub struct Pair {
@@ -92,6 +116,23 @@ impl Pair {
         Some(pair)
     }
 
+    /// An MPTCP connection from the client to `address` of the server.
+    pub fn connect(&self, address: &str) -> Ends {
+        let address: SocketAddr = address.parse().unwrap();
+        let listener = self.server.run(|| mptcp_listener(address)).unwrap();
+        let client = self.client.run(|| {
+            let socket = mptcp_socket(address);
+            socket.connect(&address.into()).unwrap();
+            socket
+        });
+        let (server, _) = listener.accept().unwrap();
+        Ends {
+            client: client.unwrap().into(),
+            server: server.into(),
+            listener,
+        }
+    }
+
     fn cable(&self, i: u8) {
         let end = name(&format!("w{i}"));
         let peer = VethPeer {
@@ -101,6 +142,35 @@ impl Pair {
         Rtnl::open().unwrap().add_veth(end, peer).unwrap();
         furnish_end(i, 1);
     }
+}
+
+fn mptcp_socket(address: SocketAddr) -> Socket {
+    Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::MPTCP)).unwrap()
+}
+
+/// Listens on all addresses, for joins to the server's other ones.
+fn mptcp_listener(address: SocketAddr) -> Socket {
+    let any = if address.is_ipv4() {
+        IpAddr::from([0; 4])
+    } else {
+        IpAddr::from([0; 16])
+    };
+    let socket = mptcp_socket(address);
+    socket.bind(&SocketAddr::new(any, address.port()).into()).unwrap();
+    socket.listen(8).unwrap();
+    socket
+}
+
+/// Waits until `fd` has something to read; false if it has not after `timeout`.
+pub fn wait_readable(fd: BorrowedFd<'_>, timeout: Duration) -> bool {
+    let mut poll = libc::pollfd {
+        fd: fd.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    let timeout_ms = i32::try_from(timeout.as_millis()).unwrap();
+    // SAFETY: one live pollfd is passed, and its count.
+    unsafe { libc::poll(&raw mut poll, 1, timeout_ms) > 0 }
 }
 
 fn furnish_end(i: u8, host: u8) {

@@ -35,19 +35,17 @@ fn required_dir(variable: &str) -> PathBuf {
 
 fn find_clang() -> String {
     let wanted = env::var("CLANG").ok();
-    let candidates = wanted.iter().map(String::as_str).chain(CLANGS);
-    for clang in candidates {
-        if Command::new(clang)
-            .arg("--version")
-            .output()
-            .is_ok_and(|output| output.status.success())
-        {
-            return clang.to_owned();
-        }
+    let candidates = wanted.as_deref().map_or(CLANGS.to_vec(), |clang| vec![clang]);
+    let works = |clang: &&str| {
+        let output = Command::new(clang).arg("--version").output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    match candidates.into_iter().find(works) {
+        Some(clang) => clang.to_owned(),
+        None => fail(
+            "no clang found to compile bpf/*.c: run `apt-get install clang` (14 or newer), or set CLANG to its path",
+        ),
     }
-    fail(
-        "no clang found to compile bpf/*.c: run `apt-get install clang` (14 or newer), or set CLANG to its path",
-    )
 }
 
 fn compile(clang: &str, bpf: &Path, headers: &Path, out: &Path, program: &str) {

@@ -51,17 +51,32 @@ mod tests {
         let rows = GOLDEN.lines().filter(|line| !line.starts_with(['#', 'b']));
         for line in rows {
             let cells: Vec<u64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
-            let &[before, rate, weight, due, after] = cells.as_slice() else { panic!("{line}: five columns") };
+            let &[before, rate, weight, due, after] = cells.as_slice() else {
+                panic!("{line}: five columns")
+            };
             let mut diffusion = Diffusion { sum: before };
             let rate = Ratio::from_fraction(rate, Ratio::ONE.as_raw());
             let weight = u16::try_from(weight).unwrap();
-            assert_eq!((u64::from(diffusion.due(rate, weight)), diffusion.sum), (due, after), "{line}");
+            assert_eq!(
+                (u64::from(diffusion.due(rate, weight)), diffusion.sum),
+                (due, after),
+                "{line}"
+            );
         }
     }
 
     #[test]
     fn n_packets_get_the_floor_of_n_times_the_rate() {
-        for rate in [0, 1, 4_295, 4_294_967, 21_474_836, 1 << 31, (1 << 32) - 1, 1 << 32] {
+        for rate in [
+            0,
+            1,
+            4_295,
+            4_294_967,
+            21_474_836,
+            1 << 31,
+            (1 << 32) - 1,
+            1 << 32,
+        ] {
             let mut diffusion = Diffusion::new();
             let mut marked = 0_u64;
             let raw = Ratio::from_fraction(rate, 1 << 32);
@@ -77,7 +92,12 @@ mod tests {
         let mut diffusion = Diffusion::new();
         let rate = Ratio::from_fraction(1, 300);
         let marks: Vec<usize> = (0..10_000).filter(|_| diffusion.due(rate, 1) == 1).collect();
-        assert!(marks.windows(2).all(|pair| (300..=301).contains(&(pair[1] - pair[0]))), "{marks:?}");
+        assert!(
+            marks
+                .windows(2)
+                .all(|pair| (300..=301).contains(&(pair[1] - pair[0]))),
+            "{marks:?}"
+        );
     }
 
     #[test]

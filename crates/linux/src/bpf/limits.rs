@@ -2,11 +2,13 @@
 //!
 //! A limit that is cleared is given back by the next walk, so a connection passes through *giving back* before it is forgotten.
 
+use super::cost::RunTime;
 use super::map::Map;
 use super::pass::{OBJECT, Pass, Walker};
 use super::{LoadError, MapError, PassError};
 use policy::ConnId;
 use std::collections::BTreeSet;
+use std::io;
 use units::Bytes;
 
 /// In the maps: let the kernel decide.
@@ -49,6 +51,10 @@ impl Limits {
             set: BTreeSet::new(),
             giving_back: BTreeSet::new(),
         })
+    }
+
+    pub(super) fn run_time(&self) -> io::Result<RunTime> {
+        self.walker.run_time()
     }
 
     pub(super) fn set(&mut self, conn: ConnId, limit: Bytes) -> Result<(), MapError> {

@@ -11,11 +11,13 @@
 //! # Checked by
 //! `tests` (the program itself against `golden/mark.csv`), `tests/bpf/marker.rs` (real packets).
 
+use super::cost::RunTime;
 use super::map::{Map, Plain};
 use super::object::{Embedded, Loaded, embedded};
 use super::tcx::{Attached, Hook};
 use super::{AttachError, LoadError, MapError};
 use std::collections::BTreeMap;
+use std::io;
 use units::Ratio;
 
 const OBJECT: Embedded = embedded!("marker");
@@ -65,8 +67,23 @@ unsafe impl Plain for Tally {}
 
 impl From<Tally> for MarkCounters {
     fn from(tally: Tally) -> Self {
-        let Tally { ect, not_ect, ce, asked, made, segments, sum: _ } = tally;
-        Self { ect, not_ect, ce, asked, made, segments }
+        let Tally {
+            ect,
+            not_ect,
+            ce,
+            asked,
+            made,
+            segments,
+            sum: _,
+        } = tally;
+        Self {
+            ect,
+            not_ect,
+            ce,
+            asked,
+            made,
+            segments,
+        }
     }
 }
 
@@ -84,7 +101,11 @@ impl Marker {
     /// Loads the program, or says what the kernel lacks.
     pub fn load() -> Result<Self, LoadError> {
         let marker = Self::from_object(&OBJECT.load(&["marker"])?)?;
-        if marker.attached.is_supported() { Ok(marker) } else { Err(LoadError::NoTcx) }
+        if marker.attached.is_supported() {
+            Ok(marker)
+        } else {
+            Err(LoadError::NoTcx)
+        }
     }
 
     fn from_object(loaded: &Loaded) -> Result<Self, LoadError> {
@@ -112,13 +133,23 @@ impl Marker {
 
     /// The slot that the interface has, or the first that is free.
     fn slot_for(&self, ifindex: u32) -> Option<MarkSlot> {
-        let taken = self.links.iter().find(|&(_, &link)| link == ifindex).map(|(&slot, _)| slot);
-        taken.or_else(|| (0..SLOTS).map(MarkSlot).find(|slot| !self.links.contains_key(slot)))
+        let taken = self
+            .links
+            .iter()
+            .find(|&(_, &link)| link == ifindex)
+            .map(|(&slot, _)| slot);
+        taken.or_else(|| {
+            (0..SLOTS)
+                .map(MarkSlot)
+                .find(|slot| !self.links.contains_key(slot))
+        })
     }
 
     /// Leaves the slot's interface alone and frees the slot; says whether it was taken.
     pub fn detach(&mut self, slot: MarkSlot) -> Result<bool, MapError> {
-        let Some(ifindex) = self.links.remove(&slot) else { return Ok(false) };
+        let Some(ifindex) = self.links.remove(&slot) else {
+            return Ok(false);
+        };
         self.attached.detach(ifindex);
         Ok(self.slots.remove(ifindex)?)
     }
@@ -126,6 +157,11 @@ impl Marker {
     /// From the next packet on, this share of the ECN-capable packets is marked.
     pub fn set_rate(&self, slot: MarkSlot, rate: Ratio) -> Result<(), MapError> {
         Ok(self.rates.set(slot.0, rate.as_raw())?)
+    }
+
+    /// What the program took so far, if somebody counts ([`CountRunTime`](super::CountRunTime)).
+    pub fn run_time(&self) -> io::Result<RunTime> {
+        self.attached.run_time()
     }
 
     /// What the slot has seen and done so far.

@@ -20,6 +20,7 @@
 //! # Checked by
 //! `tests/bpf/`: real connections between two namespaces.
 
+mod cost;
 mod error;
 mod limits;
 mod map;
@@ -30,6 +31,7 @@ mod tcx;
 mod unsent;
 mod window;
 
+pub use cost::{CountRunTime, RunTime};
 pub use error::{AttachError, LoadError, MapError, PassError};
 pub use marker::{MarkCounters, MarkSlot, Marker};
 pub use pass::{Pass, RestoreError, SubflowLimit, restore_subflows};

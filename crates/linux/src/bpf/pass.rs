@@ -5,13 +5,14 @@
 //! # Sources
 //! - kernel/bpf/bpf_iter.c, net/ipv4/tcp_ipv4.c (Linux 6.18): the namespace is that of the thread that opens the iterator.
 
+use super::cost::{RunTime, run_time};
 use super::map::check;
 use super::object::{Embedded, Loaded, embedded};
 use super::tcx::create_link;
 use super::{LoadError, PassError};
 use policy::ConnId;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use units::Bytes;
 
@@ -58,6 +59,7 @@ impl Pass {
 /// A loaded iterator, ready to walk any number of times.
 #[derive(Debug)]
 pub(super) struct Walker {
+    program: OwnedFd,
     link: OwnedFd,
 }
 
@@ -67,8 +69,14 @@ impl Walker {
         let program = loaded.program(program).map_err(LoadError::Exhausted)?;
         let link = create_link(program.as_fd(), 0, libbpf_sys::BPF_TRACE_ITER);
         Ok(Self {
+            program,
             link: link.map_err(LoadError::NoIterator)?,
         })
+    }
+
+    /// What the program took so far; the walk around it costs more.
+    pub(super) fn run_time(&self) -> io::Result<RunTime> {
+        run_time(self.program.as_fd())
     }
 
     pub(super) fn walk(&self) -> Result<Pass, PassError> {
@@ -111,9 +119,8 @@ pub enum RestoreError {
 
 /// Gives every MPTCP subflow of the calling thread's network namespace the limits that the kernel would have given it.
 ///
-/// For the start after a crash: what a lever sets on a socket outlives the process. Only what slowhand sets can be
-/// found here: neither limit can be set on a subflow by an application, nor does the kernel copy it from the MPTCP
-/// socket.
+/// For the start after a crash: what a lever sets on a socket outlives the process. Only what slowhand sets can be found here:
+/// on an MPTCP socket the kernel refuses TCP_WINDOW_CLAMP, and keeps TCP_NOTSENT_LOWAT from the subflows.
 pub fn restore_subflows() -> Result<Pass, RestoreError> {
     let loaded = OBJECT.load(&["restore"])?;
     Ok(Walker::new(&loaded, "restore")?.walk()?)

@@ -8,6 +8,7 @@
 //! - kernel/bpf/tcx.c (Linux 6.18): the interface is looked up in the network namespace of the calling thread.
 
 use super::AttachError;
+use super::cost::{RunTime, run_time};
 use super::map::check;
 use std::collections::BTreeMap;
 use std::io;
@@ -47,6 +48,11 @@ impl Attached {
             hook,
             links: BTreeMap::new(),
         }
+    }
+
+    /// What the program took so far, on all links.
+    pub(super) fn run_time(&self) -> io::Result<RunTime> {
+        run_time(self.program.as_fd())
     }
 
     /// Does the running kernel have tcx links?

@@ -1,7 +1,8 @@
 //! Bounds what waits unsent on this host's own subflows, for uploads.
 //!
 //! A stock MPTCP scheduler puts megabytes on a subflow that it cannot send yet; when the link dies they must be sent again
-//! elsewhere, behind what waits there. With TCP_NOTSENT_LOWAT on the *subflows* the scheduler stops at the limit.
+//! elsewhere, behind what waits there. With TCP_NOTSENT_LOWAT on the *subflows* the scheduler stops at the limit: it asks before
+//! it assigns, and then assigns a burst, so up to 64 KiB more than the limit can be unsent on a subflow.
 //!
 //! # Sources
 //! - net/ipv4/tcp.c (tcp_stream_memory_free), net/mptcp/protocol.c (mptcp_subflow_get_send), Linux 6.18.
@@ -13,9 +14,11 @@
 //! # Checked by
 //! `tests/bpf/limits.rs`.
 
+use super::cost::RunTime;
 use super::limits::{Limit, Limits};
 use super::{LoadError, MapError, Pass, PassError};
 use policy::ConnId;
+use std::io;
 use std::time::Duration;
 use units::Bytes;
 
@@ -54,6 +57,11 @@ impl UnsentLever {
     /// How often to [`apply`](Self::apply) although nothing was set: for subflows that joined meanwhile.
     pub const fn apply_every(&self) -> Duration {
         AGAIN
+    }
+
+    /// What the program took so far, if somebody counts ([`CountRunTime`](super::CountRunTime)).
+    pub fn run_time(&self) -> io::Result<RunTime> {
+        self.limits.run_time()
     }
 
     /// Gives every limit back. To be called before dropping: limits stay on the sockets.

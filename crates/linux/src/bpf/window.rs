@@ -17,6 +17,7 @@
 //! # Checked by
 //! `tests/bpf/window.rs`, `tests/bpf/limits.rs`.
 
+use super::cost::RunTime;
 use super::limits::{Limit, Limits, to_bytes};
 use super::map::{Map, Plain};
 use super::object::{Embedded, embedded};
@@ -24,6 +25,7 @@ use super::pass::Pass;
 use super::tcx::{Attached, Hook};
 use super::{AttachError, LoadError, MapError, PassError};
 use policy::ConnId;
+use std::io;
 use std::time::Duration;
 use units::Bytes;
 
@@ -72,7 +74,12 @@ enum Way {
 impl WindowLever {
     /// Loads the better way that this kernel offers.
     pub fn load() -> Result<Self, LoadError> {
-        match Self::load_kind(WindowKind::Egress) {
+        Self::or_clamp(Self::load_kind(WindowKind::Egress))
+    }
+
+    /// A kernel that cannot do the one may do the other; without rights or MPTCP neither can be.
+    fn or_clamp(egress: Result<Self, LoadError>) -> Result<Self, LoadError> {
+        match egress {
             Err(error @ (LoadError::NoTcx | LoadError::Refused { .. })) => {
                 let clamp = Self::load_kind(WindowKind::Clamp)?;
                 Ok(Self {
@@ -162,6 +169,14 @@ impl WindowLever {
         }
     }
 
+    /// What the program took so far, if somebody counts ([`CountRunTime`](super::CountRunTime)).
+    pub fn run_time(&self) -> io::Result<RunTime> {
+        match &self.way {
+            Way::Egress(egress) => egress.attached.run_time(),
+            Way::Clamp(clamp) => clamp.run_time(),
+        }
+    }
+
     /// Takes everything back that outlives this value. To be called before dropping it.
     pub fn release(&mut self) -> Result<Pass, PassError> {
         match &mut self.way {
@@ -205,5 +220,29 @@ impl Egress {
         self.caps.remove(conn.0)?;
         self.tallies.remove(conn.0)?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_rights_there_is_no_second_way() {
+        let lever = WindowLever::or_clamp(Err(LoadError::NotPermitted));
+        assert!(matches!(lever, Err(LoadError::NotPermitted)), "{lever:?}");
+    }
+
+    #[test]
+    fn without_tcx_the_clamp_is_loaded_and_says_why() {
+        // SAFETY: no arguments, no memory.
+        if unsafe { libc::geteuid() } != 0 {
+            eprintln!("skipped: needs root for BPF");
+            return;
+        }
+        let lever = WindowLever::or_clamp(Err(LoadError::NoTcx)).expect("this kernel has iterators");
+        assert_eq!(lever.kind(), WindowKind::Clamp);
+        assert!(matches!(lever.refused(), Some(LoadError::NoTcx)));
+        assert!(lever.apply_every().is_some());
     }
 }

@@ -30,10 +30,24 @@ fn compile() -> PathBuf {
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("mark-{}", std::process::id()));
     let headers = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bpf");
     let mut cc = Command::new("cc");
-    cc.args(["-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-xc", "-I", headers, "-o"]);
+    cc.args([
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-fsanitize=undefined",
+        "-xc",
+        "-I",
+        headers,
+        "-o",
+    ]);
     cc.arg(&out).arg("-").stdin(Stdio::piped());
     let mut child = cc.spawn().expect("start cc");
-    child.stdin.take().expect("a pipe").write_all(PROGRAM.as_bytes()).expect("write the program");
+    child
+        .stdin
+        .take()
+        .expect("a pipe")
+        .write_all(PROGRAM.as_bytes())
+        .expect("write the program");
     assert!(child.wait().expect("wait for cc").success());
     out
 }
@@ -41,16 +55,29 @@ fn compile() -> PathBuf {
 #[test]
 fn the_header_gives_the_golden_answers_on_the_host() {
     let program = compile();
-    let rows: Vec<&str> = GOLDEN.lines().filter(|line| !line.starts_with(['#', 'b'])).collect();
+    let rows: Vec<&str> = GOLDEN
+        .lines()
+        .filter(|line| !line.starts_with(['#', 'b']))
+        .collect();
     let mut child = Command::new(&program)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .expect("start the program");
     let vectors = rows.join("\n") + "\n";
-    child.stdin.take().expect("a pipe").write_all(vectors.as_bytes()).expect("write the vectors");
+    child
+        .stdin
+        .take()
+        .expect("a pipe")
+        .write_all(vectors.as_bytes())
+        .expect("write the vectors");
     let output = child.wait_with_output().expect("wait for the program");
     std::fs::remove_file(&program).expect("remove the program");
     assert!(rows.len() > 40);
-    assert_eq!(String::from_utf8_lossy(&output.stdout).lines().collect::<Vec<_>>(), rows);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .collect::<Vec<_>>(),
+        rows
+    );
 }

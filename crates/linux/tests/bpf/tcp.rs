@@ -68,7 +68,14 @@ impl Transfer {
             std::thread::spawn(move || send(&from)),
             std::thread::spawn(move || drain(&to, &count)),
         ];
-        Self { client, server, conn, _listener: listener, received, workers }
+        Self {
+            client,
+            server,
+            conn,
+            _listener: listener,
+            received,
+            workers,
+        }
     }
 
     /// Bytes that the receiving application has read.

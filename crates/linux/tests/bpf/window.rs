@@ -4,7 +4,7 @@ use crate::can_run;
 use crate::net::{Hosts, eventually};
 use crate::relay::{Relay, Seen, Wire};
 use crate::tcp::{Direction, Ends, MPTCP, Transfer, announced_window};
-use linux::bpf::{WindowCounters, WindowKind, WindowLever};
+use linux::bpf::{CountRunTime, WindowCounters, WindowKind, WindowLever};
 use policy::ConnId;
 use socket2::Protocol;
 use std::net::SocketAddr;
@@ -239,6 +239,54 @@ fn levers_in_several_namespaces_of_one_process_do_not_meet() {
 }
 
 #[test]
+fn without_rights_the_error_says_which() {
+    if !can_run() {
+        return;
+    }
+    let unprivileged = std::thread::spawn(|| {
+        const NOBODY: libc::c_long = 65_534;
+        // SAFETY: no pointers. The bare system call changes this thread only, unlike libc's function.
+        let code = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
+        assert_eq!(code, 0);
+        WindowLever::load()
+            .expect_err("nobody may not load BPF")
+            .to_string()
+    });
+    let message = unprivileged.join().expect("the thread ends");
+    assert!(
+        message.contains("CAP_BPF") && message.contains("run as root"),
+        "{message}"
+    );
+}
+
+#[test]
+fn the_cost_of_the_program_is_counted_while_asked_for() {
+    if !can_run() {
+        return;
+    }
+    let hosts = Hosts::joined(1, 20);
+    let mut lever = egress_lever(&hosts);
+    let _counting = CountRunTime::start().expect("root may count");
+    let download = Transfer::start(
+        &hosts.client,
+        &hosts.server,
+        hosts.server_address(5001),
+        MPTCP,
+        Direction::Download,
+    );
+    lever.set(download.conn(), WINDOW).expect("set");
+    let lowered = || counters(&lever, download.conn()).lowered;
+    eventually(
+        "a thousand lowered segments",
+        || lowered() >= 1_000,
+        || lowered().to_string(),
+    );
+    let cost = lever.run_time().expect("read");
+    assert!(cost.runs >= 1_000 && !cost.time.is_zero(), "{cost:?}");
+    println!("{} ns per packet", cost.time.as_nanos() / u128::from(cost.runs));
+}
+
+#[test]
 fn attaching_where_there_is_no_interface_is_an_error() {
     if !can_run() {
         return;
@@ -257,24 +305,30 @@ fn attaching_where_there_is_no_interface_is_an_error() {
 
 /// On the wire of TUN links: every segment of the connection says no more than the window, and its checksum is right.
 fn every_segment_is_lowered(direction: Direction, addresses: [&str; 2]) -> Seen {
+    /// What the queue of a TUN holds: 500 packets. They left before the window was set.
+    const QUEUED: u64 = 500 * 1_500;
     let hosts = Hosts::apart();
     let relay = Relay::between(&hosts, addresses, Wire::Honest);
     let mut lever = egress_lever(&hosts);
     let address = SocketAddr::new(addresses[1].parse().expect("an address"), 5001);
     let transfer = Transfer::start(&hosts.client, &hosts.server, address, MPTCP, direction);
     lever.set(transfer.conn(), WINDOW).expect("set");
+    let more = |bytes| {
+        let enough = transfer.received() + bytes;
+        eventually(
+            "more data",
+            || transfer.received() > enough,
+            || transfer.received().to_string(),
+        );
+    };
     eventually(
         "a lowered segment",
         || counters(&lever, transfer.conn()).lowered > 0,
         String::new,
     );
+    more(2 * QUEUED);
     relay.forget();
-    let wanted = transfer.received() + 40 * WINDOW.get();
-    eventually(
-        "forty windows of data",
-        || transfer.received() > wanted,
-        || transfer.received().to_string(),
-    );
+    more(40 * WINDOW.get());
     relay.seen()
 }
 

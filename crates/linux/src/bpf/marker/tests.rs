@@ -37,7 +37,10 @@ fn golden() -> impl Iterator<Item = [u64; 5]> {
         let cells: Vec<u64> = line.split(',').map(number).collect();
         cells.try_into().expect("golden/mark.csv has five columns")
     };
-    GOLDEN.lines().filter(|line| !line.starts_with(['#', 'b'])).map(row)
+    GOLDEN
+        .lines()
+        .filter(|line| !line.starts_with(['#', 'b']))
+        .map(row)
 }
 
 /// A loaded marker whose slot the test packets fall into.
@@ -66,7 +69,10 @@ fn frame(ipv6: bool, ecn: u8) -> Vec<u8> {
 }
 
 fn ones_sum(bytes: &[u8]) -> u16 {
-    let sum: u32 = bytes.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+    let sum: u32 = bytes
+        .chunks(2)
+        .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])))
+        .sum();
     let once = (sum & 0xffff) + (sum >> 16);
     u16::try_from((once & 0xffff) + (once >> 16)).expect("two folds leave 16 bits")
 }
@@ -103,7 +109,16 @@ fn the_program_gives_the_golden_answers() {
     let program = loaded.program("marker").expect("descriptor");
     for [before, rate, weight, due, after] in golden() {
         marker.rates.set(SLOT, rate).expect("set");
-        marker.tallies.set(SLOT, Tally { sum: before, ..Tally::default() }).expect("set");
+        marker
+            .tallies
+            .set(
+                SLOT,
+                Tally {
+                    sum: before,
+                    ..Tally::default()
+                },
+            )
+            .expect("set");
         let weight32 = u32::try_from(weight).expect("a weight is 16 bits");
         let out = run(program.as_fd(), &frame(false, ECT0), weight32);
         let tally = marker.tallies.value(SLOT).expect("read").expect("a slot");
@@ -130,6 +145,13 @@ fn only_the_two_bits_change_and_the_header_stays_valid() {
         }
     }
     let counters = marker.counters(MarkSlot(SLOT)).expect("read");
-    let expected = MarkCounters { ect: 4, not_ect: 2, ce: 2, asked: 4, made: 4, segments: 4 };
+    let expected = MarkCounters {
+        ect: 4,
+        not_ect: 2,
+        ce: 2,
+        asked: 4,
+        made: 4,
+        segments: 4,
+    };
     assert_eq!(counters, expected);
 }

@@ -6,6 +6,7 @@ pub mod journal;
 pub mod mptcp_pm;
 pub mod netlink;
 pub mod netns;
+pub mod probe;
 pub mod routing;
 pub mod rtnl;
 pub mod sysctl;

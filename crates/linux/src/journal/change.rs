@@ -1,0 +1,121 @@
+//! One change, as a line: a word and its fields, separated by tabs; tabs, line ends and backslashes inside are escaped.
+
+use crate::mptcp_pm::AddressId;
+use crate::sysctl::Key;
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use thiserror::Error;
+
+/// Something that was changed on the host, with what is needed to take it back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A kernel parameter.
+    Sysctl {
+        /// Which.
+        key: Key,
+        /// What it was.
+        old: String,
+        /// What it became.
+        new: String,
+    },
+    /// Routes and rules that carry slowhand's protocol number were or will be made.
+    Routing,
+    /// An endpoint of the in-kernel path manager.
+    Endpoint {
+        /// Its id.
+        id: AddressId,
+        /// Its address.
+        address: IpAddr,
+    },
+    /// The in-kernel path manager's limits.
+    Limits {
+        /// `subflows` and `add_addr_accepted` before.
+        old: (u32, u32),
+        /// The same afterwards.
+        new: (u32, u32),
+    },
+    /// A BPF object was pinned.
+    Pin {
+        /// Where.
+        path: PathBuf,
+    },
+}
+
+/// Why a line is not a change.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ParseChangeError {
+    /// The first line is another file's.
+    #[error("`{0}` is not the first line of a slowhand journal")]
+    NotAJournal(String),
+    /// No such word.
+    #[error("`{0}` is not a change that this version knows; undo it with the version that wrote it")]
+    Word(String),
+    /// Fields are missing or not what they should be.
+    #[error("`{0}` lacks a field, or one is not a number or an address where it should be")]
+    Fields(String),
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sysctl { key, old, new } => {
+                write!(f, "sysctl\t{}\t{}\t{}", escape(key.name()), escape(old), escape(new))
+            }
+            Self::Routing => f.write_str("routing"),
+            Self::Endpoint { id, address } => write!(f, "endpoint\t{}\t{address}", id.0),
+            Self::Limits { old, new } => write!(f, "limits\t{}\t{}\t{}\t{}", old.0, old.1, new.0, new.1),
+            Self::Pin { path } => write!(f, "pin\t{}", escape(&path.to_string_lossy())),
+        }
+    }
+}
+
+impl FromStr for Change {
+    type Err = ParseChangeError;
+
+    fn from_str(line: &str) -> Result<Self, Self::Err> {
+        let fields: Vec<String> = line.split('\t').map(unescape).collect();
+        let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+        let bad = || ParseChangeError::Fields(line.to_owned());
+        match fields[..] {
+            ["sysctl", key, old, new] => Ok(Self::Sysctl { key: Key::new(key), old: old.into(), new: new.into() }),
+            ["routing"] => Ok(Self::Routing),
+            ["endpoint", id, address] => parse_endpoint(id, address).ok_or_else(bad),
+            ["limits", a, b, c, d] => parse_limits([a, b, c, d]).ok_or_else(bad),
+            ["pin", path] => Ok(Self::Pin { path: path.into() }),
+            ["sysctl" | "endpoint" | "limits" | "pin" | "routing", ..] => Err(bad()),
+            _ => Err(ParseChangeError::Word(line.to_owned())),
+        }
+    }
+}
+
+fn parse_endpoint(id: &str, address: &str) -> Option<Change> {
+    Some(Change::Endpoint { id: AddressId(id.parse().ok()?), address: address.parse().ok()? })
+}
+
+fn parse_limits(fields: [&str; 4]) -> Option<Change> {
+    let [a, b, c, d] = fields.map(|field| field.parse().ok());
+    Some(Change::Limits { old: (a?, b?), new: (c?, d?) })
+}
+
+fn escape(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n")
+}
+
+fn unescape(field: &str) -> String {
+    let mut text = String::with_capacity(field.len());
+    let mut chars = field.chars();
+    while let Some(c) = chars.next() {
+        match (c, c == '\\') {
+            (_, true) => match chars.next() {
+                Some('t') => text.push('\t'),
+                Some('n') => text.push('\n'),
+                Some(other) => text.push(other),
+                None => {}
+            },
+            (c, false) => text.push(c),
+        }
+    }
+    text
+}

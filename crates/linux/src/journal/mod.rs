@@ -1,0 +1,215 @@
+//! A record on disk of everything that is changed on a host, so that stop, crash and restart leave the host as it was.
+//!
+//! Every change is written down, and on disk, before it is made. [`Journal::undo`] takes them back in reverse order;
+//! [`Journal::open`] does the same first with what a crashed run left. Undoing twice does no harm, and what the user has
+//! changed in the meantime is left as it is and reported.
+//!
+//! Routes and rules need no line each: ours carry a protocol number of their own, so one line says "sweep".
+//!
+//! # Where we differ, and why
+//! 1. The file is locked with `flock`: the kernel drops the lock of a process that died, so no stale owner can block a start,
+//!    and no process id has to be trusted.
+//! 2. The file names the boot and the network namespace: after a reboot there is nothing to take back, and in another namespace it
+//!    would be the wrong host's.
+//!
+//! # Checked by
+//! `tests`: round trip of lines; random changes and a crash at any point; values that the user changed since.
+
+mod change;
+mod shared;
+#[cfg(test)]
+mod tests;
+mod undo;
+
+pub use change::{Change, ParseChangeError};
+pub use shared::{Shared, SharedError};
+pub use undo::{Leftover, Undone};
+
+use crate::netns::Netns;
+use crate::sysctl::{self, Key, SysctlError};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+const FIRST_LINE: &str = "slowhand journal 1";
+
+/// The changes of one run.
+#[derive(Debug)]
+pub struct Journal {
+    /// `None`: in a namespace that is thrown away, nothing outlives the process.
+    file: Option<File>,
+    path: PathBuf,
+    changes: Vec<Change>,
+}
+
+/// Why a journal could not be opened or written.
+#[derive(Debug, Error)]
+pub enum JournalError {
+    /// The file or its folder.
+    #[error("the journal {path} could not be {doing}; is its folder writable?")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Somebody else is at work.
+    #[error("another slowhand is running with the journal {0}; stop it with `slowhand down`")]
+    InUse(PathBuf),
+    /// The file is not a journal.
+    #[error("{path}:{line}: {source}; if the file is damaged, see it through and remove it")]
+    Damaged {
+        /// Which.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        source: ParseChangeError,
+    },
+    /// It belongs to another network namespace.
+    #[error("{0} was written in another network namespace; run there to take its changes back, or remove the file")]
+    OtherNamespace(PathBuf),
+}
+
+/// Why a parameter could not be set on record.
+#[derive(Debug, Error)]
+pub enum SetSysctlError {
+    /// The record.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The parameter.
+    #[error(transparent)]
+    Sysctl(#[from] SysctlError),
+}
+
+/// Where and when changes hold: the boot, and the network namespace.
+fn here() -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let namespace = Netns::current().and_then(|netns| Ok(netns.id().unwrap_or(0))).unwrap_or(0);
+    format!("here {} {namespace}", boot.trim())
+}
+
+impl Journal {
+    /// For a namespace that is thrown away: changes can be undone, but nothing is written to disk.
+    pub const fn in_memory() -> Self {
+        Self { file: None, path: PathBuf::new(), changes: Vec::new() }
+    }
+
+    /// Opens the journal, and first takes back what a crashed run left in it. Held until dropped.
+    pub fn open(path: &Path) -> Result<(Self, Undone), JournalError> {
+        let failed = |doing| move |source| JournalError::File { path: path.to_owned(), doing, source };
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(failed("created"))?;
+        }
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed("opened"))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(JournalError::InUse(path.to_owned())),
+            Err(TryLockError::Error(error)) => return Err(failed("locked")(error)),
+        }
+        let mut journal = Self { file: Some(file), path: path.to_owned(), changes: Vec::new() };
+        journal.changes = journal.read()?;
+        let undone = journal.undo()?;
+        Ok((journal, undone))
+    }
+
+    fn read(&mut self) -> Result<Vec<Change>, JournalError> {
+        let mut text = String::new();
+        let path = self.path.clone();
+        let file = self.file.as_mut().map_or(Ok(0), |file| file.read_to_string(&mut text));
+        file.map_err(|source| JournalError::File { path: path.clone(), doing: "read", source })?;
+        // A line without its end was being written when the power went; its change was not made yet.
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let mut lines = whole.lines().enumerate();
+        match lines.next() {
+            None => return Ok(Vec::new()),
+            Some((_, FIRST_LINE)) => {}
+            Some((_, line)) => {
+                let source = ParseChangeError::NotAJournal(line.to_owned());
+                return Err(JournalError::Damaged { path, line: 1, source });
+            }
+        }
+        if let Some((_, place)) = lines.next() {
+            match same_place(place) {
+                Place::Here => {}
+                Place::BeforeReboot => return Ok(Vec::new()),
+                Place::Elsewhere => return Err(JournalError::OtherNamespace(path)),
+            }
+        }
+        let parse = |(at, line): (usize, &str)| {
+            line.parse().map_err(|source| JournalError::Damaged { path: path.clone(), line: at + 1, source })
+        };
+        lines.map(parse).collect()
+    }
+
+    /// Writes a change down, on disk when this returns. Make it only then.
+    pub fn will(&mut self, change: Change) -> Result<(), JournalError> {
+        if self.changes.contains(&change) {
+            return Ok(());
+        }
+        let begins = self.changes.is_empty();
+        self.append(begins, &change).map_err(|source| self.failed("written", source))?;
+        self.changes.push(change);
+        Ok(())
+    }
+
+    fn append(&mut self, begins: bool, change: &Change) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let head = if begins { format!("{FIRST_LINE}\n{}\n", here()) } else { String::new() };
+        if begins {
+            file.set_len(0)?;
+            file.rewind()?;
+        }
+        file.write_all(format!("{head}{change}\n").as_bytes())?;
+        file.sync_data()
+    }
+
+    /// Sets a kernel parameter on record; nothing is recorded when it has the value already.
+    pub fn set_sysctl(&mut self, key: &Key, value: &str) -> Result<(), SetSysctlError> {
+        let old = sysctl::read(key)?;
+        if old == value {
+            return Ok(());
+        }
+        self.will(Change::Sysctl { key: key.clone(), old, new: value.to_owned() })?;
+        Ok(sysctl::write(key, value)?)
+    }
+
+    /// Takes every change back, the latest first, and empties the file.
+    pub fn undo(&mut self) -> Result<Undone, JournalError> {
+        let mut undone = Undone::default();
+        while let Some(change) = self.changes.pop() {
+            undone.record(&change, undo::undo(&change));
+        }
+        let emptied = self.file.as_mut().map_or(Ok(()), |file| file.set_len(0).and_then(|()| file.rewind()));
+        emptied.map_err(|source| self.failed("emptied", source))?;
+        Ok(undone)
+    }
+
+    /// What is on record.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    fn failed(&self, doing: &'static str, source: io::Error) -> JournalError {
+        JournalError::File { path: self.path.clone(), doing, source }
+    }
+}
+
+enum Place {
+    Here,
+    BeforeReboot,
+    Elsewhere,
+}
+
+fn same_place(line: &str) -> Place {
+    let now = here();
+    let boot = |line: &str| line.split(' ').nth(1).map(str::to_owned);
+    match line {
+        _ if line == now => Place::Here,
+        _ if boot(line) != boot(&now) => Place::BeforeReboot,
+        _ => Place::Elsewhere,
+    }
+}

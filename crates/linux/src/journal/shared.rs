@@ -1,0 +1,165 @@
+//! One host-wide value that runs side by side need: changed by the first, put back by the last.
+//!
+//! The values of `net.ipv4.tcp_allowed_congestion_control` and the like belong to the initial namespace, so every run of every
+//! namespace shares them. A file under a runtime folder, locked while it is read and written, holds what the value was and who
+//! needs what; holders that died are struck off by whoever comes next.
+
+use crate::sysctl::{self, Key, SysctlError};
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why a shared value could not be held.
+#[derive(Debug, Error)]
+pub enum SharedError {
+    /// The record.
+    #[error("the record {path} of a host-wide value; is its folder writable?")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The parameter.
+    #[error(transparent)]
+    Sysctl(#[from] SysctlError),
+}
+
+/// A word in a host-wide list of words, needed by this holder until dropped.
+#[derive(Debug)]
+pub struct Shared {
+    path: PathBuf,
+    key: Key,
+    holder: Holder,
+}
+
+/// Who needs which word: a process by its id and start time; once for every time that it asked.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Holder {
+    pid: u32,
+    started: u64,
+    word: String,
+}
+
+#[derive(Debug, Default)]
+struct Record {
+    before: String,
+    holders: Vec<Holder>,
+}
+
+/// A process's start time in clock ticks since boot; `None` when there is no such process.
+fn start_time(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The command's name is in parentheses and may hold anything; the start time is the 20th field behind it.
+    stat[stat.rfind(')')? + 1..].split_whitespace().nth(19)?.parse().ok()
+}
+
+impl Holder {
+    fn lives(&self) -> bool {
+        start_time(self.pid) == Some(self.started)
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let mut fields = line.split('\t');
+        let mut next = || fields.next();
+        Some(Self {
+            pid: next()?.parse().ok()?,
+            started: next()?.parse().ok()?,
+            word: next()?.to_owned(),
+        })
+    }
+
+    fn line(&self) -> String {
+        format!("{}\t{}\t{}\n", self.pid, self.started, self.word)
+    }
+}
+
+impl Record {
+    fn parse(text: &str) -> Self {
+        let mut lines = text.lines();
+        let before = lines.next().unwrap_or_default().to_owned();
+        Self { before, holders: lines.filter_map(Holder::parse).collect() }
+    }
+
+    fn text(&self) -> String {
+        let holders: String = self.holders.iter().map(Holder::line).collect();
+        format!("{}\n{holders}", self.before)
+    }
+
+    /// The list as it was, and every word that somebody needs.
+    fn value(&self) -> String {
+        let before: Vec<&str> = self.before.split_whitespace().collect();
+        let needed: BTreeSet<&str> = self.holders.iter().map(|holder| holder.word.as_str()).collect();
+        let added = needed.into_iter().filter(|word| !before.contains(word));
+        before.iter().copied().chain(added).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl Shared {
+    /// Makes sure that the list `key` of this namespace holds `word`. The record is kept in `folder`.
+    pub fn hold(folder: &Path, key: &Key, word: &str) -> Result<Self, SharedError> {
+        let path = folder.join(key.name());
+        let file = |source| SharedError::File { path: path.clone(), source };
+        std::fs::create_dir_all(folder).map_err(file)?;
+        let pid = std::process::id();
+        let started = start_time(pid).unwrap_or(0);
+        let shared = Self { path: path.clone(), key: key.clone(), holder: Holder { pid, started, word: word.into() } };
+        shared.change(|record, holder| record.holders.push(holder))?;
+        Ok(shared)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Record, Holder)) -> Result<(), SharedError> {
+        let failed = |source| SharedError::File { path: self.path.clone(), source };
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&self.path).map_err(failed)?;
+        file.lock().map_err(failed)?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(failed)?;
+        let mut record = Record::parse(&text);
+        if record.holders.is_empty() {
+            record.before = sysctl::read(&self.key)?;
+        }
+        record.holders.retain(Holder::lives);
+        change(&mut record, self.holder.clone());
+        // On record first: a crash in between leaves a word too much, which the next holder takes back.
+        write(&mut file, &record.text()).map_err(failed)?;
+        sysctl::write(&self.key, &record.value())?;
+        if record.holders.is_empty() {
+            write(&mut file, "").map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Puts back what died with its holders. To be called at every start.
+    pub fn recover(folder: &Path, key: &Key) -> Result<(), SharedError> {
+        let path = folder.join(key.name());
+        if !path.exists() {
+            return Ok(());
+        }
+        let holder = Holder { pid: 0, started: 0, word: String::new() };
+        let nobody = std::mem::ManuallyDrop::new(Self { path, key: key.clone(), holder });
+        nobody.change(|_, _| {})
+    }
+}
+
+fn write(file: &mut File, text: &str) -> io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    file.write_all(text.as_bytes())?;
+    file.sync_data()
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let released = self.change(|record, holder| {
+            if let Some(at) = record.holders.iter().position(|other| *other == holder) {
+                record.holders.swap_remove(at);
+            }
+        });
+        if let Err(error) = released {
+            // The next start takes it back: the record still names this process.
+            eprintln!("slowhand: {} was not put back: {error}", self.key);
+        }
+    }
+}

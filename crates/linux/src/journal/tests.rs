@@ -1,0 +1,218 @@
+use super::*;
+use crate::mptcp_pm::AddressId;
+use crate::testing::inside;
+use proptest::prelude::*;
+use std::net::IpAddr;
+
+/// A folder of this test's own, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("slowhand-journal-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.0.join("journal")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+fn ttl() -> Key {
+    Key::new("net.ipv4.ip_default_ttl")
+}
+
+/// A crash: the process is gone, its descriptors closed, nothing was undone.
+fn crash(journal: Journal) {
+    drop(journal);
+}
+
+#[test]
+fn a_stop_puts_every_value_back() {
+    inside(|| {
+        let folder = Folder::new("stop");
+        let before = sysctl::read(&ttl()).unwrap();
+        let (mut journal, _) = Journal::open(&folder.journal()).unwrap();
+        journal.set_sysctl(&ttl(), "71").unwrap();
+        journal.set_sysctl(&ttl(), "72").unwrap();
+        assert_eq!(sysctl::read(&ttl()).unwrap(), "72");
+        assert_eq!(journal.undo().unwrap(), Undone { done: 2, left: Vec::new() });
+        assert_eq!(sysctl::read(&ttl()).unwrap(), before);
+    });
+}
+
+#[test]
+fn the_next_start_takes_back_what_a_crash_left() {
+    inside(|| {
+        let folder = Folder::new("crash");
+        let before = sysctl::read(&ttl()).unwrap();
+        let (mut journal, _) = Journal::open(&folder.journal()).unwrap();
+        journal.set_sysctl(&ttl(), "71").unwrap();
+        // Written down, but never done: the crash came in between.
+        journal.will(Change::Sysctl { key: ttl(), old: "71".into(), new: "99".into() }).unwrap();
+        crash(journal);
+        let (journal, undone) = Journal::open(&folder.journal()).unwrap();
+        assert_eq!(undone.done, 2);
+        assert_eq!(sysctl::read(&ttl()).unwrap(), before);
+        crash(journal);
+        assert_eq!(Journal::open(&folder.journal()).unwrap().1, Undone::default());
+    });
+}
+
+#[test]
+fn what_the_user_changed_since_is_left_and_reported() {
+    inside(|| {
+        let folder = Folder::new("user");
+        let (mut journal, _) = Journal::open(&folder.journal()).unwrap();
+        journal.set_sysctl(&ttl(), "71").unwrap();
+        sysctl::write(&ttl(), "100").unwrap();
+        let undone = journal.undo().unwrap();
+        assert_eq!(sysctl::read(&ttl()).unwrap(), "100");
+        assert!(undone.left[0].to_string().contains("somebody has set it to `100`"), "{}", undone.left[0]);
+    });
+}
+
+#[test]
+fn a_journal_is_held_by_one_at_a_time() {
+    inside(|| {
+        let folder = Folder::new("lock");
+        let held = Journal::open(&folder.journal()).unwrap();
+        assert!(matches!(Journal::open(&folder.journal()), Err(JournalError::InUse(_))));
+        drop(held);
+        Journal::open(&folder.journal()).unwrap();
+    });
+}
+
+#[test]
+fn another_namespaces_journal_is_not_touched() {
+    let folder = Folder::new("elsewhere");
+    inside(|| {
+        let (mut journal, _) = Journal::open(&folder.journal()).unwrap();
+        journal.set_sysctl(&ttl(), "71").unwrap();
+    });
+    let text = std::fs::read_to_string(folder.journal()).unwrap();
+    inside(|| assert!(matches!(Journal::open(&folder.journal()), Err(JournalError::OtherNamespace(_)))));
+    assert_eq!(std::fs::read_to_string(folder.journal()).unwrap(), text);
+}
+
+#[test]
+fn after_a_reboot_there_is_nothing_to_take_back() {
+    inside(|| {
+        let folder = Folder::new("reboot");
+        let line = Change::Sysctl { key: ttl(), old: "1".into(), new: "64".into() };
+        std::fs::write(folder.journal(), format!("{FIRST_LINE}\nhere 00000000-dead 4026531840\n{line}\n")).unwrap();
+        let before = sysctl::read(&ttl()).unwrap();
+        assert_eq!(Journal::open(&folder.journal()).unwrap().1, Undone::default());
+        assert_eq!(sysctl::read(&ttl()).unwrap(), before);
+    });
+}
+
+#[test]
+fn a_damaged_journal_names_the_line() {
+    inside(|| {
+        let folder = Folder::new("damaged");
+        std::fs::write(folder.journal(), format!("{FIRST_LINE}\n{}\nlimits\t1\tmany\n", here())).unwrap();
+        let error = Journal::open(&folder.journal()).unwrap_err().to_string();
+        assert!(error.contains("journal:3: `limits"), "{error}");
+        std::fs::write(folder.journal(), "something else\n").unwrap();
+        let error = Journal::open(&folder.journal()).unwrap_err().to_string();
+        assert!(error.contains("not the first line"), "{error}");
+    });
+}
+
+#[test]
+fn a_line_cut_short_by_a_crash_was_never_done() {
+    inside(|| {
+        let folder = Folder::new("short");
+        std::fs::write(folder.journal(), format!("{FIRST_LINE}\n{}\nsysctl\tnet.ipv4.ip_def", here())).unwrap();
+        assert_eq!(Journal::open(&folder.journal()).unwrap().1, Undone::default());
+    });
+}
+
+/// The only host-wide list of words is that of the allowed controllers; the initial namespace's own is used, which every test
+/// and every lab of this machine shares: so the record lies where theirs does not, and only a word that is there is held.
+#[test]
+fn a_shared_list_is_as_it_was_when_nobody_holds_a_word_any_more() {
+    let folder = Folder::new("shared");
+    let key = Key::new("net.ipv4.tcp_allowed_congestion_control");
+    let Ok(before) = sysctl::read(&key) else { return };
+    let held = [Shared::hold(&folder.0, &key, "reno").unwrap(), Shared::hold(&folder.0, &key, "reno").unwrap()];
+    let record = std::fs::read_to_string(folder.0.join(key.name())).unwrap();
+    assert_eq!(record.lines().count(), 3, "{record}");
+    drop(held);
+    assert_eq!(std::fs::read_to_string(folder.0.join(key.name())).unwrap(), "");
+    assert_eq!(sysctl::read(&key).unwrap(), before);
+}
+
+#[test]
+fn a_holder_that_died_is_struck_off() {
+    let folder = Folder::new("struck");
+    let key = Key::new("net.ipv4.tcp_allowed_congestion_control");
+    let Ok(before) = sysctl::read(&key) else { return };
+    // No process has this id and this start time.
+    std::fs::write(folder.0.join(key.name()), format!("{before}\n4194305\t1\treno\n")).unwrap();
+    Shared::recover(&folder.0, &key).unwrap();
+    assert_eq!(std::fs::read_to_string(folder.0.join(key.name())).unwrap(), "");
+    assert_eq!(sysctl::read(&key).unwrap(), before);
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        ("[a-z.]{1,20}", any::<String>(), any::<String>())
+            .prop_map(|(key, old, new)| Change::Sysctl { key: Key::new(key), old, new }),
+        Just(Change::Routing),
+        (any::<u8>(), any::<IpAddr>()).prop_map(|(id, address)| Change::Endpoint { id: AddressId(id), address }),
+        (any::<(u32, u32)>(), any::<(u32, u32)>()).prop_map(|(old, new)| Change::Limits { old, new }),
+        "[^\0]{0,40}".prop_map(|path| Change::Pin { path: path.into() }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn lines_are_read_back_as_they_were(change in change()) {
+        let line = change.to_string();
+        prop_assert!(!line.contains('\n'));
+        prop_assert_eq!(line.parse::<Change>(), Ok(change));
+    }
+
+    #[test]
+    fn no_line_makes_the_reader_panic(line in any::<String>()) {
+        let _ = line.parse::<Change>();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn whatever_was_changed_before_a_crash_is_as_it_was_after_the_next_start(
+        values in prop::collection::vec((0usize..3, 1u8..=255), 0..12), crash_at in 0usize..12, unfinished: bool
+    ) {
+        let keys = ["ip_default_ttl", "tcp_reordering", "tcp_orphan_retries"].map(|name| Key::new(format!("net.ipv4.{name}")));
+        inside(|| {
+            let folder = Folder::new(&format!("random-{:?}", std::thread::current().id()));
+            let present = || keys.clone().map(|key| sysctl::read(&key).unwrap());
+            let before = present();
+            let (mut journal, _) = Journal::open(&folder.journal()).unwrap();
+            for (key, value) in values.iter().take(crash_at) {
+                journal.set_sysctl(&keys[*key], &value.to_string()).unwrap();
+            }
+            if unfinished {
+                let key = keys[0].clone();
+                let old = sysctl::read(&key).unwrap();
+                journal.will(Change::Sysctl { key, old, new: "254".into() }).unwrap();
+            }
+            crash(journal);
+            let (_journal, undone) = Journal::open(&folder.journal()).unwrap();
+            assert!(undone.left.is_empty(), "{:?}", undone.left);
+            assert_eq!(present(), before);
+        });
+    }
+}

@@ -1,0 +1,204 @@
+//! Asks whether a host can be reached over one link: ICMP echo, and a TCP handshake for networks that drop ICMP.
+//!
+//! A probe leaves by its link whatever the routes say (the socket is bound to it) and carries a number; the answer is matched by
+//! that number and a random word of this prober. Everything is non-blocking: [`Prober`] is one descriptor to wait on.
+//!
+//! # Sources
+//! - RFC 792 and RFC 4443 §4 (echo), RFC 9293 §3.10.7 (a reset answers a SYN to a closed port: proof of life as well).
+//!
+//! # Where we differ, and why
+//! 1. A handshake that succeeds is reset at once (SO_LINGER 0): nothing lingers at the peer.
+//!
+//! # Checked by
+//! `tests`: answers over the right link only, numbers matched, strangers' echoes ignored, IPv4 and IPv6.
+
+mod echo;
+#[cfg(test)]
+mod tests;
+
+use crate::rtnl::IfName;
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use std::collections::BTreeMap;
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
+use thiserror::Error;
+
+/// Handshakes that may be under way at once; beyond, the oldest is given up.
+const MOST_HANDSHAKES: usize = 64;
+/// Longer than any reply to our requests, IPv4 header with options included.
+const LONGEST_REPLY: usize = 256;
+
+/// Why a probe could not be sent. A link that is down refuses it: no answer then, and no error worth more than a note.
+#[derive(Debug, Error)]
+pub enum SendError {
+    /// No socket could be made.
+    #[error("probes need raw sockets; run as root or with CAP_NET_RAW")]
+    Socket(#[source] io::Error),
+    /// The link does not take it.
+    #[error("{link} does not take a probe to {to}")]
+    Send {
+        /// The link.
+        link: IfName,
+        /// Whom it was for.
+        to: IpAddr,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+/// Where a probe goes and by which link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    /// The link.
+    pub link: IfName,
+    /// The link's own address.
+    pub from: IpAddr,
+    /// Whom to ask.
+    pub to: IpAddr,
+}
+
+/// Sends probes and hears answers.
+#[derive(Debug)]
+pub struct Prober {
+    wait: OwnedFd,
+    word: u64,
+    echoes: BTreeMap<(IfName, bool), Socket>,
+    handshakes: Vec<(u32, Socket)>,
+}
+
+impl Prober {
+    /// Opens a prober for the calling thread's namespace.
+    pub fn open() -> io::Result<Self> {
+        // SAFETY: epoll_create1 takes no pointers; its result is checked.
+        let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: `fd` was just made and belongs to nobody else.
+        let wait = unsafe { OwnedFd::from_raw_fd(fd) };
+        Ok(Self { wait, word: random_word(), echoes: BTreeMap::new(), handshakes: Vec::new() })
+    }
+
+    /// Sends an ICMP echo that carries `probe`.
+    pub fn echo(&mut self, target: Target, probe: u32) -> Result<(), SendError> {
+        let v6 = target.to.is_ipv6();
+        let key = (target.link, v6);
+        if !self.echoes.contains_key(&key) {
+            let socket = echo_socket(target.link, v6).map_err(SendError::Socket)?;
+            self.watch(&socket, libc::EPOLLIN).map_err(SendError::Socket)?;
+            self.echoes.insert(key, socket);
+        }
+        let request = echo::request(v6, self.word, probe);
+        let to = SocketAddr::new(target.to, 0);
+        match self.echoes[&key].send_to(&request, &to.into()) {
+            Ok(_) => Ok(()),
+            Err(source) => {
+                // The link may have come back under another index: the next probe binds anew.
+                self.echoes.remove(&key);
+                Err(SendError::Send { link: target.link, to: target.to, source })
+            }
+        }
+    }
+
+    /// Begins a TCP handshake with `port`; whatever answers is proof of life.
+    pub fn handshake(&mut self, target: Target, port: u16, probe: u32) -> Result<(), SendError> {
+        let to = SocketAddr::new(target.to, port);
+        let socket = handshake_socket(target).map_err(SendError::Socket)?;
+        match socket.connect(&to.into()) {
+            Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => {
+                return Err(SendError::Send { link: target.link, to: target.to, source: error });
+            }
+            _ => {}
+        }
+        self.watch(&socket, libc::EPOLLOUT).map_err(SendError::Socket)?;
+        if self.handshakes.len() == MOST_HANDSHAKES {
+            self.handshakes.remove(0);
+        }
+        self.handshakes.push((probe, socket));
+        Ok(())
+    }
+
+    /// The next probe that was answered; `None` when there is nothing more to hear now.
+    pub fn answer(&mut self) -> Option<u32> {
+        self.finished_handshake().or_else(|| self.heard_echo())
+    }
+
+    /// Forgets handshakes that nobody waits for any more.
+    pub fn give_up(&mut self, probe: u32) {
+        self.handshakes.retain(|(other, _)| *other != probe);
+    }
+
+    fn finished_handshake(&mut self) -> Option<u32> {
+        let at = self.handshakes.iter().position(|(_, socket)| is_settled(socket))?;
+        let (probe, socket) = self.handshakes.swap_remove(at);
+        // A refusal came from the peer, too; anything else (no route, time-out) did not.
+        match socket.take_error() {
+            Ok(None) => Some(probe),
+            Ok(Some(error)) if error.kind() == io::ErrorKind::ConnectionRefused => Some(probe),
+            _ => self.finished_handshake(),
+        }
+    }
+
+    fn heard_echo(&self) -> Option<u32> {
+        self.echoes.iter().find_map(|(&(_, v6), socket)| {
+            let mut buffer = [MaybeUninit::new(0u8); LONGEST_REPLY];
+            // Everybody's echoes arrive at a raw socket: look until ours, or nothing, is left.
+            while let Ok(length) = socket.recv(&mut buffer) {
+                let bytes: [u8; LONGEST_REPLY] = buffer.map(|byte| {
+                    // SAFETY: the array was initialised with zeros above.
+                    unsafe { byte.assume_init() }
+                });
+                if let Some(probe) = echo::reply(v6, &bytes[..length.min(LONGEST_REPLY)], self.word) {
+                    return Some(probe);
+                }
+            }
+            None
+        })
+    }
+
+    fn watch(&self, socket: &Socket, events: libc::c_int) -> io::Result<()> {
+        let mut event = libc::epoll_event { events: events.cast_unsigned(), u64: 0 };
+        // SAFETY: both descriptors are open, and `event` is valid for the call.
+        let result = unsafe { libc::epoll_ctl(self.wait.as_raw_fd(), libc::EPOLL_CTL_ADD, socket.as_raw_fd(), &raw mut event) };
+        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+}
+
+impl AsRawFd for Prober {
+    /// Readable when there may be an answer.
+    fn as_raw_fd(&self) -> RawFd {
+        self.wait.as_raw_fd()
+    }
+}
+
+fn random_word() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    // The standard library seeds its hashers from the system's randomness.
+    std::hash::RandomState::new().build_hasher().finish()
+}
+
+fn echo_socket(link: IfName, v6: bool) -> io::Result<Socket> {
+    let (domain, protocol) = if v6 { (Domain::IPV6, Protocol::ICMPV6) } else { (Domain::IPV4, Protocol::ICMPV4) };
+    let socket = Socket::new(domain, Type::RAW, Some(protocol))?;
+    socket.bind_device(Some(link.as_str().as_bytes()))?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+fn handshake_socket(target: Target) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(SocketAddr::new(target.to, 0)), Type::STREAM, Some(Protocol::TCP))?;
+    socket.bind_device(Some(target.link.as_str().as_bytes()))?;
+    socket.bind(&SocketAddr::new(target.from, 0).into())?;
+    socket.set_linger(Some(Duration::ZERO))?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+fn is_settled(socket: &Socket) -> bool {
+    let mut wanted = libc::pollfd { fd: SockRef::from(socket).as_raw_fd(), events: libc::POLLOUT, revents: 0 };
+    // SAFETY: one valid pollfd; a time-out of zero does not block.
+    unsafe { libc::poll(&raw mut wanted, 1, 0) > 0 }
+}

@@ -2,6 +2,7 @@
 
 use super::server::Server;
 use super::socket::{SocketError, Transport, impatient};
+use super::watch::{End, Watching, Watchlist};
 use super::{download, requests, upload};
 use crate::clock::Clock;
 use scenario::Work;
@@ -56,7 +57,12 @@ pub struct Task {
     pub until: Instant,
     /// Set when the run is to end at once.
     pub stop: Arc<AtomicBool>,
+    /// This end of its connections, to be looked at.
+    pub watchlist: Watchlist,
 }
+
+/// A connection, and what keeps it on the list of those that are looked at.
+pub(super) type Connection = (TcpStream, Watching);
 
 /// Something that happened to a flow, for the trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,7 +121,7 @@ impl Task {
     }
 
     /// Connects, trying again until the run is over; `None` when it is.
-    pub(super) fn connect(&self) -> Result<Option<TcpStream>, TransferError> {
+    pub(super) fn connect(&self) -> Result<Option<Connection>, TransferError> {
         while !self.is_over() {
             let socket = self.transport().socket(self.server, &self.cc)?;
             if let Via::Tcp { device, .. } = &self.via {
@@ -128,7 +134,8 @@ impl Task {
             if socket.connect_timeout(&self.server.into(), patience).is_ok() {
                 let stream = TcpStream::from(socket);
                 impatient(&stream).map_err(TransferError::Prepare)?;
-                return Ok(Some(stream));
+                let watching = self.watchlist.add(self.seed, End::Client, &stream);
+                return Ok(Some((stream, watching.map_err(TransferError::Prepare)?)));
             }
             std::thread::sleep(CONNECT_EVERY);
         }

@@ -1,11 +1,11 @@
 //! Bytes to the client.
 
-use super::client::{Outcome, Task, Teller, Told, TransferError};
+use super::client::{Connection, Outcome, Task, Teller, Told, TransferError};
 use super::content::digest;
 use super::order::Order;
 use super::socket::{Moved, read};
 use sha2::{Digest as _, Sha256};
-use std::net::{Shutdown, TcpStream};
+use std::net::Shutdown;
 use std::sync::mpsc::Sender;
 use trace::FlowMeter;
 use units::{Bitrate, Bytes, Duration, Instant};
@@ -50,8 +50,8 @@ pub(super) fn run(
         broken: Vec::new(),
     };
     let mut buffer = vec![0; BUFFER];
-    while let Some(stream) = task.connect()? {
-        if matches!(download.follow(stream, &mut buffer), Left::Done) {
+    while let Some(connection) = task.connect()? {
+        if matches!(download.follow(connection, &mut buffer), Left::Done) {
             break;
         }
     }
@@ -68,7 +68,7 @@ impl Download<'_> {
         }
     }
 
-    fn follow(&mut self, mut stream: TcpStream, buffer: &mut [u8]) -> Left {
+    fn follow(&mut self, (mut stream, watching): Connection, buffer: &mut [u8]) -> Left {
         self.connections += 1;
         if let Err(error) = self.order().write(&mut stream) {
             return self.broke(&error);
@@ -95,6 +95,8 @@ impl Download<'_> {
                 Moved::Broken(error) => return self.broke(&error),
             }
         }
+        // The kernel forgets its counters when a connection is shut down.
+        drop(watching);
         // The peer may already be gone.
         let _ = stream.shutdown(Shutdown::Both);
         Left::Done

@@ -22,11 +22,13 @@ mod socket;
 #[cfg(test)]
 mod tests;
 mod upload;
+mod watch;
 
 pub use client::{Outcome, Task, Told, TransferError, Via, run};
 pub use content::digest;
 pub use server::{ServeError, Server};
 pub use socket::{SocketError, Transport};
+pub use watch::{End, Look, SubflowLook, Watchlist};
 
 /// SHA-256.
 pub type Digest = [u8; 32];

@@ -22,6 +22,14 @@ pub(super) enum Order {
 }
 
 impl Order {
+    /// Whose it is: the seed of its task.
+    pub(super) const fn flow(self) -> u64 {
+        match self {
+            Self::Down { seed, .. } | Self::Answer { seed, .. } => seed,
+            Self::Up { id } => id,
+        }
+    }
+
     const fn fields(self) -> (u32, [u64; 5]) {
         match self {
             Self::Down {

@@ -35,7 +35,7 @@ pub(super) fn run(
         teller: Teller::new(tell),
     };
     let (mut broken, mut connections) = (Vec::new(), 0);
-    if let Some(mut stream) = task.connect()? {
+    if let Some((mut stream, _watching)) = task.connect()? {
         connections = 1;
         if let Err(error) = requests.converse(&mut stream, every, request) {
             broken.push(format!("at {}: {error}", task.clock.now()));

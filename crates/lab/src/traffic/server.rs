@@ -3,6 +3,7 @@
 use super::Digest;
 use super::content::fill;
 use super::order::Order;
+use super::watch::{End, Watchlist};
 use super::socket::{GLANCE, Moved, SocketError, Transport, impatient, is_readable, read, write};
 use crate::clock::Clock;
 use crate::pace::Pace;
@@ -74,6 +75,7 @@ pub(super) struct Shared {
     clock: Clock,
     stop: AtomicBool,
     uploads: Uploads,
+    watchlist: Watchlist,
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -97,6 +99,7 @@ impl Server {
             clock,
             stop: AtomicBool::new(false),
             uploads: Mutex::default(),
+            watchlist: Watchlist::default(),
         });
         let accepting = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
@@ -113,6 +116,11 @@ impl Server {
     /// Where it listens.
     pub const fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Its end of every connection.
+    pub fn watchlist(&self) -> &Watchlist {
+        &self.shared.watchlist
     }
 
     /// Announces an upload, so that its receiver can be watched from the beginning.
@@ -183,6 +191,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     stream.set_read_timeout(Some(std::time::Duration::from_secs(10)))?;
     let order = Order::read(&mut stream)?;
     impatient(&stream)?;
+    let _watching = shared.watchlist.add(order.flow(), End::Server, &stream)?;
     match order {
         Order::Down {
             seed,

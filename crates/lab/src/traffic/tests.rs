@@ -35,6 +35,7 @@ fn task(place: &Place, work: Work, until: Duration) -> Task {
         clock: place.clock,
         until: place.clock.now() + until,
         stop: Arc::default(),
+        watchlist: Watchlist::default(),
     }
 }
 
@@ -149,4 +150,25 @@ fn a_controller_that_the_kernel_does_not_have_is_an_error() {
     let netns = Netns::new().unwrap();
     let address: SocketAddr = "127.0.0.1:5001".parse().unwrap();
     assert!(Server::start(&netns, address, "nonesuch", Clock::start()).is_err());
+}
+
+#[test]
+fn both_ends_of_a_connection_can_be_looked_at() {
+    let place = place();
+    let work = Work::Download {
+        size: Some(Bytes::new(1_000_000)),
+        limit: None,
+    };
+    let task = task(&place, work, Duration::from_secs(20));
+    let (outcome, _) = play(&place, &task);
+    assert!(outcome.intact);
+    let received: Vec<Look> = task.watchlist.look();
+    let [look] = &received[..] else { panic!("one connection, ended: {received:?}") };
+    assert!(look.token.is_some() && look.end == End::Client && look.flow == task.seed, "{look:?}");
+    assert_eq!(look.subflows.len(), 1);
+    // One byte more than the payload: the kernel counts the FIN.
+    let received = look.subflows[0].received.get();
+    assert!((1_000_000..=1_000_001).contains(&received), "{received}");
+    assert_eq!(look.subflows[0].remote, place.server.address());
+    assert!(task.watchlist.look().is_empty(), "told once");
 }

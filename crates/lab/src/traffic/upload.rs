@@ -38,7 +38,7 @@ pub(super) fn run(
         teller: Teller::new(tell),
     };
     let mut broken = Vec::new();
-    let Some(mut stream) = task.connect()? else {
+    let Some((mut stream, _watching)) = task.connect()? else {
         return Ok(upload.finish(0, broken, now));
     };
     if let Err(error) = upload.send(&mut stream) {

@@ -4,7 +4,7 @@
 use lab::clock::Clock;
 use lab::emulator::{Emulator, Event, Scheduled, Setup, Tuning};
 use lab::hosts::{Addressing, HostLink, Hosts, HostsConfig, Plugs};
-use lab::traffic::{self, Outcome, Server, Task, Via};
+use lab::traffic::{self, Outcome, Server, Task, Via, Watchlist};
 use links::{LinkConfig, Network, NetworkConfig};
 use linux::mptcp_pm::{self, Endpoint, EndpointFlags, Limits};
 use linux::rtnl::{Prefix, Route, Rtnl, Rule, Table};
@@ -119,6 +119,7 @@ impl Bench {
             clock: self.clock,
             until: self.clock.now() + patience,
             stop: Arc::new(AtomicBool::new(false)),
+            watchlist: Watchlist::default(),
         };
         let (tell, _told) = channel();
         self.hosts

@@ -1,0 +1,212 @@
+//! Looking at the sockets of a run from outside: what each path has carried, and what the sender has queued on it.
+//!
+//! # Sources
+//! - `include/uapi/linux/mptcp.h` (`mptcp_full_info`, `mptcp_info`), `include/uapi/linux/tcp.h` (`tcp_info`), Linux 6.18; fields
+//!   that an older kernel lacks read as zero.
+//!
+//! # Where we differ, and why
+//! 1. The sender can be looked into because it is ours; what slowhand decides never depends on it.
+//! 2. A subflow that closes between two looks is known as it was at the last one.
+//!
+//! # Checked by
+//! `tests/traffic.rs`: paths add up to what was transferred; a connection that fell back to TCP is told.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::{Arc, Mutex, PoisonError};
+use units::Bytes;
+
+const SOL_MPTCP: libc::c_int = 284;
+const MPTCP_FULL_INFO: libc::c_int = 4;
+const FALLBACK: u32 = 1;
+const TCP_CLOSE: u8 = 7;
+const MAX_SUBFLOWS: usize = 16;
+const TCP_INFO_LEN: usize = 240;
+/// Number, padding, two `sockaddr_storage`.
+const SUBFLOW_LEN: usize = 8 + 2 * 128;
+const HEADER_LEN: usize = 40;
+const FULL_LEN: usize = HEADER_LEN + 128;
+
+/// Which end of a connection a socket is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The client's.
+    Client,
+    /// The server's.
+    Server,
+}
+
+/// One connection as one of its ends sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Look {
+    /// Whose: the seed of its task.
+    pub flow: u64,
+    /// Which end.
+    pub end: End,
+    /// Its MPTCP token; `None`: plain TCP, or fallen back to it.
+    pub token: Option<u32>,
+    /// Its subflows; plain TCP has one.
+    pub subflows: Vec<SubflowLook>,
+}
+
+/// One subflow. Counters are since it was established.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SubflowLook {
+    /// The end that is looked at.
+    pub local: SocketAddr,
+    /// The other end.
+    pub remote: SocketAddr,
+    /// Payload sent and acknowledged.
+    pub acked: Bytes,
+    /// Payload received.
+    pub received: Bytes,
+    /// Payload assigned to it and not yet acknowledged, sent or not.
+    pub queued: Bytes,
+    /// Segments sent again.
+    pub retransmits: u64,
+}
+
+#[derive(Debug)]
+struct Watched {
+    number: u64,
+    flow: u64,
+    end: End,
+    socket: TcpStream,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    sockets: Vec<Watched>,
+    /// Connections that have ended, as they were then.
+    ended: Vec<Look>,
+    next: u64,
+}
+
+/// The sockets of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Watchlist {
+    inner: Arc<Mutex<Inner>>,
+}
+
+/// Keeps a socket on its list until dropped.
+#[derive(Debug)]
+pub(super) struct Watching {
+    list: Watchlist,
+    number: u64,
+}
+
+impl Watchlist {
+    /// Looks at a socket from now on.
+    pub(super) fn add(&self, flow: u64, end: End, stream: &TcpStream) -> io::Result<Watching> {
+        let socket = stream.try_clone()?;
+        let mut inner = self.lock();
+        let number = inner.next;
+        inner.next += 1;
+        inner.sockets.push(Watched { number, flow, end, socket });
+        Ok(Watching { list: self.clone(), number })
+    }
+
+    /// Every connection that is open, and those that have ended since the last look.
+    pub fn look(&self) -> Vec<Look> {
+        let mut inner = self.lock();
+        let mut looks = std::mem::take(&mut inner.ended);
+        looks.extend(inner.sockets.iter().filter_map(Watched::look));
+        looks
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        // A panic elsewhere leaves a list that is still true.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let mut inner = self.list.lock();
+        if let Some(at) = inner.sockets.iter().position(|watched| watched.number == self.number) {
+            let watched = inner.sockets.swap_remove(at);
+            inner.ended.extend(watched.look());
+        }
+    }
+}
+
+impl Watched {
+    /// `None` when the connection is no more.
+    fn look(&self) -> Option<Look> {
+        let (token, subflows) = match full_info(self.socket.as_raw_fd()) {
+            Ok(seen) => seen,
+            Err(_) => (None, vec![self.plain().ok()?]),
+        };
+        Some(Look { flow: self.flow, end: self.end, token, subflows })
+    }
+
+    fn plain(&self) -> io::Result<SubflowLook> {
+        let mut info = [0; TCP_INFO_LEN];
+        getsockopt(self.socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)?;
+        Ok(subflow(&info, self.socket.local_addr()?, self.socket.peer_addr()?))
+    }
+}
+
+/// What `mptcp_full_info` and its arrays say: the token, unless the connection fell back, and the subflows.
+fn full_info(fd: RawFd) -> io::Result<(Option<u32>, Vec<SubflowLook>)> {
+    let mut ends = [0; MAX_SUBFLOWS * SUBFLOW_LEN];
+    let mut infos = [0; MAX_SUBFLOWS * TCP_INFO_LEN];
+    let mut full = [0; FULL_LEN];
+    full[4..8].copy_from_slice(&(TCP_INFO_LEN as u32).to_ne_bytes());
+    full[12..16].copy_from_slice(&(SUBFLOW_LEN as u32).to_ne_bytes());
+    full[20..24].copy_from_slice(&(MAX_SUBFLOWS as u32).to_ne_bytes());
+    full[24..32].copy_from_slice(&(ends.as_mut_ptr() as u64).to_ne_bytes());
+    full[32..40].copy_from_slice(&(infos.as_mut_ptr() as u64).to_ne_bytes());
+    // The kernel writes at most the sizes above into the two arrays, which outlive the call.
+    getsockopt(fd, SOL_MPTCP, MPTCP_FULL_INFO, &mut full)?;
+    let count = (u32_at(&full, 16) as usize).min(MAX_SUBFLOWS);
+    let pairs = ends.chunks_exact(SUBFLOW_LEN).zip(infos.chunks_exact(TCP_INFO_LEN)).take(count);
+    let living = pairs.filter(|(_, info)| info[0] != TCP_CLOSE);
+    let looks = living.filter_map(|(ends, info)| {
+        Some(subflow(info, address(&ends[8..136])?, address(&ends[136..264])?))
+    });
+    let (flags, token) = (u32_at(&full, HEADER_LEN + 8), u32_at(&full, HEADER_LEN + 12));
+    Ok(((flags & FALLBACK == 0).then_some(token), looks.collect()))
+}
+
+fn subflow(info: &[u8], local: SocketAddr, remote: SocketAddr) -> SubflowLook {
+    let (acked, sent, sent_again) = (u64_at(info, 120), u64_at(info, 200), u64_at(info, 208));
+    let in_flight = sent.saturating_sub(sent_again).saturating_sub(acked);
+    SubflowLook {
+        local,
+        remote,
+        // The first byte acknowledged is the SYN.
+        acked: Bytes::new(acked.saturating_sub(1)),
+        received: Bytes::new(u64_at(info, 128)),
+        queued: Bytes::new(u64::from(u32_at(info, 144)) + in_flight),
+        retransmits: u32_at(info, 100).into(),
+    }
+}
+
+/// A `sockaddr_storage`.
+fn address(storage: &[u8]) -> Option<SocketAddr> {
+    let family = u16::from_ne_bytes([storage[0], storage[1]]);
+    let port = u16::from_be_bytes([storage[2], storage[3]]);
+    let ip = match libc::c_int::from(family) {
+        libc::AF_INET => IpAddr::V4(Ipv4Addr::from(*storage[4..].first_chunk::<4>()?)),
+        libc::AF_INET6 => IpAddr::V6(Ipv6Addr::from(*storage[8..].first_chunk::<16>()?)).to_canonical(),
+        _ => return None,
+    };
+    Some(SocketAddr::new(ip, port))
+}
+
+fn getsockopt(fd: RawFd, level: libc::c_int, name: libc::c_int, into: &mut [u8]) -> io::Result<()> {
+    let mut len = into.len() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `len` bytes to `into`, and `len` itself.
+    let result = unsafe { libc::getsockopt(fd, level, name, into.as_mut_ptr().cast(), &raw mut len) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes[at..].first_chunk().map_or(0, |chunk| u32::from_ne_bytes(*chunk))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    bytes[at..].first_chunk().map_or(0, |chunk| u64::from_ne_bytes(*chunk))
+}

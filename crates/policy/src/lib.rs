@@ -32,6 +32,7 @@ mod estimate;
 mod explain;
 mod handover;
 mod io;
+pub mod mark;
 mod membership;
 mod overflow;
 mod path;

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{Bench, Want};
-use lab::emulator::Scheduled;
-use links::{CableConfig, Fault, Input, LinkConfig, LinkId, QueueConfig};
+use lab::emulator::{Scheduled, Step, Whom};
+use links::{CableConfig, Fault, LinkConfig, LinkId, QueueConfig};
 use std::net::{Ipv4Addr, UdpSocket};
 use units::{Bitrate, Bytes, Duration, Instant, Ratio};
 
@@ -156,7 +156,7 @@ fn netstat(group: &str, counter: &str) -> u64 {
 fn a_black_hole_swallows_everything_and_says_when() {
     let fault = |ms, on| Scheduled {
         at: Instant::from_millis(ms),
-        input: Input::Fault(LinkId(0), Fault::Blackhole(on)),
+        step: Step::Fault(Whom::Link(LinkId(0)), Fault::Blackhole(on)),
     };
     let mut want = Want::links(three());
     want.schedule = vec![fault(1_000, true), fault(2_500, false)];

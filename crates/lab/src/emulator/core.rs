@@ -1,9 +1,10 @@
 //! The emulator's thread.
 
-use super::faults::FaultLog;
+use super::busiest::Busiest;
+use super::faults::{FaultLog, Step, Whom};
 use super::outlet::{Outlet, Token, Writing};
 use super::wait::{Waiter, Waker, become_punctual};
-use super::{Event, Lateness, LinkSample, Port, Report, Scheduled, Setup, Tuning};
+use super::{Command, Event, Lateness, LinkSample, Port, Report, Scheduled, Setup, Tuning};
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::frame::{Burst, Header, Slab, SlotId};
 use crate::tun::Tun;
@@ -12,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 /// Token of the waker; devices have the numbers from zero.
 pub(super) const WAKER: u64 = u64::MAX;
@@ -25,7 +26,7 @@ const READ_BATCH: usize = 16;
 pub(super) struct Lines {
     pub(super) waiter: Waiter,
     pub(super) waker: Waker,
-    pub(super) inputs: Receiver<Input>,
+    pub(super) commands: Receiver<Command>,
     pub(super) events: Sender<Event>,
     pub(super) stop: Arc<AtomicBool>,
 }
@@ -47,6 +48,7 @@ pub(super) struct Core {
     next_sample: Instant,
     samples: Vec<LinkSample>,
     faults: FaultLog,
+    busiest: Busiest,
     lateness: Lateness,
     all_lateness: Lateness,
     chatter: u64,
@@ -71,6 +73,7 @@ impl Core {
             next_sample: Instant::ZERO + setup.tuning.sample_every,
             samples: vec![LinkSample::default(); links],
             faults: FaultLog::new(links),
+            busiest: Busiest::default(),
             lateness: Lateness::default(),
             all_lateness: Lateness::default(),
             chatter: 0,
@@ -108,7 +111,7 @@ impl Core {
         self.woken = now;
         while let Some(step) = self.schedule.front().copied().filter(|step| step.at <= now) {
             self.schedule.pop_front();
-            self.apply(step.at.max(self.told), step.input);
+            self.follow(step.at.max(self.told), step.step);
         }
         self.told = now;
         self.network.tick(now);
@@ -138,9 +141,8 @@ impl Core {
     fn serve(&mut self, token: u64) {
         if token == WAKER {
             self.lines.waker.clear();
-            while let Ok(input) = self.lines.inputs.try_recv() {
-                let now = self.tell();
-                self.apply(now, input);
+            while let Ok(command) = self.lines.commands.try_recv() {
+                self.obey(command);
             }
             return;
         }
@@ -154,16 +156,48 @@ impl Core {
         self.told
     }
 
-    fn apply(&mut self, at: Instant, input: Input) {
-        self.told = at;
-        match input {
-            Input::Fault(link, fault) => {
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Input(input) => {
+                let now = self.tell();
+                self.apply(now, input);
+            }
+            Command::Translate(link, nat) => self.ports[usize::from(link.0)].nat = nat,
+        }
+    }
+
+    fn follow(&mut self, at: Instant, step: Step) {
+        match step {
+            Step::Move(position) => {
+                self.announce(Event::Moved { at, position });
+                self.apply(at, Input::Moved(position));
+            }
+            Step::Fault(whom, fault) => {
+                let link = self.meant(whom);
                 self.faults.applied(at, link, fault);
                 self.announce(Event::Fault { at, link, fault });
+                self.apply(at, Input::Fault(link, fault));
             }
-            Input::Moved(position) => self.announce(Event::Moved { at, position }),
-            _ => {}
+            Step::Renew(whom) => {
+                let link = self.meant(whom);
+                self.announce(Event::Renew { at, link });
+            }
         }
+    }
+
+    fn meant(&mut self, whom: Whom) -> LinkId {
+        match whom {
+            Whom::Link(link) => link,
+            Whom::Busiest(round) => self.busiest.of(round, &self.totals()),
+        }
+    }
+
+    fn totals(&self) -> Vec<Bytes> {
+        self.samples.iter().map(|sample| sample.up + sample.down).collect()
+    }
+
+    fn apply(&mut self, at: Instant, input: Input) {
+        self.told = at;
         self.network.handle(at, input);
         self.carry_out();
     }
@@ -277,6 +311,7 @@ impl Core {
         for (index, sample) in self.samples.iter_mut().enumerate() {
             sample.counters = self.network.counters(LinkId(index as u16));
         }
+        self.busiest.remember(self.told, self.totals());
         self.announce(Event::Sample {
             at: self.told,
             links: self.samples.clone(),

@@ -1,15 +1,35 @@
 //! What was broken when, and whether it had its effect: a fault that nobody saw is no experiment.
 
-use links::{Fault, Input, LinkId};
+use links::{Fault, LinkId, Position};
 use units::Instant;
 
-/// An input of the network at a time of its own.
+/// A step of the script that a run follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scheduled {
     /// When.
     pub at: Instant,
     /// What.
-    pub input: Input,
+    pub step: Step,
+}
+
+/// What can happen by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// The client's radio is here now.
+    Move(Position),
+    /// Something breaks or is mended.
+    Fault(Whom, Fault),
+    /// The link's next address is another one; who gives addresses is told ([`super::Event::Renew`]).
+    Renew(Whom),
+}
+
+/// Whom a step befalls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whom {
+    /// This link.
+    Link(LinkId),
+    /// The link that delivered most in the second before the first step with this number; the same one for all of them.
+    Busiest(u32),
 }
 
 /// A fault as it was applied.

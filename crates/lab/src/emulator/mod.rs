@@ -16,6 +16,7 @@
 //! # Checked by
 //! `tests/emulator.rs`: rate, delay, loss, CE, NAT, faults, on the real kernel; the bench `emulator`.
 
+mod busiest;
 mod core;
 mod faults;
 mod histogram;
@@ -23,7 +24,7 @@ mod outlet;
 mod report;
 mod wait;
 
-pub use faults::{FaultRecord, Scheduled};
+pub use faults::{FaultRecord, Scheduled, Step, Whom};
 pub use histogram::Lateness;
 pub use report::{LinkSample, Losses, Report};
 
@@ -134,6 +135,13 @@ pub enum Event {
         /// What.
         fault: links::Fault,
     },
+    /// The link's next address is to be another one.
+    Renew {
+        /// When.
+        at: Instant,
+        /// Which.
+        link: LinkId,
+    },
     /// What the links have carried since the start.
     Sample {
         /// When.
@@ -167,17 +175,26 @@ pub enum StartError {
     },
 }
 
-/// Gives a running emulator inputs for its network.
+/// What a running emulator can be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// An input of its network: associate, leave.
+    Input(Input),
+    /// From now on this link translates so.
+    Translate(LinkId, Option<Nat>),
+}
+
+/// Gives commands to a running emulator.
 #[derive(Debug, Clone)]
 pub struct Commands {
-    inputs: Sender<Input>,
+    queue: Sender<Command>,
     waker: Waker,
 }
 
 impl Commands {
-    /// Applies `input` at once. Without effect when the emulator has stopped.
-    pub fn send(&self, input: Input) {
-        if self.inputs.send(input).is_ok() {
+    /// Carried out at once. Without effect when the emulator has stopped.
+    pub fn send(&self, command: Command) {
+        if self.queue.send(command).is_ok() {
             self.waker.wake();
         }
     }
@@ -194,17 +211,17 @@ pub struct Emulator {
 impl Emulator {
     /// Starts the thread. What happens is told to the receiver, until the emulator stops.
     pub fn start(setup: Setup) -> Result<(Self, Receiver<Event>), StartError> {
-        let (inputs, incoming) = channel();
+        let (queue, incoming) = channel();
         let (events, told) = channel();
         let commands = Commands {
-            inputs,
+            queue,
             waker: Waker::new().map_err(StartError::Wait)?,
         };
         let stop = Arc::new(AtomicBool::new(false));
         let lines = core::Lines {
             waiter: waiter(&setup.ports, &commands.waker)?,
             waker: commands.waker.clone(),
-            inputs: incoming,
+            commands: incoming,
             events,
             stop: Arc::clone(&stop),
         };

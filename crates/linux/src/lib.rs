@@ -2,6 +2,9 @@
 
 pub mod bpf;
 pub mod daemon;
+pub mod doctor;
+pub mod diag;
+pub mod info;
 pub mod journal;
 pub mod mptcp_pm;
 pub mod netlink;

@@ -27,6 +27,7 @@ pub use builder::Builder;
 pub use error::{OpenError, ReceiveError, Refusal, RequestError, ResolveError};
 pub use family::Family;
 pub use message::{Attr, Attrs, Message, Messages};
+pub(crate) use message::{u16_at, u32_at, u64_at};
 pub use socket::{Protocol, Socket};
 
 /// Netlink aligns everything to four bytes.

@@ -1,0 +1,292 @@
+//! What is answered: `struct inet_diag_msg` and its attributes.
+
+use crate::info::{MptcpInfo, TcpInfo, TcpState};
+use crate::mptcp_pm::{AddressId, Token};
+use crate::netlink::{Attr, Attrs, u32_at};
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use units::Bytes;
+
+const LEN: usize = 72;
+const CONGESTION_NAME_LEN: usize = 16;
+
+/// `INET_DIAG_*`.
+pub(super) mod attr {
+    pub const INFO: u16 = 2;
+    pub const CONG: u16 = 4;
+    pub const ULP_INFO: u16 = 19;
+    pub const ULP_MPTCP: u16 = 3;
+}
+
+/// `MPTCP_SUBFLOW_ATTR_*`.
+mod sub {
+    pub const TOKEN_REM: u16 = 1;
+    pub const TOKEN_LOC: u16 = 2;
+    pub const RELWRITE_SEQ: u16 = 3;
+    pub const MAP_SEQ: u16 = 4;
+    pub const MAP_SFSEQ: u16 = 5;
+    pub const SSN_OFFSET: u16 = 6;
+    pub const MAP_DATALEN: u16 = 7;
+    pub const FLAGS: u16 = 8;
+    pub const ID_REM: u16 = 9;
+    pub const ID_LOC: u16 = 10;
+}
+
+/// The name of a congestion controller.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct CongestionName([u8; CONGESTION_NAME_LEN]);
+
+impl CongestionName {
+    /// The name as text; empty if the kernel did not say.
+    pub fn as_str(&self) -> &str {
+        let end = self.0.iter().position(|&b| b == 0).unwrap_or(CONGESTION_NAME_LEN);
+        std::str::from_utf8(&self.0[..end]).unwrap_or("")
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
+        let mut name = [0; CONGESTION_NAME_LEN];
+        let len = bytes.len().min(CONGESTION_NAME_LEN);
+        name[..len].copy_from_slice(&bytes[..len]);
+        Self(name)
+    }
+}
+
+impl fmt::Display for CongestionName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl fmt::Debug for CongestionName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+/// What is set of a subflow (`MPTCP_SUBFLOW_FLAG_*`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SubflowFlags(pub u32);
+
+impl SubflowFlags {
+    /// It joined a connection; the first subflow did not.
+    pub const fn joined(self) -> bool {
+        self.0 & (1 << 2 | 1 << 3) != 0
+    }
+
+    /// The peer asked to use it only when nothing else is left.
+    pub const fn backup_by_peer(self) -> bool {
+        self.0 & 1 << 4 != 0
+    }
+
+    /// We asked the peer to use it only when nothing else is left.
+    pub const fn backup_by_us(self) -> bool {
+        self.0 & 1 << 5 != 0
+    }
+
+    /// Both ends have proven who they are.
+    pub const fn fully_established(self) -> bool {
+        self.0 & 1 << 6 != 0
+    }
+
+    /// Its TCP handshake is done.
+    pub const fn connected(self) -> bool {
+        self.0 & 1 << 7 != 0
+    }
+}
+
+/// What makes a TCP socket a subflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MptcpSubflow {
+    /// The connection it belongs to.
+    pub token: Token,
+    /// The peer's token, known once joined.
+    pub remote_token: Token,
+    /// Subflow sequence of our first byte within the connection.
+    pub relwrite_seq: u32,
+    /// Data sequence number that the present mapping begins with.
+    pub map_seq: u64,
+    /// Subflow sequence number that the present mapping begins with.
+    pub map_subflow_seq: u32,
+    /// Initial subflow sequence number.
+    pub ssn_offset: u32,
+    /// Length of the present mapping, in bytes.
+    pub map_len: u16,
+    /// Its flags.
+    pub flags: SubflowFlags,
+    /// The number of our address.
+    pub local_id: AddressId,
+    /// The number of the peer's address.
+    pub remote_id: AddressId,
+}
+
+impl MptcpSubflow {
+    fn parse(attrs: Attrs<'_>) -> Option<Self> {
+        let mut subflow = Self {
+            token: Token(0),
+            remote_token: Token(0),
+            relwrite_seq: 0,
+            map_seq: 0,
+            map_subflow_seq: 0,
+            ssn_offset: 0,
+            map_len: 0,
+            flags: SubflowFlags::default(),
+            local_id: AddressId(0),
+            remote_id: AddressId(0),
+        };
+        for attr in attrs {
+            subflow.read(&attr)?;
+        }
+        Some(subflow)
+    }
+
+    fn read(&mut self, attr: &Attr<'_>) -> Option<()> {
+        match attr.kind {
+            sub::TOKEN_REM => self.remote_token = Token(attr.u32()?),
+            sub::TOKEN_LOC => self.token = Token(attr.u32()?),
+            sub::RELWRITE_SEQ => self.relwrite_seq = attr.u32()?,
+            sub::MAP_SEQ => self.map_seq = attr.u64()?,
+            sub::MAP_SFSEQ => self.map_subflow_seq = attr.u32()?,
+            sub::SSN_OFFSET => self.ssn_offset = attr.u32()?,
+            sub::MAP_DATALEN => self.map_len = attr.u16()?,
+            sub::FLAGS => self.flags = SubflowFlags(attr.u32()?),
+            sub::ID_REM => self.remote_id = AddressId(attr.u8()?),
+            sub::ID_LOC => self.local_id = AddressId(attr.u8()?),
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+/// The fixed part of every answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Header {
+    state: TcpState,
+    local: SocketAddr,
+    remote: SocketAddr,
+    ifindex: Option<u32>,
+    cookie: u64,
+    receive_queue: Bytes,
+    send_queue: Bytes,
+    inode: u32,
+}
+
+impl Header {
+    fn parse(payload: &[u8]) -> Option<Self> {
+        let header = payload.get(..LEN)?;
+        let v6 = i32::from(header[0]) == libc::AF_INET6;
+        let queue = |at| Some(Bytes::new(u32_at(header, at)?.into()));
+        Some(Self {
+            state: TcpState::from_code(header[1]),
+            local: end(header, 4, 8, v6)?,
+            remote: end(header, 6, 24, v6)?,
+            ifindex: u32_at(header, 40).filter(|&ifindex| ifindex != 0),
+            cookie: u64::from(u32_at(header, 44)?) | u64::from(u32_at(header, 48)?) << 32,
+            receive_queue: queue(56)?,
+            send_queue: queue(60)?,
+            inode: u32_at(header, 68)?,
+        })
+    }
+}
+
+fn end(header: &[u8], port_at: usize, addr_at: usize, v6: bool) -> Option<SocketAddr> {
+    let port = u16::from_be_bytes(*header[port_at..].first_chunk()?);
+    let addr = if v6 {
+        IpAddr::from(*header[addr_at..].first_chunk::<16>()?)
+    } else {
+        IpAddr::from(*header[addr_at..].first_chunk::<4>()?)
+    };
+    Some(SocketAddr::new(addr, port))
+}
+
+/// A TCP socket, maybe a subflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TcpSocket {
+    /// Life cycle.
+    pub state: TcpState,
+    /// Our end.
+    pub local: SocketAddr,
+    /// The peer's end.
+    pub remote: SocketAddr,
+    /// The link it is bound to.
+    pub ifindex: Option<u32>,
+    /// A number that no other socket of this boot has.
+    pub cookie: u64,
+    /// Received and not read; for a listener, connections not accepted.
+    pub receive_queue: Bytes,
+    /// Written and not acknowledged; for a listener, how many may wait.
+    pub send_queue: Bytes,
+    /// Its inode as in `/proc/PID/fd`; 0 for a subflow, which no program holds.
+    pub inode: u32,
+    /// Its counters; `None` once only late packets are expected.
+    pub info: Option<TcpInfo>,
+    /// Its congestion controller.
+    pub congestion: CongestionName,
+    /// What makes it a subflow, if it is one.
+    pub subflow: Option<MptcpSubflow>,
+}
+
+impl TcpSocket {
+    pub(super) fn parse(payload: &[u8]) -> Option<Self> {
+        let Header { state, local, remote, ifindex, cookie, receive_queue, send_queue, inode } =
+            Header::parse(payload)?;
+        let mut socket = Self {
+            state,
+            local,
+            remote,
+            ifindex,
+            cookie,
+            receive_queue,
+            send_queue,
+            inode,
+            info: None,
+            congestion: CongestionName::default(),
+            subflow: None,
+        };
+        for attr in Attrs::new(&payload[LEN..]) {
+            match attr.kind {
+                attr::INFO => socket.info = Some(TcpInfo::parse(attr.value)),
+                attr::CONG => socket.congestion = CongestionName::from_bytes(attr.value),
+                attr::ULP_INFO => socket.subflow = subflow(&attr),
+                _ => {}
+            }
+        }
+        Some(socket)
+    }
+}
+
+fn subflow(ulp: &Attr<'_>) -> Option<MptcpSubflow> {
+    MptcpSubflow::parse(ulp.attrs().find(attr::ULP_MPTCP)?.attrs())
+}
+
+/// An MPTCP connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MptcpSocket {
+    /// Life cycle.
+    pub state: TcpState,
+    /// Our end of the first subflow.
+    pub local: SocketAddr,
+    /// The peer's end of the first subflow.
+    pub remote: SocketAddr,
+    /// The link it is bound to.
+    pub ifindex: Option<u32>,
+    /// A number that no other socket of this boot has.
+    pub cookie: u64,
+    /// Received in order and not read.
+    pub receive_queue: Bytes,
+    /// Written and not acknowledged.
+    pub send_queue: Bytes,
+    /// Its inode as in `/proc/PID/fd`.
+    pub inode: u32,
+    /// Its counters; all zero where the kernel gives none.
+    pub info: MptcpInfo,
+}
+
+impl MptcpSocket {
+    pub(super) fn parse(payload: &[u8]) -> Option<Self> {
+        let Header { state, local, remote, ifindex, cookie, receive_queue, send_queue, inode } =
+            Header::parse(payload)?;
+        let info = Attrs::new(&payload[LEN..]).find(attr::INFO);
+        let info = info.map(|attr| MptcpInfo::parse(attr.value)).unwrap_or_default();
+        Some(Self { state, local, remote, ifindex, cookie, receive_queue, send_queue, inode, info })
+    }
+}

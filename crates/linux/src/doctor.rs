@@ -1,0 +1,178 @@
+//! What this host has of what slowhand uses, what is missing, and how to get it.
+//!
+//! Nothing is changed. Features are tried, not versions compared.
+//!
+//! # Checked by
+//! `tests`, as root and as nobody.
+
+use crate::bpf::WindowLever;
+use crate::sysctl::{self, PathManager};
+use std::fmt;
+use std::path::Path;
+
+/// How much depends on a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Need {
+    /// Nothing works without it.
+    Must,
+    /// It works worse without it.
+    Should,
+    /// Only the lab needs it.
+    Lab,
+}
+
+impl Need {
+    /// A stable identifier.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Must => "must",
+            Self::Should => "should",
+            Self::Lab => "lab",
+        }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// A stable identifier.
+    pub name: &'static str,
+    /// How much depends on it.
+    pub need: Need,
+    /// `Ok`: what was found; `Err`: what is missing and how to get it.
+    pub result: Result<String, String>,
+}
+
+impl Check {
+    /// Whether everything is as it should be.
+    pub const fn is_ok(&self) -> bool {
+        self.result.is_ok()
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (mark, words) = match &self.result {
+            Ok(found) => ("ok", found),
+            Err(missing) => ("--", missing),
+        };
+        write!(f, "{mark}  {:<18} {words}", self.name)
+    }
+}
+
+/// Looks at everything, most important first.
+pub fn checks() -> Vec<Check> {
+    let check = |name, need, result| Check { name, need, result };
+    vec![
+        check("privileges", Need::Must, privileges()),
+        check("mptcp", Need::Must, mptcp()),
+        check("path-manager", Need::Must, path_manager()),
+        check("window-lever", Need::Should, window_lever()),
+        check("blackhole", Need::Should, blackhole()),
+        check("tun", Need::Lab, tun()),
+        check("real-time", Need::Lab, real_time()),
+        check("controllers", Need::Lab, controllers()),
+    ]
+}
+
+fn privileges() -> Result<String, String> {
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let field = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let effective = field.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
+    let missing: Vec<&str> = [(12, "CAP_NET_ADMIN"), (13, "CAP_NET_RAW"), (38, "CAP_PERFMON"), (39, "CAP_BPF")]
+        .iter()
+        .filter(|(bit, _)| effective & (1 << bit) == 0)
+        .map(|&(_, name)| name)
+        .collect();
+    match missing.is_empty() {
+        true => Ok("CAP_NET_ADMIN, CAP_NET_RAW, CAP_PERFMON, CAP_BPF".into()),
+        false => Err(format!("{} missing; run as root, or give them to the service", missing.join(", "))),
+    }
+}
+
+fn mptcp() -> Result<String, String> {
+    match sysctl::read(&sysctl::mptcp_enabled()).as_deref() {
+        Ok("1") => Ok("net.mptcp.enabled = 1".into()),
+        Ok(value) => Err(format!("net.mptcp.enabled = {value}; switch it on: sysctl -w net.mptcp.enabled=1")),
+        Err(_) => Err("this kernel has no MPTCP; it needs 5.19 or newer with CONFIG_MPTCP=y".into()),
+    }
+}
+
+fn path_manager() -> Result<String, String> {
+    match sysctl::path_manager(PathManager::Userspace) {
+        Ok((key, value)) => Ok(format!("{key} takes `{value}`")),
+        Err(_) => Err("no user-space path manager; the kernel needs to be 5.19 or newer".into()),
+    }
+}
+
+fn window_lever() -> Result<String, String> {
+    match WindowLever::load() {
+        Ok(lever) => match lever.refused() {
+            None => Ok(format!("{:?}: the window field of outgoing segments", lever.kind())),
+            Some(why) => Ok(format!("{:?}, the coarser one, because: {why}", lever.kind())),
+        },
+        Err(error) => Err(format!("{error}; without it a dying link costs seconds instead of a tenth")),
+    }
+}
+
+fn blackhole() -> Result<String, String> {
+    match sysctl::read(&sysctl::blackhole_timeout()).as_deref() {
+        Ok("0") => Ok("net.mptcp.blackhole_timeout = 0".into()),
+        Ok(seconds) => Err(format!(
+            "net.mptcp.blackhole_timeout = {seconds}: a lost first SYN makes new connections plain TCP for so many seconds; \
+             sysctl -w net.mptcp.blackhole_timeout=0"
+        )),
+        Err(_) => Ok("this kernel does not suspect black holes".into()),
+    }
+}
+
+fn tun() -> Result<String, String> {
+    match Path::new("/dev/net/tun").exists() {
+        true => Ok("/dev/net/tun".into()),
+        false => Err("no /dev/net/tun; `modprobe tun`, or in a container give it the device".into()),
+    }
+}
+
+fn real_time() -> Result<String, String> {
+    // SAFETY: reads the calling thread's policy and takes no pointers.
+    let policy = unsafe { libc::sched_getscheduler(0) };
+    let wanted = libc::sched_param { sched_priority: 1 };
+    // SAFETY: `wanted` is valid for the call; the policy is put back below.
+    let allowed = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const wanted) } == 0;
+    if !allowed {
+        return Err("SCHED_FIFO is refused; run as root, or see `ulimit -r` and the cgroup's cpu.rt_runtime_us".into());
+    }
+    let usual = libc::sched_param { sched_priority: 0 };
+    // SAFETY: as above.
+    unsafe { libc::sched_setscheduler(0, policy.max(0), &raw const usual) };
+    Ok("SCHED_FIFO".into())
+}
+
+fn controllers() -> Result<String, String> {
+    sysctl::read(&sysctl::Key::new("net.ipv4.tcp_available_congestion_control")).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::inside;
+
+    #[test]
+    fn on_a_machine_that_runs_the_lab_nothing_is_missing() {
+        inside(|| {
+            sysctl::write(&sysctl::blackhole_timeout(), "0").unwrap();
+            let missing: Vec<String> = checks().iter().filter(|check| !check.is_ok()).map(Check::to_string).collect();
+            assert!(missing.is_empty(), "{missing:#?}");
+        });
+    }
+
+    #[test]
+    fn what_is_missing_comes_with_its_remedy() {
+        inside(|| {
+            sysctl::write(&sysctl::mptcp_enabled(), "0").unwrap();
+            let checks = checks();
+            let mptcp = checks.iter().find(|check| check.name == "mptcp").unwrap();
+            assert!(mptcp.result.as_ref().unwrap_err().contains("sysctl -w net.mptcp.enabled=1"), "{mptcp}");
+        });
+    }
+}

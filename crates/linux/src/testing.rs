@@ -3,6 +3,8 @@
 use crate::netns::{CreateError, Netns};
 use crate::rtnl::{Address, AddressFlags, IfName, Prefix, Rtnl, VethPeer};
 use socket2::{Domain, Protocol, Socket, Type};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -178,4 +180,36 @@ fn furnish_end(i: u8, host: u8) {
         &format!("w{i}"),
         &[&format!("10.0.{i}.{host}/24"), &format!("fd00:{i}::{host}/64")],
     );
+}
+
+/// How often `work` asks for memory on this thread.
+pub fn allocations(work: impl FnOnce()) -> u64 {
+    let before = ALLOCATIONS.get();
+    work();
+    ALLOCATIONS.get() - before
+}
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The system's allocator, counting per thread.
+struct Counting;
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+// SAFETY: everything is left to the system's allocator; counting allocates nothing itself.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // A thread that ends still frees and allocates after its counter is gone.
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
 }

@@ -7,7 +7,9 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum DiagError {
     /// The kernel cannot list this kind of socket.
-    #[error("this kernel cannot show TCP or MPTCP sockets; it needs CONFIG_INET_DIAG, CONFIG_INET_TCP_DIAG and CONFIG_INET_MPTCP_DIAG")]
+    #[error(
+        "this kernel cannot show TCP or MPTCP sockets; it needs CONFIG_INET_DIAG, CONFIG_INET_TCP_DIAG and CONFIG_INET_MPTCP_DIAG"
+    )]
     Unsupported,
     /// Anything else.
     #[error("looking at sockets: {0}")]

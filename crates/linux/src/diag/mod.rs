@@ -53,7 +53,10 @@ pub struct Diag {
 impl Diag {
     /// Opens the calling thread's namespace.
     pub fn open() -> Result<Self, netlink::OpenError> {
-        Ok(Self { socket: Socket::open(Protocol::SockDiag)?, request: Builder::new() })
+        Ok(Self {
+            socket: Socket::open(Protocol::SockDiag)?,
+            request: Builder::new(),
+        })
     }
 
     /// The TCP socket with these ends; `None` if there is none (a listener on the port does not count).

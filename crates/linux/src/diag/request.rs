@@ -54,7 +54,16 @@ impl Request {
     const fn new(v6: bool, protocol: i32, states: States) -> Self {
         let family = (if v6 { libc::AF_INET6 } else { libc::AF_INET }) as u8;
         let (local, remote, ifindex, cookie, flags) = (None, None, 0, NO_COOKIE, 0);
-        Self { family, protocol, states: states.0, local, remote, ifindex, cookie, flags }
+        Self {
+            family,
+            protocol,
+            states: states.0,
+            local,
+            remote,
+            ifindex,
+            cookie,
+            flags,
+        }
     }
 
     pub(super) fn tcp(ends: &Ends) -> Self {
@@ -81,7 +90,9 @@ impl Request {
     }
 
     pub(super) fn write(&self, builder: &mut Builder) {
-        builder.start(SOCK_DIAG_BY_FAMILY, self.flags).header(&self.header());
+        builder
+            .start(SOCK_DIAG_BY_FAMILY, self.flags)
+            .header(&self.header());
         if self.protocol == libc::IPPROTO_MPTCP {
             // 262 does not fit the header's byte.
             builder.u32(INET_DIAG_REQ_PROTOCOL, self.protocol.cast_unsigned());

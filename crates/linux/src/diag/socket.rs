@@ -227,8 +227,16 @@ pub struct TcpSocket {
 
 impl TcpSocket {
     pub(super) fn parse(payload: &[u8]) -> Option<Self> {
-        let Header { state, local, remote, ifindex, cookie, receive_queue, send_queue, inode } =
-            Header::parse(payload)?;
+        let Header {
+            state,
+            local,
+            remote,
+            ifindex,
+            cookie,
+            receive_queue,
+            send_queue,
+            inode,
+        } = Header::parse(payload)?;
         let mut socket = Self {
             state,
             local,
@@ -283,10 +291,28 @@ pub struct MptcpSocket {
 
 impl MptcpSocket {
     pub(super) fn parse(payload: &[u8]) -> Option<Self> {
-        let Header { state, local, remote, ifindex, cookie, receive_queue, send_queue, inode } =
-            Header::parse(payload)?;
+        let Header {
+            state,
+            local,
+            remote,
+            ifindex,
+            cookie,
+            receive_queue,
+            send_queue,
+            inode,
+        } = Header::parse(payload)?;
         let info = Attrs::new(&payload[LEN..]).find(attr::INFO);
         let info = info.map(|attr| MptcpInfo::parse(attr.value)).unwrap_or_default();
-        Some(Self { state, local, remote, ifindex, cookie, receive_queue, send_queue, inode, info })
+        Some(Self {
+            state,
+            local,
+            remote,
+            ifindex,
+            cookie,
+            receive_queue,
+            send_queue,
+            inode,
+            info,
+        })
     }
 }

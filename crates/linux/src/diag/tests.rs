@@ -1,0 +1,290 @@
+use super::*;
+use crate::mptcp_pm::{AddressId, Commands, Event, Events, NewSubflow};
+use crate::testing::{Pair, allocations, output};
+use proptest::prelude::*;
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+use units::Bytes;
+
+const LONG: Duration = Duration::from_secs(10);
+
+/// Looks until `ready` gives something: the kernel's counters follow the application by a softirq.
+fn eventually<T>(mut ready: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + LONG;
+    loop {
+        if let Some(found) = ready() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "never so");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn plain_tcp(pair: &Pair, address: &str) -> (std::net::TcpStream, std::net::TcpStream) {
+    let address: SocketAddr = address.parse().unwrap();
+    let listener = pair
+        .server
+        .run(|| std::net::TcpListener::bind(address).unwrap())
+        .unwrap();
+    let client = pair
+        .client
+        .run(|| std::net::TcpStream::connect(address).unwrap())
+        .unwrap();
+    (client, listener.accept().unwrap().0)
+}
+
+fn one_tcp_socket(address: &str) {
+    let Some(pair) = Pair::joined(1) else { return };
+    let (mut client, mut server) = plain_tcp(&pair, address);
+    client.write_all(&[7; 10_000]).unwrap();
+    server.read_exact(&mut [0; 10_000]).unwrap();
+    let mut diag = pair.client.run(|| Diag::open().unwrap()).unwrap();
+    let ends = Ends {
+        local: client.local_addr().unwrap(),
+        remote: client.peer_addr().unwrap(),
+        ifindex: None,
+    };
+    let found = eventually(|| {
+        diag.tcp(&ends)
+            .unwrap()
+            .filter(|s| s.info.is_some_and(|i| i.bytes_acked == Bytes::new(10_001)))
+    });
+    let info = found.info.unwrap();
+    assert_eq!(
+        (found.state, found.local, found.remote),
+        (TcpState::Established, ends.local, ends.remote)
+    );
+    assert_eq!(
+        (info.unacked, info.notsent, info.state),
+        (0, Bytes::new(0), TcpState::Established)
+    );
+    assert!(info.segs_in > 0 && info.rtt > Duration::ZERO && info.min_rtt.is_some() && info.snd_cwnd > 0);
+    assert_eq!(found.subflow, None);
+    let inode = std::fs::read_link(format!("/proc/self/fd/{}", client.as_raw_fd())).unwrap();
+    assert_eq!(inode.to_str().unwrap(), format!("socket:[{}]", found.inode));
+    let congestion = pair
+        .client
+        .run(|| output("sysctl -n net.ipv4.tcp_congestion_control"))
+        .unwrap();
+    assert_eq!(found.congestion.as_str(), congestion.trim());
+
+    let elsewhere = Ends {
+        local: SocketAddr::new(ends.local.ip(), 1),
+        ..ends
+    };
+    assert_eq!(diag.tcp(&elsewhere).unwrap(), None);
+}
+
+#[test]
+fn one_tcp_socket_v4() {
+    one_tcp_socket("10.0.0.2:5000");
+}
+
+#[test]
+fn one_tcp_socket_v6() {
+    one_tcp_socket("[fd00:0::2]:5000");
+}
+
+#[test]
+fn a_listener_is_no_connection() {
+    let Some(pair) = Pair::joined(1) else { return };
+    let address: SocketAddr = "10.0.0.2:5000".parse().unwrap();
+    let _listener = pair
+        .server
+        .run(|| std::net::TcpListener::bind(address).unwrap())
+        .unwrap();
+    let mut diag = pair.server.run(|| Diag::open().unwrap()).unwrap();
+    let ends = Ends {
+        local: address,
+        remote: "10.0.0.1:1234".parse().unwrap(),
+        ifindex: None,
+    };
+    assert_eq!(diag.tcp(&ends).unwrap(), None);
+    let mut listeners = Vec::new();
+    diag.each_tcp(States::LISTEN, |socket| listeners.push(socket.local))
+        .unwrap();
+    assert_eq!(listeners, [address]);
+    diag.each_tcp(States::CONNECTED, |socket| panic!("{socket:?}"))
+        .unwrap();
+}
+
+#[test]
+fn a_socket_bound_to_a_link_is_found_with_it() {
+    let Some(pair) = Pair::joined(1) else { return };
+    let address: SocketAddr = "10.0.0.2:5000".parse().unwrap();
+    let listener = pair
+        .server
+        .run(|| std::net::TcpListener::bind(address).unwrap())
+        .unwrap();
+    let (client, ifindex, mut diag) = pair
+        .client
+        .run(|| {
+            let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+            socket.bind_device(Some(b"w0")).unwrap();
+            socket.connect(&address.into()).unwrap();
+            let mut rtnl = crate::rtnl::Rtnl::open().unwrap();
+            (
+                socket,
+                crate::testing::index(&mut rtnl, "w0"),
+                Diag::open().unwrap(),
+            )
+        })
+        .unwrap();
+    let _accepted = listener.accept().unwrap();
+    let local = client.local_addr().unwrap().as_socket().unwrap();
+    let unbound = Ends {
+        local,
+        remote: address,
+        ifindex: None,
+    };
+    assert_eq!(diag.tcp(&unbound).unwrap(), None);
+    let found = diag
+        .tcp(&Ends {
+            ifindex: Some(ifindex),
+            ..unbound
+        })
+        .unwrap()
+        .unwrap();
+    assert_eq!(found.ifindex, Some(ifindex));
+}
+
+fn connection_and_subflows(v6: bool) {
+    let Some(pair) = Pair::joined(2) else { return };
+    pair.client
+        .run(|| std::fs::write("/proc/sys/net/mptcp/pm_type", "1").unwrap())
+        .unwrap();
+    let (mut events, mut commands, mut diag) = pair
+        .client
+        .run(|| {
+            (
+                Events::open().unwrap(),
+                Commands::open().unwrap(),
+                Diag::open().unwrap(),
+            )
+        })
+        .unwrap();
+    let mut connection = pair.connect(if v6 { "[fd00:0::2]:5000" } else { "10.0.0.2:5000" });
+    connection.greet();
+    let token = eventually(|| match events.next().unwrap() {
+        Some(Event::Established(connection)) => Some(connection.token),
+        _ => None,
+    });
+    let remote: SocketAddr = if v6 { "[fd00:1::2]:5000" } else { "10.0.1.2:5000" }
+        .parse()
+        .unwrap();
+    let addr = if v6 { "fd00:1::1" } else { "10.0.1.1" }.parse().unwrap();
+    let new = NewSubflow {
+        addr,
+        id: AddressId(7),
+        ifindex: None,
+        backup: true,
+        remote,
+    };
+    commands.create_subflow(token, &new).unwrap();
+    let joined = eventually(|| match events.next().unwrap() {
+        Some(Event::SubflowEstablished(change)) => Some(change),
+        _ => None,
+    });
+
+    let ends = Ends {
+        local: joined.subflow.local,
+        remote: joined.subflow.remote,
+        ifindex: None,
+    };
+    let socket = eventually(|| {
+        diag.tcp(&ends)
+            .unwrap()
+            .filter(|s| s.subflow.is_some_and(|m| m.flags.fully_established()))
+    });
+    let subflow = socket.subflow.unwrap();
+    assert_eq!(
+        (subflow.token, subflow.local_id, subflow.remote_id),
+        (token, AddressId(7), joined.remote_id)
+    );
+    assert!(subflow.flags.joined() && subflow.flags.connected() && subflow.flags.backup_by_us());
+
+    let whole = eventually(|| {
+        diag.mptcp(token)
+            .unwrap()
+            .filter(|m| m.info.bytes_acked == Bytes::new(4) && m.info.subflows == 1)
+    });
+    assert_eq!((whole.info.token, whole.info.fallback), (Some(token), false));
+    assert_eq!(whole.info.bytes_received, Bytes::new(4));
+    assert_eq!(
+        (whole.local, whole.remote),
+        (
+            connection.client.local_addr().unwrap(),
+            connection.client.peer_addr().unwrap()
+        )
+    );
+    assert_eq!(diag.mptcp(Token(token.0 ^ 1)).unwrap(), None);
+
+    let mut tokens = Vec::new();
+    diag.each_mptcp(States::CONNECTED, |socket| tokens.extend(socket.info.token))
+        .unwrap();
+    assert_eq!(tokens, [token]);
+    let mut subflows = Vec::new();
+    diag.each_tcp(States::ESTABLISHED, |socket| {
+        subflows.extend(socket.subflow.map(|s| s.local_id.0))
+    })
+    .unwrap();
+    subflows.sort_unstable();
+    assert_eq!(subflows, [0, 7]);
+    let shown = pair.client.run(|| output("ss -tinH state established")).unwrap();
+    let tokens = format!(
+        "token:{:04x}(id:{})/{:04x}(id:7)",
+        subflow.remote_token.0, subflow.remote_id, token.0
+    );
+    assert!(shown.contains(&tokens), "{tokens}\n{shown}");
+}
+
+#[test]
+fn connection_and_subflows_v4() {
+    connection_and_subflows(false);
+}
+
+#[test]
+fn connection_and_subflows_v6() {
+    connection_and_subflows(true);
+}
+
+#[test]
+fn a_warm_look_up_allocates_nothing() {
+    let Some(pair) = Pair::joined(1) else { return };
+    let mut ends_of = pair.connect("10.0.0.2:5000");
+    ends_of.greet();
+    let client = &ends_of.client;
+    let ends = Ends {
+        local: client.local_addr().unwrap(),
+        remote: client.peer_addr().unwrap(),
+        ifindex: None,
+    };
+    let absent = Ends {
+        local: "10.0.0.1:1".parse().unwrap(),
+        ..ends
+    };
+    let mut diag = pair.client.run(|| Diag::open().unwrap()).unwrap();
+    let token = diag.tcp(&ends).unwrap().unwrap().subflow.unwrap().token;
+    diag.mptcp(token).unwrap().unwrap();
+    let counted = allocations(|| {
+        for _ in 0..10 {
+            assert!(diag.tcp(&ends).unwrap().is_some());
+            assert!(diag.tcp(&absent).unwrap().is_none());
+            assert!(diag.mptcp(token).unwrap().is_some());
+        }
+        let mut sockets = 0;
+        diag.each_tcp(States::ESTABLISHED, |_| sockets += 1).unwrap();
+        diag.each_mptcp(States::ESTABLISHED, |_| sockets += 1).unwrap();
+        assert_eq!(sockets, 2);
+    });
+    assert_eq!(counted, 0);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_the_parsers_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        let _ = TcpSocket::parse(&bytes);
+        let _ = MptcpSocket::parse(&bytes);
+    }
+}

@@ -61,7 +61,10 @@ impl TcpState {
 
     /// Both ends have agreed and data may still arrive.
     pub const fn connected(self) -> bool {
-        matches!(self, Self::Established | Self::FinWait1 | Self::FinWait2 | Self::CloseWait)
+        matches!(
+            self,
+            Self::Established | Self::FinWait1 | Self::FinWait2 | Self::CloseWait
+        )
     }
 }
 
@@ -187,7 +190,7 @@ pub struct TcpInfo {
     pub total_retrans: u32,
     /// Pacing rate; `None` without limit.
     pub pacing_rate: Option<Bitrate>,
-    /// Payload that the peer acknowledged.
+    /// Payload that the peer acknowledged, and one for our SYN if we opened.
     pub bytes_acked: Bytes,
     /// Payload that arrived in order.
     pub bytes_received: Bytes,
@@ -296,7 +299,9 @@ impl TcpInfo {
         self.rtt = micros(f.u32(68));
         self.rttvar = micros(f.u32(72));
         self.rcv_rtt = Some(f.u32(92)).filter(|&us| us != 0).map(micros);
-        self.min_rtt = Some(f.u32(148)).filter(|&us| us != 0 && us != u32::MAX).map(micros);
+        self.min_rtt = Some(f.u32(148))
+            .filter(|&us| us != 0 && us != u32::MAX)
+            .map(micros);
         self.busy_time = Duration::from_micros(f.u64(168));
         self.rwnd_limited = Duration::from_micros(f.u64(176));
         self.sndbuf_limited = Duration::from_micros(f.u64(184));

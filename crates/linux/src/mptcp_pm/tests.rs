@@ -297,7 +297,10 @@ fn subflows_come_and_go(v6: bool) {
     assert_eq!(closed, token);
     // The event comes a little before the token is freed.
     let deadline = Instant::now() + LONG;
-    while !matches!(session.commands.remove(token, AddressId(1)), Err(RemoveError::ConnectionGone { .. })) {
+    while !matches!(
+        session.commands.remove(token, AddressId(1)),
+        Err(RemoveError::ConnectionGone { .. })
+    ) {
         assert!(Instant::now() < deadline, "{token} outlives its connection");
         std::thread::sleep(Duration::from_millis(1));
     }

@@ -13,7 +13,10 @@
 //! # Checked by
 //! `flows::tests`; `daemon::tests::refused`.
 
-use policy::{ConnId, LinkId, SubflowId};
+use crate::diag::Ends;
+use crate::mptcp_pm;
+use super::pace::Motion;
+use policy::{ConnId, ConnSample, LinkId, SubflowId, SubflowSample};
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use units::Instant;
@@ -21,13 +24,14 @@ use units::Instant;
 /// Ended subflows that are remembered per connection: their address may have to be withdrawn, and withdrawn again.
 const REMEMBERED: usize = 32;
 
-/// A subflow as the kernel names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Ends {
-    pub(super) local: SocketAddr,
-    pub(super) remote: SocketAddr,
-    /// The interface that the socket is bound to; 0 if to none.
-    pub(super) ifindex: u32,
+/// A subflow's ends, as commands name it.
+pub(super) const fn pair(ends: &Ends) -> mptcp_pm::Subflow {
+    mptcp_pm::Subflow { local: ends.local, remote: ends.remote }
+}
+
+/// A subflow's ends, as events name them.
+pub(super) const fn ends(pair: &mptcp_pm::Subflow, ifindex: Option<u32>) -> Ends {
+    Ends { local: pair.local, remote: pair.remote, ifindex }
 }
 
 /// How far a connection is.
@@ -69,9 +73,15 @@ impl LeftAlone {
 #[derive(Debug)]
 pub(super) struct Conn {
     pub(super) id: ConnId,
-    /// Where subflows go.
+    /// The peer.
     pub(super) remote: SocketAddr,
+    /// Where subflows go; `None` while a peer that wants none at its first address has announced no other.
+    pub(super) joinable: Option<SocketAddr>,
     pub(super) phase: Phase,
+    /// When data last moved.
+    pub(super) motion: Motion,
+    /// Counters at the latest look.
+    pub(super) sample: ConnSample,
     /// Living subflows.
     pub(super) subflows: Vec<SubflowId>,
     /// Ended ones, the latest last.
@@ -104,8 +114,15 @@ pub(super) struct Subflow {
     /// The address identifier that this host gave; zero for the first subflow.
     pub(super) address_id: u8,
     pub(super) initial: bool,
+    /// What this host asked for.
     pub(super) backup: bool,
+    /// What the peer asked for.
+    pub(super) peer_backup: bool,
     pub(super) standing: Standing,
+    /// Counters at the latest look.
+    pub(super) sample: SubflowSample,
+    /// How many looks in a row did not find it.
+    pub(super) misses: u8,
 }
 
 impl Subflow {
@@ -164,6 +181,19 @@ impl Flows {
         ids.iter().filter_map(|id| self.subflows.get(id))
     }
 
+    /// Whether this host has ended a subflow with these ends, of which the kernel may still speak.
+    pub(super) fn was_destroyed(&self, conn: ConnId, ends: &Ends) -> bool {
+        let ended = self.conns.get(&conn).map(|conn| conn.ended.as_slice()).unwrap_or_default();
+        let mut ended = ended.iter().filter_map(|id| self.subflows.get(id));
+        ended.any(|subflow| subflow.standing == Standing::Destroyed && subflow.ends == *ends)
+    }
+
+    /// An unproven subflow whose time is over.
+    pub(super) fn unproven_since_long(&self, now: Instant) -> Option<SubflowId> {
+        let late = |subflow: &&Subflow| matches!(subflow.standing, Standing::Unproven { until } if until <= now);
+        self.living().find(late).map(|subflow| subflow.id)
+    }
+
     /// When the next unproven subflow is given up.
     pub(super) fn wake_at(&self) -> Option<Instant> {
         self.living()
@@ -179,7 +209,10 @@ impl Flows {
         self.conns.entry(id).or_insert_with(|| Conn {
             id,
             remote,
+            joinable: Some(remote),
             phase: Phase::Fresh,
+            motion: Motion::new(Instant::ZERO),
+            sample: ConnSample::default(),
             subflows: Vec::new(),
             ended: Vec::new(),
         })
@@ -197,6 +230,16 @@ impl Flows {
         self.by_ends.insert(new.ends, id);
         self.subflows.insert(id, new.named(id));
         Some(id)
+    }
+
+    /// The kernel names a subflow otherwise than was thought.
+    pub(super) fn rebind(&mut self, id: SubflowId, ends: Ends) {
+        if let Some(subflow) = self.subflows.get_mut(&id) {
+            self.by_ends.remove(&subflow.ends);
+            subflow.ends = ends;
+            subflow.misses = 0;
+            self.by_ends.insert(ends, id);
+        }
     }
 
     /// A subflow has ended; it is remembered for a while.
@@ -246,7 +289,7 @@ pub(super) struct NewSubflow {
 }
 
 impl NewSubflow {
-    const fn named(self, id: SubflowId) -> Subflow {
+    fn named(self, id: SubflowId) -> Subflow {
         let Self {
             conn,
             link,
@@ -264,7 +307,10 @@ impl NewSubflow {
             address_id,
             initial,
             backup,
+            peer_backup: false,
             standing,
+            sample: SubflowSample::default(),
+            misses: 0,
         }
     }
 }
@@ -273,15 +319,15 @@ impl NewSubflow {
 mod tests {
     use super::*;
 
-    fn ends(port: u16) -> Ends {
-        Ends { local: ([10, 0, 0, 1], port).into(), remote: ([10, 0, 0, 2], 80).into(), ifindex: 0 }
+    fn at(port: u16) -> Ends {
+        Ends { local: ([10, 0, 0, 1], port).into(), remote: ([10, 0, 0, 2], 80).into(), ifindex: None }
     }
 
     fn new(conn: u32, port: u16) -> NewSubflow {
         NewSubflow {
             conn: ConnId(conn),
             link: LinkId(0),
-            ends: ends(port),
+            ends: at(port),
             address_id: 0,
             initial: true,
             backup: false,
@@ -293,12 +339,12 @@ mod tests {
     fn subflows_are_found_by_their_ends_while_they_live() {
         let mut flows = Flows::default();
         assert_eq!(flows.add(new(1, 1000)), None, "its connection is not known");
-        flows.open(ConnId(1), ends(0).remote);
+        flows.open(ConnId(1), at(0).remote);
         let id = flows.add(new(1, 1000)).unwrap();
         assert_eq!(flows.add(new(1, 1000)), None, "known already");
-        assert_eq!(flows.find(&ends(1000)), Some(id));
+        assert_eq!(flows.find(&at(1000)), Some(id));
         flows.end(id, Standing::Destroyed);
-        assert_eq!(flows.find(&ends(1000)), None);
+        assert_eq!(flows.find(&at(1000)), None);
         assert_eq!(flows.subflow(id).unwrap().standing, Standing::Destroyed);
         assert_eq!(flows.subflows_of(ConnId(1)).count(), 0);
         assert_ne!(flows.add(new(1, 1000)).unwrap(), id, "a number is never used again");
@@ -307,8 +353,8 @@ mod tests {
     #[test]
     fn a_closed_connection_leaves_nothing() {
         let mut flows = Flows::default();
-        flows.open(ConnId(1), ends(0).remote);
-        flows.open(ConnId(2), ends(0).remote);
+        flows.open(ConnId(1), at(0).remote);
+        flows.open(ConnId(2), at(0).remote);
         let ended = flows.add(new(1, 1)).unwrap();
         flows.add(new(1, 2)).unwrap();
         let other = flows.add(new(2, 3)).unwrap();
@@ -322,7 +368,7 @@ mod tests {
     #[test]
     fn only_the_latest_ended_subflows_are_remembered() {
         let mut flows = Flows::default();
-        flows.open(ConnId(1), ends(0).remote);
+        flows.open(ConnId(1), at(0).remote);
         let ids: Vec<_> = (0..100).map(|port| flows.add(new(1, port)).unwrap()).collect();
         ids.iter().for_each(|id| flows.end(*id, Standing::Closed));
         assert!(flows.subflow(ids[0]).is_none());
@@ -332,7 +378,7 @@ mod tests {
     #[test]
     fn the_first_unproven_subflow_wakes() {
         let mut flows = Flows::default();
-        flows.open(ConnId(1), ends(0).remote);
+        flows.open(ConnId(1), at(0).remote);
         assert_eq!(flows.wake_at(), None);
         for (port, at) in [(1, 30), (2, 20), (3, 40)] {
             let standing = Standing::Unproven { until: Instant::from_millis(at) };

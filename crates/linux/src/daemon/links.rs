@@ -15,6 +15,7 @@
 
 use super::pattern::Pattern;
 use super::{DeclaredLink, Duration};
+use crate::routing::Way;
 use crate::rtnl::{Address, Event, IfName, Link, Prefix, Route, Table};
 use policy::{LinkEvent, LinkId, LinkKind, LinkSpec};
 use std::net::IpAddr;
@@ -25,21 +26,6 @@ const GATEWAY_PATIENCE: Duration = Duration::from_secs(1);
 /// How long after a failure routes are tried again.
 const INSTALL_AGAIN: Duration = Duration::from_secs(1);
 const ARPHRD_ETHER: u16 = 1;
-
-/// How packets of one family leave by a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Way {
-    /// Our address and its network.
-    pub(super) address: Prefix,
-    /// The next hop; `None` where every peer is on the link itself.
-    pub(super) gateway: Option<IpAddr>,
-}
-
-impl Way {
-    pub(super) const fn addr(&self) -> IpAddr {
-        self.address.addr()
-    }
-}
 
 /// What the driver has to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -182,9 +168,9 @@ impl Links {
     }
 
     /// Whose address this is; `ifindex` decides where two links have the same, and `preferred` where nothing else does.
-    pub(super) fn owner(&self, local: IpAddr, ifindex: u32, preferred: Option<LinkId>) -> Option<LinkId> {
-        let bound = |link: &&Managed| link.ifindex == Some(ifindex);
-        if ifindex != 0 {
+    pub(super) fn owner(&self, local: IpAddr, ifindex: Option<u32>, preferred: Option<LinkId>) -> Option<LinkId> {
+        let bound = |link: &&Managed| link.ifindex == ifindex;
+        if ifindex.is_some() {
             return self.managed.iter().find(bound).map(|link| link.id);
         }
         let has = |link: &&Managed| link.addresses.iter().any(|address| address.addr() == local);
@@ -244,7 +230,7 @@ impl Links {
     ) {
         let Some(link) = self.find(id) else { return };
         let was_usable = link.usable();
-        let leg = &mut link.legs[usize::from(way.addr().is_ipv6())];
+        let leg = &mut link.legs[usize::from(way.address.addr().is_ipv6())];
         if !matches!(*leg, Leg::Wanted { way: wanted, .. } if wanted == way) {
             return;
         }
@@ -447,8 +433,19 @@ impl Managed {
         let Some(address) = self.address(v6).filter(|_| self.carrier) else {
             return Leg::None;
         };
+        let (Some(ifindex), Some(name)) = (self.ifindex, self.interface) else {
+            return Leg::None;
+        };
+        let way = |gateway| Way {
+            number: self.id.0,
+            ifindex,
+            name,
+            address,
+            gateway,
+            ecn: false,
+        };
         let wanted = |gateway| Leg::Wanted {
-            way: Way { address, gateway },
+            way: way(gateway),
             again: None,
         };
         if let Some(gateway) = self.next_hop(v6) {

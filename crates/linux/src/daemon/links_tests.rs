@@ -88,8 +88,19 @@ fn tell(event: LinkEvent) -> Step {
     Step::Tell(WIFI, event)
 }
 
+fn on(interface: &str, address: &str, gateway: Option<&str>) -> Way {
+    Way {
+        number: WIFI.0,
+        ifindex: 7,
+        name: interface.parse().unwrap(),
+        address: address.parse().unwrap(),
+        gateway: gateway.map(|text| text.parse().unwrap()),
+        ecn: false,
+    }
+}
+
 fn way(address: &str, gateway: Option<&str>) -> Way {
-    Way { address: address.parse().unwrap(), gateway: gateway.map(|text| text.parse().unwrap()) }
+    on("tun0", address, gateway)
 }
 
 #[test]
@@ -105,12 +116,12 @@ fn a_link_appears_gets_a_carrier_an_address_and_a_route() {
     plan.event(&Event::Address(address("192.168.1.7/24")));
     assert_eq!(plan.steps(), [], "the gateway is not known yet");
     plan.event(&Event::Route(default_route("192.168.1.1")));
-    let way = way("192.168.1.7/24", Some("192.168.1.1"));
+    let way = on("wlan0", "192.168.1.7/24", Some("192.168.1.1"));
     assert_eq!(plan.steps(), [Step::Install(WIFI, way), tell(LinkEvent::Usable(true))]);
     assert_eq!(plan.links.get(WIFI).unwrap().way(false), Some(way));
-    assert_eq!(plan.links.owner("192.168.1.7".parse().unwrap(), 0, None), Some(WIFI));
-    assert_eq!(plan.links.owner("192.168.1.8".parse().unwrap(), 0, None), None);
-    assert_eq!(plan.links.owner("192.168.1.8".parse().unwrap(), 7, None), Some(WIFI));
+    assert_eq!(plan.links.owner("192.168.1.7".parse().unwrap(), None, None), Some(WIFI));
+    assert_eq!(plan.links.owner("192.168.1.8".parse().unwrap(), None, None), None);
+    assert_eq!(plan.links.owner("192.168.1.8".parse().unwrap(), Some(7), None), Some(WIFI));
 }
 
 #[test]
@@ -122,11 +133,11 @@ fn without_a_default_route_peers_are_on_the_link_after_a_second() {
     plan.wait(999);
     assert_eq!(plan.steps(), []);
     plan.wait(1);
-    let on_link = way("10.0.0.1/24", None);
+    let on_link = on("eth0", "10.0.0.1/24", None);
     assert_eq!(plan.steps(), [Step::Install(WIFI, on_link), tell(LinkEvent::Usable(true))]);
     assert_eq!(plan.links.wake_at(), None);
     plan.event(&Event::Route(default_route("10.0.0.254")));
-    let routed = way("10.0.0.1/24", Some("10.0.0.254"));
+    let routed = on("eth0", "10.0.0.1/24", Some("10.0.0.254"));
     assert_eq!(
         plan.steps(),
         [
@@ -283,7 +294,7 @@ fn of_two_links_with_one_address_the_preferred_owns_it() {
         links.apply(Instant::ZERO, &event, &mut steps);
     }
     let local = "192.168.1.2".parse().unwrap();
-    assert_eq!(links.owner(local, 0, Some(LinkId(2))), Some(LinkId(2)));
-    assert_eq!(links.owner(local, 0, Some(LinkId(9))), Some(LinkId(1)));
-    assert_eq!(links.owner(local, 8, Some(LinkId(1))), Some(LinkId(2)));
+    assert_eq!(links.owner(local, None, Some(LinkId(2))), Some(LinkId(2)));
+    assert_eq!(links.owner(local, None, Some(LinkId(9))), Some(LinkId(1)));
+    assert_eq!(links.owner(local, Some(8), Some(LinkId(1))), Some(LinkId(2)));
 }

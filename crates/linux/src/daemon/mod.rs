@@ -1,26 +1,104 @@
 //! The driver of one [`policy::Engine`] over the calling thread's network namespace.
+//!
+//! One thread, one loop (`driver`): it sleeps until the kernel, another thread or a deadline has something, tells the engine, and
+//! carries out what the engine asks for, in order. The engine decides; nothing here does.
+//!
+//! | file | concern |
+//! |---|---|
+//! | `driver`, `world` | the loop, and what it acts on |
+//! | `links`, `paths`, `pattern` | which declared link is which interface; carrier, addresses, routes, rules |
+//! | `flows`, `peers`, `stock` | connections and subflows, and what the kernel says of them |
+//! | `sampling`, `pace`, `counters` | reading counters: whose, how often, at what cost |
+//! | `acts`, `joins`, `priorities`, `farewell`, `address_ids` | subflows made, marked, ended and withdrawn |
+//! | `probes` | asking whether a link still reaches a peer |
+//! | `levers`, `settings` | bounding queues; what is changed for the whole namespace, on record |
+//! | `inlet`, `observe`, `report` | what other threads may say, see and ask |
+//! | `clock`, `poller`, `eventfd`, `mib` | the kernel's small change |
+//!
+//! # Where we differ, and why
+//! 1. A subflow is told to the engine when the peer is known to have accepted it, not when the kernel says `established`: see
+//!    `flows`.
+//! 2. Connections of a namespace that other hosts began are not touched: the host that moves is the one that adds paths.
+//!
+//! # Checked by
+//! `tests`, in namespaces of their own with real connections.
 
+mod acts;
 mod address_ids;
 mod clock;
+mod counters;
+mod driver;
+mod error;
 mod eventfd;
+mod farewell;
 mod flows;
 mod inlet;
+mod joins;
+mod levers;
 mod links;
+mod mib;
 mod observe;
 mod pace;
+mod paths;
 mod pattern;
+mod peers;
 mod poller;
+mod priorities;
+mod probes;
 mod report;
+mod sampling;
+mod settings;
+mod stock;
+#[cfg(test)]
+mod tests;
+mod world;
 
 pub use clock::monotonic_ns;
+pub use driver::Daemon;
+pub use error::{RunError, StartError};
 pub use flows::LeftAlone;
 pub use inlet::{AskError, Ended, Inlet, InletSender, Stopper, inlet};
 pub use observe::Observation;
 pub use report::{ConnReport, LeverReport, LinkReport, Report, SubflowReport};
+pub use settings::recover;
 
 use policy::{LinkId, LinkSpec};
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
+use units::Instant;
+
+/// What to drive, over what.
+pub struct Setup {
+    /// The engine.
+    pub engine: policy::Config,
+    /// Links that the world declares.
+    pub links: Vec<DeclaredLink>,
+    /// Zero of the engine's time, in nanoseconds of CLOCK_MONOTONIC: see [`monotonic_ns`].
+    pub epoch_ns: u64,
+    /// Where other threads put further facts and questions: see [`inlet`].
+    pub inlet: Inlet,
+    /// Carries out what is not the kernel's to carry out. Called on the loop's thread: must not wait.
+    pub associate: AssociateFn,
+    /// Is shown everything worth recording. Called on the loop's thread: must not wait.
+    pub observe: ObserveFn,
+    /// Where every change is written down before it is made. `None` in a namespace that is thrown away.
+    pub journal: Option<PathBuf>,
+}
+
+/// See [`Setup::associate`].
+pub type AssociateFn = Box<dyn FnMut(Association) + Send>;
+/// See [`Setup::observe`].
+pub type ObserveFn = Box<dyn FnMut(Instant, Observation<'_>) + Send>;
+
+/// What the engine asks of whoever associates with access points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Association {
+    /// Associate, and get an address.
+    Join(LinkId),
+    /// Leave.
+    Leave(LinkId),
+}
 
 /// A link that the world declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +110,7 @@ pub struct DeclaredLink {
     pub interface: String,
     /// What it is.
     pub spec: LinkSpec,
-    /// Its next hop. `None`: that of the default route which somebody else (a DHCP client) sets over it in the main table; where there is
-    /// none, peers are on the link itself.
+    /// Its next hop. `None`: that of the default route which somebody else (a DHCP client) sets over it in the main table; where
+    /// there is none, peers are on the link itself.
     pub gateway: Option<IpAddr>,
 }

@@ -1,6 +1,9 @@
 //! Everything the daemon knows, at one moment: for `status`, `why` and tests.
 
 use super::LeftAlone;
+use super::flows::{Conn, Phase, Standing, Subflow};
+use super::links::Managed;
+use super::world::World;
 use crate::bpf::WindowKind;
 use policy::{ConnId, ConnSample, Explanation, LinkId, LinkSpec, SubflowId, SubflowSample};
 use std::net::{IpAddr, SocketAddr};
@@ -93,4 +96,61 @@ pub struct LeverReport {
     pub window_refused: Option<String>,
     /// Whether unsent bytes can be bounded, or why not.
     pub unsent: Result<(), String>,
+}
+
+impl World {
+    /// Everything there is to say; `why` is the engine's part.
+    pub(super) fn report(&self, at: Instant, since: Instant, cpu: Duration, why: Vec<Explanation>) -> Report {
+        Report {
+            at,
+            since,
+            links: self.links.iter().map(|link| self.report_link(link)).collect(),
+            conns: self.flows.conns().map(|conn| self.report_conn(conn)).collect(),
+            levers: self.levers.report(),
+            why,
+            cpu,
+        }
+    }
+
+    fn report_link(&self, link: &Managed) -> LinkReport {
+        LinkReport {
+            id: link.id,
+            spec: link.spec.clone(),
+            interface: link.interface.map(|name| name.to_string()),
+            carrier: link.carrier,
+            addresses: link.ways().map(|way| way.address.addr()).collect(),
+            gateways: link.ways().map(|way| way.gateway).collect(),
+            default_route: self.default_route == Some(link.id) && link.usable(),
+        }
+    }
+
+    fn report_conn(&self, conn: &Conn) -> ConnReport {
+        let (window, unsent) = self.levers.bounds_of(conn.id);
+        let left_alone = match conn.phase {
+            Phase::LeftAlone(why) => Some(why),
+            Phase::Fresh | Phase::Open => None,
+        };
+        ConnReport {
+            id: conn.id,
+            remote: conn.remote,
+            left_alone,
+            sample: conn.sample,
+            window,
+            unsent,
+            subflows: self.flows.subflows_of(conn.id).map(report_subflow).collect(),
+        }
+    }
+}
+
+fn report_subflow(subflow: &Subflow) -> SubflowReport {
+    SubflowReport {
+        id: subflow.id,
+        link: subflow.link,
+        local: subflow.ends.local,
+        remote: subflow.ends.remote,
+        address_id: subflow.address_id,
+        initial: subflow.initial,
+        proven: subflow.standing == Standing::Proven,
+        sample: subflow.sample,
+    }
 }

@@ -1,0 +1,215 @@
+//! Carrying out what the engine asks for.
+//!
+//! Every action is carried out or handed to the kernel before the next one is looked at, so they reach the peer in the
+//! engine's order. What fails is observed; where the engine waits for an outcome (a join), it is told of the failure too.
+
+use super::flows::pair;
+use super::joins::Join;
+use super::levers::LeverError;
+use super::peers::token_of;
+use super::probes::ProbeError;
+use super::world::World;
+use super::{Association, LeftAlone};
+use crate::mptcp_pm::{self, AddressId, CreateSubflowError, Endpoint, EndpointFlags, NewSubflow};
+use crate::journal::SetSysctlError;
+use crate::routing;
+use policy::{Action, ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowId};
+use std::net::SocketAddr;
+use thiserror::Error;
+use units::{Bytes, Instant};
+
+/// Why an action could not be carried out.
+#[derive(Debug, Error)]
+pub(super) enum ActError {
+    /// The link went away between the decision and the act.
+    #[error("the link is gone or has no address of this family; it is tried again when it has one")]
+    NoWay,
+    /// The connection went away between the decision and the act.
+    #[error("the connection is gone")]
+    NoConnection,
+    /// The subflow went away between the decision and the act.
+    #[error("the subflow is gone")]
+    NoSubflow,
+    /// The peer wants joins elsewhere, and has not said where.
+    #[error("the server wants no joins at its first address and has announced no other")]
+    NotJoinable,
+    /// The address is in use again.
+    #[error("its address has been joined again since; withdrawing it now would end the new subflow")]
+    JoinedAgain,
+    /// The kernel refused a join.
+    #[error(transparent)]
+    Create(#[from] CreateSubflowError),
+    /// The kernel refused to end a subflow.
+    #[error(transparent)]
+    Destroy(#[from] mptcp_pm::DestroySubflowError),
+    /// The kernel refused to announce an address.
+    #[error(transparent)]
+    Announce(#[from] mptcp_pm::AnnounceError),
+    /// The kernel refused to withdraw an address.
+    #[error(transparent)]
+    Remove(#[from] mptcp_pm::RemoveError),
+    /// The kernel refused to change a priority.
+    #[error(transparent)]
+    SetBackup(#[from] mptcp_pm::SetBackupError),
+    /// The kernel refused an endpoint.
+    #[error(transparent)]
+    AddEndpoint(#[from] mptcp_pm::AddEndpointError),
+    /// The kernel refused to take an endpoint back.
+    #[error(transparent)]
+    DelEndpoint(#[from] mptcp_pm::DelEndpointError),
+    /// The kernel does not tell its endpoints.
+    #[error(transparent)]
+    ListEndpoints(#[from] mptcp_pm::ListEndpointsError),
+    /// The default route could not be moved.
+    #[error(transparent)]
+    DefaultRoute(#[from] routing::DefaultRouteError),
+    /// A probe could not be sent.
+    #[error(transparent)]
+    Probe(#[from] ProbeError),
+    /// A lever could not be pulled.
+    #[error(transparent)]
+    Lever(#[from] LeverError),
+    /// The receive buffer of later connections could not be set.
+    #[error(transparent)]
+    Buffer(#[from] SetSysctlError),
+}
+
+impl World {
+    /// Carries out one action.
+    pub(super) fn carry_out(&mut self, now: Instant, action: &Action) -> Result<(), ActError> {
+        match *action {
+            Action::Associate(link) => Ok((self.associate)(Association::Join(link))),
+            Action::Leave(link) => Ok((self.associate)(Association::Leave(link))),
+            Action::DefaultRoute(link) => self.move_default_route(link),
+            Action::Endpoint(link, wanted) => self.endpoint(link, wanted),
+            Action::Join { conn, link, backup } => self.join(now, conn, link, backup),
+            Action::SetBackup { subflow, backup } => self.set_backup(now, subflow, backup),
+            Action::Destroy(subflow) => self.destroy(subflow),
+            Action::Withdraw(subflow) => self.withdraw(now, subflow),
+            Action::Probe { link, conn, probe } => self.probe(now, link, conn, probe),
+            Action::Window(conn, window) => self.bound_window(conn, window),
+            Action::Unsent(conn, unsent) => Ok(self.levers.unsent(conn, unsent)?),
+            Action::Note(_) => Ok(()),
+        }
+    }
+
+    fn join(&mut self, now: Instant, conn: ConnId, link: LinkId, backup: bool) -> Result<(), ActError> {
+        let joined = self.try_join(now, conn, link, backup);
+        match &joined {
+            Ok(()) => {}
+            Err(ActError::Create(CreateSubflowError::NotUserspace { .. })) => {
+                self.leave_alone(conn, LeftAlone::KernelManaged);
+            }
+            Err(ActError::Create(CreateSubflowError::ConnectionGone { .. })) => self.closed(conn),
+            Err(_) => {
+                let reason = JoinFailure::Local;
+                self.tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
+            }
+        }
+        joined
+    }
+
+    fn try_join(&mut self, now: Instant, conn: ConnId, link: LinkId, backup: bool) -> Result<(), ActError> {
+        let remote = self.flows.conn(conn).ok_or(ActError::NoConnection)?.joinable.ok_or(ActError::NotJoinable)?;
+        let managed = self.links.get(link).ok_or(ActError::NoWay)?;
+        let way = managed.way(remote.is_ipv6()).ok_or(ActError::NoWay)?;
+        let (local, ifindex) = (way.address.addr(), managed.ifindex);
+        let id = AddressId(self.ids.of(link, local));
+        let id = self.create(conn, NewSubflow { addr: local, id, ifindex, backup, remote })?;
+        self.joins.add(now, Join { conn, link, local, address_id: id.0, backup });
+        Ok(())
+    }
+
+    /// Asks for a subflow. A connection that an earlier daemon looked after knows the address by another identifier: then that one.
+    fn create(&mut self, conn: ConnId, new: NewSubflow) -> Result<AddressId, ActError> {
+        let token = token_of(conn);
+        match self.commands.create_subflow(token, &new) {
+            Ok(()) => Ok(new.id),
+            Err(CreateSubflowError::IdConflict { .. }) => {
+                let known = self.commands.addresses_of(token)?;
+                let id = match known.iter().find(|known| known.addr == new.addr) {
+                    Some(known) => known.id,
+                    None => {
+                        self.commands.remove(token, new.id)?;
+                        new.id
+                    }
+                };
+                self.commands.create_subflow(token, &NewSubflow { id, ..new })?;
+                Ok(id)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn set_backup(&mut self, now: Instant, id: SubflowId, backup: bool) -> Result<(), ActError> {
+        self.priorities.forget(id);
+        match self.try_set_backup(id, backup) {
+            Err(ActError::SetBackup(mptcp_pm::SetBackupError::NotReady { .. })) => {
+                self.priorities.later(now, id, backup);
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    fn try_set_backup(&mut self, id: SubflowId, backup: bool) -> Result<(), ActError> {
+        let living = |subflow: &&mut super::flows::Subflow| subflow.living();
+        let subflow = self.flows.subflow_mut(id).filter(living).ok_or(ActError::NoSubflow)?;
+        self.commands.set_backup(token_of(subflow.conn), &pair(&subflow.ends), backup)?;
+        subflow.backup = backup;
+        Ok(())
+    }
+
+    /// Changes of priority that the kernel would not take before.
+    pub(super) fn set_priorities(&mut self, now: Instant) {
+        while let Some(wanted) = self.priorities.due(now) {
+            let result = self.try_set_backup(wanted.subflow, wanted.backup);
+            if let Err(error) = result
+                && !(is_not_ready(&error) && self.priorities.again(now, wanted))
+            {
+                let action = Action::SetBackup { subflow: wanted.subflow, backup: wanted.backup };
+                self.failed(&action, &error);
+            }
+        }
+    }
+
+    /// An endpoint for every way out of a link, or none.
+    fn endpoint(&mut self, link: LinkId, wanted: bool) -> Result<(), ActError> {
+        for id in self.endpoints.remove(&link).unwrap_or_default() {
+            match self.commands.del_endpoint(id, None) {
+                Ok(()) | Err(mptcp_pm::DelEndpointError::Absent { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if !wanted {
+            return Ok(());
+        }
+        let managed = self.links.get(link).ok_or(ActError::NoWay)?;
+        let (ifindex, ways) = (managed.ifindex, Vec::from_iter(managed.ways()));
+        for way in ways {
+            let id = AddressId(self.ids.of(link, way.address.addr()));
+            let endpoint = Endpoint { id, ifindex, ..Endpoint::new(way.address.addr(), EndpointFlags::SUBFLOW) };
+            self.commands.add_endpoint(&endpoint)?;
+            self.endpoints.entry(link).or_default().push(id);
+        }
+        Ok(())
+    }
+
+    /// Bounds how far ahead the peer may queue; where that cannot be done, how far the peers of later connections may.
+    fn bound_window(&mut self, conn: ConnId, window: Option<Bytes>) -> Result<(), ActError> {
+        match (self.levers.window(conn, window), window) {
+            (Err(LeverError::NotLoaded { .. }), Some(window)) => Ok(self.settings.bound_new_connections(window)?),
+            (result, _) => Ok(result?),
+        }
+    }
+
+    /// Where probes of a connection go.
+    pub(super) fn peer_of(&self, conn: ConnId) -> Result<SocketAddr, ActError> {
+        let conn = self.flows.conn(conn).ok_or(ActError::NoConnection)?;
+        Ok(conn.joinable.unwrap_or(conn.remote))
+    }
+}
+
+const fn is_not_ready(error: &ActError) -> bool {
+    matches!(error, ActError::SetBackup(mptcp_pm::SetBackupError::NotReady { .. }))
+}

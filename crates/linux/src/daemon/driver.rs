@@ -1,0 +1,235 @@
+//! The loop: sleep, read what happened, tell the engine, carry out what it wants.
+//!
+//! One thread and one epoll. Nothing polls: between events the loop sleeps until the earliest of the engine's deadline and the
+//! books' ([`World::wake_at`]).
+
+use super::clock::{Clock, thread_cpu};
+use super::inlet::{Inlet, Word};
+use super::observe::Observation;
+use super::poller::{Poller, Ready};
+use super::world::World;
+use super::{RunError, Setup, StartError, Stopper};
+use crate::mptcp_pm::{self, Events};
+use crate::netlink::ReceiveError;
+use crate::rtnl::{Route, Table, Watch};
+use policy::{Engine, Explanation, Input, LinkEvent};
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+use units::Instant;
+
+const INLET: u8 = 0;
+const LINKS: u8 = 1;
+const PEERS: u8 = 2;
+pub(super) const PROBES: u8 = 3;
+
+/// A deadline that does not move on when it is served must not become a busy loop.
+const LEAST_SLEEP: Duration = Duration::from_micros(200);
+
+/// Drives one engine over the calling thread's network namespace. See the module `daemon`.
+#[derive(Debug)]
+pub struct Daemon {
+    engine: Engine,
+    world: World,
+    clock: Clock,
+    poller: Poller,
+    inlet: Inlet,
+    watch: Watch,
+    events: Events,
+    since: Instant,
+    cpu_before: Duration,
+}
+
+impl Daemon {
+    /// Takes over the namespace of the calling thread, on which [`run`](Self::run) is to be called too.
+    ///
+    /// What a crashed run has left behind is taken back first.
+    ///
+    /// # Errors
+    /// When the kernel lacks something; nothing is changed then.
+    pub fn start(setup: Setup) -> Result<Self, StartError> {
+        let engine = Engine::new(setup.engine);
+        let clock = Clock::new(setup.epoch_ns);
+        // Listening comes first: a connection that opens while settings are changed is heard of.
+        let events = Events::open()?;
+        let watch = Watch::with_routes(is_default_route)?;
+        let poller = Poller::new().map_err(StartError::Loop)?;
+        let (world, inlet) = World::start(setup, &engine, clock.now())?;
+        for (fd, tag) in [
+            (inlet.as_raw_fd(), INLET),
+            (watch.as_raw_fd(), LINKS),
+            (events.as_raw_fd(), PEERS),
+            (world.probes.as_raw_fd(), PROBES),
+        ] {
+            poller.add(fd, tag).map_err(StartError::Loop)?;
+        }
+        let since = clock.now();
+        Ok(Self { engine, world, clock, poller, inlet, watch, events, since, cpu_before: Duration::ZERO })
+    }
+
+    /// Ends [`run`](Self::run) from another thread or a signal handler.
+    pub fn stopper(&self) -> Stopper {
+        self.inlet.stopper()
+    }
+
+    /// For every link, what it is used for and why.
+    pub fn explain(&self) -> Vec<Explanation> {
+        self.engine.explain()
+    }
+
+    /// Works until [`Stopper::stop`], then puts everything back.
+    ///
+    /// # Errors
+    /// When the kernel stops talking to us. Everything is put back then too.
+    pub fn run(&mut self) -> Result<(), RunError> {
+        self.cpu_before = thread_cpu();
+        let worked = self.begin().and_then(|()| self.work());
+        let restored = self.world.leave();
+        worked.and(restored)
+    }
+
+    /// What is there already.
+    fn begin(&mut self) -> Result<(), RunError> {
+        self.read_links()?;
+        let now = self.now();
+        self.world.take_stock(now);
+        self.think();
+        Ok(())
+    }
+
+    fn work(&mut self) -> Result<(), RunError> {
+        while !self.inlet.stopped() {
+            self.turn(None)?;
+        }
+        Ok(())
+    }
+
+    /// Sleeps until something is to be done, at most `patience`, and does it.
+    fn turn(&mut self, patience: Option<Duration>) -> Result<(), RunError> {
+        let sleep = [patience, self.patience()].into_iter().flatten().min();
+        let ready = self.poller.wait(sleep).map_err(RunError::Loop)?;
+        self.read(ready)?;
+        let now = self.now();
+        self.world.tick(now);
+        self.world.sample(now, self.engine.is_in_doubt());
+        self.think();
+        Ok(())
+    }
+
+    fn now(&mut self) -> Instant {
+        self.world.now = self.clock.now();
+        self.world.now
+    }
+
+    /// How long nothing has to be done if nothing happens.
+    fn patience(&self) -> Option<Duration> {
+        let engine = self.engine.wake_at().map(|(at, _)| at);
+        let next = [engine, self.world.wake_at()].into_iter().flatten().min()?;
+        Some((next - self.clock.now()).max(LEAST_SLEEP))
+    }
+
+    fn read(&mut self, ready: Ready) -> Result<(), RunError> {
+        if let Some(slept) = self.clock.slept() {
+            self.world.observe(Observation::Resumed(slept));
+        }
+        if ready.has(LINKS) {
+            self.read_links()?;
+        }
+        if ready.has(PEERS) {
+            self.read_peers()?;
+        }
+        if ready.has(PROBES) {
+            let now = self.now();
+            self.world.read_probes(now);
+        }
+        if ready.has(INLET) {
+            self.read_inlet();
+        }
+        Ok(())
+    }
+
+    fn read_links(&mut self) -> Result<(), RunError> {
+        while let Some(event) = self.watch.next()? {
+            let now = self.now();
+            self.world.link_event(now, &event);
+        }
+        Ok(())
+    }
+
+    fn read_peers(&mut self) -> Result<(), RunError> {
+        loop {
+            match self.events.next() {
+                Ok(Some(event)) => {
+                    let now = self.now();
+                    self.world.peer_event(now, &event);
+                }
+                Ok(None) => break,
+                Err(mptcp_pm::EventError::Receive(ReceiveError::Overrun)) => {
+                    let now = self.now();
+                    self.world.take_stock(now);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let now = self.now();
+        self.world.stir(now, self.engine.is_in_doubt());
+        Ok(())
+    }
+
+    fn read_inlet(&mut self) {
+        self.inlet.clear();
+        while let Some(word) = self.inlet.next() {
+            match word {
+                Word::Input(input) => {
+                    if let Input::Link(link, LinkEvent::Appeared(_)) = input {
+                        self.world.links.appeared(link);
+                    }
+                    self.world.tell(input);
+                }
+                Word::Report(answer) => {
+                    // Whoever asked may have lost patience.
+                    let _ = answer.try_send(self.report());
+                }
+            }
+        }
+    }
+
+    /// Tells the engine everything that waits, and carries out everything it wants, until both are done.
+    fn think(&mut self) {
+        loop {
+            while let Some(input) = self.world.inbox.pop_front() {
+                let now = self.now();
+                self.world.observe(Observation::Told(&input));
+                self.engine.handle(now, input);
+                self.act(now);
+            }
+            let now = self.now();
+            if self.engine.wake_at().is_none_or(|(at, _)| at > now) {
+                return;
+            }
+            self.engine.tick(now);
+            self.act(now);
+            if self.world.inbox.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn act(&mut self, now: Instant) {
+        while let Some(action) = self.engine.poll() {
+            match self.world.carry_out(now, &action) {
+                Ok(()) => self.world.observe(Observation::Done(&action)),
+                Err(error) => self.world.failed(&action, &error),
+            }
+        }
+    }
+
+    fn report(&self) -> super::Report {
+        let cpu = thread_cpu() - self.cpu_before;
+        self.world.report(self.clock.now(), self.since, cpu, self.engine.explain())
+    }
+}
+
+/// All that tells a link's next hop.
+fn is_default_route(route: &Route) -> bool {
+    route.table == Table::MAIN && route.is_default()
+}

@@ -1,0 +1,229 @@
+//! The levers on a connection's queues: which is in force, and what it is set to.
+//!
+//! | what | by | otherwise |
+//! |---|---|---|
+//! | how far ahead the peer may queue | [`WindowLever`] on every link | the receive buffer of *new* connections (`tcp_rmem`), see [`super::settings`] |
+//! | what waits unsent on our subflows | [`UnsentLever`] | nothing: said in the report |
+//!
+//! Both are loaded when they are first needed: baselines that need none run on a kernel as it is.
+//!
+//! # Where we differ, and why
+//! A walk over all TCP sockets costs milliseconds. Nothing lifts an unsent limit once it is set, so the sockets are walked
+//! when a limit was set or a subflow joined, and not on a timer; a window clamp, which autotuning lifts, needs the timer.
+
+use super::Duration;
+use super::report::LeverReport;
+use crate::bpf::{AttachError, LoadError, MapError, PassError, UnsentLever, WindowLever};
+use policy::ConnId;
+use std::collections::{BTreeMap, BTreeSet};
+use thiserror::Error;
+use units::{Bytes, Instant};
+
+/// Walks no sooner after the last: many subflows join in the same moment.
+const WALK_PAUSE: Duration = Duration::from_millis(20);
+
+/// Why a lever could not be pulled.
+#[derive(Debug, Error)]
+pub enum LeverError {
+    /// It is not there; said once when it was tried, and in every report.
+    #[error("this kernel cannot bound {what} of a running connection: {why}")]
+    NotLoaded {
+        /// What it would bound.
+        what: &'static str,
+        /// Why.
+        why: String,
+    },
+    /// The connection's limit could not be written.
+    #[error(transparent)]
+    Map(#[from] MapError),
+    /// The sockets could not be walked.
+    #[error(transparent)]
+    Walk(#[from] PassError),
+}
+
+/// A lever: not needed so far, or loaded, or not to be had.
+#[derive(Debug)]
+enum Lever<T> {
+    Untried,
+    Loaded(T),
+    Missing(LoadError),
+}
+
+impl<T> Lever<T> {
+    fn loaded(&mut self) -> Option<&mut T> {
+        match self {
+            Self::Loaded(lever) => Some(lever),
+            Self::Untried | Self::Missing(_) => None,
+        }
+    }
+
+    fn need(&mut self, load: impl FnOnce() -> Result<T, LoadError>) {
+        if matches!(self, Self::Untried) {
+            *self = load().map_or_else(Self::Missing, Self::Loaded);
+        }
+    }
+
+    fn get(&mut self, what: &'static str) -> Result<&mut T, LeverError> {
+        match self {
+            Self::Loaded(lever) => Ok(lever),
+            Self::Missing(error) => Err(LeverError::NotLoaded { what, why: super::world::chain(error) }),
+            Self::Untried => unreachable!("a lever is tried before it is pulled"),
+        }
+    }
+}
+
+/// Both levers and their settings.
+#[derive(Debug)]
+pub(super) struct Levers {
+    window: Lever<WindowLever>,
+    unsent: Lever<UnsentLever>,
+    interfaces: BTreeSet<u32>,
+    windows: BTreeMap<ConnId, Bytes>,
+    unsents: BTreeMap<ConnId, Bytes>,
+    clamp_at: Option<Instant>,
+    unsent_due: bool,
+    unsent_not_before: Instant,
+}
+
+impl Levers {
+    pub(super) fn new() -> Self {
+        Self {
+            window: Lever::Untried,
+            unsent: Lever::Untried,
+            interfaces: BTreeSet::new(),
+            windows: BTreeMap::new(),
+            unsents: BTreeMap::new(),
+            clamp_at: None,
+            unsent_due: false,
+            unsent_not_before: Instant::ZERO,
+        }
+    }
+
+    /// Loads both now, not in the middle of the first connection. Links that could not be attached are returned.
+    pub(super) fn load(&mut self) -> Vec<AttachError> {
+        self.unsent.need(UnsentLever::load);
+        self.load_window()
+    }
+
+    fn load_window(&mut self) -> Vec<AttachError> {
+        self.window.need(WindowLever::load);
+        let Some(window) = self.window.loaded() else { return Vec::new() };
+        self.interfaces.iter().filter_map(|&ifindex| window.attach(ifindex).err()).collect()
+    }
+
+    pub(super) fn attach(&mut self, ifindex: u32) -> Result<(), AttachError> {
+        self.interfaces.insert(ifindex);
+        self.window.loaded().map_or(Ok(()), |window| window.attach(ifindex))
+    }
+
+    pub(super) fn detach(&mut self, ifindex: u32) {
+        self.interfaces.remove(&ifindex);
+        if let Some(window) = self.window.loaded() {
+            window.detach(ifindex);
+        }
+    }
+
+    pub(super) fn window(&mut self, conn: ConnId, bytes: Option<Bytes>) -> Result<(), LeverError> {
+        self.load_window();
+        let lever = self.window.get("the window")?;
+        match bytes {
+            Some(bytes) => lever.set(conn, bytes)?,
+            None => lever.clear(conn)?,
+        }
+        lever.apply()?;
+        note(&mut self.windows, conn, bytes);
+        Ok(())
+    }
+
+    pub(super) fn unsent(&mut self, conn: ConnId, bytes: Option<Bytes>) -> Result<(), LeverError> {
+        self.unsent.need(UnsentLever::load);
+        let lever = self.unsent.get("what waits unsent on the subflows")?;
+        match bytes {
+            Some(bytes) => lever.set(conn, bytes)?,
+            None => lever.clear(conn)?,
+        }
+        self.unsent_due = true;
+        note(&mut self.unsents, conn, bytes);
+        Ok(())
+    }
+
+    /// A new subflow has no unsent limit yet.
+    pub(super) fn subflow_joined(&mut self) {
+        self.unsent_due |= !self.unsents.is_empty();
+    }
+
+    /// A connection is gone or left alone.
+    pub(super) fn release(&mut self, conn: ConnId) -> Result<(), LeverError> {
+        if let Some(window) = self.window.loaded().filter(|_| self.windows.remove(&conn).is_some()) {
+            window.clear(conn)?;
+        }
+        if let Some(unsent) = self.unsent.loaded().filter(|_| self.unsents.remove(&conn).is_some()) {
+            unsent.clear(conn)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        let unsent = self.unsent_due.then_some(self.unsent_not_before);
+        [self.clamp_at, unsent].into_iter().flatten().min()
+    }
+
+    /// What has to be done from time to time.
+    pub(super) fn tick(&mut self, now: Instant) -> Result<(), LeverError> {
+        let every = self.window.loaded().and_then(|window| window.apply_every());
+        if let Some(every) = every.filter(|_| !self.windows.is_empty()) {
+            if self.clamp_at.is_some_and(|at| at <= now)
+                && let Some(window) = self.window.loaded()
+            {
+                window.apply()?;
+            }
+            self.clamp_at = Some(self.clamp_at.filter(|at| *at > now).unwrap_or(now + every));
+        } else {
+            self.clamp_at = None;
+        }
+        if self.unsent_due && self.unsent_not_before <= now {
+            self.unsent_due = false;
+            self.unsent_not_before = now + WALK_PAUSE;
+            self.unsent.loaded().map(UnsentLever::apply).transpose()?;
+        }
+        Ok(())
+    }
+
+    /// Gives back everything that outlives the levers.
+    pub(super) fn release_all(&mut self) -> Result<(), LeverError> {
+        self.window.loaded().map(WindowLever::release).transpose()?;
+        self.unsent.loaded().map(UnsentLever::release).transpose()?;
+        Ok(())
+    }
+
+    pub(super) fn bounds_of(&self, conn: ConnId) -> (Option<Bytes>, Option<Bytes>) {
+        (self.windows.get(&conn).copied(), self.unsents.get(&conn).copied())
+    }
+
+    pub(super) fn report(&self) -> LeverReport {
+        let untried = || "not needed so far".to_owned();
+        LeverReport {
+            window: match &self.window {
+                Lever::Loaded(window) => Ok(window.kind()),
+                Lever::Missing(error) => Err(super::world::chain(error)),
+                Lever::Untried => Err(untried()),
+            },
+            window_refused: match &self.window {
+                Lever::Loaded(window) => window.refused().map(|error| super::world::chain(error)),
+                _ => None,
+            },
+            unsent: match &self.unsent {
+                Lever::Loaded(_) => Ok(()),
+                Lever::Missing(error) => Err(super::world::chain(error)),
+                Lever::Untried => Err(untried()),
+            },
+        }
+    }
+}
+
+fn note(bounds: &mut BTreeMap<ConnId, Bytes>, conn: ConnId, bytes: Option<Bytes>) {
+    match bytes {
+        Some(bytes) => bounds.insert(conn, bytes),
+        None => bounds.remove(&conn),
+    };
+}

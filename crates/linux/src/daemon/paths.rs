@@ -1,0 +1,74 @@
+//! Links in the kernel: their routes and rules, the default route, and where levers are attached.
+
+use super::acts::ActError;
+use super::links::Step;
+use super::world::World;
+use crate::routing::{self, Way};
+use crate::rtnl::Event;
+use policy::{Input, LinkId};
+use units::Instant;
+
+impl World {
+    pub(super) fn link_event(&mut self, now: Instant, event: &Event) {
+        let mut steps = std::mem::take(&mut self.steps);
+        self.links.apply(now, event, &mut steps);
+        self.take_steps(now, steps);
+    }
+
+    /// Takes the steps in order, and those that follow from them right behind.
+    pub(super) fn take_steps(&mut self, now: Instant, mut steps: Vec<Step>) {
+        let mut next = Vec::new();
+        for step in steps.drain(..) {
+            self.take_step(now, step, &mut next);
+            for step in next.drain(..) {
+                // What follows from an installation is only told.
+                self.take_step(now, step, &mut Vec::new());
+            }
+        }
+        self.steps = steps;
+    }
+
+    fn take_step(&mut self, now: Instant, step: Step, next: &mut Vec<Step>) {
+        match step {
+            Step::Tell(link, event) => self.tell(Input::Link(link, event)),
+            Step::Install(link, way) => {
+                let done = self.install(&way);
+                self.links.installed(now, link, way, done, next);
+            }
+            Step::Uninstall(_, way) => self.uninstall(&way),
+            Step::Attach(ifindex) => {
+                if let Err(error) = self.levers.attach(ifindex) {
+                    self.trouble("bounding windows on a link", &error);
+                }
+            }
+            Step::Detach(ifindex) => self.levers.detach(ifindex),
+        }
+    }
+
+    fn install(&mut self, way: &Way) -> bool {
+        let installed = routing::install(&mut self.settings.rtnl, &mut self.settings.journal, way);
+        if let Err(error) = &installed {
+            self.trouble("setting up a link's routes, to be tried again in a second", error);
+        }
+        installed.is_ok()
+    }
+
+    fn uninstall(&mut self, way: &Way) {
+        if let Err(error) = routing::uninstall(&mut self.settings.rtnl, way) {
+            self.trouble("taking a link's routes out", &error);
+        }
+    }
+
+    pub(super) fn move_default_route(&mut self, link: LinkId) -> Result<(), ActError> {
+        let managed = self.links.get(link).ok_or(ActError::NoWay)?;
+        let ways = Vec::from_iter(managed.ways());
+        if ways.is_empty() {
+            return Err(ActError::NoWay);
+        }
+        for way in ways {
+            routing::set_default(&mut self.settings.rtnl, &mut self.settings.journal, &way)?;
+        }
+        self.default_route = Some(link);
+        Ok(())
+    }
+}

@@ -1,0 +1,236 @@
+//! What the kernel says of connections and subflows becomes what the engine is told.
+//!
+//! # Sources
+//! - RFC 8684 §3.2 (the fourth packet of a join), §3.6 (reasons of a reset).
+//!
+//! # Checked by
+//! `daemon::tests`.
+
+use super::Duration;
+use super::flows::{LeftAlone, NewSubflow, Phase, Standing, ends as ends_of};
+use super::joins::Join;
+use super::observe::Observation;
+use super::pace::Motion;
+use super::world::World;
+use crate::diag::Ends;
+use crate::mptcp_pm::{Announced, Connection, Event, SubflowChange, Token};
+use policy::{ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowEvent, SubflowId};
+use std::net::SocketAddr;
+use units::Instant;
+
+/// A subflow that the peer has neither accepted nor reset by then lost both packets: its path is dead.
+const PROOF_PATIENCE: Duration = Duration::from_secs(3);
+
+/// A mapped IPv4 address as what it is.
+pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+pub(super) const fn conn_of(token: Token) -> ConnId {
+    ConnId(token.0)
+}
+
+pub(super) const fn token_of(conn: ConnId) -> Token {
+    Token(conn.0)
+}
+
+impl World {
+    pub(super) fn peer_event(&mut self, now: Instant, event: &Event) {
+        match event {
+            Event::Created(connection) => self.created(connection),
+            Event::Established(connection) => self.established(now, connection),
+            Event::Closed(token) => self.closed(conn_of(*token)),
+            Event::Announced(announced) => self.announced(announced),
+            Event::SubflowEstablished(change) => self.subflow_established(now, change),
+            Event::SubflowClosed(change) => self.subflow_closed(change),
+            Event::SubflowPriority(change) => self.subflow_priority(change),
+            Event::Removed(..) | Event::ListenerCreated(_) | Event::ListenerClosed(_) => {}
+        }
+    }
+
+    fn created(&mut self, connection: &Connection) {
+        if connection.server_side {
+            return;
+        }
+        let remote = (!connection.deny_join_id0).then(|| canonical(connection.initial.remote));
+        self.flows.open(conn_of(connection.token), canonical(connection.initial.remote)).joinable = remote;
+    }
+
+    fn established(&mut self, now: Instant, connection: &Connection) {
+        self.created(connection);
+        let ends = ends_of(&connection.initial, None);
+        let id = conn_of(connection.token);
+        if self.flows.conn(id).is_none_or(|conn| conn.phase != Phase::Fresh) {
+            return;
+        }
+        let Some(link) = self.owner(&ends) else {
+            return self.leave_alone(id, LeftAlone::OtherLink);
+        };
+        self.open(now, id);
+        let new = NewSubflow {
+            conn: id,
+            link,
+            ends,
+            address_id: 0,
+            initial: true,
+            backup: false,
+            standing: Standing::Proven,
+        };
+        if let Some(subflow) = self.flows.add(new) {
+            self.introduce(subflow);
+        }
+        if !self.kernel_managed {
+            self.learn_peer(now, link, canonical(connection.initial.remote));
+        }
+    }
+
+    /// The engine learns of a connection.
+    pub(super) fn open(&mut self, now: Instant, id: ConnId) {
+        if let Some(conn) = self.flows.conn_mut(id) {
+            conn.phase = Phase::Open;
+            conn.motion = Motion::new(now);
+            self.tell(Input::Conn(id, ConnEvent::Opened));
+        }
+    }
+
+    /// The link of this host's end of a subflow.
+    pub(super) fn owner(&self, ends: &Ends) -> Option<LinkId> {
+        self.links.owner(ends.local.ip().to_canonical(), ends.ifindex, self.default_route)
+    }
+
+    /// From now on the engine does not know of this connection.
+    pub(super) fn leave_alone(&mut self, id: ConnId, why: LeftAlone) {
+        let Some(conn) = self.flows.conn_mut(id) else { return };
+        let was = std::mem::replace(&mut conn.phase, Phase::LeftAlone(why));
+        if was == Phase::Open {
+            self.tell(Input::Conn(id, ConnEvent::Closed));
+        }
+        self.joins.forget(id);
+        self.release_levers(id);
+        self.observe(Observation::LeftAlone { conn: id, why });
+    }
+
+    pub(super) fn closed(&mut self, id: ConnId) {
+        let Some(conn) = self.flows.close(id) else { return };
+        self.joins.forget(id);
+        self.release_levers(id);
+        if conn.phase == Phase::Open {
+            self.tell(Input::Conn(id, ConnEvent::Closed));
+        }
+    }
+
+    /// A server that wants no joins at its first address says where it wants them.
+    fn announced(&mut self, announced: &Announced) {
+        let Some(conn) = self.flows.conn_mut(conn_of(announced.token)) else { return };
+        if conn.joinable.is_none() {
+            let port = if announced.remote.port() == 0 { conn.remote.port() } else { announced.remote.port() };
+            conn.joinable = Some(SocketAddr::new(announced.remote.ip().to_canonical(), port));
+        }
+    }
+
+    fn subflow_established(&mut self, now: Instant, change: &SubflowChange) {
+        let conn = conn_of(change.token);
+        let ends = ends_of(&change.subflow, change.ifindex);
+        if self.flows.conn(conn).is_none_or(|conn| conn.phase != Phase::Open) {
+            return;
+        }
+        let join = self.joins.take(conn, ends.local.ip().to_canonical());
+        let Some(link) = join.map(|join| join.link).or_else(|| self.owner(&ends)) else { return };
+        let new = NewSubflow {
+            conn,
+            link,
+            ends,
+            address_id: change.local_id.0,
+            initial: false,
+            backup: join.map_or(change.backup, |join| join.backup),
+            standing: Standing::Unproven { until: now + PROOF_PATIENCE },
+        };
+        self.flows.add(new);
+    }
+
+    /// The peer has accepted a subflow: the engine learns of it.
+    pub(super) fn proven(&mut self, id: SubflowId) {
+        let Some(subflow) = self.flows.subflow_mut(id) else { return };
+        subflow.standing = Standing::Proven;
+        self.introduce(id);
+        self.levers.subflow_joined();
+    }
+
+    /// Tells the engine of a proven subflow.
+    pub(super) fn introduce(&mut self, id: SubflowId) {
+        let Some(subflow) = self.flows.subflow(id) else { return };
+        let (conn, link, ends, address_id) = (subflow.conn, subflow.link, subflow.ends, subflow.address_id);
+        let event = SubflowEvent::Established { conn, link, initial: subflow.initial, backup: subflow.backup };
+        let (local, remote) = (ends.local, ends.remote);
+        self.observe(Observation::Subflow { subflow: id, conn, link, local, remote, address_id });
+        self.tell(Input::Subflow(id, event));
+    }
+
+    fn subflow_closed(&mut self, change: &SubflowChange) {
+        let conn = conn_of(change.token);
+        let ends = ends_of(&change.subflow, change.ifindex);
+        if self.flows.was_destroyed(conn, &ends) {
+            return;
+        }
+        match self.flows.find(&ends) {
+            Some(id) => self.subflow_gone(id, Some(change)),
+            None => {
+                if let Some(join) = self.joins.take(conn, ends.local.ip().to_canonical()) {
+                    self.join_failed(&join, reason(change));
+                }
+            }
+        }
+    }
+
+    /// A known subflow is gone; `change` is what the kernel said of it, if anything.
+    pub(super) fn subflow_gone(&mut self, id: SubflowId, change: Option<&SubflowChange>) {
+        let Some(subflow) = self.flows.subflow(id) else { return };
+        let (conn, link, standing) = (subflow.conn, subflow.link, subflow.standing);
+        self.flows.end(id, Standing::Closed);
+        self.priorities.forget(id);
+        if standing == Standing::Proven {
+            return self.tell(Input::Subflow(id, SubflowEvent::Closed));
+        }
+        // It was established, so a peer that closes it without a word has refused it.
+        let refused = change.is_none_or(|change| change.error.is_none());
+        let reason = if refused { JoinFailure::Refused } else { change.map_or(JoinFailure::Refused, reason) };
+        self.tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
+    }
+
+    pub(super) fn join_failed(&mut self, join: &Join, reason: JoinFailure) {
+        self.tell(Input::Conn(join.conn, ConnEvent::JoinFailed { link: join.link, reason }));
+    }
+
+    fn subflow_priority(&mut self, change: &SubflowChange) {
+        let ends = ends_of(&change.subflow, change.ifindex);
+        if let Some(subflow) = self.flows.find(&ends).and_then(|id| self.flows.subflow_mut(id)) {
+            subflow.peer_backup = change.backup;
+        }
+    }
+
+    /// Joins and proofs for which was waited long enough.
+    pub(super) fn give_up_waiting(&mut self, now: Instant) {
+        while let Some(join) = self.joins.expired(now) {
+            self.abandon(&join);
+            self.join_failed(&join, JoinFailure::Timeout);
+        }
+        while let Some(id) = self.flows.unproven_since_long(now) {
+            let Some(subflow) = self.flows.subflow(id) else { return };
+            let (conn, link) = (subflow.conn, subflow.link);
+            self.destroy_quietly(id);
+            self.tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason: JoinFailure::Timeout }));
+        }
+    }
+}
+
+/// Why a subflow closed before it was proven.
+const fn reason(change: &SubflowChange) -> JoinFailure {
+    let Some(errno) = change.error else {
+        return if change.reset.is_some() { JoinFailure::Refused } else { JoinFailure::Timeout };
+    };
+    match errno as i32 {
+        libc::ECONNREFUSED | libc::ECONNRESET | libc::EPIPE => JoinFailure::Refused,
+        libc::ENETUNREACH | libc::ENETDOWN | libc::EADDRNOTAVAIL | libc::ENODEV => JoinFailure::Local,
+        _ => JoinFailure::Timeout,
+    }
+}

@@ -1,0 +1,323 @@
+//! Reading the counters of connections, subflows and links, and telling the engine.
+//!
+//! Few subflows are looked up one by one (6 µs each), many are listed at once; [`super::pace`] says when.
+//!
+//! # Sources
+//! - net/ipv4/tcp.c (`tcp_get_info`), net/mptcp/sockopt.c (`mptcp_diag_fill_info`), Linux 6.18: what each counter counts.
+//!
+//! # Where we differ, and why
+//! 1. Segments that arrived (`segs_in`), not bytes received, are what the engine goes by: bytes stand still during every loss recovery.
+//!
+//! # Checked by
+//! `daemon::tests`; `sampling::tests`.
+
+use super::clock::thread_cpu;
+use super::counters::Counters;
+use super::flows::{Flows, Phase, Standing, Subflow};
+use super::links::Links;
+use super::pace::{Pace, Watched, Whom};
+use super::world::World;
+use super::{Duration, StartError};
+use crate::diag::{Diag, DiagError, Ends, MptcpSocket, States, SubflowFlags, TcpSocket};
+use crate::info::TcpState;
+use crate::mptcp_pm::Token;
+use policy::{ConnEvent, ConnId, ConnSample, Input, LinkEvent, LinkId, SubflowEvent, SubflowId, SubflowSample};
+use std::collections::{BTreeSet, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+use units::{Bytes, Instant};
+
+/// From here on listing all is cheaper than looking up each.
+const FEW: usize = 16;
+/// A subflow that is not found so many times in a row is gone, although no event said so.
+const MISSES: u8 = 3;
+/// "Asked for MPTCP" and "asked to join": only on subflows that this host opened.
+const OPENED_HERE: u32 = 1 << 1 | 1 << 3;
+
+/// What was found of a subflow when taking stock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) token: Token,
+    pub(super) ends: Ends,
+    pub(super) address_id: u8,
+    /// The connection's first.
+    pub(super) initial: bool,
+    /// Opened by this host.
+    pub(super) ours: bool,
+    /// Past all handshakes.
+    pub(super) ready: bool,
+    pub(super) backup: bool,
+}
+
+impl Found {
+    fn new(socket: &TcpSocket) -> Option<Self> {
+        let subflow = socket.subflow?;
+        Some(Self {
+            token: subflow.token,
+            ends: Ends { local: socket.local, remote: socket.remote, ifindex: socket.ifindex },
+            address_id: subflow.local_id.0,
+            initial: !subflow.flags.joined(),
+            ours: subflow.flags.0 & OPENED_HERE != 0,
+            ready: subflow.flags.fully_established(),
+            backup: is_backup(subflow.flags),
+        })
+    }
+}
+
+/// What there is.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    pub(super) subflows: Vec<Found>,
+    /// Connections, those without a subflow too.
+    pub(super) conns: BTreeSet<ConnId>,
+}
+
+/// Reads counters at its own pace. Its buffers are used again, so a reading allocates nothing once they are warm.
+#[derive(Debug)]
+pub(super) struct Sampler {
+    diag: Diag,
+    counters: Counters,
+    pace: Pace,
+    cpu: Duration,
+    conns: Vec<ConnId>,
+    subflows: Vec<SubflowId>,
+    links: Vec<(LinkId, u32)>,
+    news: Vec<News>,
+}
+
+/// What a reading found beside numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum News {
+    Proven(SubflowId),
+    Missing(SubflowId),
+    FellBack(ConnId),
+    Gone(ConnId),
+}
+
+impl Sampler {
+    pub(super) fn open() -> Result<Self, StartError> {
+        Ok(Self {
+            diag: Diag::open()?,
+            counters: Counters::open()?,
+            pace: Pace::new(),
+            cpu: Duration::ZERO,
+            conns: Vec::new(),
+            subflows: Vec::new(),
+            links: Vec::new(),
+            news: Vec::new(),
+        })
+    }
+
+    pub(super) const fn wake_at(&self) -> Option<Instant> {
+        self.pace.wake_at()
+    }
+
+    /// Every subflow and connection of the namespace.
+    pub(super) fn list(&mut self) -> Result<Listing, DiagError> {
+        let mut listing = Listing::default();
+        self.diag.each_tcp(States::CONNECTED, |socket| listing.subflows.extend(Found::new(socket)))?;
+        self.diag.each_mptcp(States::ALL, |socket| {
+            listing.conns.extend(socket.info.token.map(|token| ConnId(token.0)));
+        })?;
+        listing.conns.extend(listing.subflows.iter().map(|found| ConnId(found.token.0)));
+        Ok(listing)
+    }
+
+    /// Local ports of sockets that wait for this peer's answer to their SYN.
+    pub(super) fn connecting(&mut self, local: IpAddr, remote: SocketAddr) -> Result<Vec<u16>, DiagError> {
+        let mut ports = Vec::new();
+        self.diag.each_tcp(States::only(TcpState::SynSent), |socket| {
+            if (socket.local.ip(), socket.remote) == (local, remote) && socket.subflow.is_some() {
+                ports.push(socket.local.port());
+            }
+        })?;
+        Ok(ports)
+    }
+
+    /// Whom to read: connections by motion, their subflows, and the links of those.
+    fn choose(&mut self, now: Instant, whom: Whom, flows: &Flows, links: &Links) {
+        let due = |conn: &&super::flows::Conn| {
+            conn.phase == Phase::Open && (whom == Whom::All || conn.motion.is_busy(now))
+        };
+        self.conns.clear();
+        self.conns.extend(flows.conns().filter(due).map(|conn| conn.id));
+        self.subflows.clear();
+        for &conn in &self.conns {
+            self.subflows.extend(flows.subflows_of(conn).map(|subflow| subflow.id));
+        }
+        self.links.clear();
+        for link in links.iter().filter(|link| link.carrier) {
+            let used = |id: &SubflowId| flows.subflow(*id).is_some_and(|subflow| subflow.link == link.id);
+            if let Some(ifindex) = link.ifindex.filter(|_| self.subflows.iter().any(used)) {
+                self.links.push((link.id, ifindex));
+            }
+        }
+    }
+
+    fn read(&mut self, now: Instant, flows: &mut Flows, inbox: &mut VecDeque<Input>) -> Result<(), DiagError> {
+        for &(link, ifindex) in &self.links {
+            if let Some(packets) = self.counters.received(ifindex) {
+                inbox.push_back(Input::Link(link, LinkEvent::Received { packets }));
+            }
+        }
+        if self.subflows.len() > FEW { self.read_many(now, flows, inbox) } else { self.read_few(now, flows, inbox) }
+    }
+
+    fn read_few(&mut self, now: Instant, flows: &mut Flows, inbox: &mut VecDeque<Input>) -> Result<(), DiagError> {
+        let Self { diag, subflows, conns, news, .. } = self;
+        for &id in subflows.iter() {
+            let Some(subflow) = flows.subflow_mut(id) else { continue };
+            match diag.tcp(&subflow.ends)? {
+                Some(socket) => take_subflow(subflow, &socket, inbox, news),
+                None => miss(subflow, news),
+            }
+        }
+        for &id in conns.iter() {
+            match diag.mptcp(Token(id.0))? {
+                Some(socket) => take_conn(now, id, flows, &socket, inbox, news),
+                None => news.push(News::Gone(id)),
+            }
+        }
+        Ok(())
+    }
+
+    /// All are listed; those that were not chosen are read too, for nothing.
+    fn read_many(&mut self, now: Instant, flows: &mut Flows, inbox: &mut VecDeque<Input>) -> Result<(), DiagError> {
+        let Self { diag, news, .. } = self;
+        diag.each_tcp(States::CONNECTED, |socket| {
+            let ends = Ends { local: socket.local, remote: socket.remote, ifindex: socket.ifindex };
+            if let Some(subflow) = flows.find(&ends).and_then(|id| flows.subflow_mut(id)) {
+                take_subflow(subflow, socket, inbox, news);
+            }
+        })?;
+        diag.each_mptcp(States::ALL, |socket| {
+            if let Some(token) = socket.info.token {
+                take_conn(now, ConnId(token.0), flows, socket, inbox, news);
+            }
+        })
+    }
+}
+
+fn take_subflow(subflow: &mut Subflow, socket: &TcpSocket, inbox: &mut VecDeque<Input>, news: &mut Vec<News>) {
+    let (Some(info), Some(mptcp)) = (socket.info.filter(|_| socket.state.connected()), socket.subflow) else {
+        return miss(subflow, news);
+    };
+    subflow.misses = 0;
+    let sample = SubflowSample {
+        segs_in: info.segs_in.into(),
+        bytes_received: info.bytes_received,
+        bytes_acked: info.bytes_acked,
+        unacked: info.unacked,
+        unsent: info.notsent,
+        retransmits: info.total_retrans.into(),
+        last_ack: info.last_ack_recv,
+        srtt: info.rtt,
+        min_rtt: info.min_rtt.unwrap_or_default(),
+        cwnd: info.snd_cwnd,
+        backup: is_backup(mptcp.flags),
+    };
+    subflow.sample = sample;
+    match subflow.standing {
+        Standing::Proven => inbox.push_back(Input::Subflow(subflow.id, SubflowEvent::Sample(sample))),
+        // Nobody sends or acknowledges payload on a subflow that was refused.
+        _ if mptcp.flags.fully_established() || info.bytes_received > Bytes::ZERO => {
+            news.push(News::Proven(subflow.id));
+        }
+        _ => {}
+    }
+}
+
+/// A socket that was not found, or is closing: its event is on the way, or was lost.
+fn miss(subflow: &mut Subflow, news: &mut Vec<News>) {
+    subflow.misses = subflow.misses.saturating_add(1);
+    if subflow.misses == MISSES {
+        news.push(News::Missing(subflow.id));
+    }
+}
+
+fn take_conn(
+    now: Instant,
+    id: ConnId,
+    flows: &mut Flows,
+    socket: &MptcpSocket,
+    inbox: &mut VecDeque<Input>,
+    news: &mut Vec<News>,
+) {
+    let arrived: u64 = flows.subflows_of(id).map(|subflow| subflow.sample.segs_in).sum();
+    let Some(conn) = flows.conn_mut(id).filter(|conn| conn.phase == Phase::Open) else { return };
+    if socket.info.fallback {
+        news.push(News::FellBack(id));
+        return;
+    }
+    let info = &socket.info;
+    conn.motion.look(now, arrived.wrapping_add(info.write_seq).wrapping_add(info.rcv_nxt));
+    conn.sample = ConnSample {
+        bytes_received: info.bytes_received,
+        bytes_acked: info.bytes_acked,
+        backlog: Bytes::new(info.write_seq.wrapping_sub(info.snd_una)),
+    };
+    inbox.push_back(Input::Conn(id, ConnEvent::Sample(conn.sample)));
+}
+
+const fn is_backup(flags: SubflowFlags) -> bool {
+    flags.backup_by_us() || flags.backup_by_peer()
+}
+
+impl World {
+    /// Reads what is due.
+    pub(super) fn sample(&mut self, now: Instant, in_doubt: bool) {
+        let Some(whom) = self.sampler.pace.due(now) else { return };
+        // Whatever the thread did since the last reading is the cost of reading: the engine works on what was read.
+        let cpu = thread_cpu();
+        let cost = cpu - std::mem::replace(&mut self.sampler.cpu, cpu);
+        self.sampler.choose(now, whom, &self.flows, &self.links);
+        if let Err(error) = self.sampler.read(now, &mut self.flows, &mut self.inbox) {
+            self.trouble("reading counters", &error);
+        }
+        self.take_news();
+        let watched = self.watched(now, in_doubt);
+        self.sampler.pace.read(now, whom, cost, watched);
+    }
+
+    fn take_news(&mut self) {
+        let mut news = std::mem::take(&mut self.sampler.news);
+        for item in news.drain(..) {
+            match item {
+                News::Proven(subflow) => self.proven(subflow),
+                News::Missing(subflow) => self.missing(subflow),
+                News::FellBack(conn) => self.leave_alone(conn, super::LeftAlone::FellBack),
+                News::Gone(conn) => self.closed(conn),
+            }
+        }
+        self.sampler.news = news;
+    }
+
+    /// A program may have bound its socket to the link; events do not say so, and then the socket is found only by both.
+    fn missing(&mut self, id: SubflowId) {
+        let Some(subflow) = self.flows.subflow(id).filter(|subflow| subflow.living()) else { return };
+        let ifindex = self.links.get(subflow.link).and_then(|link| link.ifindex);
+        let bound = Ends { ifindex, ..subflow.ends };
+        if subflow.ends.ifindex.is_none() && matches!(self.sampler.diag.tcp(&bound), Ok(Some(_))) {
+            self.flows.rebind(id, bound);
+        } else {
+            self.subflow_gone(id, None);
+        }
+    }
+
+    /// Something happened that may make the next reading more urgent.
+    pub(super) fn stir(&mut self, now: Instant, in_doubt: bool) {
+        let watched = self.watched(now, in_doubt);
+        self.sampler.pace.stir(now, watched);
+    }
+
+    fn watched(&self, now: Instant, in_doubt: bool) -> Watched {
+        let unproven = self.flows.wake_at().is_some();
+        let open = self.flows.conns().filter(|conn| conn.phase == Phase::Open);
+        let busy = |busy, conn: &super::flows::Conn| {
+            if conn.motion.is_busy(now) { Watched::Busy } else { busy }.max(Watched::Idle)
+        };
+        match open.fold(Watched::Nothing, |most, conn| most.max(busy(most, conn))) {
+            Watched::Idle | Watched::Busy if in_doubt || unproven => Watched::Doubtful,
+            watched => watched,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Taking stock: which connections there are, when the daemon starts and whenever events were lost.
+//!
+//! # Where we differ, and why
+//! 1. The kernel does not say which end opened a connection. Its subflows do: the first carries the mark "asked for MPTCP"
+//!    (MCAP_LOC), a joined one "asked to join" (JOIN_LOC), only where they were opened.
+//!
+//! # Sources
+//! - net/mptcp/diag.c (`MPTCP_SUBFLOW_FLAG_*`), Linux 6.18.
+//!
+//! # Checked by
+//! `daemon::tests::restart`.
+
+use super::flows::{LeftAlone, NewSubflow, Phase, Standing};
+use super::peers::{canonical, conn_of};
+use super::sampling::{Found, Listing};
+use super::world::World;
+use policy::{ConnId, SubflowId};
+use std::collections::BTreeSet;
+use units::Instant;
+
+impl World {
+    /// Compares what is known with what there is; differences are handled as the events that were missed.
+    pub(super) fn take_stock(&mut self, now: Instant) {
+        let found = match self.sampler.list() {
+            Ok(found) => found,
+            Err(error) => return self.trouble("listing connections", &error),
+        };
+        let Listing { subflows: found, conns: there } = found;
+        let gone: Vec<ConnId> = self.flows.conns().map(|conn| conn.id).filter(|id| !there.contains(id)).collect();
+        gone.into_iter().for_each(|id| self.closed(id));
+        self.end_missing(&found);
+        let ready: Vec<&Found> = found.iter().filter(|found| found.ours && found.ready).collect();
+        for found in &ready {
+            self.found(found);
+        }
+        let ids: BTreeSet<ConnId> = ready.iter().map(|found| conn_of(found.token)).collect();
+        ids.into_iter().for_each(|id| self.settle_opening(now, id));
+    }
+
+    fn end_missing(&mut self, found: &[Found]) {
+        let there: BTreeSet<SubflowId> = found.iter().filter_map(|found| self.flows.find(&found.ends)).collect();
+        let living = self.flows.living().map(|subflow| subflow.id);
+        let gone: Vec<SubflowId> = living.filter(|id| !there.contains(id)).collect();
+        gone.into_iter().for_each(|id| self.subflow_gone(id, None));
+    }
+
+    fn found(&mut self, found: &Found) {
+        let id = conn_of(found.token);
+        if self.flows.find(&found.ends).is_some() {
+            return;
+        }
+        let phase = self.flows.open(id, canonical(found.ends.remote)).phase;
+        let Some(link) = self.owner(&found.ends).filter(|_| !matches!(phase, Phase::LeftAlone(_))) else { return };
+        let new = NewSubflow {
+            conn: id,
+            link,
+            ends: found.ends,
+            address_id: found.address_id,
+            initial: found.initial,
+            backup: found.backup,
+            standing: Standing::Proven,
+        };
+        let added = self.flows.add(new);
+        if phase == Phase::Open {
+            added.into_iter().for_each(|subflow| self.introduce(subflow));
+        }
+    }
+
+    /// A connection that the engine has not heard of, once all its subflows are known.
+    fn settle_opening(&mut self, now: Instant, id: ConnId) {
+        if self.flows.conn(id).is_none_or(|conn| conn.phase != Phase::Fresh) {
+            return;
+        }
+        let subflows: Vec<SubflowId> = self.flows.subflows_of(id).map(|subflow| subflow.id).collect();
+        if subflows.is_empty() {
+            return self.leave_alone(id, LeftAlone::OtherLink);
+        }
+        self.open(now, id);
+        subflows.into_iter().for_each(|subflow| self.introduce(subflow));
+    }
+}

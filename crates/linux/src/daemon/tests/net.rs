@@ -1,0 +1,135 @@
+//! A client and a server with several ways between them, and what can happen to the ways.
+
+use crate::netns::Netns;
+use crate::testing::{Pair, furnish, index, output, prefix};
+use crate::rtnl::{Address, AddressFlags, Rtnl};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// The server's address, the same over every link.
+pub(super) const SERVER: Ipv4Addr = Ipv4Addr::new(10, 255, 0, 1);
+pub(super) const PORT: u16 = 5001;
+
+/// Slow enough for two cores, and for a queue.
+const RATE: &str = "40mbit burst 16kb latency 40ms";
+
+/// Link `i` is `w{i}`, client 10.0.{i}.1, server 10.0.{i}.2; the server's own address is behind all of them.
+pub(super) struct Net {
+    pub(super) client: Netns,
+    pub(super) server: Netns,
+}
+
+impl Net {
+    /// `None` where this user may not make namespaces.
+    pub(super) fn with_links(links: u8) -> Option<Self> {
+        let Pair { client, server } = Pair::joined(links)?;
+        let net = Self { client, server };
+        net.in_server(|| {
+            furnish("lo", &["10.255.0.1/32", "fd00:ff::1/128"]);
+            settle();
+            (0..links).for_each(|i| shape(i));
+        });
+        net.in_client(|| {
+            settle();
+            output("sysctl -qw net.mptcp.blackhole_timeout=0");
+            (0..links).for_each(|i| shape(i));
+        });
+        Some(net)
+    }
+
+    pub(super) fn in_client<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.client.run(work).unwrap()
+    }
+
+    pub(super) fn in_server<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.server.run(work).unwrap()
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        (SERVER, PORT).into()
+    }
+
+    /// From now on the link drops everything both ways, and stays up. Asserts that it does.
+    pub(super) fn kill(&self, link: u8) {
+        self.in_server(|| {
+            let rules = format!(
+                "add table inet dead{link}; \
+                 add chain inet dead{link} in {{ type filter hook prerouting priority 0; }}; \
+                 add chain inet dead{link} out {{ type filter hook postrouting priority 0; }}; \
+                 add rule inet dead{link} in iifname w{link} drop; \
+                 add rule inet dead{link} out oifname w{link} drop"
+            );
+            nft(&rules);
+            assert!(output("nft list ruleset").contains(&format!("iifname \"w{link}\" drop")));
+        });
+    }
+
+    pub(super) fn revive(&self, link: u8) {
+        self.in_server(|| nft(&format!("delete table inet dead{link}")));
+    }
+
+    /// Takes the cable out, or puts it back.
+    pub(super) fn plug(&self, link: u8, plugged: bool) {
+        self.in_server(|| {
+            let mut rtnl = Rtnl::open().unwrap();
+            let ifindex = index(&mut rtnl, &format!("w{link}"));
+            rtnl.set_up(ifindex, plugged).unwrap();
+        });
+    }
+
+    /// The client gets another address on a link, as from another network.
+    pub(super) fn readdress(&self, link: u8, from: &str, to: &str) {
+        self.in_client(|| {
+            let mut rtnl = Rtnl::open().unwrap();
+            let ifindex = index(&mut rtnl, &format!("w{link}"));
+            let address = |text| Address { flags: AddressFlags::NO_DAD, ..Address::new(ifindex, prefix(text)) };
+            rtnl.del_address(&address(from)).unwrap();
+            rtnl.add_address(&address(to)).unwrap();
+        });
+    }
+
+    /// What the server counted: the sum of its namespace's MPTCP counter `counter`.
+    pub(super) fn server_counter(&self, counter: &str) -> u64 {
+        self.in_server(|| super::super::mib::read(counter))
+    }
+
+    /// Everything in the client's namespace that a daemon might have changed.
+    pub(super) fn client_state(&self) -> String {
+        self.in_client(state)
+    }
+}
+
+/// What a daemon might have changed in this namespace.
+pub(super) fn state() -> String {
+    let commands = [
+        "ip -4 rule",
+        "ip -6 rule",
+        "ip -4 route show table all",
+        "ip -6 route show table all",
+        "ip -o addr",
+        "ip mptcp limits",
+        "ip mptcp endpoint",
+        "sysctl -a --pattern net.(mptcp|ipv4.tcp_|ipv4.conf.*rp_filter|ipv4.conf.*arp)",
+        "tc filter show dev w0 egress",
+    ];
+    commands.map(|command| format!("# {command}\n{}", output(command))).concat()
+}
+
+fn settle() {
+    output("sysctl -qw net.ipv4.tcp_congestion_control=reno");
+    output("sysctl -qw net.ipv4.conf.all.rp_filter=0");
+}
+
+fn shape(link: u8) {
+    output(&format!("tc qdisc add dev w{link} root tbf rate {RATE}"));
+}
+
+fn nft(rules: &str) {
+    let status = std::process::Command::new("nft").arg(rules).status().unwrap();
+    assert!(status.success(), "nft {rules}");
+}
+
+/// Link `i` as seen from the client, its next hop the server's end.
+pub(super) fn gateway(link: u8) -> IpAddr {
+    Ipv4Addr::new(10, 0, link, 2).into()
+}
+

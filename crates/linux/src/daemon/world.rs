@@ -1,0 +1,192 @@
+//! Everything the loop acts on: the kernel's interfaces, the books, and what waits for the engine.
+
+use super::address_ids::AddressIds;
+use super::farewell::Farewells;
+use super::flows::Flows;
+use super::joins::Joins;
+use super::levers::Levers;
+use super::links::{Links, Step};
+use super::observe::Observation;
+use super::priorities::Priorities;
+use super::probes::Probes;
+use super::sampling::Sampler;
+use super::inlet::Inlet;
+use super::settings::Settings;
+use super::{AssociateFn, ObserveFn, RunError, Setup, StartError};
+use crate::bpf::restore_subflows;
+use crate::mptcp_pm::{AddressId, Commands};
+use crate::sysctl::PathManager;
+use policy::{Action, ConnId, Engine, Input, LinkId, Policy};
+use std::collections::{BTreeMap, VecDeque};
+use std::error::Error;
+use units::Instant;
+
+/// See the module.
+pub(super) struct World {
+    pub(super) links: Links,
+    pub(super) flows: Flows,
+    pub(super) ids: AddressIds,
+    pub(super) joins: Joins,
+    pub(super) priorities: Priorities,
+    pub(super) farewells: Farewells,
+    pub(super) probes: Probes,
+    pub(super) levers: Levers,
+    pub(super) sampler: Sampler,
+    pub(super) commands: Commands,
+    pub(super) settings: Settings,
+    /// Endpoints of the kernel's own path manager that are ours.
+    pub(super) endpoints: BTreeMap<LinkId, Vec<AddressId>>,
+    pub(super) default_route: Option<LinkId>,
+    /// Whether connections belong to the kernel's own path manager.
+    pub(super) kernel_managed: bool,
+    pub(super) associate: AssociateFn,
+    pub(super) observe: ObserveFn,
+    /// Facts that the engine has not heard yet.
+    pub(super) inbox: VecDeque<Input>,
+    /// Steps that links want taken; empty between events.
+    pub(super) steps: Vec<Step>,
+    /// The time of the latest event, for observations.
+    pub(super) now: Instant,
+}
+
+impl World {
+    /// Opens everything, and takes the namespace over.
+    pub(super) fn start(setup: Setup, engine: &Engine, now: Instant) -> Result<(Self, Inlet), StartError> {
+        let kernel_managed = engine.uses_kernel_path_manager();
+        let mut world = Self {
+            links: Links::new(setup.links),
+            flows: Flows::default(),
+            ids: AddressIds::default(),
+            joins: Joins::default(),
+            priorities: Priorities::default(),
+            farewells: Farewells::new(),
+            probes: Probes::open().map_err(StartError::Probes)?,
+            levers: Levers::new(),
+            sampler: Sampler::open()?,
+            commands: Commands::open()?,
+            settings: Settings::open(setup.journal.as_deref())?,
+            endpoints: BTreeMap::new(),
+            default_route: None,
+            kernel_managed,
+            associate: setup.associate,
+            observe: setup.observe,
+            inbox: VecDeque::new(),
+            steps: Vec::new(),
+            now,
+        };
+        world.tell_leftovers();
+        if matches!(setup.engine.policy, Policy::Slowhand) {
+            world.load_levers();
+        }
+        let manager = if kernel_managed { PathManager::Kernel } else { PathManager::Userspace };
+        if let Err(error) = world.settings.take_over(&mut world.commands, manager) {
+            // The first reason is the one to tell; what cannot be put back either is on record for the next start.
+            let _ = world.leave();
+            return Err(error);
+        }
+        Ok((world, setup.inlet))
+    }
+
+    fn tell_leftovers(&mut self) {
+        for left in std::mem::take(&mut self.settings.left) {
+            self.observe(Observation::Trouble { what: "putting back what a crash left", why: &left });
+        }
+        if self.settings.recovered > 0
+            && let Err(error) = restore_subflows()
+        {
+            self.trouble("taking limits off sockets that a crash left", &error);
+        }
+    }
+
+    fn load_levers(&mut self) {
+        for error in self.levers.load() {
+            self.trouble("bounding windows on a link", &error);
+        }
+    }
+
+    /// Puts everything back.
+    pub(super) fn leave(&mut self) -> Result<(), RunError> {
+        if let Err(error) = self.levers.release_all() {
+            self.trouble("taking limits off sockets", &error);
+        }
+        let undone = self.settings.journal.undo()?;
+        if undone.left.is_empty() {
+            return Ok(());
+        }
+        Err(RunError::Left(undone.left.iter().map(ToString::to_string).collect()))
+    }
+
+    /// The engine hears this next.
+    pub(super) fn tell(&mut self, input: Input) {
+        self.inbox.push_back(input);
+    }
+
+    pub(super) fn observe(&mut self, observation: Observation<'_>) {
+        (self.observe)(self.now, observation);
+    }
+
+    pub(super) fn failed(&mut self, action: &Action, error: &dyn Error) {
+        self.observe(Observation::Failed { action, why: &chain(error) });
+    }
+
+    pub(super) fn trouble(&mut self, what: &str, error: &dyn Error) {
+        self.observe(Observation::Trouble { what, why: &chain(error) });
+    }
+
+    pub(super) fn release_levers(&mut self, conn: ConnId) {
+        if let Err(error) = self.levers.release(conn) {
+            self.trouble("releasing a closed connection's bounds", &error);
+        }
+    }
+
+    /// When something is to be done although nothing happens.
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        let times = [
+            self.links.wake_at(),
+            self.flows.wake_at(),
+            self.joins.wake_at(),
+            self.priorities.wake_at(),
+            self.farewells.wake_at(),
+            self.probes.wake_at(),
+            self.levers.wake_at(),
+            self.sampler.wake_at(),
+        ];
+        times.into_iter().flatten().min()
+    }
+
+    /// Does what is due.
+    pub(super) fn tick(&mut self, now: Instant) {
+        let mut steps = std::mem::take(&mut self.steps);
+        self.links.tick(now, &mut steps);
+        self.take_steps(now, steps);
+        self.give_up_waiting(now);
+        self.set_priorities(now);
+        self.repeat_farewells(now);
+        self.expire_probes(now);
+        if let Err(error) = self.levers.tick(now) {
+            self.trouble("bounding queues", &error);
+        }
+    }
+}
+
+impl std::fmt::Debug for World {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("World").field("links", &self.links).field("flows", &self.flows).finish_non_exhaustive()
+    }
+}
+
+/// An error with everything behind it, in one line.
+pub(super) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        // A transparent error repeats its cause's words.
+        if !text.ends_with(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}

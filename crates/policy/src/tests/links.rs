@@ -148,7 +148,7 @@ fn the_window_follows_the_links_in_use() {
         world.up(id, LinkKind::Cable, Role::Primary, 50, rtt);
     }
     world.open(1, 0);
-    world.run(10 * S);
+    world.run(4 * S);
     let windows = || {
         world.done.iter().filter_map(|(_, action)| {
             if let Action::Window(_, Some(w)) = action {

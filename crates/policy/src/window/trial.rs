@@ -1,0 +1,196 @@
+//! Finds the smallest window that costs nothing, by small reversible experiments on the live connection.
+//!
+//! The formula's factor is right for no two sets of links: small windows win beside deep buffers, larger ones on long thin
+//! paths, and no sign that a client can see tells the cases apart. So the present factor (A) and a candidate (B) take turns in the order
+//! A B B A, which cancels any steady drift, each measured after it has settled. The candidate stays if it costs less than 2 % of
+//! goodput (a smaller one) or gains more than 3 % (a larger one); a failed one is tried again more rarely each time.
+//!
+//! # Where we differ, and why
+//! 1. From a gradient search: a ratchet of "2 % is nothing" would give the connection away step by step. Every candidate is
+//!    held against the best goodput of the last minute, not only against its neighbour.
+//! 2. An application that does not fill its links says nothing about windows: then nothing is tried, and what was begun is
+//!    forgotten.
+//!
+//! # Checked by
+//! `window::tests`, against a fluid model of links and sender.
+
+use units::{Bitrate, Bytes, Duration, Instant};
+
+/// Sixteenths of `Σ rate · longest RTT`.
+pub(super) type Factor = u64;
+
+/// Twice what is under way when every link is full.
+pub(super) const DEFAULT: Factor = 32;
+const LEAST: Factor = 12;
+const MOST: Factor = 128;
+/// Goodput of a smaller window must be this many thousandths of the larger one's.
+const KEEP: u64 = 980;
+/// Goodput of a larger window must be this many thousandths of the smaller one's.
+const GAIN: u64 = 1_030;
+const FIRST_PAUSE: Duration = Duration::from_secs(4);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// How long a goodput is held up as what the connection can do.
+const MEMORY: Duration = Duration::from_secs(60);
+/// In which turns the candidate is in force.
+const TURNS: [bool; 4] = [false, true, true, false];
+
+/// What an experiment goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reading {
+    /// Received on the connection so far.
+    pub(super) received: Bytes,
+    /// What the links can carry together.
+    pub(super) capacity: Bitrate,
+    /// The longest base round-trip time.
+    pub(super) rtt: Duration,
+}
+
+/// The experiments of one connection.
+#[derive(Debug, Clone)]
+pub(super) struct Trial {
+    factor: Factor,
+    phase: Phase,
+    pause: Duration,
+    upwards: bool,
+    best: Bitrate,
+    best_at: Instant,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Phase {
+    Rest { until: Instant },
+    Turn(Turn),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    candidate: Factor,
+    number: usize,
+    begins: Instant,
+    ends: Instant,
+    at_begin: Option<Bytes>,
+    /// Received in the turns of the present factor and of the candidate.
+    sums: [u64; 2],
+}
+
+impl Trial {
+    pub(super) const fn new(now: Instant) -> Self {
+        let phase = Phase::Rest { until: now };
+        Self {
+            factor: DEFAULT,
+            phase,
+            pause: FIRST_PAUSE,
+            upwards: false,
+            best: Bitrate::ZERO,
+            best_at: now,
+        }
+    }
+
+    /// The factor in force now.
+    pub(super) const fn factor(&self) -> Factor {
+        match self.phase {
+            Phase::Turn(turn) if TURNS[turn.number] => turn.candidate,
+            _ => self.factor,
+        }
+    }
+
+    /// The links are others now, or nothing can be learnt from the traffic: start from the formula, or wait.
+    pub(super) fn interrupt(&mut self, now: Instant, links_changed: bool) {
+        if links_changed {
+            (self.factor, self.pause, self.best) = (DEFAULT, FIRST_PAUSE, Bitrate::ZERO);
+        }
+        self.phase = Phase::Rest {
+            until: now + self.pause,
+        };
+    }
+
+    pub(super) fn advance(&mut self, now: Instant, reading: Reading) {
+        match self.phase {
+            Phase::Rest { until } if now >= until => self.begin(now, reading),
+            Phase::Rest { .. } => {}
+            Phase::Turn(turn) => self.turn(now, turn, reading),
+        }
+    }
+
+    fn begin(&mut self, now: Instant, reading: Reading) {
+        let step = (self.factor / 8).max(1);
+        let candidate = if self.upwards {
+            self.factor + 2 * step
+        } else {
+            self.factor - step
+        };
+        if !(LEAST..=MOST).contains(&candidate) {
+            return self.fail(now);
+        }
+        let (begins, ends) = span(now, reading);
+        self.phase = Phase::Turn(Turn {
+            candidate,
+            number: 0,
+            begins,
+            ends,
+            at_begin: None,
+            sums: [0; 2],
+        });
+    }
+
+    fn turn(&mut self, now: Instant, mut turn: Turn, reading: Reading) {
+        if now >= turn.begins && turn.at_begin.is_none() {
+            (turn.at_begin, turn.begins) = (Some(reading.received), now);
+        }
+        let (Some(at_begin), true) = (turn.at_begin, now >= turn.ends) else {
+            self.phase = Phase::Turn(turn);
+            return;
+        };
+        let rate = (reading.received - at_begin).per(now - turn.begins);
+        if rate < reading.capacity.percent(50) {
+            return self.interrupt(now, false);
+        }
+        turn.sums[usize::from(TURNS[turn.number])] += rate.as_bps();
+        turn.number += 1;
+        if turn.number == TURNS.len() {
+            return self.judge(now, turn);
+        }
+        (turn.begins, turn.ends) = span(now, reading);
+        turn.at_begin = None;
+        self.phase = Phase::Turn(turn);
+    }
+
+    fn judge(&mut self, now: Instant, turn: Turn) {
+        let [present, candidate] = turn.sums.map(|sum| Bitrate::from_bps(sum / 2));
+        if now - self.best_at > MEMORY || present > self.best {
+            (self.best, self.best_at) = (present, now);
+        }
+        let thousandths =
+            |rate: Bitrate, of: Bitrate| rate.as_bps().saturating_mul(1_000) / of.as_bps().max(1);
+        let stays = if turn.candidate > self.factor {
+            thousandths(candidate, present) >= GAIN
+        } else {
+            thousandths(candidate, present.max(self.best)) >= KEEP
+        };
+        if stays {
+            (self.factor, self.pause) = (turn.candidate, FIRST_PAUSE);
+            self.phase = Phase::Rest {
+                until: now + FIRST_PAUSE / 8,
+            };
+        } else {
+            self.fail(now);
+        }
+    }
+
+    fn fail(&mut self, now: Instant) {
+        self.phase = Phase::Rest {
+            until: now + self.pause,
+        };
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        self.upwards = !self.upwards;
+    }
+}
+
+/// When a turn has settled, and when it has been measured for long enough: several of the longest round trips.
+fn span(now: Instant, reading: Reading) -> (Instant, Instant) {
+    let settled = now + reading.rtt * 4 + Duration::from_millis(100);
+    (
+        settled,
+        settled + (reading.rtt * 8).max(Duration::from_millis(400)),
+    )
+}

@@ -1,9 +1,29 @@
 //! The real world: everything slowhand says to a Linux kernel, and everything the kernel says back.
+//!
+//! | module | what it is | begins with |
+//! |---|---|---|
+//! | [`daemon`] | drives one `policy::Engine` over a namespace | `Daemon::start`, `Daemon::run` |
+//! | [`mptcp_pm`] | the kernel's MPTCP path managers: commands and events | `Commands::open`, `Events::open` |
+//! | [`rtnl`] | links, addresses, routes, rules: read, changed, watched | `Rtnl::open`, `Watch::open` |
+//! | [`diag`], [`info`] | sockets of all programs, their `tcp_info` and `mptcp_info` | `Diag::open`, `Diag::tcp`, `Diag::mptcp` |
+//! | [`sockopt`] | the same of a socket of one's own; congestion controllers | `mptcp_info`, `full_info`, `is_fallback` |
+//! | [`routing`] | a table per link, and the default route that moves | `routing::install`, `routing::set_default` |
+//! | [`probe`] | is a host reachable over this one link? | `Prober` |
+//! | [`bpf`] | what only a BPF program can do | `WindowLever`, `UnsentLever` |
+//! | [`journal`] | what was changed, on disk, and how to take it back | `Journal::open`, `Journal::undo` |
+//! | [`sysctl`] | kernel parameters of a namespace | `sysctl::read`, `sysctl::path_manager` |
+//! | [`netns`] | namespaces without names, and work inside them | `Netns::new`, `Netns::run` |
+//! | [`doctor`] | what this host lacks and how to get it | `doctor::checks` |
+//! | [`netlink`] | the layer under `mptcp_pm`, `rtnl` and `diag` | `Socket::open`, `Builder` |
+//!
+//! Everything works in the network namespace of the thread that opened it, and keeps working there from any thread.
+//! Nothing here blocks for long: requests are answered while they are sent, and whatever waits for events is a
+//! descriptor for `epoll` whose `next` never blocks.
 
 pub mod bpf;
 pub mod daemon;
-pub mod doctor;
 pub mod diag;
+pub mod doctor;
 pub mod info;
 pub mod journal;
 pub mod mptcp_pm;
@@ -12,6 +32,7 @@ pub mod netns;
 pub mod probe;
 pub mod routing;
 pub mod rtnl;
+pub mod sockopt;
 pub mod sysctl;
 #[cfg(test)]
 mod testing;

@@ -1,6 +1,6 @@
 //! Wall time as a run's own: nanoseconds of `CLOCK_MONOTONIC` since its epoch.
 
-use units::Instant;
+use units::{Duration, Instant};
 
 /// Tells the time of one run; every thread of the run has a copy, so that what they record lines up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,19 @@ impl Clock {
         }
     }
 
-    /// Time since zero.
+    /// Time zero is so far ahead, that everything can be made ready until then.
+    pub fn starting_in(delay: Duration) -> Self {
+        Self {
+            epoch_ns: monotonic_ns() + delay.as_nanos() as u64,
+        }
+    }
+
+    /// Sleeps until time zero.
+    pub fn wait_for_zero(self) {
+        std::thread::sleep(Duration::from_nanos(self.epoch_ns.saturating_sub(monotonic_ns())));
+    }
+
+    /// Time since zero; zero before it.
     pub fn now(self) -> Instant {
         Instant::from_nanos(monotonic_ns().saturating_sub(self.epoch_ns))
     }

@@ -12,7 +12,7 @@ use links::{Direction, DropReason, Input, LinkId, Network, Output, Packet};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::Receiver;
 use units::{Bytes, Duration, Instant};
 
 /// Token of the waker; devices have the numbers from zero.
@@ -22,17 +22,15 @@ pub(super) const WAKER: u64 = u64::MAX;
 const READ_BATCH: usize = 16;
 
 /// What connects the thread with the others.
-#[derive(Debug)]
 pub(super) struct Lines {
     pub(super) waiter: Waiter,
     pub(super) waker: Waker,
     pub(super) commands: Receiver<Command>,
-    pub(super) events: Sender<Event>,
+    pub(super) tell: Box<dyn FnMut(Event) + Send>,
     pub(super) stop: Arc<AtomicBool>,
 }
 
 /// All that the thread has. Devices, and what leads to them, are numbered: 2·link the client's, 2·link + 1 the server's.
-#[derive(Debug)]
 pub(super) struct Core {
     clock: Clock,
     tuning: Tuning,
@@ -188,7 +186,10 @@ impl Core {
     fn meant(&mut self, whom: Whom) -> LinkId {
         match whom {
             Whom::Link(link) => link,
-            Whom::Busiest(round) => self.busiest.of(round, &self.totals()),
+            Whom::Busiest(round) => {
+                let totals = self.totals();
+                self.busiest.of(round, &totals)
+            }
         }
     }
 
@@ -202,9 +203,8 @@ impl Core {
         self.carry_out();
     }
 
-    /// Nobody listening is no reason to stop.
-    fn announce(&self, event: Event) {
-        let _ = self.lines.events.send(event);
+    fn announce(&mut self, event: Event) {
+        (self.lines.tell)(event);
     }
 
     fn read(&mut self, device: usize) {
@@ -311,12 +311,14 @@ impl Core {
         for (index, sample) in self.samples.iter_mut().enumerate() {
             sample.counters = self.network.counters(LinkId(index as u16));
         }
-        self.busiest.remember(self.told, self.totals());
-        self.announce(Event::Sample {
+        let totals = self.totals();
+        self.busiest.remember(self.told, totals);
+        let sample = Event::Sample {
             at: self.told,
             links: self.samples.clone(),
             lateness: self.lateness.summary(),
-        });
+        };
+        self.announce(sample);
         self.all_lateness.add(&self.lateness);
         self.lateness.clear();
     }

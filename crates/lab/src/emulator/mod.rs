@@ -35,7 +35,7 @@ use links::{Input, LinkId, LinkState, Network};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use thiserror::Error;
 use trace::LatenessUs;
@@ -209,10 +209,9 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Starts the thread. What happens is told to the receiver, until the emulator stops.
-    pub fn start(setup: Setup) -> Result<(Self, Receiver<Event>), StartError> {
+    /// Starts the thread. What happens is told to `tell`, which is called on that thread and must not wait.
+    pub fn start(setup: Setup, tell: impl FnMut(Event) + Send + 'static) -> Result<Self, StartError> {
         let (queue, incoming) = channel();
-        let (events, told) = channel();
         let commands = Commands {
             queue,
             waker: Waker::new().map_err(StartError::Wait)?,
@@ -222,18 +221,17 @@ impl Emulator {
             waiter: waiter(&setup.ports, &commands.waker)?,
             waker: commands.waker.clone(),
             commands: incoming,
-            events,
+            tell: Box::new(tell),
             stop: Arc::clone(&stop),
         };
         let core = core::Core::new(setup, lines);
         let thread = std::thread::Builder::new().name("lab-links".into());
         let thread = thread.spawn(move || core.run()).map_err(StartError::Thread)?;
-        let emulator = Self {
+        Ok(Self {
             thread: Some(thread),
             commands,
             stop,
-        };
-        Ok((emulator, told))
+        })
     }
 
     /// For giving it inputs.

@@ -73,6 +73,11 @@ impl LinkAddresses {
         prefix(addr, self.len)
     }
 
+    /// The router of its network.
+    pub fn router(&self) -> Ipv4Addr {
+        Ipv4Addr::from_bits(self.network.to_bits() + 1)
+    }
+
     /// What the server sees of it.
     pub fn seen(&self, lease: u32) -> Ipv4Addr {
         match (self.translated, self.client(lease).addr()) {

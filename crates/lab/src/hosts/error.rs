@@ -1,8 +1,8 @@
 //! Why hosts could not be built.
 
-use super::SysctlError;
 use crate::tun;
 use linux::netns::{self, Netns};
+use linux::sysctl::SysctlError;
 use linux::{mptcp_pm, netlink, rtnl};
 use std::io;
 use thiserror::Error;

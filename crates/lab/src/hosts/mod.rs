@@ -4,19 +4,17 @@
 mod addressing;
 mod error;
 mod plugs;
-mod sysctl;
 
 pub use addressing::{Addressing, LinkAddresses, SERVER_V6};
 pub use error::BuildError;
 pub use plugs::{OpenError, PlugError, Plugs};
-pub use sysctl::SysctlError;
-pub(crate) use sysctl::{get as sysctl, set as set_sysctl};
 
 use crate::emulator::Port;
 use crate::tun::Tun;
 use error::in_netns;
 use linux::mptcp_pm::{self, Limits};
 use linux::netns::Netns;
+use linux::sysctl::{self, Key, SysctlError};
 use linux::rtnl::{Address, AddressFlags, IfName, Prefix, Route, Rtnl, Table};
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -132,9 +130,17 @@ fn common_settings(config: &HostsConfig) -> Result<(), BuildError> {
     Ok(())
 }
 
+fn set_sysctl(name: &str, value: &str) -> Result<(), SysctlError> {
+    sysctl::write(&Key::new(name), value)
+}
+
 /// A kernel without the thing needs no setting for it.
 fn ignore_missing(error: SysctlError) -> Result<(), SysctlError> {
-    if error.is_missing() { Ok(()) } else { Err(error) }
+    if matches!(error, SysctlError::Missing(_)) {
+        Ok(())
+    } else {
+        Err(error)
+    }
 }
 
 /// Makes a device, up.

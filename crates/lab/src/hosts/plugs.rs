@@ -127,4 +127,10 @@ impl Plugs {
             .iter()
             .position(|plug| plug.addresses.behind().contains(seen))
     }
+
+    /// The link on which the client has, or had, this address; of several the first.
+    pub fn link_with(&self, address: IpAddr) -> Option<usize> {
+        let given = |plug: &Plug| (0..=plug.lease).any(|lease| plug.addresses.client(lease).addr() == address);
+        self.links.iter().position(given)
+    }
 }

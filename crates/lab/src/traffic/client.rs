@@ -5,12 +5,12 @@ use super::socket::{SocketError, Transport, impatient};
 use super::watch::{End, Watching, Watchlist};
 use super::{download, requests, upload};
 use crate::clock::Clock;
+use linux::netns::EnterError;
 use scenario::Work;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Sender;
 use thiserror::Error;
 use trace::{FlowMeter, Stall};
 use units::{Duration, Instant};
@@ -73,6 +73,9 @@ pub enum Told {
     Stall(Stall),
 }
 
+/// Is told what happens to a flow, on its thread; must not wait.
+pub type Tell<'a> = &'a dyn Fn(Instant, Told);
+
 /// What came of a flow.
 #[derive(Debug, Clone)]
 pub struct Outcome {
@@ -93,6 +96,9 @@ pub struct Outcome {
 /// Why a flow could not be run. A connection that breaks is no error but part of the outcome.
 #[derive(Debug, Error)]
 pub enum TransferError {
+    /// Its thread is not in the client's namespace.
+    #[error(transparent)]
+    Enter(#[from] EnterError),
     /// No socket.
     #[error(transparent)]
     Socket(#[from] SocketError),
@@ -102,7 +108,7 @@ pub enum TransferError {
 }
 
 /// Runs one flow to its end, in the calling thread, which is in the client's namespace.
-pub fn run(task: &Task, server: &Server, tell: &Sender<(Instant, Told)>) -> Result<Outcome, TransferError> {
+pub fn run(task: &Task, server: &Server, tell: Tell<'_>) -> Result<Outcome, TransferError> {
     match task.work {
         Work::Download { size, limit } => download::run(task, size, limit, tell),
         Work::Upload { size, limit } => upload::run(task, server, size, limit, tell),
@@ -156,14 +162,13 @@ impl Task {
 }
 
 /// Tells progress at intervals, and stalls as they end.
-#[derive(Debug)]
 pub(super) struct Teller<'a> {
-    tell: &'a Sender<(Instant, Told)>,
+    tell: Tell<'a>,
     last: Option<Instant>,
 }
 
 impl<'a> Teller<'a> {
-    pub(super) const fn new(tell: &'a Sender<(Instant, Told)>) -> Self {
+    pub(super) const fn new(tell: Tell<'a>) -> Self {
         Self { tell, last: None }
     }
 
@@ -181,7 +186,6 @@ impl<'a> Teller<'a> {
     }
 
     fn say(&self, now: Instant, told: Told) {
-        // Nobody listens any more when the run was stopped.
-        let _ = self.tell.send((now, told));
+        (self.tell)(now, told);
     }
 }

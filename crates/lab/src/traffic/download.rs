@@ -1,12 +1,11 @@
 //! Bytes to the client.
 
-use super::client::{Connection, Outcome, Task, Teller, Told, TransferError};
+use super::client::{Connection, Outcome, Task, Tell, Teller, TransferError};
 use super::content::digest;
 use super::order::Order;
 use super::socket::{Moved, read};
 use sha2::{Digest as _, Sha256};
 use std::net::Shutdown;
-use std::sync::mpsc::Sender;
 use trace::FlowMeter;
 use units::{Bitrate, Bytes, Duration, Instant};
 
@@ -37,7 +36,7 @@ pub(super) fn run(
     task: &Task,
     size: Option<Bytes>,
     limit: Option<Bitrate>,
-    tell: &Sender<(Instant, Told)>,
+    tell: Tell<'_>,
 ) -> Result<Outcome, TransferError> {
     let mut download = Download {
         task,

@@ -24,7 +24,7 @@ mod tests;
 mod upload;
 mod watch;
 
-pub use client::{Outcome, Task, Told, TransferError, Via, run};
+pub use client::{Outcome, Task, Tell, Told, TransferError, Via, run};
 pub use content::digest;
 pub use server::{ServeError, Server};
 pub use socket::{SocketError, Transport};

@@ -1,12 +1,11 @@
 //! Small requests, each answered, on one connection.
 
-use super::client::{Outcome, Task, Teller, Told, TransferError};
+use super::client::{Outcome, Task, Tell, Teller, TransferError};
 use super::content::digest;
 use super::order::Order;
 use super::socket::{Moved, read, write};
 use sha2::{Digest as _, Sha256};
 use std::net::TcpStream;
-use std::sync::mpsc::Sender;
 use trace::FlowMeter;
 use units::{Bytes, Duration, Instant};
 
@@ -24,7 +23,7 @@ pub(super) fn run(
     every: Duration,
     request: Bytes,
     reply: Bytes,
-    tell: &Sender<(Instant, Told)>,
+    tell: Tell<'_>,
 ) -> Result<Outcome, TransferError> {
     let mut requests = Requests {
         task,

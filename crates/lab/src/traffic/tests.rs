@@ -43,7 +43,7 @@ fn play(place: &Place, task: &Task) -> (Outcome, Vec<(Instant, Told)>) {
     let (tell, told) = channel();
     let outcome = place
         .netns
-        .run(|| run(task, &place.server, &tell))
+        .run(|| run(task, &place.server, &|now, what| drop(tell.send((now, what)))))
         .unwrap()
         .unwrap();
     drop(tell);

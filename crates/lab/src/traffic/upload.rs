@@ -1,13 +1,12 @@
 //! Bytes from the client; what counts is what the server's application reads.
 
-use super::client::{Outcome, Task, Teller, Told, TransferError};
+use super::client::{Outcome, Task, Tell, Teller, TransferError};
 use super::content::{digest, fill};
 use super::order::Order;
 use super::server::{DRAIN, Received, Server, lock};
 use super::socket::{Moved, write};
 use crate::pace::Pace;
 use std::net::{Shutdown, TcpStream};
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use trace::FlowMeter;
 use units::{Bitrate, Bytes, Duration, Instant};
@@ -27,7 +26,7 @@ pub(super) fn run(
     server: &Server,
     size: Option<Bytes>,
     limit: Option<Bitrate>,
-    tell: &Sender<(Instant, Told)>,
+    tell: Tell<'_>,
 ) -> Result<Outcome, TransferError> {
     let now = task.clock.now();
     let mut upload = Upload {

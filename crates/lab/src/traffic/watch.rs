@@ -1,8 +1,7 @@
 //! Looking at the sockets of a run from outside: what each path has carried, and what the sender has queued on it.
 //!
 //! # Sources
-//! - `include/uapi/linux/mptcp.h` (`mptcp_full_info`, `mptcp_info`), `include/uapi/linux/tcp.h` (`tcp_info`), Linux 6.18; fields
-//!   that an older kernel lacks read as zero.
+//! - `include/uapi/linux/mptcp.h` (`mptcp_full_info`, `mptcp_subflow_info`), Linux 6.18.
 //!
 //! # Where we differ, and why
 //! 1. The sender can be looked into because it is ours; what slowhand decides never depends on it.
@@ -11,6 +10,7 @@
 //! # Checked by
 //! `tests/traffic.rs`: paths add up to what was transferred; a connection that fell back to TCP is told.
 
+use linux::info::{MptcpInfo, TcpInfo, TcpState};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
@@ -19,14 +19,12 @@ use units::Bytes;
 
 const SOL_MPTCP: libc::c_int = 284;
 const MPTCP_FULL_INFO: libc::c_int = 4;
-const FALLBACK: u32 = 1;
-const TCP_CLOSE: u8 = 7;
 const MAX_SUBFLOWS: usize = 16;
-const TCP_INFO_LEN: usize = 240;
+const TCP_INFO_LEN: usize = TcpInfo::LEN;
 /// Number, padding, two `sockaddr_storage`.
 const SUBFLOW_LEN: usize = 8 + 2 * 128;
 const HEADER_LEN: usize = 40;
-const FULL_LEN: usize = HEADER_LEN + 128;
+const FULL_LEN: usize = HEADER_LEN + MptcpInfo::LEN;
 
 /// Which end of a connection a socket is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,7 +142,7 @@ impl Watched {
     fn plain(&self) -> io::Result<SubflowLook> {
         let mut info = [0; TCP_INFO_LEN];
         getsockopt(self.socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)?;
-        Ok(subflow(&info, self.socket.local_addr()?, self.socket.peer_addr()?))
+        Ok(subflow(&TcpInfo::parse(&info), self.socket.local_addr()?, self.socket.peer_addr()?))
     }
 }
 
@@ -162,25 +160,27 @@ fn full_info(fd: RawFd) -> io::Result<(Option<u32>, Vec<SubflowLook>)> {
     getsockopt(fd, SOL_MPTCP, MPTCP_FULL_INFO, &mut full)?;
     let count = (u32_at(&full, 16) as usize).min(MAX_SUBFLOWS);
     let pairs = ends.chunks_exact(SUBFLOW_LEN).zip(infos.chunks_exact(TCP_INFO_LEN)).take(count);
-    let living = pairs.filter(|(_, info)| info[0] != TCP_CLOSE);
-    let looks = living.filter_map(|(ends, info)| {
-        Some(subflow(info, address(&ends[8..136])?, address(&ends[136..264])?))
+    let looks = pairs.filter_map(|(ends, info)| {
+        let info = TcpInfo::parse(info);
+        let (local, remote) = (address(&ends[8..136])?, address(&ends[136..264])?);
+        (info.state != TcpState::Close).then(|| subflow(&info, local, remote))
     });
-    let (flags, token) = (u32_at(&full, HEADER_LEN + 8), u32_at(&full, HEADER_LEN + 12));
-    Ok(((flags & FALLBACK == 0).then_some(token), looks.collect()))
+    let looks = looks.collect();
+    let connection = MptcpInfo::parse(&full[HEADER_LEN..]);
+    let token = connection.token.filter(|_| !connection.fallback);
+    Ok((token.map(|token| token.0), looks))
 }
 
-fn subflow(info: &[u8], local: SocketAddr, remote: SocketAddr) -> SubflowLook {
-    let (acked, sent, sent_again) = (u64_at(info, 120), u64_at(info, 200), u64_at(info, 208));
-    let in_flight = sent.saturating_sub(sent_again).saturating_sub(acked);
+fn subflow(info: &TcpInfo, local: SocketAddr, remote: SocketAddr) -> SubflowLook {
+    let in_flight = info.bytes_sent - info.bytes_retrans - info.bytes_acked;
     SubflowLook {
         local,
         remote,
         // The first byte acknowledged is the SYN.
-        acked: Bytes::new(acked.saturating_sub(1)),
-        received: Bytes::new(u64_at(info, 128)),
-        queued: Bytes::new(u64::from(u32_at(info, 144)) + in_flight),
-        retransmits: u32_at(info, 100).into(),
+        acked: info.bytes_acked - Bytes::new(1),
+        received: info.bytes_received,
+        queued: info.notsent + in_flight,
+        retransmits: info.total_retrans.into(),
     }
 }
 
@@ -205,8 +205,4 @@ fn getsockopt(fd: RawFd, level: libc::c_int, name: libc::c_int, into: &mut [u8])
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes[at..].first_chunk().map_or(0, |chunk| u32::from_ne_bytes(*chunk))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    bytes[at..].first_chunk().map_or(0, |chunk| u64::from_ne_bytes(*chunk))
 }

@@ -77,7 +77,8 @@ impl Bench {
             schedule: want.schedule,
             tuning: want.tuning,
         };
-        let (emulator, events) = Emulator::start(setup).unwrap();
+        let (told, events) = channel();
+        let emulator = Emulator::start(setup, move |event| drop(told.send(event))).unwrap();
         for link in 0..names.len() {
             plugs.carrier(link, true).unwrap();
             plugs.give_address(link).unwrap();
@@ -121,10 +122,9 @@ impl Bench {
             stop: Arc::new(AtomicBool::new(false)),
             watchlist: Watchlist::default(),
         };
-        let (tell, _told) = channel();
         self.hosts
             .client
-            .run(|| traffic::run(&task, &server, &tell))
+            .run(|| traffic::run(&task, &server, &|_, _| {}))
             .unwrap()
             .unwrap()
     }

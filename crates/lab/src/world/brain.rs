@@ -1,0 +1,105 @@
+//! The daemon, on a thread of its own in the client's namespace: the same one that runs on a real host.
+
+use super::PlayError;
+use super::observe::Observer;
+use linux::daemon::{Association, Daemon, DeclaredLink, Inlet, RunError, Setup, StartError, Stopper};
+use linux::netns::{EnterError, Netns};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use super::note::Note;
+use thiserror::Error;
+
+/// Why the daemon did not start.
+#[derive(Debug, Error)]
+pub enum BrainError {
+    /// Its thread is not in the client's namespace.
+    #[error(transparent)]
+    Enter(#[from] EnterError),
+    /// It lacks something.
+    #[error(transparent)]
+    Start(#[from] StartError),
+}
+
+/// A running daemon; stops when dropped.
+#[derive(Debug)]
+pub(super) struct Brain {
+    thread: Option<JoinHandle<Result<(), RunError>>>,
+    stopper: Stopper,
+}
+
+/// What the daemon is made of here.
+pub(super) struct Wiring {
+    pub(super) engine: policy::Config,
+    pub(super) links: Vec<DeclaredLink>,
+    pub(super) epoch_ns: u64,
+    pub(super) inlet: Inlet,
+    pub(super) observer: Observer,
+    pub(super) notes: Sender<Note>,
+}
+
+impl Wiring {
+    fn setup(self) -> Setup {
+        let Self { notes, mut observer, .. } = self;
+        let asked = notes.clone();
+        Setup {
+            engine: self.engine,
+            links: self.links,
+            epoch_ns: self.epoch_ns,
+            inlet: self.inlet,
+            associate: Box::new(move |association: Association| drop(asked.send(Note::Asked(association)))),
+            observe: Box::new(move |now, observation| {
+                if let Some(event) = observer.event(now, &observation) {
+                    // Nobody listens once the run is over.
+                    let _ = notes.send(Note::Happened(event));
+                }
+            }),
+            journal: None,
+        }
+    }
+}
+
+impl Brain {
+    /// Starts it and waits until it has taken over the namespace.
+    pub(super) fn start(netns: &Netns, wiring: Wiring) -> Result<Self, PlayError> {
+        let netns = netns.try_clone().map_err(PlayError::Thread)?;
+        let (ready, started) = channel();
+        let work = move || {
+            let daemon = netns.enter().map_err(BrainError::from).and_then(|()| Ok(Daemon::start(wiring.setup())?));
+            let mut daemon = match daemon {
+                Ok(daemon) => daemon,
+                Err(error) => {
+                    // The other end waits for exactly this.
+                    let _ = ready.send(Err(error));
+                    return Ok(());
+                }
+            };
+            let _ = ready.send(Ok(daemon.stopper()));
+            daemon.run()
+        };
+        let thread = std::thread::Builder::new().name("lab-daemon".into());
+        let thread = thread.spawn(work).map_err(PlayError::Thread)?;
+        match started.recv() {
+            Ok(Ok(stopper)) => Ok(Self { thread: Some(thread), stopper }),
+            Ok(Err(error)) => Err(error.into()),
+            Err(_) => Err(PlayError::Panicked("daemon")),
+        }
+    }
+
+    /// Stops it and waits until it has put everything back.
+    pub(super) fn finish(mut self) -> Result<(), PlayError> {
+        self.stopper.stop();
+        let thread = self.thread.take().expect("only `finish` takes the thread, and it consumes the brain");
+        let ended = thread.join().map_err(|_| PlayError::Panicked("daemon"))?;
+        ended.map_err(PlayError::Daemon)
+    }
+}
+
+impl Drop for Brain {
+    fn drop(&mut self) {
+        self.stopper.stop();
+        if let Some(thread) = self.thread.take() {
+            // Dropped on the way out of another error, which is the one to tell.
+            let _ = thread.join();
+        }
+    }
+}

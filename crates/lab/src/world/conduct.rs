@@ -1,0 +1,373 @@
+//! Conducts a run from time zero to its end: what the threads tell is passed on to those who must act on it, and written down.
+
+use super::flows::{self, Common};
+use super::note::Note;
+use super::paths::Paths;
+use super::stage::Stage;
+use super::summary::Sources;
+use super::{Play, PlayError, Played};
+use crate::emulator::{self, Command, Commands, Emulator, Report, Setup};
+use crate::shell::{Programs, ProgramsEnded, Running};
+use crate::stop::Stop;
+use crate::traffic::{Outcome, Told, Watchlist};
+use linux::daemon::Association;
+use links::{Fault, Input, LinkId, LinkState};
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread::JoinHandle;
+use trace::{Event, RunRecord, RunStart, What};
+use units::{Duration, Instant};
+
+/// How long a stop may go unseen while nothing is told.
+const GLANCE: Duration = Duration::from_millis(50);
+/// Uploads that were sent in time may take this long to arrive after the end, so that they can be checked.
+const DRAIN: Duration = Duration::from_secs(12);
+
+/// A run under way. Fields are dropped in this order: who uses something goes before it.
+pub(super) struct Conductor<'r> {
+    what: &'r Play<'r>,
+    stop: &'r Stop,
+    /// Set when the run ends, for whatever reason: ends its own flows and nobody else's.
+    over: Stop,
+    watch: &'r mut dyn FnMut(&Event),
+    programs: Vec<Running>,
+    flows: Vec<JoinHandle<()>>,
+    commands: Commands,
+    emulator: Emulator,
+    stage: Stage,
+    watchlist: Watchlist,
+    paths: Paths,
+    outcomes: Vec<Option<Outcome>>,
+    running: usize,
+    program_ended: bool,
+    events: Vec<Event>,
+}
+
+impl<'r> Conductor<'r> {
+    /// Time begins.
+    pub(super) fn begin(
+        what: &'r Play<'r>,
+        mut stage: Stage,
+        stop: &'r Stop,
+        watch: &'r mut dyn FnMut(&Event),
+    ) -> Result<Self, PlayError> {
+        let states = stage.plug_in_what_is_up()?;
+        stage.clock.wait_for_zero();
+        let emulator = start_emulator(what, &mut stage)?;
+        let names = flows::names(what.plan, &what.policy, what.seed);
+        let flow_count = if what.programs.is_some() { 0 } else { names.len() };
+        let links = what.plan.links.iter().map(|link| link.name.clone()).collect();
+        let mut conductor = Self {
+            what,
+            stop,
+            over: Stop::new(),
+            watch,
+            programs: Vec::new(),
+            flows: Vec::new(),
+            commands: emulator.commands().clone(),
+            emulator,
+            stage,
+            watchlist: Watchlist::default(),
+            paths: Paths::new(names, links),
+            outcomes: vec![None; flow_count],
+            running: flow_count,
+            program_ended: false,
+            events: Vec::new(),
+        };
+        conductor.record_start(&states);
+        conductor.start_flows()?;
+        conductor.start_programs()?;
+        Ok(conductor)
+    }
+
+    fn record_start(&mut self, states: &[LinkState]) {
+        let plan = self.what.plan;
+        let start = RunStart {
+            scenario: plan.name.clone(),
+            world: trace::World::Lab,
+            policy: self.what.policy.clone(),
+            cc: plan.cc.clone(),
+            server: plan.server.as_str().to_owned(),
+            seed: self.what.seed,
+            plan: plan.to_trace(),
+        };
+        self.record(Instant::ZERO, What::RunStart(Box::new(start)));
+        for (link, state) in states.iter().enumerate() {
+            let what = self.link_state(LinkId(link as u16), *state);
+            self.record(Instant::ZERO, what);
+        }
+    }
+
+    fn start_flows(&mut self) -> Result<(), PlayError> {
+        let Some(server) = self.stage.server.clone() else { return Ok(()) };
+        let common = Common {
+            plan: self.what.plan,
+            policy: &self.what.policy,
+            seed: self.what.seed,
+            interfaces: &self.stage.interfaces,
+            glue: &self.stage.glue,
+            netns: &self.stage.hosts.client,
+            server,
+            clock: self.stage.clock,
+            stop: &self.over,
+            notes: self.stage.tell.clone(),
+            watchlist: self.watchlist.clone(),
+        };
+        self.flows = common.start()?;
+        Ok(())
+    }
+
+    fn start_programs(&mut self) -> Result<(), PlayError> {
+        let Some(Programs { client, servers }) = &self.what.programs else { return Ok(()) };
+        let address = self.stage.addressing.server.into();
+        for server in servers {
+            self.programs.push(Running::start(server, &self.stage.hosts.server, address)?);
+        }
+        let client = Running::start(client, &self.stage.hosts.client, address)?;
+        let tell = self.stage.tell.clone();
+        client.when_ended(move || drop(tell.send(Note::ProgramEnded)))?;
+        self.programs.insert(0, client);
+        Ok(())
+    }
+
+    /// Until the end.
+    pub(super) fn conduct(mut self) -> Result<Played, PlayError> {
+        let end = Instant::ZERO + self.what.plan.duration;
+        while !self.is_over(end) {
+            let now = self.stage.clock.now();
+            self.listen(end.since(now).min(GLANCE))?;
+        }
+        let ended = self.stage.clock.now().min(end);
+        self.over.stop();
+        self.await_flows()?;
+        self.take_down(ended)
+    }
+
+    fn is_over(&self, end: Instant) -> bool {
+        self.stop.is_stopped() || self.program_ended || self.stage.clock.now() >= end
+    }
+
+    /// Flows end by themselves now; the links go on, so that what is under way arrives.
+    fn await_flows(&mut self) -> Result<(), PlayError> {
+        let limit = self.stage.clock.now() + DRAIN;
+        while self.running > 0 && self.stage.clock.now() < limit {
+            self.listen(GLANCE)?;
+        }
+        for flow in self.flows.drain(..) {
+            flow.join().map_err(|_| PlayError::Panicked("application"))?;
+        }
+        while let Ok(note) = self.stage.notes.try_recv() {
+            self.hear(note)?;
+        }
+        Ok(())
+    }
+
+    fn take_down(self, ended: Instant) -> Result<Played, PlayError> {
+        let Self { what, stop, watch, programs, emulator, mut stage, paths, outcomes, mut events, .. } = self;
+        let programs = what.programs.is_some().then(|| programs_ended(programs));
+        // The server's threads look at their sockets until they are told to stop.
+        stage.server = None;
+        stage.brain.finish()?;
+        let report = emulator.finish();
+        assert_faults(what, &report)?;
+        let sources = Sources {
+            plan: what.plan,
+            network: &stage.config,
+            policy: &what.policy,
+            seed: what.seed,
+            ended,
+            outcomes: &outcomes,
+            paths: &paths,
+            emulator: &report,
+        };
+        let run = sources.run();
+        events.sort_by_key(|event| event.t_ns);
+        let end = Event::new(ended, What::RunEnd { summary: Box::new(run.clone()) });
+        watch(&end);
+        events.push(end);
+        Ok(Played {
+            run,
+            record: RunRecord { events },
+            emulator: report,
+            programs,
+            stopped: stop.is_stopped(),
+        })
+    }
+
+    /// Waits for a note and acts on it, and on all that have come with it.
+    fn listen(&mut self, patience: Duration) -> Result<(), PlayError> {
+        match self.stage.notes.recv_timeout(patience) {
+            Ok(note) => self.hear(note)?,
+            // We hold a sender ourselves, so nobody can be disconnected.
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(()),
+        }
+        while let Ok(note) = self.stage.notes.try_recv() {
+            self.hear(note)?;
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, note: Note) -> Result<(), PlayError> {
+        match note {
+            Note::Links(event) => self.link_event(event)?,
+            Note::Asked(Association::Join(link)) => self.command(Input::Associate(LinkId(link.0))),
+            Note::Asked(Association::Leave(link)) => self.command(Input::Leave(LinkId(link.0))),
+            Note::Happened(event) => self.keep(event),
+            Note::Flow(flow, now, Told::Bytes(bytes)) => {
+                let flow = self.flow_name(flow);
+                self.record(now, What::AppBytes { flow, bytes });
+            }
+            Note::Flow(flow, now, Told::Stall(stall)) => {
+                let flow = self.flow_name(flow);
+                let (from_ns, to_ns) = (stall.from.as_nanos(), stall.to.as_nanos());
+                self.record(now, What::Stall { flow, from_ns, to_ns });
+            }
+            Note::FlowEnded(flow, outcome) => self.flow_ended(flow, *outcome)?,
+            Note::ProgramEnded => self.program_ended = true,
+        }
+        Ok(())
+    }
+
+    fn flow_ended(
+        &mut self,
+        flow: usize,
+        outcome: Result<Outcome, crate::traffic::TransferError>,
+    ) -> Result<(), PlayError> {
+        self.running -= 1;
+        match outcome {
+            Ok(outcome) => {
+                self.outcomes[flow] = Some(outcome);
+                Ok(())
+            }
+            Err(source) => Err(PlayError::Flow {
+                flow: self.flow_name(flow),
+                source,
+            }),
+        }
+    }
+
+    fn link_event(&mut self, event: emulator::Event) -> Result<(), PlayError> {
+        use emulator::Event as E;
+        match event {
+            E::Beacon { at, link, signal } => {
+                self.stage.glue.beacon(usize::from(link.0), signal);
+                let (link, dbm) = (self.link_name(link), signal.as_dbm_f64());
+                self.record(at, What::Signal { link, dbm });
+            }
+            E::State { at, link, state } => {
+                self.stage.glue.state(usize::from(link.0), state)?;
+                let what = self.link_state(link, state);
+                self.record(at, what);
+            }
+            E::Moved { at, position } => {
+                let (x_m, y_m) = (position.x_mm as f64 / 1e3, position.y_mm as f64 / 1e3);
+                self.record(at, What::Position { x_m, y_m });
+            }
+            E::Renew { link, .. } => self.stage.glue.renew(usize::from(link.0), &self.commands)?,
+            E::Fault { at, link, fault } => {
+                // A black hole is seen when it swallows something; everything else takes effect by being told.
+                let applied = fault != Fault::Blackhole(true);
+                self.fault(at, link, fault, applied);
+            }
+            E::Effect { at, link, fault } if fault == Fault::Blackhole(true) => self.fault(at, link, fault, true),
+            E::Effect { .. } => {}
+            E::Sample { at, lateness, .. } => self.sample(at, lateness),
+        }
+        Ok(())
+    }
+
+    fn fault(&mut self, at: Instant, link: LinkId, fault: Fault, applied: bool) {
+        let what = What::Fault {
+            link: self.link_name(link),
+            fault: in_words(fault),
+            applied,
+        };
+        self.record(at, what);
+    }
+
+    fn sample(&mut self, at: Instant, lateness: trace::LatenessUs) {
+        let mut looks = self.watchlist.look();
+        if let Some(server) = &self.stage.server {
+            looks.extend(server.watchlist().look());
+        }
+        for what in self.paths.take(&looks, &self.stage.glue) {
+            self.record(at, what);
+        }
+        self.record(at, What::Lateness(lateness));
+    }
+
+    fn command(&self, input: Input) {
+        self.commands.send(Command::Input(input));
+    }
+
+    fn record(&mut self, at: Instant, what: What) {
+        self.keep(Event::new(at, what));
+    }
+
+    fn keep(&mut self, event: Event) {
+        (self.watch)(&event);
+        self.events.push(event);
+    }
+
+    fn link_name(&self, link: LinkId) -> String {
+        self.what.plan.links[usize::from(link.0)].name.clone()
+    }
+
+    fn flow_name(&self, flow: usize) -> String {
+        self.what.plan.flows[flow].name.clone()
+    }
+
+    fn link_state(&self, link: LinkId, state: LinkState) -> What {
+        What::LinkState {
+            link: self.link_name(link),
+            state: match state {
+                LinkState::Down => trace::LinkState::Down,
+                LinkState::Joining => trace::LinkState::Joining,
+                LinkState::Carrier => trace::LinkState::Carrier,
+                LinkState::Up => trace::LinkState::Up,
+            },
+        }
+    }
+}
+
+fn start_emulator(what: &Play<'_>, stage: &mut Stage) -> Result<Emulator, PlayError> {
+    let setup = Setup {
+        clock: stage.clock,
+        network: stage.network.take().expect("a stage has its network until its emulator starts"),
+        ports: std::mem::take(&mut stage.ports),
+        schedule: super::script(what.plan, what.seed),
+        tuning: what.tuning,
+    };
+    let tell = stage.tell.clone();
+    // Nobody listens once the run is over.
+    Ok(Emulator::start(setup, move |event| drop(tell.send(Note::Links(event))))?)
+}
+
+fn programs_ended(programs: Vec<Running>) -> ProgramsEnded {
+    let mut ends = programs.into_iter().map(Running::finish);
+    ProgramsEnded {
+        client: ends.next().flatten(),
+        servers: ends.enumerate().filter_map(|(index, end)| Some((index, end?))).collect(),
+    }
+}
+
+fn assert_faults(what: &Play<'_>, report: &Report) -> Result<(), PlayError> {
+    match report.faults.iter().find(|fault| !fault.holds()) {
+        None => Ok(()),
+        Some(fault) => Err(PlayError::FaultHadNoEffect {
+            link: what.plan.links[usize::from(fault.link.0)].name.clone(),
+            at: fault.applied,
+            passed: fault.delivered,
+        }),
+    }
+}
+
+fn in_words(fault: Fault) -> String {
+    match fault {
+        Fault::Blackhole(true) => "drops everything, stays up".to_owned(),
+        Fault::Blackhole(false) => "delivers again".to_owned(),
+        Fault::Down(true) => "is down".to_owned(),
+        Fault::Down(false) => "is up again".to_owned(),
+        Fault::Rate { up, down } => format!("now {down} down, {up} up"),
+        Fault::Attenuation(loss) => format!("signal weaker by {loss}"),
+    }
+}

@@ -1,0 +1,81 @@
+//! Why a run could not be played to its end.
+
+use super::{BrainError, PlanError, PolicyError};
+use crate::emulator::StartError;
+use crate::hosts::{BuildError, OpenError, PlugError};
+use crate::shell::ProgramError;
+use crate::traffic::{ServeError, TransferError};
+use linux::daemon;
+use linux::journal::SharedError;
+use std::io;
+use thiserror::Error;
+
+/// Why a run could not be played to its end. Everything that was made is gone again.
+#[derive(Debug, Error)]
+pub enum PlayError {
+    /// The plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The policy.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// The congestion controller is not allowed in namespaces, and could not be.
+    #[error("allowing the congestion controller `{cc}` in the lab's namespaces")]
+    Controller {
+        /// Its name.
+        cc: String,
+        /// Why.
+        source: SharedError,
+    },
+    /// The hosts.
+    #[error(transparent)]
+    Hosts(#[from] BuildError),
+    /// The client's links.
+    #[error(transparent)]
+    Plugs(#[from] OpenError),
+    /// A link could not be plugged in or out.
+    #[error(transparent)]
+    Plug(#[from] PlugError),
+    /// The server.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// The daemon did not start.
+    #[error("the daemon in the client's namespace")]
+    Brain(#[from] BrainError),
+    /// The daemon ended.
+    #[error("the daemon in the client's namespace ended")]
+    Daemon(#[source] daemon::RunError),
+    /// The daemon's inlet.
+    #[error("the daemon needs a descriptor; see `ulimit -n`")]
+    Inlet(#[source] io::Error),
+    /// The emulator.
+    #[error(transparent)]
+    Emulator(#[from] StartError),
+    /// A flow.
+    #[error("flow `{flow}`")]
+    Flow {
+        /// Its name.
+        flow: String,
+        /// Why.
+        source: TransferError,
+    },
+    /// A program.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// A fault was applied, and packets passed all the same: nothing measured in this run means anything.
+    #[error("the fault on `{link}` at {at} let {passed} packets pass; the run is void, please report it")]
+    FaultHadNoEffect {
+        /// Which link.
+        link: String,
+        /// When it was applied.
+        at: units::Instant,
+        /// How many passed.
+        passed: u64,
+    },
+    /// No thread.
+    #[error("no thread could be started; see `ulimit -u`")]
+    Thread(#[source] io::Error),
+    /// A bug.
+    #[error("the {0} of the lab panicked; please report what it printed")]
+    Panicked(&'static str),
+}

@@ -1,0 +1,118 @@
+//! The applications of a run: a thread for each flow, in the client's namespace.
+
+use super::PlayError;
+use super::glue::Glue;
+use super::note::Note;
+use super::paths::FlowName;
+use crate::clock::Clock;
+use crate::stop::Stop;
+use crate::traffic::{self, End, Server, Task, Via, Watchlist};
+use linux::netns::Netns;
+use scenario::{Plan, Transport, Work};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::thread::JoinHandle;
+use trace::PolicyName;
+use units::{Instant, Rng};
+
+/// What all flows of a run have in common.
+pub(super) struct Common<'c> {
+    pub(super) plan: &'c Plan,
+    pub(super) policy: &'c PolicyName,
+    pub(super) seed: u64,
+    pub(super) interfaces: &'c [String],
+    pub(super) glue: &'c Glue,
+    pub(super) netns: &'c Netns,
+    pub(super) server: Arc<Server>,
+    pub(super) clock: Clock,
+    pub(super) stop: &'c Stop,
+    pub(super) notes: Sender<Note>,
+    pub(super) watchlist: Watchlist,
+}
+
+/// What a flow is called in looks, traces and results.
+pub(super) fn names(plan: &Plan, policy: &PolicyName, seed: u64) -> Vec<FlowName> {
+    let name = |flow: &scenario::Flow| FlowName {
+        seed: content_seed(seed, &flow.name),
+        name: flow.name.clone(),
+        sender: match flow.work {
+            Work::Upload { .. } => End::Client,
+            Work::Download { .. } | Work::Requests { .. } => End::Server,
+        },
+        multipath: link_of(flow, plan, policy).is_none(),
+    };
+    plan.flows.iter().map(name).collect()
+}
+
+/// Every flow has content of its own, and its seed is its name on the wire.
+fn content_seed(seed: u64, flow: &str) -> u64 {
+    Rng::named(seed, &format!("flow/{flow}")).next_u64()
+}
+
+/// The link that a flow is bound to, as plain TCP: by the scenario or, for all others, by the policy.
+fn link_of(flow: &scenario::Flow, plan: &Plan, policy: &PolicyName) -> Option<usize> {
+    match flow.transport {
+        Transport::Tcp { over } => Some(over),
+        Transport::Mptcp => policy.only_link().and_then(|link| plan.link_index(link)),
+    }
+}
+
+impl Common<'_> {
+    /// Starts all of them; each waits for its own start.
+    pub(super) fn start(&self) -> Result<Vec<JoinHandle<()>>, PlayError> {
+        (0..self.plan.flows.len()).map(|index| self.start_one(index)).collect()
+    }
+
+    fn start_one(&self, index: usize) -> Result<JoinHandle<()>, PlayError> {
+        let flow = &self.plan.flows[index];
+        let task = self.task(flow);
+        let begin = Instant::ZERO + flow.start;
+        let (server, notes) = (Arc::clone(&self.server), self.notes.clone());
+        let netns = self.netns.try_clone().map_err(PlayError::Thread)?;
+        let work = move || {
+            wait_until(begin, &task);
+            let tell = |now, told| drop(notes.send(Note::Flow(index, now, told)));
+            let outcome = match netns.enter() {
+                Ok(()) => traffic::run(&task, &server, &tell),
+                Err(error) => Err(error.into()),
+            };
+            // Nobody listens when the run was given up.
+            let _ = notes.send(Note::FlowEnded(index, Box::new(outcome)));
+        };
+        let thread = std::thread::Builder::new().name("lab-flow".into());
+        thread.spawn(work).map_err(PlayError::Thread)
+    }
+
+    fn task(&self, flow: &scenario::Flow) -> Task {
+        let via = match link_of(flow, self.plan, self.policy) {
+            None => Via::Mptcp,
+            Some(link) => Via::Tcp {
+                device: self.interfaces[link].clone(),
+                usable: self.glue.usable(link),
+            },
+        };
+        Task {
+            name: flow.name.clone(),
+            work: flow.work,
+            via,
+            server: self.server.address(),
+            cc: self.plan.cc.clone(),
+            seed: content_seed(self.seed, &flow.name),
+            clock: self.clock,
+            until: Instant::ZERO + self.plan.duration,
+            stop: self.stop.flag(),
+            watchlist: self.watchlist.clone(),
+        }
+    }
+}
+
+/// Sleeps in pieces, so that a stop is seen.
+fn wait_until(begin: Instant, task: &Task) {
+    const PIECE: units::Duration = units::Duration::from_millis(20);
+    while !task.stop.load(std::sync::atomic::Ordering::Relaxed) {
+        match begin.since(task.clock.now()) {
+            units::Duration::ZERO => return,
+            left => std::thread::sleep(left.min(PIECE)),
+        }
+    }
+}

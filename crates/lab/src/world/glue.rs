@@ -1,0 +1,104 @@
+//! What stands between a link model and the client's kernel on a real host: the driver that has a carrier or not, the DHCP client
+//! that has an address or not, and the ear for beacons.
+
+use crate::emulator::{Command, Commands};
+use crate::hosts::{PlugError, Plugs};
+use linux::daemon::InletSender;
+use links::LinkState;
+use policy::{Input, LinkEvent, LinkId, LinkSpec};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use units::Dbm;
+
+/// All links of the client.
+#[derive(Debug)]
+pub(super) struct Glue {
+    plugs: Plugs,
+    links: Vec<Known>,
+    inlet: InletSender,
+}
+
+#[derive(Debug)]
+struct Known {
+    spec: LinkSpec,
+    /// A beacon was heard.
+    heard: bool,
+    usable: Arc<AtomicBool>,
+}
+
+impl Glue {
+    pub(super) fn new(plugs: Plugs, specs: Vec<LinkSpec>, inlet: InletSender) -> Self {
+        let known = |spec| Known {
+            spec,
+            heard: false,
+            usable: Arc::default(),
+        };
+        Self {
+            plugs,
+            links: specs.into_iter().map(known).collect(),
+            inlet,
+        }
+    }
+
+    /// Whether a link has an address now: changes as the run goes on.
+    pub(super) fn usable(&self, link: usize) -> Arc<AtomicBool> {
+        Arc::clone(&self.links[link].usable)
+    }
+
+    /// The link that the server knows by this address.
+    pub(super) fn link_seen_as(&self, address: IpAddr) -> Option<usize> {
+        self.plugs.link_of(address)
+    }
+
+    /// The link on which the client has, or had, this address.
+    pub(super) fn link_with(&self, address: IpAddr) -> Option<usize> {
+        self.plugs.link_with(address)
+    }
+
+    /// The model's state becomes the kernel's.
+    pub(super) fn state(&mut self, link: usize, state: LinkState) -> Result<(), PlugError> {
+        if self.links[link].spec.role == policy::Role::Never {
+            return Ok(());
+        }
+        match state {
+            LinkState::Down | LinkState::Joining => self.unplug(link),
+            LinkState::Carrier => self.plugs.carrier(link, true),
+            LinkState::Up => {
+                self.plugs.carrier(link, true)?;
+                self.plugs.give_address(link)?;
+                self.links[link].usable.store(true, Ordering::Relaxed);
+                Ok(())
+            }
+        }
+    }
+
+    fn unplug(&mut self, link: usize) -> Result<(), PlugError> {
+        self.links[link].usable.store(false, Ordering::Relaxed);
+        self.plugs.carrier(link, false)?;
+        self.plugs.take_address(link)
+    }
+
+    /// The link gives out another address from now on, and at once if it has given one.
+    pub(super) fn renew(&mut self, link: usize, emulator: &Commands) -> Result<(), PlugError> {
+        let had_one = self.plugs.address(link).is_some();
+        self.plugs.take_address(link)?;
+        let nat = self.plugs.renew(link);
+        emulator.send(Command::Translate(links::LinkId(link as u16), nat));
+        if had_one {
+            self.plugs.give_address(link)?;
+        }
+        Ok(())
+    }
+
+    /// The engine hears a beacon; of a link that was never heard before it learns that it is there.
+    pub(super) fn beacon(&mut self, link: usize, signal: Dbm) {
+        let known = &mut self.links[link];
+        let id = LinkId(link as u16);
+        // A daemon that has ended wants to hear nothing; why it ended is told elsewhere.
+        if !std::mem::replace(&mut known.heard, true) {
+            let _ = self.inlet.send(Input::Link(id, LinkEvent::Appeared(known.spec.clone())));
+        }
+        let _ = self.inlet.send(Input::Link(id, LinkEvent::Beacon(signal)));
+    }
+}

@@ -1,0 +1,91 @@
+//! A run of a scenario: two hosts, the links between them in real time, the daemon on the client, applications that move data, and
+//! everything that happens written down.
+//!
+//! The order in which a run is built: what can be wrong with the plan is found first; then namespaces and devices; then the
+//! daemon; then, at time zero, the links come to life and the applications connect. At the end everything is taken down in
+//! the opposite order, whatever ended it. Namespaces and devices have no names outside the process, so a run that is killed
+//! leaves nothing behind.
+//!
+//! # Where we differ, and why
+//! 1. The sender is a stock kernel with default settings; the lab looks at its sockets to *tell* what it queues, never to decide.
+//! 2. Flows of other walkers than the client are carried by the client's host too: the lab has one radio.
+//!
+//! # Checked by
+//! `tests/world.rs`, `tests/killed.rs`, `tests/shell.rs`.
+
+mod brain;
+mod choice;
+mod conduct;
+mod error;
+mod flows;
+mod glue;
+mod network;
+mod note;
+mod observe;
+mod paths;
+mod script;
+mod stage;
+mod summary;
+
+pub use brain::BrainError;
+pub use choice::PolicyError;
+pub use error::PlayError;
+pub use network::{PlanError, network_config};
+pub use script::script;
+
+use crate::emulator::{Report, Tuning};
+use crate::shell::{Programs, ProgramsEnded};
+use crate::stop::Stop;
+use conduct::Conductor;
+use scenario::Plan;
+use stage::Stage;
+use trace::{Event, PolicyName, Run, RunRecord};
+
+/// What is to be run.
+#[derive(Debug, Clone)]
+pub struct Play<'p> {
+    /// The scenario. Its `cc` is the sender's congestion controller.
+    pub plan: &'p Plan,
+    /// Who decides.
+    pub policy: PolicyName,
+    /// The seed of everything that is random.
+    pub seed: u64,
+    /// How the emulator works.
+    pub tuning: Tuning,
+    /// Programs to run instead of the scenario's flows.
+    pub programs: Option<Programs>,
+}
+
+impl<'p> Play<'p> {
+    /// The plan's flows under this policy, with the plan's own seed.
+    pub fn new(plan: &'p Plan, policy: PolicyName) -> Self {
+        Self {
+            plan,
+            policy,
+            seed: plan.seed,
+            tuning: Tuning::default(),
+            programs: None,
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Played {
+    /// Its row of the result.
+    pub run: Run,
+    /// Everything that happened, in order of time.
+    pub record: RunRecord,
+    /// What the emulator did.
+    pub emulator: Report,
+    /// How the programs ended, if there were any.
+    pub programs: Option<ProgramsEnded>,
+    /// Whether it was stopped before its end.
+    pub stopped: bool,
+}
+
+/// Plays a scenario to its end, or until `stop`. Every event is shown to `watch` as it happens, on this thread.
+pub fn play(what: &Play<'_>, stop: &Stop, watch: &mut dyn FnMut(&Event)) -> Result<Played, PlayError> {
+    let stage = Stage::build(what)?;
+    Conductor::begin(what, stage, stop, watch)?.conduct()
+}

@@ -1,0 +1,164 @@
+//! From a scenario's links to the models'.
+
+use links::wifi::{self, WifiConfig};
+use links::{
+    BottleneckConfig, CableConfig, CellConfig, CellLane, CellRate, Codel, LinkConfig, NetworkConfig, Position,
+    QueueConfig, QueueLimit,
+};
+use scenario::{
+    AccessPoint, Aqm, Bottleneck, Cable, Cell, LaneRate, Link, LinkKind, Plan, Point, Queue, RateControl, Wall, Wire,
+};
+use thiserror::Error;
+use units::Duration;
+
+/// Why a plan cannot be played here although it is a good one.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PlanError {
+    /// The models choose rates by the signal only.
+    #[error("link `{0}`: the lab's access points choose their rate by the signal; leave out its fixed rate")]
+    FixedRate(String),
+    /// The models refused it.
+    #[error(transparent)]
+    Model(#[from] links::ConfigError),
+}
+
+/// The network of a run with this seed.
+pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError> {
+    let links = plan.links.iter().map(|link| link_config(plan, link, seed));
+    Ok(NetworkConfig {
+        links: links.collect::<Result<_, _>>()?,
+        bottlenecks: plan.bottlenecks.iter().map(bottleneck).collect(),
+        walls: plan.place.walls.iter().map(wall).collect(),
+        radio: wifi::Radio {
+            position: plan.walkers.first().map_or_else(Position::default, |client| position(client.position(Duration::ZERO))),
+            power: plan.walkers.first().map_or(wifi::Radio::default().power, |client| client.tx_power),
+        },
+    })
+}
+
+/// Where a point of a plan is to the models.
+pub(super) const fn position(point: Point) -> Position {
+    Position {
+        x_mm: point.x_mm,
+        y_mm: point.y_mm,
+    }
+}
+
+fn link_config(plan: &Plan, link: &Link, seed: u64) -> Result<LinkConfig, PlanError> {
+    Ok(match &link.kind {
+        LinkKind::Cable(cable) => LinkConfig::Cable(cable_config(&link.name, cable)),
+        LinkKind::Cell(cell) => LinkConfig::Cell(cell_config(plan, &link.name, cell, seed)),
+        LinkKind::Wifi(ap) => match ap.rate {
+            RateControl::Auto => LinkConfig::Wifi(wifi_config(&link.name, ap)),
+            RateControl::Fixed(_) => return Err(PlanError::FixedRate(link.name.clone())),
+        },
+    })
+}
+
+fn cable_config(name: &str, cable: &Cable) -> CableConfig {
+    CableConfig {
+        name: name.to_owned(),
+        up: wire(&cable.up, cable.rtt / 2),
+        down: wire(&cable.down, cable.rtt / 2),
+        behind: cable.behind,
+    }
+}
+
+fn wire(wire: &Wire, delay: Duration) -> links::Wire {
+    links::Wire {
+        rate: wire.rate,
+        delay,
+        jitter: wire.jitter,
+        loss: wire.loss,
+        queue: queue(wire.queue),
+    }
+}
+
+fn bottleneck(bottleneck: &Bottleneck) -> BottleneckConfig {
+    BottleneckConfig {
+        name: bottleneck.name.clone(),
+        up: bottleneck.up,
+        down: bottleneck.down,
+        queue: queue(bottleneck.queue),
+    }
+}
+
+fn queue(queue: Queue) -> QueueConfig {
+    QueueConfig {
+        limit: match queue.limit {
+            scenario::QueueLimit::Bdp => QueueLimit::Bdp,
+            scenario::QueueLimit::Packets(packets) => QueueLimit::Packets(packets),
+            scenario::QueueLimit::Bytes(bytes) => QueueLimit::Bytes(bytes),
+            scenario::QueueLimit::Time(time) => QueueLimit::Time(time),
+        },
+        aqm: match queue.aqm {
+            Aqm::TailDrop => None,
+            Aqm::Codel { target, interval, ecn } => Some(Codel { target, interval, ecn }),
+        },
+    }
+}
+
+fn cell_config(plan: &Plan, name: &str, cell: &Cell, seed: u64) -> CellConfig {
+    let lane = |rate: &LaneRate| CellLane {
+        rate: match rate {
+            LaneRate::Constant(rate) => CellRate::Constant(*rate),
+            LaneRate::Trace(trace) => CellRate::Trace(trace.times().collect()),
+        },
+        delay: cell.rtt / 2,
+        jitter: cell.jitter,
+        queue: queue(cell.queue),
+    };
+    let holes = cell.holes.drawn(seed, name, plan.duration);
+    CellConfig {
+        name: name.to_owned(),
+        up: lane(&cell.up),
+        down: lane(&cell.down),
+        holes: links::Holes {
+            spans: holes.into_iter().map(|hole| (hole.at, hole.lasts)).collect(),
+            period: None,
+        },
+    }
+}
+
+fn wifi_config(name: &str, ap: &AccessPoint) -> WifiConfig {
+    WifiConfig {
+        channel: ap.channel,
+        standard: ap.standard,
+        power: ap.tx_power,
+        propagation: wifi::Propagation {
+            reference: ap.propagation.reference,
+            exponent_centi: ap.propagation.exponent_centi,
+            implementation_loss: ap.propagation.implementation_loss,
+            shadowing: ap.propagation.shadowing.map(|shadowing| wifi::Shadowing {
+                deviation: shadowing.deviation,
+                distance_mm: shadowing.distance_mm,
+            }),
+            fading: ap.propagation.fading.map(|fading| wifi::Fading {
+                k_factor: fading.k_factor,
+                coherence: fading.coherence,
+            }),
+        },
+        queue: queue(ap.queue),
+        backhaul: wifi::Backhaul {
+            down: ap.backhaul.down,
+            up: ap.backhaul.up,
+            delay: ap.backhaul.rtt / 2,
+            queue: queue(ap.backhaul.queue),
+        },
+        join: wifi::Join {
+            scan: ap.join.scan,
+            associate: ap.join.associate,
+            dhcp: ap.join.dhcp,
+            ..wifi::Join::default()
+        },
+        ..WifiConfig::new(name, position(ap.at))
+    }
+}
+
+fn wall(wall: &Wall) -> wifi::Wall {
+    wifi::Wall {
+        from: position(wall.from),
+        to: position(wall.to),
+        loss: wall.loss,
+    }
+}

@@ -1,0 +1,141 @@
+//! What the daemon does, as events of a trace.
+
+use linux::daemon::Observation;
+use policy::{Action, ConnEvent, ConnId, Input, LinkId, Note, SubflowEvent as Fate, SubflowId};
+use std::collections::BTreeMap;
+use trace::{Event, SubflowEvent, What};
+use units::Instant;
+
+/// Turns observations into events.
+#[derive(Debug)]
+pub(super) struct Observer {
+    links: Vec<String>,
+    subflows: BTreeMap<SubflowId, Known>,
+    /// Windows that were set; the note with the reason comes next.
+    windows: BTreeMap<ConnId, u64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    conn: ConnId,
+    link: LinkId,
+    backup: bool,
+}
+
+impl Observer {
+    pub(super) const fn new(links: Vec<String>) -> Self {
+        Self {
+            links,
+            subflows: BTreeMap::new(),
+            windows: BTreeMap::new(),
+        }
+    }
+
+    /// The event that an observation is, if it is one.
+    pub(super) fn event(&mut self, now: Instant, observation: &Observation<'_>) -> Option<Event> {
+        let what = match observation {
+            Observation::Told(Input::Subflow(id, fate)) => self.fate(*id, *fate)?,
+            Observation::Told(Input::Conn(conn, ConnEvent::JoinFailed { link, .. })) => {
+                self.subflow(*conn, *link, SubflowEvent::Refused, false)
+            }
+            Observation::Done(action) => self.done(action)?,
+            Observation::Failed { action, why } => self.failed(action, why),
+            Observation::LeftAlone { conn, why } => What::Decision {
+                link: None,
+                conn: Some(conn.0),
+                verb: "leave-alone".to_owned(),
+                why: why.why().to_owned(),
+            },
+            Observation::Trouble { what, why } => decision(None, "trouble", format!("{what}: {why}")),
+            _ => return None,
+        };
+        Some(Event::new(now, what))
+    }
+
+    fn fate(&mut self, id: SubflowId, fate: Fate) -> Option<What> {
+        match fate {
+            Fate::Established { conn, link, backup, .. } => {
+                self.subflows.insert(id, Known { conn, link, backup });
+                Some(self.subflow(conn, link, SubflowEvent::Established, backup))
+            }
+            Fate::Closed => {
+                let known = self.subflows.remove(&id)?;
+                Some(self.subflow(known.conn, known.link, SubflowEvent::Closed, known.backup))
+            }
+            _ => None,
+        }
+    }
+
+    fn done(&mut self, action: &Action) -> Option<What> {
+        match action {
+            Action::Join { conn, link, backup } => Some(self.subflow(*conn, *link, SubflowEvent::Requested, *backup)),
+            Action::SetBackup { subflow, backup } => {
+                let known = self.subflows.get_mut(subflow)?;
+                known.backup = *backup;
+                let known = *known;
+                Some(self.subflow(known.conn, known.link, SubflowEvent::Priority, *backup))
+            }
+            Action::Note(note) => self.note(note),
+            Action::Window(conn, Some(bytes)) => {
+                self.windows.insert(*conn, bytes.get());
+                None
+            }
+            Action::Window(conn, None) => Some(What::Window {
+                conn: conn.0,
+                bytes: None,
+                why: "the window is left to the kernel again".to_owned(),
+            }),
+            _ => None,
+        }
+    }
+
+    fn note(&mut self, note: &Note) -> Option<What> {
+        if let (policy::Verb::Window, Some(conn)) = (note.verb, note.conn) {
+            return Some(What::Window {
+                conn: conn.0,
+                bytes: self.windows.remove(&conn),
+                why: note.why.clone(),
+            });
+        }
+        Some(What::Decision {
+            link: note.link.map(|link| self.name(link)),
+            conn: note.conn.map(|conn| conn.0),
+            verb: note.verb.id().to_owned(),
+            why: note.why.clone(),
+        })
+    }
+
+    fn failed(&self, action: &Action, why: &str) -> What {
+        let link = match action {
+            Action::Join { link, .. } | Action::Probe { link, .. } | Action::Endpoint(link, _) => Some(self.name(*link)),
+            Action::Destroy(subflow) | Action::Withdraw(subflow) | Action::SetBackup { subflow, .. } => {
+                self.subflows.get(subflow).map(|known| self.name(known.link))
+            }
+            _ => None,
+        };
+        decision(link, "failed", format!("{action:?}: {why}"))
+    }
+
+    fn subflow(&self, conn: ConnId, link: LinkId, event: SubflowEvent, backup: bool) -> What {
+        What::Subflow {
+            conn: conn.0,
+            link: self.name(link),
+            event,
+            backup,
+        }
+    }
+
+    fn name(&self, link: LinkId) -> String {
+        let name = self.links.get(usize::from(link.0));
+        name.map_or_else(|| format!("link {}", link.0), Clone::clone)
+    }
+}
+
+fn decision(link: Option<String>, verb: &str, why: String) -> What {
+    What::Decision {
+        link,
+        conn: None,
+        verb: verb.to_owned(),
+        why,
+    }
+}

@@ -1,0 +1,152 @@
+//! What each link has carried of each flow, from looks at the sockets of both ends.
+
+use super::glue::Glue;
+use crate::traffic::{End, Look, SubflowLook};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use trace::{PathUse, What};
+use units::Bytes;
+
+/// A flow, as looks name it and as people do.
+#[derive(Debug, Clone)]
+pub(super) struct FlowName {
+    pub(super) seed: u64,
+    pub(super) name: String,
+    /// Who sends what counts.
+    pub(super) sender: End,
+    /// It asked for MPTCP.
+    pub(super) multipath: bool,
+}
+
+/// The books of a run.
+#[derive(Debug)]
+pub(super) struct Paths {
+    flows: Vec<FlowName>,
+    links: Vec<String>,
+    subflows: BTreeMap<(usize, SocketAddr, SocketAddr), Carried>,
+    /// Subflows whose addresses and ports a later one has.
+    replaced: Vec<(usize, Carried)>,
+    /// The client's token of each flow's connection.
+    tokens: BTreeMap<usize, u32>,
+    fell_back: BTreeSet<usize>,
+    told: BTreeMap<(usize, usize), u64>,
+}
+
+/// What a subflow has carried up to the last look.
+#[derive(Debug, Clone, Copy)]
+struct Carried {
+    link: usize,
+    bytes: Bytes,
+    retransmits: u64,
+}
+
+impl Paths {
+    pub(super) const fn new(flows: Vec<FlowName>, links: Vec<String>) -> Self {
+        Self {
+            flows,
+            links,
+            subflows: BTreeMap::new(),
+            replaced: Vec::new(),
+            tokens: BTreeMap::new(),
+            fell_back: BTreeSet::new(),
+            told: BTreeMap::new(),
+        }
+    }
+
+    /// Takes looks in; tells what is new.
+    pub(super) fn take(&mut self, looks: &[Look], glue: &Glue) -> Vec<What> {
+        let mut queues = Vec::new();
+        for look in looks {
+            let Some(flow) = self.flows.iter().position(|flow| flow.seed == look.flow) else { continue };
+            self.note_token(flow, look);
+            if look.end == self.flows[flow].sender {
+                look.subflows.iter().for_each(|subflow| self.carried(flow, look.end, subflow, glue));
+            }
+            if look.end == End::Server && look.token.is_some() {
+                queues.push((flow, look.subflows.iter().map(|subflow| subflow.queued).sum::<Bytes>()));
+            }
+        }
+        let queues = queues.into_iter().filter_map(|(flow, bytes)| {
+            let conn = *self.tokens.get(&flow)?;
+            Some(What::ServerQueue { conn, bytes: bytes.get() })
+        });
+        let mut events: Vec<What> = queues.collect();
+        events.extend(self.news());
+        events
+    }
+
+    fn note_token(&mut self, flow: usize, look: &Look) {
+        match look.token {
+            Some(token) if look.end == End::Client => drop(self.tokens.insert(flow, token)),
+            None if self.flows[flow].multipath => drop(self.fell_back.insert(flow)),
+            _ => {}
+        }
+    }
+
+    fn carried(&mut self, flow: usize, end: End, subflow: &SubflowLook, glue: &Glue) {
+        let link = match end {
+            End::Server => glue.link_seen_as(subflow.remote.ip()),
+            End::Client => glue.link_with(subflow.local.ip()),
+        };
+        let Some(link) = link else { return };
+        let carried = Carried {
+            link,
+            bytes: subflow.acked,
+            retransmits: subflow.retransmits,
+        };
+        let before = self.subflows.insert((flow, subflow.local, subflow.remote), carried);
+        self.replaced.extend(before.filter(|before| before.bytes > carried.bytes).map(|before| (flow, before)));
+    }
+
+    /// Everything carried, and for which flow.
+    fn all(&self) -> impl Iterator<Item = (usize, Carried)> {
+        let living = self.subflows.iter().map(|((flow, ..), carried)| (*flow, *carried));
+        living.chain(self.replaced.iter().copied())
+    }
+
+    /// Totals per flow and link that have changed.
+    fn news(&mut self) -> Vec<What> {
+        let mut totals: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+        for (flow, carried) in self.all() {
+            *totals.entry((flow, carried.link)).or_default() += carried.bytes.get();
+        }
+        let mut events = Vec::new();
+        for (key, bytes) in totals {
+            if self.told.insert(key, bytes) != Some(bytes) {
+                events.push(What::PathBytes {
+                    flow: self.flows[key.0].name.clone(),
+                    link: self.links[key.1].clone(),
+                    bytes,
+                });
+            }
+        }
+        events
+    }
+
+    /// What the links carried of a flow; `ce_marks` says how many packets each link marked, known where no other flow used it.
+    pub(super) fn of_flow(&self, flow: usize, ce_marks: &[u64]) -> Vec<PathUse> {
+        let mut uses: Vec<PathUse> = Vec::new();
+        for (index, link) in self.links.iter().enumerate() {
+            let of_link = |wanted: usize| {
+                let all = self.all().filter(move |(of, carried)| *of == wanted && carried.link == index);
+                all.map(|(_, carried)| carried)
+            };
+            if of_link(flow).next().is_none() {
+                continue;
+            }
+            let alone = (0..self.flows.len()).all(|other| other == flow || of_link(other).next().is_none());
+            uses.push(PathUse {
+                link: link.clone(),
+                bytes: of_link(flow).map(|carried| carried.bytes.get()).sum(),
+                retransmits: of_link(flow).map(|carried| carried.retransmits).sum(),
+                ce_marks: if alone { ce_marks[index] } else { 0 },
+            });
+        }
+        uses
+    }
+
+    /// Flows that asked for MPTCP and were carried by plain TCP.
+    pub(super) fn fell_back(&self) -> impl Iterator<Item = &str> {
+        self.fell_back.iter().map(|flow| self.flows[*flow].name.as_str())
+    }
+}

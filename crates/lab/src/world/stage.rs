@@ -1,0 +1,163 @@
+//! Everything that a run needs before its time begins.
+
+use super::brain::{Brain, Wiring};
+use super::choice::{engine_policy, spec};
+use super::glue::Glue;
+use super::note::Note;
+use super::observe::Observer;
+use super::{Play, PlayError, network_config};
+use crate::clock::Clock;
+use crate::emulator::Port;
+use crate::hosts::{Addressing, HostLink, Hosts, HostsConfig, Plugs, interface_name};
+use crate::traffic::Server;
+use linux::daemon::{DeclaredLink, inlet};
+use linux::journal::Shared;
+use linux::sysctl::Key;
+use links::{LinkId, LinkState, Network, NetworkConfig};
+use scenario::Plan;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use units::Duration;
+
+/// Where our server listens.
+const PORT: u16 = 5_001;
+/// Time zero is this far ahead when the daemon is started: enough for it to load its programs on a busy machine. Being late is no
+/// harm but to the first moments of the run.
+const RUN_UP: Duration = Duration::from_millis(400);
+/// Where records of host-wide values are kept.
+const RUNTIME: &str = "/run/slowhand";
+
+/// A run before time zero. Fields are dropped in this order: who uses something goes before it.
+pub(super) struct Stage {
+    pub(super) brain: Brain,
+    pub(super) server: Option<Arc<Server>>,
+    pub(super) glue: Glue,
+    pub(super) ports: Vec<Port>,
+    pub(super) hosts: Hosts,
+    /// Until the emulator has it.
+    pub(super) network: Option<Network>,
+    pub(super) config: NetworkConfig,
+    pub(super) addressing: Addressing,
+    pub(super) interfaces: Vec<String>,
+    pub(super) clock: Clock,
+    pub(super) notes: Receiver<Note>,
+    pub(super) tell: Sender<Note>,
+    /// Held for as long as the run needs its controller.
+    _permission: Option<Shared>,
+}
+
+impl Stage {
+    pub(super) fn build(what: &Play<'_>) -> Result<Self, PlayError> {
+        let plan = what.plan;
+        let policy = engine_policy(&what.policy, plan)?;
+        let config = network_config(plan, what.seed)?;
+        let network = Network::new(what.seed, config.clone()).map_err(super::PlanError::from)?;
+        let addressing = addressing(plan);
+        let interfaces = interfaces(plan);
+        let permission = permission(&plan.cc)?;
+        let (hosts, ports) = Hosts::build(&hosts_config(plan, &addressing, &interfaces))?;
+        let (sender, receiver) = inlet().map_err(PlayError::Inlet)?;
+        let specs: Vec<_> = plan.links.iter().map(spec).collect();
+        let plugs = Plugs::open(&hosts, &ports, &addressing.links)?;
+        let glue = Glue::new(plugs, specs, sender);
+        let clock = Clock::starting_in(RUN_UP);
+        let server = match what.programs {
+            Some(_) => None,
+            None => Some(Arc::new(Server::start(
+                &hosts.server,
+                (addressing.server, PORT).into(),
+                &plan.cc,
+                clock,
+            )?)),
+        };
+        let (tell, notes) = channel();
+        let wiring = Wiring {
+            engine: policy::Config {
+                policy,
+                peer_subflows: plan.server_subflows.into(),
+            },
+            links: declared(plan, &addressing, &interfaces),
+            epoch_ns: clock.epoch_ns(),
+            inlet: receiver,
+            observer: Observer::new(plan.links.iter().map(|link| link.name.clone()).collect()),
+            notes: tell.clone(),
+        };
+        let brain = Brain::start(&hosts.client, wiring)?;
+        Ok(Self {
+            brain,
+            server,
+            glue,
+            ports,
+            hosts,
+            network: Some(network),
+            config,
+            addressing,
+            interfaces,
+            clock,
+            notes,
+            tell,
+            _permission: permission,
+        })
+    }
+
+    /// Cables and cells are there from the start.
+    pub(super) fn plug_in_what_is_up(&mut self) -> Result<Vec<LinkState>, PlayError> {
+        let state = |link| self.network.as_ref().map_or(LinkState::Down, |network| network.state(LinkId(link as u16)));
+        let states: Vec<LinkState> = (0..self.ports.len()).map(state).collect();
+        for (link, state) in states.iter().enumerate() {
+            if *state != LinkState::Down {
+                self.glue.state(link, *state)?;
+            }
+        }
+        Ok(states)
+    }
+}
+
+/// Only `reno` and what the host allows may be used in its namespaces; another controller is allowed for as long as runs need it.
+fn permission(cc: &str) -> Result<Option<Shared>, PlayError> {
+    let refused = |source| PlayError::Controller {
+        cc: cc.to_owned(),
+        source,
+    };
+    let allowed = Key::new("net.ipv4.tcp_allowed_congestion_control");
+    Shared::recover(Path::new(RUNTIME), &allowed).map_err(refused)?;
+    let list = linux::sysctl::read(&allowed).map_err(|error| refused(error.into()))?;
+    if cc == "reno" || list.split_whitespace().any(|word| word == cc) && !Path::new(RUNTIME).join(allowed.name()).exists() {
+        return Ok(None);
+    }
+    Shared::hold(Path::new(RUNTIME), &allowed, cc).map(Some).map_err(refused)
+}
+
+fn addressing(plan: &Plan) -> Addressing {
+    let asked = plan.links.iter().map(|link| link.subnet.map(|subnet| (subnet.network, subnet.prefix)));
+    Addressing::new(&asked.collect::<Vec<_>>())
+}
+
+fn interfaces(plan: &Plan) -> Vec<String> {
+    plan.links.iter().enumerate().map(|(index, link)| interface_name(index, &link.name)).collect()
+}
+
+fn hosts_config(plan: &Plan, addressing: &Addressing, interfaces: &[String]) -> HostsConfig {
+    let link = |(interface, addresses): (&String, _)| HostLink {
+        interface: interface.clone(),
+        addresses,
+    };
+    HostsConfig {
+        links: interfaces.iter().zip(addressing.links.iter().copied()).map(link).collect(),
+        server: addressing.server,
+        cc: plan.cc.clone(),
+        server_subflows: plan.server_subflows,
+    }
+}
+
+fn declared(plan: &Plan, addressing: &Addressing, interfaces: &[String]) -> Vec<DeclaredLink> {
+    let links = plan.links.iter().zip(&addressing.links).zip(interfaces).enumerate();
+    let declare = |(index, ((link, addresses), interface)): (usize, ((&scenario::Link, &crate::hosts::LinkAddresses), &String))| DeclaredLink {
+        id: policy::LinkId(index as u16),
+        interface: interface.clone(),
+        spec: spec(link),
+        gateway: Some(addresses.router().into()),
+    };
+    links.map(declare).collect()
+}

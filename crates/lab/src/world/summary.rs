@@ -1,0 +1,133 @@
+//! What came of a run, as `play --json` has it.
+
+use super::paths::Paths;
+use crate::emulator::{FaultRecord, Report};
+use crate::traffic::Outcome;
+use links::{Condition, Direction, Fault, NetworkConfig};
+use scenario::{Plan, Work};
+use super::network::position;
+use trace::{Flow, LinkUse, PolicyName, Run, SERIES_BIN};
+use units::{Bitrate, Duration, Instant};
+
+/// Everything that a summary is drawn from.
+pub(super) struct Sources<'s> {
+    pub(super) plan: &'s Plan,
+    pub(super) network: &'s NetworkConfig,
+    pub(super) policy: &'s PolicyName,
+    pub(super) seed: u64,
+    pub(super) ended: Instant,
+    pub(super) outcomes: &'s [Option<Outcome>],
+    pub(super) paths: &'s Paths,
+    pub(super) emulator: &'s Report,
+}
+
+impl Sources<'_> {
+    pub(super) fn run(self) -> Run {
+        let duration = self.ended.since(Instant::ZERO);
+        Run {
+            policy: self.policy.clone(),
+            cc: self.plan.cc.clone(),
+            server: self.plan.server.as_str().to_owned(),
+            seed: self.seed,
+            duration_s: duration.as_secs_f64(),
+            flows: self.flows(),
+            links: self.links(duration),
+            energy_j: 0.0,
+            optimal_mbps: self.optimal(duration).as_mbps_f64(),
+            goodput_series: self.series(duration),
+            notes: self.remarks(),
+        }
+    }
+
+    fn flows(&self) -> Vec<Flow> {
+        let marks: Vec<u64> = self.emulator.links.iter().map(|link| link.counters.ce_marks).collect();
+        let flow = |(index, outcome): (usize, &Option<Outcome>)| {
+            let outcome = outcome.as_ref()?;
+            let paths = self.paths.of_flow(index, &marks);
+            Some(outcome.meter.result(outcome.ended, outcome.intact, paths))
+        };
+        self.outcomes.iter().enumerate().filter_map(flow).collect()
+    }
+
+    fn links(&self, duration: Duration) -> Vec<LinkUse> {
+        let link = |(link, sample): (&scenario::Link, &crate::emulator::LinkSample)| {
+            let counters = sample.counters;
+            let wireless = counters.frames > 0;
+            LinkUse {
+                name: link.name.clone(),
+                kind: link.kind.word(),
+                frames: if wireless { counters.frames } else { counters.delivered },
+                retries: counters.retries,
+                collisions: counters.collisions,
+                airtime_share: counters.airtime.as_secs_f64() / duration.as_secs_f64().max(1e-9),
+            }
+        };
+        self.plan.links.iter().zip(&self.emulator.links).map(link).collect()
+    }
+
+    fn series(&self, duration: Duration) -> Vec<u64> {
+        let bins = duration.as_nanos().div_ceil(SERIES_BIN.as_nanos()) as usize;
+        let mut series = vec![0; bins];
+        for outcome in self.outcomes.iter().flatten() {
+            for (sum, bytes) in series.iter_mut().zip(outcome.meter.series()) {
+                *sum += bytes;
+            }
+        }
+        series
+    }
+
+    fn optimal(&self, duration: Duration) -> Bitrate {
+        let uploads = self.plan.flows.iter().filter(|flow| matches!(flow.work, Work::Upload { .. })).count();
+        let direction = if uploads > 0 && uploads == self.plan.flows.len() { Direction::Up } else { Direction::Down };
+        let moments = (duration.as_nanos() / SERIES_BIN.as_nanos()) as u32;
+        let at = |moment: u32| {
+            let at = Instant::ZERO + SERIES_BIN * moment;
+            let conditions = conditions(&self.emulator.faults, self.plan.links.len(), at, direction);
+            let here = self.plan.walkers.first().map(|client| client.position(SERIES_BIN * moment));
+            let here = here.map(position).unwrap_or_default();
+            links::optimal(self.network, direction, at, here, &conditions).as_bps()
+        };
+        let sum: u128 = (0..moments).map(|moment| u128::from(at(moment))).sum();
+        Bitrate::from_bps(sum.checked_div(u128::from(moments)).unwrap_or(0) as u64)
+    }
+
+    /// What a reader should know.
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if !self.emulator.realtime {
+            remarks.push("the emulator ran without real-time scheduling: see `slowhand doctor`".to_owned());
+        }
+        if self.emulator.refused > 0 {
+            remarks.push(format!("{} packets met a device that was down", self.emulator.refused));
+        }
+        remarks.extend(self.paths.fell_back().map(|flow| format!("{flow} fell back to plain TCP")));
+        let unfelt = self.emulator.faults.iter().filter(|fault| fault.fault == Fault::Blackhole(true) && fault.swallowed == 0);
+        remarks.extend(unfelt.map(|fault| {
+            let link = &self.plan.links[usize::from(fault.link.0)].name;
+            format!("the black hole on {link} at {} had nothing to swallow", fault.applied)
+        }));
+        for outcome in self.outcomes.iter().flatten() {
+            remarks.extend(outcome.broken.first().map(|why| format!("a connection broke {why}")));
+        }
+        remarks
+    }
+}
+
+/// What faults have made of every link at that moment.
+fn conditions(faults: &[FaultRecord], links: usize, at: Instant, direction: Direction) -> Vec<Condition> {
+    let (mut down, mut hole) = (vec![false; links], vec![false; links]);
+    let mut conditions = vec![Condition::default(); links];
+    for record in faults.iter().filter(|record| record.applied <= at) {
+        let link = usize::from(record.link.0);
+        match record.fault {
+            Fault::Blackhole(on) => hole[link] = on,
+            Fault::Down(on) => down[link] = on,
+            Fault::Attenuation(loss) => conditions[link].attenuation = loss,
+            Fault::Rate { up, down } => {
+                conditions[link].rate = Some(if direction == Direction::Up { up } else { down });
+            }
+        }
+        conditions[link].gone = hole[link] || down[link];
+    }
+    conditions
+}

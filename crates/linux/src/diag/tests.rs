@@ -1,5 +1,5 @@
 use super::*;
-use crate::mptcp_pm::{AddressId, Commands, Event, Events, NewSubflow};
+use crate::mptcp_pm::{AddressId, Commands, Event, Events, NewSubflow, Subflow, SubflowChange};
 use crate::testing::{Pair, allocations, output};
 use proptest::prelude::*;
 use std::io::{Read, Write};
@@ -149,94 +149,140 @@ fn a_socket_bound_to_a_link_is_found_with_it() {
     assert_eq!(found.ifindex, Some(ifindex));
 }
 
-fn connection_and_subflows(v6: bool) {
-    let Some(pair) = Pair::joined(2) else { return };
-    pair.client
-        .run(|| std::fs::write("/proc/sys/net/mptcp/pm_type", "1").unwrap())
-        .unwrap();
-    let (mut events, mut commands, mut diag) = pair
-        .client
-        .run(|| {
+/// A connection with a second subflow, joined as backup with address id 7 by the user-space path manager.
+struct Joined {
+    pair: Pair,
+    connection: crate::testing::Ends,
+    token: Token,
+    join: SubflowChange,
+    diag: Diag,
+}
+
+impl Joined {
+    fn start(v6: bool) -> Option<Self> {
+        let pair = Pair::joined(2)?;
+        pair.client
+            .run(|| std::fs::write("/proc/sys/net/mptcp/pm_type", "1").unwrap())
+            .unwrap();
+        let open = || {
             (
                 Events::open().unwrap(),
                 Commands::open().unwrap(),
                 Diag::open().unwrap(),
             )
+        };
+        let (mut events, mut commands, diag) = pair.client.run(open).unwrap();
+        let mut connection = pair.connect(if v6 { "[fd00:0::2]:5000" } else { "10.0.0.2:5000" });
+        connection.greet();
+        let token = eventually(|| match events.next().unwrap() {
+            Some(Event::Established(connection)) => Some(connection.token),
+            _ => None,
+        });
+        let remote = if v6 { "[fd00:1::2]:5000" } else { "10.0.1.2:5000" }
+            .parse()
+            .unwrap();
+        let addr = if v6 { "fd00:1::1" } else { "10.0.1.1" }.parse().unwrap();
+        let new = NewSubflow {
+            addr,
+            id: AddressId(7),
+            ifindex: None,
+            backup: true,
+            remote,
+        };
+        commands.create_subflow(token, &new).unwrap();
+        let join = eventually(|| match events.next().unwrap() {
+            Some(Event::SubflowEstablished(change)) => Some(change),
+            _ => None,
+        });
+        Some(Self {
+            pair,
+            connection,
+            token,
+            join,
+            diag,
         })
-        .unwrap();
-    let mut connection = pair.connect(if v6 { "[fd00:0::2]:5000" } else { "10.0.0.2:5000" });
-    connection.greet();
-    let token = eventually(|| match events.next().unwrap() {
-        Some(Event::Established(connection)) => Some(connection.token),
-        _ => None,
-    });
-    let remote: SocketAddr = if v6 { "[fd00:1::2]:5000" } else { "10.0.1.2:5000" }
-        .parse()
-        .unwrap();
-    let addr = if v6 { "fd00:1::1" } else { "10.0.1.1" }.parse().unwrap();
-    let new = NewSubflow {
-        addr,
-        id: AddressId(7),
-        ifindex: None,
-        backup: true,
-        remote,
-    };
-    commands.create_subflow(token, &new).unwrap();
-    let joined = eventually(|| match events.next().unwrap() {
-        Some(Event::SubflowEstablished(change)) => Some(change),
-        _ => None,
-    });
+    }
 
-    let ends = Ends {
-        local: joined.subflow.local,
-        remote: joined.subflow.remote,
-        ifindex: None,
+    /// The joined subflow, once the peer has acknowledged the join.
+    fn subflow(&mut self) -> MptcpSubflow {
+        let Subflow { local, remote } = self.join.subflow;
+        let ends = Ends {
+            local,
+            remote,
+            ifindex: None,
+        };
+        eventually(|| {
+            let socket = self.diag.tcp(&ends).unwrap()?;
+            socket.subflow.filter(|subflow| subflow.flags.fully_established())
+        })
+    }
+}
+
+fn connection_and_subflows(v6: bool) {
+    let Some(mut joined) = Joined::start(v6) else {
+        return;
     };
-    let socket = eventually(|| {
-        diag.tcp(&ends)
-            .unwrap()
-            .filter(|s| s.subflow.is_some_and(|m| m.flags.fully_established()))
-    });
-    let subflow = socket.subflow.unwrap();
+    let token = joined.token;
+    let subflow = joined.subflow();
+    let ids = (subflow.local_id, subflow.remote_id);
     assert_eq!(
-        (subflow.token, subflow.local_id, subflow.remote_id),
-        (token, AddressId(7), joined.remote_id)
+        (subflow.token, ids),
+        (token, (AddressId(7), joined.join.remote_id))
     );
     assert!(subflow.flags.joined() && subflow.flags.connected() && subflow.flags.backup_by_us());
 
     let whole = eventually(|| {
-        diag.mptcp(token)
-            .unwrap()
-            .filter(|m| m.info.bytes_acked == Bytes::new(4) && m.info.subflows == 1)
+        let whole = joined.diag.mptcp(token).unwrap();
+        whole.filter(|m| m.info.bytes_acked == Bytes::new(4) && m.info.subflows == 1)
     });
     assert_eq!((whole.info.token, whole.info.fallback), (Some(token), false));
     assert_eq!(whole.info.bytes_received, Bytes::new(4));
+    let client = &joined.connection.client;
     assert_eq!(
         (whole.local, whole.remote),
-        (
-            connection.client.local_addr().unwrap(),
-            connection.client.peer_addr().unwrap()
-        )
+        (client.local_addr().unwrap(), client.peer_addr().unwrap())
     );
-    assert_eq!(diag.mptcp(Token(token.0 ^ 1)).unwrap(), None);
+    assert_eq!(joined.diag.mptcp(Token(token.0 ^ 1)).unwrap(), None);
+}
 
+fn lists_hold_the_same(v6: bool) {
+    let Some(mut joined) = Joined::start(v6) else {
+        return;
+    };
+    let subflow = joined.subflow();
     let mut tokens = Vec::new();
-    diag.each_mptcp(States::CONNECTED, |socket| tokens.extend(socket.info.token))
+    joined
+        .diag
+        .each_mptcp(States::CONNECTED, |socket| tokens.extend(socket.info.token))
         .unwrap();
-    assert_eq!(tokens, [token]);
-    let mut subflows = Vec::new();
-    diag.each_tcp(States::ESTABLISHED, |socket| {
-        subflows.extend(socket.subflow.map(|s| s.local_id.0))
-    })
-    .unwrap();
-    subflows.sort_unstable();
-    assert_eq!(subflows, [0, 7]);
-    let shown = pair.client.run(|| output("ss -tinH state established")).unwrap();
-    let tokens = format!(
-        "token:{:04x}(id:{})/{:04x}(id:7)",
-        subflow.remote_token.0, subflow.remote_id, token.0
-    );
+    assert_eq!(tokens, [joined.token]);
+    let mut ids = Vec::new();
+    joined
+        .diag
+        .each_tcp(States::ESTABLISHED, |socket| {
+            ids.extend(socket.subflow.map(|s| s.local_id.0))
+        })
+        .unwrap();
+    ids.sort_unstable();
+    assert_eq!(ids, [0, 7]);
+    let shown = joined
+        .pair
+        .client
+        .run(|| output("ss -tinH state established"))
+        .unwrap();
+    let (ours, theirs) = (subflow.token.0, subflow.remote_token.0);
+    let tokens = format!("token:{theirs:04x}(id:{})/{ours:04x}(id:7)", subflow.remote_id);
     assert!(shown.contains(&tokens), "{tokens}\n{shown}");
+}
+
+#[test]
+fn lists_hold_the_same_v4() {
+    lists_hold_the_same(false);
+}
+
+#[test]
+fn lists_hold_the_same_v6() {
+    lists_hold_the_same(true);
 }
 
 #[test]

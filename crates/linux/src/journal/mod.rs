@@ -88,7 +88,7 @@ pub enum SetSysctlError {
 /// Where and when changes hold: the boot, and the network namespace.
 fn here() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let namespace = Netns::current().and_then(|netns| Ok(netns.id().unwrap_or(0))).unwrap_or(0);
+    let namespace = Netns::current().map(|netns| netns.id().unwrap_or(0)).unwrap_or(0);
     format!("here {} {namespace}", boot.trim())
 }
 

@@ -293,13 +293,13 @@ pub enum AddRuleError {
     #[error("the rule `{rule}` is there already")]
     Exists {
         /// The rule.
-        rule: Rule,
+        rule: Box<Rule>,
     },
     /// Not allowed.
     #[error("adding the rule `{rule}` needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The rule.
-        rule: Rule,
+        rule: Box<Rule>,
     },
     /// The kernel has no policy routing.
     #[error(
@@ -310,7 +310,7 @@ pub enum AddRuleError {
     #[error("adding the rule `{rule}`: {source}")]
     Kernel {
         /// The rule.
-        rule: Rule,
+        rule: Box<Rule>,
         /// What the kernel said.
         source: RequestError,
     },
@@ -318,7 +318,7 @@ pub enum AddRuleError {
 
 impl AddRuleError {
     pub(super) fn new(rule: &Rule, source: RequestError) -> Self {
-        let rule = *rule;
+        let rule = Box::new(*rule);
         match source.errno() {
             Some(libc::EEXIST) => Self::Exists { rule },
             Some(libc::EPERM) => Self::NotPermitted { rule },
@@ -335,19 +335,19 @@ pub enum DelRuleError {
     #[error("there is no rule `{rule}`; nothing to remove")]
     Absent {
         /// The rule.
-        rule: Rule,
+        rule: Box<Rule>,
     },
     /// Not allowed.
     #[error("removing the rule `{rule}` needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The rule.
-        rule: Rule,
+        rule: Box<Rule>,
     },
     /// Anything else.
     #[error("removing the rule `{rule}`: {source}")]
     Kernel {
         /// The rule.
-        rule: Rule,
+        rule: Box<Rule>,
         /// What the kernel said.
         source: RequestError,
     },
@@ -355,7 +355,7 @@ pub enum DelRuleError {
 
 impl DelRuleError {
     pub(super) fn new(rule: &Rule, source: RequestError) -> Self {
-        let rule = *rule;
+        let rule = Box::new(*rule);
         match source.errno() {
             Some(libc::ENOENT) => Self::Absent { rule },
             Some(libc::EPERM) => Self::NotPermitted { rule },

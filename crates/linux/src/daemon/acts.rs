@@ -10,10 +10,10 @@ use super::peers::token_of;
 use super::probes::ProbeError;
 use super::world::World;
 use super::{Association, LeftAlone};
+use crate::journal::{Change, JournalError, SetSysctlError};
 use crate::mptcp_pm::{self, AddressId, CreateSubflowError, Endpoint, EndpointFlags, NewSubflow};
-use crate::journal::SetSysctlError;
 use crate::routing;
-use policy::{Action, ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowId};
+use policy::{Action, ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowEvent, SubflowId};
 use std::net::SocketAddr;
 use thiserror::Error;
 use units::{Bytes, Instant};
@@ -54,6 +54,9 @@ pub(super) enum ActError {
     /// The kernel refused an endpoint.
     #[error(transparent)]
     AddEndpoint(#[from] mptcp_pm::AddEndpointError),
+    /// An endpoint could not be written down.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
     /// The kernel refused to take an endpoint back.
     #[error(transparent)]
     DelEndpoint(#[from] mptcp_pm::DelEndpointError),
@@ -94,6 +97,9 @@ impl World {
     }
 
     fn join(&mut self, now: Instant, conn: ConnId, link: LinkId, backup: bool) -> Result<(), ActError> {
+        if self.is_about_to_hear_of(conn, link) {
+            return Ok(());
+        }
         let joined = self.try_join(now, conn, link, backup);
         match &joined {
             Ok(()) => {}
@@ -109,14 +115,44 @@ impl World {
         joined
     }
 
+    /// Connections that are found have several subflows, of which the engine hears one by one.
+    fn is_about_to_hear_of(&self, wanted: ConnId, over: LinkId) -> bool {
+        self.inbox.iter().any(|input| {
+            matches!(*input, Input::Subflow(_, SubflowEvent::Established { conn, link, .. }) if (conn, link) == (wanted, over))
+        })
+    }
+
     fn try_join(&mut self, now: Instant, conn: ConnId, link: LinkId, backup: bool) -> Result<(), ActError> {
-        let remote = self.flows.conn(conn).ok_or(ActError::NoConnection)?.joinable.ok_or(ActError::NotJoinable)?;
+        let remote = self
+            .flows
+            .conn(conn)
+            .ok_or(ActError::NoConnection)?
+            .joinable
+            .ok_or(ActError::NotJoinable)?;
         let managed = self.links.get(link).ok_or(ActError::NoWay)?;
         let way = managed.way(remote.is_ipv6()).ok_or(ActError::NoWay)?;
         let (local, ifindex) = (way.address.addr(), managed.ifindex);
         let id = AddressId(self.ids.of(link, local));
-        let id = self.create(conn, NewSubflow { addr: local, id, ifindex, backup, remote })?;
-        self.joins.add(now, Join { conn, link, local, address_id: id.0, backup });
+        let id = self.create(
+            conn,
+            NewSubflow {
+                addr: local,
+                id,
+                ifindex,
+                backup,
+                remote,
+            },
+        )?;
+        self.joins.add(
+            now,
+            Join {
+                conn,
+                link,
+                local,
+                address_id: id.0,
+                backup,
+            },
+        );
         Ok(())
     }
 
@@ -154,8 +190,13 @@ impl World {
 
     fn try_set_backup(&mut self, id: SubflowId, backup: bool) -> Result<(), ActError> {
         let living = |subflow: &&mut super::flows::Subflow| subflow.living();
-        let subflow = self.flows.subflow_mut(id).filter(living).ok_or(ActError::NoSubflow)?;
-        self.commands.set_backup(token_of(subflow.conn), &pair(&subflow.ends), backup)?;
+        let subflow = self
+            .flows
+            .subflow_mut(id)
+            .filter(living)
+            .ok_or(ActError::NoSubflow)?;
+        self.commands
+            .set_backup(token_of(subflow.conn), &pair(&subflow.ends), backup)?;
         subflow.backup = backup;
         Ok(())
     }
@@ -167,7 +208,10 @@ impl World {
             if let Err(error) = result
                 && !(is_not_ready(&error) && self.priorities.again(now, wanted))
             {
-                let action = Action::SetBackup { subflow: wanted.subflow, backup: wanted.backup };
+                let action = Action::SetBackup {
+                    subflow: wanted.subflow,
+                    backup: wanted.backup,
+                };
                 self.failed(&action, &error);
             }
         }
@@ -188,7 +232,15 @@ impl World {
         let (ifindex, ways) = (managed.ifindex, Vec::from_iter(managed.ways()));
         for way in ways {
             let id = AddressId(self.ids.of(link, way.address.addr()));
-            let endpoint = Endpoint { id, ifindex, ..Endpoint::new(way.address.addr(), EndpointFlags::SUBFLOW) };
+            self.settings.journal.will(Change::Endpoint {
+                id,
+                address: way.address.addr(),
+            })?;
+            let endpoint = Endpoint {
+                id,
+                ifindex,
+                ..Endpoint::new(way.address.addr(), EndpointFlags::SUBFLOW)
+            };
             self.commands.add_endpoint(&endpoint)?;
             self.endpoints.entry(link).or_default().push(id);
         }
@@ -198,7 +250,9 @@ impl World {
     /// Bounds how far ahead the peer may queue; where that cannot be done, how far the peers of later connections may.
     fn bound_window(&mut self, conn: ConnId, window: Option<Bytes>) -> Result<(), ActError> {
         match (self.levers.window(conn, window), window) {
-            (Err(LeverError::NotLoaded { .. }), Some(window)) => Ok(self.settings.bound_new_connections(window)?),
+            (Err(LeverError::NotLoaded { .. }), Some(window)) => {
+                Ok(self.settings.bound_new_connections(window)?)
+            }
             (result, _) => Ok(result?),
         }
     }
@@ -211,5 +265,8 @@ impl World {
 }
 
 const fn is_not_ready(error: &ActError) -> bool {
-    matches!(error, ActError::SetBackup(mptcp_pm::SetBackupError::NotReady { .. }))
+    matches!(
+        error,
+        ActError::SetBackup(mptcp_pm::SetBackupError::NotReady { .. })
+    )
 }

@@ -23,7 +23,10 @@ pub(super) struct Counters {
 
 impl Counters {
     pub(super) fn open() -> Result<Self, OpenError> {
-        Ok(Self { socket: Socket::open(Protocol::Route)?, request: Builder::new() })
+        Ok(Self {
+            socket: Socket::open(Protocol::Route)?,
+            request: Builder::new(),
+        })
     }
 
     /// Packets that the interface has received since it was made; `None` when it is gone.
@@ -36,7 +39,9 @@ impl Counters {
         let asked = self.socket.ask(&mut self.request, |message| {
             let stats = message.attrs(HEADER_LEN).find(IFLA_STATS_LINK_64);
             packets = stats.and_then(|stats| Some(u64::from_ne_bytes(*stats.value.first_chunk()?)));
-            packets.map(|_| ()).ok_or(RequestError::Malformed { what: "interface counters" })
+            packets.map(|_| ()).ok_or(RequestError::Malformed {
+                what: "interface counters",
+            })
         });
         asked.ok().and(packets)
     }

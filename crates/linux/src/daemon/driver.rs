@@ -29,7 +29,7 @@ const LEAST_SLEEP: Duration = Duration::from_micros(200);
 #[derive(Debug)]
 pub struct Daemon {
     engine: Engine,
-    world: World,
+    pub(super) world: World,
     clock: Clock,
     poller: Poller,
     inlet: Inlet,
@@ -63,7 +63,17 @@ impl Daemon {
             poller.add(fd, tag).map_err(StartError::Loop)?;
         }
         let since = clock.now();
-        Ok(Self { engine, world, clock, poller, inlet, watch, events, since, cpu_before: Duration::ZERO })
+        Ok(Self {
+            engine,
+            world,
+            clock,
+            poller,
+            inlet,
+            watch,
+            events,
+            since,
+            cpu_before: Duration::ZERO,
+        })
     }
 
     /// Ends [`run`](Self::run) from another thread or a signal handler.
@@ -82,16 +92,19 @@ impl Daemon {
     /// When the kernel stops talking to us. Everything is put back then too.
     pub fn run(&mut self) -> Result<(), RunError> {
         self.cpu_before = thread_cpu();
+        // A starved daemon hears answers late; it uses too little of a core to starve others.
+        let _ = crate::realtime::request(crate::realtime::PROMPT);
         let worked = self.begin().and_then(|()| self.work());
         let restored = self.world.leave();
         worked.and(restored)
     }
 
     /// What is there already.
-    fn begin(&mut self) -> Result<(), RunError> {
+    pub(super) fn begin(&mut self) -> Result<(), RunError> {
         self.read_links()?;
         let now = self.now();
         self.world.take_stock(now);
+        self.world.stir(now, false);
         self.think();
         Ok(())
     }
@@ -104,7 +117,7 @@ impl Daemon {
     }
 
     /// Sleeps until something is to be done, at most `patience`, and does it.
-    fn turn(&mut self, patience: Option<Duration>) -> Result<(), RunError> {
+    pub(super) fn turn(&mut self, patience: Option<Duration>) -> Result<(), RunError> {
         let sleep = [patience, self.patience()].into_iter().flatten().min();
         let ready = self.poller.wait(sleep).map_err(RunError::Loop)?;
         self.read(ready)?;
@@ -225,7 +238,8 @@ impl Daemon {
 
     fn report(&self) -> super::Report {
         let cpu = thread_cpu() - self.cpu_before;
-        self.world.report(self.clock.now(), self.since, cpu, self.engine.explain())
+        self.world
+            .report(self.clock.now(), self.since, cpu, self.engine.explain())
     }
 }
 

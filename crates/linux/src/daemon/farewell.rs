@@ -4,7 +4,8 @@
 //! says it once, over whichever subflow the kernel thinks alive. So the dead ones are ended first; but DESTROY makes the kernel
 //! forget the address, and it must be announced anew to be withdrawn. The first address of a connection (identifier 0) cannot
 //! be announced and need not be. The kernel drops an RM_ADDR, without an error, while an earlier word of the same connection still waits
-//! to be sent: its counter `RmAddrTxDrop` tells, and the withdrawal is done again.
+//! to be sent: its counter `RmAddrTxDrop` tells, and the withdrawal is done again. A Linux peer drops an RM_ADDR that comes before its
+//! worker has handled the last one (`mptcp_pm_rm_addr_received`), so the peer of one connection is told of one address at a time.
 //!
 //! # Sources
 //! - RFC 8684 §3.4.2; net/mptcp/pm.c (`mptcp_pm_remove_addr`), net/mptcp/pm_userspace.c, Linux 6.18.
@@ -19,32 +20,76 @@ use super::peers::token_of;
 use super::world::World;
 use super::{Duration, mib};
 use crate::mptcp_pm::{AddressId, DestroySubflowError, LocalAddress, RemoveError, Subflow, Token};
-use policy::{Action, SubflowId};
+use policy::{Action, ConnId, SubflowId};
+use std::collections::BTreeMap;
 use units::Instant;
 
 const AGAIN: Duration = Duration::from_millis(10);
 const TRIES: u32 = 10;
+/// A Linux peer handles one RM_ADDR at a time, and drops the next, until its worker has run.
+const PAUSE: Duration = Duration::from_millis(10);
 
-/// Withdrawals that the kernel dropped.
+/// A withdrawal that waits for its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Waiting {
+    conn: ConnId,
+    subflow: SubflowId,
+    tries: u32,
+    at: Instant,
+}
+
+/// Withdrawals that wait for their time, or that the kernel has dropped.
 #[derive(Debug)]
 pub(super) struct Farewells {
-    waiting: Vec<(SubflowId, u32, Instant)>,
+    waiting: Vec<Waiting>,
+    /// When each connection's peer was last told.
+    told: BTreeMap<ConnId, Instant>,
     dropped: u64,
 }
 
 impl Farewells {
     pub(super) fn new() -> Self {
-        Self { waiting: Vec::new(), dropped: mib::rm_addr_drops() }
+        Self {
+            waiting: Vec::new(),
+            told: BTreeMap::new(),
+            dropped: mib::rm_addr_drops(),
+        }
     }
 
     pub(super) fn wake_at(&self) -> Option<Instant> {
-        self.waiting.iter().map(|(_, _, at)| *at).min()
+        self.waiting.iter().map(|waiting| waiting.at).min()
+    }
+
+    /// When this connection's peer can be told of another address.
+    fn free_at(&self, now: Instant, conn: ConnId) -> Instant {
+        let waiting = self
+            .waiting
+            .iter()
+            .filter(|waiting| waiting.conn == conn)
+            .map(|waiting| waiting.at);
+        let last = waiting.chain(self.told.get(&conn).copied()).max();
+        last.map_or(now, |last| now.max(last + PAUSE))
+    }
+
+    fn due(&mut self, now: Instant) -> Option<Waiting> {
+        let at = self.waiting.iter().position(|waiting| waiting.at <= now)?;
+        Some(self.waiting.remove(at))
+    }
+
+    /// The connection is no more.
+    pub(super) fn forget(&mut self, conn: ConnId) {
+        self.waiting.retain(|waiting| waiting.conn != conn);
+        self.told.remove(&conn);
     }
 }
 
 impl World {
     pub(super) fn destroy(&mut self, id: SubflowId) -> Result<(), ActError> {
-        let subflow = self.flows.subflow(id).filter(|subflow| subflow.living()).ok_or(ActError::NoSubflow)?;
+        let subflow = self
+            .flows
+            .subflow(id)
+            .filter(|subflow| subflow.living())
+            .ok_or(ActError::NoSubflow)?;
         let (token, ends) = (token_of(subflow.conn), pair(&subflow.ends));
         self.priorities.forget(id);
         self.flows.end(id, Standing::Destroyed);
@@ -64,23 +109,54 @@ impl World {
 
     /// Ends the SYN_SENT half of a join that nobody answered; otherwise the kernel goes on asking for two minutes.
     pub(super) fn abandon(&mut self, join: &Join) {
-        let Some(remote) = self.flows.conn(join.conn).and_then(|conn| conn.joinable) else { return };
+        let Some(remote) = self.flows.conn(join.conn).and_then(|conn| conn.joinable) else {
+            return;
+        };
         let local_ports = match self.sampler.connecting(join.local, remote) {
             Ok(ports) => ports,
             Err(error) => return self.trouble("looking for a join that nobody answered", &error),
         };
         for port in local_ports {
-            let ends = Subflow { local: (join.local, port).into(), remote };
+            let ends = Subflow {
+                local: (join.local, port).into(),
+                remote,
+            };
             match self.commands.destroy_subflow(token_of(join.conn), &ends) {
-                Ok(()) | Err(DestroySubflowError::Absent { .. } | DestroySubflowError::ConnectionGone { .. }) => {}
+                Ok(())
+                | Err(DestroySubflowError::Absent { .. } | DestroySubflowError::ConnectionGone { .. }) => {}
                 Err(error) => self.trouble("ending a join that nobody answered", &error),
             }
         }
     }
 
+    /// Tells the peer that a subflow's address is gone: now, or as soon as it can hear it.
     pub(super) fn withdraw(&mut self, now: Instant, id: SubflowId) -> Result<(), ActError> {
-        self.withdraw_once(id)?;
-        self.watch_for_a_drop(now, id, 1);
+        let conn = self.flows.subflow(id).ok_or(ActError::NoSubflow)?.conn;
+        let at = self.farewells.free_at(now, conn);
+        let waiting = Waiting {
+            conn,
+            subflow: id,
+            tries: 1,
+            at,
+        };
+        if at > now {
+            self.farewells.waiting.push(waiting);
+            return Ok(());
+        }
+        self.withdraw_now(now, waiting)
+    }
+
+    fn withdraw_now(&mut self, now: Instant, waiting: Waiting) -> Result<(), ActError> {
+        self.withdraw_once(waiting.subflow)?;
+        self.farewells.told.insert(waiting.conn, now);
+        let dropped = mib::rm_addr_drops();
+        if dropped > std::mem::replace(&mut self.farewells.dropped, dropped) && waiting.tries < TRIES {
+            self.farewells.waiting.push(Waiting {
+                tries: waiting.tries + 1,
+                at: now + AGAIN,
+                ..waiting
+            });
+        }
         Ok(())
     }
 
@@ -96,9 +172,16 @@ impl World {
             return Err(ActError::JoinedAgain);
         }
         match self.commands.remove(token, address_id) {
-            Err(RemoveError::UnknownId { .. }) if address_id != AddressId::INITIAL => {
-                self.announce_and_remove(token, LocalAddress { addr, id: address_id, port: None, ifindex })
-            }
+            Err(RemoveError::UnknownId { .. }) if address_id != AddressId::INITIAL => self
+                .announce_and_remove(
+                    token,
+                    LocalAddress {
+                        addr,
+                        id: address_id,
+                        port: None,
+                        ifindex,
+                    },
+                ),
             result => Ok(result?),
         }
     }
@@ -108,24 +191,48 @@ impl World {
         Ok(self.commands.remove(token, local.id)?)
     }
 
-    fn watch_for_a_drop(&mut self, now: Instant, id: SubflowId, tries: u32) {
-        let dropped = mib::rm_addr_drops();
-        if dropped > std::mem::replace(&mut self.farewells.dropped, dropped) {
-            self.farewells.waiting.push((id, tries, now + AGAIN));
+    /// Withdrawals whose time has come.
+    pub(super) fn say_farewells(&mut self, now: Instant) {
+        while let Some(waiting) = self.farewells.due(now) {
+            match self.withdraw_now(now, waiting) {
+                // The connection is over or the subflow's address in use again: nothing left to say.
+                Ok(()) | Err(ActError::NoSubflow | ActError::JoinedAgain) => {}
+                Err(error) => self.failed(&Action::Withdraw(waiting.subflow), &error),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(conn: u32, at: u64) -> Waiting {
+        Waiting {
+            conn: ConnId(conn),
+            subflow: SubflowId(0),
+            tries: 1,
+            at: Instant::from_millis(at),
         }
     }
 
-    /// Withdrawals that were dropped, once more.
-    pub(super) fn repeat_farewells(&mut self, now: Instant) {
-        let due = |(_, _, at): &mut (SubflowId, u32, Instant)| *at <= now;
-        let again: Vec<_> = self.farewells.waiting.extract_if(.., due).collect();
-        for (id, tries, _) in again {
-            match self.withdraw_once(id) {
-                Ok(()) if tries < TRIES => self.watch_for_a_drop(now, id, tries + 1),
-                // The connection or the subflow's address is in use otherwise by now: nothing left to say.
-                Ok(()) | Err(ActError::NoSubflow | ActError::JoinedAgain) => {}
-                Err(error) => self.failed(&Action::Withdraw(id), &error),
-            }
-        }
+    #[test]
+    fn a_peer_hears_one_word_at_a_time() {
+        let mut farewells = Farewells {
+            waiting: Vec::new(),
+            told: BTreeMap::new(),
+            dropped: 0,
+        };
+        let now = Instant::from_millis(100);
+        assert_eq!(farewells.free_at(now, ConnId(1)), now);
+        farewells.told.insert(ConnId(1), now);
+        assert_eq!(farewells.free_at(now, ConnId(1)), now + PAUSE);
+        assert_eq!(farewells.free_at(now, ConnId(2)), now);
+        farewells.waiting.push(waiting(1, 110));
+        assert_eq!(farewells.free_at(now, ConnId(1)), now + PAUSE * 2);
+        assert_eq!(farewells.due(Instant::from_millis(109)), None);
+        assert_eq!(farewells.due(Instant::from_millis(110)), Some(waiting(1, 110)));
+        farewells.forget(ConnId(1));
+        assert_eq!(farewells.free_at(now, ConnId(1)), now);
     }
 }

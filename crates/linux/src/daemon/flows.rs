@@ -13,9 +13,9 @@
 //! # Checked by
 //! `flows::tests`; `daemon::tests::refused`.
 
+use super::pace::Motion;
 use crate::diag::Ends;
 use crate::mptcp_pm;
-use super::pace::Motion;
 use policy::{ConnId, ConnSample, LinkId, SubflowId, SubflowSample};
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
@@ -26,12 +26,19 @@ const REMEMBERED: usize = 32;
 
 /// A subflow's ends, as commands name it.
 pub(super) const fn pair(ends: &Ends) -> mptcp_pm::Subflow {
-    mptcp_pm::Subflow { local: ends.local, remote: ends.remote }
+    mptcp_pm::Subflow {
+        local: ends.local,
+        remote: ends.remote,
+    }
 }
 
 /// A subflow's ends, as events name them.
 pub(super) const fn ends(pair: &mptcp_pm::Subflow, ifindex: Option<u32>) -> Ends {
-    Ends { local: pair.local, remote: pair.remote, ifindex }
+    Ends {
+        local: pair.local,
+        remote: pair.remote,
+        ifindex,
+    }
 }
 
 /// How far a connection is.
@@ -183,14 +190,19 @@ impl Flows {
 
     /// Whether this host has ended a subflow with these ends, of which the kernel may still speak.
     pub(super) fn was_destroyed(&self, conn: ConnId, ends: &Ends) -> bool {
-        let ended = self.conns.get(&conn).map(|conn| conn.ended.as_slice()).unwrap_or_default();
+        let ended = self
+            .conns
+            .get(&conn)
+            .map(|conn| conn.ended.as_slice())
+            .unwrap_or_default();
         let mut ended = ended.iter().filter_map(|id| self.subflows.get(id));
         ended.any(|subflow| subflow.standing == Standing::Destroyed && subflow.ends == *ends)
     }
 
     /// An unproven subflow whose time is over.
     pub(super) fn unproven_since_long(&self, now: Instant) -> Option<SubflowId> {
-        let late = |subflow: &&Subflow| matches!(subflow.standing, Standing::Unproven { until } if until <= now);
+        let late =
+            |subflow: &&Subflow| matches!(subflow.standing, Standing::Unproven { until } if until <= now);
         self.living().find(late).map(|subflow| subflow.id)
     }
 
@@ -320,7 +332,11 @@ mod tests {
     use super::*;
 
     fn at(port: u16) -> Ends {
-        Ends { local: ([10, 0, 0, 1], port).into(), remote: ([10, 0, 0, 2], 80).into(), ifindex: None }
+        Ends {
+            local: ([10, 0, 0, 1], port).into(),
+            remote: ([10, 0, 0, 2], 80).into(),
+            ifindex: None,
+        }
     }
 
     fn new(conn: u32, port: u16) -> NewSubflow {
@@ -347,7 +363,11 @@ mod tests {
         assert_eq!(flows.find(&at(1000)), None);
         assert_eq!(flows.subflow(id).unwrap().standing, Standing::Destroyed);
         assert_eq!(flows.subflows_of(ConnId(1)).count(), 0);
-        assert_ne!(flows.add(new(1, 1000)).unwrap(), id, "a number is never used again");
+        assert_ne!(
+            flows.add(new(1, 1000)).unwrap(),
+            id,
+            "a number is never used again"
+        );
     }
 
     #[test]
@@ -360,7 +380,10 @@ mod tests {
         let other = flows.add(new(2, 3)).unwrap();
         flows.end(ended, Standing::Closed);
         assert_eq!(flows.close(ConnId(1)).unwrap().ended, [ended]);
-        assert_eq!(flows.living().map(|subflow| subflow.id).collect::<Vec<_>>(), [other]);
+        assert_eq!(
+            flows.living().map(|subflow| subflow.id).collect::<Vec<_>>(),
+            [other]
+        );
         assert!(flows.subflow(ended).is_none());
         assert!(flows.close(ConnId(1)).is_none());
     }
@@ -381,8 +404,13 @@ mod tests {
         flows.open(ConnId(1), at(0).remote);
         assert_eq!(flows.wake_at(), None);
         for (port, at) in [(1, 30), (2, 20), (3, 40)] {
-            let standing = Standing::Unproven { until: Instant::from_millis(at) };
-            flows.add(NewSubflow { standing, ..new(1, port) });
+            let standing = Standing::Unproven {
+                until: Instant::from_millis(at),
+            };
+            flows.add(NewSubflow {
+                standing,
+                ..new(1, port)
+            });
         }
         assert_eq!(flows.wake_at(), Some(Instant::from_millis(20)));
     }

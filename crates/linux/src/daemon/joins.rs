@@ -31,13 +31,18 @@ impl Joins {
 
     /// The kernel spoke of a subflow of this connection from this address: the oldest that fits is not waited for any more.
     pub(super) fn take(&mut self, conn: ConnId, local: IpAddr) -> Option<Join> {
-        let at = self.waiting.iter().position(|(join, _)| (join.conn, join.local) == (conn, local))?;
+        let at = self
+            .waiting
+            .iter()
+            .position(|(join, _)| (join.conn, join.local) == (conn, local))?;
         Some(self.waiting.remove(at).0)
     }
 
     /// Whether a subflow of this connection with this address identifier is on its way.
     pub(super) fn has_id(&self, conn: ConnId, address_id: u8) -> bool {
-        self.waiting.iter().any(|(join, _)| (join.conn, join.address_id) == (conn, address_id))
+        self.waiting
+            .iter()
+            .any(|(join, _)| (join.conn, join.address_id) == (conn, address_id))
     }
 
     /// One for which was waited long enough.
@@ -61,13 +66,22 @@ mod tests {
     use super::*;
 
     fn join(conn: u32, local: u8) -> Join {
-        Join { conn: ConnId(conn), link: LinkId(1), local: [10, 0, 0, local].into(), address_id: 1, backup: false }
+        Join {
+            conn: ConnId(conn),
+            link: LinkId(1),
+            local: [10, 0, 0, local].into(),
+            address_id: 1,
+            backup: false,
+        }
     }
 
     #[test]
     fn an_answer_takes_the_oldest_that_fits() {
         let mut joins = Joins::default();
-        let oldest = Join { address_id: 9, ..join(1, 1) };
+        let oldest = Join {
+            address_id: 9,
+            ..join(1, 1)
+        };
         [oldest, join(1, 1), join(2, 1)].map(|join| joins.add(Instant::ZERO, join));
         assert_eq!(joins.take(ConnId(1), oldest.local), Some(oldest));
         assert!(joins.has_id(ConnId(1), 1) && !joins.has_id(ConnId(1), 9));

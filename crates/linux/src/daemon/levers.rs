@@ -66,7 +66,10 @@ impl<T> Lever<T> {
     fn get(&mut self, what: &'static str) -> Result<&mut T, LeverError> {
         match self {
             Self::Loaded(lever) => Ok(lever),
-            Self::Missing(error) => Err(LeverError::NotLoaded { what, why: super::world::chain(error) }),
+            Self::Missing(error) => Err(LeverError::NotLoaded {
+                what,
+                why: super::world::chain(error),
+            }),
             Self::Untried => unreachable!("a lever is tried before it is pulled"),
         }
     }
@@ -107,13 +110,20 @@ impl Levers {
 
     fn load_window(&mut self) -> Vec<AttachError> {
         self.window.need(WindowLever::load);
-        let Some(window) = self.window.loaded() else { return Vec::new() };
-        self.interfaces.iter().filter_map(|&ifindex| window.attach(ifindex).err()).collect()
+        let Some(window) = self.window.loaded() else {
+            return Vec::new();
+        };
+        self.interfaces
+            .iter()
+            .filter_map(|&ifindex| window.attach(ifindex).err())
+            .collect()
     }
 
     pub(super) fn attach(&mut self, ifindex: u32) -> Result<(), AttachError> {
         self.interfaces.insert(ifindex);
-        self.window.loaded().map_or(Ok(()), |window| window.attach(ifindex))
+        self.window
+            .loaded()
+            .map_or(Ok(()), |window| window.attach(ifindex))
     }
 
     pub(super) fn detach(&mut self, ifindex: u32) {
@@ -154,10 +164,18 @@ impl Levers {
 
     /// A connection is gone or left alone.
     pub(super) fn release(&mut self, conn: ConnId) -> Result<(), LeverError> {
-        if let Some(window) = self.window.loaded().filter(|_| self.windows.remove(&conn).is_some()) {
+        if let Some(window) = self
+            .window
+            .loaded()
+            .filter(|_| self.windows.remove(&conn).is_some())
+        {
             window.clear(conn)?;
         }
-        if let Some(unsent) = self.unsent.loaded().filter(|_| self.unsents.remove(&conn).is_some()) {
+        if let Some(unsent) = self
+            .unsent
+            .loaded()
+            .filter(|_| self.unsents.remove(&conn).is_some())
+        {
             unsent.clear(conn)?;
         }
         Ok(())

@@ -36,6 +36,8 @@ pub(super) enum Step {
     Install(LinkId, Way),
     /// Take them out again.
     Uninstall(LinkId, Way),
+    /// This address is gone, though the link stays usable by the other family: subflows from it are lost.
+    Lost(LinkId, IpAddr),
     /// An interface is there: levers may be attached to it.
     Attach(u32),
     /// It is gone, or not ours any more.
@@ -168,7 +170,12 @@ impl Links {
     }
 
     /// Whose address this is; `ifindex` decides where two links have the same, and `preferred` where nothing else does.
-    pub(super) fn owner(&self, local: IpAddr, ifindex: Option<u32>, preferred: Option<LinkId>) -> Option<LinkId> {
+    pub(super) fn owner(
+        &self,
+        local: IpAddr,
+        ifindex: Option<u32>,
+        preferred: Option<LinkId>,
+    ) -> Option<LinkId> {
         let bound = |link: &&Managed| link.ifindex == ifindex;
         if ifindex.is_some() {
             return self.managed.iter().find(bound).map(|link| link.id);
@@ -389,19 +396,18 @@ impl Managed {
         }
     }
 
-    /// The engine hears that the link is gone before the routes are; if the other family is still there, that it is back.
+    /// The engine hears that the link is gone before the routes are.
     fn drop_leg(&mut self, v6: bool, steps: &mut Vec<Step>) {
         let leg = std::mem::replace(&mut self.legs[usize::from(v6)], Leg::None);
         let (Leg::Ready(way) | Leg::Wanted { way, .. }) = leg else {
             return;
         };
-        if matches!(leg, Leg::Ready(_)) {
-            steps.push(Step::Tell(self.id, LinkEvent::Usable(false)));
+        match leg {
+            Leg::Ready(_) if self.usable() => steps.push(Step::Lost(self.id, way.address.addr())),
+            Leg::Ready(_) => steps.push(Step::Tell(self.id, LinkEvent::Usable(false))),
+            _ => {}
         }
         steps.push(Step::Uninstall(self.id, way));
-        if matches!(leg, Leg::Ready(_)) && self.usable() {
-            steps.push(Step::Tell(self.id, LinkEvent::Usable(true)));
-        }
     }
 
     fn settle(&mut self, now: Instant, v6: bool, steps: &mut Vec<Step>) {

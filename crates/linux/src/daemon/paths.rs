@@ -1,11 +1,13 @@
 //! Links in the kernel: their routes and rules, the default route, and where levers are attached.
 
 use super::acts::ActError;
+use super::flows::Subflow;
 use super::links::Step;
 use super::world::World;
 use crate::routing::{self, Way};
 use crate::rtnl::Event;
-use policy::{Input, LinkId};
+use policy::{Input, LinkId, SubflowEvent, SubflowId};
+use std::net::IpAddr;
 use units::Instant;
 
 impl World {
@@ -36,6 +38,7 @@ impl World {
                 self.links.installed(now, link, way, done, next);
             }
             Step::Uninstall(_, way) => self.uninstall(&way),
+            Step::Lost(link, address) => self.address_lost(link, address),
             Step::Attach(ifindex) => {
                 if let Err(error) = self.levers.attach(ifindex) {
                     self.trouble("bounding windows on a link", &error);
@@ -56,6 +59,27 @@ impl World {
     fn uninstall(&mut self, way: &Way) {
         if let Err(error) = routing::uninstall(&mut self.settings.rtnl, way) {
             self.trouble("taking a link's routes out", &error);
+        }
+    }
+
+    /// Ends the subflows of an address that is gone. The link as a whole is not lost, so the engine cannot know.
+    fn address_lost(&mut self, link: LinkId, address: IpAddr) {
+        let of_it =
+            |subflow: &&Subflow| subflow.link == link && subflow.ends.local.ip().to_canonical() == address;
+        let lost: Vec<SubflowId> = self
+            .flows
+            .living()
+            .filter(of_it)
+            .map(|subflow| subflow.id)
+            .collect();
+        for &id in &lost {
+            self.tell(Input::Subflow(id, SubflowEvent::Closed));
+            self.destroy_quietly(id);
+        }
+        for id in lost {
+            if let Err(error) = self.withdraw(self.now, id) {
+                self.trouble("withdrawing an address that is gone", &error);
+            }
         }
     }
 

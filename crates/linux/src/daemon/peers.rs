@@ -53,7 +53,9 @@ impl World {
             return;
         }
         let remote = (!connection.deny_join_id0).then(|| canonical(connection.initial.remote));
-        self.flows.open(conn_of(connection.token), canonical(connection.initial.remote)).joinable = remote;
+        self.flows
+            .open(conn_of(connection.token), canonical(connection.initial.remote))
+            .joinable = remote;
     }
 
     fn established(&mut self, now: Instant, connection: &Connection) {
@@ -79,9 +81,7 @@ impl World {
         if let Some(subflow) = self.flows.add(new) {
             self.introduce(subflow);
         }
-        if !self.kernel_managed {
-            self.learn_peer(now, link, canonical(connection.initial.remote));
-        }
+        self.learn_peer(now, link, canonical(connection.initial.remote));
     }
 
     /// The engine learns of a connection.
@@ -95,12 +95,15 @@ impl World {
 
     /// The link of this host's end of a subflow.
     pub(super) fn owner(&self, ends: &Ends) -> Option<LinkId> {
-        self.links.owner(ends.local.ip().to_canonical(), ends.ifindex, self.default_route)
+        self.links
+            .owner(ends.local.ip().to_canonical(), ends.ifindex, self.default_route)
     }
 
     /// From now on the engine does not know of this connection.
     pub(super) fn leave_alone(&mut self, id: ConnId, why: LeftAlone) {
-        let Some(conn) = self.flows.conn_mut(id) else { return };
+        let Some(conn) = self.flows.conn_mut(id) else {
+            return;
+        };
         let was = std::mem::replace(&mut conn.phase, Phase::LeftAlone(why));
         if was == Phase::Open {
             self.tell(Input::Conn(id, ConnEvent::Closed));
@@ -113,6 +116,7 @@ impl World {
     pub(super) fn closed(&mut self, id: ConnId) {
         let Some(conn) = self.flows.close(id) else { return };
         self.joins.forget(id);
+        self.farewells.forget(id);
         self.release_levers(id);
         if conn.phase == Phase::Open {
             self.tell(Input::Conn(id, ConnEvent::Closed));
@@ -121,9 +125,15 @@ impl World {
 
     /// A server that wants no joins at its first address says where it wants them.
     fn announced(&mut self, announced: &Announced) {
-        let Some(conn) = self.flows.conn_mut(conn_of(announced.token)) else { return };
+        let Some(conn) = self.flows.conn_mut(conn_of(announced.token)) else {
+            return;
+        };
         if conn.joinable.is_none() {
-            let port = if announced.remote.port() == 0 { conn.remote.port() } else { announced.remote.port() };
+            let port = if announced.remote.port() == 0 {
+                conn.remote.port()
+            } else {
+                announced.remote.port()
+            };
             conn.joinable = Some(SocketAddr::new(announced.remote.ip().to_canonical(), port));
         }
     }
@@ -135,7 +145,9 @@ impl World {
             return;
         }
         let join = self.joins.take(conn, ends.local.ip().to_canonical());
-        let Some(link) = join.map(|join| join.link).or_else(|| self.owner(&ends)) else { return };
+        let Some(link) = join.map(|join| join.link).or_else(|| self.owner(&ends)) else {
+            return;
+        };
         let new = NewSubflow {
             conn,
             link,
@@ -143,14 +155,18 @@ impl World {
             address_id: change.local_id.0,
             initial: false,
             backup: join.map_or(change.backup, |join| join.backup),
-            standing: Standing::Unproven { until: now + PROOF_PATIENCE },
+            standing: Standing::Unproven {
+                until: now + PROOF_PATIENCE,
+            },
         };
         self.flows.add(new);
     }
 
     /// The peer has accepted a subflow: the engine learns of it.
     pub(super) fn proven(&mut self, id: SubflowId) {
-        let Some(subflow) = self.flows.subflow_mut(id) else { return };
+        let Some(subflow) = self.flows.subflow_mut(id) else {
+            return;
+        };
         subflow.standing = Standing::Proven;
         self.introduce(id);
         self.levers.subflow_joined();
@@ -158,11 +174,25 @@ impl World {
 
     /// Tells the engine of a proven subflow.
     pub(super) fn introduce(&mut self, id: SubflowId) {
-        let Some(subflow) = self.flows.subflow(id) else { return };
+        let Some(subflow) = self.flows.subflow(id) else {
+            return;
+        };
         let (conn, link, ends, address_id) = (subflow.conn, subflow.link, subflow.ends, subflow.address_id);
-        let event = SubflowEvent::Established { conn, link, initial: subflow.initial, backup: subflow.backup };
+        let event = SubflowEvent::Established {
+            conn,
+            link,
+            initial: subflow.initial,
+            backup: subflow.backup,
+        };
         let (local, remote) = (ends.local, ends.remote);
-        self.observe(Observation::Subflow { subflow: id, conn, link, local, remote, address_id });
+        self.observe(Observation::Subflow {
+            subflow: id,
+            conn,
+            link,
+            local,
+            remote,
+            address_id,
+        });
         self.tell(Input::Subflow(id, event));
     }
 
@@ -184,7 +214,9 @@ impl World {
 
     /// A known subflow is gone; `change` is what the kernel said of it, if anything.
     pub(super) fn subflow_gone(&mut self, id: SubflowId, change: Option<&SubflowChange>) {
-        let Some(subflow) = self.flows.subflow(id) else { return };
+        let Some(subflow) = self.flows.subflow(id) else {
+            return;
+        };
         let (conn, link, standing) = (subflow.conn, subflow.link, subflow.standing);
         self.flows.end(id, Standing::Closed);
         self.priorities.forget(id);
@@ -193,12 +225,22 @@ impl World {
         }
         // It was established, so a peer that closes it without a word has refused it.
         let refused = change.is_none_or(|change| change.error.is_none());
-        let reason = if refused { JoinFailure::Refused } else { change.map_or(JoinFailure::Refused, reason) };
+        let reason = if refused {
+            JoinFailure::Refused
+        } else {
+            change.map_or(JoinFailure::Refused, reason)
+        };
         self.tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
     }
 
     pub(super) fn join_failed(&mut self, join: &Join, reason: JoinFailure) {
-        self.tell(Input::Conn(join.conn, ConnEvent::JoinFailed { link: join.link, reason }));
+        self.tell(Input::Conn(
+            join.conn,
+            ConnEvent::JoinFailed {
+                link: join.link,
+                reason,
+            },
+        ));
     }
 
     fn subflow_priority(&mut self, change: &SubflowChange) {
@@ -215,10 +257,18 @@ impl World {
             self.join_failed(&join, JoinFailure::Timeout);
         }
         while let Some(id) = self.flows.unproven_since_long(now) {
-            let Some(subflow) = self.flows.subflow(id) else { return };
+            let Some(subflow) = self.flows.subflow(id) else {
+                return;
+            };
             let (conn, link) = (subflow.conn, subflow.link);
             self.destroy_quietly(id);
-            self.tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason: JoinFailure::Timeout }));
+            self.tell(Input::Conn(
+                conn,
+                ConnEvent::JoinFailed {
+                    link,
+                    reason: JoinFailure::Timeout,
+                },
+            ));
         }
     }
 }
@@ -226,7 +276,11 @@ impl World {
 /// Why a subflow closed before it was proven.
 const fn reason(change: &SubflowChange) -> JoinFailure {
     let Some(errno) = change.error else {
-        return if change.reset.is_some() { JoinFailure::Refused } else { JoinFailure::Timeout };
+        return if change.reset.is_some() {
+            JoinFailure::Refused
+        } else {
+            JoinFailure::Timeout
+        };
     };
     match errno as i32 {
         libc::ECONNREFUSED | libc::ECONNRESET | libc::EPIPE => JoinFailure::Refused,

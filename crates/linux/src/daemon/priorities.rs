@@ -34,14 +34,23 @@ impl Priorities {
     /// The first refusal.
     pub(super) fn later(&mut self, now: Instant, subflow: SubflowId, backup: bool) {
         self.forget(subflow);
-        self.waiting.push(Wanted { subflow, backup, tries: 1, at: now + AGAIN });
+        self.waiting.push(Wanted {
+            subflow,
+            backup,
+            tries: 1,
+            at: now + AGAIN,
+        });
     }
 
     /// Another refusal; false when it was the last.
     pub(super) fn again(&mut self, now: Instant, wanted: Wanted) -> bool {
         let again = wanted.tries < TRIES;
         if again {
-            self.waiting.push(Wanted { tries: wanted.tries + 1, at: now + AGAIN, ..wanted });
+            self.waiting.push(Wanted {
+                tries: wanted.tries + 1,
+                at: now + AGAIN,
+                ..wanted
+            });
         }
         again
     }

@@ -71,10 +71,20 @@ struct Answered {
 impl Book {
     /// Notes a probe; the number that the prober is to know it by, and any probe that is forgotten for it.
     fn ask(&mut self, now: Instant, link: LinkId, peer: IpAddr, probe: Option<u32>) -> (u32, Option<Asked>) {
-        let forgotten = if self.asked.len() == MOST { self.asked.pop_front() } else { None };
+        let forgotten = if self.asked.len() == MOST {
+            self.asked.pop_front()
+        } else {
+            None
+        };
         let number = self.next;
         self.next = self.next.wrapping_add(1) & (u32::MAX >> 1);
-        self.asked.push_back(Asked { number, probe, link, peer, at: now });
+        self.asked.push_back(Asked {
+            number,
+            probe,
+            link,
+            peer,
+            at: now,
+        });
         (number, forgotten)
     }
 
@@ -87,7 +97,11 @@ impl Book {
             }
             self.echoing.insert(asked.peer);
         }
-        Some(Answered { link: asked.link, probe: asked.probe, rtt: now - asked.at })
+        Some(Answered {
+            link: asked.link,
+            probe: asked.probe,
+            rtt: now - asked.at,
+        })
     }
 
     /// A probe for whose answer nobody waits any more.
@@ -99,7 +113,16 @@ impl Book {
 
 impl Probes {
     pub(super) fn open() -> io::Result<Self> {
-        Ok(Self { prober: Prober::open()?, book: Book::default() })
+        Ok(Self {
+            prober: Prober::open()?,
+            book: Book::default(),
+        })
+    }
+
+    /// As if no peer had ever answered.
+    #[cfg(test)]
+    pub(super) fn forget_peers(&mut self) {
+        self.book.echoing.clear();
     }
 
     pub(super) fn wake_at(&self) -> Option<Instant> {
@@ -114,7 +137,11 @@ impl Probes {
         peer: SocketAddr,
         probe: Option<u32>,
     ) -> Result<(), SendError> {
-        let target = Target { link: way.name, from: way.address.addr(), to: peer.ip() };
+        let target = Target {
+            link: way.name,
+            from: way.address.addr(),
+            to: peer.ip(),
+        };
         let (number, forgotten) = self.book.ask(now, LinkId(way.number), peer.ip(), probe);
         if let Some(forgotten) = forgotten {
             self.prober.give_up(forgotten.number * 2 + 1);
@@ -151,15 +178,28 @@ impl AsRawFd for Probes {
 }
 
 impl World {
-    pub(super) fn probe(&mut self, now: Instant, link: LinkId, conn: ConnId, probe: u32) -> Result<(), ActError> {
+    pub(super) fn probe(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        conn: ConnId,
+        probe: u32,
+    ) -> Result<(), ActError> {
         let peer = self.peer_of(conn)?;
-        let way = self.links.get(link).and_then(|link| link.way(peer.is_ipv6())).ok_or(ActError::NoWay)?;
-        Ok(self.probes.ask(now, &way, peer, Some(probe)).map_err(super::probes::ProbeError::from)?)
+        let way = self
+            .links
+            .get(link)
+            .and_then(|link| link.way(peer.is_ipv6()))
+            .ok_or(ActError::NoWay)?;
+        Ok(self
+            .probes
+            .ask(now, &way, peer, Some(probe))
+            .map_err(super::probes::ProbeError::from)?)
     }
 
     /// Learns whether a peer answers echoes, over the link on which its connection began.
     pub(super) fn learn_peer(&mut self, now: Instant, link: LinkId, peer: SocketAddr) {
-        if self.probes.book.echoing.contains(&peer.ip()) {
+        if self.kernel_managed || self.probes.book.echoing.contains(&peer.ip()) {
             return;
         }
         let way = self.links.get(link).and_then(|link| link.way(peer.is_ipv6()));
@@ -201,7 +241,14 @@ mod tests {
         let (first, _) = book.ask(Instant::from_millis(1), LINK, peer(1), Some(70));
         let (second, _) = book.ask(Instant::from_millis(2), LINK, peer(1), Some(71));
         let answered = book.answer(Instant::from_millis(31), second, true);
-        assert_eq!(answered, Some(Answered { link: LINK, probe: Some(71), rtt: Duration::from_millis(29) }));
+        assert_eq!(
+            answered,
+            Some(Answered {
+                link: LINK,
+                probe: Some(71),
+                rtt: Duration::from_millis(29)
+            })
+        );
         assert_eq!(book.answer(Instant::from_millis(32), second, true), None);
         assert!(book.answer(Instant::from_millis(33), first, true).is_some());
     }
@@ -224,11 +271,18 @@ mod tests {
             book.ask(Instant::from_secs(second), LINK, peer(1), None);
         }
         assert_eq!(book.expired(Instant::from_millis(4_999)), None);
-        assert_eq!(book.expired(Instant::from_millis(6_500)).unwrap().at, Instant::ZERO);
-        assert_eq!(book.expired(Instant::from_millis(6_500)).unwrap().at, Instant::from_secs(1));
+        assert_eq!(
+            book.expired(Instant::from_millis(6_500)).unwrap().at,
+            Instant::ZERO
+        );
+        assert_eq!(
+            book.expired(Instant::from_millis(6_500)).unwrap().at,
+            Instant::from_secs(1)
+        );
         assert_eq!(book.expired(Instant::from_millis(6_500)), None);
-        let forgotten: Vec<_> =
-            (0..MOST).filter_map(|_| book.ask(Instant::from_secs(9), LINK, peer(1), None).1).collect();
+        let forgotten: Vec<_> = (0..MOST)
+            .filter_map(|_| book.ask(Instant::from_secs(9), LINK, peer(1), None).1)
+            .collect();
         assert_eq!(forgotten.len(), 1);
     }
 }

@@ -21,7 +21,9 @@ use super::{Duration, StartError};
 use crate::diag::{Diag, DiagError, Ends, MptcpSocket, States, SubflowFlags, TcpSocket};
 use crate::info::TcpState;
 use crate::mptcp_pm::Token;
-use policy::{ConnEvent, ConnId, ConnSample, Input, LinkEvent, LinkId, SubflowEvent, SubflowId, SubflowSample};
+use policy::{
+    ConnEvent, ConnId, ConnSample, Input, LinkEvent, LinkId, SubflowEvent, SubflowId, SubflowSample,
+};
 use std::collections::{BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use units::{Bytes, Instant};
@@ -53,7 +55,11 @@ impl Found {
         let subflow = socket.subflow?;
         Some(Self {
             token: subflow.token,
-            ends: Ends { local: socket.local, remote: socket.remote, ifindex: socket.ifindex },
+            ends: Ends {
+                local: socket.local,
+                remote: socket.remote,
+                ifindex: socket.ifindex,
+            },
             address_id: subflow.local_id.0,
             initial: !subflow.flags.joined(),
             ours: subflow.flags.0 & OPENED_HERE != 0,
@@ -114,11 +120,17 @@ impl Sampler {
     /// Every subflow and connection of the namespace.
     pub(super) fn list(&mut self) -> Result<Listing, DiagError> {
         let mut listing = Listing::default();
-        self.diag.each_tcp(States::CONNECTED, |socket| listing.subflows.extend(Found::new(socket)))?;
-        self.diag.each_mptcp(States::ALL, |socket| {
-            listing.conns.extend(socket.info.token.map(|token| ConnId(token.0)));
+        self.diag.each_tcp(States::CONNECTED, |socket| {
+            listing.subflows.extend(Found::new(socket))
         })?;
-        listing.conns.extend(listing.subflows.iter().map(|found| ConnId(found.token.0)));
+        self.diag.each_mptcp(States::ALL, |socket| {
+            listing
+                .conns
+                .extend(socket.info.token.map(|token| ConnId(token.0)));
+        })?;
+        listing
+            .conns
+            .extend(listing.subflows.iter().map(|found| ConnId(found.token.0)));
         Ok(listing)
     }
 
@@ -142,7 +154,8 @@ impl Sampler {
         self.conns.extend(flows.conns().filter(due).map(|conn| conn.id));
         self.subflows.clear();
         for &conn in &self.conns {
-            self.subflows.extend(flows.subflows_of(conn).map(|subflow| subflow.id));
+            self.subflows
+                .extend(flows.subflows_of(conn).map(|subflow| subflow.id));
         }
         self.links.clear();
         for link in links.iter().filter(|link| link.carrier) {
@@ -153,19 +166,41 @@ impl Sampler {
         }
     }
 
-    fn read(&mut self, now: Instant, flows: &mut Flows, inbox: &mut VecDeque<Input>) -> Result<(), DiagError> {
+    fn read(
+        &mut self,
+        now: Instant,
+        flows: &mut Flows,
+        inbox: &mut VecDeque<Input>,
+    ) -> Result<(), DiagError> {
         for &(link, ifindex) in &self.links {
             if let Some(packets) = self.counters.received(ifindex) {
                 inbox.push_back(Input::Link(link, LinkEvent::Received { packets }));
             }
         }
-        if self.subflows.len() > FEW { self.read_many(now, flows, inbox) } else { self.read_few(now, flows, inbox) }
+        if self.subflows.len() > FEW {
+            self.read_many(now, flows, inbox)
+        } else {
+            self.read_few(now, flows, inbox)
+        }
     }
 
-    fn read_few(&mut self, now: Instant, flows: &mut Flows, inbox: &mut VecDeque<Input>) -> Result<(), DiagError> {
-        let Self { diag, subflows, conns, news, .. } = self;
+    fn read_few(
+        &mut self,
+        now: Instant,
+        flows: &mut Flows,
+        inbox: &mut VecDeque<Input>,
+    ) -> Result<(), DiagError> {
+        let Self {
+            diag,
+            subflows,
+            conns,
+            news,
+            ..
+        } = self;
         for &id in subflows.iter() {
-            let Some(subflow) = flows.subflow_mut(id) else { continue };
+            let Some(subflow) = flows.subflow_mut(id) else {
+                continue;
+            };
             match diag.tcp(&subflow.ends)? {
                 Some(socket) => take_subflow(subflow, &socket, inbox, news),
                 None => miss(subflow, news),
@@ -181,10 +216,19 @@ impl Sampler {
     }
 
     /// All are listed; those that were not chosen are read too, for nothing.
-    fn read_many(&mut self, now: Instant, flows: &mut Flows, inbox: &mut VecDeque<Input>) -> Result<(), DiagError> {
+    fn read_many(
+        &mut self,
+        now: Instant,
+        flows: &mut Flows,
+        inbox: &mut VecDeque<Input>,
+    ) -> Result<(), DiagError> {
         let Self { diag, news, .. } = self;
         diag.each_tcp(States::CONNECTED, |socket| {
-            let ends = Ends { local: socket.local, remote: socket.remote, ifindex: socket.ifindex };
+            let ends = Ends {
+                local: socket.local,
+                remote: socket.remote,
+                ifindex: socket.ifindex,
+            };
             if let Some(subflow) = flows.find(&ends).and_then(|id| flows.subflow_mut(id)) {
                 take_subflow(subflow, socket, inbox, news);
             }
@@ -197,7 +241,12 @@ impl Sampler {
     }
 }
 
-fn take_subflow(subflow: &mut Subflow, socket: &TcpSocket, inbox: &mut VecDeque<Input>, news: &mut Vec<News>) {
+fn take_subflow(
+    subflow: &mut Subflow,
+    socket: &TcpSocket,
+    inbox: &mut VecDeque<Input>,
+    news: &mut Vec<News>,
+) {
     let (Some(info), Some(mptcp)) = (socket.info.filter(|_| socket.state.connected()), socket.subflow) else {
         return miss(subflow, news);
     };
@@ -243,13 +292,18 @@ fn take_conn(
     news: &mut Vec<News>,
 ) {
     let arrived: u64 = flows.subflows_of(id).map(|subflow| subflow.sample.segs_in).sum();
-    let Some(conn) = flows.conn_mut(id).filter(|conn| conn.phase == Phase::Open) else { return };
+    let Some(conn) = flows.conn_mut(id).filter(|conn| conn.phase == Phase::Open) else {
+        return;
+    };
     if socket.info.fallback {
         news.push(News::FellBack(id));
         return;
     }
     let info = &socket.info;
-    conn.motion.look(now, arrived.wrapping_add(info.write_seq).wrapping_add(info.rcv_nxt));
+    conn.motion.look(
+        now,
+        arrived.wrapping_add(info.write_seq).wrapping_add(info.rcv_nxt),
+    );
     conn.sample = ConnSample {
         bytes_received: info.bytes_received,
         bytes_acked: info.bytes_acked,
@@ -265,7 +319,9 @@ const fn is_backup(flags: SubflowFlags) -> bool {
 impl World {
     /// Reads what is due.
     pub(super) fn sample(&mut self, now: Instant, in_doubt: bool) {
-        let Some(whom) = self.sampler.pace.due(now) else { return };
+        let Some(whom) = self.sampler.pace.due(now) else {
+            return;
+        };
         // Whatever the thread did since the last reading is the cost of reading: the engine works on what was read.
         let cpu = thread_cpu();
         let cost = cpu - std::mem::replace(&mut self.sampler.cpu, cpu);
@@ -293,9 +349,14 @@ impl World {
 
     /// A program may have bound its socket to the link; events do not say so, and then the socket is found only by both.
     fn missing(&mut self, id: SubflowId) {
-        let Some(subflow) = self.flows.subflow(id).filter(|subflow| subflow.living()) else { return };
+        let Some(subflow) = self.flows.subflow(id).filter(|subflow| subflow.living()) else {
+            return;
+        };
         let ifindex = self.links.get(subflow.link).and_then(|link| link.ifindex);
-        let bound = Ends { ifindex, ..subflow.ends };
+        let bound = Ends {
+            ifindex,
+            ..subflow.ends
+        };
         if subflow.ends.ifindex.is_none() && matches!(self.sampler.diag.tcp(&bound), Ok(Some(_))) {
             self.flows.rebind(id, bound);
         } else {
@@ -313,7 +374,12 @@ impl World {
         let unproven = self.flows.wake_at().is_some();
         let open = self.flows.conns().filter(|conn| conn.phase == Phase::Open);
         let busy = |busy, conn: &super::flows::Conn| {
-            if conn.motion.is_busy(now) { Watched::Busy } else { busy }.max(Watched::Idle)
+            if conn.motion.is_busy(now) {
+                Watched::Busy
+            } else {
+                busy
+            }
+            .max(Watched::Idle)
         };
         match open.fold(Watched::Nothing, |most, conn| most.max(busy(most, conn))) {
             Watched::Idle | Watched::Busy if in_doubt || unproven => Watched::Doubtful,

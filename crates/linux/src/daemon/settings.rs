@@ -17,7 +17,10 @@ use std::path::Path;
 use units::Bytes;
 
 /// The most that the kernel takes.
-const CLIENT_LIMITS: Limits = Limits { subflows: 8, add_addr_accepted: 8 };
+const CLIENT_LIMITS: Limits = Limits {
+    subflows: 8,
+    add_addr_accepted: 8,
+};
 /// A buffer under this ruins every connection.
 const LEAST_BUFFER: u64 = 256 * 1024;
 
@@ -52,17 +55,31 @@ impl Settings {
             None => (Journal::in_memory(), Undone::default()),
         };
         let left = undone.left.iter().map(ToString::to_string).collect();
-        Ok(Self { rtnl: Rtnl::open()?, journal, recovered: undone.done, left, rmem: None, buffer: None })
+        Ok(Self {
+            rtnl: Rtnl::open()?,
+            journal,
+            recovered: undone.done,
+            left,
+            rmem: None,
+            buffer: None,
+        })
     }
 
     /// Chooses who manages the paths of connections from now on.
-    pub(super) fn take_over(&mut self, commands: &mut Commands, manager: PathManager) -> Result<(), StartError> {
+    pub(super) fn take_over(
+        &mut self,
+        commands: &mut Commands,
+        manager: PathManager,
+    ) -> Result<(), StartError> {
         let (key, value) = sysctl::path_manager(manager)?;
         self.journal.set_sysctl(&key, value)?;
         let old = commands.limits()?;
         if old != CLIENT_LIMITS {
             let pair = |limits: Limits| (limits.subflows, limits.add_addr_accepted);
-            self.journal.will(Change::Limits { old: pair(old), new: pair(CLIENT_LIMITS) })?;
+            self.journal.will(Change::Limits {
+                old: pair(old),
+                new: pair(CLIENT_LIMITS),
+            })?;
             commands.set_limits(CLIENT_LIMITS)?;
         }
         Ok(())
@@ -76,12 +93,16 @@ impl Settings {
             None => *self.rmem.insert(three(&sysctl::read(&key)?)),
         };
         let most = (window.get() * 5 / 3).max(LEAST_BUFFER).min(most);
-        if self.buffer.is_some_and(|buffer| most.abs_diff(buffer) < buffer / 4) {
+        if self
+            .buffer
+            .is_some_and(|buffer| most.abs_diff(buffer) < buffer / 4)
+        {
             return Ok(());
         }
         self.buffer = Some(most);
         // Tabs, as the kernel writes it: the record compares.
-        self.journal.set_sysctl(&key, &format!("{least}\t{}\t{most}", default.min(most)))
+        self.journal
+            .set_sysctl(&key, &format!("{least}\t{}\t{most}", default.min(most)))
     }
 }
 

@@ -25,8 +25,16 @@ impl World {
             Ok(found) => found,
             Err(error) => return self.trouble("listing connections", &error),
         };
-        let Listing { subflows: found, conns: there } = found;
-        let gone: Vec<ConnId> = self.flows.conns().map(|conn| conn.id).filter(|id| !there.contains(id)).collect();
+        let Listing {
+            subflows: found,
+            conns: there,
+        } = found;
+        let gone: Vec<ConnId> = self
+            .flows
+            .conns()
+            .map(|conn| conn.id)
+            .filter(|id| !there.contains(id))
+            .collect();
         gone.into_iter().for_each(|id| self.closed(id));
         self.end_missing(&found);
         let ready: Vec<&Found> = found.iter().filter(|found| found.ours && found.ready).collect();
@@ -38,7 +46,10 @@ impl World {
     }
 
     fn end_missing(&mut self, found: &[Found]) {
-        let there: BTreeSet<SubflowId> = found.iter().filter_map(|found| self.flows.find(&found.ends)).collect();
+        let there: BTreeSet<SubflowId> = found
+            .iter()
+            .filter_map(|found| self.flows.find(&found.ends))
+            .collect();
         let living = self.flows.living().map(|subflow| subflow.id);
         let gone: Vec<SubflowId> = living.filter(|id| !there.contains(id)).collect();
         gone.into_iter().for_each(|id| self.subflow_gone(id, None));
@@ -50,7 +61,12 @@ impl World {
             return;
         }
         let phase = self.flows.open(id, canonical(found.ends.remote)).phase;
-        let Some(link) = self.owner(&found.ends).filter(|_| !matches!(phase, Phase::LeftAlone(_))) else { return };
+        let Some(link) = self
+            .owner(&found.ends)
+            .filter(|_| !matches!(phase, Phase::LeftAlone(_)))
+        else {
+            return;
+        };
         let new = NewSubflow {
             conn: id,
             link,
@@ -76,6 +92,13 @@ impl World {
             return self.leave_alone(id, LeftAlone::OtherLink);
         }
         self.open(now, id);
+        if let Some((link, remote)) = self
+            .flows
+            .subflow(subflows[0])
+            .map(|subflow| (subflow.link, subflow.ends.remote))
+        {
+            self.learn_peer(now, link, canonical(remote));
+        }
         subflows.into_iter().for_each(|subflow| self.introduce(subflow));
     }
 }

@@ -3,6 +3,7 @@
 use super::address_ids::AddressIds;
 use super::farewell::Farewells;
 use super::flows::Flows;
+use super::inlet::Inlet;
 use super::joins::Joins;
 use super::levers::Levers;
 use super::links::{Links, Step};
@@ -10,7 +11,6 @@ use super::observe::Observation;
 use super::priorities::Priorities;
 use super::probes::Probes;
 use super::sampling::Sampler;
-use super::inlet::Inlet;
 use super::settings::Settings;
 use super::{AssociateFn, ObserveFn, RunError, Setup, StartError};
 use crate::bpf::restore_subflows;
@@ -78,7 +78,11 @@ impl World {
         if matches!(setup.engine.policy, Policy::Slowhand) {
             world.load_levers();
         }
-        let manager = if kernel_managed { PathManager::Kernel } else { PathManager::Userspace };
+        let manager = if kernel_managed {
+            PathManager::Kernel
+        } else {
+            PathManager::Userspace
+        };
         if let Err(error) = world.settings.take_over(&mut world.commands, manager) {
             // The first reason is the one to tell; what cannot be put back either is on record for the next start.
             let _ = world.leave();
@@ -89,7 +93,10 @@ impl World {
 
     fn tell_leftovers(&mut self) {
         for left in std::mem::take(&mut self.settings.left) {
-            self.observe(Observation::Trouble { what: "putting back what a crash left", why: &left });
+            self.observe(Observation::Trouble {
+                what: "putting back what a crash left",
+                why: &left,
+            });
         }
         if self.settings.recovered > 0
             && let Err(error) = restore_subflows()
@@ -113,7 +120,9 @@ impl World {
         if undone.left.is_empty() {
             return Ok(());
         }
-        Err(RunError::Left(undone.left.iter().map(ToString::to_string).collect()))
+        Err(RunError::Left(
+            undone.left.iter().map(ToString::to_string).collect(),
+        ))
     }
 
     /// The engine hears this next.
@@ -126,11 +135,17 @@ impl World {
     }
 
     pub(super) fn failed(&mut self, action: &Action, error: &dyn Error) {
-        self.observe(Observation::Failed { action, why: &chain(error) });
+        self.observe(Observation::Failed {
+            action,
+            why: &chain(error),
+        });
     }
 
     pub(super) fn trouble(&mut self, what: &str, error: &dyn Error) {
-        self.observe(Observation::Trouble { what, why: &chain(error) });
+        self.observe(Observation::Trouble {
+            what,
+            why: &chain(error),
+        });
     }
 
     pub(super) fn release_levers(&mut self, conn: ConnId) {
@@ -161,7 +176,7 @@ impl World {
         self.take_steps(now, steps);
         self.give_up_waiting(now);
         self.set_priorities(now);
-        self.repeat_farewells(now);
+        self.say_farewells(now);
         self.expire_probes(now);
         if let Err(error) = self.levers.tick(now) {
             self.trouble("bounding queues", &error);
@@ -171,7 +186,10 @@ impl World {
 
 impl std::fmt::Debug for World {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("World").field("links", &self.links).field("flows", &self.flows).finish_non_exhaustive()
+        f.debug_struct("World")
+            .field("links", &self.links)
+            .field("flows", &self.flows)
+            .finish_non_exhaustive()
     }
 }
 

@@ -31,7 +31,9 @@ impl Source {
             let listener = Socket::new(Domain::IPV6, Type::STREAM, Some(Protocol::MPTCP)).unwrap();
             listener.set_only_v6(false).unwrap();
             listener.set_reuse_address(true).unwrap();
-            listener.bind(&SockAddr::from(SocketAddr::from(([0u16; 8], PORT)))).unwrap();
+            listener
+                .bind(&SockAddr::from(SocketAddr::from(([0u16; 8], PORT))))
+                .unwrap();
             listener.listen(16).unwrap();
             listener.set_nonblocking(true).unwrap();
             ready.send(()).unwrap();
@@ -46,7 +48,10 @@ impl Source {
             senders.into_iter().for_each(|sender| sender.join().unwrap());
         });
         is_ready.recv().unwrap();
-        Self { stop, thread: Some(thread) }
+        Self {
+            stop,
+            thread: Some(thread),
+        }
     }
 }
 
@@ -97,11 +102,16 @@ impl Download {
         let (counted, stopped) = (Arc::clone(&bytes), Arc::clone(&stop));
         let thread = std::thread::spawn(move || {
             netns.enter().unwrap();
-            let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::MPTCP)).unwrap();
+            let socket =
+                Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::MPTCP)).unwrap();
             socket.connect(&SockAddr::from(address)).unwrap();
             receive(socket, &counted, &stopped);
         });
-        Self { bytes, stop, thread: Some(thread) }
+        Self {
+            bytes,
+            stop,
+            thread: Some(thread),
+        }
     }
 
     pub(super) fn read(&self) -> u64 {
@@ -113,7 +123,11 @@ impl Download {
         let goal = self.read() + bytes;
         let until = Instant::now() + patience;
         while self.read() < goal {
-            assert!(Instant::now() < until, "stalled at {} of {goal} bytes", self.read());
+            assert!(
+                Instant::now() < until,
+                "stalled at {} of {goal} bytes",
+                self.read()
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -141,7 +155,10 @@ fn receive(mut socket: Socket, bytes: &AtomicU64, stopped: &AtomicBool) {
             Ok(0) => return,
             Ok(length) => {
                 let from = got % PERIOD;
-                assert!(buffer[..length] == pattern[from..from + length], "wrong bytes after {got}");
+                assert!(
+                    buffer[..length] == pattern[from..from + length],
+                    "wrong bytes after {got}"
+                );
                 got += length;
                 bytes.fetch_add(length as u64, Ordering::Relaxed);
             }

@@ -1,4 +1,7 @@
-//! The daemon against the kernel: client and server namespaces, real connections.
+//! The daemon against the kernel: client and server namespaces, real connections whose bytes are checked.
 
+mod acts;
 mod flow;
+mod life;
 mod net;
+mod rig;

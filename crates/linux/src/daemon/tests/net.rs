@@ -1,8 +1,8 @@
 //! A client and a server with several ways between them, and what can happen to the ways.
 
 use crate::netns::Netns;
-use crate::testing::{Pair, furnish, index, output, prefix};
 use crate::rtnl::{Address, AddressFlags, Rtnl};
+use crate::testing::{Pair, furnish, index, output, prefix};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// The server's address, the same over every link.
@@ -26,6 +26,7 @@ impl Net {
         net.in_server(|| {
             furnish("lo", &["10.255.0.1/32", "fd00:ff::1/128"]);
             settle();
+            output("ip mptcp limits set subflows 8");
             (0..links).for_each(|i| shape(i));
         });
         net.in_client(|| {
@@ -81,9 +82,29 @@ impl Net {
         self.in_client(|| {
             let mut rtnl = Rtnl::open().unwrap();
             let ifindex = index(&mut rtnl, &format!("w{link}"));
-            let address = |text| Address { flags: AddressFlags::NO_DAD, ..Address::new(ifindex, prefix(text)) };
+            let address = |text| Address {
+                flags: AddressFlags::NO_DAD,
+                ..Address::new(ifindex, prefix(text))
+            };
             rtnl.del_address(&address(from)).unwrap();
             rtnl.add_address(&address(to)).unwrap();
+        });
+    }
+
+    /// The server's end of a link becomes a home router that has given `address` to the client, as others have.
+    pub(super) fn hide_behind_router(&self, link: u8, address: &str) {
+        self.in_server(|| {
+            output(&format!("ip addr add 192.168.1.1/32 dev w{link}"));
+            output(&format!(
+                "ip route add 10.9.{link}.50 via {address} dev w{link} onlink"
+            ));
+            nft(&format!(
+                "add table ip home{link}; \
+                 add chain ip home{link} in {{ type filter hook prerouting priority -300; }}; \
+                 add chain ip home{link} out {{ type filter hook postrouting priority 300; }}; \
+                 add rule ip home{link} in iifname w{link} ip saddr {address} ip saddr set 10.9.{link}.50; \
+                 add rule ip home{link} out oifname w{link} ip daddr 10.9.{link}.50 ip daddr set {address}"
+            ));
         });
     }
 
@@ -109,9 +130,17 @@ pub(super) fn state() -> String {
         "ip mptcp limits",
         "ip mptcp endpoint",
         "sysctl -a --pattern net.(mptcp|ipv4.tcp_|ipv4.conf.*rp_filter|ipv4.conf.*arp)",
-        "tc filter show dev w0 egress",
     ];
-    commands.map(|command| format!("# {command}\n{}", output(command))).concat()
+    // Link-local addresses come by themselves, after a while.
+    let lasting = |text: String| {
+        text.lines()
+            .filter(|line| !line.contains("fe80"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    commands
+        .map(|command| format!("# {command}\n{}\n", lasting(output(command))))
+        .concat()
 }
 
 fn settle() {
@@ -132,4 +161,3 @@ fn nft(rules: &str) {
 pub(super) fn gateway(link: u8) -> IpAddr {
     Ipv4Addr::new(10, 0, link, 2).into()
 }
-

@@ -1,0 +1,279 @@
+//! Each action by itself.
+
+use super::flow::{Download, Source};
+use super::net::Net;
+use super::rig::{Manual, PATIENCE};
+use crate::testing::output;
+use policy::{Action, Input, JoinFailure, LinkEvent, LinkId, SubflowEvent};
+use std::time::Duration;
+
+const MUCH: u64 = 500_000;
+
+/// A download over three links that the server accepts joins from, and a daemon that joins none by itself.
+fn with_download(test: impl FnOnce(&Net, &mut Manual, &Download) + Send) {
+    let Some(net) = Net::with_links(3) else { return };
+    let _source = Source::start(&net.server);
+    net.in_client(|| {
+        let mut daemon = Manual::start(3);
+        let download = Download::start(&net);
+        test(&net, &mut daemon, &download);
+        download.expect_more(MUCH, PATIENCE);
+    });
+}
+
+#[test]
+fn a_joined_subflow_carries_data_over_its_link() {
+    with_download(|_, daemon, _| {
+        let (first, second, third) = (daemon.subflow(0), daemon.join(1), daemon.join(2));
+        for subflow in [first, second, third] {
+            daemon.until_received(subflow, MUCH);
+        }
+        assert_eq!(daemon.failures(), [""; 0]);
+    });
+}
+
+#[test]
+fn a_backup_falls_silent_and_speaks_again() {
+    with_download(|net, daemon, download| {
+        let second = daemon.join(1);
+        daemon.until_received(second, MUCH);
+        daemon
+            .act(Action::SetBackup {
+                subflow: second,
+                backup: true,
+            })
+            .unwrap();
+        daemon.until("the sample says backup", |daemon, _| {
+            daemon.world.flows.subflow(second).unwrap().sample.backup
+        });
+        assert_eq!(net.server_counter("MPPrioRx"), 1);
+        // What was on its way, and what the server had assigned to it, still comes.
+        daemon.for_a_while(Duration::from_millis(500));
+        let drained = daemon.received(second);
+        let before = download.read();
+        daemon.for_a_while(Duration::from_millis(300));
+        assert_eq!(daemon.received(second), drained);
+        assert!(download.read() > before);
+        daemon
+            .act(Action::SetBackup {
+                subflow: second,
+                backup: false,
+            })
+            .unwrap();
+        daemon.until_received(second, MUCH);
+    });
+}
+
+#[test]
+fn a_removed_subflow_can_be_made_again_with_its_identifier() {
+    with_download(|net, daemon, _| {
+        let second = daemon.join(1);
+        let id = daemon.daemon.world.flows.subflow(second).unwrap().address_id;
+        daemon.until_received(second, MUCH);
+        daemon.act(Action::Withdraw(second)).unwrap();
+        daemon.act(Action::Destroy(second)).unwrap();
+        daemon.for_a_while(Duration::from_millis(50));
+        assert_eq!(net.server_counter("RmAddr"), 1);
+        let again = daemon.join(1);
+        assert_ne!(again, second);
+        assert_eq!(daemon.daemon.world.flows.subflow(again).unwrap().address_id, id);
+        daemon.until_received(again, MUCH);
+        assert_eq!(daemon.failures(), [""; 0]);
+    });
+}
+
+#[test]
+fn a_refused_join_is_told_as_such_and_never_as_a_subflow() {
+    with_download(|net, daemon, _| {
+        net.in_server(|| output("ip mptcp limits set subflows 1"));
+        daemon.join(1);
+        let conn = daemon.conn();
+        daemon
+            .act(Action::Join {
+                conn,
+                link: LinkId(2),
+                backup: false,
+            })
+            .unwrap();
+        assert_eq!(daemon.join_failure(), JoinFailure::Refused);
+        let over_it = |input: &Input| {
+            matches!(
+                input,
+                Input::Subflow(_, SubflowEvent::Established { link: LinkId(2), .. })
+            )
+        };
+        assert!(!daemon.facts().iter().any(over_it));
+    });
+}
+
+#[test]
+fn a_join_into_the_void_times_out_and_leaves_no_socket() {
+    with_download(|net, daemon, _| {
+        let conn = daemon.conn();
+        net.kill(1);
+        daemon
+            .act(Action::Join {
+                conn,
+                link: LinkId(1),
+                backup: false,
+            })
+            .unwrap();
+        assert_eq!(daemon.join_failure(), JoinFailure::Timeout);
+        assert!(!output("ss -tnH state syn-sent").contains("10.255.0.1"));
+        net.revive(1);
+        let subflow = daemon.join(1);
+        daemon.until_received(subflow, MUCH);
+    });
+}
+
+#[test]
+fn a_join_without_an_address_fails_at_once() {
+    with_download(|_, daemon, _| {
+        let conn = daemon.conn();
+        assert!(
+            daemon
+                .act(Action::Join {
+                    conn,
+                    link: LinkId(9),
+                    backup: false
+                })
+                .is_err()
+        );
+        assert_eq!(daemon.join_failure(), JoinFailure::Local);
+    });
+}
+
+/// The dead ones first, then the words, so that none leaves on a dead path.
+fn bury(net: &Net, daemon: &mut Manual, links: &[u8]) {
+    let dead: Vec<_> = links.iter().map(|link| daemon.subflow(*link)).collect();
+    links.iter().for_each(|link| net.kill(*link));
+    daemon.for_a_while(Duration::from_millis(100));
+    for subflow in &dead {
+        daemon.act(Action::Destroy(*subflow)).unwrap();
+    }
+    for subflow in &dead {
+        daemon.act(Action::Withdraw(*subflow)).unwrap();
+    }
+    daemon.for_a_while(Duration::from_millis(100));
+}
+
+#[test]
+fn the_first_address_is_withdrawn_and_joined_again() {
+    with_download(|net, daemon, download| {
+        daemon.join(1);
+        bury(net, daemon, &[0]);
+        download.expect_more(MUCH, PATIENCE);
+        assert_eq!(net.server_counter("RmAddr"), 1);
+        net.revive(0);
+        let again = daemon.join(0);
+        assert_ne!(daemon.daemon.world.flows.subflow(again).unwrap().address_id, 0);
+        daemon.until_received(again, MUCH);
+    });
+}
+
+#[test]
+fn two_dead_links_at_once_are_both_withdrawn_over_the_third() {
+    with_download(|net, daemon, download| {
+        daemon.join(1);
+        daemon.join(2);
+        bury(net, daemon, &[0, 1]);
+        download.expect_more(MUCH, PATIENCE);
+        assert_eq!(net.server_counter("RmAddr"), 2);
+        net.revive(0);
+        net.revive(1);
+        let (first, second) = (daemon.join(0), daemon.join(1));
+        daemon.until_received(first, MUCH);
+        daemon.until_received(second, MUCH);
+    });
+}
+
+#[test]
+fn a_withdrawal_can_be_repeated_but_not_once_the_address_is_joined_again() {
+    with_download(|net, daemon, _| {
+        let second = daemon.join(1);
+        bury(net, daemon, &[1]);
+        daemon.act(Action::Withdraw(second)).unwrap();
+        net.revive(1);
+        let again = daemon.join(1);
+        let error = daemon.act(Action::Withdraw(second)).unwrap_err();
+        assert!(error.to_string().contains("joined again"), "{error}");
+        daemon.until_received(again, MUCH);
+    });
+}
+
+#[test]
+fn a_probe_is_answered_over_a_living_link_only() {
+    with_download(|net, daemon, _| {
+        let conn = daemon.conn();
+        net.kill(2);
+        daemon
+            .act(Action::Probe {
+                link: LinkId(1),
+                conn,
+                probe: 41,
+            })
+            .unwrap();
+        daemon
+            .act(Action::Probe {
+                link: LinkId(2),
+                conn,
+                probe: 42,
+            })
+            .unwrap();
+        let answered = |input: &Input, name: u32| matches!(input, Input::Link(_, LinkEvent::ProbeAnswered { probe, .. }) if *probe == name);
+        daemon.until("the living link answers", |_, seen| {
+            seen.told.iter().any(|input| answered(input, 41))
+        });
+        daemon.for_a_while(Duration::from_millis(200));
+        assert!(!daemon.facts().iter().any(|input| answered(input, 42)));
+    });
+}
+
+#[test]
+fn where_nobody_answers_echoes_a_handshake_does() {
+    with_download(|net, daemon, _| {
+        net.in_server(|| output("sysctl -qw net.ipv4.icmp_echo_ignore_all=1"));
+        let fresh = Download::start(net);
+        let conn = daemon.conn();
+        drop(fresh);
+        daemon.daemon.world.probes.forget_peers();
+        daemon
+            .act(Action::Probe {
+                link: LinkId(1),
+                conn,
+                probe: 7,
+            })
+            .unwrap();
+        daemon.until("the handshake is answered", |_, seen| {
+            let answered =
+                |input: &Input| matches!(input, Input::Link(_, LinkEvent::ProbeAnswered { probe: 7, .. }));
+            seen.told.iter().any(answered)
+        });
+    });
+}
+
+#[test]
+fn new_connections_begin_on_the_default_link() {
+    with_download(|net, daemon, _| {
+        daemon.subflow(0);
+        daemon.act(Action::DefaultRoute(LinkId(2))).unwrap();
+        let second = Download::start(net);
+        daemon.until("a connection begins on link 2", |_, seen| {
+            let began = |input: &Input| {
+                matches!(
+                    input,
+                    Input::Subflow(
+                        _,
+                        SubflowEvent::Established {
+                            link: LinkId(2),
+                            initial: true,
+                            ..
+                        }
+                    )
+                )
+            };
+            seen.told.iter().any(began)
+        });
+        second.expect_more(MUCH, PATIENCE);
+    });
+}

@@ -1,0 +1,307 @@
+//! A daemon that is stepped by hand, with an engine that wants nothing, so that each action can be asked for by itself; and one that
+//! runs on a thread with the real engine.
+
+use super::super::acts::ActError;
+use super::super::{Daemon, DeclaredLink, InletSender, Observation, Setup, Stopper, inlet, monotonic_ns};
+use super::net::{Net, gateway};
+use policy::{
+    Action, Config, ConnEvent, ConnId, Input, JoinFailure, LinkId, LinkKind, LinkSpec, Policy, Role,
+};
+use policy::{SubflowEvent, SubflowId};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What an observer saw.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Seen {
+    pub(super) told: Vec<Input>,
+    pub(super) done: Vec<Action>,
+    pub(super) failed: Vec<String>,
+}
+
+pub(super) fn declared(links: u8) -> Vec<DeclaredLink> {
+    (0..links)
+        .map(|i| DeclaredLink {
+            id: LinkId(i.into()),
+            interface: format!("w{i}"),
+            spec: LinkSpec {
+                name: format!("w{i}"),
+                kind: LinkKind::Cable,
+                role: Role::Primary,
+                channel: None,
+            },
+            gateway: Some(gateway(i)),
+        })
+        .collect()
+}
+
+fn setup(
+    policy: Policy,
+    links: Vec<DeclaredLink>,
+    journal: Option<PathBuf>,
+) -> (Setup, InletSender, Arc<Mutex<Seen>>) {
+    let (sender, inlet) = inlet().unwrap();
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let log = Arc::clone(&seen);
+    let observe = Box::new(move |_, observation: Observation<'_>| {
+        let mut seen = log.lock().unwrap();
+        match observation {
+            Observation::Told(input) => seen.told.push(input.clone()),
+            Observation::Done(action) => seen.done.push(action.clone()),
+            Observation::Failed { action, why } => seen.failed.push(format!("{action:?}: {why}")),
+            Observation::Trouble { what, why } => seen.failed.push(format!("{what}: {why}")),
+            Observation::Subflow { .. } | Observation::LeftAlone { .. } | Observation::Resumed(_) => {}
+        }
+    });
+    let engine = Config {
+        policy,
+        peer_subflows: 8,
+    };
+    let epoch_ns = monotonic_ns();
+    (
+        Setup {
+            engine,
+            links,
+            epoch_ns,
+            inlet,
+            associate: Box::new(|_| {}),
+            observe,
+            journal,
+        },
+        sender,
+        seen,
+    )
+}
+
+/// Stepped by hand, on a thread in the client's namespace.
+pub(super) struct Manual {
+    pub(super) daemon: Daemon,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Manual {
+    /// New connections begin on link 0.
+    pub(super) fn start(links: u8) -> Self {
+        // This baseline moves between access points, of which there are none.
+        let (setup, _, seen) = setup(Policy::Handover, declared(links), None);
+        let mut daemon = Daemon::start(setup).unwrap();
+        daemon.begin().unwrap();
+        let mut manual = Self { daemon, seen };
+        manual.act(Action::DefaultRoute(LinkId(0))).unwrap();
+        manual
+    }
+
+    pub(super) fn act(&mut self, action: Action) -> Result<(), ActError> {
+        let now = self.daemon.world.now;
+        self.daemon.world.carry_out(now, &action)
+    }
+
+    /// Lets the daemon work until `done` is satisfied with it and with what was seen.
+    pub(super) fn until(&mut self, what: &str, mut done: impl FnMut(&Daemon, &Seen) -> bool) {
+        let until = Instant::now() + PATIENCE;
+        while !done(&self.daemon, &self.seen.lock().unwrap()) {
+            assert!(
+                Instant::now() < until,
+                "waited in vain until {what}; {:?}",
+                self.facts()
+            );
+            self.daemon.turn(Some(Duration::from_millis(10))).unwrap();
+        }
+    }
+
+    pub(super) fn for_a_while(&mut self, time: Duration) {
+        let until = Instant::now() + time;
+        while Instant::now() < until {
+            self.daemon.turn(Some(Duration::from_millis(10))).unwrap();
+        }
+    }
+
+    /// Everything but numbers that the engine was told.
+    pub(super) fn facts(&self) -> Vec<Input> {
+        let seen = self.seen.lock().unwrap();
+        seen.told
+            .iter()
+            .filter(|input| !is_number(input))
+            .cloned()
+            .collect()
+    }
+
+    pub(super) fn failures(&self) -> Vec<String> {
+        self.seen.lock().unwrap().failed.clone()
+    }
+
+    /// The only connection, once it is open.
+    pub(super) fn conn(&mut self) -> ConnId {
+        self.until("a connection opens", |daemon, _| {
+            daemon.world.flows.living().next().is_some()
+        });
+        self.daemon.world.flows.conns().next().unwrap().id
+    }
+
+    /// The living, proven subflow over this link, once there is one.
+    pub(super) fn subflow(&mut self, link: u8) -> SubflowId {
+        let link = LinkId(link.into());
+        let over = |input: &Input| match *input {
+            Input::Subflow(id, SubflowEvent::Established { link: over, .. }) if over == link => Some(id),
+            _ => None,
+        };
+        let mut found = None;
+        self.until(&format!("there is a subflow over {link:?}"), |daemon, seen| {
+            let latest = seen.told.iter().rev().find_map(over);
+            found = latest.filter(|id| {
+                daemon
+                    .world
+                    .flows
+                    .subflow(*id)
+                    .is_some_and(|subflow| subflow.living())
+            });
+            found.is_some()
+        });
+        found.unwrap()
+    }
+
+    pub(super) fn join(&mut self, link: u8) -> SubflowId {
+        let conn = self.conn();
+        self.act(Action::Join {
+            conn,
+            link: LinkId(link.into()),
+            backup: false,
+        })
+        .unwrap();
+        self.subflow(link)
+    }
+
+    /// Waits for the next failed join and says why it failed.
+    pub(super) fn join_failure(&mut self) -> JoinFailure {
+        let failure = |input: &Input| match *input {
+            Input::Conn(_, ConnEvent::JoinFailed { reason, .. }) => Some(reason),
+            _ => None,
+        };
+        let mut found = None;
+        self.until("a join fails", |_, seen| {
+            found = seen.told.iter().find_map(failure);
+            found.is_some()
+        });
+        self.seen.lock().unwrap().told.clear();
+        found.unwrap()
+    }
+
+    /// Bytes that the subflow has received, by the latest sample.
+    pub(super) fn received(&self, id: SubflowId) -> u64 {
+        self.daemon
+            .world
+            .flows
+            .subflow(id)
+            .unwrap()
+            .sample
+            .bytes_received
+            .get()
+    }
+
+    pub(super) fn until_received(&mut self, id: SubflowId, more: u64) {
+        let goal = self.received(id) + more;
+        self.until(&format!("{id:?} has received {goal} bytes"), |daemon, _| {
+            daemon
+                .world
+                .flows
+                .subflow(id)
+                .unwrap()
+                .sample
+                .bytes_received
+                .get()
+                >= goal
+        });
+    }
+}
+
+impl Drop for Manual {
+    fn drop(&mut self) {
+        let left = self.daemon.world.leave();
+        assert!(left.is_ok() || std::thread::panicking(), "{left:?}");
+    }
+}
+
+fn is_number(input: &Input) -> bool {
+    matches!(
+        input,
+        Input::Subflow(_, SubflowEvent::Sample(_))
+            | Input::Conn(_, ConnEvent::Sample(_))
+            | Input::Link(_, policy::LinkEvent::Received { .. })
+    )
+}
+
+/// Runs by itself, with the real engine.
+pub(super) struct Running {
+    pub(super) inlet: InletSender,
+    seen: Arc<Mutex<Seen>>,
+    stopper: Stopper,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    pub(super) fn start(net: &Net, policy: Policy, links: u8, journal: Option<PathBuf>) -> Self {
+        Self::over(net, policy, declared(links), journal)
+    }
+
+    pub(super) fn over(
+        net: &Net,
+        policy: Policy,
+        links: Vec<DeclaredLink>,
+        journal: Option<PathBuf>,
+    ) -> Self {
+        let (setup, inlet, seen) = setup(policy, links, journal);
+        let netns = net.client.try_clone().unwrap();
+        let (send, receive) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            netns.enter().unwrap();
+            let mut daemon = Daemon::start(setup).unwrap();
+            send.send(daemon.stopper()).unwrap();
+            daemon.run().unwrap();
+        });
+        let running = Self {
+            inlet,
+            seen,
+            stopper: receive.recv().unwrap(),
+            thread: Some(thread),
+        };
+        // Its first answer comes when everything that was there is known.
+        running.inlet.report(PATIENCE).unwrap();
+        running
+    }
+
+    pub(super) fn seen(&self) -> Seen {
+        self.seen.lock().unwrap().clone()
+    }
+
+    pub(super) fn until(&self, what: &str, mut done: impl FnMut(&Seen) -> bool) {
+        let until = Instant::now() + PATIENCE;
+        while !done(&self.seen.lock().unwrap()) {
+            let facts: Vec<_> = self
+                .seen()
+                .told
+                .into_iter()
+                .filter(|input| !is_number(input))
+                .collect();
+            assert!(Instant::now() < until, "waited in vain until {what}; {facts:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub(super) fn stop(&mut self) {
+        self.stopper.stop();
+        if let Some(thread) = self.thread.take() {
+            let joined = thread.join();
+            assert!(joined.is_ok() || std::thread::panicking(), "the daemon panicked");
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

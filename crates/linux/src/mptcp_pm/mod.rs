@@ -39,6 +39,8 @@ mod subflow;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_monitor;
+#[cfg(test)]
 mod tests_wire;
 
 pub use address::{AddressId, EndpointFlags, Remote, Subflow, Token};

@@ -1,15 +1,18 @@
 //! `linux` over links made of software: network namespaces, TUN devices, and the models of `links` in real time, all on one machine.
 //!
 //! - [`world`] plays a scenario: [`world::play`].
+//! - [`compare`] plays several, side by side.
 //! - [`emulator`] carries packets between TUN devices as the models decide, in real time, and says how late it was.
 //! - [`hosts`] are the client and the server: namespaces, devices, addresses.
 //! - [`traffic`] is our own sender and receiver; [`shell`] runs real programs.
 
 pub mod clock;
+pub mod compare;
 pub mod emulator;
 mod frame;
 pub mod hosts;
 mod pace;
+pub mod prerequisites;
 pub mod shell;
 pub mod stop;
 pub mod traffic;

@@ -171,6 +171,9 @@ impl Core {
                 self.apply(at, Input::Moved(position));
             }
             Step::Fault(whom, fault) => {
+                // What was due before is none of the fault's.
+                self.network.tick(at);
+                self.carry_out();
                 let link = self.meant(whom);
                 self.faults.applied(at, link, fault);
                 self.announce(Event::Fault { at, link, fault });

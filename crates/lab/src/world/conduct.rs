@@ -181,7 +181,9 @@ impl<'r> Conductor<'r> {
         };
         let run = sources.run();
         events.sort_by_key(|event| event.t_ns);
-        let end = Event::new(ended, What::RunEnd { summary: Box::new(run.clone()) });
+        // What was under way at the end may have arrived later.
+        let last = events.last().map_or(ended, Event::at).max(ended);
+        let end = Event::new(last, What::RunEnd { summary: Box::new(run.clone()) });
         watch(&end);
         events.push(end);
         Ok(Played {

@@ -39,7 +39,7 @@ use crate::stop::Stop;
 use conduct::Conductor;
 use scenario::Plan;
 use stage::Stage;
-use trace::{Event, PolicyName, Run, RunRecord};
+use trace::{Event, PolicyName, Run, RunRecord, What};
 
 /// What is to be run.
 #[derive(Debug, Clone)]
@@ -82,6 +82,18 @@ pub struct Played {
     pub programs: Option<ProgramsEnded>,
     /// Whether it was stopped before its end.
     pub stopped: bool,
+}
+
+impl Played {
+    /// Adds something that a reader must know, in the result and in the record.
+    pub fn note(&mut self, note: String) {
+        for event in &mut self.record.events {
+            if let What::RunEnd { summary } = &mut event.what {
+                summary.notes.push(note.clone());
+            }
+        }
+        self.run.notes.push(note);
+    }
 }
 
 /// Plays a scenario to its end, or until `stop`. Every event is shown to `watch` as it happens, on this thread.

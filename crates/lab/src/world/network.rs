@@ -6,7 +6,7 @@ use links::{
     QueueConfig, QueueLimit,
 };
 use scenario::{
-    AccessPoint, Aqm, Bottleneck, Cable, Cell, LaneRate, Link, LinkKind, Plan, Point, Queue, RateControl, Wall, Wire,
+    AccessPoint, Aqm, Bottleneck, Cable, Cell, LaneRate, Link, LinkKind, Plan, Point, Queue, RateControl, Server, Wall, Wire,
 };
 use thiserror::Error;
 use units::Duration;
@@ -17,6 +17,9 @@ pub enum PlanError {
     /// The models choose rates by the signal only.
     #[error("link `{0}`: the lab's access points choose their rate by the signal; leave out its fixed rate")]
     FixedRate(String),
+    /// The daemon manages connections that its host begins; a server begins none.
+    #[error("`server = \"slowhand\"`: the lab's server is the stock kernel so far; leave the key out")]
+    Server,
     /// The models refused it.
     #[error(transparent)]
     Model(#[from] links::ConfigError),
@@ -24,6 +27,9 @@ pub enum PlanError {
 
 /// The network of a run with this seed.
 pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError> {
+    if plan.server == Server::Slowhand {
+        return Err(PlanError::Server);
+    }
     let links = plan.links.iter().map(|link| link_config(plan, link, seed));
     Ok(NetworkConfig {
         links: links.collect::<Result<_, _>>()?,

@@ -1,0 +1,134 @@
+//! Unmodified programs in the lab's hosts.
+
+mod plans;
+
+use lab::shell::Programs;
+use lab::stop::Stop;
+use lab::world::{Play, Played, play};
+use plans::two_cables;
+use std::fs;
+use std::path::{Path, PathBuf};
+use trace::PolicyName;
+
+/// A folder of this test's own, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("slowhand-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn path(&self) -> &Path {
+        &self.0
+    }
+
+    fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.0.join(file)).unwrap_or_default()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn run(seconds: u32, client: &str, servers: &[&str]) -> Played {
+    let plan = two_cables(seconds, "");
+    let what = Play {
+        programs: Some(Programs {
+            client: client.into(),
+            servers: servers.iter().map(Into::into).collect(),
+        }),
+        ..Play::new(&plan, PolicyName::Mptcp)
+    };
+    play(&what, &Stop::new(), &mut |_| {}).unwrap()
+}
+
+fn carried(played: &Played) -> Vec<u64> {
+    played.emulator.links.iter().map(|link| link.down.get()).collect()
+}
+
+/// Waits until something listens, then runs `then`.
+fn once_there(port: u16, then: &str) -> String {
+    format!("for i in $(seq 600); do (: < /dev/tcp/$SLOWHAND_SERVER/{port}) 2>/dev/null && break; sleep 0.05; done; {then}")
+}
+
+fn bash(script: &str) -> String {
+    format!("exec bash -c '{}'", script.replace('\'', "'\\''"))
+}
+
+#[test]
+fn curl_fetches_from_nginx_over_both_links() {
+    let folder = Folder::new("nginx");
+    let at = folder.path().display();
+    let content: Vec<u8> = (0..6_000_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    fs::write(folder.path().join("file"), &content).unwrap();
+    let config = format!(
+        "daemon off; master_process off; user root; pid {at}/pid; error_log {at}/error.log;\n\
+         events {{}}\nhttp {{ access_log off; client_body_temp_path {at}/a; proxy_temp_path {at}/b; fastcgi_temp_path {at}/c;\n\
+         uwsgi_temp_path {at}/d; scgi_temp_path {at}/e; server {{ listen 80; root {at}; }} }}\n"
+    );
+    fs::write(folder.path().join("nginx.conf"), config).unwrap();
+    let server = format!("exec mptcpize run nginx -c {at}/nginx.conf");
+    let fetch = once_there(80, &format!("exec mptcpize run curl -s --fail http://$SLOWHAND_SERVER/file -o {at}/fetched"));
+    let played = run(60, &bash(&fetch), &[&server]);
+    let ended = played.programs.clone().unwrap();
+    assert_eq!(ended.code(), Some(0), "{ended:?} {}", folder.read("error.log"));
+    assert!(ended.servers.is_empty(), "{ended:?}");
+    assert!(fs::read(folder.path().join("fetched")).unwrap() == content, "the file arrived as it was");
+    assert!(carried(&played).iter().all(|bytes| *bytes > 500_000), "{:?}", carried(&played));
+}
+
+#[test]
+fn iperf3_measures_between_the_hosts() {
+    let folder = Folder::new("iperf3");
+    let at = folder.path().display();
+    let measure = once_there(5_201, &format!("exec mptcpize run iperf3 -c $SLOWHAND_SERVER -R -t 3 -J > {at}/json"));
+    let played = run(60, &bash(&measure), &["exec mptcpize run iperf3 -s"]);
+    let ended = played.programs.clone().unwrap();
+    assert_eq!(ended.code(), Some(0), "{ended:?} {}", folder.read("json"));
+    assert!(folder.read("json").contains("sum_received"));
+    assert!(carried(&played).iter().all(|bytes| *bytes > 500_000), "{:?}", carried(&played));
+}
+
+#[test]
+fn a_program_sees_the_links_and_its_own_processes_only() {
+    let folder = Folder::new("inside");
+    let at = folder.path().display();
+    let look = format!("cat /proc/net/dev > {at}/devices; echo $$ > {at}/pid; exit 7");
+    let played = run(30, &look, &[]);
+    assert_eq!(played.programs.unwrap().code(), Some(7));
+    let devices = folder.read("devices");
+    let names: Vec<&str> = devices.lines().skip(2).filter_map(|line| Some(line.split_once(':')?.0.trim())).collect();
+    assert!(names.contains(&"left") && names.contains(&"right") && !names.contains(&"eth0"), "{names:?}");
+    assert_eq!(folder.read("pid").trim(), "1", "the first of its namespace");
+    assert!(played.run.duration_s < 29.0, "the run ends with the program");
+}
+
+#[test]
+fn what_a_program_leaves_running_dies_with_it() {
+    let folder = Folder::new("orphan");
+    let at = folder.path().display();
+    // The orphan would write after the program has ended; `setsid` takes it out of every process group.
+    let leave = format!("setsid sh -c 'touch {at}/born; sleep 2; touch {at}/alive' & while ! [ -e {at}/born ]; do sleep 0.05; done");
+    let played = run(30, &leave, &[]);
+    assert_eq!(played.programs.unwrap().code(), Some(0));
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    assert!(folder.path().join("born").exists() && !folder.path().join("alive").exists());
+}
+
+#[test]
+fn a_program_that_goes_on_is_killed_at_the_end_of_the_run() {
+    let folder = Folder::new("endless");
+    let at = folder.path().display();
+    let played = run(2, &format!("trap '' TERM INT HUP; while :; do date +%s%N > {at}/now; sleep 0.05; done"), &["sleep 600"]);
+    let ended = played.programs.unwrap();
+    assert!(ended.client.is_none() && ended.servers.is_empty(), "{ended:?}");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let last = folder.read("now");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert_eq!(folder.read("now"), last, "it writes no more");
+}

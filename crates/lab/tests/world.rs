@@ -1,0 +1,187 @@
+//! Whole runs: scenario in, result and record out.
+
+mod plans;
+
+use lab::stop::Stop;
+use lab::world::{Play, PlayError, Played, PolicyError, play};
+use plans::{DOWNLOAD, plan, two_cables};
+use scenario::Plan;
+use std::time::Instant;
+use trace::{LinkState, PolicyName, SubflowEvent, What};
+
+fn played(plan: &Plan, policy: &str) -> Played {
+    let what = Play::new(plan, policy.parse().unwrap());
+    play(&what, &Stop::new(), &mut |_| {}).unwrap()
+}
+
+fn path_bytes(played: &Played, flow: usize, link: &str) -> u64 {
+    let paths = &played.run.flows[flow].paths;
+    paths.iter().find(|path| path.link == link).map_or(0, |path| path.bytes)
+}
+
+#[test]
+fn a_download_over_two_cables_is_measured_and_recorded() {
+    let plan = two_cables(5, DOWNLOAD);
+    let played = played(&plan, "mptcp");
+    let run = &played.run;
+    assert!(run.intact(), "{run:#?}");
+    assert_eq!((run.cc.as_str(), run.server.as_str()), ("reno", "stock"));
+    let paths = path_bytes(&played, 0, "left") + path_bytes(&played, 0, "right");
+    assert!(path_bytes(&played, 0, "left") > 1_000_000 && path_bytes(&played, 0, "right") > 500_000, "{run:#?}");
+    // What was acknowledged after the last look is missing; what was sent twice is there twice.
+    assert!(paths as f64 > 0.8 * run.bytes() as f64, "{paths} of {}", run.bytes());
+    assert!(run.goodput_mbps() < run.optimal_mbps && (28.0..30.0).contains(&run.optimal_mbps), "{run:#?}");
+    assert_eq!(run.goodput_series.len(), 50);
+    assert_eq!(run.goodput_series.iter().sum::<u64>(), run.bytes());
+    assert_eq!(played.record.summary(), Some(run));
+    assert_eq!(played.record.start().unwrap().policy, PolicyName::Mptcp);
+    assert!(played.record.events.is_sorted_by_key(|event| event.t_ns));
+    let has = |wanted: fn(&What) -> bool| played.record.events.iter().any(|event| wanted(&event.what));
+    assert!(has(|what| matches!(what, What::ServerQueue { bytes, .. } if *bytes > 0)));
+    assert!(has(|what| matches!(what, What::Subflow { event: SubflowEvent::Established, .. })));
+    assert!(has(|what| matches!(what, What::Lateness(_))));
+}
+
+#[test]
+fn plain_tcp_uses_its_link_only() {
+    let played = played(&two_cables(4, DOWNLOAD), "tcp:right");
+    assert!(played.run.intact());
+    assert_eq!(path_bytes(&played, 0, "left"), 0);
+    assert!(path_bytes(&played, 0, "right") > 500_000, "{:#?}", played.run);
+    assert!(played.run.notes.is_empty(), "{:?}", played.run.notes);
+}
+
+#[test]
+fn plain_tcp_comes_back_after_a_hole() {
+    let faults = "[[faults]]\nat_s = 2\nfor_s = 2\nlink = \"left\"\nkind = \"down\"\n";
+    let plan = two_cables(9, &format!("{DOWNLOAD}{faults}"));
+    let played = played(&plan, "tcp:left");
+    assert!(played.run.intact(), "{:#?}", played.run);
+    let late: u64 = played.run.goodput_series[70..].iter().sum();
+    assert!(late > 500_000, "{:?}", played.run.goodput_series);
+    let states: Vec<LinkState> = states_of(&played, "left");
+    assert_eq!(states, [LinkState::Up, LinkState::Down, LinkState::Up]);
+}
+
+fn states_of(played: &Played, name: &str) -> Vec<LinkState> {
+    let state = |what: &What| match what {
+        What::LinkState { link, state } if link == name => Some(*state),
+        _ => None,
+    };
+    played.record.events.iter().filter_map(|event| state(&event.what)).collect()
+}
+
+#[test]
+fn uploads_requests_and_a_competitor_go_on_together() {
+    let flows = r#"
+[flows.up]
+direction = "up"
+size_mb = 1
+[flows.web]
+requests = { every_s = 0.2, reply_kb = 20 }
+[flows.other]
+direction = "down"
+transport = "tcp"
+over = "right"
+"#;
+    let played = played(&two_cables(6, flows), "mptcp");
+    assert!(played.run.intact(), "{:#?}", played.run);
+    let [up, web, other] = &played.run.flows[..] else { panic!("{:#?}", played.run) };
+    assert_eq!(up.bytes, 1_000_000);
+    assert!(up.paths.iter().map(|path| path.bytes).sum::<u64>() >= 900_000, "{up:#?}");
+    assert!(web.bytes >= 5 * 20_000 && web.first_byte_ms.is_some(), "{web:#?}");
+    assert!(other.paths.iter().all(|path| path.link == "right"), "{other:#?}");
+}
+
+#[test]
+fn the_busiest_link_is_struck_and_the_fault_is_seen_to_act() {
+    let fault = "[[faults]]\nat_s = 3\nlink = \"busiest\"\nkind = \"blackhole\"\n";
+    let plan = two_cables(6, &format!("{DOWNLOAD}{fault}"));
+    let played = played(&plan, "slowhand");
+    let [record] = &played.emulator.faults[..] else { panic!("{:?}", played.emulator.faults) };
+    assert_eq!(record.link, links::LinkId(0), "the faster one");
+    assert!(record.holds() && record.swallowed > 0, "{record:?}");
+    let seen = played.record.events.iter().find_map(|event| match &event.what {
+        What::Fault { link, applied: true, .. } => Some(link.clone()),
+        _ => None,
+    });
+    assert_eq!(seen.as_deref(), Some("left"));
+    assert!(played.run.intact(), "{:#?}", played.run);
+    let after: u64 = played.run.goodput_series[45..].iter().sum();
+    assert!(after > 200_000, "the other link goes on: {:?}", played.run.goodput_series);
+}
+
+#[test]
+fn a_link_that_comes_back_has_another_address() {
+    let faults = "[[faults]]\nat_s = 2\nfor_s = 1\nlink = \"left\"\nkind = \"down\"\nnew_address = true\n";
+    let shared = "subnet = \"192.168.1.0/24\"\n";
+    let plan = plan(&format!(
+        "sentence = \"A new address.\"\nduration_s = 6\n[cables.left]\nrate_mbps = 20\nrtt_ms = 20\n{shared}\
+         [cables.right]\nrate_mbps = 1\nrtt_ms = 20\n{shared}{DOWNLOAD}{faults}"
+    ));
+    let played = played(&plan, "mptcp");
+    assert!(played.run.intact(), "{:#?}", played.run);
+    let late: u64 = played.run.goodput_series[45..].iter().sum();
+    assert!(late > 1_000_000, "the fast link carries again: {:?}", played.run.goodput_series);
+}
+
+#[test]
+fn an_access_point_is_joined_and_carries() {
+    let plan = plan(&format!(
+        "sentence = \"One access point.\"\nduration_s = 6\n[aps.hall]\nat_m = [3, 0]\nchannel = 6\nbackhaul = {{ rate_mbps = 50, rtt_ms = 10 }}\n\
+         [walkers.client]\nat_m = [0, 0]\n{DOWNLOAD}"
+    ));
+    let played = played(&plan, "slowhand");
+    assert!(played.run.intact());
+    assert_eq!(states_of(&played, "hall"), [
+        LinkState::Down,
+        LinkState::Joining,
+        LinkState::Carrier,
+        LinkState::Up
+    ]);
+    let link = &played.run.links[0];
+    assert!(link.frames > 500 && link.airtime_share > 0.1, "{link:?}");
+    let heard = played.record.events.iter().filter(|event| matches!(event.what, What::Signal { .. })).count();
+    assert!(heard > 30, "{heard} beacons in 6 s");
+}
+
+#[test]
+fn a_stop_ends_a_run_at_once_and_cleanly() {
+    let plan = two_cables(600, DOWNLOAD);
+    let stop = Stop::new();
+    let ask = stop.clone();
+    let asker = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(1_500));
+        ask.stop();
+    });
+    let begun = Instant::now();
+    let played = play(&Play::new(&plan, PolicyName::Slowhand), &stop, &mut |_| {}).unwrap();
+    asker.join().unwrap();
+    assert!(played.stopped && played.run.intact(), "{:#?}", played.run);
+    assert!(played.run.duration_s < 60.0 && begun.elapsed().as_secs() < 60, "{}", played.run.duration_s);
+}
+
+#[test]
+fn another_controller_is_used_and_its_permission_given_back() {
+    let mut plan = two_cables(2, DOWNLOAD);
+    plan.cc = "cubic".into();
+    let played = played(&plan, "mptcp");
+    assert!(played.run.intact() && played.run.cc == "cubic", "{:#?}", played.run);
+    // Labs of other processes may need it still, this one does not.
+    let record = std::fs::read_to_string("/run/slowhand/net.ipv4.tcp_allowed_congestion_control").unwrap_or_default();
+    let ours = std::process::id().to_string();
+    assert!(record.lines().all(|line| line.split('\t').next() != Some(&ours)), "{record}");
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_before_anything_is_made() {
+    let plan = two_cables(5, DOWNLOAD);
+    let refused = |policy: PolicyName| match play(&Play::new(&plan, policy), &Stop::new(), &mut |_| {}) {
+        Err(PlayError::Policy(error)) => error,
+        other => panic!("{other:?}"),
+    };
+    let error = refused(PolicyName::Tcp("middle".into()));
+    assert_eq!(error.to_string(), "policy `tcp:middle`: the scenario has no link `middle`; it has left, right");
+    assert_eq!(refused(PolicyName::TcpBest), PolicyError::Computed);
+    assert!(matches!(refused(PolicyName::Ecn), PolicyError::NotYet(_)));
+}

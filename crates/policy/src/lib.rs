@@ -28,7 +28,7 @@ pub mod cc;
 mod conn;
 mod detect;
 mod engine;
-mod estimate;
+pub mod estimate;
 mod explain;
 mod handover;
 mod io;
@@ -39,6 +39,7 @@ mod path;
 mod select;
 mod slowhand;
 mod state;
+pub mod steer;
 mod window;
 
 pub use engine::{Config, Engine, Policy};

@@ -2,5 +2,6 @@
 
 pub(crate) mod arrivals;
 pub(crate) mod beacons;
+pub mod delivery;
 pub(crate) mod gap;
 pub(crate) mod signal;

@@ -1,9 +1,15 @@
 //! The one binary: reads the command line, hands over to a verb, and turns what came of it into an exit code.
 
+mod batch;
 mod bench;
 mod completions;
+mod demo;
 mod exit;
+mod host;
+mod interrupt;
 mod man;
+mod play;
+mod ready;
 mod usage;
 
 use std::process::ExitCode;
@@ -18,6 +24,13 @@ fn main() -> ExitCode {
 fn run(verb: Verb) -> anyhow::Result<ExitCode> {
     match verb {
         Verb::Bench(args) => bench::run(args),
+        Verb::Demo(args) => demo::run(args),
+        Verb::Play(args) => play::run(args),
+        Verb::Up(args) => host::up::run(&args),
+        Verb::Down(args) => host::down::run(&args),
+        Verb::Status(args) => host::status::run(&args),
+        Verb::Why(args) => host::why::run(&args),
+        Verb::Doctor(args) => host::doctor::run(&args),
         Verb::Completions(args) => completions::run(&args),
         Verb::Man(args) => man::run(&args),
     }

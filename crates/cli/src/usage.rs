@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{bench, completions, man};
+use crate::{bench, completions, demo, host, man, play};
 
 /// Keep a moving host's connections alive and fast over every WiFi access point and cellular link it can see.
 #[derive(Debug, Parser)]
@@ -26,8 +26,22 @@ pub struct Usage {
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// Walk past five access points and a cellular link on this machine's own kernel, policy by policy.
+    Demo(demo::Args),
+    /// Play a scenario on this machine's own kernel over modelled links.
+    Play(play::Args),
     /// Measure speed, stalls and mistakes on this machine.
     Bench(bench::Args),
+    /// Keep this host's connections alive over all its links, until stopped.
+    Up(host::up::Args),
+    /// End the daemon and wait until everything it changed is put back.
+    Down(host::down::Args),
+    /// Show links, connections and subflows.
+    Status(host::status::Args),
+    /// Say why each link is used, or why not.
+    Why(host::why::Args),
+    /// Say what this host lacks, and how to get it.
+    Doctor(host::doctor::Args),
     /// Print what a shell needs to complete our commands.
     Completions(completions::Args),
     /// Write the manual pages into a directory.

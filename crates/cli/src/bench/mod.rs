@@ -1,7 +1,17 @@
 //! `slowhand bench`: the figures that the README quotes, each measured as its definition says, with the spread of its trials.
 
+mod beside;
+mod emulator;
+mod fade;
+mod gap;
 mod links;
+mod plans;
+mod removals;
+mod resume;
+mod stall;
 mod table;
+mod trial;
+mod walk;
 
 use std::process::ExitCode;
 
@@ -73,6 +83,13 @@ struct Family {
 }
 
 const FAMILIES: &[Family] = &[
+    Family { names: &["stall-drop"], measure: stall::drop },
+    Family { names: &["stall-backup"], measure: stall::backup },
+    Family { names: &["resume"], measure: resume::run },
+    Family { names: &["fade"], measure: fade::run },
+    Family { names: &["wrong-removals"], measure: removals::run },
+    Family { names: &["walk"], measure: walk::run },
+    Family { names: &["emulator", "emulator-late", "emulator-cpu"], measure: emulator::run },
     Family { names: &["links"], measure: links::run },
 ];
 

@@ -1,0 +1,21 @@
+//! `fade`: a link's signal sinks until nothing gets through; nobody should have to wait.
+
+use trace::{BenchRow, Better};
+
+use super::beside::{self, Question};
+use super::trial::Observed;
+use super::{Setup, gap, plans};
+
+/// Measures. The figure that counts is the worst trial; a gap that is no stall is 0.
+pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    let plan = plans::embedded("fading", include_str!("../../../../scenarios/fading.toml"))?;
+    let row = BenchRow::new("fade", "ms", Better::Lower);
+    let prepare = |_| plan.clone();
+    let row = beside::measure(setup, row, &Question { trials: 20, prepare: &prepare, figure: &longest_ms })?;
+    Ok(vec![BenchRow { ours: row.max, ..row }])
+}
+
+fn longest_ms(observed: &Observed) -> anyhow::Result<f64> {
+    gap::last_fault(&observed.record)?;
+    Ok(observed.run.longest_stall_ms())
+}

@@ -1,0 +1,37 @@
+//! The scenarios of the benchmarks: part of the program, so that they need no file.
+
+use scenario::Plan;
+
+/// The trace that `lte-gaps` names.
+const LTE_GAPS: &[u8] = include_bytes!("../../../../scenarios/traces/lte-gaps.down");
+
+/// A scenario that is part of the program.
+pub fn embedded(name: &str, text: &str) -> anyhow::Result<Plan> {
+    let files = |file: &str| match file {
+        "traces/lte-gaps.down" => Ok((file.to_owned(), LTE_GAPS.to_vec())),
+        _ => Err(std::io::ErrorKind::NotFound.into()),
+    };
+    Ok(scenario::parse(&format!("{name}.toml"), text.as_bytes(), &[], &files)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scenario_of_a_benchmark_is_one() {
+        let all = [
+            ("stall-drop", include_str!("scenarios/stall-drop.toml")),
+            ("stall-backup", include_str!("scenarios/stall-backup.toml")),
+            ("resume", include_str!("scenarios/resume.toml")),
+            ("emulator", include_str!("scenarios/emulator.toml")),
+            ("fading", include_str!("../../../../scenarios/fading.toml")),
+            ("lte-gaps", include_str!("../../../../scenarios/lte-gaps.toml")),
+            ("app-limited", include_str!("../../../../scenarios/app-limited.toml")),
+            ("building-walk", include_str!("../../../../scenarios/building-walk.toml")),
+        ];
+        for (name, text) in all {
+            assert_eq!(embedded(name, text).unwrap().name, name);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Trials in the lab: side by side while the emulator is punctual, or alone.
+
+use anyhow::Context as _;
+use scenario::Plan;
+use trace::{LatenessUs, PolicyName, Run, RunRecord};
+use units::Duration;
+
+use crate::batch::{self, Done, Job, Rules};
+use crate::{interrupt, ready};
+
+/// One run of a benchmark.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    /// What happens.
+    pub plan: Plan,
+    /// Who decides.
+    pub policy: PolicyName,
+    /// The seed of everything random.
+    pub seed: u64,
+}
+
+/// What a trial came to.
+#[derive(Debug)]
+pub struct Observed {
+    /// Its result.
+    pub run: Run,
+    /// Everything that happened.
+    pub record: RunRecord,
+    /// How late packets left the emulator.
+    pub lateness: LatenessUs,
+    /// Processors that the emulator used.
+    pub cores: f64,
+}
+
+/// A trial counts while 99 % of the packets are less late than this.
+const PUNCTUAL: Duration = Duration::from_micros(500);
+
+/// Runs trials side by side; a late one is repeated alone.
+pub fn side_by_side(trials: Vec<Trial>) -> anyhow::Result<Vec<Observed>> {
+    run(trials, PUNCTUAL)
+}
+
+/// Runs one trial with the machine to itself, however late it is: lateness is what is measured.
+pub fn alone(trial: Trial) -> anyhow::Result<Observed> {
+    run(vec![trial], Duration::from_secs(1))?.pop().context("the trial gave no result")
+}
+
+fn run(trials: Vec<Trial>, punctual: Duration) -> anyhow::Result<Vec<Observed>> {
+    ready::for_the_lab()?;
+    let jobs: Vec<Job> = trials.into_iter().map(job).collect();
+    let rules = Rules { punctual, stop: interrupt::stop()?, watch: &|run, event| tell(&jobs, run, event) };
+    let observed: Vec<Observed> = batch::run(&jobs, &rules)?.into_iter().map(observed).collect();
+    let broken = observed.iter().find(|observed| !observed.run.intact());
+    match broken {
+        Some(broken) => anyhow::bail!("seed {}: not every byte arrived as it was sent", broken.run.seed),
+        None => Ok(observed),
+    }
+}
+
+fn job(trial: Trial) -> Job {
+    Job { plan: trial.plan, policy: trial.policy, seed: trial.seed, programs: None }
+}
+
+/// One line for each trial, on standard error.
+fn tell(jobs: &[Job], run: usize, event: &trace::Event) {
+    if matches!(event.what, trace::What::RunEnd { .. }) {
+        let job = &jobs[run];
+        eprintln!("{}: trial {} of {}, {}, seed {}", job.plan.name, run + 1, jobs.len(), job.policy, job.seed);
+    }
+}
+
+fn observed(done: Done) -> Observed {
+    let Done { played, lateness } = done;
+    Observed { cores: played.emulator.cores(), run: played.run, record: played.record, lateness }
+}

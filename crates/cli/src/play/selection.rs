@@ -1,0 +1,116 @@
+//! Which policies a command line asks for, in the order in which they are run and shown.
+
+use scenario::{LinkKind, Plan};
+use trace::PolicyName;
+
+use crate::exit::Refused;
+
+/// The policies to run. `asked` are those of the command line; `compare` asks for the scenario's own list, or for all.
+pub fn policies(plan: &Plan, asked: &[PolicyName], compare: bool) -> anyhow::Result<Vec<PolicyName>> {
+    let chosen = match (asked, compare) {
+        ([], true) if plan.policies.is_empty() => everything(plan),
+        ([], true) => plan.policies.clone(),
+        ([], false) => vec![PolicyName::Slowhand],
+        (asked, _) => asked.to_vec(),
+    };
+    chosen.iter().try_for_each(|policy| possible(plan, policy))?;
+    Ok(with_what_is_needed(plan, chosen))
+}
+
+/// Every policy that means something in this scenario: plain TCP first, ours last.
+fn everything(plan: &Plan) -> Vec<PolicyName> {
+    let has = |wanted: fn(&LinkKind) -> bool| plan.links.iter().any(|link| wanted(&link.kind));
+    let wifi = has(|kind| matches!(kind, LinkKind::Wifi(_)));
+    let cell = has(|kind| matches!(kind, LinkKind::Cell(_)));
+    let mut all = single_links(plan);
+    all.push(PolicyName::TcpBest);
+    if wifi {
+        all.extend([PolicyName::Handover, PolicyName::HandoverWarm]);
+    }
+    if wifi && cell {
+        all.extend([PolicyName::HandoverCell, PolicyName::WifiFirst]);
+    }
+    all.extend([PolicyName::Mptcp, PolicyName::SlowhandNoWindow, PolicyName::Slowhand]);
+    all
+}
+
+fn single_links(plan: &Plan) -> Vec<PolicyName> {
+    plan.links.iter().map(|link| PolicyName::Tcp(link.name.clone())).collect()
+}
+
+fn possible(plan: &Plan, policy: &PolicyName) -> anyhow::Result<()> {
+    match policy {
+        PolicyName::Tcp(link) if plan.link(link).is_none() => {
+            let names: Vec<&str> = plan.links.iter().map(|link| link.name.as_str()).collect();
+            let known = names.join(", ");
+            Err(Refused::because(format!("policy `tcp:{link}`: {} has no link `{link}`; its links: {known}", plan.name)))
+        }
+        PolicyName::Ecn => {
+            Err(Refused::because("policy `ecn` does not run in the lab yet; compare with `mptcp` or `slowhand`"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `tcp-best` is computed from the runs over each link alone, so they come with it; nothing is run twice.
+fn with_what_is_needed(plan: &Plan, chosen: Vec<PolicyName>) -> Vec<PolicyName> {
+    let mut list = Vec::new();
+    for policy in chosen {
+        let needed = if policy == PolicyName::TcpBest { single_links(plan) } else { Vec::new() };
+        for policy in needed.into_iter().chain([policy]) {
+            if !list.contains(&policy) {
+                list.push(policy);
+            }
+        }
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(report: &str) -> Plan {
+        let text = format!(
+            "sentence = \"x\"\nduration_s = 1\n[cables.a]\nrate_mbps = 1\nrtt_ms = 1\n[cells.b]\nrate_mbps = 1\nrtt_ms = 1\n\
+             [flows.f]\ndirection = \"down\"\n{report}"
+        );
+        let no_files = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+        scenario::parse("test.toml", text.as_bytes(), &[], &no_files).unwrap()
+    }
+
+    fn names(plan: &Plan, asked: &[&str], compare: bool) -> Vec<String> {
+        let asked: Vec<PolicyName> = asked.iter().map(|name| name.parse().unwrap()).collect();
+        policies(plan, &asked, compare).unwrap().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn ours_unless_something_is_asked_for() {
+        assert_eq!(names(&plan(""), &[], false), ["slowhand"]);
+        assert_eq!(names(&plan(""), &["mptcp", "tcp:a"], false), ["mptcp", "tcp:a"]);
+    }
+
+    #[test]
+    fn the_best_single_link_brings_every_single_link() {
+        assert_eq!(names(&plan(""), &["tcp:b", "tcp-best"], false), ["tcp:b", "tcp:a", "tcp-best"]);
+    }
+
+    #[test]
+    fn a_comparison_leaves_out_what_means_nothing_here() {
+        let all = names(&plan(""), &[], true);
+        assert_eq!(all, ["tcp:a", "tcp:b", "tcp-best", "mptcp", "slowhand-no-window", "slowhand"]);
+    }
+
+    #[test]
+    fn a_scenario_may_say_what_to_compare() {
+        let plan = plan("[report]\npolicies = [\"mptcp\", \"slowhand\"]\n");
+        assert_eq!(names(&plan, &[], true), ["mptcp", "slowhand"]);
+    }
+
+    #[test]
+    fn a_link_that_is_not_there_is_refused_with_those_that_are() {
+        let asked = [PolicyName::Tcp("lte".to_owned())];
+        let error = policies(&plan(""), &asked, false).unwrap_err().to_string();
+        assert!(error.contains("no link `lte`; its links: a, b"), "{error}");
+    }
+}

@@ -1,0 +1,79 @@
+//! From what was asked to what came of it, in the lab.
+
+use std::time::Instant as Wall;
+
+use lab::shell::{Programs, ProgramsEnded};
+use scenario::Plan;
+use trace::{PlayDocument, PlaySchema, PolicyName, Run, RunRecord, World};
+use units::Duration;
+
+use super::screen::Screen;
+use crate::batch::{self, Done, Job, Rules};
+use crate::interrupt;
+
+/// A comparison is fair while 99 % of the packets are less late than this.
+const PUNCTUAL: Duration = Duration::from_millis(1);
+
+/// What was asked.
+pub struct Order<'o> {
+    /// The scenario; its seed and controller are those of the run.
+    pub plan: &'o Plan,
+    /// Who decides, in the order of the result.
+    pub policies: &'o [PolicyName],
+    /// Programs instead of the scenario's flows.
+    pub programs: Option<Programs>,
+}
+
+/// What came of it.
+pub struct Played {
+    /// The result, one run for each policy.
+    pub document: PlayDocument,
+    /// Everything that happened, one record for each run that was made.
+    pub records: Vec<RunRecord>,
+    /// How the programs of each policy ended, if programs were run.
+    pub programs: Vec<(PolicyName, ProgramsEnded)>,
+}
+
+/// Plays.
+pub fn play(order: &Order<'_>) -> anyhow::Result<Played> {
+    let begun = Wall::now();
+    let made: Vec<PolicyName> = order.policies.iter().filter(|policy| !policy.is_computed()).cloned().collect();
+    let job = |policy: &PolicyName| Job {
+        plan: order.plan.clone(),
+        policy: policy.clone(),
+        seed: order.plan.seed,
+        programs: order.programs.clone(),
+    };
+    let screen = Screen::new(&made, order.plan.duration, order.programs.is_none());
+    let watch = |run: usize, event: &trace::Event| screen.observe(run, event);
+    let rules = Rules { punctual: PUNCTUAL, stop: interrupt::stop()?, watch: &watch };
+    let done = batch::run(&made.iter().map(job).collect::<Vec<_>>(), &rules);
+    screen.close();
+    Ok(assemble(order, done?, begun))
+}
+
+fn assemble(order: &Order<'_>, done: Vec<Done>, begun: Wall) -> Played {
+    let (mut runs, mut records, mut programs) = (Vec::new(), Vec::new(), Vec::new());
+    for Done { played, .. } in done {
+        programs.extend(played.programs.map(|ended| (played.run.policy.clone(), ended)));
+        runs.push(played.run);
+        records.push(played.record);
+    }
+    let document = PlayDocument {
+        schema: PlaySchema,
+        scenario: order.plan.name.clone(),
+        world: World::Lab,
+        seed: order.plan.seed,
+        runs: in_order(order.policies, runs),
+        wall_s: begun.elapsed().as_secs_f64(),
+    };
+    Played { document, records, programs }
+}
+
+/// The runs as they were asked for, with the computed one in its place.
+fn in_order(policies: &[PolicyName], runs: Vec<Run>) -> Vec<Run> {
+    let best = trace::tcp_best(&runs);
+    let mut made = runs.into_iter();
+    let run = |policy: &PolicyName| if policy.is_computed() { best.clone() } else { made.next() };
+    policies.iter().filter_map(run).collect()
+}

@@ -1,0 +1,302 @@
+//! The `--json` documents of `status` and `why`, and how they are made from what the daemon reports.
+
+use linux::bpf::WindowKind;
+use linux::daemon::{ConnReport, LinkReport, Report, SubflowReport};
+use policy::{LinkId, LinkKind, Role};
+use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, SocketAddr};
+use units::Duration;
+
+/// Name and version of the document of `status --json`.
+pub const STATUS: &str = "slowhand.status/1";
+/// Name and version of the document of `why --json`.
+pub const WHY: &str = "slowhand.why/1";
+
+/// What `slowhand status` says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Name and version of this format.
+    pub schema: String,
+    /// The daemon's process.
+    pub pid: u32,
+    /// Which strategy decides.
+    pub policy: String,
+    /// Seconds since the daemon began.
+    pub uptime_s: f64,
+    /// Of those, seconds of CPU time.
+    pub cpu_s: f64,
+    /// What bounds a peer's queue: `egress`, `clamp`, or absent.
+    pub window_lever: Option<String>,
+    /// Why there is no better lever, if there is none.
+    pub window_lever_why: Option<String>,
+    /// Whether the unsent bytes of uploads can be bounded.
+    pub unsent_lever: bool,
+    /// Links, as declared and found.
+    pub links: Vec<Link>,
+    /// Connections that this host began.
+    pub connections: Vec<Connection>,
+}
+
+/// A link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// Its name.
+    pub name: String,
+    /// Its interface, if it is there.
+    pub interface: Option<String>,
+    /// `wifi`, `cell` or `cable`.
+    pub kind: String,
+    /// `primary`, `secondary`, `backup` or `never`.
+    pub role: String,
+    /// Whether it has a carrier.
+    pub carrier: bool,
+    /// Our addresses whose routes are in place; none: not usable.
+    pub addresses: Vec<IpAddr>,
+    /// Next hops, in the order of the addresses; null where peers are on the link itself.
+    pub gateways: Vec<Option<IpAddr>>,
+    /// Whether new connections begin here.
+    pub default_route: bool,
+    /// What it is used for: `use`, `demote`, `dead`, `down`, …
+    pub state: String,
+}
+
+/// A connection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Connection {
+    /// Its token, in hexadecimal as `ip mptcp monitor` prints it.
+    pub token: String,
+    /// The peer.
+    pub remote: SocketAddr,
+    /// Why slowhand leaves it alone, if it does.
+    pub left_alone: Option<String>,
+    /// Payload received in order, bytes.
+    pub bytes_received: u64,
+    /// Payload acknowledged by the peer, bytes.
+    pub bytes_acked: u64,
+    /// Payload written by the application and not yet acknowledged, bytes.
+    pub backlog_bytes: u64,
+    /// How far ahead the peer may queue, bytes; absent: as the kernel likes.
+    pub window_bytes: Option<u64>,
+    /// How much may wait unsent on each subflow, bytes; absent: as the kernel likes.
+    pub unsent_limit_bytes: Option<u64>,
+    /// Living subflows.
+    pub subflows: Vec<Subflow>,
+}
+
+/// A subflow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Subflow {
+    /// Over which link.
+    pub link: String,
+    /// This host's end.
+    pub local: SocketAddr,
+    /// The peer's end.
+    pub remote: SocketAddr,
+    /// The address identifier of this host's end.
+    pub id: u8,
+    /// `joining`, `active` or `backup`.
+    pub state: String,
+    /// Payload received, bytes.
+    pub bytes_received: u64,
+    /// Payload acknowledged, bytes.
+    pub bytes_acked: u64,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Smoothed round-trip time; absent if none was measured.
+    pub srtt_ms: Option<f64>,
+    /// Least round-trip time; absent if none was measured.
+    pub min_rtt_ms: Option<f64>,
+}
+
+/// What `slowhand why` says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Why {
+    /// Name and version of this format.
+    pub schema: String,
+    /// One sentence or more for every link.
+    pub links: Vec<LinkWhy>,
+    /// Connections that are left alone.
+    pub left_alone: Vec<ConnectionWhy>,
+    /// What is in force instead of something better, and why.
+    pub levers: Vec<String>,
+}
+
+/// Why a link is used, or not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinkWhy {
+    /// Which.
+    pub link: String,
+    /// A stable identifier.
+    pub state: String,
+    /// A sentence.
+    pub why: String,
+}
+
+/// Why a connection is left alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConnectionWhy {
+    /// Which.
+    pub token: String,
+    /// The peer.
+    pub remote: SocketAddr,
+    /// A sentence.
+    pub why: String,
+}
+
+impl Status {
+    /// From the daemon's own report.
+    pub fn new(report: &Report, pid: u32, policy: String) -> Self {
+        let (window_lever, window_lever_why) = window_lever(report);
+        Self {
+            schema: STATUS.to_owned(),
+            pid,
+            policy,
+            uptime_s: (report.at - report.since).as_secs_f64(),
+            cpu_s: report.cpu.as_secs_f64(),
+            window_lever,
+            window_lever_why,
+            unsent_lever: report.levers.unsent.is_ok(),
+            links: report.links.iter().map(|link| Link::new(report, link)).collect(),
+            connections: report.conns.iter().map(|conn| Connection::new(report, conn)).collect(),
+        }
+    }
+}
+
+fn window_lever(report: &Report) -> (Option<String>, Option<String>) {
+    match &report.levers.window {
+        Ok(WindowKind::Egress) => (Some("egress".to_owned()), None),
+        Ok(WindowKind::Clamp) => (Some("clamp".to_owned()), report.levers.window_refused.clone()),
+        Err(why) => (None, Some(why.clone())),
+    }
+}
+
+impl Link {
+    fn new(report: &Report, link: &LinkReport) -> Self {
+        let explained = report.why.iter().find(|why| why.link == link.id);
+        Self {
+            name: link.spec.name.clone(),
+            interface: link.interface.clone(),
+            kind: kind(link.spec.kind).to_owned(),
+            role: role(link.spec.role).to_owned(),
+            carrier: link.carrier,
+            addresses: link.addresses.clone(),
+            gateways: link.gateways.clone(),
+            default_route: link.default_route,
+            state: explained.map_or("absent", |why| why.state).to_owned(),
+        }
+    }
+}
+
+impl Connection {
+    fn new(report: &Report, conn: &ConnReport) -> Self {
+        Self {
+            token: token(conn),
+            remote: conn.remote,
+            left_alone: conn.left_alone.map(|why| why.why().to_owned()),
+            bytes_received: conn.sample.bytes_received.get(),
+            bytes_acked: conn.sample.bytes_acked.get(),
+            backlog_bytes: conn.sample.backlog.get(),
+            window_bytes: conn.window.map(units::Bytes::get),
+            unsent_limit_bytes: conn.unsent.map(units::Bytes::get),
+            subflows: conn.subflows.iter().map(|subflow| Subflow::new(report, subflow)).collect(),
+        }
+    }
+}
+
+impl Subflow {
+    fn new(report: &Report, subflow: &SubflowReport) -> Self {
+        let state = match subflow {
+            SubflowReport { proven: false, .. } => "joining",
+            subflow if subflow.sample.backup => "backup",
+            _ => "active",
+        };
+        Self {
+            link: link_name(report, subflow.link),
+            local: subflow.local,
+            remote: subflow.remote,
+            id: subflow.address_id,
+            state: state.to_owned(),
+            bytes_received: subflow.sample.bytes_received.get(),
+            bytes_acked: subflow.sample.bytes_acked.get(),
+            retransmits: subflow.sample.retransmits,
+            srtt_ms: millis(subflow.sample.srtt),
+            min_rtt_ms: millis(subflow.sample.min_rtt),
+        }
+    }
+}
+
+impl Why {
+    /// From the daemon's own report.
+    pub fn new(report: &Report) -> Self {
+        Self {
+            schema: WHY.to_owned(),
+            links: report.links.iter().map(|link| LinkWhy::new(report, link)).collect(),
+            left_alone: report.conns.iter().filter_map(ConnectionWhy::new).collect(),
+            levers: lever_sentences(report),
+        }
+    }
+}
+
+impl LinkWhy {
+    fn new(report: &Report, link: &LinkReport) -> Self {
+        let explained = report.why.iter().find(|why| why.link == link.id);
+        let (state, why) = match (explained, &link.interface) {
+            (Some(explained), _) => (explained.state, explained.why.clone()),
+            (None, Some(interface)) => ("absent", format!("{interface} is there, but nothing can be reached over it yet")),
+            (None, None) => ("absent", "there is no such interface".to_owned()),
+        };
+        Self { link: link.spec.name.clone(), state: state.to_owned(), why }
+    }
+}
+
+impl ConnectionWhy {
+    fn new(conn: &ConnReport) -> Option<Self> {
+        let why = conn.left_alone?.why().to_owned();
+        Some(Self { token: token(conn), remote: conn.remote, why })
+    }
+}
+
+fn lever_sentences(report: &Report) -> Vec<String> {
+    let mut sentences = Vec::new();
+    match (&report.levers.window, &report.levers.window_refused) {
+        (Ok(_), Some(why)) => sentences.push(format!(
+            "windows are bounded by a clamp on the sockets, which is coarser than on the way out: {why}"
+        )),
+        (Err(why), _) => sentences.push(format!("windows of running connections are not bounded: {why}")),
+        (Ok(_), None) => {}
+    }
+    if let Err(why) = &report.levers.unsent {
+        sentences.push(format!("what waits unsent is not bounded: {why}"));
+    }
+    sentences
+}
+
+fn token(conn: &ConnReport) -> String {
+    format!("{:08x}", conn.id.0)
+}
+
+fn link_name(report: &Report, id: LinkId) -> String {
+    let link = report.links.iter().find(|link| link.id == id);
+    link.map_or_else(|| format!("link {}", id.0), |link| link.spec.name.clone())
+}
+
+fn millis(time: Duration) -> Option<f64> {
+    (!time.is_zero()).then(|| time.as_secs_f64() * 1e3)
+}
+
+const fn kind(kind: LinkKind) -> &'static str {
+    match kind {
+        LinkKind::Wifi => "wifi",
+        LinkKind::Cellular => "cell",
+        LinkKind::Cable => "cable",
+    }
+}
+
+const fn role(role: Role) -> &'static str {
+    match role {
+        Role::Primary => "primary",
+        Role::Secondary => "secondary",
+        Role::Backup => "backup",
+        Role::Never => "never",
+    }
+}

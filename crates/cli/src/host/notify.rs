@@ -1,0 +1,71 @@
+//! Telling a service manager how things stand.
+//!
+//! # Sources
+//! - `sd_notify(3)`, `systemd.service(5)` (`Type=notify`, `WatchdogSec=`).
+
+use std::ffi::OsString;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::time::Duration;
+
+/// The service manager's ear, if there is one.
+#[derive(Debug, Clone)]
+pub struct Notify {
+    socket: Option<OsString>,
+}
+
+impl Notify {
+    /// From `NOTIFY_SOCKET`.
+    pub fn from_environment() -> Self {
+        Self { socket: std::env::var_os("NOTIFY_SOCKET").filter(|socket| !socket.is_empty()) }
+    }
+
+    /// Says one or more lines such as `READY=1`. Nobody is there to be told when it fails.
+    pub fn say(&self, words: &str) {
+        let _ = self.socket.as_ref().map(|socket| send(socket, words));
+    }
+}
+
+fn send(socket: &OsString, words: &str) -> std::io::Result<usize> {
+    let address = match socket.as_bytes() {
+        [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
+        _ => SocketAddr::from_pathname(socket)?,
+    };
+    UnixDatagram::unbound()?.send_to_addr(words.as_bytes(), &address)
+}
+
+/// How often the service manager wants to hear that we live, if it does: half of what it allows.
+pub fn watchdog_period() -> Option<Duration> {
+    let usec: u64 = std::env::var("WATCHDOG_USEC").ok()?.parse().ok()?;
+    let pid = std::env::var("WATCHDOG_PID").ok();
+    let for_us = pid.is_none_or(|pid| pid == std::process::id().to_string());
+    (for_us && usec > 0).then(|| Duration::from_micros(usec / 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_arrive_at_a_path_and_at_an_abstract_name() {
+        let path = std::env::temp_dir().join(format!("slowhand-notify-{}", std::process::id()));
+        let ear = UnixDatagram::bind(&path).unwrap();
+        Notify { socket: Some(path.clone().into()) }.say("READY=1");
+        let mut words = [0; 32];
+        let length = ear.recv(&mut words).unwrap();
+        assert_eq!(&words[..length], b"READY=1");
+        std::fs::remove_file(path).unwrap();
+
+        let name = format!("slowhand-notify-{}", std::process::id());
+        let ear = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+        Notify { socket: Some(format!("@{name}").into()) }.say("STOPPING=1");
+        let length = ear.recv(&mut words).unwrap();
+        assert_eq!(&words[..length], b"STOPPING=1");
+    }
+
+    #[test]
+    fn without_a_service_manager_nothing_is_said() {
+        Notify { socket: None }.say("READY=1");
+    }
+}

@@ -1,0 +1,115 @@
+//! `slowhand status`: links, connections and subflows of a running daemon.
+
+use super::control::{Question, ask};
+use super::document::{Connection, Link, Status, Subflow};
+use super::place::Place;
+use super::table::aligned;
+use crate::exit::print;
+use std::process::ExitCode;
+use units::Bytes;
+
+/// Show links, connections and subflows.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Print one JSON document (schema slowhand.status/1).
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Prints the state of the daemon of the place.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let status: Status = ask(&args.place.socket(), Question::Status)?;
+    let text = if args.json { serde_json::to_string_pretty(&status)? + "\n" } else { text(&status) };
+    print(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(status: &Status) -> String {
+    let mut text = format!(
+        "policy {}, process {}, up {:.0} s, {:.1} % of a core, window lever: {}\n\n",
+        status.policy,
+        status.pid,
+        status.uptime_s,
+        100.0 * status.cpu_s / status.uptime_s.max(1e-3),
+        status.window_lever.as_deref().unwrap_or("none"),
+    );
+    text.push_str(&links(&status.links));
+    if !status.connections.is_empty() {
+        text.push('\n');
+        text.push_str(&connections(&status.connections));
+    }
+    text
+}
+
+fn links(links: &[Link]) -> String {
+    let mut rows = vec![row(["LINK", "INTERFACE", "KIND", "ROLE", "STATE", "ADDRESS", "GATEWAY"])];
+    rows.extend(links.iter().map(link_row));
+    aligned(&rows)
+}
+
+fn link_row(link: &Link) -> Vec<String> {
+    let name = if link.default_route { format!("{} *", link.name) } else { link.name.clone() };
+    let addresses: Vec<String> = link.addresses.iter().map(ToString::to_string).collect();
+    let gateways: Vec<String> =
+        link.gateways.iter().map(|hop| hop.map_or_else(|| "on link".to_owned(), |hop| hop.to_string())).collect();
+    row([
+        &name,
+        link.interface.as_deref().unwrap_or("-"),
+        &link.kind,
+        &link.role,
+        &link.state,
+        &or_dash(addresses.join(",")),
+        &or_dash(gateways.join(",")),
+    ])
+}
+
+fn connections(connections: &[Connection]) -> String {
+    let header = ["CONNECTION", "PEER / LOCAL", "LINK", "STATE", "RECEIVED", "ACKED", "RTT", "RETRANS", "WINDOW"];
+    let mut rows = vec![row(header)];
+    for connection in connections {
+        rows.push(connection_row(connection));
+        rows.extend(connection.subflows.iter().map(subflow_row));
+    }
+    aligned(&rows)
+}
+
+fn connection_row(connection: &Connection) -> Vec<String> {
+    let state = if connection.left_alone.is_some() { "left alone" } else { "open" };
+    let window = connection.window_bytes.map_or_else(|| "-".to_owned(), |bytes| Bytes::new(bytes).to_string());
+    row([
+        &connection.token,
+        &connection.remote.to_string(),
+        "",
+        state,
+        &Bytes::new(connection.bytes_received).to_string(),
+        &Bytes::new(connection.bytes_acked).to_string(),
+        "",
+        "",
+        &window,
+    ])
+}
+
+fn subflow_row(subflow: &Subflow) -> Vec<String> {
+    row([
+        &format!("  id {}", subflow.id),
+        &subflow.local.to_string(),
+        &subflow.link,
+        &subflow.state,
+        &Bytes::new(subflow.bytes_received).to_string(),
+        &Bytes::new(subflow.bytes_acked).to_string(),
+        &subflow.srtt_ms.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1} ms")),
+        &subflow.retransmits.to_string(),
+        "",
+    ])
+}
+
+fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
+    cells.iter().map(|&cell| cell.to_owned()).collect()
+}
+
+fn or_dash(text: String) -> String {
+    if text.is_empty() { "-".to_owned() } else { text }
+}

@@ -1,0 +1,154 @@
+//! `slowhand up`: the daemon on a host's own interfaces, in the foreground.
+
+use super::config::{Config, LinkConfig};
+use super::control::Server;
+use super::notify::{Notify, watchdog_period};
+use super::place::Place;
+use crate::exit::Refused;
+use anyhow::Context as _;
+use linux::daemon::{self, Daemon, DeclaredLink, InletSender, Observation, Setup};
+use nix::sys::signal::{SigSet, Signal};
+use policy::{LinkId, LinkKind, LinkSpec, Policy, Role};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use trace::PolicyName;
+
+/// Keep this host's connections alive over all its links, until stopped.
+///
+/// Runs in the foreground (a service manager is told when it is ready). Everything it changes is put back when it stops, and
+/// after a crash when it starts again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  sudo slowhand up
+  sudo slowhand up --config ./slowhand.toml")]
+pub struct Args {
+    /// Configuration file; `conf.d/*.toml` beside it is read too. Without one, every adapter is used by its kind.
+    #[arg(long, value_name = "FILE", default_value = "/etc/slowhand/slowhand.toml")]
+    config: PathBuf,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+/// How long a daemon may take to answer its own watchdog.
+const WATCHDOG_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Works until a signal or `slowhand down`.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let config = Config::read(&args.config).map_err(Refused::because)?;
+    let links = declared(&config.links);
+    let policy = policy(&config.policy, &links).map_err(Refused::because)?;
+    // Before any thread is made: all of them must leave these signals to the one that waits for them.
+    let signals = stop_signals();
+    signals.thread_block().context("blocking signals")?;
+    let _lock = args.place.lock().map_err(Refused::because)?;
+    let (inlet_sender, inlet) = daemon::inlet().context("no file descriptor left; see `ulimit -n`")?;
+    let names: Vec<(LinkId, String)> = links.iter().map(|link| (link.id, link.spec.name.clone())).collect();
+    let setup = Setup {
+        engine: policy::Config { policy, peer_subflows: usize::from(config.peer_subflows) },
+        links,
+        epoch_ns: daemon::monotonic_ns(),
+        inlet,
+        associate: Box::new(|_| {}),
+        observe: Box::new(move |_, observation| log(&names, &observation)),
+        journal: Some(args.place.journal()),
+    };
+    let mut daemon = Daemon::start(setup).map_err(|error| Refused::because(format!("{:#}", anyhow::Error::new(error))))?;
+    let server = Server::bind(&args.place.socket(), inlet_sender.clone(), daemon.stopper(), config.policy.to_string())
+        .with_context(|| format!("{}: cannot listen; is the directory writable?", args.place.socket().display()))?;
+    helpers(server, &daemon, signals, inlet_sender)?;
+    let outcome = daemon.run();
+    Notify::from_environment().say("STOPPING=1");
+    // A daemon that has ended must not look like one that does not answer.
+    let _ = std::fs::remove_file(args.place.socket());
+    outcome.context("the daemon ended early; what it changed has been put back")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn stop_signals() -> SigSet {
+    [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP].into_iter().collect()
+}
+
+/// Threads beside the loop: signals, questions, and the service manager.
+fn helpers(server: Server, daemon: &Daemon, signals: SigSet, inlet: InletSender) -> anyhow::Result<()> {
+    let stopper = daemon.stopper();
+    let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
+    thread("signals").spawn(move || {
+        if signals.wait().is_ok() {
+            stopper.stop();
+        }
+    })?;
+    thread("control").spawn(move || server.serve())?;
+    thread("notify").spawn(move || keep_telling(&inlet))?;
+    Ok(())
+}
+
+/// Ready when the loop answers for the first time; alive for as long as it does.
+fn keep_telling(inlet: &InletSender) {
+    let notify = Notify::from_environment();
+    if inlet.report(WATCHDOG_PATIENCE).is_ok() {
+        notify.say("READY=1");
+    }
+    let Some(period) = watchdog_period() else { return };
+    loop {
+        if inlet.report(WATCHDOG_PATIENCE.min(period)).is_ok() {
+            notify.say("WATCHDOG=1");
+        }
+        std::thread::sleep(period);
+    }
+}
+
+fn declared(links: &[LinkConfig]) -> Vec<DeclaredLink> {
+    let numbered = (0..).map(LinkId).zip(links);
+    numbered.map(|(id, link)| DeclaredLink { id, interface: link.interface.clone(), spec: spec(link), gateway: link.gateway }).collect()
+}
+
+fn spec(link: &LinkConfig) -> LinkSpec {
+    let kind = match link.kind {
+        trace::LinkKind::Wifi => LinkKind::Wifi,
+        trace::LinkKind::Cell => LinkKind::Cellular,
+        trace::LinkKind::Cable => LinkKind::Cable,
+    };
+    let role = match link.role {
+        trace::Role::Primary => Role::Primary,
+        trace::Role::Secondary => Role::Secondary,
+        trace::Role::Backup => Role::Backup,
+        trace::Role::Never => Role::Never,
+    };
+    LinkSpec { name: link.name.clone(), kind, role, channel: link.channel }
+}
+
+fn policy(name: &PolicyName, links: &[DeclaredLink]) -> Result<Policy, String> {
+    Ok(match name {
+        PolicyName::Tcp(wanted) => {
+            let link = links.iter().find(|link| link.spec.name == *wanted);
+            Policy::Tcp(link.ok_or_else(|| format!("policy `tcp:{wanted}`: no link of this name; add a [[link]] or change the policy"))?.id)
+        }
+        PolicyName::Handover => Policy::Handover,
+        PolicyName::HandoverWarm => Policy::HandoverWarm,
+        PolicyName::HandoverCell => Policy::HandoverCell,
+        PolicyName::WifiFirst => Policy::WifiFirst,
+        PolicyName::Mptcp => Policy::Mptcp,
+        PolicyName::SlowhandNoWindow => Policy::SlowhandNoWindow,
+        PolicyName::Slowhand => Policy::Slowhand,
+        PolicyName::TcpBest | PolicyName::Ecn => return Err(format!("policy `{name}` cannot run on a live host; use `slowhand`")),
+    })
+}
+
+/// Decisions, and what did not work, for the service's log.
+fn log(names: &[(LinkId, String)], observation: &Observation<'_>) {
+    match observation {
+        Observation::Done(policy::Action::Note(note)) => {
+            let link = note.link.and_then(|id| names.iter().find(|(other, _)| *other == id));
+            let subject = link.map_or("connections", |(_, name)| name.as_str());
+            eprintln!("{subject}: {}: {}", note.verb.id(), note.why);
+        }
+        Observation::Failed { action, why } => eprintln!("{action:?}: {why}"),
+        Observation::Trouble { what, why } => eprintln!("{what}: {why}"),
+        Observation::LeftAlone { conn, why } => eprintln!("connection {:08x} is left alone: {}", conn.0, why.why()),
+        Observation::Resumed(slept) => eprintln!("awake again after {slept:.1?}"),
+        Observation::Told(_) | Observation::Done(_) | Observation::Subflow { .. } => {}
+    }
+}

@@ -1,0 +1,51 @@
+//! `slowhand why`: a sentence for every link.
+
+use super::control::{Question, ask};
+use super::document::Why;
+use super::place::Place;
+use crate::exit::{Refused, print};
+use std::process::ExitCode;
+
+/// Say why each link is used, or why not.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only this link.
+    link: Option<String>,
+
+    /// Print one JSON document (schema slowhand.why/1).
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Prints the reasons of the daemon of the place.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let mut why: Why = ask(&args.place.socket(), Question::Why)?;
+    if let Some(wanted) = &args.link {
+        keep(&mut why, wanted)?;
+    }
+    let text = if args.json { serde_json::to_string_pretty(&why)? + "\n" } else { text(&why) };
+    print(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn keep(why: &mut Why, wanted: &str) -> anyhow::Result<()> {
+    let known: Vec<String> = why.links.iter().map(|link| link.link.clone()).collect();
+    why.links.retain(|link| link.link == wanted);
+    if why.links.is_empty() {
+        return Err(Refused::because(format!("no link `{wanted}`; there are: {}", known.join(", "))));
+    }
+    why.left_alone.clear();
+    why.levers.clear();
+    Ok(())
+}
+
+fn text(why: &Why) -> String {
+    let links = why.links.iter().map(|link| format!("{}: {}: {}\n", link.link, link.state, link.why));
+    let left_alone =
+        why.left_alone.iter().map(|conn| format!("connection {} to {}: {}\n", conn.token, conn.remote, conn.why));
+    let levers = why.levers.iter().map(|lever| format!("{lever}\n"));
+    links.chain(left_alone).chain(levers).collect()
+}

@@ -1,0 +1,289 @@
+//! `up`, `down`, `status`, `why` and `doctor` in namespaces: the program as users run it.
+
+use linux::netns::{CreateError, Netns};
+use linux::rtnl::{Address, AddressFlags, IfName, Rtnl, VethPeer};
+use serde_json::Value;
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::os::unix::net::UnixDatagram;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+const SERVER: &str = "10.255.0.1:5001";
+
+/// A client with two links to a server, and directories of its own.
+struct Host {
+    client: Netns,
+    server: Netns,
+    root: PathBuf,
+}
+
+impl Host {
+    /// `None` where this user may not make namespaces.
+    fn new(test: &str) -> Option<Self> {
+        let client = match Netns::new() {
+            Err(CreateError::NotPermitted) => {
+                println!("skipped: needs root (CAP_SYS_ADMIN) to make a network namespace");
+                return None;
+            }
+            client => client.unwrap(),
+        };
+        let server = Netns::new().unwrap();
+        let root = std::env::temp_dir().join(format!("slowhand-host-{}-{test}", std::process::id()));
+        std::fs::create_dir_all(&root).unwrap();
+        let host = Self { client, server, root };
+        host.wire();
+        Some(host)
+    }
+
+    fn wire(&self) {
+        self.client
+            .run(|| {
+                for link in ["w0", "w1"] {
+                    let name: IfName = link.parse().unwrap();
+                    let peer = VethPeer { name, netns: Some(&self.server) };
+                    Rtnl::open().unwrap().add_veth(name, peer).unwrap();
+                }
+                furnish("w0", "10.0.0.1/24");
+                furnish("w1", "10.0.1.1/24");
+                // As a DHCP client leaves it: the daemon learns the next hops from here.
+                output("ip route add default via 10.0.0.2 dev w0 metric 100");
+                output("ip route add default via 10.0.1.2 dev w1 metric 200");
+            })
+            .unwrap();
+        self.server
+            .run(|| {
+                furnish("w0", "10.0.0.2/24");
+                furnish("w1", "10.0.1.2/24");
+                furnish("lo", "10.255.0.1/32");
+            })
+            .unwrap();
+    }
+
+    fn config(&self, text: &str) -> PathBuf {
+        let path = self.root.join("slowhand.toml");
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn two_links(&self) -> PathBuf {
+        self.config(
+            "[[link]]\ninterface = \"w0\"\nname = \"desk\"\nkind = \"cable\"\n\n\
+             [[link]]\ninterface = \"w*\"\nkind = \"wifi\"\n",
+        )
+    }
+
+    fn command(&self, verb: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_slowhand"));
+        command.arg(verb);
+        if verb != "doctor" {
+            command.arg("--runtime-dir").arg(self.root.join("run"));
+            command.arg("--state-dir").arg(self.root.join("lib"));
+        }
+        self.client.prepare(&mut command);
+        command
+    }
+
+    fn ask(&self, verb: &str, more: &[&str]) -> Output {
+        self.command(verb).args(more).output().unwrap()
+    }
+
+    fn json(&self, verb: &str) -> Value {
+        let output = self.ask(verb, &["--json"]);
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+    }
+
+    /// Starts the daemon and waits for it to say that it is ready, as a service manager would.
+    fn up(&self) -> Up {
+        let path = self.root.join("notify.sock");
+        let _ = std::fs::remove_file(&path);
+        let ear = UnixDatagram::bind(&path).unwrap();
+        ear.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut command = self.command("up");
+        command.arg("--config").arg(self.two_links()).env("NOTIFY_SOCKET", &path).env("WATCHDOG_USEC", "200000");
+        let up = Up { child: command.stderr(Stdio::piped()).spawn().unwrap(), ear };
+        assert_eq!(up.hears(), "READY=1");
+        assert_eq!(up.hears(), "WATCHDOG=1");
+        up
+    }
+
+    fn state(&self) -> String {
+        let commands = ["ip rule", "ip route show table all", "ip mptcp limits", "ip mptcp endpoint", "sysctl net.mptcp"];
+        self.client.run(|| commands.map(output).concat()).unwrap()
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.root);
+    }
+}
+
+/// A running daemon; killed if a test forgets it.
+struct Up {
+    child: Child,
+    ear: UnixDatagram,
+}
+
+impl Up {
+    fn hears(&self) -> String {
+        let mut words = [0; 64];
+        let length = self.ear.recv(&mut words).expect("the service manager hears something");
+        String::from_utf8_lossy(&words[..length]).into_owned()
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn furnish(link: &str, address: &str) {
+    let mut rtnl = Rtnl::open().unwrap();
+    let ifindex = rtnl.link_named(link.parse().unwrap()).unwrap().unwrap().ifindex;
+    let address = Address { flags: AddressFlags::NO_DAD, ..Address::new(ifindex, address.parse().unwrap()) };
+    rtnl.add_address(&address).unwrap();
+    rtnl.set_up(ifindex, true).unwrap();
+}
+
+fn output(command: &str) -> String {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let output = Command::new(words[0]).args(&words[1..]).output().unwrap();
+    assert!(output.status.success(), "{command}: {output:?}");
+    String::from_utf8_lossy(&output.stdout).lines().filter(|line| !line.contains("fe80")).fold(String::new(), |all, line| all + line + "\n")
+}
+
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !done() {
+        assert!(Instant::now() < until, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn words(output: &Output) -> (Option<i32>, String) {
+    let text = [&output.stdout[..], &output.stderr[..]].concat();
+    (output.status.code(), String::from_utf8_lossy(&text).into_owned())
+}
+
+/// A connection over which a few bytes have gone both ways, and the listener that takes its joins.
+fn connection(host: &Host) -> [Socket; 3] {
+    let mptcp = || Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).unwrap();
+    let address = SockAddr::from(SERVER.parse::<SocketAddr>().unwrap());
+    let listener = host.server.run(|| {
+        let listener = mptcp();
+        listener.set_reuse_address(true).unwrap();
+        listener.bind(&address).unwrap();
+        listener.listen(1).unwrap();
+        listener
+    });
+    let listener = listener.unwrap();
+    let mut client = host.client.run(mptcp).unwrap();
+    client.connect(&address).unwrap();
+    let (mut server, _) = listener.accept().unwrap();
+    client.write_all(b"hello").unwrap();
+    server.read_exact(&mut [0; 5]).unwrap();
+    server.write_all(b"world").unwrap();
+    client.read_exact(&mut [0; 5]).unwrap();
+    [client, server, listener]
+}
+
+#[test]
+fn a_host_is_looked_after_from_up_to_down() {
+    let Some(host) = Host::new("life") else { return };
+    let before = host.state();
+    let mut up = host.up();
+    let _connection = connection(&host);
+    until("both links carry the connection", || {
+        let status = host.json("status");
+        status["connections"][0]["subflows"].as_array().is_some_and(|subflows| subflows.len() == 2)
+    });
+    let status = host.json("status");
+    assert_eq!(status["schema"], "slowhand.status/1");
+    assert_eq!(status["policy"], "slowhand");
+    let names: Vec<_> = status["links"].as_array().unwrap().iter().map(|link| &link["name"]).collect();
+    assert_eq!(names, ["desk", "w1"]);
+    assert_eq!(status["links"][0]["gateways"][0], "10.0.0.2");
+    assert_eq!(status["connections"][0]["remote"], SERVER);
+
+    let (code, text) = words(&host.ask("status", &[]));
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("desk *") && text.contains("10.255.0.1:5001"), "{text}");
+
+    let why = host.json("why");
+    assert_eq!(why["schema"], "slowhand.why/1");
+    assert_eq!(why["links"][0]["link"], "desk");
+    assert!(!why["links"][0]["why"].as_str().unwrap().is_empty());
+    let (code, text) = words(&host.ask("why", &["w1"]));
+    assert!(code == Some(0) && text.starts_with("w1: "), "{text}");
+    let (code, text) = words(&host.ask("why", &["w7"]));
+    assert!(code == Some(2) && text.contains("no link `w7`; there are: desk, w1"), "{text}");
+
+    let (code, text) = words(&host.ask("up", &["--config", host.two_links().to_str().unwrap()]));
+    assert!(code == Some(2) && text.contains("is running already"), "{text}");
+
+    assert_ne!(host.state(), before);
+    let (code, text) = words(&host.ask("down", &[]));
+    assert!(code == Some(0) && text.contains("everything is as it was"), "{text}");
+    assert_eq!(host.state(), before);
+    assert!(up.child.wait().unwrap().success());
+    let (code, text) = words(&host.ask("status", &[]));
+    assert!(code == Some(1) && text.contains("slowhand is not running here"), "{text}");
+}
+
+#[test]
+fn a_service_manager_stops_it_by_signal() {
+    let Some(host) = Host::new("signal") else { return };
+    let before = host.state();
+    let mut up = host.up();
+    let pid = nix::unistd::Pid::from_raw(up.child.id().try_into().unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    assert!(up.child.wait().unwrap().success());
+    assert_eq!(host.state(), before);
+    until("it says that it stops", || up.hears() == "STOPPING=1");
+}
+
+#[test]
+fn what_a_crash_left_is_put_back_without_a_daemon() {
+    let Some(host) = Host::new("crash") else { return };
+    let before = host.state();
+    host.up().kill();
+    assert_ne!(host.state(), before);
+    let (code, text) = words(&host.ask("down", &[]));
+    assert!(code == Some(0) && text.contains("that a crash had left were put back"), "{text}");
+    assert_eq!(host.state(), before);
+    let (code, text) = words(&host.ask("down", &[]));
+    assert!(code == Some(0) && text.contains("nothing of it is left"), "{text}");
+}
+
+#[test]
+fn a_wrong_configuration_changes_nothing() {
+    let Some(host) = Host::new("wrong") else { return };
+    let before = host.state();
+    let config = host.config("policy = \"slowhand\"\n[[link]]\ninterface = \"w0\"\nkind = \"cabel\"\n");
+    let (code, text) = words(&host.ask("up", &["--config", config.to_str().unwrap()]));
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("slowhand.toml:4:8: unknown kind of link `cabel`; valid: wifi, cell, cable"), "{text}");
+    assert_eq!(host.state(), before);
+}
+
+#[test]
+fn the_doctor_says_whether_it_works_here() {
+    let Some(host) = Host::new("doctor") else { return };
+    let found = host.json("doctor");
+    assert_eq!(found["schema"], "slowhand.doctor/1");
+    assert_eq!(found["works"], true, "{found:#}");
+    host.client.run(|| output("sysctl -w net.mptcp.enabled=0")).unwrap();
+    let (code, text) = words(&host.ask("doctor", &[]));
+    assert!(code == Some(1) && text.contains("sysctl -w net.mptcp.enabled=1"), "{text}");
+}

@@ -108,7 +108,11 @@ impl Levers {
         self.load_window()
     }
 
+    /// Once: to attach anew would take the lever off every link for as long as the kernel waits for its readers.
     fn load_window(&mut self) -> Vec<AttachError> {
+        if !matches!(self.window, Lever::Untried) {
+            return Vec::new();
+        }
         self.window.need(WindowLever::load);
         let Some(window) = self.window.loaded() else {
             return Vec::new();

@@ -13,7 +13,11 @@
  * The peer's edge never moves left: after a lowering the peer keeps what it was allowed before, and gets there as data
  * is acknowledged, after (old − new) bytes.
  *
- * Left alone: SYN (its window is not scaled, and MPTCP not yet agreed), RST, and every segment without a DATA_ACK. The last rule
+ * The peer takes the size from the subflow's own send window, which every segment updates, also one without a DATA_ACK
+ * (ADD_ADDR, REMOVE_ADDR, MP_PRIO travel alone): one such segment with a wide window, and the next DATA_ACK opens the edge
+ * by megabytes. So every segment that carries any MPTCP option is lowered.
+ *
+ * Left alone: SYN (its window is not scaled, and MPTCP not yet agreed), RST, and every segment without an MPTCP option. The last rule
  * is also what leaves a connection alone that fell back to plain TCP, early (no token) or late (a token, no options any more).
  *
  * Sources
@@ -40,8 +44,6 @@
 #define OPTION_END 0
 #define OPTION_NOP 1
 #define OPTION_MPTCP 30
-#define MPTCP_DSS 2
-#define DSS_DATA_ACK 0x01
 
 /* What user space asks for. Written by user space only. */
 struct {
@@ -54,9 +56,9 @@ struct {
 
 /* What was done. User space makes and removes entries; only this program counts in them. */
 struct window_tally {
-	__u64 segments; /* left with a DATA_ACK while a cap was set */
+	__u64 segments; /* left with an MPTCP option while a cap was set */
 	__u64 lowered;  /* of those, left with a smaller window than the kernel had written */
-	__u64 skipped;  /* SYN, RST or without a DATA_ACK, or not plain TCP in IP: left alone */
+	__u64 skipped;  /* SYN, RST or without an MPTCP option, or not plain TCP in IP: left alone */
 };
 
 struct {
@@ -90,17 +92,11 @@ static __always_inline __u32 tcp_offset(struct __sk_buff *ctx)
 	return 0;
 }
 
-/* Does the option at `options` acknowledge data? */
-static __always_inline bool is_data_ack(const __u8 *option)
-{
-	return option[0] == OPTION_MPTCP && option[2] >> 4 == MPTCP_DSS && (option[3] & DSS_DATA_ACK);
-}
-
 /* A walk over the options of one segment. */
 struct walk {
 	__u8 options[TCP_OPTIONS_MAX + 4]; /* four zeros behind the last, so that an option can be looked at whole */
 	__u32 next;
-	bool data_ack;
+	bool mptcp;
 };
 
 /* A callback and not a loop: the verifier looks at it once instead of once for every length that an option can have. */
@@ -111,19 +107,19 @@ static long look_at_next(__u32 step, struct walk *walk)
 	if (walk->next >= TCP_OPTIONS_MAX)
 		return 1;
 	option = walk->options + walk->next;
-	walk->data_ack = is_data_ack(option);
+	walk->mptcp = option[0] == OPTION_MPTCP;
 	walk->next += option[0] == OPTION_NOP || option[1] < 2 ? 1 : option[1];
-	return walk->data_ack || option[0] == OPTION_END;
+	return walk->mptcp || option[0] == OPTION_END;
 }
 
-static __always_inline bool has_data_ack(struct __sk_buff *ctx, __u32 at, __u32 length)
+static __always_inline bool has_mptcp_option(struct __sk_buff *ctx, __u32 at, __u32 length)
 {
 	struct walk walk = {};
 
 	if (length < 4 || length > TCP_OPTIONS_MAX || bpf_skb_load_bytes(ctx, at, walk.options, length))
 		return false;
 	bpf_loop(TCP_OPTIONS_MAX, look_at_next, &walk, 0);
-	return walk.data_ack;
+	return walk.mptcp;
 }
 
 /* May the window of this segment be lowered? */
@@ -131,7 +127,7 @@ static __always_inline bool is_ours(struct __sk_buff *ctx, __u32 at, const struc
 {
 	if (tcp->flags & (TCP_FLAG_SYN | TCP_FLAG_RST))
 		return false;
-	return has_data_ack(ctx, at + TCP_HEADER_BYTES, (tcp->offset >> 4) * 4 - TCP_HEADER_BYTES);
+	return has_mptcp_option(ctx, at + TCP_HEADER_BYTES, (tcp->offset >> 4) * 4 - TCP_HEADER_BYTES);
 }
 
 /* The largest field that announces no more than `cap`, and no less than two segments. */

@@ -30,6 +30,7 @@ pub mod mptcp_pm;
 pub mod netlink;
 pub mod netns;
 pub mod probe;
+pub mod realtime;
 pub mod routing;
 pub mod rtnl;
 pub mod sockopt;

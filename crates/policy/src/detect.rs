@@ -16,6 +16,8 @@
 //! 3. The time given to an answer is that of an empty queue: were the queue full, data would arrive and end the doubt. For
 //!    uploads, whose queue is our own, the loaded round-trip time is given.
 //!
+//! 4. A doubt does not ripen while this host itself was asleep or starved: the answers may be there, unread.
+//!
 //! # Checked by
 //! `tests`; `stall-drop`, `stall-backup` and `wrong-removals` in the benchmarks.
 
@@ -100,6 +102,15 @@ fn missing_data(now: Instant, conn: &Conn, subflow: &Subflow) -> Option<Duration
         .any(|other| other.id != subflow.id && other.arrivals.silence(now) < BUSY_SILENCE);
     let limit = if busy { BUSY_SILENCE } else { THIN_SILENCE };
     (silence >= limit && !subflow.sample.backup && (!asked || others)).then_some(silence)
+}
+
+/// The world did not call for so long: answers may lie unread, so no doubt may ripen in that time.
+pub(crate) fn overslept(state: &mut State, late: Duration) {
+    for path in state.paths.values_mut() {
+        if let Health::Doubted(doubt) = &mut path.health {
+            doubt.verdict += late;
+        }
+    }
 }
 
 /// Sends the probes that are due and settles the doubts that are ripe. Returns the links found dead.

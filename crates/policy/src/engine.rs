@@ -8,7 +8,10 @@ use crate::io::{Action, Input, LinkEvent, LinkId, SubflowEvent, SubflowId};
 use crate::slowhand::{LOOK_EVERY, Slowhand};
 use crate::state::{Change, State};
 use alloc::vec::Vec;
-use units::Instant;
+use units::{Duration, Instant};
+
+/// Later than this after the time that it asked for, the engine takes its host for starved.
+const OVERSLEPT: Duration = Duration::from_millis(15);
 
 /// Which strategy decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,7 +84,7 @@ impl Engine {
     /// Takes in one fact that happened at `now`, which never runs backwards.
     pub fn handle(&mut self, now: Instant, input: Input) {
         debug_assert!(now >= self.now, "time ran backwards: {now} after {}", self.now);
-        self.now = now;
+        self.wake(now);
         let sampled = sampled_subflow(&input);
         if let Input::Link(link, LinkEvent::Usable(true)) = input {
             self.state.forget_route(link);
@@ -99,9 +102,20 @@ impl Engine {
 
     /// Lets time pass with nothing to report.
     pub fn tick(&mut self, now: Instant) {
-        self.now = self.now.max(now);
+        self.wake(now);
         if self.due(now) {
             self.decide(now);
+        }
+    }
+
+    /// Time has come this far. Being called long after the time that was asked for is itself a fact.
+    fn wake(&mut self, now: Instant) {
+        let late = self
+            .wake_at()
+            .map_or(Duration::ZERO, |(at, _)| now - at.max(self.now));
+        self.now = self.now.max(now);
+        if late >= OVERSLEPT {
+            detect::overslept(&mut self.state, late);
         }
     }
 

@@ -138,7 +138,10 @@ impl State {
         path.heard = Some(now);
         match health {
             Health::Alive => return Change::Counters,
-            Health::Doubted(doubt) => path.gap.survived(now, doubt.silence + (now - doubt.since)),
+            Health::Doubted(doubt) => {
+                let overdue = (now - doubt.since).saturating_sub(path.rtt());
+                path.gap.survived(now, overdue);
+            }
             Health::Dead { .. } => {
                 self.note(Some(link), None, Verb::Clear, String::from("it answers again"));
             }

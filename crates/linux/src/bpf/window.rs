@@ -47,11 +47,11 @@ pub enum WindowKind {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WindowCounters {
-    /// Segments that left with a DATA_ACK.
+    /// Segments that left with an MPTCP option.
     pub segments: u64,
     /// Of those, segments whose window was lowered.
     pub lowered: u64,
-    /// Segments that were left alone: SYN, RST or without a DATA_ACK.
+    /// Segments that were left alone: SYN, RST or without an MPTCP option.
     pub skipped: u64,
 }
 

@@ -81,8 +81,14 @@ impl World {
     /// Carries out one action.
     pub(super) fn carry_out(&mut self, now: Instant, action: &Action) -> Result<(), ActError> {
         match *action {
-            Action::Associate(link) => Ok((self.associate)(Association::Join(link))),
-            Action::Leave(link) => Ok((self.associate)(Association::Leave(link))),
+            Action::Associate(link) => {
+                (self.associate)(Association::Join(link));
+                Ok(())
+            }
+            Action::Leave(link) => {
+                (self.associate)(Association::Leave(link));
+                Ok(())
+            }
             Action::DefaultRoute(link) => self.move_default_route(link),
             Action::Endpoint(link, wanted) => self.endpoint(link, wanted),
             Action::Join { conn, link, backup } => self.join(now, conn, link, backup),

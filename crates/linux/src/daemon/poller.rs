@@ -30,9 +30,8 @@ impl Poller {
             return Err(io::Error::last_os_error());
         }
         // SAFETY: the descriptor was just opened and nobody else owns it.
-        Ok(Self {
-            epoll: unsafe { OwnedFd::from_raw_fd(fd) },
-        })
+        let epoll = unsafe { OwnedFd::from_raw_fd(fd) };
+        Ok(Self { epoll })
     }
 
     /// Watches a descriptor for something to read, until it is closed. Tags are 0..64; several descriptors may share one.

@@ -151,7 +151,7 @@ fn a_connection_that_fell_back_at_once_is_left_alone() {
     );
 }
 
-/// A middlebox lets MPTCP be agreed and then removes its options: the token stays, the DATA_ACKs end.
+/// A middlebox lets MPTCP be agreed and then removes its options: the token stays, the options end.
 #[test]
 fn a_connection_that_falls_back_later_is_left_alone() {
     if !can_run() {

@@ -1,6 +1,6 @@
-//! How long a link can be silent and yet be alive: learned from the silences that ended by themselves.
+//! How long a link can leave a probe unanswered and yet be alive: learned from the answers that came late.
 //!
-//! A cellular link that has shown a hole before is given longer than a cable. The longest healthy silence is remembered and
+//! A cellular link that has shown a hole before is given longer than a cable. The longest such delay is remembered and
 //! fades by half every minute, so that one bad second does not make a link slow to give up for ever.
 //!
 //! # Checked by
@@ -13,7 +13,7 @@ const HALF_LIFE: Duration = Duration::from_secs(60);
 /// Beyond this the user has waited long enough, whatever the link used to do.
 const LONGEST: Duration = Duration::from_secs(3);
 
-/// The longest healthy silence of a link, fading.
+/// The longest delay of an answer beyond the link's round-trip time, fading.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gap {
     longest: Duration,
@@ -21,10 +21,10 @@ pub(crate) struct Gap {
 }
 
 impl Gap {
-    /// A silence of this length ended by itself.
-    pub(crate) fn survived(&mut self, now: Instant, silence: Duration) {
-        if silence >= self.faded(now) {
-            (self.longest, self.at) = (silence.min(LONGEST), now);
+    /// An answer, or anything else, came so much later than the link's round-trip time lets expect.
+    pub(crate) fn survived(&mut self, now: Instant, overdue: Duration) {
+        if overdue >= self.faded(now) {
+            (self.longest, self.at) = (overdue.min(LONGEST), now);
         }
     }
 

@@ -208,3 +208,22 @@ fn facts_about_what_is_gone_change_nothing() {
     assert!(world.asked(since, |_| true).is_empty());
     assert!(Instant::ZERO < since);
 }
+
+#[test]
+fn a_host_that_was_starved_does_not_judge_before_it_has_read_the_answers() {
+    let mut world = three_cables();
+    let since = world.now;
+    // Data stops (the sender paused), probes leave, and this host does not run for half a second.
+    world.demand = 0.0;
+    world.run(45 * MS);
+    assert!(
+        !world
+            .asked(since, |action| matches!(action, Action::Probe { .. }))
+            .is_empty()
+    );
+    world.now += 500 * MS;
+    world.engine.tick(world.now);
+    assert!(world.withdrawn(since).is_empty());
+    world.run(S);
+    assert!(world.withdrawn(since).is_empty());
+}

@@ -1,0 +1,5 @@
+//! Golden vectors and properties of the parts; both scenarios of nsdi15 §6.2.1 in a fluid model.
+
+mod fluid;
+mod parts;
+mod scenarios;

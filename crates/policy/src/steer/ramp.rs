@@ -17,8 +17,8 @@ use units::{Duration, Instant, Ratio};
 const STEP: Duration = Duration::from_millis(500);
 /// Where the rise begins, and under which a rate is none.
 const LEAST: Ratio = Ratio::from_ppm(100);
-/// More steps than lie between the least and the largest rate: after a long pause there is nothing more to catch up with.
-const MOST_STEPS: u32 = 64;
+/// No more than this is caught up with after a pause: what was not in force then could not be got used to.
+const MOST_STEPS: u32 = 2;
 
 /// A rate on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,7 +57,6 @@ impl Ramp {
             stepped += STEP;
             self.rate = step(self.rate, target);
         }
-        // What was not caught up with is forgotten, so that a long pause is not followed by a jump.
         let late = now - stepped >= STEP;
         self.stepped = Some(if late { now } else { stepped });
         self.rate

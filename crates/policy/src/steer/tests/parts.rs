@@ -171,10 +171,10 @@ fn a_ramp_reaches_the_cap_from_nothing_in_twelve_seconds() {
 }
 
 #[test]
-fn a_ramp_that_slept_does_not_catch_up_without_end() {
-    let mut ramp = Ramp::new();
-    ramp.towards(ms(0), CAP);
-    assert_eq!(ramp.towards(Instant::from_nanos(u64::MAX), CAP), CAP);
+fn a_ramp_that_slept_does_not_leap() {
+    let mut ramp = Ramp::at(ms(0), Ratio::from_ppm(1_000));
+    let woken = ramp.towards(Instant::from_nanos(u64::MAX), CAP);
+    assert!((woken.as_f64() - 0.001_69).abs() < 1e-7, "{woken}");
     ramp.release();
     assert_eq!(ramp.rate(), Ratio::ZERO);
 }

@@ -62,6 +62,71 @@ fn frames_take_their_published_time() {
     assert_eq!(A.ack_rate(Bitrate::from_mbps(9)), Bitrate::from_mbps(6));
 }
 
+#[test]
+fn high_throughput_rates_are_the_published_ones() {
+    use wifi::ht::{Guard, Mode, Width};
+    let kbps = |width, guard, mcs| Mode::new(mcs, width, guard).unwrap().rate().as_bps() / 1_000;
+    // IEEE 802.11-2020 tables 19-27 (20 MHz, one stream) and 19-31 (40 MHz, one stream).
+    let narrow: Vec<_> = (0..8).map(|mcs| kbps(Width::Mhz20, Guard::Long, mcs)).collect();
+    assert_eq!(
+        narrow,
+        [6_500, 13_000, 19_500, 26_000, 39_000, 52_000, 58_500, 65_000]
+    );
+    let wide: Vec<_> = (0..8).map(|mcs| kbps(Width::Mhz40, Guard::Long, mcs)).collect();
+    assert_eq!(
+        wide,
+        [13_500, 27_000, 40_500, 54_000, 81_000, 108_000, 121_500, 135_000]
+    );
+    assert_eq!(kbps(Width::Mhz20, Guard::Short, 7), 72_222);
+    assert_eq!(kbps(Width::Mhz40, Guard::Short, 15), 300_000);
+    assert_eq!(kbps(Width::Mhz40, Guard::Short, 31), 600_000);
+    assert_eq!(Mode::new(32, Width::Mhz20, Guard::Long), None);
+}
+
+#[test]
+fn high_throughput_frames_take_their_published_time() {
+    use wifi::ht::{Band, Guard, Mode, Width, subframe_bytes};
+    let mode = |mcs, width, guard| Mode::new(mcs, width, guard).unwrap();
+    let single = mode(7, Width::Mhz20, Guard::Long);
+    // 36 µs of preamble and ⌈(1538·8 + 22)/260⌉ = 48 symbols; 6 µs of signal extension at 2.4 GHz.
+    assert_eq!(single.frame_time(1_538, Band::Ghz5).as_micros(), 36 + 192);
+    assert_eq!(single.frame_time(1_538, Band::Ghz2).as_micros(), 36 + 192 + 6);
+    // 48 symbols of 3.6 µs are 172.8 µs: 176 when rounded up to 4.
+    assert_eq!(
+        mode(7, Width::Mhz20, Guard::Short)
+            .frame_time(1_538, Band::Ghz5)
+            .as_micros(),
+        36 + 176
+    );
+    // Two encoders above 300 Mb/s: ⌈(65535·8 + 28)/2160⌉ = 243 symbols.
+    assert_eq!(
+        mode(31, Width::Mhz40, Guard::Long)
+            .frame_time(65_535, Band::Ghz5)
+            .as_micros(),
+        48 + 4 * 243
+    );
+    assert_eq!(
+        (1..=4)
+            .map(|n| mode(8 * n - 1, Width::Mhz20, Guard::Long).preamble().as_micros())
+            .collect::<Vec<_>>(),
+        [36, 40, 48, 48]
+    );
+    assert_eq!(single.ack_rate(Band::Ghz5), Bitrate::from_mbps(24));
+    assert_eq!(
+        mode(8, Width::Mhz20, Guard::Long).ack_rate(Band::Ghz2),
+        Bitrate::from_mbps(6)
+    );
+    assert_eq!((subframe_bytes(1_538), subframe_bytes(1_536)), (1_544, 1_540));
+    // A block acknowledgement at 24 Mb/s: 20 + 4·⌈(32·8 + 22)/96⌉ = 32 µs.
+    assert_eq!(
+        Band::Ghz5
+            .legacy()
+            .frame_time(wifi::ht::BLOCK_ACK_BYTES, Bitrate::from_mbps(24))
+            .as_micros(),
+        32
+    );
+}
+
 proptest! {
     #[test]
     fn instants_never_wrap(a: u64, b: u64) {

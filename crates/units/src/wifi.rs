@@ -6,6 +6,8 @@
 //! # Checked by
 //! `tests`: published durations of frames.
 
+pub mod ht;
+
 use crate::{Bitrate, Duration};
 
 /// A standard of the 802.11 family, as far as timing differs.
@@ -77,6 +79,15 @@ impl Standard {
         1023
     }
 
+    /// Preamble and PLCP header: long DSSS 192 µs, OFDM 20 µs, in 802.11g with its 6 µs of signal extension.
+    pub const fn preamble(self) -> Duration {
+        Duration::from_micros(match self {
+            Self::A => 20,
+            Self::B => 192,
+            Self::G => 26,
+        })
+    }
+
     /// Air time of one frame of `mpdu_bytes` (header and check sum included) at `rate`, preamble included.
     ///
     /// OFDM (§17.4.3): 20 µs of preamble and SIGNAL, then whole 4 µs symbols for 16 service bits, the frame and 6 tail bits; 6 µs of
@@ -85,11 +96,10 @@ impl Standard {
         let bits = mpdu_bytes as u64 * 8;
         let kbps = rate.as_bps() / 1_000;
         let micros = match self {
-            Self::B => 192 + (bits * 1_000).div_ceil(kbps),
-            Self::A => 20 + 4 * (bits + 22).div_ceil(kbps * 4 / 1_000),
-            Self::G => 26 + 4 * (bits + 22).div_ceil(kbps * 4 / 1_000),
+            Self::B => (bits * 1_000).div_ceil(kbps),
+            Self::A | Self::G => 4 * (bits + 22).div_ceil(kbps * 4 / 1_000),
         };
-        Duration::from_micros(micros)
+        Duration::from_micros(self.preamble().as_micros() as u64 + micros)
     }
 
     /// The rate of the acknowledgement of a frame sent at `rate`: the fastest mandatory rate that is not faster (§10.6.6.5).

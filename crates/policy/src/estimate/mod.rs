@@ -1,5 +1,6 @@
 //! What is measured, one quantity a file.
 
+pub mod airtime;
 pub(crate) mod arrivals;
 pub(crate) mod beacons;
 pub mod delivery;

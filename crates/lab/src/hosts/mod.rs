@@ -4,6 +4,7 @@
 mod addressing;
 mod error;
 mod plugs;
+mod sweep;
 
 pub use addressing::{Addressing, LinkAddresses, SERVER_V6};
 pub use error::BuildError;
@@ -75,6 +76,13 @@ impl Hosts {
             client_ifindex,
         };
         Ok((hosts, ports))
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        sweep::sweep(&self.client);
+        sweep::sweep(&self.server);
     }
 }
 

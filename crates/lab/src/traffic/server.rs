@@ -233,7 +233,21 @@ fn send(
             Moved::Broken(error) => return Err(error),
         }
     }
-    stream.shutdown(std::net::Shutdown::Write)
+    stream.shutdown(std::net::Shutdown::Write)?;
+    await_close(stream, shared)
+}
+
+/// Closing throws away what is unsent, so the client closes first.
+fn await_close(stream: &mut TcpStream, shared: &Shared) -> io::Result<()> {
+    let mut nothing = [0; 64];
+    while !shared.stop.load(Ordering::Relaxed) {
+        match read(stream, &mut nothing) {
+            Moved::Bytes(_) | Moved::Nothing => {}
+            Moved::End => return Ok(()),
+            Moved::Broken(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 fn receive(stream: &mut TcpStream, shared: &Shared, id: u64) -> io::Result<()> {

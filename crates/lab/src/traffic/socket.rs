@@ -75,11 +75,14 @@ fn congestion(socket: &Socket) -> Result<String, SocketError> {
     Ok(String::from_utf8_lossy(&name).trim_end_matches('\0').to_owned())
 }
 
-/// Makes reads and writes give up after a glance.
+/// Makes reads and writes give up after a glance, and closing final: what is unsent then is thrown away, also when the process is
+/// killed. Otherwise the kernel would keep the connection, and the namespace that it is in, for a minute.
 pub(super) fn impatient(stream: &TcpStream) -> io::Result<()> {
     stream.set_read_timeout(Some(GLANCE))?;
     stream.set_write_timeout(Some(GLANCE))?;
-    SockRef::from(stream).set_tcp_nodelay(true)
+    let socket = SockRef::from(stream);
+    socket.set_linger(Some(Duration::ZERO))?;
+    socket.set_tcp_nodelay(true)
 }
 
 /// Waits until there is something to read or to accept, at most this long.

@@ -1,0 +1,63 @@
+//! Tells when a namespace is gone: a veth pair with one end inside.
+//!
+//! The kernel removes both ends when it removes the namespace, and with it all devices, addresses, routes, rules, endpoints and
+//! settings in it.
+
+use linux::netns::Netns;
+use linux::rtnl::{IfName, Rtnl, VethPeer};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// One for each network namespace of a process.
+pub struct Witnesses(Vec<IfName>);
+
+impl Witnesses {
+    /// Places them; the near ends are in the namespace of `rtnl`. The namespace `except` is none of the process's own.
+    pub fn place(rtnl: &mut Rtnl, pid: u32, except: Option<u64>) -> Self {
+        let namespaces = namespaces_of(pid, except);
+        let names = namespaces.iter().enumerate().map(|(index, netns)| {
+            let name: IfName = format!("w{index}").parse().unwrap();
+            let peer = VethPeer {
+                name: "witness".parse().unwrap(),
+                netns: Some(netns),
+            };
+            rtnl.add_veth(name, peer).unwrap();
+            name
+        });
+        Self(names.collect())
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// How long it took. The kernel removes namespaces in the background.
+    pub fn watch_until_gone(&self, rtnl: &mut Rtnl, patience: Duration) -> Duration {
+        let begun = Instant::now();
+        for name in &self.0 {
+            while rtnl.link_named(*name).unwrap().is_some() {
+                assert!(begun.elapsed() < patience, "the namespace of {name} is still there");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+        let links = rtnl.links().unwrap();
+        assert_eq!(links.len(), 1, "only a loopback is left: {links:?}");
+        begun.elapsed()
+    }
+}
+
+/// Handles to the network namespaces that the process has handles to.
+fn namespaces_of(pid: u32, except: Option<u64>) -> Vec<Netns> {
+    let folder = PathBuf::from(format!("/proc/{pid}/fd"));
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut found: Vec<(u64, Netns)> = Vec::new();
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let is_netns = std::fs::read_link(&path).is_ok_and(|target| target.to_string_lossy().starts_with("net:["));
+        let Some(netns) = is_netns.then(|| Netns::open(&path).ok()).flatten() else { continue };
+        let id = netns.id().unwrap();
+        if Some(id) != except && found.iter().all(|(known, _)| *known != id) {
+            found.push((id, netns));
+        }
+    }
+    found.into_iter().map(|(_, netns)| netns).collect()
+}

@@ -4,10 +4,20 @@
 //! nothing here depends on the kernel of the building machine. Paths are mapped away: one source gives one object.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-const PROGRAMS: [&str; 3] = ["window", "clamp", "marker"];
+const PROGRAMS: [&str; 8] = [
+    "window",
+    "clamp",
+    "marker",
+    "cc/lia",
+    "cc/olia",
+    "cc/balia",
+    "cc/cla",
+    "cc/golden",
+];
 
 /// Looked for in this order when `CLANG` is not set.
 const CLANGS: [&str; 7] = [
@@ -21,6 +31,7 @@ fn main() {
     println!("cargo:rerun-if-env-changed=CLANG");
     println!("cargo:rerun-if-changed={}", bpf.display());
     let clang = find_clang();
+    fs::create_dir_all(out.join("cc")).expect("cargo made the directory for build outputs");
     for program in PROGRAMS {
         compile(&clang, &bpf, &headers, &out, program);
     }

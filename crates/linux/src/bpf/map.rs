@@ -2,7 +2,7 @@
 
 use std::io;
 use std::marker::PhantomData;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// A type whose every bit pattern is a value, without padding: it may be copied from and to the kernel byte by byte.
 ///
@@ -29,6 +29,11 @@ impl<K: Plain, V: Plain> Map<K, V> {
             fd,
             types: PhantomData,
         }
+    }
+
+    /// For pinning.
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 
     /// Writes, whether or not there is an entry.

@@ -5,6 +5,7 @@
 //! | [`WindowLever`] | `bpf/window.bpf.c`, else `bpf/clamp.bpf.c` | bounds how far ahead the peer may queue (downloads) |
 //! | [`UnsentLever`] | `bpf/clamp.bpf.c` | bounds what waits unsent on our own subflows (uploads) |
 //! | [`Marker`] | `bpf/marker.bpf.c` | marks arriving packets CE, so that the peer slows down on one path |
+//! | [`cc::Controller`] | `bpf/cc/*.bpf.c` | couples the congestion windows of a connection's subflows |
 //!
 //! The objects are compiled at build time and embedded; loading one needs a kernel with BTF, and CAP_BPF, CAP_PERFMON and
 //! CAP_NET_ADMIN. Every value here owns what it loaded: a program, its maps and its links go when the value is dropped or the
@@ -20,6 +21,7 @@
 //! # Checked by
 //! `tests/bpf/`: real connections between two namespaces.
 
+pub mod cc;
 mod cost;
 mod error;
 mod limits;

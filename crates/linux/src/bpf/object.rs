@@ -2,7 +2,7 @@
 
 use super::LoadError;
 use super::map::{Map, Plain};
-use libbpf_rs::{MapCore, Object, ObjectBuilder, PrintLevel};
+use libbpf_rs::{MapCore, Object, ObjectBuilder, OpenObject, PrintLevel};
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -45,18 +45,31 @@ pub(super) struct Loaded {
 impl Embedded {
     /// Loads only `programs` of the object; its maps all exist afterwards.
     pub(super) fn load(&self, programs: &[&str]) -> Result<Loaded, LoadError> {
+        self.load_changed(programs, |_| {})
+    }
+
+    /// Loads after `change` was made to the opened object.
+    pub(super) fn load_changed(
+        &self,
+        programs: &[&str],
+        change: impl FnOnce(&mut OpenObject),
+    ) -> Result<Loaded, LoadError> {
         if !Path::new("/sys/kernel/btf/vmlinux").exists() {
             return Err(LoadError::NoBtf);
         }
         keep_log();
         LOG.take();
         let object = self
-            .open_and_load(programs)
+            .open_and_load(programs, change)
             .map_err(|error| self.explain(&error))?;
         Ok(Loaded { object })
     }
 
-    fn open_and_load(&self, programs: &[&str]) -> libbpf_rs::Result<Object> {
+    fn open_and_load(
+        &self,
+        programs: &[&str],
+        change: impl FnOnce(&mut OpenObject),
+    ) -> libbpf_rs::Result<Object> {
         let mut open = ObjectBuilder::default()
             .name(self.name)?
             .open_memory(&self.elf.0)?;
@@ -64,6 +77,7 @@ impl Embedded {
             let wanted = programs.iter().any(|name| program.name() == *name);
             program.set_autoload(wanted);
         }
+        change(&mut open);
         open.load()
     }
 
@@ -100,6 +114,18 @@ impl Loaded {
         assert_eq!(map.key_size() as usize, size_of::<K>(), "key of {name}");
         assert_eq!(map.value_size() as usize, size_of::<V>(), "value of {name}");
         Ok(Map::new(map.as_fd().try_clone_to_owned()?))
+    }
+
+    /// Makes the structure of function pointers called `name` the kernel's, as long as the descriptor lives.
+    ///
+    /// # Panics
+    /// When the object has no such structure: the object is ours.
+    pub(super) fn register(&mut self, name: &str) -> libbpf_rs::Result<OwnedFd> {
+        let map = self.object.maps_mut().find(|map| map.name() == name);
+        let link = map
+            .expect("the embedded object has this structure")
+            .attach_struct_ops()?;
+        Ok(link.as_fd().try_clone_to_owned()?)
     }
 }
 

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What every controller does alike: slow start as Reno, growth by whole segments, the memory of losses.
+ *
+ * A controller is one rule for growth and one for losses (couple.h); `CONTROLLER` makes programs of them.
+ *
+ * Sources: net/ipv4/tcp_cong.c (tcp_reno_cong_avoid), include/net/tcp.h (tcp_is_cwnd_limited), net/ipv4/bpf_tcp_ca.c (which
+ * fields may be written), Linux 6.18.
+ */
+#ifndef SLOWHAND_CC_CONTROL_H
+#define SLOWHAND_CC_CONTROL_H
+
+#include "siblings.h"
+
+/* The smallest window (RFC 5681: the least that a loss leaves). */
+#define LEAST_CWND 2
+
+/* The application or the receiver's window, not ours, limits this path: then ours has not been tried, and may not grow. */
+CC_INLINE bool is_cwnd_limited(struct tcp_sock *tp)
+{
+	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
+		return true;
+	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
+}
+
+CC_INLINE void set_cwnd(struct tcp_sock *tp, __u32 cwnd)
+{
+	__u32 most = tp->snd_cwnd_clamp;
+
+	if (cwnd > most)
+		cwnd = most;
+	tp->snd_cwnd = cwnd < LEAST_CWND ? LEAST_CWND : cwnd;
+}
+
+/* Slow start, as Reno's: is anything of `acked` left to grow by in congestion avoidance? */
+CC_INLINE bool may_grow(struct tcp_sock *tp, __u32 *acked)
+{
+	if (!is_cwnd_limited(tp))
+		return false;
+	if (tp->snd_cwnd < tp->snd_ssthresh)
+		*acked = tcp_slow_start(tp, *acked);
+	return *acked;
+}
+
+CC_INLINE void grow(struct tcp_sock *tp, __s64 increase, __u32 acked)
+{
+	struct memory *memory = memory_of(tp);
+	__s64 credit = memory->credit;
+	__s32 change = credit_add(&credit, increase, acked);
+
+	memory->credit = credit;
+	if (change)
+		set_cwnd(tp, tp->snd_cwnd + change);
+}
+
+CC_INLINE void remember_loss(struct tcp_sock *tp)
+{
+	struct memory *memory = memory_of(tp);
+
+	memory->undo_at_loss = memory->acked_at_loss;
+	memory->undo_between = memory->between_losses;
+	memory->between_losses = tp->bytes_acked - memory->acked_at_loss;
+	memory->acked_at_loss = tp->bytes_acked;
+}
+
+CC_INLINE void forget_loss(struct tcp_sock *tp)
+{
+	struct memory *memory = memory_of(tp);
+
+	memory->acked_at_loss = memory->undo_at_loss;
+	memory->between_losses = memory->undo_between;
+}
+
+CC_INLINE void begin(struct tcp_sock *tp)
+{
+	struct memory *memory = memory_of(tp);
+
+	*memory = (struct memory){ .acked_at_loss = tp->bytes_acked, .undo_at_loss = tp->bytes_acked };
+}
+
+/* Reno's half, of this path alone. */
+CC_INLINE __u32 halve(struct tcp_sock *tp)
+{
+	struct couple couple = { .count = 1, .path = { { .cwnd = tp->snd_cwnd } } };
+
+	return reno_after_loss(&couple, 0);
+}
+
+CC_INLINE void no_orders(struct tcp_sock *tp)
+{
+}
+
+/*
+ * The programs of a controller and its tcp_congestion_ops, called `slow_<id>` unless the loader gives it another name.
+ * `orders(tp)` is done first at each acknowledgement; `increase(couple, own)` is a function of couple.h,
+ * `loss(tp)` gives the window that a loss leaves; `intervals`: whether `increase` looks at OLIA's.
+ */
+#define CONTROLLER(id, orders, increase, loss, intervals)                                    \
+	SEC("struct_ops") void BPF_PROG(id##_init, struct sock *sk)                          \
+	{                                                                                    \
+		begin((struct tcp_sock *)sk);                                                \
+	}                                                                                    \
+	SEC("struct_ops") void BPF_PROG(id##_avoid, struct sock *sk, __u32 ack, __u32 acked) \
+	{                                                                                    \
+		struct tcp_sock *tp = (struct tcp_sock *)sk;                                 \
+		struct couple couple = {};                                                   \
+                                                                                             \
+		orders(tp);                                                                  \
+		if (!may_grow(tp, &acked))                                                   \
+			return;                                                              \
+		look_around(tp, &couple, intervals);                                         \
+		grow(tp, increase(&couple, 0), acked);                                       \
+	}                                                                                    \
+	SEC("struct_ops") __u32 BPF_PROG(id##_ssthresh, struct sock *sk)                     \
+	{                                                                                    \
+		struct tcp_sock *tp = (struct tcp_sock *)sk;                                 \
+                                                                                             \
+		remember_loss(tp);                                                           \
+		return loss(tp);                                                             \
+	}                                                                                    \
+	SEC("struct_ops") __u32 BPF_PROG(id##_undo, struct sock *sk)                         \
+	{                                                                                    \
+		forget_loss((struct tcp_sock *)sk);                                          \
+		return tcp_reno_undo_cwnd(sk);                                               \
+	}                                                                                    \
+	SEC(".struct_ops.link")                                                              \
+	struct tcp_congestion_ops id = {                                                     \
+		.name = "slow_" #id,                                                         \
+		.flags = TCP_CONG_NON_RESTRICTED,                                            \
+		.init = (void *)id##_init,                                                   \
+		.ssthresh = (void *)id##_ssthresh,                                           \
+		.cong_avoid = (void *)id##_avoid,                                            \
+		.undo_cwnd = (void *)id##_undo,                                              \
+	};                                                                                   \
+	SLOWHAND_LICENSE
+
+#endif

@@ -1,0 +1,127 @@
+//! What CLA is told about single subflows' windows: the writing side of `bpf/cc/orders.h`.
+//!
+//! Who decides is `policy::cc` ([`policy::cc::MobileStage`], [`policy::cc::bdp_upper_bound`]); here the decision reaches the
+//! kernel, which carries it out once, at the subflow's next acknowledgement.
+
+use super::OrderError;
+use crate::bpf::MapError;
+use crate::bpf::map::{Map, Plain};
+use crate::bpf::object::Loaded;
+use crate::mptcp_pm::AddressId;
+use policy::ConnId;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const ORDERS: &str = "orders";
+const GIVEN: &str = "orders_given";
+const FIRST: u32 = 0;
+
+/// Whose number an address id is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AddressEnd {
+    /// Our own address: the sender is the mobile.
+    Local,
+    /// The peer's: the sender is the mobile's server.
+    Remote,
+}
+
+/// A window, and from where on it grows slowly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WindowOrder {
+    /// Congestion window in segments; at least 2 is set.
+    pub cwnd: u32,
+    /// Slow-start threshold in segments; `None` leaves it. To lower a window without one would end in slow start.
+    pub ssthresh: Option<u32>,
+}
+
+/// As `struct order_key` in `bpf/cc/orders.h`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct OrderKey {
+    token: u32,
+    address_id: u8,
+    remote: u8,
+    zero: u16,
+}
+
+/// As `struct order` there.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Order {
+    serial: u32,
+    cwnd: u32,
+    ssthresh: u32,
+}
+
+// SAFETY: integers in C order: 4 + 1 + 1 + 2 bytes without padding.
+unsafe impl Plain for OrderKey {}
+// SAFETY: three u32 in C order.
+unsafe impl Plain for Order {}
+
+/// Standing orders.
+#[derive(Debug)]
+pub struct Orders {
+    orders: Map<OrderKey, Order>,
+    given: Map<u32, u64>,
+    serial: AtomicU32,
+}
+
+impl Orders {
+    pub(super) fn of(loaded: &Loaded) -> io::Result<Self> {
+        Ok(Self {
+            orders: loaded.map(ORDERS)?,
+            given: loaded.map(GIVEN)?,
+            serial: AtomicU32::new(0),
+        })
+    }
+
+    /// Orders a window for the subflows of `conn` at this address: those there are, once, and those that join later under
+    /// the same id, until the order is [taken back](Self::take_back).
+    pub fn give(
+        &self,
+        conn: ConnId,
+        end: AddressEnd,
+        address: AddressId,
+        order: WindowOrder,
+    ) -> Result<(), OrderError> {
+        let order = Order {
+            serial: self.serial.fetch_add(1, Ordering::Relaxed) + 1,
+            cwnd: order.cwnd,
+            ssthresh: order.ssthresh.unwrap_or(0),
+        };
+        self.orders.set(key(conn, end, address), order).map_err(refused)?;
+        self.tell(order.serial)
+    }
+
+    /// Forgets an order; windows stay as they are. Says whether there was one.
+    pub fn take_back(&self, conn: ConnId, end: AddressEnd, address: AddressId) -> Result<bool, OrderError> {
+        self.orders.remove(key(conn, end, address)).map_err(refused)
+    }
+
+    /// Makes every subflow look for its order at its next acknowledgement.
+    fn tell(&self, serial: u32) -> Result<(), OrderError> {
+        self.given.set(FIRST, u64::from(serial)).map_err(refused)
+    }
+
+    /// What has to be pinned with the controller, and under which name.
+    pub(super) fn descriptors(&self) -> [(&'static str, BorrowedFd<'_>); 2] {
+        [(ORDERS, self.orders.fd()), (GIVEN, self.given.fd())]
+    }
+}
+
+const fn key(conn: ConnId, end: AddressEnd, address: AddressId) -> OrderKey {
+    OrderKey {
+        token: conn.0,
+        address_id: address.0,
+        remote: matches!(end, AddressEnd::Remote) as u8,
+        zero: 0,
+    }
+}
+
+fn refused(error: io::Error) -> OrderError {
+    match MapError::from(error) {
+        MapError::Full => OrderError::Full,
+        other => OrderError::Map(other),
+    }
+}

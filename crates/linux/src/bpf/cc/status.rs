@@ -1,0 +1,137 @@
+//! What is loaded, by whomever, and what sockets really use.
+
+use super::{ControllerName, Coupled, Missing, StatusError};
+use crate::diag::{CongestionName, Diag, States};
+use crate::mptcp_pm::{AddressId, Token};
+use libbpf_rs::btf::{Btf, types};
+use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
+use policy::ConnId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A controller of ours that the kernel has.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LoadedController {
+    /// What sockets choose it by.
+    pub name: ControllerName,
+    /// Which one it is.
+    pub coupled: Coupled,
+    /// May sockets still choose it? If not, it stays only for those that have it.
+    pub registered: bool,
+}
+
+/// One subflow's controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SubflowController {
+    /// The number of our address.
+    pub local_id: AddressId,
+    /// The number of the peer's.
+    pub remote_id: AddressId,
+    /// What the kernel says it uses.
+    pub name: CongestionName,
+}
+
+/// Every controller of ours in the kernel, whoever loaded it, sorted by name. Needs CAP_SYS_ADMIN.
+pub fn loaded() -> Result<Vec<LoadedController>, StatusError> {
+    let place = NamePlace::find()?;
+    let registered = registered_maps();
+    let mut found = Vec::new();
+    for info in MapInfoIter::default() {
+        let coupled = info.name.to_str().and_then(Coupled::from_id);
+        let Some(coupled) = coupled.filter(|_| info.ty == MapType::StructOps) else {
+            continue;
+        };
+        // It may have gone between being listed and being opened.
+        let Ok(map) = MapHandle::from_map_id(info.id) else {
+            if is_root() {
+                continue;
+            } else {
+                return Err(StatusError::NotPermitted);
+            }
+        };
+        if let Some(name) = place.read(&map)? {
+            found.push(LoadedController {
+                name,
+                coupled,
+                registered: registered.contains(&info.id),
+            });
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The structures that are some link's: only those are registered.
+fn registered_maps() -> BTreeSet<u32> {
+    let map_of = |info: libbpf_rs::query::LinkInfo| match info.info {
+        LinkTypeInfo::StructOps(struct_ops) => Some(struct_ops.map_id),
+        _ => None,
+    };
+    LinkInfoIter::default().filter_map(map_of).collect()
+}
+
+/// Where a structure's value in the kernel has the controller's name, in bytes.
+struct NamePlace(usize);
+
+impl NamePlace {
+    fn find() -> Result<Self, StatusError> {
+        let btf = Btf::from_vmlinux().map_err(|_| Missing::Btf)?;
+        let data = member_offset(&btf, "bpf_struct_ops_tcp_congestion_ops", "data");
+        let name = member_offset(&btf, "tcp_congestion_ops", "name");
+        match (data, name) {
+            (Some(data), Some(name)) => Ok(Self(data + name)),
+            _ => Err(Missing::StructOps.into()),
+        }
+    }
+
+    /// `None` before the structure was given its value.
+    fn read(&self, map: &MapHandle) -> Result<Option<ControllerName>, StatusError> {
+        let value = map
+            .lookup(&0_u32.to_ne_bytes(), MapFlags::ANY)
+            .map_err(|error| StatusError::Kernel(format!("{error:#}")))?;
+        let field = value.as_deref().and_then(|value| value.get(self.0..self.0 + 16));
+        Ok(field.and_then(|field| CongestionName::from_bytes(field).as_str().parse().ok()))
+    }
+}
+
+fn member_offset(btf: &Btf<'_>, structure: &str, member: &str) -> Option<usize> {
+    let structure = btf.type_by_name::<types::Struct<'_>>(structure)?;
+    let found = structure
+        .iter()
+        .find(|field| field.name.is_some_and(|name| name == member))?;
+    match found.attr {
+        types::MemberAttr::Normal { offset } => usize::try_from(offset / 8).ok(),
+        types::MemberAttr::BitField { .. } => None,
+    }
+}
+
+fn is_root() -> bool {
+    // SAFETY: no arguments, no memory.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// How many connected TCP sockets of the calling thread's network namespace use which controller.
+pub fn users() -> Result<BTreeMap<String, usize>, StatusError> {
+    let mut users = BTreeMap::new();
+    Diag::open()?.each_tcp(States::CONNECTED, |socket| {
+        let name = socket.congestion.as_str();
+        if !name.is_empty() {
+            *users.entry(name.to_owned()).or_default() += 1;
+        }
+    })?;
+    Ok(users)
+}
+
+/// What the subflows of one connection of the calling thread's network namespace really use.
+pub fn subflows(conn: ConnId) -> Result<Vec<SubflowController>, StatusError> {
+    let mut found = Vec::new();
+    Diag::open()?.each_tcp(States::CONNECTED, |socket| {
+        let subflow = socket.subflow.filter(|subflow| subflow.token == Token(conn.0));
+        found.extend(subflow.map(|subflow| SubflowController {
+            local_id: subflow.local_id,
+            remote_id: subflow.remote_id,
+            name: socket.congestion,
+        }));
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,236 @@
+//! `bpf/cc/couple.h` gives the golden answers, and those of `policy::cc` to drawn questions: compiled by the host's own
+//! compiler, and as a BPF program in the kernel.
+
+use crate::can_run;
+use crate::vectors::{Answer, Draw, NAMES, Vector, drawn, golden};
+use libbpf_rs::{Object, ObjectBuilder, ProgramInput};
+use policy::cc::{Credit, Increase};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// Reads `controller own count (cwnd srtt since between)…` and writes `growth left`; or reads `credit increase acked` and
+/// writes by how much the window changes.
+const PROGRAM: &str = r#"
+#include <stdio.h>
+#include <string.h>
+#include "couple.h"
+
+static int read_couple(struct couple *couple, unsigned *own)
+{
+	if (scanf("%u %u", own, &couple->count) != 2)
+		return 0;
+	for (unsigned i = 0; i < couple->count; i++) {
+		struct couple_path *path = &couple->path[i];
+
+		if (scanf("%u %u %llu %llu", &path->cwnd, &path->srtt_us, &path->since_loss, &path->between_losses) != 4)
+			return 0;
+	}
+	return 1;
+}
+
+static __s64 growth(const char *name, const struct couple *couple, unsigned own)
+{
+	if (!strcmp(name, "lia"))
+		return lia_increase(couple, own);
+	if (!strcmp(name, "cla-printed"))
+		return cla_printed_increase(couple, own);
+	if (!strcmp(name, "olia"))
+		return olia_increase(couple, own);
+	if (!strcmp(name, "balia"))
+		return balia_increase(couple, own);
+	return reno_increase(couple, own);
+}
+
+int main(void)
+{
+	__s64 credit = 0, increase;
+	char name[16];
+	unsigned own, acked;
+
+	while (scanf("%15s", name) == 1) {
+		struct couple couple = {};
+
+		if (!strcmp(name, "credit") && scanf("%lld %u", &increase, &acked) == 2) {
+			printf("%d\n", credit_add(&credit, increase, acked));
+			continue;
+		}
+		if (!read_couple(&couple, &own))
+			return 1;
+		printf("%lld %u\n", growth(name, &couple, own),
+		       strcmp(name, "balia") ? reno_after_loss(&couple, own) : balia_after_loss(&couple, own));
+	}
+	return 0;
+}
+"#;
+
+/// Compiles [`PROGRAM`]; a compiler is there, because Rust links with it.
+fn compile(test: &str) -> PathBuf {
+    let name = format!("cc-{test}-{}", std::process::id());
+    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let headers = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bpf/cc");
+    let mut cc = Command::new("cc");
+    cc.args(["-O2", "-Wall", "-Wextra", "-Werror"])
+        .args(["-fsanitize=undefined", "-fno-sanitize-recover"]);
+    cc.args(["-xc", "-I", headers, "-o"]).arg(&out).arg("-");
+    let mut child = cc.stdin(Stdio::piped()).spawn().expect("start cc");
+    let mut source = child.stdin.take().expect("a pipe");
+    source.write_all(PROGRAM.as_bytes()).expect("write the program");
+    drop(source);
+    assert!(child.wait().expect("wait for cc").success());
+    out
+}
+
+/// The lines that [`PROGRAM`] answers with.
+fn ask_host(test: &str, questions: String) -> Vec<String> {
+    let program = compile(test);
+    let mut child = Command::new(&program)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("start the program");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let writer = std::thread::spawn(move || stdin.write_all(questions.as_bytes()));
+    let output = child.wait_with_output().expect("wait for the program");
+    writer.join().expect("no panic").expect("write the questions");
+    std::fs::remove_file(&program).expect("remove the program");
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).expect("numbers");
+    text.lines().map(str::to_owned).collect()
+}
+
+fn question(vector: &Vector) -> String {
+    let mut line = format!("{} {} {}", vector.controller, vector.own, vector.flows.len());
+    for flow in &vector.flows {
+        let interval = flow.interval;
+        line += &format!(" {} {}", flow.cwnd, flow.srtt_us);
+        line += &format!(" {} {}", interval.since_loss, interval.between_losses);
+    }
+    line + "\n"
+}
+
+fn assert_host_answers(test: &str, vectors: &[Vector]) {
+    let answers = ask_host(test, vectors.iter().map(question).collect());
+    assert_eq!(answers.len(), vectors.len());
+    for (vector, answer) in vectors.iter().zip(answers) {
+        let expected = format!("{} {}", vector.growth, vector.left);
+        assert_eq!(answer, expected, "{}", vector.describe());
+    }
+}
+
+#[test]
+fn the_host_gives_the_golden_answers() {
+    let vectors = golden();
+    assert!(vectors.len() >= 30);
+    assert_host_answers("golden", &vectors);
+}
+
+#[test]
+fn the_host_answers_as_policy_does() {
+    assert_host_answers("drawn", &drawn(2_000));
+}
+
+#[test]
+fn the_host_counts_whole_segments_as_policy_does() {
+    let mut draw = Draw(7);
+    let growths: Vec<(i64, u32)> = (0..5_000)
+        .map(|_| ((draw.next() as i64) >> 30, 1 + draw.below(300) as u32))
+        .collect();
+    let questions = growths
+        .iter()
+        .map(|(growth, acked)| format!("credit {growth} {acked}\n"))
+        .collect();
+    let mut credit = Credit::default();
+    let expected = growths
+        .iter()
+        .map(|&(growth, acked)| credit.add(Increase(growth), acked));
+    let expected: Vec<String> = expected.map(|whole| whole.to_string()).collect();
+    assert_eq!(ask_host("credit", questions), expected);
+}
+
+/// As `struct golden` in `bpf/cc/golden.bpf.c`: 8 + 8 · 24 bytes of paths, own path, window left, growth.
+const CONTEXT_BYTES: usize = 216;
+
+fn context(vector: &Vector) -> [u8; CONTEXT_BYTES] {
+    let mut context = [0; CONTEXT_BYTES];
+    let mut put = |at: usize, bytes: &[u8]| context[at..at + bytes.len()].copy_from_slice(bytes);
+    put(0, &(vector.flows.len() as u32).to_ne_bytes());
+    for (index, flow) in vector.flows.iter().enumerate() {
+        let at = 8 + 24 * index;
+        put(at, &flow.cwnd.to_ne_bytes());
+        put(at + 4, &flow.srtt_us.to_ne_bytes());
+        put(at + 8, &flow.interval.since_loss.to_ne_bytes());
+        put(at + 16, &flow.interval.between_losses.to_ne_bytes());
+    }
+    put(200, &(vector.own as u32).to_ne_bytes());
+    context
+}
+
+fn answer(context: &[u8; CONTEXT_BYTES]) -> Answer {
+    Answer {
+        left: u32::from_ne_bytes(context[204..208].try_into().expect("four bytes")),
+        growth: i64::from_ne_bytes(context[208..].try_into().expect("eight bytes")),
+    }
+}
+
+/// ELF sections are read in place.
+#[repr(C, align(16))]
+struct Aligned<B: ?Sized>(B);
+
+const OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/cc/golden.bpf.o")));
+
+fn load() -> Object {
+    let open = ObjectBuilder::default().open_memory(&OBJECT.0);
+    open.expect("the object is one")
+        .load()
+        .expect("the kernel takes the arithmetic")
+}
+
+fn ask_kernel(object: &mut Object, vector: &Vector) -> Answer {
+    let name = vector.controller.replace('-', "_");
+    let program = object.progs_mut().find(|program| *program.name() == *name);
+    let mut context = context(vector);
+    let output = program
+        .expect("a program for each controller")
+        .test_run(ProgramInput {
+            context_in: Some(&mut context),
+            ..ProgramInput::default()
+        })
+        .expect("run the program");
+    assert_eq!(output.return_value, 1);
+    answer(&context)
+}
+
+#[test]
+fn the_kernel_gives_the_golden_answers() {
+    if !can_run() {
+        return;
+    }
+    let (mut object, vectors) = (load(), golden());
+    let asked = |(name, _): &(&str, _)| vectors.iter().any(|vector| vector.controller == *name);
+    assert!(NAMES.iter().all(asked), "a controller has no vector");
+    for vector in &vectors {
+        assert_eq!(
+            ask_kernel(&mut object, vector),
+            vector.answer(),
+            "{}",
+            vector.describe()
+        );
+    }
+}
+
+#[test]
+fn the_kernel_answers_as_policy_does() {
+    if !can_run() {
+        return;
+    }
+    let mut object = load();
+    for vector in drawn(400) {
+        assert_eq!(
+            ask_kernel(&mut object, &vector),
+            vector.answer(),
+            "{}",
+            vector.describe()
+        );
+    }
+}

@@ -4,5 +4,7 @@ pub mod airtime;
 pub(crate) mod arrivals;
 pub(crate) mod beacons;
 pub mod delivery;
+pub mod energy;
 pub(crate) mod gap;
+pub mod mobility;
 pub(crate) mod signal;

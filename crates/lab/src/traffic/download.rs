@@ -5,7 +5,7 @@ use super::content::digest;
 use super::order::Order;
 use super::socket::{Moved, read};
 use sha2::{Digest as _, Sha256};
-use std::net::Shutdown;
+use std::net::{Shutdown, TcpStream};
 use trace::FlowMeter;
 use units::{Bitrate, Bytes, Duration, Instant};
 
@@ -57,6 +57,11 @@ pub(super) fn run(
     Ok(download.finish())
 }
 
+/// Segments that have arrived on a connection; `None` where the kernel does not tell.
+fn segments_in(stream: &TcpStream) -> Option<u32> {
+    linux::sockopt::tcp_info(stream).ok().map(|info| info.segs_in)
+}
+
 impl Download<'_> {
     fn order(&self) -> Order {
         Order::Down {
@@ -72,7 +77,7 @@ impl Download<'_> {
         if let Err(error) = self.order().write(&mut stream) {
             return self.broke(&error);
         }
-        let mut last = self.task.clock.now();
+        let (mut last, mut segments) = (self.task.clock.now(), None);
         loop {
             let moved = read(&mut stream, buffer);
             let now = self.task.clock.now();
@@ -85,10 +90,16 @@ impl Download<'_> {
                     last = now;
                     self.take(now, &buffer[..bytes]);
                 }
-                Moved::Nothing if self.task.should_reconnect() && now.since(last) >= RECONNECT_AFTER => {
-                    return Left::Again;
+                Moved::Nothing => {
+                    // A hole in the data is not silence: segments behind a loss go on coming.
+                    let came = segments_in(&stream);
+                    if came != segments {
+                        (segments, last) = (came, now);
+                    }
+                    if self.task.should_reconnect() && now.since(last) >= RECONNECT_AFTER {
+                        return Left::Again;
+                    }
                 }
-                Moved::Nothing => {}
                 Moved::End if self.meter.bytes().get() >= self.end => break,
                 Moved::End => return self.broke(&std::io::Error::from(std::io::ErrorKind::UnexpectedEof)),
                 Moved::Broken(error) => return self.broke(&error),

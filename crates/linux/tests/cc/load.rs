@@ -1,1 +1,123 @@
+//! Loading, unloading, and doing either while somebody is using it.
 
+use crate::live::{subflows, transfer, two_links};
+use crate::net::{Hosts, eventually, run};
+use crate::tcp::Direction;
+use crate::{can_run, load, own_name};
+use linux::bpf::cc::{self, CcError, Controller, Coupled, LoadedController};
+
+/// Is there a controller of this name for new sockets?
+fn available(name: &str) -> bool {
+    let host = Hosts::apart().client;
+    run(&host, "sysctl -n net.ipv4.tcp_available_congestion_control")
+        .split_whitespace()
+        .any(|known| known == name)
+}
+
+fn listed(controller: &str) -> Option<LoadedController> {
+    let loaded = cc::loaded().expect("list what is loaded");
+    loaded
+        .into_iter()
+        .find(|loaded| loaded.name.as_str() == controller)
+}
+
+#[test]
+fn this_kernel_lacks_nothing() {
+    assert_eq!(cc::missing(), None);
+}
+
+#[test]
+fn a_controller_goes_with_its_value() {
+    if !can_run() {
+        return;
+    }
+    let controller = load(Coupled::Lia, "go");
+    let name = controller.name().to_string();
+    assert!(available(&name));
+    let found = listed(&name).expect("it is listed");
+    assert_eq!((found.coupled, found.registered), (Coupled::Lia, true));
+    drop(controller);
+    eventually("gone", || !available(&name), || name.clone());
+    eventually("freed", || listed(&name).is_none(), || name.clone());
+}
+
+#[test]
+fn a_name_is_given_once() {
+    if !can_run() {
+        return;
+    }
+    let controller = load(Coupled::Lia, "on");
+    let second = Controller::load(Coupled::Balia, controller.name());
+    assert!(
+        matches!(&second, Err(CcError::NameTaken(name)) if name == controller.name()),
+        "{second:?}"
+    );
+}
+
+#[test]
+fn it_can_be_loaded_and_unloaded_many_times() {
+    if !can_run() {
+        return;
+    }
+    for round in 0..40 {
+        let coupled = Coupled::ALL[round % 4];
+        let name = own_name(coupled, "my");
+        // The last one of this name may take a moment to go.
+        let mut loaded = None;
+        let mut try_again = || {
+            loaded = Controller::load(coupled, &name).ok();
+            loaded.is_some()
+        };
+        eventually("loaded", &mut try_again, || name.to_string());
+        assert!(available(name.as_str()));
+    }
+}
+
+#[test]
+fn unloading_in_use_disturbs_nobody() {
+    if !can_run() {
+        return;
+    }
+    let controller = load(Coupled::Olia, "iu");
+    let name = controller.name().to_string();
+    let hosts = two_links(&controller, Direction::Download);
+    let download = transfer(&hosts, Direction::Download);
+    let received = || download.received();
+    eventually("begun", || received() > 5_000_000, || received().to_string());
+    drop(controller);
+    eventually("gone", || !available(&name), || name.clone());
+    let lingering = listed(&name).expect("the sockets still have it");
+    assert!(!lingering.registered);
+    let then = received();
+    eventually("gone on", || received() > then + 10_000_000, || received().to_string());
+    assert!(subflows(&hosts.server, server_token(&download)).iter().all(|subflow| subflow.name.as_str() == name));
+    drop(download);
+    drop(hosts);
+    eventually("freed", || listed(&name).is_none(), || name.clone());
+}
+
+#[test]
+fn connections_survive_being_switched_to_and_fro() {
+    if !can_run() {
+        return;
+    }
+    let controllers = Coupled::ALL.map(|coupled| load(coupled, "sw"));
+    let hosts = two_links(&controllers[0], Direction::Upload);
+    let upload = transfer(&hosts, Direction::Upload);
+    for round in 0..40 {
+        let name = match round % 5 {
+            4 => "reno",
+            other => controllers[other].name().as_str(),
+        };
+        upload.client.set_tcp_congestion(name.as_bytes()).expect("switch");
+        let before = upload.received();
+        let received = || upload.received();
+        eventually("gone on", || received() > before + 500_000, || format!("{name}: {}", received()));
+    }
+}
+
+/// The server's own token of the connection.
+fn server_token(download: &crate::tcp::Transfer) -> policy::ConnId {
+    let info = crate::tcp::Info::of(&download.server).expect("the server speaks MPTCP");
+    policy::ConnId(info.token)
+}

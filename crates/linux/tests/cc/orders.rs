@@ -1,1 +1,84 @@
+//! CLA's windows follow orders, on the subflow that is meant and on no other.
 
+use crate::live::{transfer, two_links};
+use crate::net::eventually;
+use crate::tcp::{Direction, Info};
+use crate::{can_run, load};
+use linux::bpf::cc::{AddressEnd, Coupled, WindowOrder};
+use linux::diag::{Diag, States};
+use linux::mptcp_pm::{AddressId, Token};
+use linux::netns::Netns;
+use policy::ConnId;
+use std::collections::BTreeMap;
+
+/// Congestion window of each subflow of a connection, by the number of the address at that end.
+fn windows(host: &Netns, conn: ConnId, end: AddressEnd) -> BTreeMap<AddressId, u32> {
+    let look = || {
+        let mut windows = BTreeMap::new();
+        let mut diag = Diag::open().expect("open");
+        let listed = diag.each_tcp(States::CONNECTED, |socket| {
+            let subflow = socket.subflow.filter(|subflow| subflow.token == Token(conn.0));
+            if let (Some(subflow), Some(info)) = (subflow, &socket.info) {
+                let id = match end {
+                    AddressEnd::Local => subflow.local_id,
+                    AddressEnd::Remote => subflow.remote_id,
+                };
+                windows.insert(id, info.snd_cwnd);
+            }
+        });
+        listed.expect("list");
+        windows
+    };
+    host.run(look).expect("enter")
+}
+
+const LOW: WindowOrder = WindowOrder {
+    cwnd: 4,
+    ssthresh: Some(2),
+};
+
+/// Lowers the window of the second link's subflow; the first one keeps its own.
+fn lowers_only_the_one(direction: Direction, end: AddressEnd, test: &str) {
+    if !can_run() {
+        return;
+    }
+    let controller = load(Coupled::Cla, test);
+    let hosts = two_links(&controller, direction);
+    let transfer = transfer(&hosts, direction);
+    let (host, socket) = match direction {
+        Direction::Upload => (&hosts.client, &transfer.client),
+        Direction::Download => (&hosts.server, &transfer.server),
+    };
+    let conn = ConnId(Info::of(socket).expect("the sender speaks MPTCP").token);
+    let now = || windows(host, conn, end);
+    let grown = |windows: &BTreeMap<AddressId, u32>| windows.len() == 2 && windows.values().all(|&cwnd| cwnd > 40);
+    eventually("grown", || grown(&now()), || format!("{:?}", now()));
+    let second = *now().keys().find(|id| id.0 != 0).expect("a subflow that joined");
+
+    let orders = controller.orders().expect("CLA takes orders");
+    orders.give(conn, end, second, LOW).expect("order");
+    eventually("lowered", || now()[&second] <= 8, || format!("{:?}", now()));
+    assert!(now()[&AddressId(0)] > 20, "{:?}", now());
+    // Carried out once: the window grows again.
+    eventually("grown again", || now()[&second] > 12, || format!("{:?}", now()));
+    assert!(orders.take_back(conn, end, second).expect("take back"));
+    assert!(!orders.take_back(conn, end, second).expect("take back"));
+}
+
+#[test]
+fn an_upload_follows_the_number_of_our_address() {
+    lowers_only_the_one(Direction::Upload, AddressEnd::Local, "ou");
+}
+
+#[test]
+fn a_download_follows_the_number_of_the_peers_address() {
+    lowers_only_the_one(Direction::Download, AddressEnd::Remote, "od");
+}
+
+#[test]
+fn the_others_take_no_orders() {
+    if !can_run() {
+        return;
+    }
+    assert!(load(Coupled::Lia, "no").orders().is_none());
+}

@@ -97,6 +97,11 @@ impl Contention {
         }
     }
 
+    /// How long the medium is idle before a first attempt, on average, when one station contends.
+    pub fn first(&self) -> Duration {
+        self.space + self.slot * self.cw_min / 2
+    }
+
     /// Mean contention before attempt `attempt` (0 is the first), in nanoseconds.
     fn mean_ns(&self, attempt: u32) -> f64 {
         let doubled = (u64::from(self.cw_min) + 1) << attempt;

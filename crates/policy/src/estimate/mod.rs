@@ -2,6 +2,7 @@
 
 pub mod airtime;
 pub(crate) mod arrivals;
+pub mod bandwidth;
 pub(crate) mod beacons;
 pub mod delivery;
 pub mod energy;

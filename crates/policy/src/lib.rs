@@ -36,6 +36,7 @@ pub mod mark;
 mod membership;
 mod overflow;
 mod path;
+pub mod sched;
 mod select;
 mod slowhand;
 mod state;

@@ -37,7 +37,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     for flow in &run.flows {
         println!("{flow:#?}");
     }
-    println!("{:.2} Mb/s of {:.2}; notes {:?}", run.goodput_mbps(), run.optimal_mbps, run.notes);
-    println!("emulator {:.2} cores, lateness {:?}", played.emulator.cores(), played.emulator.lateness.summary());
+    println!(
+        "{:.2} Mb/s of {:.2}; notes {:?}",
+        run.goodput_mbps(),
+        run.optimal_mbps,
+        run.notes
+    );
+    println!(
+        "emulator {:.2} cores, lateness {:?}",
+        played.emulator.cores(),
+        played.emulator.lateness.summary()
+    );
     Ok(())
 }

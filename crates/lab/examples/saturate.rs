@@ -10,10 +10,16 @@ use links::{CableConfig, LinkConfig};
 use units::{Bitrate, Duration};
 
 fn main() {
-    let mut arguments = std::env::args().skip(1).map(|text| text.parse::<u64>().expect("a number"));
+    let mut arguments = std::env::args()
+        .skip(1)
+        .map(|text| text.parse::<u64>().expect("a number"));
     let seconds = Duration::from_secs(arguments.next().unwrap_or(10));
     let links = ["a", "b", "c", "d"].map(|name| {
-        LinkConfig::Cable(CableConfig::symmetric(name, Bitrate::from_mbps(250), Duration::from_millis(10)))
+        LinkConfig::Cable(CableConfig::symmetric(
+            name,
+            Bitrate::from_mbps(250),
+            Duration::from_millis(10),
+        ))
     });
     let mut want = Want::links(links.into());
     if let Some(us) = arguments.next() {

@@ -97,7 +97,9 @@ impl Compare {
         watch: &(dyn Fn(Progress<'_>) + Sync),
     ) {
         for (run, result) in results.iter_mut().enumerate() {
-            let Some(p99) = result.as_ref().and_then(|played| self.too_late(played)) else { continue };
+            let Some(p99) = result.as_ref().and_then(|played| self.too_late(played)) else {
+                continue;
+            };
             if stop.is_stopped() {
                 return;
             }
@@ -126,7 +128,9 @@ fn one(
     watch: &(dyn Fn(Progress<'_>) + Sync),
 ) -> Result<Played, PlayError> {
     watch(Progress::Begins { run });
-    let played = play(&runs[run], stop, &mut |event| watch(Progress::Event { run, event }));
+    let played = play(&runs[run], stop, &mut |event| {
+        watch(Progress::Event { run, event })
+    });
     watch(Progress::Ends { run });
     played
 }

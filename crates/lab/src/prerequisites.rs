@@ -32,7 +32,11 @@ pub fn check() -> Result<(), MissingError> {
         .filter(needed)
         .filter_map(|check| check.result.err().map(|what| format!("{}: {what}", check.name)))
         .collect();
-    if missing.is_empty() { Ok(()) } else { Err(MissingError::Missing(missing)) }
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        Err(MissingError::Missing(missing))
+    }
 }
 
 #[cfg(test)]
@@ -46,8 +50,14 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_told_with_its_remedy() {
-        let error = MissingError::Missing(vec!["tun: no /dev/net/tun; `modprobe tun`".into(), "mptcp: none".into()]);
-        assert_eq!(error.to_string(), "the lab needs tun: no /dev/net/tun; `modprobe tun`; and mptcp: none");
+        let error = MissingError::Missing(vec![
+            "tun: no /dev/net/tun; `modprobe tun`".into(),
+            "mptcp: none".into(),
+        ]);
+        assert_eq!(
+            error.to_string(),
+            "the lab needs tun: no /dev/net/tun; `modprobe tun`; and mptcp: none"
+        );
         assert!(MissingError::NotRoot.to_string().contains("run it as root"));
     }
 }

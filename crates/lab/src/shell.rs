@@ -47,7 +47,9 @@ impl ProgramsEnded {
     /// The client's exit code, as a shell has it (128 + signal); `None`: killed at the end of the run.
     pub fn code(&self) -> Option<i32> {
         let status = self.client?;
-        status.code().or_else(|| status.signal().map(|signal| 128 + signal))
+        status
+            .code()
+            .or_else(|| status.signal().map(|signal| 128 + signal))
     }
 }
 
@@ -78,7 +80,10 @@ impl Running {
     /// Starts `program` in `netns`.
     pub(crate) fn start(program: &OsString, netns: &Netns, server: IpAddr) -> Result<Self, ProgramError> {
         let mut command = Command::new("/bin/sh");
-        command.arg("-c").arg(program).env(SERVER_VARIABLE, server.to_string());
+        command
+            .arg("-c")
+            .arg(program)
+            .env(SERVER_VARIABLE, server.to_string());
         command.stdin(Stdio::null());
         netns.prepare(&mut command);
         let child = spawn_contained(&mut command).map_err(|source| ProgramError::Start {
@@ -168,7 +173,11 @@ fn guard(program: libc::pid_t) -> ! {
             break;
         }
     }
-    let code = if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 128 + libc::WTERMSIG(status) };
+    let code = if libc::WIFEXITED(status) {
+        libc::WEXITSTATUS(status)
+    } else {
+        128 + libc::WTERMSIG(status)
+    };
     // SAFETY: ends this process at once, without running the parent's exit handlers.
     unsafe { libc::_exit(code) }
 }
@@ -176,9 +185,20 @@ fn guard(program: libc::pid_t) -> ! {
 /// Otherwise the guard would hold the pipe by which `spawn` learns that exec succeeded, and `spawn` would wait for the program's end.
 fn close_all() {
     // SAFETY: the guard uses no descriptor any more.
-    unsafe { libc::syscall(libc::SYS_close_range, 0 as libc::c_uint, libc::c_uint::MAX, 0 as libc::c_uint) };
+    unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            0 as libc::c_uint,
+            libc::c_uint::MAX,
+            0 as libc::c_uint,
+        )
+    };
 }
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
 }

@@ -14,8 +14,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use trace::PolicyName;
-use witness::Witnesses;
 use units::Rng;
+use witness::Witnesses;
 
 const MOMENTS: u32 = 10;
 const LATEST: Duration = Duration::from_millis(4_000);
@@ -58,7 +58,10 @@ fn kill_ten_times() {
         let after = rng.duration_up_to(LATEST);
         witnessed += kill_once(&mut rtnl, moment, after);
     }
-    assert!(witnessed >= MOMENTS as usize, "only {witnessed} namespaces were seen before the kills");
+    assert!(
+        witnessed >= MOMENTS as usize,
+        "only {witnessed} namespaces were seen before the kills"
+    );
     the_next_run_starts_clean();
     println!("{MOMENTS} kills, {witnessed} namespaces gone: ok");
 }
@@ -73,7 +76,10 @@ fn kill_once(rtnl: &mut Rtnl, moment: u32, after: Duration) -> usize {
     signal(&victim, libc::SIGKILL);
     victim.wait().unwrap();
     let gone = witnesses.watch_until_gone(rtnl, PATIENCE);
-    println!("moment {moment}, killed after {after:?}: {} namespaces gone within {gone:?}", witnesses.len());
+    println!(
+        "moment {moment}, killed after {after:?}: {} namespaces gone within {gone:?}",
+        witnesses.len()
+    );
     witnesses.len()
 }
 
@@ -94,11 +100,16 @@ fn the_next_run_starts_clean() {
     let plan = plans::two_cables(1, plans::DOWNLOAD);
     let played = play(&Play::new(&plan, PolicyName::Mptcp), &Stop::new(), &mut |_| {}).unwrap();
     assert!(played.run.intact());
-    let record = std::fs::read_to_string("/run/slowhand/net.ipv4.tcp_allowed_congestion_control").unwrap_or_default();
+    let record =
+        std::fs::read_to_string("/run/slowhand/net.ipv4.tcp_allowed_congestion_control").unwrap_or_default();
     // Other labs of this machine may be alive.
     let dead = |line: &&str| {
         let pid = line.split('\t').next().unwrap_or_default();
         !Path::new(&format!("/proc/{pid}")).exists()
     };
-    assert_eq!(record.lines().skip(1).find(dead), None, "a dead run still holds its controller");
+    assert_eq!(
+        record.lines().skip(1).find(dead),
+        None,
+        "a dead run still holds its controller"
+    );
 }

@@ -53,7 +53,9 @@ fn carried(played: &Played) -> Vec<u64> {
 
 /// Waits until something listens, then runs `then`.
 fn once_there(port: u16, then: &str) -> String {
-    format!("for i in $(seq 600); do (: < /dev/tcp/$SLOWHAND_SERVER/{port}) 2>/dev/null && break; sleep 0.05; done; {then}")
+    format!(
+        "for i in $(seq 600); do (: < /dev/tcp/$SLOWHAND_SERVER/{port}) 2>/dev/null && break; sleep 0.05; done; {then}"
+    )
 }
 
 fn bash(script: &str) -> String {
@@ -64,7 +66,9 @@ fn bash(script: &str) -> String {
 fn curl_fetches_from_nginx_over_both_links() {
     let folder = Folder::new("nginx");
     let at = folder.path().display();
-    let content: Vec<u8> = (0..6_000_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let content: Vec<u8> = (0..6_000_000u32)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
     fs::write(folder.path().join("file"), &content).unwrap();
     let config = format!(
         "daemon off; master_process off; user root; pid {at}/pid; error_log {at}/error.log;\n\
@@ -73,13 +77,23 @@ fn curl_fetches_from_nginx_over_both_links() {
     );
     fs::write(folder.path().join("nginx.conf"), config).unwrap();
     let server = format!("exec mptcpize run nginx -c {at}/nginx.conf");
-    let fetch = once_there(80, &format!("exec mptcpize run curl -s --fail http://$SLOWHAND_SERVER/file -o {at}/fetched"));
+    let fetch = once_there(
+        80,
+        &format!("exec mptcpize run curl -s --fail http://$SLOWHAND_SERVER/file -o {at}/fetched"),
+    );
     let played = run(60, &bash(&fetch), &[&server]);
     let ended = played.programs.clone().unwrap();
     assert_eq!(ended.code(), Some(0), "{ended:?} {}", folder.read("error.log"));
     assert!(ended.servers.is_empty(), "{ended:?}");
-    assert!(fs::read(folder.path().join("fetched")).unwrap() == content, "the file arrived as it was");
-    assert!(carried(&played).iter().all(|bytes| *bytes > 500_000), "{:?}", carried(&played));
+    assert!(
+        fs::read(folder.path().join("fetched")).unwrap() == content,
+        "the file arrived as it was"
+    );
+    assert!(
+        carried(&played).iter().all(|bytes| *bytes > 500_000),
+        "{:?}",
+        carried(&played)
+    );
 }
 
 #[test]
@@ -87,13 +101,21 @@ fn iperf3_measures_between_the_hosts() {
     let folder = Folder::new("iperf3");
     let at = folder.path().display();
     // The server takes one connection at a time, so looking whether it is there would be in the way.
-    let try_it = format!("mptcpize run iperf3 -c $SLOWHAND_SERVER -R -t 3 -J > {at}/json && exit 0");
+    let try_it = format!("mptcpize run iperf3 -c $SLOWHAND_SERVER -R -t 3 -J > {at}/json; grep -q sum_received {at}/json && exit 0");
     let measure = format!("for i in $(seq 100); do {try_it}; sleep 0.1; done; exit 9");
-    let played = run(60, &bash(&measure), &["exec mptcpize run iperf3 -s"]);
+    let played = run(60, &bash(&measure), &["exec mptcpize run iperf3 -s > /dev/null"]);
     let ended = played.programs.clone().unwrap();
     assert_eq!(ended.code(), Some(0), "{ended:?} {}", folder.read("json"));
-    assert!(folder.read("json").contains("sum_received"));
-    assert!(carried(&played).iter().all(|bytes| *bytes > 500_000), "{:?}", carried(&played));
+    assert!(
+        folder.read("json").contains("sum_received"),
+        "{}",
+        folder.read("json")
+    );
+    assert!(
+        carried(&played).iter().all(|bytes| *bytes > 500_000),
+        "{:?}",
+        carried(&played)
+    );
 }
 
 #[test]
@@ -104,8 +126,15 @@ fn a_program_sees_the_links_and_its_own_processes_only() {
     let played = run(30, &look, &[]);
     assert_eq!(played.programs.unwrap().code(), Some(7));
     let devices = folder.read("devices");
-    let names: Vec<&str> = devices.lines().skip(2).filter_map(|line| Some(line.split_once(':')?.0.trim())).collect();
-    assert!(names.contains(&"left") && names.contains(&"right") && !names.contains(&"eth0"), "{names:?}");
+    let names: Vec<&str> = devices
+        .lines()
+        .skip(2)
+        .filter_map(|line| Some(line.split_once(':')?.0.trim()))
+        .collect();
+    assert!(
+        names.contains(&"left") && names.contains(&"right") && !names.contains(&"eth0"),
+        "{names:?}"
+    );
     assert_eq!(folder.read("pid").trim(), "1", "the first of its namespace");
     assert!(played.run.duration_s < 29.0, "the run ends with the program");
 }
@@ -115,7 +144,9 @@ fn what_a_program_leaves_running_dies_with_it() {
     let folder = Folder::new("orphan");
     let at = folder.path().display();
     // The orphan would write after the program has ended; `setsid` takes it out of every process group.
-    let leave = format!("setsid sh -c 'touch {at}/born; sleep 2; touch {at}/alive' & while ! [ -e {at}/born ]; do sleep 0.05; done");
+    let leave = format!(
+        "setsid sh -c 'touch {at}/born; sleep 2; touch {at}/alive' & while ! [ -e {at}/born ]; do sleep 0.05; done"
+    );
     let played = run(30, &leave, &[]);
     assert_eq!(played.programs.unwrap().code(), Some(0));
     std::thread::sleep(std::time::Duration::from_secs(4));
@@ -126,7 +157,11 @@ fn what_a_program_leaves_running_dies_with_it() {
 fn a_program_that_goes_on_is_killed_at_the_end_of_the_run() {
     let folder = Folder::new("endless");
     let at = folder.path().display();
-    let played = run(2, &format!("trap '' TERM INT HUP; while :; do date +%s%N > {at}/now; sleep 0.05; done"), &["sleep 600"]);
+    let played = run(
+        2,
+        &format!("trap '' TERM INT HUP; while :; do date +%s%N > {at}/now; sleep 0.05; done"),
+        &["sleep 600"],
+    );
     let ended = played.programs.unwrap();
     assert!(ended.client.is_none() && ended.servers.is_empty(), "{ended:?}");
     std::thread::sleep(std::time::Duration::from_millis(500));

@@ -21,7 +21,11 @@ fn soon_after_a_run_its_namespaces_are_gone() {
     let mut witnesses = None;
     play(&Play::new(&plan, PolicyName::Mptcp), &Stop::new(), &mut |event| {
         if witnesses.is_none() && event.t_ns > 1_500_000_000 {
-            witnesses = Some(Witnesses::place(&mut rtnl, std::process::id(), Some(home.id().unwrap())));
+            witnesses = Some(Witnesses::place(
+                &mut rtnl,
+                std::process::id(),
+                Some(home.id().unwrap()),
+            ));
         }
     })
     .unwrap();

@@ -16,7 +16,10 @@ fn played(plan: &Plan, policy: &str) -> Played {
 
 fn path_bytes(played: &Played, flow: usize, link: &str) -> u64 {
     let paths = &played.run.flows[flow].paths;
-    paths.iter().find(|path| path.link == link).map_or(0, |path| path.bytes)
+    paths
+        .iter()
+        .find(|path| path.link == link)
+        .map_or(0, |path| path.bytes)
 }
 
 #[test]
@@ -27,18 +30,36 @@ fn a_download_over_two_cables_is_measured_and_recorded() {
     assert!(run.intact(), "{run:#?}");
     assert_eq!((run.cc.as_str(), run.server.as_str()), ("reno", "stock"));
     let paths = path_bytes(&played, 0, "left") + path_bytes(&played, 0, "right");
-    assert!(path_bytes(&played, 0, "left") > 1_000_000 && path_bytes(&played, 0, "right") > 500_000, "{run:#?}");
+    assert!(
+        path_bytes(&played, 0, "left") > 1_000_000 && path_bytes(&played, 0, "right") > 500_000,
+        "{run:#?}"
+    );
     // What was acknowledged after the last look is missing; what was sent twice is there twice.
-    assert!(paths as f64 > 0.8 * run.bytes() as f64, "{paths} of {}", run.bytes());
-    assert!(run.goodput_mbps() < run.optimal_mbps && (28.0..30.0).contains(&run.optimal_mbps), "{run:#?}");
+    assert!(
+        paths as f64 > 0.8 * run.bytes() as f64,
+        "{paths} of {}",
+        run.bytes()
+    );
+    assert!(
+        run.goodput_mbps() < run.optimal_mbps && (28.0..30.0).contains(&run.optimal_mbps),
+        "{run:#?}"
+    );
     assert_eq!(run.goodput_series.len(), 50);
     assert_eq!(run.goodput_series.iter().sum::<u64>(), run.bytes());
     assert_eq!(played.record.summary(), Some(run));
     assert_eq!(played.record.start().unwrap().policy, PolicyName::Mptcp);
     assert!(played.record.events.is_sorted_by_key(|event| event.t_ns));
     let has = |wanted: fn(&What) -> bool| played.record.events.iter().any(|event| wanted(&event.what));
-    assert!(has(|what| matches!(what, What::ServerQueue { bytes, .. } if *bytes > 0)));
-    assert!(has(|what| matches!(what, What::Subflow { event: SubflowEvent::Established, .. })));
+    assert!(has(
+        |what| matches!(what, What::ServerQueue { bytes, .. } if *bytes > 0)
+    ));
+    assert!(has(|what| matches!(
+        what,
+        What::Subflow {
+            event: SubflowEvent::Established,
+            ..
+        }
+    )));
     assert!(has(|what| matches!(what, What::Lateness(_))));
 }
 
@@ -68,7 +89,12 @@ fn states_of(played: &Played, name: &str) -> Vec<LinkState> {
         What::LinkState { link, state } if link == name => Some(*state),
         _ => None,
     };
-    played.record.events.iter().filter_map(|event| state(&event.what)).collect()
+    played
+        .record
+        .events
+        .iter()
+        .filter_map(|event| state(&event.what))
+        .collect()
 }
 
 #[test]
@@ -86,9 +112,14 @@ over = "right"
 "#;
     let played = played(&two_cables(6, flows), "mptcp");
     assert!(played.run.intact(), "{:#?}", played.run);
-    let [up, web, other] = &played.run.flows[..] else { panic!("{:#?}", played.run) };
+    let [up, web, other] = &played.run.flows[..] else {
+        panic!("{:#?}", played.run)
+    };
     assert_eq!(up.bytes, 1_000_000);
-    assert!(up.paths.iter().map(|path| path.bytes).sum::<u64>() >= 900_000, "{up:#?}");
+    assert!(
+        up.paths.iter().map(|path| path.bytes).sum::<u64>() >= 900_000,
+        "{up:#?}"
+    );
     assert!(web.bytes >= 5 * 20_000 && web.first_byte_ms.is_some(), "{web:#?}");
     assert!(other.paths.iter().all(|path| path.link == "right"), "{other:#?}");
 }
@@ -98,17 +129,25 @@ fn the_busiest_link_is_struck_and_the_fault_is_seen_to_act() {
     let fault = "[[faults]]\nat_s = 3\nlink = \"busiest\"\nkind = \"blackhole\"\n";
     let plan = two_cables(6, &format!("{DOWNLOAD}{fault}"));
     let played = played(&plan, "slowhand");
-    let [record] = &played.emulator.faults[..] else { panic!("{:?}", played.emulator.faults) };
+    let [record] = &played.emulator.faults[..] else {
+        panic!("{:?}", played.emulator.faults)
+    };
     assert_eq!(record.link, links::LinkId(0), "the faster one");
     assert!(record.holds() && record.swallowed > 0, "{record:?}");
     let seen = played.record.events.iter().find_map(|event| match &event.what {
-        What::Fault { link, applied: true, .. } => Some(link.clone()),
+        What::Fault {
+            link, applied: true, ..
+        } => Some(link.clone()),
         _ => None,
     });
     assert_eq!(seen.as_deref(), Some("left"));
     assert!(played.run.intact(), "{:#?}", played.run);
     let after: u64 = played.run.goodput_series[45..].iter().sum();
-    assert!(after > 200_000, "the other link goes on: {:?}", played.run.goodput_series);
+    assert!(
+        after > 200_000,
+        "the other link goes on: {:?}",
+        played.run.goodput_series
+    );
 }
 
 #[test]
@@ -122,7 +161,11 @@ fn a_link_that_comes_back_has_another_address() {
     let played = played(&plan, "mptcp");
     assert!(played.run.intact(), "{:#?}", played.run);
     let late: u64 = played.run.goodput_series[45..].iter().sum();
-    assert!(late > 1_000_000, "the fast link carries again: {:?}", played.run.goodput_series);
+    assert!(
+        late > 1_000_000,
+        "the fast link carries again: {:?}",
+        played.run.goodput_series
+    );
 }
 
 #[test]
@@ -133,15 +176,23 @@ fn an_access_point_is_joined_and_carries() {
     ));
     let played = played(&plan, "slowhand");
     assert!(played.run.intact());
-    assert_eq!(states_of(&played, "hall"), [
-        LinkState::Down,
-        LinkState::Joining,
-        LinkState::Carrier,
-        LinkState::Up
-    ]);
+    assert_eq!(
+        states_of(&played, "hall"),
+        [
+            LinkState::Down,
+            LinkState::Joining,
+            LinkState::Carrier,
+            LinkState::Up
+        ]
+    );
     let link = &played.run.links[0];
     assert!(link.frames > 500 && link.airtime_share > 0.1, "{link:?}");
-    let heard = played.record.events.iter().filter(|event| matches!(event.what, What::Signal { .. })).count();
+    let heard = played
+        .record
+        .events
+        .iter()
+        .filter(|event| matches!(event.what, What::Signal { .. }))
+        .count();
     assert!(heard > 30, "{heard} beacons in 6 s");
 }
 
@@ -158,7 +209,11 @@ fn a_stop_ends_a_run_at_once_and_cleanly() {
     let played = play(&Play::new(&plan, PolicyName::Slowhand), &stop, &mut |_| {}).unwrap();
     asker.join().unwrap();
     assert!(played.stopped && played.run.intact(), "{:#?}", played.run);
-    assert!(played.run.duration_s < 60.0 && begun.elapsed().as_secs() < 60, "{}", played.run.duration_s);
+    assert!(
+        played.run.duration_s < 60.0 && begun.elapsed().as_secs() < 60,
+        "{}",
+        played.run.duration_s
+    );
 }
 
 #[test]
@@ -166,11 +221,19 @@ fn another_controller_is_used_and_its_permission_given_back() {
     let mut plan = two_cables(2, DOWNLOAD);
     plan.cc = "cubic".into();
     let played = played(&plan, "mptcp");
-    assert!(played.run.intact() && played.run.cc == "cubic", "{:#?}", played.run);
+    assert!(
+        played.run.intact() && played.run.cc == "cubic",
+        "{:#?}",
+        played.run
+    );
     // Labs of other processes may need it still, this one does not.
-    let record = std::fs::read_to_string("/run/slowhand/net.ipv4.tcp_allowed_congestion_control").unwrap_or_default();
+    let record =
+        std::fs::read_to_string("/run/slowhand/net.ipv4.tcp_allowed_congestion_control").unwrap_or_default();
     let ours = std::process::id().to_string();
-    assert!(record.lines().all(|line| line.split('\t').next() != Some(&ours)), "{record}");
+    assert!(
+        record.lines().all(|line| line.split('\t').next() != Some(&ours)),
+        "{record}"
+    );
 }
 
 #[test]
@@ -181,7 +244,10 @@ fn what_cannot_be_run_is_refused_before_anything_is_made() {
         other => panic!("{other:?}"),
     };
     let error = refused(PolicyName::Tcp("middle".into()));
-    assert_eq!(error.to_string(), "policy `tcp:middle`: the scenario has no link `middle`; it has left, right");
+    assert_eq!(
+        error.to_string(),
+        "policy `tcp:middle`: the scenario has no link `middle`; it has left, right"
+    );
     assert_eq!(refused(PolicyName::TcpBest), PolicyError::Computed);
     assert!(matches!(refused(PolicyName::Ecn), PolicyError::NotYet(_)));
 }

@@ -18,7 +18,11 @@ impl Busiest {
     pub(super) fn remember(&mut self, now: Instant, totals: Vec<Bytes>) {
         self.history.push_back((now, totals));
         // The last one that is at least a second old stays: it is what a second is counted from.
-        while self.history.get(1).is_some_and(|(at, _)| now.since(*at) >= LOOK_BACK) {
+        while self
+            .history
+            .get(1)
+            .is_some_and(|(at, _)| now.since(*at) >= LOOK_BACK)
+        {
             self.history.pop_front();
         }
     }
@@ -55,8 +59,16 @@ mod tests {
         for tenth in 0..40 {
             busiest.remember(Instant::from_millis(tenth * 100), totals(tenth));
         }
-        assert_eq!(busiest.of(1, &totals(40)), LinkId(2), "the first link was busy earlier");
-        assert_eq!(busiest.of(1, &bytes([9_999_999, 0, 0])), LinkId(2), "one round, one link");
+        assert_eq!(
+            busiest.of(1, &totals(40)),
+            LinkId(2),
+            "the first link was busy earlier"
+        );
+        assert_eq!(
+            busiest.of(1, &bytes([9_999_999, 0, 0])),
+            LinkId(2),
+            "one round, one link"
+        );
         assert_eq!(busiest.of(2, &bytes([9_999_999, 0, 0])), LinkId(0));
     }
 

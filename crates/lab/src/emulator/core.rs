@@ -197,7 +197,10 @@ impl Core {
     }
 
     fn totals(&self) -> Vec<Bytes> {
-        self.samples.iter().map(|sample| sample.up + sample.down).collect()
+        self.samples
+            .iter()
+            .map(|sample| sample.up + sample.down)
+            .collect()
     }
 
     fn apply(&mut self, at: Instant, input: Input) {

@@ -15,8 +15,8 @@ use crate::tun::Tun;
 use error::in_netns;
 use linux::mptcp_pm::{self, Limits};
 use linux::netns::Netns;
-use linux::sysctl::{self, Key, SysctlError};
 use linux::rtnl::{Address, AddressFlags, IfName, Prefix, Route, Rtnl, Table};
+use linux::sysctl::{self, Key, SysctlError};
 use std::net::{IpAddr, Ipv4Addr};
 
 /// What an unconfigured kernel allows (`net/mptcp/pm.h: MPTCP_SUBFLOWS_MAX` is 8, the initial limit is 2).

@@ -130,7 +130,8 @@ impl Plugs {
 
     /// The link on which the client has, or had, this address; of several the first.
     pub fn link_with(&self, address: IpAddr) -> Option<usize> {
-        let given = |plug: &Plug| (0..=plug.lease).any(|lease| plug.addresses.client(lease).addr() == address);
+        let given =
+            |plug: &Plug| (0..=plug.lease).any(|lease| plug.addresses.client(lease).addr() == address);
         self.links.iter().position(given)
     }
 }

@@ -22,7 +22,9 @@ const REQUEST_LEN: usize = 56;
 pub(crate) fn sweep(netns: &Netns) {
     // A namespace that cannot be entered has nothing left to sweep.
     let _ = netns.run(|| {
-        let (Ok(mut diag), Ok(mut socket)) = (Diag::open(), Socket::open(Protocol::SockDiag)) else { return };
+        let (Ok(mut diag), Ok(mut socket)) = (Diag::open(), Socket::open(Protocol::SockDiag)) else {
+            return;
+        };
         let mut found = Vec::new();
         if diag.each_tcp(States::ALL, |tcp| found.push(*tcp)).is_err() {
             return;
@@ -39,7 +41,11 @@ pub(crate) fn sweep(netns: &Netns) {
 /// A `struct inet_diag_req_v2` that names one socket.
 fn destroy(tcp: &TcpSocket) -> [u8; REQUEST_LEN] {
     let mut request = [0; REQUEST_LEN];
-    request[0] = (if tcp.local.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET }) as u8;
+    request[0] = (if tcp.local.is_ipv6() {
+        libc::AF_INET6
+    } else {
+        libc::AF_INET
+    }) as u8;
     request[1] = libc::IPPROTO_TCP as u8;
     request[4..8].copy_from_slice(&u32::MAX.to_ne_bytes());
     put_end(&mut request, 8, 12, tcp.local);

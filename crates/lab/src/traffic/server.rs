@@ -3,8 +3,8 @@
 use super::Digest;
 use super::content::fill;
 use super::order::Order;
-use super::watch::{End, Watchlist};
 use super::socket::{GLANCE, Moved, SocketError, Transport, impatient, is_readable, read, write};
+use super::watch::{End, Watchlist};
 use crate::clock::Clock;
 use crate::pace::Pace;
 use linux::netns::{EnterError, Netns};

@@ -163,8 +163,13 @@ fn both_ends_of_a_connection_can_be_looked_at() {
     let (outcome, _) = play(&place, &task);
     assert!(outcome.intact);
     let received: Vec<Look> = task.watchlist.look();
-    let [look] = &received[..] else { panic!("one connection, ended: {received:?}") };
-    assert!(look.token.is_some() && look.end == End::Client && look.flow == task.seed, "{look:?}");
+    let [look] = &received[..] else {
+        panic!("one connection, ended: {received:?}")
+    };
+    assert!(
+        look.token.is_some() && look.end == End::Client && look.flow == task.seed,
+        "{look:?}"
+    );
     assert_eq!(look.subflows.len(), 1);
     // One byte more than the payload: the kernel counts the FIN.
     let received = look.subflows[0].received.get();

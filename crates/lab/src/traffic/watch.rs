@@ -101,8 +101,16 @@ impl Watchlist {
         let mut inner = self.lock();
         let number = inner.next;
         inner.next += 1;
-        inner.sockets.push(Watched { number, flow, end, socket });
-        Ok(Watching { list: self.clone(), number })
+        inner.sockets.push(Watched {
+            number,
+            flow,
+            end,
+            socket,
+        });
+        Ok(Watching {
+            list: self.clone(),
+            number,
+        })
     }
 
     /// Every connection that is open, and those that have ended since the last look.
@@ -122,7 +130,11 @@ impl Watchlist {
 impl Drop for Watching {
     fn drop(&mut self) {
         let mut inner = self.list.lock();
-        if let Some(at) = inner.sockets.iter().position(|watched| watched.number == self.number) {
+        if let Some(at) = inner
+            .sockets
+            .iter()
+            .position(|watched| watched.number == self.number)
+        {
             let watched = inner.sockets.swap_remove(at);
             inner.ended.extend(watched.look());
         }
@@ -136,13 +148,27 @@ impl Watched {
             Ok(seen) => seen,
             Err(_) => (None, vec![self.plain().ok()?]),
         };
-        Some(Look { flow: self.flow, end: self.end, token, subflows })
+        Some(Look {
+            flow: self.flow,
+            end: self.end,
+            token,
+            subflows,
+        })
     }
 
     fn plain(&self) -> io::Result<SubflowLook> {
         let mut info = [0; TCP_INFO_LEN];
-        getsockopt(self.socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)?;
-        Ok(subflow(&TcpInfo::parse(&info), self.socket.local_addr()?, self.socket.peer_addr()?))
+        getsockopt(
+            self.socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            &mut info,
+        )?;
+        Ok(subflow(
+            &TcpInfo::parse(&info),
+            self.socket.local_addr()?,
+            self.socket.peer_addr()?,
+        ))
     }
 }
 
@@ -159,7 +185,10 @@ fn full_info(fd: RawFd) -> io::Result<(Option<u32>, Vec<SubflowLook>)> {
     // The kernel writes at most the sizes above into the two arrays, which outlive the call.
     getsockopt(fd, SOL_MPTCP, MPTCP_FULL_INFO, &mut full)?;
     let count = (u32_at(&full, 16) as usize).min(MAX_SUBFLOWS);
-    let pairs = ends.chunks_exact(SUBFLOW_LEN).zip(infos.chunks_exact(TCP_INFO_LEN)).take(count);
+    let pairs = ends
+        .chunks_exact(SUBFLOW_LEN)
+        .zip(infos.chunks_exact(TCP_INFO_LEN))
+        .take(count);
     let looks = pairs.filter_map(|(ends, info)| {
         let info = TcpInfo::parse(info);
         let (local, remote) = (address(&ends[8..136])?, address(&ends[136..264])?);
@@ -200,9 +229,15 @@ fn getsockopt(fd: RawFd, level: libc::c_int, name: libc::c_int, into: &mut [u8])
     let mut len = into.len() as libc::socklen_t;
     // SAFETY: the kernel writes at most `len` bytes to `into`, and `len` itself.
     let result = unsafe { libc::getsockopt(fd, level, name, into.as_mut_ptr().cast(), &raw mut len) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    bytes[at..].first_chunk().map_or(0, |chunk| u32::from_ne_bytes(*chunk))
+    bytes[at..]
+        .first_chunk()
+        .map_or(0, |chunk| u32::from_ne_bytes(*chunk))
 }

@@ -1,12 +1,12 @@
 //! The daemon, on a thread of its own in the client's namespace: the same one that runs on a real host.
 
 use super::PlayError;
+use super::note::Note;
 use super::observe::Observer;
 use linux::daemon::{Association, Daemon, DeclaredLink, Inlet, RunError, Setup, StartError, Stopper};
 use linux::netns::{EnterError, Netns};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
-use super::note::Note;
 use thiserror::Error;
 
 /// Why the daemon did not start.
@@ -39,7 +39,9 @@ pub(super) struct Wiring {
 
 impl Wiring {
     fn setup(self) -> Setup {
-        let Self { notes, mut observer, .. } = self;
+        let Self {
+            notes, mut observer, ..
+        } = self;
         let asked = notes.clone();
         Setup {
             engine: self.engine,
@@ -64,7 +66,10 @@ impl Brain {
         let netns = netns.try_clone().map_err(PlayError::Thread)?;
         let (ready, started) = channel();
         let work = move || {
-            let daemon = netns.enter().map_err(BrainError::from).and_then(|()| Ok(Daemon::start(wiring.setup())?));
+            let daemon = netns
+                .enter()
+                .map_err(BrainError::from)
+                .and_then(|()| Ok(Daemon::start(wiring.setup())?));
             let mut daemon = match daemon {
                 Ok(daemon) => daemon,
                 Err(error) => {
@@ -79,7 +84,10 @@ impl Brain {
         let thread = std::thread::Builder::new().name("lab-daemon".into());
         let thread = thread.spawn(work).map_err(PlayError::Thread)?;
         match started.recv() {
-            Ok(Ok(stopper)) => Ok(Self { thread: Some(thread), stopper }),
+            Ok(Ok(stopper)) => Ok(Self {
+                thread: Some(thread),
+                stopper,
+            }),
             Ok(Err(error)) => Err(error.into()),
             Err(_) => Err(PlayError::Panicked("daemon")),
         }
@@ -88,7 +96,10 @@ impl Brain {
     /// Stops it and waits until it has put everything back.
     pub(super) fn finish(mut self) -> Result<(), PlayError> {
         self.stopper.stop();
-        let thread = self.thread.take().expect("only `finish` takes the thread, and it consumes the brain");
+        let thread = self
+            .thread
+            .take()
+            .expect("only `finish` takes the thread, and it consumes the brain");
         let ended = thread.join().map_err(|_| PlayError::Panicked("daemon"))?;
         ended.map_err(PlayError::Daemon)
     }

@@ -7,11 +7,13 @@ use super::stage::Stage;
 use super::summary::Sources;
 use super::{Play, PlayError, Played};
 use crate::emulator::{self, Command, Commands, Emulator, Report, Setup};
-use crate::shell::{Programs, ProgramsEnded, Running};
+use crate::shell::{ProgramsEnded, Running};
 use crate::stop::Stop;
 use crate::traffic::{Outcome, Told, Watchlist};
-use linux::daemon::Association;
 use links::{Fault, Input, LinkId, LinkState};
+use linux::daemon::Association;
+use linux::netns::Netns;
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::sync::mpsc::RecvTimeoutError;
 use std::thread::JoinHandle;
 use trace::{Event, RunRecord, RunStart, What};
@@ -21,6 +23,11 @@ use units::{Duration, Instant};
 const GLANCE: Duration = Duration::from_millis(50);
 /// Uploads that were sent in time may take this long to arrive after the end, so that they can be checked.
 const DRAIN: Duration = Duration::from_secs(12);
+
+/// How long the client's program waits for a way to the server.
+const ROUTE_PATIENCE: Duration = Duration::from_secs(10);
+/// Any port does for looking up a route.
+const DISCARD: u16 = 9;
 
 /// A run under way. Fields are dropped in this order: who uses something goes before it.
 pub(super) struct Conductor<'r> {
@@ -39,6 +46,8 @@ pub(super) struct Conductor<'r> {
     outcomes: Vec<Option<Outcome>>,
     running: usize,
     program_ended: bool,
+    /// The client's program has not been started yet.
+    program_waits: bool,
     events: Vec<Event>,
 }
 
@@ -71,11 +80,12 @@ impl<'r> Conductor<'r> {
             outcomes: vec![None; flow_count],
             running: flow_count,
             program_ended: false,
+            program_waits: what.programs.is_some(),
             events: Vec::new(),
         };
         conductor.record_start(&states);
         conductor.start_flows()?;
-        conductor.start_programs()?;
+        conductor.start_servers()?;
         Ok(conductor)
     }
 
@@ -98,7 +108,9 @@ impl<'r> Conductor<'r> {
     }
 
     fn start_flows(&mut self) -> Result<(), PlayError> {
-        let Some(server) = self.stage.server.clone() else { return Ok(()) };
+        let Some(server) = self.stage.server.clone() else {
+            return Ok(());
+        };
         let common = Common {
             plan: self.what.plan,
             policy: &self.what.policy,
@@ -116,23 +128,38 @@ impl<'r> Conductor<'r> {
         Ok(())
     }
 
-    fn start_programs(&mut self) -> Result<(), PlayError> {
-        let Some(Programs { client, servers }) = &self.what.programs else { return Ok(()) };
-        let address = self.stage.addressing.server.into();
+    fn start_servers(&mut self) -> Result<(), PlayError> {
+        let servers = self.what.programs.iter().flat_map(|programs| &programs.servers);
         for server in servers {
-            self.programs.push(Running::start(server, &self.stage.hosts.server, address)?);
+            self.programs.push(Running::start(server, &self.stage.hosts.server, self.server())?);
         }
-        let client = Running::start(client, &self.stage.hosts.client, address)?;
+        Ok(())
+    }
+
+    /// The client's program begins once there is a way to the server, as a user's does, or after some patience anyhow.
+    fn start_client(&mut self) -> Result<(), PlayError> {
+        let Some(programs) = self.what.programs.as_ref().filter(|_| self.program_waits) else { return Ok(()) };
+        let late = self.stage.clock.now() >= Instant::ZERO + ROUTE_PATIENCE;
+        if !late && !has_route(&self.stage.hosts.client, self.server()) {
+            return Ok(());
+        }
+        self.program_waits = false;
+        let client = Running::start(&programs.client, &self.stage.hosts.client, self.server())?;
         let tell = self.stage.tell.clone();
         client.when_ended(move || drop(tell.send(Note::ProgramEnded)))?;
         self.programs.insert(0, client);
         Ok(())
     }
 
+    fn server(&self) -> IpAddr {
+        self.stage.addressing.server.into()
+    }
+
     /// Until the end.
     pub(super) fn conduct(mut self) -> Result<Played, PlayError> {
         let end = Instant::ZERO + self.what.plan.duration;
         while !self.is_over(end) {
+            self.start_client()?;
             let now = self.stage.clock.now();
             self.listen(end.since(now).min(GLANCE))?;
         }
@@ -162,8 +189,20 @@ impl<'r> Conductor<'r> {
     }
 
     fn take_down(self, ended: Instant) -> Result<Played, PlayError> {
-        let Self { what, stop, watch, programs, emulator, mut stage, paths, outcomes, mut events, .. } = self;
-        let programs = what.programs.is_some().then(|| programs_ended(programs));
+        let Self {
+            what,
+            stop,
+            watch,
+            programs,
+            emulator,
+            mut stage,
+            paths,
+            outcomes,
+            mut events,
+            program_waits,
+            ..
+        } = self;
+        let programs = what.programs.is_some().then(|| programs_ended(programs, program_waits));
         // The server's threads look at their sockets until they are told to stop.
         stage.server = None;
         stage.brain.finish()?;
@@ -183,7 +222,12 @@ impl<'r> Conductor<'r> {
         events.sort_by_key(|event| event.t_ns);
         // What was under way at the end may have arrived later.
         let last = events.last().map_or(ended, Event::at).max(ended);
-        let end = Event::new(last, What::RunEnd { summary: Box::new(run.clone()) });
+        let end = Event::new(
+            last,
+            What::RunEnd {
+                summary: Box::new(run.clone()),
+            },
+        );
         watch(&end);
         events.push(end);
         Ok(Played {
@@ -270,7 +314,9 @@ impl<'r> Conductor<'r> {
                 let applied = fault != Fault::Blackhole(true);
                 self.fault(at, link, fault, applied);
             }
-            E::Effect { at, link, fault } if fault == Fault::Blackhole(true) => self.fault(at, link, fault, true),
+            E::Effect { at, link, fault } if fault == Fault::Blackhole(true) => {
+                self.fault(at, link, fault, true)
+            }
             E::Effect { .. } => {}
             E::Sample { at, lateness, .. } => self.sample(at, lateness),
         }
@@ -334,20 +380,31 @@ impl<'r> Conductor<'r> {
 fn start_emulator(what: &Play<'_>, stage: &mut Stage) -> Result<Emulator, PlayError> {
     let setup = Setup {
         clock: stage.clock,
-        network: stage.network.take().expect("a stage has its network until its emulator starts"),
+        network: stage
+            .network
+            .take()
+            .expect("a stage has its network until its emulator starts"),
         ports: std::mem::take(&mut stage.ports),
         schedule: super::script(what.plan, what.seed),
         tuning: what.tuning,
     };
     let tell = stage.tell.clone();
     // Nobody listens once the run is over.
-    Ok(Emulator::start(setup, move |event| drop(tell.send(Note::Links(event))))?)
+    Ok(Emulator::start(setup, move |event| {
+        drop(tell.send(Note::Links(event)))
+    })?)
 }
 
-fn programs_ended(programs: Vec<Running>) -> ProgramsEnded {
+/// Whether a packet to `server` would have a way; none is sent.
+fn has_route(netns: &Netns, server: IpAddr) -> bool {
+    let connect = || UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?.connect((server, DISCARD));
+    netns.run(connect).is_ok_and(|connected| connected.is_ok())
+}
+
+fn programs_ended(programs: Vec<Running>, client_waits: bool) -> ProgramsEnded {
     let mut ends = programs.into_iter().map(Running::finish);
     ProgramsEnded {
-        client: ends.next().flatten(),
+        client: if client_waits { None } else { ends.next().flatten() },
         servers: ends.enumerate().filter_map(|(index, end)| Some((index, end?))).collect(),
     }
 }

@@ -60,7 +60,9 @@ fn link_of(flow: &scenario::Flow, plan: &Plan, policy: &PolicyName) -> Option<us
 impl Common<'_> {
     /// Starts all of them; each waits for its own start.
     pub(super) fn start(&self) -> Result<Vec<JoinHandle<()>>, PlayError> {
-        (0..self.plan.flows.len()).map(|index| self.start_one(index)).collect()
+        (0..self.plan.flows.len())
+            .map(|index| self.start_one(index))
+            .collect()
     }
 
     fn start_one(&self, index: usize) -> Result<JoinHandle<()>, PlayError> {

@@ -3,8 +3,8 @@
 
 use crate::emulator::{Command, Commands};
 use crate::hosts::{PlugError, Plugs};
-use linux::daemon::InletSender;
 use links::LinkState;
+use linux::daemon::InletSender;
 use policy::{Input, LinkEvent, LinkId, LinkSpec};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -97,7 +97,9 @@ impl Glue {
         let id = LinkId(link as u16);
         // A daemon that has ended wants to hear nothing; why it ended is told elsewhere.
         if !std::mem::replace(&mut known.heard, true) {
-            let _ = self.inlet.send(Input::Link(id, LinkEvent::Appeared(known.spec.clone())));
+            let _ = self
+                .inlet
+                .send(Input::Link(id, LinkEvent::Appeared(known.spec.clone())));
         }
         let _ = self.inlet.send(Input::Link(id, LinkEvent::Beacon(signal)));
     }

@@ -2,11 +2,12 @@
 
 use links::wifi::{self, WifiConfig};
 use links::{
-    BottleneckConfig, CableConfig, CellConfig, CellLane, CellRate, Codel, LinkConfig, NetworkConfig, Position,
-    QueueConfig, QueueLimit,
+    BottleneckConfig, CableConfig, CellConfig, CellLane, CellRate, Codel, LinkConfig, NetworkConfig,
+    Position, QueueConfig, QueueLimit,
 };
 use scenario::{
-    AccessPoint, Aqm, Bottleneck, Cable, Cell, LaneRate, Link, LinkKind, Plan, Point, Queue, RateControl, Server, Wall, Wire,
+    AccessPoint, Aqm, Bottleneck, Cable, Cell, LaneRate, Link, LinkKind, Plan, Point, Queue, RateControl,
+    Server, Wall, Wire,
 };
 use thiserror::Error;
 use units::Duration;
@@ -36,8 +37,13 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
         bottlenecks: plan.bottlenecks.iter().map(bottleneck).collect(),
         walls: plan.place.walls.iter().map(wall).collect(),
         radio: wifi::Radio {
-            position: plan.walkers.first().map_or_else(Position::default, |client| position(client.position(Duration::ZERO))),
-            power: plan.walkers.first().map_or(wifi::Radio::default().power, |client| client.tx_power),
+            position: plan.walkers.first().map_or_else(Position::default, |client| {
+                position(client.position(Duration::ZERO))
+            }),
+            power: plan
+                .walkers
+                .first()
+                .map_or(wifi::Radio::default().power, |client| client.tx_power),
         },
     })
 }
@@ -99,7 +105,15 @@ fn queue(queue: Queue) -> QueueConfig {
         },
         aqm: match queue.aqm {
             Aqm::TailDrop => None,
-            Aqm::Codel { target, interval, ecn } => Some(Codel { target, interval, ecn }),
+            Aqm::Codel {
+                target,
+                interval,
+                ecn,
+            } => Some(Codel {
+                target,
+                interval,
+                ecn,
+            }),
         },
     }
 }

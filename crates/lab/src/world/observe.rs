@@ -54,7 +54,9 @@ impl Observer {
 
     fn fate(&mut self, id: SubflowId, fate: Fate) -> Option<What> {
         match fate {
-            Fate::Established { conn, link, backup, .. } => {
+            Fate::Established {
+                conn, link, backup, ..
+            } => {
                 self.subflows.insert(id, Known { conn, link, backup });
                 Some(self.subflow(conn, link, SubflowEvent::Established, backup))
             }
@@ -68,7 +70,9 @@ impl Observer {
 
     fn done(&mut self, action: &Action) -> Option<What> {
         match action {
-            Action::Join { conn, link, backup } => Some(self.subflow(*conn, *link, SubflowEvent::Requested, *backup)),
+            Action::Join { conn, link, backup } => {
+                Some(self.subflow(*conn, *link, SubflowEvent::Requested, *backup))
+            }
             Action::SetBackup { subflow, backup } => {
                 let known = self.subflows.get_mut(subflow)?;
                 known.backup = *backup;
@@ -107,7 +111,9 @@ impl Observer {
 
     fn failed(&self, action: &Action, why: &str) -> What {
         let link = match action {
-            Action::Join { link, .. } | Action::Probe { link, .. } | Action::Endpoint(link, _) => Some(self.name(*link)),
+            Action::Join { link, .. } | Action::Probe { link, .. } | Action::Endpoint(link, _) => {
+                Some(self.name(*link))
+            }
             Action::Destroy(subflow) | Action::Withdraw(subflow) | Action::SetBackup { subflow, .. } => {
                 self.subflows.get(subflow).map(|known| self.name(known.link))
             }

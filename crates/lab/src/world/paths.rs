@@ -57,18 +57,28 @@ impl Paths {
     pub(super) fn take(&mut self, looks: &[Look], glue: &Glue) -> Vec<What> {
         let mut queues = Vec::new();
         for look in looks {
-            let Some(flow) = self.flows.iter().position(|flow| flow.seed == look.flow) else { continue };
+            let Some(flow) = self.flows.iter().position(|flow| flow.seed == look.flow) else {
+                continue;
+            };
             self.note_token(flow, look);
             if look.end == self.flows[flow].sender {
-                look.subflows.iter().for_each(|subflow| self.carried(flow, look.end, subflow, glue));
+                look.subflows
+                    .iter()
+                    .for_each(|subflow| self.carried(flow, look.end, subflow, glue));
             }
             if look.end == End::Server && look.token.is_some() {
-                queues.push((flow, look.subflows.iter().map(|subflow| subflow.queued).sum::<Bytes>()));
+                queues.push((
+                    flow,
+                    look.subflows.iter().map(|subflow| subflow.queued).sum::<Bytes>(),
+                ));
             }
         }
         let queues = queues.into_iter().filter_map(|(flow, bytes)| {
             let conn = *self.tokens.get(&flow)?;
-            Some(What::ServerQueue { conn, bytes: bytes.get() })
+            Some(What::ServerQueue {
+                conn,
+                bytes: bytes.get(),
+            })
         });
         let mut events: Vec<What> = queues.collect();
         events.extend(self.news());
@@ -94,13 +104,22 @@ impl Paths {
             bytes: subflow.acked,
             retransmits: subflow.retransmits,
         };
-        let before = self.subflows.insert((flow, subflow.local, subflow.remote), carried);
-        self.replaced.extend(before.filter(|before| before.bytes > carried.bytes).map(|before| (flow, before)));
+        let before = self
+            .subflows
+            .insert((flow, subflow.local, subflow.remote), carried);
+        self.replaced.extend(
+            before
+                .filter(|before| before.bytes > carried.bytes)
+                .map(|before| (flow, before)),
+        );
     }
 
     /// Everything carried, and for which flow.
     fn all(&self) -> impl Iterator<Item = (usize, Carried)> {
-        let living = self.subflows.iter().map(|((flow, ..), carried)| (*flow, *carried));
+        let living = self
+            .subflows
+            .iter()
+            .map(|((flow, ..), carried)| (*flow, *carried));
         living.chain(self.replaced.iter().copied())
     }
 
@@ -128,7 +147,9 @@ impl Paths {
         let mut uses: Vec<PathUse> = Vec::new();
         for (index, link) in self.links.iter().enumerate() {
             let of_link = |wanted: usize| {
-                let all = self.all().filter(move |(of, carried)| *of == wanted && carried.link == index);
+                let all = self
+                    .all()
+                    .filter(move |(of, carried)| *of == wanted && carried.link == index);
                 all.map(|(_, carried)| carried)
             };
             if of_link(flow).next().is_none() {

@@ -18,7 +18,11 @@ pub fn script(plan: &Plan, seed: u64) -> Vec<Scheduled> {
             step: step(whom, happening.effect),
         }
     });
-    let walk = plan.walkers.first().map(|client| walk(client, plan.duration)).unwrap_or_default();
+    let walk = plan
+        .walkers
+        .first()
+        .map(|client| walk(client, plan.duration))
+        .unwrap_or_default();
     let mut all: Vec<Scheduled> = walk.into_iter().chain(faults).collect();
     // Stable: what the timeline says of one moment stays in its order.
     all.sort_by_key(|scheduled| scheduled.at);

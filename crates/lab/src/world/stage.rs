@@ -10,10 +10,10 @@ use crate::clock::Clock;
 use crate::emulator::Port;
 use crate::hosts::{Addressing, HostLink, Hosts, HostsConfig, Plugs, interface_name};
 use crate::traffic::Server;
+use links::{LinkId, LinkState, Network, NetworkConfig};
 use linux::daemon::{DeclaredLink, inlet};
 use linux::journal::Shared;
 use linux::sysctl::Key;
-use links::{LinkId, LinkState, Network, NetworkConfig};
 use scenario::Plan;
 use std::path::Path;
 use std::sync::Arc;
@@ -103,7 +103,11 @@ impl Stage {
 
     /// Cables and cells are there from the start.
     pub(super) fn plug_in_what_is_up(&mut self) -> Result<Vec<LinkState>, PlayError> {
-        let state = |link| self.network.as_ref().map_or(LinkState::Down, |network| network.state(LinkId(link as u16)));
+        let state = |link| {
+            self.network
+                .as_ref()
+                .map_or(LinkState::Down, |network| network.state(LinkId(link as u16)))
+        };
         let states: Vec<LinkState> = (0..self.ports.len()).map(state).collect();
         for (link, state) in states.iter().enumerate() {
             if *state != LinkState::Down {
@@ -123,19 +127,30 @@ fn permission(cc: &str) -> Result<Option<Shared>, PlayError> {
     let allowed = Key::new("net.ipv4.tcp_allowed_congestion_control");
     Shared::recover(Path::new(RUNTIME), &allowed).map_err(refused)?;
     let list = linux::sysctl::read(&allowed).map_err(|error| refused(error.into()))?;
-    if cc == "reno" || list.split_whitespace().any(|word| word == cc) && !Path::new(RUNTIME).join(allowed.name()).exists() {
+    if cc == "reno"
+        || list.split_whitespace().any(|word| word == cc) && !Path::new(RUNTIME).join(allowed.name()).exists()
+    {
         return Ok(None);
     }
-    Shared::hold(Path::new(RUNTIME), &allowed, cc).map(Some).map_err(refused)
+    Shared::hold(Path::new(RUNTIME), &allowed, cc)
+        .map(Some)
+        .map_err(refused)
 }
 
 fn addressing(plan: &Plan) -> Addressing {
-    let asked = plan.links.iter().map(|link| link.subnet.map(|subnet| (subnet.network, subnet.prefix)));
+    let asked = plan
+        .links
+        .iter()
+        .map(|link| link.subnet.map(|subnet| (subnet.network, subnet.prefix)));
     Addressing::new(&asked.collect::<Vec<_>>())
 }
 
 fn interfaces(plan: &Plan) -> Vec<String> {
-    plan.links.iter().enumerate().map(|(index, link)| interface_name(index, &link.name)).collect()
+    plan.links
+        .iter()
+        .enumerate()
+        .map(|(index, link)| interface_name(index, &link.name))
+        .collect()
 }
 
 fn hosts_config(plan: &Plan, addressing: &Addressing, interfaces: &[String]) -> HostsConfig {
@@ -144,7 +159,11 @@ fn hosts_config(plan: &Plan, addressing: &Addressing, interfaces: &[String]) -> 
         addresses,
     };
     HostsConfig {
-        links: interfaces.iter().zip(addressing.links.iter().copied()).map(link).collect(),
+        links: interfaces
+            .iter()
+            .zip(addressing.links.iter().copied())
+            .map(link)
+            .collect(),
         server: addressing.server,
         cc: plan.cc.clone(),
         server_subflows: plan.server_subflows,
@@ -152,8 +171,16 @@ fn hosts_config(plan: &Plan, addressing: &Addressing, interfaces: &[String]) -> 
 }
 
 fn declared(plan: &Plan, addressing: &Addressing, interfaces: &[String]) -> Vec<DeclaredLink> {
-    let links = plan.links.iter().zip(&addressing.links).zip(interfaces).enumerate();
-    let declare = |(index, ((link, addresses), interface)): (usize, ((&scenario::Link, &crate::hosts::LinkAddresses), &String))| DeclaredLink {
+    let links = plan
+        .links
+        .iter()
+        .zip(&addressing.links)
+        .zip(interfaces)
+        .enumerate();
+    let declare = |(index, ((link, addresses), interface)): (
+        usize,
+        ((&scenario::Link, &crate::hosts::LinkAddresses), &String),
+    )| DeclaredLink {
         id: policy::LinkId(index as u16),
         interface: interface.clone(),
         spec: spec(link),

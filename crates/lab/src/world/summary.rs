@@ -1,11 +1,11 @@
 //! What came of a run, as `play --json` has it.
 
+use super::network::position;
 use super::paths::Paths;
 use crate::emulator::{FaultRecord, Report};
 use crate::traffic::Outcome;
 use links::{Condition, Direction, Fault, NetworkConfig};
 use scenario::{Plan, Work};
-use super::network::position;
 use trace::{Flow, LinkUse, PolicyName, Run, SERIES_BIN};
 use units::{Bitrate, Duration, Instant};
 
@@ -40,7 +40,12 @@ impl Sources<'_> {
     }
 
     fn flows(&self) -> Vec<Flow> {
-        let marks: Vec<u64> = self.emulator.links.iter().map(|link| link.counters.ce_marks).collect();
+        let marks: Vec<u64> = self
+            .emulator
+            .links
+            .iter()
+            .map(|link| link.counters.ce_marks)
+            .collect();
         let flow = |(index, outcome): (usize, &Option<Outcome>)| {
             let outcome = outcome.as_ref()?;
             let paths = self.paths.of_flow(index, &marks);
@@ -56,13 +61,22 @@ impl Sources<'_> {
             LinkUse {
                 name: link.name.clone(),
                 kind: link.kind.word(),
-                frames: if wireless { counters.frames } else { counters.delivered },
+                frames: if wireless {
+                    counters.frames
+                } else {
+                    counters.delivered
+                },
                 retries: counters.retries,
                 collisions: counters.collisions,
                 airtime_share: counters.airtime.as_secs_f64() / duration.as_secs_f64().max(1e-9),
             }
         };
-        self.plan.links.iter().zip(&self.emulator.links).map(link).collect()
+        self.plan
+            .links
+            .iter()
+            .zip(&self.emulator.links)
+            .map(link)
+            .collect()
     }
 
     fn series(&self, duration: Duration) -> Vec<u64> {
@@ -77,13 +91,26 @@ impl Sources<'_> {
     }
 
     fn optimal(&self, duration: Duration) -> Bitrate {
-        let uploads = self.plan.flows.iter().filter(|flow| matches!(flow.work, Work::Upload { .. })).count();
-        let direction = if uploads > 0 && uploads == self.plan.flows.len() { Direction::Up } else { Direction::Down };
+        let uploads = self
+            .plan
+            .flows
+            .iter()
+            .filter(|flow| matches!(flow.work, Work::Upload { .. }))
+            .count();
+        let direction = if uploads > 0 && uploads == self.plan.flows.len() {
+            Direction::Up
+        } else {
+            Direction::Down
+        };
         let moments = (duration.as_nanos() / SERIES_BIN.as_nanos()) as u32;
         let at = |moment: u32| {
             let at = Instant::ZERO + SERIES_BIN * moment;
             let conditions = conditions(&self.emulator.faults, self.plan.links.len(), at, direction);
-            let here = self.plan.walkers.first().map(|client| client.position(SERIES_BIN * moment));
+            let here = self
+                .plan
+                .walkers
+                .first()
+                .map(|client| client.position(SERIES_BIN * moment));
             let here = here.map(position).unwrap_or_default();
             links::optimal(self.network, direction, at, here, &conditions).as_bps()
         };
@@ -98,16 +125,35 @@ impl Sources<'_> {
             remarks.push("the emulator ran without real-time scheduling: see `slowhand doctor`".to_owned());
         }
         if self.emulator.refused > 0 {
-            remarks.push(format!("{} packets met a device that was down", self.emulator.refused));
+            remarks.push(format!(
+                "{} packets met a device that was down",
+                self.emulator.refused
+            ));
         }
-        remarks.extend(self.paths.fell_back().map(|flow| format!("{flow} fell back to plain TCP")));
-        let unfelt = self.emulator.faults.iter().filter(|fault| fault.fault == Fault::Blackhole(true) && fault.swallowed == 0);
+        remarks.extend(
+            self.paths
+                .fell_back()
+                .map(|flow| format!("{flow} fell back to plain TCP")),
+        );
+        let unfelt = self
+            .emulator
+            .faults
+            .iter()
+            .filter(|fault| fault.fault == Fault::Blackhole(true) && fault.swallowed == 0);
         remarks.extend(unfelt.map(|fault| {
             let link = &self.plan.links[usize::from(fault.link.0)].name;
-            format!("the black hole on {link} at {} had nothing to swallow", fault.applied)
+            format!(
+                "the black hole on {link} at {} had nothing to swallow",
+                fault.applied
+            )
         }));
         for outcome in self.outcomes.iter().flatten() {
-            remarks.extend(outcome.broken.first().map(|why| format!("a connection broke {why}")));
+            remarks.extend(
+                outcome
+                    .broken
+                    .first()
+                    .map(|why| format!("a connection broke {why}")),
+            );
         }
         remarks
     }

@@ -36,7 +36,10 @@ impl Witnesses {
         let begun = Instant::now();
         for name in &self.0 {
             while rtnl.link_named(*name).unwrap().is_some() {
-                assert!(begun.elapsed() < patience, "the namespace of {name} is still there");
+                assert!(
+                    begun.elapsed() < patience,
+                    "the namespace of {name} is still there"
+                );
                 std::thread::sleep(Duration::from_millis(20));
             }
         }
@@ -49,11 +52,16 @@ impl Witnesses {
 /// Handles to the network namespaces that the process has handles to.
 fn namespaces_of(pid: u32, except: Option<u64>) -> Vec<Netns> {
     let folder = PathBuf::from(format!("/proc/{pid}/fd"));
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
     let mut found: Vec<(u64, Netns)> = Vec::new();
     for path in entries.flatten().map(|entry| entry.path()) {
-        let is_netns = std::fs::read_link(&path).is_ok_and(|target| target.to_string_lossy().starts_with("net:["));
-        let Some(netns) = is_netns.then(|| Netns::open(&path).ok()).flatten() else { continue };
+        let is_netns =
+            std::fs::read_link(&path).is_ok_and(|target| target.to_string_lossy().starts_with("net:["));
+        let Some(netns) = is_netns.then(|| Netns::open(&path).ok()).flatten() else {
+            continue;
+        };
         let id = netns.id().unwrap();
         if Some(id) != except && found.iter().all(|(known, _)| *known != id) {
             found.push((id, netns));

@@ -82,7 +82,9 @@ mod tests {
             address_id: 9,
             ..join(1, 1)
         };
-        [oldest, join(1, 1), join(2, 1)].map(|join| joins.add(Instant::ZERO, join));
+        for join in [oldest, join(1, 1), join(2, 1)] {
+            joins.add(Instant::ZERO, join);
+        }
         assert_eq!(joins.take(ConnId(1), oldest.local), Some(oldest));
         assert!(joins.has_id(ConnId(1), 1) && !joins.has_id(ConnId(1), 9));
         assert_eq!(joins.take(ConnId(3), oldest.local), None);

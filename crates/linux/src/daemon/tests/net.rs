@@ -27,12 +27,12 @@ impl Net {
             furnish("lo", &["10.255.0.1/32", "fd00:ff::1/128"]);
             settle();
             output("ip mptcp limits set subflows 8");
-            (0..links).for_each(|i| shape(i));
+            (0..links).for_each(shape);
         });
         net.in_client(|| {
             settle();
             output("sysctl -qw net.mptcp.blackhole_timeout=0");
-            (0..links).for_each(|i| shape(i));
+            (0..links).for_each(shape);
         });
         Some(net)
     }

@@ -44,7 +44,10 @@ impl Host {
             .run(|| {
                 for link in ["w0", "w1"] {
                     let name: IfName = link.parse().unwrap();
-                    let peer = VethPeer { name, netns: Some(&self.server) };
+                    let peer = VethPeer {
+                        name,
+                        netns: Some(&self.server),
+                    };
                     Rtnl::open().unwrap().add_veth(name, peer).unwrap();
                 }
                 furnish("w0", "10.0.0.1/24");
@@ -103,15 +106,28 @@ impl Host {
         let ear = UnixDatagram::bind(&path).unwrap();
         ear.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut command = self.command("up");
-        command.arg("--config").arg(self.two_links()).env("NOTIFY_SOCKET", &path).env("WATCHDOG_USEC", "200000");
-        let up = Up { child: command.stderr(Stdio::piped()).spawn().unwrap(), ear };
+        command
+            .arg("--config")
+            .arg(self.two_links())
+            .env("NOTIFY_SOCKET", &path)
+            .env("WATCHDOG_USEC", "200000");
+        let up = Up {
+            child: command.stderr(Stdio::piped()).spawn().unwrap(),
+            ear,
+        };
         assert_eq!(up.hears(), "READY=1");
         assert_eq!(up.hears(), "WATCHDOG=1");
         up
     }
 
     fn state(&self) -> String {
-        let commands = ["ip rule", "ip route show table all", "ip mptcp limits", "ip mptcp endpoint", "sysctl net.mptcp"];
+        let commands = [
+            "ip rule",
+            "ip route show table all",
+            "ip mptcp limits",
+            "ip mptcp endpoint",
+            "sysctl net.mptcp",
+        ];
         self.client.run(|| commands.map(output).concat()).unwrap()
     }
 }
@@ -131,7 +147,10 @@ struct Up {
 impl Up {
     fn hears(&self) -> String {
         let mut words = [0; 64];
-        let length = self.ear.recv(&mut words).expect("the service manager hears something");
+        let length = self
+            .ear
+            .recv(&mut words)
+            .expect("the service manager hears something");
         String::from_utf8_lossy(&words[..length]).into_owned()
     }
 
@@ -151,7 +170,10 @@ impl Drop for Up {
 fn furnish(link: &str, address: &str) {
     let mut rtnl = Rtnl::open().unwrap();
     let ifindex = rtnl.link_named(link.parse().unwrap()).unwrap().unwrap().ifindex;
-    let address = Address { flags: AddressFlags::NO_DAD, ..Address::new(ifindex, address.parse().unwrap()) };
+    let address = Address {
+        flags: AddressFlags::NO_DAD,
+        ..Address::new(ifindex, address.parse().unwrap())
+    };
     rtnl.add_address(&address).unwrap();
     rtnl.set_up(ifindex, true).unwrap();
 }
@@ -160,7 +182,10 @@ fn output(command: &str) -> String {
     let words: Vec<&str> = command.split_whitespace().collect();
     let output = Command::new(words[0]).args(&words[1..]).output().unwrap();
     assert!(output.status.success(), "{command}: {output:?}");
-    String::from_utf8_lossy(&output.stdout).lines().filter(|line| !line.contains("fe80")).fold(String::new(), |all, line| all + line + "\n")
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter(|line| !line.contains("fe80"))
+        .fold(String::new(), |all, line| all + line + "\n")
 }
 
 fn until(what: &str, mut done: impl FnMut() -> bool) {
@@ -206,19 +231,29 @@ fn a_host_is_looked_after_from_up_to_down() {
     let _connection = connection(&host);
     until("both links carry the connection", || {
         let status = host.json("status");
-        status["connections"][0]["subflows"].as_array().is_some_and(|subflows| subflows.len() == 2)
+        status["connections"][0]["subflows"]
+            .as_array()
+            .is_some_and(|subflows| subflows.len() == 2)
     });
     let status = host.json("status");
     assert_eq!(status["schema"], "slowhand.status/1");
     assert_eq!(status["policy"], "slowhand");
-    let names: Vec<_> = status["links"].as_array().unwrap().iter().map(|link| &link["name"]).collect();
+    let names: Vec<_> = status["links"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|link| &link["name"])
+        .collect();
     assert_eq!(names, ["desk", "w1"]);
     assert_eq!(status["links"][0]["gateways"][0], "10.0.0.2");
     assert_eq!(status["connections"][0]["remote"], SERVER);
 
     let (code, text) = words(&host.ask("status", &[]));
     assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains("desk *") && text.contains("10.255.0.1:5001"), "{text}");
+    assert!(
+        text.contains("desk *") && text.contains("10.255.0.1:5001"),
+        "{text}"
+    );
 
     let why = host.json("why");
     assert_eq!(why["schema"], "slowhand.why/1");
@@ -227,18 +262,27 @@ fn a_host_is_looked_after_from_up_to_down() {
     let (code, text) = words(&host.ask("why", &["w1"]));
     assert!(code == Some(0) && text.starts_with("w1: "), "{text}");
     let (code, text) = words(&host.ask("why", &["w7"]));
-    assert!(code == Some(2) && text.contains("no link `w7`; there are: desk, w1"), "{text}");
+    assert!(
+        code == Some(2) && text.contains("no link `w7`; there are: desk, w1"),
+        "{text}"
+    );
 
     let (code, text) = words(&host.ask("up", &["--config", host.two_links().to_str().unwrap()]));
     assert!(code == Some(2) && text.contains("is running already"), "{text}");
 
     assert_ne!(host.state(), before);
     let (code, text) = words(&host.ask("down", &[]));
-    assert!(code == Some(0) && text.contains("everything is as it was"), "{text}");
+    assert!(
+        code == Some(0) && text.contains("everything is as it was"),
+        "{text}"
+    );
     assert_eq!(host.state(), before);
     assert!(up.child.wait().unwrap().success());
     let (code, text) = words(&host.ask("status", &[]));
-    assert!(code == Some(1) && text.contains("slowhand is not running here"), "{text}");
+    assert!(
+        code == Some(1) && text.contains("slowhand is not running here"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -260,10 +304,16 @@ fn what_a_crash_left_is_put_back_without_a_daemon() {
     host.up().kill();
     assert_ne!(host.state(), before);
     let (code, text) = words(&host.ask("down", &[]));
-    assert!(code == Some(0) && text.contains("that a crash had left were put back"), "{text}");
+    assert!(
+        code == Some(0) && text.contains("that a crash had left were put back"),
+        "{text}"
+    );
     assert_eq!(host.state(), before);
     let (code, text) = words(&host.ask("down", &[]));
-    assert!(code == Some(0) && text.contains("nothing of it is left"), "{text}");
+    assert!(
+        code == Some(0) && text.contains("nothing of it is left"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -273,7 +323,10 @@ fn a_wrong_configuration_changes_nothing() {
     let config = host.config("policy = \"slowhand\"\n[[link]]\ninterface = \"w0\"\nkind = \"cabel\"\n");
     let (code, text) = words(&host.ask("up", &["--config", config.to_str().unwrap()]));
     assert_eq!(code, Some(2), "{text}");
-    assert!(text.contains("slowhand.toml:4:8: unknown kind of link `cabel`; valid: wifi, cell, cable"), "{text}");
+    assert!(
+        text.contains("slowhand.toml:4:8: unknown kind of link `cabel`; valid: wifi, cell, cable"),
+        "{text}"
+    );
     assert_eq!(host.state(), before);
 }
 
@@ -283,7 +336,12 @@ fn the_doctor_says_whether_it_works_here() {
     let found = host.json("doctor");
     assert_eq!(found["schema"], "slowhand.doctor/1");
     assert_eq!(found["works"], true, "{found:#}");
-    host.client.run(|| output("sysctl -w net.mptcp.enabled=0")).unwrap();
+    host.client
+        .run(|| output("sysctl -w net.mptcp.enabled=0"))
+        .unwrap();
     let (code, text) = words(&host.ask("doctor", &[]));
-    assert!(code == Some(1) && text.contains("sysctl -w net.mptcp.enabled=1"), "{text}");
+    assert!(
+        code == Some(1) && text.contains("sysctl -w net.mptcp.enabled=1"),
+        "{text}"
+    );
 }

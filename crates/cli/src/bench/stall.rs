@@ -36,7 +36,7 @@ fn ending_soon_after_its_fault(plan: &Plan, seed: u64) -> Plan {
 }
 
 fn gap_ms(observed: &Observed) -> anyhow::Result<f64> {
-    let fault = gap::last_fault(&observed.record)?;
+    let fault = gap::last_change(&observed.record)?;
     Ok(gap::longest_after(&observed.record, fault.at).as_micros() as f64 / 1e3)
 }
 
@@ -50,7 +50,7 @@ mod tests {
         for seed in 0..50 {
             let cut = ending_soon_after_its_fault(&plan, seed);
             let at = plan.timeline(seed)[0].at;
-            assert!((Duration::from_secs(3)..=Duration::from_secs(8)).contains(&at), "{at}");
+            assert!((Duration::from_secs(3)..=Duration::from_secs(8)).contains(&at), "{at:?}");
             assert_eq!(cut.timeline(seed)[0].at, at);
             assert_eq!(cut.duration, plan.duration.min(at + AFTER_FAULT));
         }

@@ -87,7 +87,11 @@ impl fmt::Display for ConfigError {
         match self {
             Self::Wrong(problem) => problem.fmt(f),
             Self::Unreadable { path, source } => {
-                write!(f, "{}: cannot be read ({source}); mend its rights or take it away", path.display())
+                write!(
+                    f,
+                    "{}: cannot be read ({source}); mend its rights or take it away",
+                    path.display()
+                )
             }
         }
     }
@@ -152,11 +156,17 @@ impl Config {
         let mut draft = Draft::default();
         for path in std::iter::once(path.to_owned()).chain(additions(path)?) {
             if let Some(text) = contents(&path)? {
-                draft.take(&Source { path: &path, text: &text })?;
+                draft.take(&Source {
+                    path: &path,
+                    text: &text,
+                })?;
             }
         }
         if draft.links.is_empty() {
-            draft.take(&Source { path: Path::new("built-in"), text: BUILT_IN })?;
+            draft.take(&Source {
+                path: Path::new("built-in"),
+                text: BUILT_IN,
+            })?;
         }
         Ok(draft.finish())
     }
@@ -181,7 +191,11 @@ impl Draft {
     }
 
     fn link(&mut self, link: LinkConfig) {
-        match self.links.iter_mut().find(|other| other.interface == link.interface) {
+        match self
+            .links
+            .iter_mut()
+            .find(|other| other.interface == link.interface)
+        {
             Some(other) => *other = link,
             None => self.links.push(link),
         }
@@ -189,7 +203,11 @@ impl Draft {
 
     fn finish(self) -> Config {
         let mode = self.mode.unwrap_or(Mode::Aggregate);
-        let by_mode = if mode == Mode::Handover { PolicyName::HandoverWarm } else { PolicyName::Slowhand };
+        let by_mode = if mode == Mode::Handover {
+            PolicyName::HandoverWarm
+        } else {
+            PolicyName::Slowhand
+        };
         Config {
             policy: self.policy.unwrap_or(by_mode),
             mode,
@@ -210,12 +228,14 @@ fn check_mode(source: &Source<'_>, mode: &Spanned<Mode>) -> Result<Mode, ConfigE
 
 fn check_policy(source: &Source<'_>, policy: Spanned<PolicyName>) -> Result<PolicyName, ConfigError> {
     match policy.get_ref() {
-        PolicyName::TcpBest => {
-            Err(source.wrong(&policy, "policy `tcp-best` is computed from other runs; use \"slowhand\""))
-        }
-        PolicyName::Ecn => {
-            Err(source.wrong(&policy, "policy `ecn` needs links that slowhand marks itself; use \"slowhand\""))
-        }
+        PolicyName::TcpBest => Err(source.wrong(
+            &policy,
+            "policy `tcp-best` is computed from other runs; use \"slowhand\"",
+        )),
+        PolicyName::Ecn => Err(source.wrong(
+            &policy,
+            "policy `ecn` needs links that slowhand marks itself; use \"slowhand\"",
+        )),
         _ => Ok(policy.into_inner()),
     }
 }
@@ -223,7 +243,10 @@ fn check_policy(source: &Source<'_>, policy: Spanned<PolicyName>) -> Result<Poli
 fn check_peer_subflows(source: &Source<'_>, count: &Spanned<u8>) -> Result<u8, ConfigError> {
     match *count.get_ref() {
         count @ 1..=8 => Ok(count),
-        _ => Err(source.wrong(count, "peer_subflows must be 1 to 8; a stock Linux server takes 2")),
+        _ => Err(source.wrong(
+            count,
+            "peer_subflows must be 1 to 8; a stock Linux server takes 2",
+        )),
     }
 }
 
@@ -231,10 +254,15 @@ impl LinkTable {
     fn check(self, source: &Source<'_>) -> Result<LinkConfig, ConfigError> {
         self.check_interface(source)?;
         if let Some(channel) = self.channel.as_ref().filter(|_| self.kind != LinkKind::Wifi) {
-            return Err(source.wrong(channel, "only a link of kind \"wifi\" has a channel; take this line out"));
+            return Err(source.wrong(
+                channel,
+                "only a link of kind \"wifi\" has a channel; take this line out",
+            ));
         }
         let role = self.role(source)?;
-        let name = self.name.map_or_else(|| self.interface.get_ref().clone(), Spanned::into_inner);
+        let name = self
+            .name
+            .map_or_else(|| self.interface.get_ref().clone(), Spanned::into_inner);
         Ok(LinkConfig {
             interface: self.interface.into_inner(),
             name,
@@ -251,7 +279,9 @@ impl LinkTable {
         if (1..=15).contains(&interface.len()) && !interface.contains(wrong) {
             return Ok(());
         }
-        let what = format!("`{interface}` cannot name an interface; write a name as in `ip link`, or a pattern such as \"wl*\"");
+        let what = format!(
+            "`{interface}` cannot name an interface; write a name as in `ip link`, or a pattern such as \"wl*\""
+        );
         Err(source.wrong(&self.interface, what))
     }
 
@@ -272,14 +302,20 @@ fn contents(path: &Path) -> Result<Option<String>, ConfigError> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(ConfigError::Unreadable { path: path.to_owned(), source }),
+        Err(source) => Err(ConfigError::Unreadable {
+            path: path.to_owned(),
+            source,
+        }),
     }
 }
 
 /// The files in `conf.d` beside `path`, by name.
 fn additions(path: &Path) -> Result<Vec<PathBuf>, ConfigError> {
     let directory = path.with_file_name("conf.d");
-    let unreadable = |source| ConfigError::Unreadable { path: directory.clone(), source };
+    let unreadable = |source| ConfigError::Unreadable {
+        path: directory.clone(),
+        source,
+    };
     let entries = match std::fs::read_dir(&directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

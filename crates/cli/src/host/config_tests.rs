@@ -27,14 +27,24 @@ impl Drop for Files {
 fn error(test: &str, text: &str) -> String {
     let files = Files::new(test, &[("slowhand.toml", text)]);
     let error = files.read().unwrap_err().to_string();
-    error.strip_prefix(&files.0.display().to_string()).unwrap().to_owned()
+    error
+        .strip_prefix(&files.0.display().to_string())
+        .unwrap()
+        .to_owned()
 }
 
 #[test]
 fn without_a_file_every_adapter_is_used_by_its_kind() {
     let config = Files::new("none", &[]).read().unwrap();
-    assert_eq!((config.policy, config.mode, config.peer_subflows), (PolicyName::Slowhand, Mode::Aggregate, 2));
-    let roles: Vec<_> = config.links.iter().map(|link| (link.interface.as_str(), link.kind, link.role)).collect();
+    assert_eq!(
+        (config.policy, config.mode, config.peer_subflows),
+        (PolicyName::Slowhand, Mode::Aggregate, 2)
+    );
+    let roles: Vec<_> = config
+        .links
+        .iter()
+        .map(|link| (link.interface.as_str(), link.kind, link.role))
+        .collect();
     assert_eq!(roles[0], ("wl*", LinkKind::Wifi, Role::Primary));
     assert_eq!(roles.last(), Some(&("ww*", LinkKind::Cell, Role::Backup)));
 }
@@ -59,10 +69,21 @@ role = "secondary"
 gateway = "10.64.0.1"
 "#;
     let config = Files::new("whole", &[("slowhand.toml", text)]).read().unwrap();
-    assert_eq!((&config.policy, config.peer_subflows), (&PolicyName::SlowhandNoWindow, 8));
-    let [wifi, cell] = &config.links[..] else { panic!("{config:?}") };
-    assert_eq!((wifi.name.as_str(), wifi.channel, wifi.role), ("desk", Some(6), Role::Primary));
-    assert_eq!((cell.name.as_str(), cell.role, cell.gateway), ("wwan*", Role::Secondary, "10.64.0.1".parse().ok()));
+    assert_eq!(
+        (&config.policy, config.peer_subflows),
+        (&PolicyName::SlowhandNoWindow, 8)
+    );
+    let [wifi, cell] = &config.links[..] else {
+        panic!("{config:?}")
+    };
+    assert_eq!(
+        (wifi.name.as_str(), wifi.channel, wifi.role),
+        ("desk", Some(6), Role::Primary)
+    );
+    assert_eq!(
+        (cell.name.as_str(), cell.role, cell.gateway),
+        ("wwan*", Role::Secondary, "10.64.0.1".parse().ok())
+    );
 }
 
 #[test]
@@ -81,13 +102,19 @@ fn later_files_replace_what_they_name() {
     );
     let config = files.read().unwrap();
     assert_eq!(config.policy, PolicyName::Mptcp);
-    let roles: Vec<_> = config.links.iter().map(|link| (link.interface.as_str(), link.role)).collect();
+    let roles: Vec<_> = config
+        .links
+        .iter()
+        .map(|link| (link.interface.as_str(), link.role))
+        .collect();
     assert_eq!(roles, [("eth0", Role::Never), ("eth1", Role::Primary)]);
 }
 
 #[test]
 fn the_handover_mode_has_a_policy() {
-    let config = Files::new("mode", &[("slowhand.toml", "mode = \"handover\"\n")]).read().unwrap();
+    let config = Files::new("mode", &[("slowhand.toml", "mode = \"handover\"\n")])
+        .read()
+        .unwrap();
     assert_eq!(config.policy, PolicyName::HandoverWarm);
 }
 
@@ -95,22 +122,80 @@ fn the_handover_mode_has_a_policy() {
 fn what_is_wrong_is_told_with_its_place() {
     let link = "[[link]]\ninterface = \"eth0\"\nkind = \"cable\"\n";
     let table = [
-        ("word", "policy = \"fastest\"\n".to_owned(), "1:10: ", "unknown policy `fastest`; valid: "),
-        ("key", "\nspeed = 1\n".to_owned(), "2:1: ", "unknown field `speed`, expected one of `policy`"),
-        ("type", "peer_subflows = \"two\"\n".to_owned(), "1:17: ", "invalid type"),
-        ("range", "peer_subflows = 9\n".to_owned(), "1:17: ", "must be 1 to 8"),
-        ("mode", "mode = \"redundant\"\n".to_owned(), "1:8: ", "stock kernels"),
-        ("role", format!("{link}role = \"spare\"\n"), "4:8: ", "unknown link role `spare`; valid: primary, "),
-        ("metered", format!("{link}metered = true\nrole = \"primary\"\n"), "5:8: ", "metered link cannot be primary"),
-        ("channel", format!("{link}channel = 6\n"), "4:11: ", "only a link of kind \"wifi\""),
-        ("name", "[[link]]\ninterface = \"a b\"\nkind = \"wifi\"\n".to_owned(), "2:13: ", "cannot name an interface"),
-        ("kind", "[[link]]\ninterface = \"a\"\n".to_owned(), "1:1: ", "missing field `kind`"),
-        ("address", format!("{link}gateway = \"here\"\n"), "4:11: ", "invalid IP address"),
+        (
+            "word",
+            "policy = \"fastest\"\n".to_owned(),
+            "1:10: ",
+            "unknown policy `fastest`; valid: ",
+        ),
+        (
+            "key",
+            "\nspeed = 1\n".to_owned(),
+            "2:1: ",
+            "unknown field `speed`, expected one of `policy`",
+        ),
+        (
+            "type",
+            "peer_subflows = \"two\"\n".to_owned(),
+            "1:17: ",
+            "invalid type",
+        ),
+        (
+            "range",
+            "peer_subflows = 9\n".to_owned(),
+            "1:17: ",
+            "must be 1 to 8",
+        ),
+        (
+            "mode",
+            "mode = \"redundant\"\n".to_owned(),
+            "1:8: ",
+            "stock kernels",
+        ),
+        (
+            "role",
+            format!("{link}role = \"spare\"\n"),
+            "4:8: ",
+            "unknown link role `spare`; valid: primary, ",
+        ),
+        (
+            "metered",
+            format!("{link}metered = true\nrole = \"primary\"\n"),
+            "5:8: ",
+            "metered link cannot be primary",
+        ),
+        (
+            "channel",
+            format!("{link}channel = 6\n"),
+            "4:11: ",
+            "only a link of kind \"wifi\"",
+        ),
+        (
+            "name",
+            "[[link]]\ninterface = \"a b\"\nkind = \"wifi\"\n".to_owned(),
+            "2:13: ",
+            "cannot name an interface",
+        ),
+        (
+            "kind",
+            "[[link]]\ninterface = \"a\"\n".to_owned(),
+            "1:1: ",
+            "missing field `kind`",
+        ),
+        (
+            "address",
+            format!("{link}gateway = \"here\"\n"),
+            "4:11: ",
+            "invalid IP address",
+        ),
         ("toml", "policy = \n".to_owned(), "1:10: ", ""),
     ];
     for (test, text, place, what) in table {
         let error = error(test, &text);
-        assert!(error.starts_with(&format!("/slowhand.toml:{place}")), "{test}: {error}");
+        assert!(
+            error.starts_with(&format!("/slowhand.toml:{place}")),
+            "{test}: {error}"
+        );
         assert!(error.contains(what), "{test}: {error}");
     }
 }
@@ -119,5 +204,8 @@ fn what_is_wrong_is_told_with_its_place() {
 fn a_problem_in_an_addition_names_that_file() {
     let files = Files::new("addition", &[("conf.d/50.toml", "polcy = \"mptcp\"\n")]);
     let error = files.read().unwrap_err().to_string();
-    assert!(error.contains("conf.d/50.toml:1:1: unknown field `polcy`"), "{error}");
+    assert!(
+        error.contains("conf.d/50.toml:1:1: unknown field `polcy`"),
+        "{error}"
+    );
 }

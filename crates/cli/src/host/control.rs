@@ -49,7 +49,9 @@ pub struct Stopping {
 #[derive(Debug, Error)]
 pub enum AskError {
     /// Nobody is there.
-    #[error("slowhand is not running here; start it with `slowhand up`, or name its place with --runtime-dir")]
+    #[error(
+        "slowhand is not running here; start it with `slowhand up`, or name its place with --runtime-dir"
+    )]
     NotRunning,
     /// Somebody is there, but the socket failed.
     #[error("the daemon does not answer ({0}); see its log, or end it with `slowhand down`")]
@@ -80,7 +82,11 @@ fn exchange(socket: &Path, question: Question) -> io::Result<String> {
     writeln!(stream, "{}", serde_json::to_string(&question)?)?;
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line)?;
-    if line.is_empty() { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(line) }
+    if line.is_empty() {
+        Err(io::ErrorKind::UnexpectedEof.into())
+    } else {
+        Ok(line)
+    }
 }
 
 /// The daemon's end.
@@ -100,7 +106,12 @@ impl Server {
         }
         let listener = UnixListener::bind(socket)?;
         std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o666))?;
-        Ok(Self { listener, inlet, stopper, policy })
+        Ok(Self {
+            listener,
+            inlet,
+            stopper,
+            policy,
+        })
     }
 
     /// Answers one after another, for as long as the process lives.
@@ -130,7 +141,9 @@ impl Server {
         let text = match question {
             Question::Status => serde_json::to_string(&Status::new(&report()?, pid, self.policy.clone())),
             Question::Why => serde_json::to_string(&Why::new(&report()?)),
-            Question::Stop if !may_stop(stream) => return Err("only root may stop the daemon: run as root".to_owned()),
+            Question::Stop if !may_stop(stream) => {
+                return Err("only root may stop the daemon: run as root".to_owned());
+            }
             Question::Stop => {
                 self.stopper.stop();
                 serde_json::to_string(&Stopping { pid })

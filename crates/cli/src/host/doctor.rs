@@ -41,14 +41,28 @@ struct Looked {
 /// Looks at everything; 1 when slowhand cannot work here.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let document = document(&checks());
-    let text = if args.json { serde_json::to_string_pretty(&document)? + "\n" } else { text(&document) };
+    let text = if args.json {
+        serde_json::to_string_pretty(&document)? + "\n"
+    } else {
+        text(&document)
+    };
     print(text.as_bytes())?;
-    Ok(if document.works { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if document.works {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 fn document(checks: &[Check]) -> Document {
-    let works = checks.iter().all(|check| check.is_ok() || check.need != Need::Must);
-    Document { schema: "slowhand.doctor/1", works, checks: checks.iter().map(looked).collect() }
+    let works = checks
+        .iter()
+        .all(|check| check.is_ok() || check.need != Need::Must);
+    Document {
+        schema: "slowhand.doctor/1",
+        works,
+        checks: checks.iter().map(looked).collect(),
+    }
 }
 
 fn looked(check: &Check) -> Looked {
@@ -56,15 +70,26 @@ fn looked(check: &Check) -> Looked {
         Ok(found) => found.clone(),
         Err(missing) => missing.clone(),
     };
-    Looked { name: check.name, need: check.need.id(), ok: check.is_ok(), finding }
+    Looked {
+        name: check.name,
+        need: check.need.id(),
+        ok: check.is_ok(),
+        finding,
+    }
 }
 
 fn text(document: &Document) -> String {
     let rows = document.checks.iter().map(|check| {
         let mark = if check.ok { "ok" } else { "--" };
-        [mark, check.name, check.need, &check.finding].map(str::to_owned).to_vec()
+        [mark, check.name, check.need, &check.finding]
+            .map(str::to_owned)
+            .to_vec()
     });
-    let verdict = if document.works { "slowhand works here\n" } else { "slowhand cannot work here yet\n" };
+    let verdict = if document.works {
+        "slowhand works here\n"
+    } else {
+        "slowhand cannot work here yet\n"
+    };
     aligned(&rows.collect::<Vec<_>>()) + verdict
 }
 
@@ -73,19 +98,37 @@ mod tests {
     use super::*;
 
     fn check(need: Need, ok: bool) -> Check {
-        let result = if ok { Ok("there".to_owned()) } else { Err("not there; get it".to_owned()) };
-        Check { name: "thing", need, result }
+        let result = if ok {
+            Ok("there".to_owned())
+        } else {
+            Err("not there; get it".to_owned())
+        };
+        Check {
+            name: "thing",
+            need,
+            result,
+        }
     }
 
     #[test]
     fn only_what_nothing_works_without_decides() {
-        assert!(document(&[check(Need::Must, true), check(Need::Should, false), check(Need::Lab, false)]).works);
+        assert!(
+            document(&[
+                check(Need::Must, true),
+                check(Need::Should, false),
+                check(Need::Lab, false)
+            ])
+            .works
+        );
         assert!(!document(&[check(Need::Must, false), check(Need::Should, true)]).works);
     }
 
     #[test]
     fn what_is_missing_is_told_with_its_remedy() {
         let text = text(&document(&[check(Need::Must, false)]));
-        assert_eq!(text, "--  thing  must  not there; get it\nslowhand cannot work here yet\n");
+        assert_eq!(
+            text,
+            "--  thing  must  not there; get it\nslowhand cannot work here yet\n"
+        );
     }
 }

@@ -157,7 +157,11 @@ impl Status {
             window_lever_why,
             unsent_lever: report.levers.unsent.is_ok(),
             links: report.links.iter().map(|link| Link::new(report, link)).collect(),
-            connections: report.conns.iter().map(|conn| Connection::new(report, conn)).collect(),
+            connections: report
+                .conns
+                .iter()
+                .map(|conn| Connection::new(report, conn))
+                .collect(),
         }
     }
 }
@@ -198,7 +202,11 @@ impl Connection {
             backlog_bytes: conn.sample.backlog.get(),
             window_bytes: conn.window.map(units::Bytes::get),
             unsent_limit_bytes: conn.unsent.map(units::Bytes::get),
-            subflows: conn.subflows.iter().map(|subflow| Subflow::new(report, subflow)).collect(),
+            subflows: conn
+                .subflows
+                .iter()
+                .map(|subflow| Subflow::new(report, subflow))
+                .collect(),
         }
     }
 }
@@ -230,7 +238,11 @@ impl Why {
     pub fn new(report: &Report) -> Self {
         Self {
             schema: WHY.to_owned(),
-            links: report.links.iter().map(|link| LinkWhy::new(report, link)).collect(),
+            links: report
+                .links
+                .iter()
+                .map(|link| LinkWhy::new(report, link))
+                .collect(),
             left_alone: report.conns.iter().filter_map(ConnectionWhy::new).collect(),
             levers: lever_sentences(report),
         }
@@ -242,17 +254,28 @@ impl LinkWhy {
         let explained = report.why.iter().find(|why| why.link == link.id);
         let (state, why) = match (explained, &link.interface) {
             (Some(explained), _) => (explained.state, explained.why.clone()),
-            (None, Some(interface)) => ("absent", format!("{interface} is there, but nothing can be reached over it yet")),
+            (None, Some(interface)) => (
+                "absent",
+                format!("{interface} is there, but nothing can be reached over it yet"),
+            ),
             (None, None) => ("absent", "there is no such interface".to_owned()),
         };
-        Self { link: link.spec.name.clone(), state: state.to_owned(), why }
+        Self {
+            link: link.spec.name.clone(),
+            state: state.to_owned(),
+            why,
+        }
     }
 }
 
 impl ConnectionWhy {
     fn new(conn: &ConnReport) -> Option<Self> {
         let why = conn.left_alone?.why().to_owned();
-        Some(Self { token: token(conn), remote: conn.remote, why })
+        Some(Self {
+            token: token(conn),
+            remote: conn.remote,
+            why,
+        })
     }
 }
 
@@ -281,7 +304,7 @@ fn link_name(report: &Report, id: LinkId) -> String {
 }
 
 fn millis(time: Duration) -> Option<f64> {
-    (!time.is_zero()).then(|| time.as_secs_f64() * 1e3)
+    (!time.is_zero()).then_some(time.as_secs_f64() * 1e3)
 }
 
 const fn kind(kind: LinkKind) -> &'static str {

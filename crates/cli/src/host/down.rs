@@ -39,14 +39,19 @@ fn wait(args: &Args, pid: u32) -> anyhow::Result<ExitCode> {
         }
         std::thread::sleep(LOOK_EVERY);
     }
-    anyhow::bail!("process {pid} has not ended after {} s; see its log", args.timeout)
+    anyhow::bail!(
+        "process {pid} has not ended after {} s; see its log",
+        args.timeout
+    )
 }
 
 /// Nobody answers: either nobody is there, or somebody who is just starting or ending.
 fn restore(args: &Args) -> anyhow::Result<ExitCode> {
     let _lock = match args.place.lock() {
         Ok(lock) => lock,
-        Err(error @ LockError::Taken { .. }) => anyhow::bail!("{error}, but it does not answer yet; try again in a moment"),
+        Err(error @ LockError::Taken { .. }) => {
+            anyhow::bail!("{error}, but it does not answer yet; try again in a moment")
+        }
         Err(error) => return Err(Refused::because(error)),
     };
     let undone = linux::daemon::recover(&args.place.journal())?;

@@ -18,7 +18,9 @@ pub struct Notify {
 impl Notify {
     /// From `NOTIFY_SOCKET`.
     pub fn from_environment() -> Self {
-        Self { socket: std::env::var_os("NOTIFY_SOCKET").filter(|socket| !socket.is_empty()) }
+        Self {
+            socket: std::env::var_os("NOTIFY_SOCKET").filter(|socket| !socket.is_empty()),
+        }
     }
 
     /// Says one or more lines such as `READY=1`. Nobody is there to be told when it fails.
@@ -51,7 +53,10 @@ mod tests {
     fn words_arrive_at_a_path_and_at_an_abstract_name() {
         let path = std::env::temp_dir().join(format!("slowhand-notify-{}", std::process::id()));
         let ear = UnixDatagram::bind(&path).unwrap();
-        Notify { socket: Some(path.clone().into()) }.say("READY=1");
+        Notify {
+            socket: Some(path.clone().into()),
+        }
+        .say("READY=1");
         let mut words = [0; 32];
         let length = ear.recv(&mut words).unwrap();
         assert_eq!(&words[..length], b"READY=1");
@@ -59,7 +64,10 @@ mod tests {
 
         let name = format!("slowhand-notify-{}", std::process::id());
         let ear = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
-        Notify { socket: Some(format!("@{name}").into()) }.say("STOPPING=1");
+        Notify {
+            socket: Some(format!("@{name}").into()),
+        }
+        .say("STOPPING=1");
         let length = ear.recv(&mut words).unwrap();
         assert_eq!(&words[..length], b"STOPPING=1");
     }

@@ -27,7 +27,9 @@ pub enum LockError {
         pid: String,
     },
     /// The directory cannot be used.
-    #[error("{path}: cannot be used ({source}); run as root, or choose another with --runtime-dir and --state-dir")]
+    #[error(
+        "{path}: cannot be used ({source}); run as root, or choose another with --runtime-dir and --state-dir"
+    )]
     Unusable {
         /// Which.
         path: PathBuf,
@@ -56,11 +58,22 @@ impl Place {
     /// Makes the directories and takes the place.
     pub fn lock(&self) -> Result<Lock, LockError> {
         for path in [&self.runtime_dir, &self.state_dir] {
-            std::fs::create_dir_all(path).map_err(|source| LockError::Unusable { path: path.clone(), source })?;
+            std::fs::create_dir_all(path).map_err(|source| LockError::Unusable {
+                path: path.clone(),
+                source,
+            })?;
         }
         let path = self.runtime_dir.join("lock");
-        let unusable = |source| LockError::Unusable { path: path.clone(), source };
-        let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let unusable = |source| LockError::Unusable {
+            path: path.clone(),
+            source,
+        };
+        let options = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path);
         let mut file = options.map_err(unusable)?;
         match file.try_lock() {
             Ok(()) => {}
@@ -88,9 +101,14 @@ mod tests {
     #[test]
     fn one_daemon_at_a_time() {
         let root = std::env::temp_dir().join(format!("slowhand-place-{}", std::process::id()));
-        let place = Place { runtime_dir: root.join("run"), state_dir: root.join("lib") };
+        let place = Place {
+            runtime_dir: root.join("run"),
+            state_dir: root.join("lib"),
+        };
         let lock = place.lock().unwrap();
-        let LockError::Taken { pid } = place.lock().unwrap_err() else { panic!("taken twice") };
+        let LockError::Taken { pid } = place.lock().unwrap_err() else {
+            panic!("taken twice")
+        };
         assert_eq!(pid, std::process::id().to_string());
         drop(lock);
         drop(place.lock().unwrap());

@@ -19,7 +19,9 @@ impl Problem {
     pub fn new(file: &Path, text: &str, span: Range<usize>, what: impl Into<String>) -> Self {
         let start = floor_boundary(text, span.start);
         let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
-        let line_end = text[start..].find('\n').map_or(text.len(), |length| start + length);
+        let line_end = text[start..]
+            .find('\n')
+            .map_or(text.len(), |length| start + length);
         Self {
             file: file.display().to_string(),
             line: text[..line_start].matches('\n').count() + 1,
@@ -31,12 +33,21 @@ impl Problem {
 }
 
 fn floor_boundary(text: &str, index: usize) -> usize {
-    (0..=index.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+    (0..=index.min(text.len()))
+        .rev()
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(0)
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, line, column, what, excerpt } = self;
+        let Self {
+            file,
+            line,
+            column,
+            what,
+            excerpt,
+        } = self;
         writeln!(f, "{file}:{line}:{column}: {what}")?;
         let number = line.to_string();
         let margin = number.len();
@@ -55,12 +66,18 @@ mod tests {
     fn points_at_the_place() {
         let text = "a = 1\nblé = \"x\"\n";
         let problem = Problem::new(Path::new("s.toml"), text, 13..16, "`x` is wrong; write 1");
-        assert_eq!(problem.to_string(), "s.toml:2:7: `x` is wrong; write 1\n2 | blé = \"x\"\n  |       ^");
+        assert_eq!(
+            problem.to_string(),
+            "s.toml:2:7: `x` is wrong; write 1\n2 | blé = \"x\"\n  |       ^"
+        );
     }
 
     #[test]
     fn a_place_beyond_the_end_is_the_end() {
         let problem = Problem::new(Path::new("s.toml"), "a = 1", 99..100, "missing");
-        assert!(problem.to_string().starts_with("s.toml:1:6: missing"), "{problem}");
+        assert!(
+            problem.to_string().starts_with("s.toml:1:6: missing"),
+            "{problem}"
+        );
     }
 }

@@ -22,7 +22,11 @@ pub struct Args {
 /// Prints the state of the daemon of the place.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let status: Status = ask(&args.place.socket(), Question::Status)?;
-    let text = if args.json { serde_json::to_string_pretty(&status)? + "\n" } else { text(&status) };
+    let text = if args.json {
+        serde_json::to_string_pretty(&status)? + "\n"
+    } else {
+        text(&status)
+    };
     print(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -45,16 +49,31 @@ fn text(status: &Status) -> String {
 }
 
 fn links(links: &[Link]) -> String {
-    let mut rows = vec![row(["LINK", "INTERFACE", "KIND", "ROLE", "STATE", "ADDRESS", "GATEWAY"])];
+    let mut rows = vec![row([
+        "LINK",
+        "INTERFACE",
+        "KIND",
+        "ROLE",
+        "STATE",
+        "ADDRESS",
+        "GATEWAY",
+    ])];
     rows.extend(links.iter().map(link_row));
     aligned(&rows)
 }
 
 fn link_row(link: &Link) -> Vec<String> {
-    let name = if link.default_route { format!("{} *", link.name) } else { link.name.clone() };
+    let name = if link.default_route {
+        format!("{} *", link.name)
+    } else {
+        link.name.clone()
+    };
     let addresses: Vec<String> = link.addresses.iter().map(ToString::to_string).collect();
-    let gateways: Vec<String> =
-        link.gateways.iter().map(|hop| hop.map_or_else(|| "on link".to_owned(), |hop| hop.to_string())).collect();
+    let gateways: Vec<String> = link
+        .gateways
+        .iter()
+        .map(|hop| hop.map_or_else(|| "on link".to_owned(), |hop| hop.to_string()))
+        .collect();
     row([
         &name,
         link.interface.as_deref().unwrap_or("-"),
@@ -67,7 +86,17 @@ fn link_row(link: &Link) -> Vec<String> {
 }
 
 fn connections(connections: &[Connection]) -> String {
-    let header = ["CONNECTION", "PEER / LOCAL", "LINK", "STATE", "RECEIVED", "ACKED", "RTT", "RETRANS", "WINDOW"];
+    let header = [
+        "CONNECTION",
+        "PEER / LOCAL",
+        "LINK",
+        "STATE",
+        "RECEIVED",
+        "ACKED",
+        "RTT",
+        "RETRANS",
+        "WINDOW",
+    ];
     let mut rows = vec![row(header)];
     for connection in connections {
         rows.push(connection_row(connection));
@@ -77,8 +106,14 @@ fn connections(connections: &[Connection]) -> String {
 }
 
 fn connection_row(connection: &Connection) -> Vec<String> {
-    let state = if connection.left_alone.is_some() { "left alone" } else { "open" };
-    let window = connection.window_bytes.map_or_else(|| "-".to_owned(), |bytes| Bytes::new(bytes).to_string());
+    let state = if connection.left_alone.is_some() {
+        "left alone"
+    } else {
+        "open"
+    };
+    let window = connection
+        .window_bytes
+        .map_or_else(|| "-".to_owned(), |bytes| Bytes::new(bytes).to_string());
     row([
         &connection.token,
         &connection.remote.to_string(),
@@ -100,7 +135,9 @@ fn subflow_row(subflow: &Subflow) -> Vec<String> {
         &subflow.state,
         &Bytes::new(subflow.bytes_received).to_string(),
         &Bytes::new(subflow.bytes_acked).to_string(),
-        &subflow.srtt_ms.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1} ms")),
+        &subflow
+            .srtt_ms
+            .map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1} ms")),
         &subflow.retransmits.to_string(),
         "",
     ])

@@ -45,9 +45,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     signals.thread_block().context("blocking signals")?;
     let _lock = args.place.lock().map_err(Refused::because)?;
     let (inlet_sender, inlet) = daemon::inlet().context("no file descriptor left; see `ulimit -n`")?;
-    let names: Vec<(LinkId, String)> = links.iter().map(|link| (link.id, link.spec.name.clone())).collect();
+    let names: Vec<(LinkId, String)> = links
+        .iter()
+        .map(|link| (link.id, link.spec.name.clone()))
+        .collect();
     let setup = Setup {
-        engine: policy::Config { policy, peer_subflows: usize::from(config.peer_subflows) },
+        engine: policy::Config {
+            policy,
+            peer_subflows: usize::from(config.peer_subflows),
+        },
         links,
         epoch_ns: daemon::monotonic_ns(),
         inlet,
@@ -55,9 +61,20 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         observe: Box::new(move |_, observation| log(&names, &observation)),
         journal: Some(args.place.journal()),
     };
-    let mut daemon = Daemon::start(setup).map_err(|error| Refused::because(format!("{:#}", anyhow::Error::new(error))))?;
-    let server = Server::bind(&args.place.socket(), inlet_sender.clone(), daemon.stopper(), config.policy.to_string())
-        .with_context(|| format!("{}: cannot listen; is the directory writable?", args.place.socket().display()))?;
+    let mut daemon =
+        Daemon::start(setup).map_err(|error| Refused::because(format!("{:#}", anyhow::Error::new(error))))?;
+    let server = Server::bind(
+        &args.place.socket(),
+        inlet_sender.clone(),
+        daemon.stopper(),
+        config.policy.to_string(),
+    )
+    .with_context(|| {
+        format!(
+            "{}: cannot listen; is the directory writable?",
+            args.place.socket().display()
+        )
+    })?;
     helpers(server, &daemon, signals, inlet_sender)?;
     let outcome = daemon.run();
     Notify::from_environment().say("STOPPING=1");
@@ -68,7 +85,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn stop_signals() -> SigSet {
-    [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP].into_iter().collect()
+    [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP]
+        .into_iter()
+        .collect()
 }
 
 /// Threads beside the loop: signals, questions, and the service manager.
@@ -102,7 +121,14 @@ fn keep_telling(inlet: &InletSender) {
 
 fn declared(links: &[LinkConfig]) -> Vec<DeclaredLink> {
     let numbered = (0..).map(LinkId).zip(links);
-    numbered.map(|(id, link)| DeclaredLink { id, interface: link.interface.clone(), spec: spec(link), gateway: link.gateway }).collect()
+    numbered
+        .map(|(id, link)| DeclaredLink {
+            id,
+            interface: link.interface.clone(),
+            spec: spec(link),
+            gateway: link.gateway,
+        })
+        .collect()
 }
 
 fn spec(link: &LinkConfig) -> LinkSpec {
@@ -117,14 +143,26 @@ fn spec(link: &LinkConfig) -> LinkSpec {
         trace::Role::Backup => Role::Backup,
         trace::Role::Never => Role::Never,
     };
-    LinkSpec { name: link.name.clone(), kind, role, channel: link.channel }
+    LinkSpec {
+        name: link.name.clone(),
+        kind,
+        role,
+        channel: link.channel,
+    }
 }
 
 fn policy(name: &PolicyName, links: &[DeclaredLink]) -> Result<Policy, String> {
     Ok(match name {
         PolicyName::Tcp(wanted) => {
             let link = links.iter().find(|link| link.spec.name == *wanted);
-            Policy::Tcp(link.ok_or_else(|| format!("policy `tcp:{wanted}`: no link of this name; add a [[link]] or change the policy"))?.id)
+            Policy::Tcp(
+                link.ok_or_else(|| {
+                    format!(
+                        "policy `tcp:{wanted}`: no link of this name; add a [[link]] or change the policy"
+                    )
+                })?
+                .id,
+            )
         }
         PolicyName::Handover => Policy::Handover,
         PolicyName::HandoverWarm => Policy::HandoverWarm,
@@ -133,7 +171,11 @@ fn policy(name: &PolicyName, links: &[DeclaredLink]) -> Result<Policy, String> {
         PolicyName::Mptcp => Policy::Mptcp,
         PolicyName::SlowhandNoWindow => Policy::SlowhandNoWindow,
         PolicyName::Slowhand => Policy::Slowhand,
-        PolicyName::TcpBest | PolicyName::Ecn => return Err(format!("policy `{name}` cannot run on a live host; use `slowhand`")),
+        PolicyName::TcpBest | PolicyName::Ecn => {
+            return Err(format!(
+                "policy `{name}` cannot run on a live host; use `slowhand`"
+            ));
+        }
     })
 }
 
@@ -141,13 +183,17 @@ fn policy(name: &PolicyName, links: &[DeclaredLink]) -> Result<Policy, String> {
 fn log(names: &[(LinkId, String)], observation: &Observation<'_>) {
     match observation {
         Observation::Done(policy::Action::Note(note)) => {
-            let link = note.link.and_then(|id| names.iter().find(|(other, _)| *other == id));
+            let link = note
+                .link
+                .and_then(|id| names.iter().find(|(other, _)| *other == id));
             let subject = link.map_or("connections", |(_, name)| name.as_str());
             eprintln!("{subject}: {}: {}", note.verb.id(), note.why);
         }
         Observation::Failed { action, why } => eprintln!("{action:?}: {why}"),
         Observation::Trouble { what, why } => eprintln!("{what}: {why}"),
-        Observation::LeftAlone { conn, why } => eprintln!("connection {:08x} is left alone: {}", conn.0, why.why()),
+        Observation::LeftAlone { conn, why } => {
+            eprintln!("connection {:08x} is left alone: {}", conn.0, why.why())
+        }
         Observation::Resumed(slept) => eprintln!("awake again after {slept:.1?}"),
         Observation::Told(_) | Observation::Done(_) | Observation::Subflow { .. } => {}
     }

@@ -26,7 +26,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(wanted) = &args.link {
         keep(&mut why, wanted)?;
     }
-    let text = if args.json { serde_json::to_string_pretty(&why)? + "\n" } else { text(&why) };
+    let text = if args.json {
+        serde_json::to_string_pretty(&why)? + "\n"
+    } else {
+        text(&why)
+    };
     print(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -35,7 +39,10 @@ fn keep(why: &mut Why, wanted: &str) -> anyhow::Result<()> {
     let known: Vec<String> = why.links.iter().map(|link| link.link.clone()).collect();
     why.links.retain(|link| link.link == wanted);
     if why.links.is_empty() {
-        return Err(Refused::because(format!("no link `{wanted}`; there are: {}", known.join(", "))));
+        return Err(Refused::because(format!(
+            "no link `{wanted}`; there are: {}",
+            known.join(", ")
+        )));
     }
     why.left_alone.clear();
     why.levers.clear();
@@ -43,9 +50,14 @@ fn keep(why: &mut Why, wanted: &str) -> anyhow::Result<()> {
 }
 
 fn text(why: &Why) -> String {
-    let links = why.links.iter().map(|link| format!("{}: {}: {}\n", link.link, link.state, link.why));
-    let left_alone =
-        why.left_alone.iter().map(|conn| format!("connection {} to {}: {}\n", conn.token, conn.remote, conn.why));
+    let links = why
+        .links
+        .iter()
+        .map(|link| format!("{}: {}: {}\n", link.link, link.state, link.why));
+    let left_alone = why
+        .left_alone
+        .iter()
+        .map(|conn| format!("connection {} to {}: {}\n", conn.token, conn.remote, conn.why));
     let levers = why.levers.iter().map(|lever| format!("{lever}\n"));
     links.chain(left_alone).chain(levers).collect()
 }

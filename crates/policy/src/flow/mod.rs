@@ -1,0 +1,20 @@
+//! Which network a flow, a block or a peer goes over, where one connection cannot use several paths.
+//!
+//! A peer without MPTCP sees each flow come from one address. Then the choice is made once for each flow ([`Pins`]), and an application
+//! that opens several can spread its work: blocks of a file by their deadlines ([`Stripe`]), peers of a swarm evenly ([`Peers`]).
+//!
+//! # Sources
+//! - juggler §3.1 (flows), §6.2.2 (striping), §6.2.3 (peers).
+//!
+//! # Checked by
+//! `tests`: golden vectors, properties, and juggler's video over links of constant rate.
+
+mod peers;
+mod pin;
+mod stripe;
+#[cfg(test)]
+mod tests;
+
+pub use peers::{PeerId, Peers};
+pub use pin::{AssignError, FlowId, Pins};
+pub use stripe::{Skip, Stripe};

@@ -1,0 +1,86 @@
+//! Each peer of a swarm over one link, as many over each.
+//!
+//! # Sources
+//! - juggler §6.2.3: data is striped by assigning peers to access points evenly.
+//!
+//! # Where we differ, and why
+//! 1. When a link goes, its peers are spread over the others; when one comes, only new peers use it: a peer's connection does not
+//!    survive a change of address, and breaking it costs more than the imbalance.
+//!
+//! # Checked by
+//! `flow::tests`.
+
+use crate::io::LinkId;
+use alloc::vec::Vec;
+
+/// A peer, by the application's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PeerId(pub u32);
+
+/// Peers and links.
+#[derive(Debug, Clone, Default)]
+pub struct Peers {
+    links: Vec<LinkId>,
+    assigned: Vec<(PeerId, Option<LinkId>)>,
+}
+
+impl Peers {
+    /// Over these links.
+    pub fn over(links: &[LinkId]) -> Self {
+        let mut links = links.to_vec();
+        links.sort_unstable();
+        links.dedup();
+        Self {
+            links,
+            assigned: Vec::new(),
+        }
+    }
+
+    /// The link of this peer; the one with the fewest peers, the first of equals, if it is new. `None` while there is no link.
+    pub fn link(&mut self, peer: PeerId) -> Option<LinkId> {
+        let known = self.assigned.iter().position(|(known, _)| *known == peer);
+        let at = known.unwrap_or_else(|| {
+            self.assigned.push((peer, None));
+            self.assigned.len() - 1
+        });
+        if self.assigned[at].1.is_none() {
+            self.assigned[at].1 = self.emptiest();
+        }
+        self.assigned[at].1
+    }
+
+    fn emptiest(&self) -> Option<LinkId> {
+        self.links.iter().copied().min_by_key(|&link| self.count(link))
+    }
+
+    /// How many peers a link has.
+    pub fn count(&self, link: LinkId) -> usize {
+        self.assigned
+            .iter()
+            .filter(|(_, assigned)| *assigned == Some(link))
+            .count()
+    }
+
+    /// The peer is gone.
+    pub fn left(&mut self, peer: PeerId) {
+        self.assigned.retain(|(known, _)| *known != peer);
+    }
+
+    /// Another link can be used.
+    pub fn came(&mut self, link: LinkId) {
+        if let Err(at) = self.links.binary_search(&link) {
+            self.links.insert(at, link);
+        }
+    }
+
+    /// A link is gone: its peers are spread over the others.
+    pub fn went(&mut self, link: LinkId) {
+        self.links.retain(|known| *known != link);
+        for at in 0..self.assigned.len() {
+            if self.assigned[at].1 == Some(link) {
+                self.assigned[at].1 = None;
+                self.assigned[at].1 = self.emptiest();
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Flows stay on the network on which they began.
+//!
+//! # Sources
+//! - juggler §3.1: the application's choice, else the network now active on the radio; §3.4: none before it is configured. A flow never
+//!   moves, since its other end knows it by its address.
+//!
+//! # Where we differ, and why
+//! 1. A wish for a network that is not configured (the paper is silent) is not granted later: the flow begins on the active one,
+//!    as an application that wishes for nothing would get it.
+//!
+//! # Checked by
+//! `flow::tests`.
+
+use crate::io::LinkId;
+use alloc::collections::BTreeMap;
+use core::fmt;
+
+/// A flow, by the world's number: a socket, in juggler's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u64);
+
+/// More flows than any host has open; a bound for memory.
+const MOST: usize = 65_536;
+
+/// Why a flow was not assigned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AssignError {
+    /// Neither the wished-for network nor the active one is configured.
+    NoNetwork,
+    /// The flow's network is gone, and the flow with it.
+    Gone,
+    /// 65,536 flows are open.
+    TooMany,
+}
+
+impl fmt::Display for AssignError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoNetwork => "no network has an address yet; hold the packet until one has",
+            Self::Gone => "the network on which this flow began is gone; end the flow, so that the application opens another",
+            Self::TooMany => "65,536 flows are open; report the closed ones",
+        })
+    }
+}
+
+impl core::error::Error for AssignError {}
+
+/// The flows and their networks.
+#[derive(Debug, Clone, Default)]
+pub struct Pins {
+    /// `None`: its network is gone.
+    flows: BTreeMap<FlowId, Option<LinkId>>,
+}
+
+impl Pins {
+    /// No flows yet.
+    pub const fn new() -> Self {
+        Self {
+            flows: BTreeMap::new(),
+        }
+    }
+
+    /// The network of a packet of this flow; chosen now if this is its first: the wished-for one, else the active one, if it is
+    /// among the configured.
+    ///
+    /// # Errors
+    /// See [`AssignError`]; nothing was chosen then.
+    pub fn network(
+        &mut self,
+        flow: FlowId,
+        wish: Option<LinkId>,
+        active: Option<LinkId>,
+        configured: &[LinkId],
+    ) -> Result<LinkId, AssignError> {
+        if let Some(pinned) = self.flows.get(&flow) {
+            return pinned.ok_or(AssignError::Gone);
+        }
+        if self.flows.len() >= MOST {
+            return Err(AssignError::TooMany);
+        }
+        let network = [wish, active]
+            .into_iter()
+            .flatten()
+            .find(|network| configured.contains(network))
+            .ok_or(AssignError::NoNetwork)?;
+        self.flows.insert(flow, Some(network));
+        Ok(network)
+    }
+
+    /// The flow is closed.
+    pub fn closed(&mut self, flow: FlowId) {
+        self.flows.remove(&flow);
+    }
+
+    /// The network is gone: its flows will not be moved. How many they were.
+    pub fn gone(&mut self, network: LinkId) -> usize {
+        let lost = self.flows.values_mut().filter(|pinned| **pinned == Some(network));
+        lost.map(|pinned| *pinned = None).count()
+    }
+
+    /// How many flows are on this network.
+    pub fn count(&self, network: LinkId) -> usize {
+        self.flows
+            .values()
+            .filter(|pinned| **pinned == Some(network))
+            .count()
+    }
+}

@@ -1,0 +1,167 @@
+//! A radio's cycles one after another: who takes part, what each brought, where to scan next.
+//!
+//! # Sources
+//! - nsdi15 §7: the slots of a cycle follow from what was received in the one before; juggler §3.3: the scanning slot.
+//!
+//! # Where we differ, and why
+//! 1. What was received is averaged with what was known, half and half, each cycle: one idle slot must not halve a channel.
+//! 2. A network that was never measured counts as the mean of the others, so that its first slot can show what it is worth.
+//!
+//! # Checked by
+//! `slot::tests`.
+
+use super::{LinkId, Occupant, Refused, Rules, Seat, Share, Slot, divide};
+use alloc::vec::Vec;
+use units::{Bitrate, Bytes, Duration};
+
+/// The channels that a scanning slot visits, one each cycle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScanChannels {
+    channels: Vec<u16>,
+    at: usize,
+}
+
+impl ScanChannels {
+    /// juggler's: the three that do not overlap at 2.4 GHz.
+    pub const JUGGLER: [u16; 3] = [1, 6, 11];
+
+    /// These channels in this order; `None` if there are none.
+    pub fn new(channels: &[u16]) -> Option<Self> {
+        (!channels.is_empty()).then(|| Self {
+            channels: channels.to_vec(),
+            at: 0,
+        })
+    }
+
+    /// Where to listen in this cycle; the next call gives the next channel.
+    pub fn next_channel(&mut self) -> u16 {
+        let channel = self.channels[self.at];
+        self.at = (self.at + 1) % self.channels.len();
+        channel
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Member {
+    occupant: Occupant,
+    channel: u16,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// Mean rate in its slots; `None` before the first.
+    Adaptive(Option<Bitrate>),
+    Fixed(Duration),
+}
+
+/// Who shares a radio, and its current cycle.
+#[derive(Debug, Clone)]
+pub struct Rotation {
+    rules: Rules,
+    members: Vec<Member>,
+    scan: Option<(ScanChannels, Duration)>,
+    seats: Vec<Seat>,
+    slots: Vec<Slot>,
+}
+
+impl Rotation {
+    /// An empty rotation.
+    pub const fn new(rules: Rules) -> Self {
+        Self {
+            rules,
+            members: Vec::new(),
+            scan: None,
+            seats: Vec::new(),
+            slots: Vec::new(),
+        }
+    }
+
+    /// Adds a network, or moves it to this channel; it adapts from the next cycle on.
+    pub fn add(&mut self, link: LinkId, channel: u16) {
+        self.put(Occupant::Network(link), channel, Kind::Adaptive(None));
+    }
+
+    /// Adds an ad hoc network with a slot of this length.
+    pub fn add_ad_hoc(&mut self, link: LinkId, channel: u16, stays: Duration) {
+        self.put(Occupant::AdHoc(link), channel, Kind::Fixed(stays));
+    }
+
+    /// Scans for this long each cycle, on one channel after another; `None` stops it.
+    pub fn set_scan(&mut self, scan: Option<(ScanChannels, Duration)>) {
+        self.scan = scan;
+    }
+
+    /// Takes a network out, ad hoc or not.
+    pub fn remove(&mut self, link: LinkId) {
+        let leaves = |occupant| matches!(occupant, Occupant::Network(id) | Occupant::AdHoc(id) if id == link);
+        self.members.retain(|member| !leaves(member.occupant));
+    }
+
+    fn put(&mut self, occupant: Occupant, channel: u16, kind: Kind) {
+        self.members.retain(|member| member.occupant != occupant);
+        self.members.push(Member {
+            occupant,
+            channel,
+            kind,
+        });
+    }
+
+    /// This much came from a network in its slot of the current cycle; without a slot nothing is learned.
+    pub fn received(&mut self, link: LinkId, bytes: Bytes) {
+        let occupant = Occupant::Network(link);
+        let slot = self.slots.iter().find(|slot| slot.occupant == occupant);
+        let member = self.members.iter_mut().find(|member| member.occupant == occupant);
+        let (
+            Some(slot),
+            Some(Member {
+                kind: Kind::Adaptive(mean),
+                ..
+            }),
+        ) = (slot, member)
+        else {
+            return;
+        };
+        let rate = bytes.per(slot.stays);
+        let both = |old: Bitrate| Bitrate::from_bps(old.as_bps().midpoint(rate.as_bps()));
+        *mean = Some(mean.map_or(rate, both));
+    }
+
+    /// Divides the next cycle.
+    ///
+    /// # Errors
+    /// If those who take part do not fit: nobody is listened to until one is removed or the rules change.
+    pub fn next_cycle(&mut self) -> Result<&[Slot], Refused> {
+        self.seats.clear();
+        let unknown = self.mean();
+        self.seats.extend(self.members.iter().map(|member| Seat {
+            occupant: member.occupant,
+            channel: member.channel,
+            share: match member.kind {
+                Kind::Adaptive(rate) => Share::Adaptive(rate.unwrap_or(unknown)),
+                Kind::Fixed(stays) => Share::Fixed(stays),
+            },
+        }));
+        if let Some((channels, stays)) = &mut self.scan {
+            self.seats.push(Seat {
+                occupant: Occupant::Scan,
+                channel: channels.next_channel(),
+                share: Share::Fixed(*stays),
+            });
+        }
+        divide(&self.rules, &self.seats, &mut self.slots)?;
+        Ok(&self.slots)
+    }
+
+    /// Mean rate of those that were measured.
+    fn mean(&self) -> Bitrate {
+        let measured = self.members.iter().filter_map(|member| match member.kind {
+            Kind::Adaptive(rate) => rate,
+            Kind::Fixed(_) => None,
+        });
+        let (sum, count) = measured.fold((0_u128, 0), |(sum, count), rate| {
+            (sum + u128::from(rate.as_bps()), count + 1)
+        });
+        Bitrate::from_bps((sum / count.max(1)) as u64)
+    }
+}

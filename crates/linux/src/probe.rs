@@ -12,7 +12,6 @@
 //! # Checked by
 //! `tests`: answers over the right link only, numbers matched, strangers' echoes ignored, IPv4 and IPv6.
 
-mod echo;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +24,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 use thiserror::Error;
+use wire::echo;
 
 /// Handshakes that may be under way at once; beyond, the oldest is given up.
 const MOST_HANDSHAKES: usize = 64;
@@ -79,7 +79,12 @@ impl Prober {
         }
         // SAFETY: `fd` was just made and belongs to nobody else.
         let wait = unsafe { OwnedFd::from_raw_fd(fd) };
-        Ok(Self { wait, word: random_word(), echoes: BTreeMap::new(), handshakes: Vec::new() })
+        Ok(Self {
+            wait,
+            word: random_word(),
+            echoes: BTreeMap::new(),
+            handshakes: Vec::new(),
+        })
     }
 
     /// Sends an ICMP echo that carries `probe`.
@@ -98,7 +103,11 @@ impl Prober {
             Err(source) => {
                 // The link may have come back under another index: the next probe binds anew.
                 self.echoes.remove(&key);
-                Err(SendError::Send { link: target.link, to: target.to, source })
+                Err(SendError::Send {
+                    link: target.link,
+                    to: target.to,
+                    source,
+                })
             }
         }
     }
@@ -109,7 +118,11 @@ impl Prober {
         let socket = handshake_socket(target).map_err(SendError::Socket)?;
         match socket.connect(&to.into()) {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => {
-                return Err(SendError::Send { link: target.link, to: target.to, source: error });
+                return Err(SendError::Send {
+                    link: target.link,
+                    to: target.to,
+                    source: error,
+                });
             }
             _ => {}
         }
@@ -132,7 +145,10 @@ impl Prober {
     }
 
     fn finished_handshake(&mut self) -> Option<u32> {
-        let at = self.handshakes.iter().position(|(_, socket)| is_settled(socket))?;
+        let at = self
+            .handshakes
+            .iter()
+            .position(|(_, socket)| is_settled(socket))?;
         let (probe, socket) = self.handshakes.swap_remove(at);
         // A refusal came from the peer, too; anything else (no route, time-out) did not.
         match socket.take_error() {
@@ -160,10 +176,24 @@ impl Prober {
     }
 
     fn watch(&self, socket: &Socket, events: libc::c_int) -> io::Result<()> {
-        let mut event = libc::epoll_event { events: events.cast_unsigned(), u64: 0 };
+        let mut event = libc::epoll_event {
+            events: events.cast_unsigned(),
+            u64: 0,
+        };
         // SAFETY: both descriptors are open, and `event` is valid for the call.
-        let result = unsafe { libc::epoll_ctl(self.wait.as_raw_fd(), libc::EPOLL_CTL_ADD, socket.as_raw_fd(), &raw mut event) };
-        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        let result = unsafe {
+            libc::epoll_ctl(
+                self.wait.as_raw_fd(),
+                libc::EPOLL_CTL_ADD,
+                socket.as_raw_fd(),
+                &raw mut event,
+            )
+        };
+        if result < 0 {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -181,7 +211,11 @@ fn random_word() -> u64 {
 }
 
 fn echo_socket(link: IfName, v6: bool) -> io::Result<Socket> {
-    let (domain, protocol) = if v6 { (Domain::IPV6, Protocol::ICMPV6) } else { (Domain::IPV4, Protocol::ICMPV4) };
+    let (domain, protocol) = if v6 {
+        (Domain::IPV6, Protocol::ICMPV6)
+    } else {
+        (Domain::IPV4, Protocol::ICMPV4)
+    };
     let socket = Socket::new(domain, Type::RAW, Some(protocol))?;
     socket.bind_device(Some(link.as_str().as_bytes()))?;
     socket.set_nonblocking(true)?;
@@ -189,7 +223,11 @@ fn echo_socket(link: IfName, v6: bool) -> io::Result<Socket> {
 }
 
 fn handshake_socket(target: Target) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::for_address(SocketAddr::new(target.to, 0)), Type::STREAM, Some(Protocol::TCP))?;
+    let socket = Socket::new(
+        Domain::for_address(SocketAddr::new(target.to, 0)),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
     socket.bind_device(Some(target.link.as_str().as_bytes()))?;
     socket.bind(&SocketAddr::new(target.from, 0).into())?;
     socket.set_linger(Some(Duration::ZERO))?;
@@ -198,7 +236,11 @@ fn handshake_socket(target: Target) -> io::Result<Socket> {
 }
 
 fn is_settled(socket: &Socket) -> bool {
-    let mut wanted = libc::pollfd { fd: SockRef::from(socket).as_raw_fd(), events: libc::POLLOUT, revents: 0 };
+    let mut wanted = libc::pollfd {
+        fd: SockRef::from(socket).as_raw_fd(),
+        events: libc::POLLOUT,
+        revents: 0,
+    };
     // SAFETY: one valid pollfd; a time-out of zero does not block.
     unsafe { libc::poll(&raw mut wanted, 1, 0) > 0 }
 }

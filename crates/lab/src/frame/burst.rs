@@ -13,10 +13,10 @@
 //! # Checked by
 //! `frame::tests`: every cut of a burst against segments built one by one; `tests/emulator.rs` with the kernel at both ends.
 
-use super::checksum;
-use super::header::{Header, TCP};
 use super::vnet::Vnet;
 use crate::tun::VNET_LEN;
+use wire::checksum;
+use wire::ip::{Header, TCP};
 
 /// Longest headers: virtio, IPv4 with options or IPv6, TCP with options.
 const HEAD_ROOM: usize = VNET_LEN + 60 + 60;

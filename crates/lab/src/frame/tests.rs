@@ -1,7 +1,7 @@
-use super::checksum::{self, Field};
 use super::*;
 use proptest::prelude::*;
 use std::net::Ipv4Addr;
+use wire::checksum::{self, Field};
 
 const PRIVATE: Ipv4Addr = Ipv4Addr::new(192, 168, 1, 2);
 const PUBLIC: Ipv4Addr = Ipv4Addr::new(100, 64, 3, 2);

@@ -3,8 +3,8 @@
 //! # Sources
 //! - Virtual I/O Device (VIRTIO) 1.2 §5.1.6; `include/uapi/linux/virtio_net.h`. TUN uses the host's byte order.
 
-use super::checksum::Field;
 use crate::tun::VNET_LEN;
+use wire::checksum::Field;
 
 const NEEDS_CSUM: u8 = 1;
 const GSO_NONE: u8 = 0;

@@ -3,7 +3,11 @@ use crate::testing::{Pair, name, output};
 use std::time::Instant;
 
 fn target(link: &str, from: &str, to: &str) -> Target {
-    Target { link: name(link), from: from.parse().unwrap(), to: to.parse().unwrap() }
+    Target {
+        link: name(link),
+        from: from.parse().unwrap(),
+        to: to.parse().unwrap(),
+    }
 }
 
 /// Every answer within `patience` of the last one.
@@ -29,7 +33,9 @@ fn a_reachable_host_answers_over_every_link() {
         let mut prober = Prober::open().unwrap();
         prober.echo(target("w0", "10.0.0.1", "10.0.0.2"), 7).unwrap();
         prober.echo(target("w1", "10.0.1.1", "10.0.1.2"), 8).unwrap();
-        prober.echo(target("w0", "fd00:0::1", "fd00:0::2"), 70_000).unwrap();
+        prober
+            .echo(target("w0", "fd00:0::1", "fd00:0::2"), 70_000)
+            .unwrap();
         answers(&mut prober, 3, LONG)
     });
     assert_eq!(heard.unwrap(), [7, 8, 70_000]);
@@ -53,11 +59,18 @@ fn a_probe_does_not_sneak_out_over_another_link() {
 #[test]
 fn a_handshake_is_answered_by_open_and_closed_ports_alike() {
     let Some(pair) = Pair::joined(1) else { return };
-    let listener = pair.server.run(|| std::net::TcpListener::bind("10.0.0.2:80").unwrap()).unwrap();
+    let listener = pair
+        .server
+        .run(|| std::net::TcpListener::bind("10.0.0.2:80").unwrap())
+        .unwrap();
     let heard = pair.client.run(|| {
         let mut prober = Prober::open().unwrap();
-        prober.handshake(target("w0", "10.0.0.1", "10.0.0.2"), 80, 1).unwrap();
-        prober.handshake(target("w0", "10.0.0.1", "10.0.0.2"), 81, 2).unwrap();
+        prober
+            .handshake(target("w0", "10.0.0.1", "10.0.0.2"), 80, 1)
+            .unwrap();
+        prober
+            .handshake(target("w0", "10.0.0.1", "10.0.0.2"), 81, 2)
+            .unwrap();
         answers(&mut prober, 2, LONG)
     });
     drop(listener);
@@ -68,11 +81,15 @@ fn a_handshake_is_answered_by_open_and_closed_ports_alike() {
 fn nobody_answers_over_a_link_that_drops_everything() {
     let Some(pair) = Pair::joined(1) else { return };
     pair.server.run(|| output("ip link set w0 arp off")).unwrap();
-    pair.server.run(|| output("ip route add blackhole 10.0.0.1/32")).unwrap();
+    pair.server
+        .run(|| output("ip route add blackhole 10.0.0.1/32"))
+        .unwrap();
     let heard = pair.client.run(|| {
         let mut prober = Prober::open().unwrap();
         prober.echo(target("w0", "10.0.0.1", "10.0.0.2"), 1).unwrap();
-        prober.handshake(target("w0", "10.0.0.1", "10.0.0.2"), 80, 2).unwrap();
+        prober
+            .handshake(target("w0", "10.0.0.1", "10.0.0.2"), 80, 2)
+            .unwrap();
         answers(&mut prober, 1, SHORT)
     });
     assert_eq!(heard.unwrap(), [0u32; 0]);
@@ -81,6 +98,10 @@ fn nobody_answers_over_a_link_that_drops_everything() {
 #[test]
 fn a_link_that_does_not_exist_is_an_error() {
     let Some(pair) = Pair::joined(1) else { return };
-    let sent = pair.client.run(|| Prober::open().unwrap().echo(target("nonesuch", "10.0.0.1", "10.0.0.2"), 1));
+    let sent = pair.client.run(|| {
+        Prober::open()
+            .unwrap()
+            .echo(target("nonesuch", "10.0.0.1", "10.0.0.2"), 1)
+    });
     assert!(sent.unwrap().is_err());
 }

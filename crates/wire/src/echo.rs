@@ -1,4 +1,6 @@
-//! ICMP echo messages with a payload of 16 bytes: a word that is this prober's own, and the number of the probe.
+//! ICMP echo messages (RFC 792, RFC 4443 §4) with a payload of 16 bytes: a word that is this prober's own, and the number of the probe.
+
+use crate::checksum;
 
 const REQUEST_V4: u8 = 8;
 const REPLY_V4: u8 = 0;
@@ -7,15 +9,8 @@ const REPLY_V6: u8 = 129;
 const HEADER: usize = 8;
 const LENGTH: usize = HEADER + 16;
 
-/// The Internet checksum (RFC 1071) of an even number of bytes.
-fn checksum(bytes: &[u8]) -> u16 {
-    let sum: u32 = bytes.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
-    let folded = (sum & 0xffff) + (sum >> 16);
-    !((folded & 0xffff) + (folded >> 16)) as u16
-}
-
 /// An echo request. The kernel fills in the checksum of ICMPv6, which covers addresses, itself.
-pub(super) fn request(v6: bool, word: u64, probe: u32) -> [u8; LENGTH] {
+pub fn request(v6: bool, word: u64, probe: u32) -> [u8; LENGTH] {
     let mut bytes = [0; LENGTH];
     bytes[0] = if v6 { REQUEST_V6 } else { REQUEST_V4 };
     bytes[4..6].copy_from_slice(&(word as u16).to_be_bytes());
@@ -23,16 +18,20 @@ pub(super) fn request(v6: bool, word: u64, probe: u32) -> [u8; LENGTH] {
     bytes[8..16].copy_from_slice(&word.to_be_bytes());
     bytes[16..20].copy_from_slice(&probe.to_be_bytes());
     if !v6 {
-        let sum = checksum(&bytes);
+        let sum = !checksum::fold(checksum::sum(&bytes));
         bytes[2..4].copy_from_slice(&sum.to_be_bytes());
     }
     bytes
 }
 
 /// The probe that this packet of a raw socket answers, if it is a reply to this prober.
-pub(super) fn reply(v6: bool, packet: &[u8], word: u64) -> Option<u32> {
+pub fn reply(v6: bool, packet: &[u8], word: u64) -> Option<u32> {
     // IPv4 raw sockets give the IP header, too; IPv6 ones do not.
-    let skip = if v6 { 0 } else { usize::from(packet.first()? & 0x0f) * 4 };
+    let skip = if v6 {
+        0
+    } else {
+        usize::from(packet.first()? & 0x0f) * 4
+    };
     let message = packet.get(skip..)?;
     let expected = if v6 { REPLY_V6 } else { REPLY_V4 };
     let ours = *message.first()? == expected && message.get(8..16)? == word.to_be_bytes();
@@ -53,7 +52,7 @@ mod tests {
             prop_assert_eq!(reply(true, &message, word), Some(probe));
             prop_assert_eq!(reply(true, &message, word.wrapping_add(1)), None);
             let request = request(false, word, probe);
-            prop_assert_eq!(checksum(&request), 0);
+            prop_assert_eq!(checksum::fold(checksum::sum(&request)), 0xffff);
         }
 
         #[test]

@@ -4,10 +4,10 @@
 //! - RFC 1071 (the sum), RFC 1624 equation 3 (by difference).
 //!
 //! # Checked by
-//! `frame::tests`: differences against whole sums over random packets.
+//! `lab`, `frame::tests`: differences against whole sums over random packets.
 
 /// The one's complement sum of 16-bit words, not yet folded; an odd byte at the end counts as the high half of a word.
-pub(super) fn sum(bytes: &[u8]) -> u32 {
+pub fn sum(bytes: &[u8]) -> u32 {
     let (words, rest) = bytes.as_chunks::<2>();
     let whole: u32 = words
         .iter()
@@ -17,20 +17,20 @@ pub(super) fn sum(bytes: &[u8]) -> u32 {
 }
 
 /// Folds the carries in.
-pub(super) const fn fold(sum: u32) -> u16 {
+pub const fn fold(sum: u32) -> u16 {
     let once = (sum & 0xffff) + (sum >> 16);
     ((once & 0xffff) + (once >> 16)) as u16
 }
 
 /// The sum of what TCP and UDP checksums cover besides the segment itself.
-pub(super) fn pseudo_header(addresses: &[u8], protocol: u8, length: usize) -> u16 {
+pub fn pseudo_header(addresses: &[u8], protocol: u8, length: usize) -> u16 {
     fold(sum(addresses) + u32::from(protocol) + (length as u32 & 0xffff) + (length as u32 >> 16))
 }
 
 /// Whether a checksum field holds a finished checksum (the complement of the sum) or the bare sum of the pseudo header, to be
 /// finished by the hardware that never comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Field {
+pub enum Field {
     /// Complemented.
     Finished,
     /// Not complemented.
@@ -38,7 +38,7 @@ pub(crate) enum Field {
 }
 
 /// Brings the checksum field at `at` up to date after `old` became `new` somewhere under it.
-pub(super) fn replace(packet: &mut [u8], at: usize, field: Field, old: &[u8], new: &[u8]) {
+pub fn replace(packet: &mut [u8], at: usize, field: Field, old: &[u8], new: &[u8]) {
     let Some(bytes) = packet.get_mut(at..at + 2) else {
         return;
     };
@@ -51,6 +51,6 @@ pub(super) fn replace(packet: &mut [u8], at: usize, field: Field, old: &[u8], ne
 }
 
 /// Writes `new` over the bytes at `at`.
-pub(super) fn overwrite(packet: &mut [u8], at: usize, new: &[u8]) {
+pub fn overwrite(packet: &mut [u8], at: usize, new: &[u8]) {
     packet[at..at + new.len()].copy_from_slice(new);
 }

@@ -10,11 +10,11 @@
 //! 1. Addresses only, never ports: each link has one client.
 //!
 //! # Checked by
-//! `frame::tests`: every protocol, finished and partial checksums, there and back; `tests/emulator.rs` with the kernel at both ends.
+//! `lab`, `frame::tests`: every protocol, finished and partial checksums, there and back; `tests/emulator.rs` with the kernel at both ends.
 
-use super::checksum::{self, Field};
-use super::header::{Header, ICMP, TCP, UDP};
-use std::net::Ipv4Addr;
+use crate::checksum::{self, Field};
+use crate::ip::{Header, ICMP, TCP, UDP};
+use core::net::Ipv4Addr;
 
 const SOURCE: usize = 12;
 const DESTINATION: usize = 16;
@@ -30,12 +30,12 @@ pub struct Nat {
 
 impl Nat {
     /// Rewrites a packet on its way from the client.
-    pub(crate) fn outward(self, packet: &mut [u8], ip: Header, field: Field) {
+    pub fn outward(self, packet: &mut [u8], ip: Header, field: Field) {
         rewrite(packet, ip, field, Change::new(SOURCE, self.private, self.public));
     }
 
     /// Rewrites a packet on its way to the client.
-    pub(crate) fn inward(self, packet: &mut [u8], ip: Header, field: Field) {
+    pub fn inward(self, packet: &mut [u8], ip: Header, field: Field) {
         rewrite(
             packet,
             ip,

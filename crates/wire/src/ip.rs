@@ -3,30 +3,33 @@
 //! # Sources
 //! - RFC 791, RFC 8200; RFC 3168 §5 for the ECN field.
 
-use super::checksum::{self, Field};
+use crate::checksum::{self, Field};
 
-pub(super) const ICMP: u8 = 1;
-pub(super) const TCP: u8 = 6;
-pub(super) const UDP: u8 = 17;
+/// Protocol number of ICMP.
+pub const ICMP: u8 = 1;
+/// Protocol number of TCP.
+pub const TCP: u8 = 6;
+/// Protocol number of UDP.
+pub const UDP: u8 = 17;
 const IPV6_LEN: usize = 40;
 const CE: u8 = 0b11;
 
 /// Where things are in a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Header {
+pub struct Header {
     /// IPv6 rather than IPv4.
-    pub(crate) v6: bool,
+    pub v6: bool,
     /// Length of the IP header, options included (not IPv6 extension headers).
-    pub(crate) len: usize,
+    pub len: usize,
     /// What follows it.
-    pub(crate) protocol: u8,
+    pub protocol: u8,
     /// A fragment other than the first: what follows is no transport header.
-    pub(crate) later_fragment: bool,
+    pub later_fragment: bool,
 }
 
 impl Header {
     /// Reads it. `None`: not IP, or too short to be.
-    pub(crate) fn parse(packet: &[u8]) -> Option<Self> {
+    pub fn parse(packet: &[u8]) -> Option<Self> {
         match packet.first()? >> 4 {
             4 => Self::parse_v4(packet),
             6 => (packet.len() >= IPV6_LEN).then(|| Self {
@@ -53,13 +56,13 @@ impl Header {
     }
 
     /// Whether the sender understands ECN (ECT or CE).
-    pub(crate) fn ect(&self, packet: &[u8]) -> bool {
+    pub fn ect(&self, packet: &[u8]) -> bool {
         let ecn = if self.v6 { packet[1] >> 4 } else { packet[1] };
         ecn & CE != 0
     }
 
     /// Sets congestion experienced.
-    pub(crate) fn set_ce(&self, packet: &mut [u8]) {
+    pub fn set_ce(&self, packet: &mut [u8]) {
         let before = [packet[0], packet[1]];
         if self.v6 {
             packet[1] |= CE << 4;
@@ -71,7 +74,7 @@ impl Header {
     }
 
     /// Whether the packet stays on its link (multicast and link-local): the chatter of a host's own stack, no traffic of ours.
-    pub(crate) fn is_local_chatter(&self, packet: &[u8]) -> bool {
+    pub fn is_local_chatter(&self, packet: &[u8]) -> bool {
         if self.v6 {
             let source_is_link_local = packet[8] == 0xfe && packet[9] & 0xc0 == 0x80;
             packet[24] == 0xff || source_is_link_local
@@ -81,7 +84,7 @@ impl Header {
     }
 
     /// Source and destination, as they lie in the packet.
-    pub(super) fn addresses<'p>(&self, packet: &'p [u8]) -> &'p [u8] {
+    pub fn addresses<'p>(&self, packet: &'p [u8]) -> &'p [u8] {
         if self.v6 { &packet[8..40] } else { &packet[12..20] }
     }
 }

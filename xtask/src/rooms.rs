@@ -95,6 +95,8 @@ pub const ROOMS: &[Room] = &[
             "nix",
             "serde",
             "serde_json",
+            "terminal_size",
+            "thiserror",
             "toml",
         ],
         no_std: false,

@@ -59,7 +59,12 @@ const WIDEST: usize = 8;
 
 /// Runs all jobs; results are in their order. The first failure ends the others.
 pub fn run(jobs: &[Job], rules: &Rules<'_>) -> anyhow::Result<Vec<Done>> {
-    let width = jobs.iter().map(|job| width(&job.plan)).min().unwrap_or(1).min(jobs.len());
+    let width = jobs
+        .iter()
+        .map(|job| width(&job.plan))
+        .min()
+        .unwrap_or(1)
+        .min(jobs.len());
     let board = Board::new(jobs.len(), width);
     std::thread::scope(|scope| {
         for worker in 0..width {
@@ -68,7 +73,12 @@ pub fn run(jobs: &[Job], rules: &Rules<'_>) -> anyhow::Result<Vec<Done>> {
         }
     });
     let Board(state) = board;
-    let State { mut done, late, failed, .. } = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let State {
+        mut done,
+        late,
+        failed,
+        ..
+    } = state.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(error) = failed {
         return Err(refused_or_failed(error));
     }
@@ -76,7 +86,10 @@ pub fn run(jobs: &[Job], rules: &Rules<'_>) -> anyhow::Result<Vec<Done>> {
         let again = play(index, &jobs[index], rules).map_err(refused_or_failed)?;
         done[index] = Some(repeated(again, first, rules.punctual));
     }
-    anyhow::ensure!(!rules.stop.is_stopped(), "stopped; everything that it had made is gone");
+    anyhow::ensure!(
+        !rules.stop.is_stopped(),
+        "stopped; everything that it had made is gone"
+    );
     Ok(done.into_iter().flatten().collect())
 }
 
@@ -102,7 +115,11 @@ fn offered(plan: &Plan) -> Bitrate {
 }
 
 fn play(index: usize, job: &Job, rules: &Rules<'_>) -> Result<Done, PlayError> {
-    let what = Play { seed: job.seed, programs: job.programs.clone(), ..Play::new(&job.plan, job.policy.clone()) };
+    let what = Play {
+        seed: job.seed,
+        programs: job.programs.clone(),
+        ..Play::new(&job.plan, job.policy.clone())
+    };
     let played = world::play(&what, rules.stop, &mut |event| (rules.watch)(index, event))?;
     let lateness = played.emulator.lateness.summary();
     Ok(Done { played, lateness })
@@ -113,7 +130,9 @@ fn repeated(mut again: Done, first: LatenessUs, punctual: Duration) -> Done {
     let ms = |us: u64| us as f64 / 1e3;
     let (first, second) = (ms(first.p99_us), ms(again.lateness.p99_us));
     let note = if is_late(again.lateness, punctual) {
-        format!("repeated alone, because 1 % of the packets were {first:.1} ms late; alone it was {second:.1} ms: this machine is too busy")
+        format!(
+            "repeated alone, because 1 % of the packets were {first:.1} ms late; alone it was {second:.1} ms: this machine is too busy"
+        )
     } else {
         format!("repeated alone, because 1 % of the packets were {first:.1} ms late beside the other runs")
     };
@@ -202,13 +221,20 @@ mod tests {
 
     #[test]
     fn one_channel_counts_once_however_many_access_points_share_it() {
-        let plan = plan("building-walk.toml", include_str!("../../../scenarios/building-walk.toml"));
+        let plan = plan(
+            "building-walk.toml",
+            include_str!("../../../scenarios/building-walk.toml"),
+        );
         assert_eq!(offered(&plan), Bitrate::from_mbps(25 + 12));
     }
 
     #[test]
     fn only_the_slowest_hundredth_makes_a_run_late() {
-        let lateness = |p99_us| LatenessUs { p50_us: 5, p99_us, max_us: 9_000 };
+        let lateness = |p99_us| LatenessUs {
+            p50_us: 5,
+            p99_us,
+            max_us: 9_000,
+        };
         let punctual = Duration::from_millis(1);
         assert!(!is_late(lateness(1_000), punctual));
         assert!(is_late(lateness(1_001), punctual));

@@ -35,7 +35,11 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut plan = walk()?;
     plan.seed = args.seed.unwrap_or(plan.seed);
-    let wanted = Wanted { html: Some(args.html), svg: args.svg, ..Wanted::default() };
+    let wanted = Wanted {
+        html: Some(args.html),
+        svg: args.svg,
+        ..Wanted::default()
+    };
     play::compare(&plan, &wanted)
 }
 

@@ -11,7 +11,11 @@ static STOP: OnceLock<Stop> = OnceLock::new();
 /// What a run should watch: set by the first SIGINT, SIGTERM or SIGHUP. The second one ends the program at once.
 pub fn stop() -> anyhow::Result<&'static Stop> {
     let stop = STOP.get_or_init(Stop::new);
-    let action = SigAction::new(SigHandler::Handler(ask), SaFlags::SA_RESETHAND | SaFlags::SA_RESTART, SigSet::empty());
+    let action = SigAction::new(
+        SigHandler::Handler(ask),
+        SaFlags::SA_RESETHAND | SaFlags::SA_RESTART,
+        SigSet::empty(),
+    );
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         // SAFETY: `ask` only loads one atomic and stores another.
         unsafe { sigaction(signal, &action) }.with_context(|| format!("cannot listen to {signal}"))?;

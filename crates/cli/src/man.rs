@@ -25,7 +25,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .and_then(|()| clap_mangen::generate_to(Usage::command(), directory))
         .map_err(|error| {
             let shown = directory.display();
-            Refused::because(format!("{shown}: {error}: cannot write manual pages; choose a directory that you may write to"))
+            Refused::because(format!(
+                "{shown}: {error}: cannot write manual pages; choose a directory that you may write to"
+            ))
         })?;
     Ok(ExitCode::SUCCESS)
 }

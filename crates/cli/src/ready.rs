@@ -10,10 +10,18 @@ pub fn for_the_lab() -> anyhow::Result<()> {
     let missing: Vec<String> = doctor::checks()
         .into_iter()
         .filter(needed)
-        .filter_map(|check| check.result.err().map(|missing| format!("  {}: {missing}", check.name)))
+        .filter_map(|check| {
+            check
+                .result
+                .err()
+                .map(|missing| format!("  {}: {missing}", check.name))
+        })
         .collect();
     if missing.is_empty() {
         return Ok(());
     }
-    Err(Refused::because(format!("the lab cannot run here:\n{}", missing.join("\n"))))
+    Err(Refused::because(format!(
+        "the lab cannot run here:\n{}",
+        missing.join("\n")
+    )))
 }

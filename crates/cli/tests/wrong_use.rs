@@ -6,11 +6,15 @@ use common::slowhand;
 
 #[test]
 fn wrong_words_are_refused() {
-    let table: [(&[&str], &str); 4] = [
+    let table: [(&[&str], &str); 5] = [
+        (&["demo", "--seed", "one"], "invalid digit"),
         (&["fly"], "unrecognized subcommand 'fly'"),
         (&["bench", "stall"], "unknown benchmark `stall`; valid: "),
         (&["bench", "links", "--trials", "0"], "0 is not in 1..=1000"),
-        (&["bench", "links", "--policy", "fastest"], "unknown policy `fastest`; valid: tcp:<link>, tcp-best"),
+        (
+            &["bench", "links", "--policy", "fastest"],
+            "unknown policy `fastest`; valid: tcp:<link>, tcp-best",
+        ),
     ];
     for (arguments, message) in table {
         let ran = slowhand(arguments);
@@ -23,7 +27,11 @@ fn wrong_words_are_refused() {
 #[test]
 fn a_reader_that_leaves_is_no_failure() {
     use std::process::Stdio;
-    let mut child = common::program().args(["completions", "zsh"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = common::program()
+        .args(["completions", "zsh"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }

@@ -101,7 +101,9 @@ fn iperf3_measures_between_the_hosts() {
     let folder = Folder::new("iperf3");
     let at = folder.path().display();
     // The server takes one connection at a time, so looking whether it is there would be in the way.
-    let try_it = format!("mptcpize run iperf3 -c $SLOWHAND_SERVER -R -t 3 -J > {at}/json; grep -q sum_received {at}/json && exit 0");
+    let try_it = format!(
+        "mptcpize run iperf3 -c $SLOWHAND_SERVER -R -t 3 -J > {at}/json; grep -q sum_received {at}/json && exit 0"
+    );
     let measure = format!("for i in $(seq 100); do {try_it}; sleep 0.1; done; exit 9");
     let played = run(60, &bash(&measure), &["exec mptcpize run iperf3 -s > /dev/null"]);
     let ended = played.programs.clone().unwrap();

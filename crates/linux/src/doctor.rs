@@ -78,22 +78,34 @@ pub fn checks() -> Vec<Check> {
 fn privileges() -> Result<String, String> {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let field = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let effective = field.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
-    let missing: Vec<&str> = [(12, "CAP_NET_ADMIN"), (13, "CAP_NET_RAW"), (38, "CAP_PERFMON"), (39, "CAP_BPF")]
-        .iter()
-        .filter(|(bit, _)| effective & (1 << bit) == 0)
-        .map(|&(_, name)| name)
-        .collect();
+    let effective = field
+        .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
+        .unwrap_or(0);
+    let missing: Vec<&str> = [
+        (12, "CAP_NET_ADMIN"),
+        (13, "CAP_NET_RAW"),
+        (38, "CAP_PERFMON"),
+        (39, "CAP_BPF"),
+    ]
+    .iter()
+    .filter(|(bit, _)| effective & (1 << bit) == 0)
+    .map(|&(_, name)| name)
+    .collect();
     match missing.is_empty() {
         true => Ok("CAP_NET_ADMIN, CAP_NET_RAW, CAP_PERFMON, CAP_BPF".into()),
-        false => Err(format!("{} missing; run as root, or give them to the service", missing.join(", "))),
+        false => Err(format!(
+            "{} missing; run as root, or give them to the service",
+            missing.join(", ")
+        )),
     }
 }
 
 fn mptcp() -> Result<String, String> {
     match sysctl::read(&sysctl::mptcp_enabled()).as_deref() {
         Ok("1") => Ok("net.mptcp.enabled = 1".into()),
-        Ok(value) => Err(format!("net.mptcp.enabled = {value}; switch it on: sysctl -w net.mptcp.enabled=1")),
+        Ok(value) => Err(format!(
+            "net.mptcp.enabled = {value}; switch it on: sysctl -w net.mptcp.enabled=1"
+        )),
         Err(_) => Err("this kernel has no MPTCP; it needs 5.19 or newer with CONFIG_MPTCP=y".into()),
     }
 }
@@ -108,10 +120,15 @@ fn path_manager() -> Result<String, String> {
 fn window_lever() -> Result<String, String> {
     match WindowLever::load() {
         Ok(lever) => match lever.refused() {
-            None => Ok(format!("{:?}: the window field of outgoing segments", lever.kind())),
+            None => Ok(format!(
+                "{:?}: the window field of outgoing segments",
+                lever.kind()
+            )),
             Some(why) => Ok(format!("{:?}, the coarser one, because: {why}", lever.kind())),
         },
-        Err(error) => Err(format!("{error}; without it a dying link costs seconds instead of a tenth")),
+        Err(error) => Err(format!(
+            "{error}; without it a dying link costs seconds instead of a tenth"
+        )),
     }
 }
 
@@ -140,7 +157,10 @@ fn real_time() -> Result<String, String> {
     // SAFETY: `wanted` is valid for the call; the policy is put back below.
     let allowed = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const wanted) } == 0;
     if !allowed {
-        return Err("SCHED_FIFO is refused; run as root, or see `ulimit -r` and the cgroup's cpu.rt_runtime_us".into());
+        return Err(
+            "SCHED_FIFO is refused; run as root, or see `ulimit -r` and the cgroup's cpu.rt_runtime_us"
+                .into(),
+        );
     }
     let usual = libc::sched_param { sched_priority: 0 };
     // SAFETY: as above.
@@ -149,7 +169,8 @@ fn real_time() -> Result<String, String> {
 }
 
 fn controllers() -> Result<String, String> {
-    sysctl::read(&sysctl::Key::new("net.ipv4.tcp_available_congestion_control")).map_err(|error| error.to_string())
+    sysctl::read(&sysctl::Key::new("net.ipv4.tcp_available_congestion_control"))
+        .map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -161,7 +182,11 @@ mod tests {
     fn on_a_machine_that_runs_the_lab_nothing_is_missing() {
         inside(|| {
             sysctl::write(&sysctl::blackhole_timeout(), "0").unwrap();
-            let missing: Vec<String> = checks().iter().filter(|check| !check.is_ok()).map(Check::to_string).collect();
+            let missing: Vec<String> = checks()
+                .iter()
+                .filter(|check| !check.is_ok())
+                .map(Check::to_string)
+                .collect();
             assert!(missing.is_empty(), "{missing:#?}");
         });
     }
@@ -172,7 +197,14 @@ mod tests {
             sysctl::write(&sysctl::mptcp_enabled(), "0").unwrap();
             let checks = checks();
             let mptcp = checks.iter().find(|check| check.name == "mptcp").unwrap();
-            assert!(mptcp.result.as_ref().unwrap_err().contains("sysctl -w net.mptcp.enabled=1"), "{mptcp}");
+            assert!(
+                mptcp
+                    .result
+                    .as_ref()
+                    .unwrap_err()
+                    .contains("sysctl -w net.mptcp.enabled=1"),
+                "{mptcp}"
+            );
         });
     }
 }

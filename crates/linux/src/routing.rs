@@ -15,7 +15,8 @@
 
 use crate::journal::{Change, Journal, JournalError};
 use crate::rtnl::{
-    AddRouteError, AddRuleError, DelRouteError, DelRuleError, IfName, Prefix, Protocol, Route, Rtnl, Rule, Table,
+    AddRouteError, AddRuleError, DelRouteError, DelRuleError, IfName, Prefix, Protocol, Route, Rtnl, Rule,
+    Table,
 };
 use std::net::IpAddr;
 use thiserror::Error;
@@ -104,7 +105,14 @@ impl Way {
     fn default_in(&self, table: Table, metric: u32) -> Route {
         let src = Some(self.address.addr());
         let (oif, gateway, ecn) = (Some(self.ifindex), self.gateway, self.ecn);
-        Route { oif, gateway, src, metric, ecn, ..Route::new(table, Prefix::any(self.address.addr())) }
+        Route {
+            oif,
+            gateway,
+            src,
+            metric,
+            ecn,
+            ..Route::new(table, Prefix::any(self.address.addr()))
+        }
     }
 
     fn routes(&self) -> Vec<Route> {
@@ -116,15 +124,28 @@ impl Way {
         };
         // A gateway outside the subnet (point to point) has to be reachable first.
         let hop = self.gateway.filter(|&gateway| !self.address.contains(gateway));
-        let hop = hop.map(|gateway| Route { dst: Prefix::host(gateway), ..subnet });
-        [Some(subnet), hop, Some(self.default_in(table, 0))].into_iter().flatten().collect()
+        let hop = hop.map(|gateway| Route {
+            dst: Prefix::host(gateway),
+            ..subnet
+        });
+        [Some(subnet), hop, Some(self.default_in(table, 0))]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     fn rules(&self) -> [Rule; 2] {
         let number = u32::from(self.number);
         let by_link = Rule::oif(self.is_v6(), self.name, BY_LINK + number % 100, self.table());
-        let by_address = Rule::from(Prefix::host(self.address.addr()), BY_ADDRESS + number % 100, self.table());
-        [by_link, by_address].map(|rule| Rule { protocol: Protocol::SLOWHAND, ..rule })
+        let by_address = Rule::from(
+            Prefix::host(self.address.addr()),
+            BY_ADDRESS + number % 100,
+            self.table(),
+        );
+        [by_link, by_address].map(|rule| Rule {
+            protocol: Protocol::SLOWHAND,
+            ..rule
+        })
     }
 }
 
@@ -145,7 +166,9 @@ pub fn install(rtnl: &mut Rtnl, journal: &mut Journal, way: &Way) -> Result<(), 
 
 /// Removes the link's table and rules of this address's family, and our default route over it; what is gone already is fine.
 pub fn uninstall(rtnl: &mut Rtnl, way: &Way) -> Result<(), UninstallError> {
-    let ours = |rule: &&Rule| rule.table == way.table() && rule.v6 == way.is_v6() && rule.protocol == Protocol::SLOWHAND;
+    let ours = |rule: &&Rule| {
+        rule.table == way.table() && rule.v6 == way.is_v6() && rule.protocol == Protocol::SLOWHAND
+    };
     for rule in rtnl.rules()?.iter().filter(ours) {
         rtnl.del_rule(rule)?;
     }
@@ -179,7 +202,10 @@ pub fn set_default(rtnl: &mut Rtnl, journal: &mut Journal, way: &Way) -> Result<
     rtnl.replace_route(&wanted)?;
     // IPv6 may keep routes of one metric side by side; at no time was there none.
     let former: Vec<Route> = rtnl.routes()?.iter().filter(is_former).copied().collect();
-    for route in former.iter().filter(|route| route.oif != wanted.oif || route.gateway != wanted.gateway) {
+    for route in former
+        .iter()
+        .filter(|route| route.oif != wanted.oif || route.gateway != wanted.gateway)
+    {
         rtnl.del_route(route)?;
     }
     Ok(())

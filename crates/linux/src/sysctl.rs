@@ -90,7 +90,11 @@ pub fn write(key: &Key, value: &str) -> Result<(), SysctlError> {
     fs::write(key.path(), value).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => SysctlError::Missing(key.clone()),
         io::ErrorKind::PermissionDenied => SysctlError::Denied(key.clone()),
-        _ => SysctlError::Value { key: key.clone(), value: value.to_owned(), source },
+        _ => SysctlError::Value {
+            key: key.clone(),
+            value: value.to_owned(),
+            source,
+        },
     })
 }
 
@@ -140,7 +144,10 @@ mod tests {
         let netns = Netns::new().unwrap();
         let key = Key::new("net.ipv4.ip_default_ttl");
         let before = read(&key).unwrap();
-        let inside = netns.run(|| write(&key, "77").and_then(|()| read(&key))).unwrap().unwrap();
+        let inside = netns
+            .run(|| write(&key, "77").and_then(|()| read(&key)))
+            .unwrap()
+            .unwrap();
         assert_eq!(inside, "77");
         assert_eq!(read(&key).unwrap(), before);
     }
@@ -149,9 +156,20 @@ mod tests {
     fn what_is_missing_or_refused_is_named() {
         let netns = Netns::new().unwrap();
         let missing = read(&Key::new("net.mptcp.nonesuch")).unwrap_err();
-        assert!(matches!(&missing, SysctlError::Missing(key) if key.name() == "net.mptcp.nonesuch"), "{missing}");
-        let refused = netns.run(|| write(&mptcp_enabled(), "many")).unwrap().unwrap_err();
-        assert!(refused.to_string().contains("net.mptcp.enabled does not take `many`"), "{refused}");
+        assert!(
+            matches!(&missing, SysctlError::Missing(key) if key.name() == "net.mptcp.nonesuch"),
+            "{missing}"
+        );
+        let refused = netns
+            .run(|| write(&mptcp_enabled(), "many"))
+            .unwrap()
+            .unwrap_err();
+        assert!(
+            refused
+                .to_string()
+                .contains("net.mptcp.enabled does not take `many`"),
+            "{refused}"
+        );
     }
 
     #[test]
@@ -169,6 +187,9 @@ mod tests {
     #[test]
     fn dots_in_interface_names_are_written_as_slashes() {
         let key = Key::new("net.ipv4.conf.eth0/5.rp_filter");
-        assert_eq!(key.path(), PathBuf::from("/proc/sys/net/ipv4/conf/eth0.5/rp_filter"));
+        assert_eq!(
+            key.path(),
+            PathBuf::from("/proc/sys/net/ipv4/conf/eth0.5/rp_filter")
+        );
     }
 }

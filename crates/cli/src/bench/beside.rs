@@ -18,17 +18,25 @@ pub struct Question<'q> {
 
 /// Fills the row with ours and, if one was asked for, the other's.
 pub fn measure(setup: &Setup, row: BenchRow, question: &Question<'_>) -> anyhow::Result<BenchRow> {
-    let policies: Vec<PolicyName> = std::iter::once(PolicyName::Slowhand).chain(setup.beside.clone()).collect();
+    let policies: Vec<PolicyName> = std::iter::once(PolicyName::Slowhand)
+        .chain(setup.beside.clone())
+        .collect();
     let seeds = (0..u64::from(setup.trials(question.trials))).map(|index| setup.seed + index);
     let trials: Vec<Trial> = seeds
         .flat_map(|seed| {
-            policies.iter().map(move |policy| Trial { plan: (question.prepare)(seed), policy: policy.clone(), seed })
+            policies.iter().map(move |policy| Trial {
+                plan: (question.prepare)(seed),
+                policy: policy.clone(),
+                seed,
+            })
         })
         .collect();
     let observed = trial::side_by_side(trials)?;
     let figures = |wanted: &PolicyName| {
         let of_policy = observed.iter().filter(|observed| observed.run.policy == *wanted);
-        of_policy.map(question.figure).collect::<anyhow::Result<Vec<f64>>>()
+        of_policy
+            .map(question.figure)
+            .collect::<anyhow::Result<Vec<f64>>>()
     };
     let row = row.trials(&figures(&policies[0])?);
     match policies.get(1) {
@@ -39,12 +47,25 @@ pub fn measure(setup: &Setup, row: BenchRow, question: &Question<'_>) -> anyhow:
 
 fn compared(row: BenchRow, other: &PolicyName, figures: &[f64]) -> BenchRow {
     let theirs = BenchRow::new("", "", row.better).trials(figures);
-    let ratio = row.p50.zip(theirs.p50).and_then(|(ours, theirs)| (ours > 0.0).then_some(theirs / ours));
-    let peer = if *other == PolicyName::Mptcp { "stock kernel".to_owned() } else { other.to_string() };
+    let ratio = row
+        .p50
+        .zip(theirs.p50)
+        .and_then(|(ours, theirs)| (ours > 0.0).then_some(theirs / ours));
+    let peer = if *other == PolicyName::Mptcp {
+        "stock kernel".to_owned()
+    } else {
+        other.to_string()
+    };
     let spread = |figure: Option<f64>| figure.map_or(serde_json::Value::Null, Into::into);
-    BenchRow { peer: Some(peer), theirs: theirs.p50, theirs_from: TheirsFrom::ThisRun, ratio, ..row }
-        .with("theirs_min", spread(theirs.min))
-        .with("theirs_max", spread(theirs.max))
+    BenchRow {
+        peer: Some(peer),
+        theirs: theirs.p50,
+        theirs_from: TheirsFrom::ThisRun,
+        ratio,
+        ..row
+    }
+    .with("theirs_min", spread(theirs.min))
+    .with("theirs_max", spread(theirs.max))
 }
 
 #[cfg(test)]

@@ -11,16 +11,29 @@ const RUNS: u32 = 5;
 /// Measures, one run after another: nothing else may have the processors.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plan = plans::embedded("emulator", include_str!("scenarios/emulator.toml"))?;
-    let trial = |seed| Trial { plan: plan.clone(), policy: PolicyName::Mptcp, seed };
+    let trial = |seed| Trial {
+        plan: plan.clone(),
+        policy: PolicyName::Mptcp,
+        seed,
+    };
     let seeds = (0..u64::from(setup.trials(RUNS))).map(|index| setup.seed + index);
-    let observed: Vec<Observed> = seeds.map(|seed| trial::alone(trial(seed))).collect::<Result<_, _>>()?;
+    let observed: Vec<Observed> = seeds
+        .map(|seed| trial::alone(trial(seed)))
+        .collect::<Result<_, _>>()?;
     let each = |figure: fn(&Observed) -> f64| observed.iter().map(figure).collect::<Vec<f64>>();
-    let late = BenchRow::new("emulator-late", "µs", Better::Lower).trials(&each(|seen| seen.lateness.p99_us as f64));
-    let p50 = BenchRow::new("", "", Better::Lower).trials(&each(|seen| seen.lateness.p50_us as f64)).ours;
+    let late =
+        BenchRow::new("emulator-late", "µs", Better::Lower).trials(&each(|seen| seen.lateness.p99_us as f64));
+    let p50 = BenchRow::new("", "", Better::Lower)
+        .trials(&each(|seen| seen.lateness.p50_us as f64))
+        .ours;
     Ok(vec![
         BenchRow::new("emulator", "Mb/s", Better::Higher).trials(&each(|seen| seen.run.goodput_mbps())),
         // Of packets: the medians over the runs of their median and of their 99th percentile.
-        BenchRow { p50, p99: late.ours, ..late },
+        BenchRow {
+            p50,
+            p99: late.ours,
+            ..late
+        },
         BenchRow::new("emulator-cpu", "cores", Better::Lower).trials(&each(|seen| seen.cores)),
     ])
 }

@@ -11,11 +11,19 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plan = plans::embedded("fading", include_str!("../../../../scenarios/fading.toml"))?;
     let row = BenchRow::new("fade", "ms", Better::Lower);
     let prepare = |_| plan.clone();
-    let row = beside::measure(setup, row, &Question { trials: 20, prepare: &prepare, figure: &longest_ms })?;
+    let row = beside::measure(
+        setup,
+        row,
+        &Question {
+            trials: 20,
+            prepare: &prepare,
+            figure: &longest_ms,
+        },
+    )?;
     Ok(vec![BenchRow { ours: row.max, ..row }])
 }
 
 fn longest_ms(observed: &Observed) -> anyhow::Result<f64> {
-    gap::last_fault(&observed.record)?;
+    gap::last_change(&observed.record)?;
     Ok(observed.run.longest_stall_ms())
 }

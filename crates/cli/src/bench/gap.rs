@@ -6,7 +6,7 @@ use units::{Duration, Instant};
 /// A gap belongs to a fault if it contains it or begins at most this much later.
 const AFTERMATH: Duration = Duration::from_secs(3);
 
-/// A fault as it happened.
+/// A fault, or the end of one, as it happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
     /// When.
@@ -15,14 +15,21 @@ pub struct Applied {
     pub link: String,
 }
 
-/// The last fault that broke something, if it is known to have had its effect. A trial without it says nothing.
-pub fn last_fault(record: &RunRecord) -> anyhow::Result<Applied> {
+/// The last time that something was broken or mended, if it is known to have had its effect. A trial without it says nothing.
+pub fn last_change(record: &RunRecord) -> anyhow::Result<Applied> {
     let applied = |event: &Event| match &event.what {
-        What::Fault { link, applied: true, .. } => Some(Applied { at: event.at(), link: link.clone() }),
+        What::Fault {
+            link, applied: true, ..
+        } => Some(Applied {
+            at: event.at(),
+            link: link.clone(),
+        }),
         _ => None,
     };
     let found = record.events.iter().rev().find_map(applied);
-    found.ok_or_else(|| anyhow::anyhow!("the fault was not applied, so that this trial measured nothing; please report this"))
+    found.ok_or_else(|| {
+        anyhow::anyhow!("the fault was not applied, so that this trial measured nothing; please report this")
+    })
 }
 
 /// The longest gap between two reads of the application that contains the moment or begins soon after it. Records hold gaps that are
@@ -35,10 +42,13 @@ pub fn longest_after(record: &RunRecord, at: Instant) -> Duration {
         .unwrap_or(STALL_THRESHOLD)
 }
 
-/// From the link being usable again, after that moment, to the first byte that the application read then. `None` if none came.
+/// From the link being usable again, from that moment on, to the first byte that the application read then. `None` if none came.
 pub fn until_new_byte(record: &RunRecord, link: &str, after: Instant) -> Option<Duration> {
     let usable = record.events.iter().find_map(|event| match &event.what {
-        What::LinkState { link: name, state: LinkState::Up } if name == link && event.at() > after => Some(event.at()),
+        What::LinkState {
+            link: name,
+            state: LinkState::Up,
+        } if name == link && event.at() >= after => Some(event.at()),
         _ => None,
     })?;
     let resumed = |(from, to): &(Instant, Instant)| *from < usable && *to >= usable;
@@ -55,7 +65,9 @@ pub fn given_up(record: &RunRecord) -> usize {
 
 fn gaps(record: &RunRecord) -> impl Iterator<Item = (Instant, Instant)> + '_ {
     record.events.iter().filter_map(|event| match event.what {
-        What::Stall { from_ns, to_ns, .. } => Some((Instant::from_nanos(from_ns), Instant::from_nanos(to_ns))),
+        What::Stall { from_ns, to_ns, .. } => {
+            Some((Instant::from_nanos(from_ns), Instant::from_nanos(to_ns)))
+        }
         _ => None,
     })
 }
@@ -69,31 +81,66 @@ mod tests {
     }
 
     fn record(events: &[(u64, What)]) -> RunRecord {
-        RunRecord { events: events.iter().map(|(ms, what)| Event::new(at(*ms), what.clone())).collect() }
+        RunRecord {
+            events: events
+                .iter()
+                .map(|(ms, what)| Event::new(at(*ms), what.clone()))
+                .collect(),
+        }
     }
 
     fn stall(from_ms: u64, to_ms: u64) -> (u64, What) {
         let (from_ns, to_ns) = (at(from_ms).as_nanos(), at(to_ms).as_nanos());
-        (to_ms, What::Stall { flow: "f".to_owned(), from_ns, to_ns })
+        (
+            to_ms,
+            What::Stall {
+                flow: "f".to_owned(),
+                from_ns,
+                to_ns,
+            },
+        )
     }
 
     fn fault(ms: u64, applied: bool) -> (u64, What) {
-        (ms, What::Fault { link: "a".to_owned(), fault: "drops".to_owned(), applied })
+        (
+            ms,
+            What::Fault {
+                link: "a".to_owned(),
+                fault: "drops".to_owned(),
+                applied,
+            },
+        )
     }
 
     fn up(ms: u64) -> (u64, What) {
-        (ms, What::LinkState { link: "a".to_owned(), state: LinkState::Up })
+        (
+            ms,
+            What::LinkState {
+                link: "a".to_owned(),
+                state: LinkState::Up,
+            },
+        )
     }
 
     #[test]
     fn a_fault_that_was_only_asked_for_is_none() {
-        assert!(last_fault(&record(&[fault(5, false)])).is_err());
-        assert_eq!(last_fault(&record(&[fault(5, false), fault(6, true)])).unwrap().at, at(6));
+        assert!(last_change(&record(&[fault(5, false)])).is_err());
+        assert_eq!(
+            last_change(&record(&[fault(5, false), fault(6, true)]))
+                .unwrap()
+                .at,
+            at(6)
+        );
     }
 
     #[test]
     fn the_gap_is_around_the_fault_or_soon_after_it() {
-        let record = record(&[stall(1_000, 2_900), stall(4_990, 5_200), stall(7_900, 8_300), stall(8_100, 9_900)]);
+        let record = record(&[
+            stall(1_000, 2_900),
+            stall(4_990, 5_200),
+            stall(7_900, 8_300),
+            stall(8_100, 9_900),
+        ]);
         assert_eq!(longest_after(&record, at(5_000)), Duration::from_millis(400));
         assert_eq!(longest_after(&record, at(20_000)), STALL_THRESHOLD);
     }
@@ -102,8 +149,11 @@ mod tests {
     fn resumption_counts_from_the_address_to_the_first_byte() {
         let end = (9_000, What::Position { x_m: 0.0, y_m: 0.0 });
         let back = record(&[up(0), up(8_100), stall(3_000, 8_160), end.clone()]);
-        assert_eq!(until_new_byte(&back, "a", at(3_000)), Some(Duration::from_millis(60)));
+        assert_eq!(
+            until_new_byte(&back, "a", at(8_100)),
+            Some(Duration::from_millis(60))
+        );
         let never = record(&[up(0), up(8_100), stall(3_000, 9_000), end]);
-        assert_eq!(until_new_byte(&never, "a", at(3_000)), None);
+        assert_eq!(until_new_byte(&never, "a", at(8_100)), None);
     }
 }

@@ -18,8 +18,12 @@ const RUNS: u32 = 5;
 
 /// Measures.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
-    let rates: Vec<f64> = (0..setup.trials(RUNS)).map(|_| packets_per_second()).collect::<Result<_, _>>()?;
-    Ok(vec![BenchRow::new("links", "packets/s", Better::Higher).trials(&rates)])
+    let rates: Vec<f64> = (0..setup.trials(RUNS))
+        .map(|_| packets_per_second())
+        .collect::<Result<_, _>>()?;
+    Ok(vec![
+        BenchRow::new("links", "packets/s", Better::Higher).trials(&rates),
+    ])
 }
 
 fn packets_per_second() -> anyhow::Result<f64> {
@@ -51,7 +55,13 @@ fn saturate(network: &mut Network, packets: u64) -> u64 {
 }
 
 fn enter(network: &mut Network, now: Instant, token: u64) {
-    let packet = Packet { link: LinkId(0), direction: Direction::Down, bytes: 1_500, ect: false, token };
+    let packet = Packet {
+        link: LinkId(0),
+        direction: Direction::Down,
+        bytes: 1_500,
+        ect: false,
+        token,
+    };
     network.handle(now, Input::Packet(packet));
 }
 

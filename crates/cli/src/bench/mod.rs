@@ -83,27 +83,57 @@ struct Family {
 }
 
 const FAMILIES: &[Family] = &[
-    Family { names: &["stall-drop"], measure: stall::drop },
-    Family { names: &["stall-backup"], measure: stall::backup },
-    Family { names: &["resume"], measure: resume::run },
-    Family { names: &["fade"], measure: fade::run },
-    Family { names: &["wrong-removals"], measure: removals::run },
-    Family { names: &["walk"], measure: walk::run },
-    Family { names: &["emulator", "emulator-late", "emulator-cpu"], measure: emulator::run },
-    Family { names: &["links"], measure: links::run },
+    Family {
+        names: &["stall-drop"],
+        measure: stall::drop,
+    },
+    Family {
+        names: &["stall-backup"],
+        measure: stall::backup,
+    },
+    Family {
+        names: &["resume"],
+        measure: resume::run,
+    },
+    Family {
+        names: &["fade"],
+        measure: fade::run,
+    },
+    Family {
+        names: &["wrong-removals"],
+        measure: removals::run,
+    },
+    Family {
+        names: &["walk"],
+        measure: walk::run,
+    },
+    Family {
+        names: &["emulator", "emulator-late", "emulator-cpu"],
+        measure: emulator::run,
+    },
+    Family {
+        names: &["links"],
+        measure: links::run,
+    },
 ];
 
 /// Runs what was asked for.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     refuse_unknown(&args.names)?;
-    let setup = Setup { trials: args.trials, beside: args.policy, seed: args.seed };
+    let setup = Setup {
+        trials: args.trials,
+        beside: args.policy,
+        seed: args.seed,
+    };
     let mut document = BenchDocument::default();
     for family in FAMILIES {
         let wanted = |name: &str| args.names.is_empty() || args.names.iter().any(|asked| asked == name);
         if !family.names.iter().any(|name| wanted(name)) {
             continue;
         }
-        let rows = (family.measure)(&setup)?.into_iter().filter(|row| wanted(&row.name));
+        let rows = (family.measure)(&setup)?
+            .into_iter()
+            .filter(|row| wanted(&row.name));
         let rows: Vec<BenchRow> = rows.map(|row| shortened(row, &setup)).collect();
         if !args.json {
             exit::print(table::text(&rows).as_bytes())?;
@@ -119,7 +149,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 fn refuse_unknown(names: &[String]) -> anyhow::Result<()> {
     let known: Vec<&str> = FAMILIES.iter().flat_map(|family| family.names).copied().collect();
     match names.iter().find(|name| !known.contains(&name.as_str())) {
-        Some(name) => Err(Refused::because(format!("unknown benchmark `{name}`; valid: {}", known.join(", ")))),
+        Some(name) => Err(Refused::because(format!(
+            "unknown benchmark `{name}`; valid: {}",
+            known.join(", ")
+        ))),
         None => Ok(()),
     }
 }
@@ -127,7 +160,10 @@ fn refuse_unknown(names: &[String]) -> anyhow::Result<()> {
 /// A run with fewer trials than its definition asks for must not be quoted as if it had them.
 fn shortened(row: BenchRow, setup: &Setup) -> BenchRow {
     match setup.trials {
-        Some(trials) => row.with("note", format!("--trials {trials}, not the number of the definition")),
+        Some(trials) => row.with(
+            "note",
+            format!("--trials {trials}, not the number of the definition"),
+        ),
         None => row,
     }
 }

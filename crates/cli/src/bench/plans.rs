@@ -11,7 +11,12 @@ pub fn embedded(name: &str, text: &str) -> anyhow::Result<Plan> {
         "traces/lte-gaps.down" => Ok((file.to_owned(), LTE_GAPS.to_vec())),
         _ => Err(std::io::ErrorKind::NotFound.into()),
     };
-    Ok(scenario::parse(&format!("{name}.toml"), text.as_bytes(), &[], &files)?)
+    Ok(scenario::parse(
+        &format!("{name}.toml"),
+        text.as_bytes(),
+        &[],
+        &files,
+    )?)
 }
 
 #[cfg(test)]
@@ -27,8 +32,14 @@ mod tests {
             ("emulator", include_str!("scenarios/emulator.toml")),
             ("fading", include_str!("../../../../scenarios/fading.toml")),
             ("lte-gaps", include_str!("../../../../scenarios/lte-gaps.toml")),
-            ("app-limited", include_str!("../../../../scenarios/app-limited.toml")),
-            ("building-walk", include_str!("../../../../scenarios/building-walk.toml")),
+            (
+                "app-limited",
+                include_str!("../../../../scenarios/app-limited.toml"),
+            ),
+            (
+                "building-walk",
+                include_str!("../../../../scenarios/building-walk.toml"),
+            ),
         ];
         for (name, text) in all {
             assert_eq!(embedded(name, text).unwrap().name, name);

@@ -14,16 +14,30 @@ const TEN_MINUTES: Duration = Duration::from_secs(600);
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plans = [
         plans::embedded("lte-gaps", include_str!("../../../../scenarios/lte-gaps.toml"))?,
-        plans::embedded("app-limited", include_str!("../../../../scenarios/app-limited.toml"))?,
+        plans::embedded(
+            "app-limited",
+            include_str!("../../../../scenarios/app-limited.toml"),
+        )?,
     ];
     let trial = |plan: Plan| Trial {
-        plan: Plan { duration: TEN_MINUTES, ..plan },
+        plan: Plan {
+            duration: TEN_MINUTES,
+            ..plan
+        },
         policy: PolicyName::Slowhand,
         seed: setup.seed,
     };
     let observed = trial::side_by_side(plans.into_iter().map(trial).collect())?;
-    let counts: Vec<f64> = observed.iter().map(|observed| gap::given_up(&observed.record) as f64).collect();
+    let counts: Vec<f64> = observed
+        .iter()
+        .map(|observed| gap::given_up(&observed.record) as f64)
+        .collect();
     let row = BenchRow::new("wrong-removals", "count", Better::Lower).trials(&counts);
-    let row = BenchRow { ours: Some(counts.iter().sum()), ..row };
-    Ok(vec![row.with("lte_gaps", counts[0]).with("app_limited", counts[1])])
+    let row = BenchRow {
+        ours: Some(counts.iter().sum()),
+        ..row
+    };
+    Ok(vec![
+        row.with("lte_gaps", counts[0]).with("app_limited", counts[1]),
+    ])
 }

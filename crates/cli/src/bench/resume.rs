@@ -11,13 +11,26 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plan = plans::embedded("resume", include_str!("scenarios/resume.toml"))?;
     let row = BenchRow::new("resume", "ms", Better::Lower);
     let prepare = |_| plan.clone();
-    let row = beside::measure(setup, row, &Question { trials: 20, prepare: &prepare, figure: &resumed_ms })?;
+    let row = beside::measure(
+        setup,
+        row,
+        &Question {
+            trials: 20,
+            prepare: &prepare,
+            figure: &resumed_ms,
+        },
+    )?;
     Ok(vec![BenchRow { ours: row.max, ..row }])
 }
 
 fn resumed_ms(observed: &Observed) -> anyhow::Result<f64> {
-    let fault = gap::last_fault(&observed.record)?;
-    let waited = gap::until_new_byte(&observed.record, "back", fault.at);
-    let waited = waited.ok_or_else(|| anyhow::anyhow!("resume: seed {}: no new byte after the link was back", observed.run.seed))?;
+    let mended = gap::last_change(&observed.record)?;
+    let waited = gap::until_new_byte(&observed.record, &mended.link, mended.at);
+    let waited = waited.ok_or_else(|| {
+        anyhow::anyhow!(
+            "resume: seed {}: no new byte after the link was back",
+            observed.run.seed
+        )
+    })?;
     Ok(waited.as_micros() as f64 / 1e3)
 }

@@ -26,13 +26,27 @@ pub fn backup(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
 fn measure(setup: &Setup, plan: Plan, trials: u32) -> anyhow::Result<BenchRow> {
     let row = BenchRow::new(plan.name.as_str(), "ms", Better::Lower);
     let prepare = |seed| ending_soon_after_its_fault(&plan, seed);
-    beside::measure(setup, row, &Question { trials, prepare: &prepare, figure: &gap_ms })
+    beside::measure(
+        setup,
+        row,
+        &Question {
+            trials,
+            prepare: &prepare,
+            figure: &gap_ms,
+        },
+    )
 }
 
 /// The same plan, cut short: nothing is measured once the fault's aftermath is over.
 fn ending_soon_after_its_fault(plan: &Plan, seed: u64) -> Plan {
-    let last = plan.timeline(seed).last().map_or(plan.duration, |happening| happening.at);
-    Plan { duration: plan.duration.min(last + AFTER_FAULT), ..plan.clone() }
+    let last = plan
+        .timeline(seed)
+        .last()
+        .map_or(plan.duration, |happening| happening.at);
+    Plan {
+        duration: plan.duration.min(last + AFTER_FAULT),
+        ..plan.clone()
+    }
 }
 
 fn gap_ms(observed: &Observed) -> anyhow::Result<f64> {
@@ -50,7 +64,10 @@ mod tests {
         for seed in 0..50 {
             let cut = ending_soon_after_its_fault(&plan, seed);
             let at = plan.timeline(seed)[0].at;
-            assert!((Duration::from_secs(3)..=Duration::from_secs(8)).contains(&at), "{at:?}");
+            assert!(
+                (Duration::from_secs(3)..=Duration::from_secs(8)).contains(&at),
+                "{at:?}"
+            );
             assert_eq!(cut.timeline(seed)[0].at, at);
             assert_eq!(cut.duration, plan.duration.min(at + AFTER_FAULT));
         }

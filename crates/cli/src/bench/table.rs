@@ -18,8 +18,17 @@ fn line(row: &BenchRow) -> String {
         let _ = write!(line, "   p50 {p50}  p99 {p99}  [{min} – {max}]  of {}", row.runs);
     }
     if let (Some(peer), Some(theirs)) = (&row.peer, row.theirs) {
-        let from = if row.theirs_from == TheirsFrom::ThisRun { "" } else { ", stored" };
-        let _ = write!(line, "   {peer}: {}{from}, {} ×", figure(Some(theirs)), figure(row.ratio));
+        let from = if row.theirs_from == TheirsFrom::ThisRun {
+            ""
+        } else {
+            ", stored"
+        };
+        let _ = write!(
+            line,
+            "   {peer}: {}{from}, {} ×",
+            figure(Some(theirs)),
+            figure(row.ratio)
+        );
     }
     for (key, value) in &row.extra {
         let _ = write!(line, "   {}: {}", key.replace('_', " "), words(value));
@@ -53,7 +62,9 @@ mod tests {
 
     #[test]
     fn shows_figure_spread_and_what_is_special() {
-        let row = BenchRow::new("fade", "ms", Better::Lower).trials(&[1.0, 2.5, 3.0]).with("stalls", 0);
+        let row = BenchRow::new("fade", "ms", Better::Lower)
+            .trials(&[1.0, 2.5, 3.0])
+            .with("stalls", 0);
         let line = line(&row);
         for part in ["fade", "2.500 ms", "[1 – 3]", "of 3", "stalls: 0"] {
             assert!(line.contains(part), "{part} in {line}");

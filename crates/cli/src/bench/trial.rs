@@ -42,13 +42,19 @@ pub fn side_by_side(trials: Vec<Trial>) -> anyhow::Result<Vec<Observed>> {
 
 /// Runs one trial with the machine to itself, however late it is: lateness is what is measured.
 pub fn alone(trial: Trial) -> anyhow::Result<Observed> {
-    run(vec![trial], Duration::from_secs(1))?.pop().context("the trial gave no result")
+    run(vec![trial], Duration::from_secs(1))?
+        .pop()
+        .context("the trial gave no result")
 }
 
 fn run(trials: Vec<Trial>, punctual: Duration) -> anyhow::Result<Vec<Observed>> {
     ready::for_the_lab()?;
     let jobs: Vec<Job> = trials.into_iter().map(job).collect();
-    let rules = Rules { punctual, stop: interrupt::stop()?, watch: &|run, event| tell(&jobs, run, event) };
+    let rules = Rules {
+        punctual,
+        stop: interrupt::stop()?,
+        watch: &|run, event| tell(&jobs, run, event),
+    };
     let observed: Vec<Observed> = batch::run(&jobs, &rules)?.into_iter().map(observed).collect();
     let broken = observed.iter().find(|observed| !observed.run.intact());
     match broken {
@@ -58,18 +64,35 @@ fn run(trials: Vec<Trial>, punctual: Duration) -> anyhow::Result<Vec<Observed>> 
 }
 
 fn job(trial: Trial) -> Job {
-    Job { plan: trial.plan, policy: trial.policy, seed: trial.seed, programs: None }
+    Job {
+        plan: trial.plan,
+        policy: trial.policy,
+        seed: trial.seed,
+        programs: None,
+    }
 }
 
 /// One line for each trial, on standard error.
 fn tell(jobs: &[Job], run: usize, event: &trace::Event) {
     if matches!(event.what, trace::What::RunEnd { .. }) {
         let job = &jobs[run];
-        eprintln!("{}: trial {} of {}, {}, seed {}", job.plan.name, run + 1, jobs.len(), job.policy, job.seed);
+        eprintln!(
+            "{}: trial {} of {}, {}, seed {}",
+            job.plan.name,
+            run + 1,
+            jobs.len(),
+            job.policy,
+            job.seed
+        );
     }
 }
 
 fn observed(done: Done) -> Observed {
     let Done { played, lateness } = done;
-    Observed { cores: played.emulator.cores(), run: played.run, record: played.record, lateness }
+    Observed {
+        cores: played.emulator.cores(),
+        run: played.run,
+        record: played.record,
+        lateness,
+    }
 }

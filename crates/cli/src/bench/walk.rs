@@ -18,22 +18,38 @@ struct Walk {
 
 /// Measures. The figure is the mean over the seeds.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
-    let plan = plans::embedded("building-walk", include_str!("../../../../scenarios/building-walk.toml"))?;
+    let plan = plans::embedded(
+        "building-walk",
+        include_str!("../../../../scenarios/building-walk.toml"),
+    )?;
     let seeds = (0..u64::from(setup.trials(SEEDS))).map(|index| setup.seed + index);
     let walks: Vec<Walk> = seeds.map(|seed| walk(&plan, seed)).collect::<Result<_, _>>()?;
     let mean = |figure: fn(&Walk) -> f64| walks.iter().map(figure).sum::<f64>() / walks.len() as f64;
     let ratios: Vec<f64> = walks.iter().map(|walk| walk.versus_best).collect();
     let row = BenchRow::new("walk", "ratio", Better::Higher).trials(&ratios);
-    let row = BenchRow { ours: Some(mean(|walk| walk.versus_best)), ..row };
+    let row = BenchRow {
+        ours: Some(mean(|walk| walk.versus_best)),
+        ..row
+    };
     let longest = walks.iter().map(|walk| walk.longest_stall_ms).fold(0.0, f64::max);
-    Ok(vec![row.with("vs_optimal", mean(|walk| walk.versus_optimal)).with("longest_stall_ms", longest)])
+    Ok(vec![
+        row.with("vs_optimal", mean(|walk| walk.versus_optimal))
+            .with("longest_stall_ms", longest),
+    ])
 }
 
 fn walk(plan: &Plan, seed: u64) -> anyhow::Result<Walk> {
     let singles = plan.links.iter().map(|link| PolicyName::Tcp(link.name.clone()));
-    let trial = |policy| Trial { plan: plan.clone(), policy, seed };
+    let trial = |policy| Trial {
+        plan: plan.clone(),
+        policy,
+        seed,
+    };
     let trials = singles.chain([PolicyName::Slowhand]).map(trial).collect();
-    let runs: Vec<Run> = trial::side_by_side(trials)?.into_iter().map(|observed| observed.run).collect();
+    let runs: Vec<Run> = trial::side_by_side(trials)?
+        .into_iter()
+        .map(|observed| observed.run)
+        .collect();
     let missing = || anyhow::anyhow!("walk: seed {seed}: a run is missing or moved nothing");
     let best = tcp_best(&runs).ok_or_else(missing)?;
     let ours = runs.last().ok_or_else(missing)?;

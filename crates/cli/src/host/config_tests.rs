@@ -118,85 +118,34 @@ fn the_handover_mode_has_a_policy() {
     assert_eq!(config.policy, PolicyName::HandoverWarm);
 }
 
+const LINK: &str = "[[link]]\ninterface = \"eth0\"\nkind = \"cable\"\n";
+
+/// What stands behind [`LINK`] or by itself, where the problem is, and a part of what is said of it.
+#[rustfmt::skip]
+const WRONG: [(&str, &str, &str, &str); 12] = [
+    ("", "policy = \"fastest\"\n", "1:10: ", "unknown policy `fastest`; valid: "),
+    ("", "\nspeed = 1\n", "2:1: ", "unknown field `speed`, expected one of `policy`"),
+    ("", "peer_subflows = \"two\"\n", "1:17: ", "invalid type"),
+    ("", "peer_subflows = 9\n", "1:17: ", "must be 1 to 8"),
+    ("", "mode = \"redundant\"\n", "1:8: ", "stock kernels"),
+    (LINK, "role = \"spare\"\n", "4:8: ", "unknown link role `spare`; valid: primary, "),
+    (LINK, "metered = true\nrole = \"primary\"\n", "5:8: ", "metered link cannot be primary"),
+    (LINK, "channel = 6\n", "4:11: ", "only a link of kind \"wifi\""),
+    (LINK, "gateway = \"here\"\n", "4:11: ", "invalid IP address"),
+    ("", "[[link]]\ninterface = \"a b\"\nkind = \"wifi\"\n", "2:13: ", "cannot name an interface"),
+    ("", "[[link]]\ninterface = \"a\"\n", "1:1: ", "missing field `kind`"),
+    ("", "policy = \n", "1:10: ", ""),
+];
+
 #[test]
 fn what_is_wrong_is_told_with_its_place() {
-    let link = "[[link]]\ninterface = \"eth0\"\nkind = \"cable\"\n";
-    let table = [
-        (
-            "word",
-            "policy = \"fastest\"\n".to_owned(),
-            "1:10: ",
-            "unknown policy `fastest`; valid: ",
-        ),
-        (
-            "key",
-            "\nspeed = 1\n".to_owned(),
-            "2:1: ",
-            "unknown field `speed`, expected one of `policy`",
-        ),
-        (
-            "type",
-            "peer_subflows = \"two\"\n".to_owned(),
-            "1:17: ",
-            "invalid type",
-        ),
-        (
-            "range",
-            "peer_subflows = 9\n".to_owned(),
-            "1:17: ",
-            "must be 1 to 8",
-        ),
-        (
-            "mode",
-            "mode = \"redundant\"\n".to_owned(),
-            "1:8: ",
-            "stock kernels",
-        ),
-        (
-            "role",
-            format!("{link}role = \"spare\"\n"),
-            "4:8: ",
-            "unknown link role `spare`; valid: primary, ",
-        ),
-        (
-            "metered",
-            format!("{link}metered = true\nrole = \"primary\"\n"),
-            "5:8: ",
-            "metered link cannot be primary",
-        ),
-        (
-            "channel",
-            format!("{link}channel = 6\n"),
-            "4:11: ",
-            "only a link of kind \"wifi\"",
-        ),
-        (
-            "name",
-            "[[link]]\ninterface = \"a b\"\nkind = \"wifi\"\n".to_owned(),
-            "2:13: ",
-            "cannot name an interface",
-        ),
-        (
-            "kind",
-            "[[link]]\ninterface = \"a\"\n".to_owned(),
-            "1:1: ",
-            "missing field `kind`",
-        ),
-        (
-            "address",
-            format!("{link}gateway = \"here\"\n"),
-            "4:11: ",
-            "invalid IP address",
-        ),
-        ("toml", "policy = \n".to_owned(), "1:10: ", ""),
-    ];
-    for (test, text, place, what) in table {
-        let error = error(test, &text);
+    for (number, (before, text, place, what)) in WRONG.into_iter().enumerate() {
+        let error = error(&format!("wrong-{number}"), &format!("{before}{text}"));
         assert!(
             error.starts_with(&format!("/slowhand.toml:{place}")),
-            "{test}: {error}"
+            "{text}: {error}"
         );
-        assert!(error.contains(what), "{test}: {error}");
+        assert!(error.contains(what), "{text}: {error}");
     }
 }
 

@@ -26,7 +26,11 @@ impl Files {
     /// Makes the files, empty.
     pub fn create(wanted: &Wanted) -> anyhow::Result<Self> {
         let create = |path: &Option<PathBuf>| path.as_deref().map(Target::create).transpose();
-        Ok(Self { trace: create(&wanted.trace)?, html: create(&wanted.html)?, svg: create(&wanted.svg)? })
+        Ok(Self {
+            trace: create(&wanted.trace)?,
+            html: create(&wanted.html)?,
+            svg: create(&wanted.svg)?,
+        })
     }
 
     /// Writes them, and says on standard error where they are.
@@ -48,9 +52,14 @@ impl Target {
     fn create(path: &Path) -> anyhow::Result<Self> {
         let file = File::create(path).map_err(|error| {
             let shown = path.display();
-            Refused::because(format!("{shown}: {error}; name a file in a directory that you may write to"))
+            Refused::because(format!(
+                "{shown}: {error}; name a file in a directory that you may write to"
+            ))
         })?;
-        Ok(Self { path: path.to_owned(), file })
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+        })
     }
 
     fn fill(self, write: impl FnOnce(&mut BufWriter<File>) -> anyhow::Result<()>) -> anyhow::Result<()> {

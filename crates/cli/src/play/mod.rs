@@ -103,20 +103,37 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let World::Lab = args.world;
     let plan = plan(&args)?;
     let policies = selection::policies(&plan, &args.policies, args.compare)?;
-    conduct(&Order { plan: &plan, policies: &policies, programs: programs(&args) }, &args.wanted)
+    conduct(
+        &Order {
+            plan: &plan,
+            policies: &policies,
+            programs: programs(&args),
+        },
+        &args.wanted,
+    )
 }
 
 /// Plays a scenario under every policy that it compares.
 pub fn compare(plan: &Plan, wanted: &Wanted) -> anyhow::Result<ExitCode> {
     let policies = selection::policies(plan, &[], true)?;
-    conduct(&Order { plan, policies: &policies, programs: None }, wanted)
+    conduct(
+        &Order {
+            plan,
+            policies: &policies,
+            programs: None,
+        },
+        wanted,
+    )
 }
 
 fn conduct(order: &Order<'_>, wanted: &Wanted) -> anyhow::Result<ExitCode> {
     ready::for_the_lab()?;
     let files = Files::create(wanted)?;
     let played = world::play(order)?;
+    let failures = report::failures(order.plan, &played);
     let shown = if wanted.json {
+        // Whoever reads the document may be a program; whoever sees standard error is not.
+        failures.iter().for_each(|line| eprintln!("{line}"));
         format!("{}\n", serde_json::to_string_pretty(&played.document)?)
     } else {
         report::text(order.plan, &played)
@@ -124,18 +141,35 @@ fn conduct(order: &Order<'_>, wanted: &Wanted) -> anyhow::Result<ExitCode> {
     // The files first: whoever reads the output may have left.
     files.write(&played)?;
     exit::print(shown.as_bytes())?;
-    Ok(report::exit_code(order.plan, &played))
+    Ok(if failures.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 /// Where standard output is a document, what the commands print goes to standard error.
 fn programs(args: &Args) -> Option<Programs> {
-    let command = |text: &String| OsString::from(if args.wanted.json { format!("exec 1>&2\n{text}") } else { text.clone() });
+    let command = |text: &String| {
+        OsString::from(if args.wanted.json {
+            format!("exec 1>&2\n{text}")
+        } else {
+            text.clone()
+        })
+    };
     let client = command(args.shell.as_ref()?);
-    Some(Programs { client, servers: args.serve.iter().map(command).collect() })
+    Some(Programs {
+        client,
+        servers: args.serve.iter().map(command).collect(),
+    })
 }
 
 fn plan(args: &Args) -> anyhow::Result<Plan> {
-    let settings: Vec<Setting> = args.settings.iter().map(|text| setting(text)).collect::<Result<_, _>>()?;
+    let settings: Vec<Setting> = args
+        .settings
+        .iter()
+        .map(|text| setting(text))
+        .collect::<Result<_, _>>()?;
     let mut plan = scenario::load(&args.file, &settings).map_err(Refused::because)?;
     plan.seed = args.seed.unwrap_or(plan.seed);
     plan.cc = args.cc.clone().unwrap_or(plan.cc);
@@ -147,6 +181,8 @@ fn setting(text: &str) -> anyhow::Result<Setting> {
     let mut values = Setting::alternatives(text).map_err(Refused::because)?;
     match (values.pop(), values.is_empty()) {
         (Some(only), true) => Ok(only),
-        _ => Err(Refused::because(format!("--set {text}: several values are several runs; give one, and run again for the next"))),
+        _ => Err(Refused::because(format!(
+            "--set {text}: several values are several runs; give one, and run again for the next"
+        ))),
     }
 }

@@ -38,9 +38,25 @@ impl Screen {
     /// For these runs, all of that length. `alone`: nobody else writes to the terminal meanwhile, so that lines may be drawn over.
     pub fn new(policies: &[PolicyName], duration: Duration, alone: bool) -> Self {
         let labels: Vec<String> = policies.iter().map(ToString::to_string).collect();
-        let runs = labels.iter().map(|label| Live::new(label.as_str(), duration)).collect();
-        let face = if alone && io::stderr().is_terminal() { Face::Terminal } else { Face::Log };
-        Self { face, state: Mutex::new(State { runs, labels, duration, drawn: 0, drawn_at: None }) }
+        let runs = labels
+            .iter()
+            .map(|label| Live::new(label.as_str(), duration))
+            .collect();
+        let face = if alone && io::stderr().is_terminal() {
+            Face::Terminal
+        } else {
+            Face::Log
+        };
+        Self {
+            face,
+            state: Mutex::new(State {
+                runs,
+                labels,
+                duration,
+                drawn: 0,
+                drawn_at: None,
+            }),
+        }
     }
 
     /// Something happened in run number `run`.
@@ -75,9 +91,14 @@ impl State {
         if !now && self.drawn_at.is_some_and(|at| at.elapsed() < REDRAW_EVERY) {
             return;
         }
-        let width = terminal_size::terminal_size_of(io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
+        let width =
+            terminal_size::terminal_size_of(io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
         let text = progress(&self.runs, width, paint::on(&io::stderr()));
-        let up = if self.drawn > 0 { format!("\x1b[{}A", self.drawn) } else { String::new() };
+        let up = if self.drawn > 0 {
+            format!("\x1b[{}A", self.drawn)
+        } else {
+            String::new()
+        };
         // Each line is cleared to its end, so that a shorter one leaves nothing of the longer one behind.
         let lines: String = text.lines().map(|line| format!("{line}\x1b[K\n")).collect();
         // Progress that cannot be shown is no reason to end a run.
@@ -95,7 +116,11 @@ impl State {
                 summary.goodput_mbps(),
                 summary.longest_stall_ms()
             ),
-            What::Fault { link, fault, applied: true } => format!("{label}: {:.1} s: {link} {fault}\n", event.at().as_secs_f64()),
+            What::Fault {
+                link,
+                fault,
+                applied: true,
+            } => format!("{label}: {:.1} s: {link} {fault}\n", event.at().as_secs_f64()),
             _ => return,
         };
         drop(io::stderr().write_all(line.as_bytes()));

@@ -30,12 +30,19 @@ fn everything(plan: &Plan) -> Vec<PolicyName> {
     if wifi && cell {
         all.extend([PolicyName::HandoverCell, PolicyName::WifiFirst]);
     }
-    all.extend([PolicyName::Mptcp, PolicyName::SlowhandNoWindow, PolicyName::Slowhand]);
+    all.extend([
+        PolicyName::Mptcp,
+        PolicyName::SlowhandNoWindow,
+        PolicyName::Slowhand,
+    ]);
     all
 }
 
 fn single_links(plan: &Plan) -> Vec<PolicyName> {
-    plan.links.iter().map(|link| PolicyName::Tcp(link.name.clone())).collect()
+    plan.links
+        .iter()
+        .map(|link| PolicyName::Tcp(link.name.clone()))
+        .collect()
 }
 
 fn possible(plan: &Plan, policy: &PolicyName) -> anyhow::Result<()> {
@@ -43,11 +50,14 @@ fn possible(plan: &Plan, policy: &PolicyName) -> anyhow::Result<()> {
         PolicyName::Tcp(link) if plan.link(link).is_none() => {
             let names: Vec<&str> = plan.links.iter().map(|link| link.name.as_str()).collect();
             let known = names.join(", ");
-            Err(Refused::because(format!("policy `tcp:{link}`: {} has no link `{link}`; its links: {known}", plan.name)))
+            Err(Refused::because(format!(
+                "policy `tcp:{link}`: {} has no link `{link}`; its links: {known}",
+                plan.name
+            )))
         }
-        PolicyName::Ecn => {
-            Err(Refused::because("policy `ecn` does not run in the lab yet; compare with `mptcp` or `slowhand`"))
-        }
+        PolicyName::Ecn => Err(Refused::because(
+            "policy `ecn` does not run in the lab yet; compare with `mptcp` or `slowhand`",
+        )),
         _ => Ok(()),
     }
 }
@@ -56,7 +66,11 @@ fn possible(plan: &Plan, policy: &PolicyName) -> anyhow::Result<()> {
 fn with_what_is_needed(plan: &Plan, chosen: Vec<PolicyName>) -> Vec<PolicyName> {
     let mut list = Vec::new();
     for policy in chosen {
-        let needed = if policy == PolicyName::TcpBest { single_links(plan) } else { Vec::new() };
+        let needed = if policy == PolicyName::TcpBest {
+            single_links(plan)
+        } else {
+            Vec::new()
+        };
         for policy in needed.into_iter().chain([policy]) {
             if !list.contains(&policy) {
                 list.push(policy);
@@ -81,7 +95,11 @@ mod tests {
 
     fn names(plan: &Plan, asked: &[&str], compare: bool) -> Vec<String> {
         let asked: Vec<PolicyName> = asked.iter().map(|name| name.parse().unwrap()).collect();
-        policies(plan, &asked, compare).unwrap().iter().map(ToString::to_string).collect()
+        policies(plan, &asked, compare)
+            .unwrap()
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     #[test]
@@ -92,13 +110,26 @@ mod tests {
 
     #[test]
     fn the_best_single_link_brings_every_single_link() {
-        assert_eq!(names(&plan(""), &["tcp:b", "tcp-best"], false), ["tcp:b", "tcp:a", "tcp-best"]);
+        assert_eq!(
+            names(&plan(""), &["tcp:b", "tcp-best"], false),
+            ["tcp:b", "tcp:a", "tcp-best"]
+        );
     }
 
     #[test]
     fn a_comparison_leaves_out_what_means_nothing_here() {
         let all = names(&plan(""), &[], true);
-        assert_eq!(all, ["tcp:a", "tcp:b", "tcp-best", "mptcp", "slowhand-no-window", "slowhand"]);
+        assert_eq!(
+            all,
+            [
+                "tcp:a",
+                "tcp:b",
+                "tcp-best",
+                "mptcp",
+                "slowhand-no-window",
+                "slowhand"
+            ]
+        );
     }
 
     #[test]

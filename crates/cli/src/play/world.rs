@@ -37,7 +37,12 @@ pub struct Played {
 /// Plays.
 pub fn play(order: &Order<'_>) -> anyhow::Result<Played> {
     let begun = Wall::now();
-    let made: Vec<PolicyName> = order.policies.iter().filter(|policy| !policy.is_computed()).cloned().collect();
+    let made: Vec<PolicyName> = order
+        .policies
+        .iter()
+        .filter(|policy| !policy.is_computed())
+        .cloned()
+        .collect();
     let job = |policy: &PolicyName| Job {
         plan: order.plan.clone(),
         policy: policy.clone(),
@@ -46,7 +51,11 @@ pub fn play(order: &Order<'_>) -> anyhow::Result<Played> {
     };
     let screen = Screen::new(&made, order.plan.duration, order.programs.is_none());
     let watch = |run: usize, event: &trace::Event| screen.observe(run, event);
-    let rules = Rules { punctual: PUNCTUAL, stop: interrupt::stop()?, watch: &watch };
+    let rules = Rules {
+        punctual: PUNCTUAL,
+        stop: interrupt::stop()?,
+        watch: &watch,
+    };
     let done = batch::run(&made.iter().map(job).collect::<Vec<_>>(), &rules);
     screen.close();
     Ok(assemble(order, done?, begun))
@@ -67,13 +76,23 @@ fn assemble(order: &Order<'_>, done: Vec<Done>, begun: Wall) -> Played {
         runs: in_order(order.policies, runs),
         wall_s: begun.elapsed().as_secs_f64(),
     };
-    Played { document, records, programs }
+    Played {
+        document,
+        records,
+        programs,
+    }
 }
 
 /// The runs as they were asked for, with the computed one in its place.
 fn in_order(policies: &[PolicyName], runs: Vec<Run>) -> Vec<Run> {
     let best = trace::tcp_best(&runs);
     let mut made = runs.into_iter();
-    let run = |policy: &PolicyName| if policy.is_computed() { best.clone() } else { made.next() };
+    let run = |policy: &PolicyName| {
+        if policy.is_computed() {
+            best.clone()
+        } else {
+            made.next()
+        }
+    };
     policies.iter().filter_map(run).collect()
 }

@@ -20,10 +20,9 @@ pub(super) fn fill(seed: u64, offset: u64, buffer: &mut [u8]) {
     let (first, rest) = buffer.split_at_mut(head);
     let start = (offset % WORD) as usize;
     first.copy_from_slice(&word(seed, offset / WORD)[start..start + head]);
-    let mut index = (offset + head as u64) / WORD;
-    for chunk in rest.chunks_mut(WORD as usize) {
+    let first_word = (offset + head as u64) / WORD;
+    for (index, chunk) in (first_word..).zip(rest.chunks_mut(WORD as usize)) {
         chunk.copy_from_slice(&word(seed, index)[..chunk.len()]);
-        index += 1;
     }
 }
 

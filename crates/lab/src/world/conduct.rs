@@ -131,14 +131,17 @@ impl<'r> Conductor<'r> {
     fn start_servers(&mut self) -> Result<(), PlayError> {
         let servers = self.what.programs.iter().flat_map(|programs| &programs.servers);
         for server in servers {
-            self.programs.push(Running::start(server, &self.stage.hosts.server, self.server())?);
+            self.programs
+                .push(Running::start(server, &self.stage.hosts.server, self.server())?);
         }
         Ok(())
     }
 
     /// The client's program begins once there is a way to the server, as a user's does, or after some patience anyhow.
     fn start_client(&mut self) -> Result<(), PlayError> {
-        let Some(programs) = self.what.programs.as_ref().filter(|_| self.program_waits) else { return Ok(()) };
+        let Some(programs) = self.what.programs.as_ref().filter(|_| self.program_waits) else {
+            return Ok(());
+        };
         let late = self.stage.clock.now() >= Instant::ZERO + ROUTE_PATIENCE;
         if !late && !has_route(&self.stage.hosts.client, self.server()) {
             return Ok(());
@@ -202,7 +205,10 @@ impl<'r> Conductor<'r> {
             program_waits,
             ..
         } = self;
-        let programs = what.programs.is_some().then(|| programs_ended(programs, program_waits));
+        let programs = what
+            .programs
+            .is_some()
+            .then(|| programs_ended(programs, program_waits));
         // The server's threads look at their sockets until they are told to stop.
         stage.server = None;
         stage.brain.finish()?;
@@ -405,7 +411,10 @@ fn programs_ended(programs: Vec<Running>, client_waits: bool) -> ProgramsEnded {
     let mut ends = programs.into_iter().map(Running::finish);
     ProgramsEnded {
         client: if client_waits { None } else { ends.next().flatten() },
-        servers: ends.enumerate().filter_map(|(index, end)| Some((index, end?))).collect(),
+        servers: ends
+            .enumerate()
+            .filter_map(|(index, end)| Some((index, end?)))
+            .collect(),
     }
 }
 

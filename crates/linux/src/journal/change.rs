@@ -61,7 +61,13 @@ impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sysctl { key, old, new } => {
-                write!(f, "sysctl\t{}\t{}\t{}", escape(key.name()), escape(old), escape(new))
+                write!(
+                    f,
+                    "sysctl\t{}\t{}\t{}",
+                    escape(key.name()),
+                    escape(old),
+                    escape(new)
+                )
             }
             Self::Routing => f.write_str("routing"),
             Self::Endpoint { id, address } => write!(f, "endpoint\t{}\t{address}", id.0),
@@ -79,7 +85,11 @@ impl FromStr for Change {
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
         let bad = || ParseChangeError::Fields(line.to_owned());
         match fields[..] {
-            ["sysctl", key, old, new] => Ok(Self::Sysctl { key: Key::new(key), old: old.into(), new: new.into() }),
+            ["sysctl", key, old, new] => Ok(Self::Sysctl {
+                key: Key::new(key),
+                old: old.into(),
+                new: new.into(),
+            }),
             ["routing"] => Ok(Self::Routing),
             ["endpoint", id, address] => parse_endpoint(id, address).ok_or_else(bad),
             ["limits", a, b, c, d] => parse_limits([a, b, c, d]).ok_or_else(bad),
@@ -91,16 +101,24 @@ impl FromStr for Change {
 }
 
 fn parse_endpoint(id: &str, address: &str) -> Option<Change> {
-    Some(Change::Endpoint { id: AddressId(id.parse().ok()?), address: address.parse().ok()? })
+    Some(Change::Endpoint {
+        id: AddressId(id.parse().ok()?),
+        address: address.parse().ok()?,
+    })
 }
 
 fn parse_limits(fields: [&str; 4]) -> Option<Change> {
     let [a, b, c, d] = fields.map(|field| field.parse().ok());
-    Some(Change::Limits { old: (a?, b?), new: (c?, d?) })
+    Some(Change::Limits {
+        old: (a?, b?),
+        new: (c?, d?),
+    })
 }
 
 fn escape(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n")
+    text.replace('\\', "\\\\")
+        .replace('\t', "\\t")
+        .replace('\n', "\\n")
 }
 
 fn unescape(field: &str) -> String {

@@ -70,7 +70,9 @@ pub enum JournalError {
         source: ParseChangeError,
     },
     /// It belongs to another network namespace.
-    #[error("{0} was written in another network namespace; run there to take its changes back, or remove the file")]
+    #[error(
+        "{0} was written in another network namespace; run there to take its changes back, or remove the file"
+    )]
     OtherNamespace(PathBuf),
 }
 
@@ -95,22 +97,42 @@ fn here() -> String {
 impl Journal {
     /// For a namespace that is thrown away: changes can be undone, but nothing is written to disk.
     pub const fn in_memory() -> Self {
-        Self { file: None, path: PathBuf::new(), changes: Vec::new() }
+        Self {
+            file: None,
+            path: PathBuf::new(),
+            changes: Vec::new(),
+        }
     }
 
     /// Opens the journal, and first takes back what a crashed run left in it. Held until dropped.
     pub fn open(path: &Path) -> Result<(Self, Undone), JournalError> {
-        let failed = |doing| move |source| JournalError::File { path: path.to_owned(), doing, source };
+        let failed = |doing| {
+            move |source| JournalError::File {
+                path: path.to_owned(),
+                doing,
+                source,
+            }
+        };
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(failed("created"))?;
         }
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed("opened"))?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(failed("opened"))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(JournalError::InUse(path.to_owned())),
             Err(TryLockError::Error(error)) => return Err(failed("locked")(error)),
         }
-        let mut journal = Self { file: Some(file), path: path.to_owned(), changes: Vec::new() };
+        let mut journal = Self {
+            file: Some(file),
+            path: path.to_owned(),
+            changes: Vec::new(),
+        };
         journal.changes = journal.read()?;
         let undone = journal.undo()?;
         Ok((journal, undone))
@@ -119,8 +141,15 @@ impl Journal {
     fn read(&mut self) -> Result<Vec<Change>, JournalError> {
         let mut text = String::new();
         let path = self.path.clone();
-        let file = self.file.as_mut().map_or(Ok(0), |file| file.read_to_string(&mut text));
-        file.map_err(|source| JournalError::File { path: path.clone(), doing: "read", source })?;
+        let file = self
+            .file
+            .as_mut()
+            .map_or(Ok(0), |file| file.read_to_string(&mut text));
+        file.map_err(|source| JournalError::File {
+            path: path.clone(),
+            doing: "read",
+            source,
+        })?;
         // A line without its end was being written when the power went; its change was not made yet.
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let mut lines = whole.lines().enumerate();
@@ -129,7 +158,11 @@ impl Journal {
             Some((_, FIRST_LINE)) => {}
             Some((_, line)) => {
                 let source = ParseChangeError::NotAJournal(line.to_owned());
-                return Err(JournalError::Damaged { path, line: 1, source });
+                return Err(JournalError::Damaged {
+                    path,
+                    line: 1,
+                    source,
+                });
             }
         }
         if let Some((_, place)) = lines.next() {
@@ -140,7 +173,11 @@ impl Journal {
             }
         }
         let parse = |(at, line): (usize, &str)| {
-            line.parse().map_err(|source| JournalError::Damaged { path: path.clone(), line: at + 1, source })
+            line.parse().map_err(|source| JournalError::Damaged {
+                path: path.clone(),
+                line: at + 1,
+                source,
+            })
         };
         lines.map(parse).collect()
     }
@@ -151,14 +188,19 @@ impl Journal {
             return Ok(());
         }
         let begins = self.changes.is_empty();
-        self.append(begins, &change).map_err(|source| self.failed("written", source))?;
+        self.append(begins, &change)
+            .map_err(|source| self.failed("written", source))?;
         self.changes.push(change);
         Ok(())
     }
 
     fn append(&mut self, begins: bool, change: &Change) -> io::Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
-        let head = if begins { format!("{FIRST_LINE}\n{}\n", here()) } else { String::new() };
+        let head = if begins {
+            format!("{FIRST_LINE}\n{}\n", here())
+        } else {
+            String::new()
+        };
         if begins {
             file.set_len(0)?;
             file.rewind()?;
@@ -173,7 +215,11 @@ impl Journal {
         if old == value {
             return Ok(());
         }
-        self.will(Change::Sysctl { key: key.clone(), old, new: value.to_owned() })?;
+        self.will(Change::Sysctl {
+            key: key.clone(),
+            old,
+            new: value.to_owned(),
+        })?;
         Ok(sysctl::write(key, value)?)
     }
 
@@ -183,7 +229,10 @@ impl Journal {
         while let Some(change) = self.changes.pop() {
             undone.record(&change, undo::undo(&change));
         }
-        let emptied = self.file.as_mut().map_or(Ok(()), |file| file.set_len(0).and_then(|()| file.rewind()));
+        let emptied = self
+            .file
+            .as_mut()
+            .map_or(Ok(()), |file| file.set_len(0).and_then(|()| file.rewind()));
         emptied.map_err(|source| self.failed("emptied", source))?;
         Ok(undone)
     }
@@ -194,7 +243,11 @@ impl Journal {
     }
 
     fn failed(&self, doing: &'static str, source: io::Error) -> JournalError {
-        JournalError::File { path: self.path.clone(), doing, source }
+        JournalError::File {
+            path: self.path.clone(),
+            doing,
+            source,
+        }
     }
 }
 

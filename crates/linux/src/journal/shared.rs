@@ -53,7 +53,11 @@ struct Record {
 fn start_time(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The command's name is in parentheses and may hold anything; the start time is the 20th field behind it.
-    stat[stat.rfind(')')? + 1..].split_whitespace().nth(19)?.parse().ok()
+    stat[stat.rfind(')')? + 1..]
+        .split_whitespace()
+        .nth(19)?
+        .parse()
+        .ok()
 }
 
 impl Holder {
@@ -80,7 +84,10 @@ impl Record {
     fn parse(text: &str) -> Self {
         let mut lines = text.lines();
         let before = lines.next().unwrap_or_default().to_owned();
-        Self { before, holders: lines.filter_map(Holder::parse).collect() }
+        Self {
+            before,
+            holders: lines.filter_map(Holder::parse).collect(),
+        }
     }
 
     fn text(&self) -> String {
@@ -101,18 +108,38 @@ impl Shared {
     /// Makes sure that the list `key` of this namespace holds `word`. The record is kept in `folder`.
     pub fn hold(folder: &Path, key: &Key, word: &str) -> Result<Self, SharedError> {
         let path = folder.join(key.name());
-        let file = |source| SharedError::File { path: path.clone(), source };
+        let file = |source| SharedError::File {
+            path: path.clone(),
+            source,
+        };
         std::fs::create_dir_all(folder).map_err(file)?;
         let pid = std::process::id();
         let started = start_time(pid).unwrap_or(0);
-        let shared = Self { path: path.clone(), key: key.clone(), holder: Holder { pid, started, word: word.into() } };
+        let shared = Self {
+            path: path.clone(),
+            key: key.clone(),
+            holder: Holder {
+                pid,
+                started,
+                word: word.into(),
+            },
+        };
         shared.change(|record, holder| record.holders.push(holder))?;
         Ok(shared)
     }
 
     fn change(&self, change: impl FnOnce(&mut Record, Holder)) -> Result<(), SharedError> {
-        let failed = |source| SharedError::File { path: self.path.clone(), source };
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&self.path).map_err(failed)?;
+        let failed = |source| SharedError::File {
+            path: self.path.clone(),
+            source,
+        };
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&self.path)
+            .map_err(failed)?;
         file.lock().map_err(failed)?;
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(failed)?;
@@ -137,8 +164,16 @@ impl Shared {
         if !path.exists() {
             return Ok(());
         }
-        let holder = Holder { pid: 0, started: 0, word: String::new() };
-        let nobody = std::mem::ManuallyDrop::new(Self { path, key: key.clone(), holder });
+        let holder = Holder {
+            pid: 0,
+            started: 0,
+            word: String::new(),
+        };
+        let nobody = std::mem::ManuallyDrop::new(Self {
+            path,
+            key: key.clone(),
+            holder,
+        });
         nobody.change(|_, _| {})
     }
 }

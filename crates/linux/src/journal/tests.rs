@@ -43,7 +43,13 @@ fn a_stop_puts_every_value_back() {
         journal.set_sysctl(&ttl(), "71").unwrap();
         journal.set_sysctl(&ttl(), "72").unwrap();
         assert_eq!(sysctl::read(&ttl()).unwrap(), "72");
-        assert_eq!(journal.undo().unwrap(), Undone { done: 2, left: Vec::new() });
+        assert_eq!(
+            journal.undo().unwrap(),
+            Undone {
+                done: 2,
+                left: Vec::new()
+            }
+        );
         assert_eq!(sysctl::read(&ttl()).unwrap(), before);
     });
 }
@@ -56,7 +62,13 @@ fn the_next_start_takes_back_what_a_crash_left() {
         let (mut journal, _) = Journal::open(&folder.journal()).unwrap();
         journal.set_sysctl(&ttl(), "71").unwrap();
         // Written down, but never done: the crash came in between.
-        journal.will(Change::Sysctl { key: ttl(), old: "71".into(), new: "99".into() }).unwrap();
+        journal
+            .will(Change::Sysctl {
+                key: ttl(),
+                old: "71".into(),
+                new: "99".into(),
+            })
+            .unwrap();
         crash(journal);
         let (journal, undone) = Journal::open(&folder.journal()).unwrap();
         assert_eq!(undone.done, 2);
@@ -75,7 +87,13 @@ fn what_the_user_changed_since_is_left_and_reported() {
         sysctl::write(&ttl(), "100").unwrap();
         let undone = journal.undo().unwrap();
         assert_eq!(sysctl::read(&ttl()).unwrap(), "100");
-        assert!(undone.left[0].to_string().contains("somebody has set it to `100`"), "{}", undone.left[0]);
+        assert!(
+            undone.left[0]
+                .to_string()
+                .contains("somebody has set it to `100`"),
+            "{}",
+            undone.left[0]
+        );
     });
 }
 
@@ -84,7 +102,10 @@ fn a_journal_is_held_by_one_at_a_time() {
     inside(|| {
         let folder = Folder::new("lock");
         let held = Journal::open(&folder.journal()).unwrap();
-        assert!(matches!(Journal::open(&folder.journal()), Err(JournalError::InUse(_))));
+        assert!(matches!(
+            Journal::open(&folder.journal()),
+            Err(JournalError::InUse(_))
+        ));
         drop(held);
         Journal::open(&folder.journal()).unwrap();
     });
@@ -98,7 +119,12 @@ fn another_namespaces_journal_is_not_touched() {
         journal.set_sysctl(&ttl(), "71").unwrap();
     });
     let text = std::fs::read_to_string(folder.journal()).unwrap();
-    inside(|| assert!(matches!(Journal::open(&folder.journal()), Err(JournalError::OtherNamespace(_)))));
+    inside(|| {
+        assert!(matches!(
+            Journal::open(&folder.journal()),
+            Err(JournalError::OtherNamespace(_))
+        ))
+    });
     assert_eq!(std::fs::read_to_string(folder.journal()).unwrap(), text);
 }
 
@@ -106,8 +132,16 @@ fn another_namespaces_journal_is_not_touched() {
 fn after_a_reboot_there_is_nothing_to_take_back() {
     inside(|| {
         let folder = Folder::new("reboot");
-        let line = Change::Sysctl { key: ttl(), old: "1".into(), new: "64".into() };
-        std::fs::write(folder.journal(), format!("{FIRST_LINE}\nhere 00000000-dead 4026531840\n{line}\n")).unwrap();
+        let line = Change::Sysctl {
+            key: ttl(),
+            old: "1".into(),
+            new: "64".into(),
+        };
+        std::fs::write(
+            folder.journal(),
+            format!("{FIRST_LINE}\nhere 00000000-dead 4026531840\n{line}\n"),
+        )
+        .unwrap();
         let before = sysctl::read(&ttl()).unwrap();
         assert_eq!(Journal::open(&folder.journal()).unwrap().1, Undone::default());
         assert_eq!(sysctl::read(&ttl()).unwrap(), before);
@@ -118,7 +152,11 @@ fn after_a_reboot_there_is_nothing_to_take_back() {
 fn a_damaged_journal_names_the_line() {
     inside(|| {
         let folder = Folder::new("damaged");
-        std::fs::write(folder.journal(), format!("{FIRST_LINE}\n{}\nlimits\t1\tmany\n", here())).unwrap();
+        std::fs::write(
+            folder.journal(),
+            format!("{FIRST_LINE}\n{}\nlimits\t1\tmany\n", here()),
+        )
+        .unwrap();
         let error = Journal::open(&folder.journal()).unwrap_err().to_string();
         assert!(error.contains("journal:3: `limits"), "{error}");
         std::fs::write(folder.journal(), "something else\n").unwrap();
@@ -131,7 +169,11 @@ fn a_damaged_journal_names_the_line() {
 fn a_line_cut_short_by_a_crash_was_never_done() {
     inside(|| {
         let folder = Folder::new("short");
-        std::fs::write(folder.journal(), format!("{FIRST_LINE}\n{}\nsysctl\tnet.ipv4.ip_def", here())).unwrap();
+        std::fs::write(
+            folder.journal(),
+            format!("{FIRST_LINE}\n{}\nsysctl\tnet.ipv4.ip_def", here()),
+        )
+        .unwrap();
         assert_eq!(Journal::open(&folder.journal()).unwrap().1, Undone::default());
     });
 }
@@ -143,7 +185,10 @@ fn a_shared_list_is_as_it_was_when_nobody_holds_a_word_any_more() {
     let folder = Folder::new("shared");
     let key = Key::new("net.ipv4.tcp_allowed_congestion_control");
     let Ok(before) = sysctl::read(&key) else { return };
-    let held = [Shared::hold(&folder.0, &key, "reno").unwrap(), Shared::hold(&folder.0, &key, "reno").unwrap()];
+    let held = [
+        Shared::hold(&folder.0, &key, "reno").unwrap(),
+        Shared::hold(&folder.0, &key, "reno").unwrap(),
+    ];
     let record = std::fs::read_to_string(folder.0.join(key.name())).unwrap();
     assert_eq!(record.lines().count(), 3, "{record}");
     drop(held);
@@ -165,10 +210,16 @@ fn a_holder_that_died_is_struck_off() {
 
 fn change() -> impl Strategy<Value = Change> {
     prop_oneof![
-        ("[a-z.]{1,20}", any::<String>(), any::<String>())
-            .prop_map(|(key, old, new)| Change::Sysctl { key: Key::new(key), old, new }),
+        ("[a-z.]{1,20}", any::<String>(), any::<String>()).prop_map(|(key, old, new)| Change::Sysctl {
+            key: Key::new(key),
+            old,
+            new
+        }),
         Just(Change::Routing),
-        (any::<u8>(), any::<IpAddr>()).prop_map(|(id, address)| Change::Endpoint { id: AddressId(id), address }),
+        (any::<u8>(), any::<IpAddr>()).prop_map(|(id, address)| Change::Endpoint {
+            id: AddressId(id),
+            address
+        }),
         (any::<(u32, u32)>(), any::<(u32, u32)>()).prop_map(|(old, new)| Change::Limits { old, new }),
         "[^\0]{0,40}".prop_map(|path| Change::Pin { path: path.into() }),
     ]

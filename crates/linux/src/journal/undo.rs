@@ -38,7 +38,10 @@ impl Undone {
     pub(super) fn record(&mut self, change: &Change, result: Result<(), String>) {
         match result {
             Ok(()) => self.done += 1,
-            Err(why) => self.left.push(Leftover { change: change.clone(), why }),
+            Err(why) => self.left.push(Leftover {
+                change: change.clone(),
+                why,
+            }),
         }
     }
 }
@@ -68,18 +71,28 @@ fn undo_sysctl(key: &sysctl::Key, old: &str, new: &str) -> Result<(), String> {
     match now.as_str() {
         now if now == old => Ok(()),
         now if now == new => sysctl::write(key, old).map_err(words),
-        now => Err(format!("somebody has set it to `{now}` since; it was `{old}` before")),
+        now => Err(format!(
+            "somebody has set it to `{now}` since; it was `{old}` before"
+        )),
     }
 }
 
 /// Removes every route and rule that carries our protocol number.
 fn sweep() -> Result<(), Box<dyn Error>> {
     let mut rtnl = Rtnl::open()?;
-    for rule in rtnl.rules()?.iter().filter(|rule| rule.protocol == Protocol::SLOWHAND) {
+    for rule in rtnl
+        .rules()?
+        .iter()
+        .filter(|rule| rule.protocol == Protocol::SLOWHAND)
+    {
         rtnl.del_rule(rule)?;
     }
     // A route may vanish on its own with its link between the list and the removal: the second look decides.
-    for route in rtnl.routes()?.iter().filter(|route| route.protocol == Protocol::SLOWHAND) {
+    for route in rtnl
+        .routes()?
+        .iter()
+        .filter(|route| route.protocol == Protocol::SLOWHAND)
+    {
         if let Err(error) = rtnl.del_route(route)
             && rtnl.routes()?.contains(route)
         {
@@ -91,8 +104,15 @@ fn sweep() -> Result<(), Box<dyn Error>> {
 
 fn undo_endpoint(id: AddressId, address: IpAddr) -> Result<(), String> {
     let mut commands = mptcp_pm::Commands::open().map_err(words)?;
-    let ours = commands.endpoint(id).map_err(words)?.is_some_and(|endpoint| endpoint.addr == address);
-    if ours { commands.del_endpoint(id, None).map_err(words) } else { Ok(()) }
+    let ours = commands
+        .endpoint(id)
+        .map_err(words)?
+        .is_some_and(|endpoint| endpoint.addr == address);
+    if ours {
+        commands.del_endpoint(id, None).map_err(words)
+    } else {
+        Ok(())
+    }
 }
 
 fn undo_limits(old: (u32, u32), new: (u32, u32)) -> Result<(), String> {
@@ -100,10 +120,16 @@ fn undo_limits(old: (u32, u32), new: (u32, u32)) -> Result<(), String> {
     let now = commands.limits().map_err(words)?;
     match (now.subflows, now.add_addr_accepted) {
         now if now == old => Ok(()),
-        now if now == new => {
-            commands.set_limits(Limits { subflows: old.0, add_addr_accepted: old.1 }).map_err(words)
-        }
-        now => Err(format!("somebody has set them to subflows {} add_addr_accepted {} since", now.0, now.1)),
+        now if now == new => commands
+            .set_limits(Limits {
+                subflows: old.0,
+                add_addr_accepted: old.1,
+            })
+            .map_err(words),
+        now => Err(format!(
+            "somebody has set them to subflows {} add_addr_accepted {} since",
+            now.0, now.1
+        )),
     }
 }
 

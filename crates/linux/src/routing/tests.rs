@@ -13,7 +13,14 @@ fn way(rtnl: &mut Rtnl, number: u16, link: &str, address: &str, gateway: Option<
 }
 
 fn everything() -> String {
-    ["ip rule", "ip -6 rule", "ip route show table all", "ip -6 route show table all"].map(output).concat()
+    [
+        "ip rule",
+        "ip -6 rule",
+        "ip route show table all",
+        "ip -6 route show table all",
+    ]
+    .map(output)
+    .concat()
 }
 
 #[test]
@@ -40,7 +47,10 @@ fn a_bound_socket_leaves_by_its_own_link_even_with_the_same_address_on_both() {
 fn the_default_route_moves_and_there_is_only_one() {
     inside(|| {
         let (mut rtnl, mut journal) = (Rtnl::open().unwrap(), Journal::in_memory());
-        for (link, v4, v6) in [("w0", "10.0.0.2/24", "fd00::2/64"), ("w1", "10.0.1.2/24", "fd00:1::2/64")] {
+        for (link, v4, v6) in [
+            ("w0", "10.0.0.2/24", "fd00::2/64"),
+            ("w1", "10.0.1.2/24", "fd00:1::2/64"),
+        ] {
             plug(link);
             furnish(link, &[v4, v6]);
         }
@@ -56,7 +66,11 @@ fn the_default_route_moves_and_there_is_only_one() {
             assert!(got.contains(&format!("dev {link}")), "{got}");
         }
         let ours = |route: &&Route| route.protocol == Protocol::SLOWHAND && route.is_default();
-        assert_eq!(rtnl.routes().unwrap().iter().filter(ours).count(), 2, "one of each family");
+        assert_eq!(
+            rtnl.routes().unwrap().iter().filter(ours).count(),
+            2,
+            "one of each family"
+        );
     });
 }
 

@@ -45,7 +45,11 @@ fn both_subflows_use_it(coupled: Coupled, test: &str) {
         assert_eq!(subflow.name.as_str(), controller.name().as_str());
     }
     let received = || upload.received();
-    eventually("carried 20 MB", || received() > 20_000_000, || received().to_string());
+    eventually(
+        "carried 20 MB",
+        || received() > 20_000_000,
+        || received().to_string(),
+    );
     let after = controller.run_time().expect("read the count");
     assert!(after.runs > before.runs, "never ran");
     drop(counting);
@@ -85,7 +89,11 @@ fn a_plain_tcp_socket_may_use_it_too() {
     let address = hosts.server_address(7_101);
     let download = Transfer::start(&hosts.client, &hosts.server, address, plain, Direction::Download);
     let received = || download.received();
-    eventually("carried 10 MB", || received() > 10_000_000, || received().to_string());
+    eventually(
+        "carried 10 MB",
+        || received() > 10_000_000,
+        || received().to_string(),
+    );
     let users = hosts.server.run(cc::users).expect("enter").expect("list");
     assert_eq!(users.get(controller.name().as_str()), Some(&1), "{users:?}");
 }

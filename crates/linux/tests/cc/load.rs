@@ -89,8 +89,16 @@ fn unloading_in_use_disturbs_nobody() {
     let lingering = listed(&name).expect("the sockets still have it");
     assert!(!lingering.registered);
     let then = received();
-    eventually("gone on", || received() > then + 10_000_000, || received().to_string());
-    assert!(subflows(&hosts.server, server_token(&download)).iter().all(|subflow| subflow.name.as_str() == name));
+    eventually(
+        "gone on",
+        || received() > then + 10_000_000,
+        || received().to_string(),
+    );
+    assert!(
+        subflows(&hosts.server, server_token(&download))
+            .iter()
+            .all(|subflow| subflow.name.as_str() == name)
+    );
     drop(download);
     drop(hosts);
     eventually("freed", || listed(&name).is_none(), || name.clone());
@@ -112,7 +120,11 @@ fn connections_survive_being_switched_to_and_fro() {
         upload.client.set_tcp_congestion(name.as_bytes()).expect("switch");
         let before = upload.received();
         let received = || upload.received();
-        eventually("gone on", || received() > before + 500_000, || format!("{name}: {}", received()));
+        eventually(
+            "gone on",
+            || received() > before + 500_000,
+            || format!("{name}: {}", received()),
+        );
     }
 }
 

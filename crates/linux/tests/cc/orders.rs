@@ -51,7 +51,8 @@ fn lowers_only_the_one(direction: Direction, end: AddressEnd, test: &str) {
     };
     let conn = ConnId(Info::of(socket).expect("the sender speaks MPTCP").token);
     let now = || windows(host, conn, end);
-    let grown = |windows: &BTreeMap<AddressId, u32>| windows.len() == 2 && windows.values().all(|&cwnd| cwnd > 40);
+    let grown =
+        |windows: &BTreeMap<AddressId, u32>| windows.len() == 2 && windows.values().all(|&cwnd| cwnd > 40);
     eventually("grown", || grown(&now()), || format!("{:?}", now()));
     let second = *now().keys().find(|id| id.0 != 0).expect("a subflow that joined");
 

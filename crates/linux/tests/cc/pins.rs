@@ -37,7 +37,9 @@ fn c_path(path: &Path) -> CString {
 
 fn registered(name: &str) -> bool {
     let loaded = cc::loaded().expect("list");
-    loaded.iter().any(|loaded| loaded.name.as_str() == name && loaded.registered)
+    loaded
+        .iter()
+        .any(|loaded| loaded.name.as_str() == name && loaded.registered)
 }
 
 #[test]
@@ -51,7 +53,7 @@ fn it_stays_until_it_is_unloaded() {
     let name = controller.name().clone();
     controller.pin(&pins).expect("pin");
     assert!(registered(name.as_str()));
-    assert_eq!(pins.names().expect("list"), [name.clone()]);
+    assert_eq!(pins.names().expect("list"), std::slice::from_ref(&name));
     assert!(pins.dir().join(name.as_str()).join("orders").exists());
 
     cc::unload(&pins, &name).expect("unload");

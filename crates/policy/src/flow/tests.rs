@@ -146,8 +146,8 @@ fn gap(arrived: &[Duration]) -> f64 {
     let buffered = |from: usize| arrived[from..arrived.len().min(from + 8)].iter().max().copied();
     let mut clock = Duration::ZERO;
     let mut gap = Duration::ZERO;
-    for at in 0..arrived.len() {
-        if arrived[at] > clock || at == 0 {
+    for (at, &came) in arrived.iter().enumerate() {
+        if came > clock || at == 0 {
             let ready = buffered(at).unwrap().max(clock);
             gap += ready - clock;
             clock = ready;

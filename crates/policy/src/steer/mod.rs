@@ -89,6 +89,10 @@ pub struct Step {
 }
 
 /// Which way of steering is used; the call goes by this enum, not by a trait object.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one per daemon, and a box would be an allocation and a pointer chase"
+)]
 #[derive(Debug, Clone)]
 pub enum Steering {
     /// Everything is left to the sender.

@@ -269,3 +269,40 @@ fn both_links_may_have_the_same_private_subnet() {
     download.expect_more(MUCH, PATIENCE);
     assert!(received(0) > 0 && received(1) > 0);
 }
+
+/// A download from `server` over both links, whose next hops are `gateways`.
+fn joined_from(server: &str, gateways: [&str; 2]) {
+    let Some(net) = Net::with_links(2) else { return };
+    let _source = Source::start(&net.server);
+    let links = declared(2).into_iter().zip(gateways);
+    let links = links
+        .map(|(link, gateway)| DeclaredLink {
+            gateway: gateway.parse().ok(),
+            ..link
+        })
+        .collect();
+    let daemon = Running::over(&net, Policy::Slowhand, links, None);
+    let download = Download::from(&net, server.parse().unwrap());
+    daemon.until("both links are joined", |seen| {
+        subflows_over(seen, LinkId(0)) == 1 && subflows_over(seen, LinkId(1)) == 1
+    });
+    download.expect_more(4 * MUCH, PATIENCE);
+    net.kill(1);
+    daemon.until("the dead one is withdrawn", |seen| {
+        seen.done
+            .iter()
+            .any(|action| matches!(action, Action::Withdraw(_)))
+    });
+    download.expect_more(MUCH, PATIENCE);
+    assert!(net.server_counter("RmAddr") >= 1);
+}
+
+#[test]
+fn connections_over_ipv6_are_looked_after() {
+    joined_from("[fd00:ff::1]:5001", ["fd00:0::2", "fd00:1::2"]);
+}
+
+#[test]
+fn ipv4_connections_of_dual_stack_sockets_are_looked_after() {
+    joined_from("[::ffff:10.255.0.1]:5001", ["10.0.0.2", "10.0.1.2"]);
+}

@@ -1,0 +1,351 @@
+//! `slowhand play`: what it refuses and how, and what it leaves behind.
+
+mod common;
+
+use common::{Ran, Scratch, program, slowhand};
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use trace::{PlayDocument, PolicyName};
+
+/// Two seconds of download over two links.
+const QUICK: &str = "\
+sentence = \"Two links for two seconds.\"
+duration_s = 2
+
+[cables.near]
+rate_mbps = 20
+rtt_ms = 10
+
+[cables.far]
+rate_mbps = 10
+rtt_ms = 30
+
+[flows.download]
+direction = \"down\"
+
+[[expect]]
+policy = \"slowhand\"
+intact = true
+";
+
+struct Quick(Scratch);
+
+impl Quick {
+    fn new(test: &str) -> Self {
+        let scratch = Scratch::new(test);
+        std::fs::write(scratch.path("quick.toml"), QUICK).unwrap();
+        Self(scratch)
+    }
+
+    fn file(&self) -> String {
+        self.0.path("quick.toml").to_str().unwrap().to_owned()
+    }
+
+    fn play(&self, arguments: &[&str]) -> Ran {
+        slowhand(&[&["play", &self.file()], arguments].concat())
+    }
+}
+
+fn is_root() -> bool {
+    let root = nix::unistd::geteuid().is_root();
+    if !root {
+        println!("skipped: needs root");
+    }
+    root
+}
+
+#[test]
+fn a_wrong_scenario_is_refused_with_its_place() {
+    let scratch = Scratch::new("wrong-scenario");
+    let path = scratch.path("wrong.toml");
+    let table = [
+        (
+            QUICK.replace("rtt_ms = 10", "rtt_ms = 10\njiter_ms = 1"),
+            ":7:1: ",
+            "`jitter_ms`",
+        ),
+        (
+            QUICK.replace("rate_mbps = 20", "rate_mbps = -20"),
+            ":5:13: ",
+            "-20",
+        ),
+        (
+            QUICK.replace("\"down\"", "\"sideways\""),
+            ":13:13: ",
+            "\"sideways\"",
+        ),
+        (QUICK.replace("duration_s = 2", "duration_s = "), ":2:", "TOML"),
+    ];
+    for (text, place, what) in table {
+        std::fs::write(&path, &text).unwrap();
+        let ran = slowhand(&["play", path.to_str().unwrap()]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(
+            ran.err.starts_with(&format!("{}{place}", path.display())),
+            "{place}: {}",
+            ran.err
+        );
+        assert!(
+            ran.err.contains(what) && ran.out.is_empty(),
+            "{what}: {}",
+            ran.err
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused() {
+    let quick = Quick::new("refused");
+    let table: [(&[&str], &str); 9] = [
+        (
+            &["--policy", "fastest"],
+            "unknown policy `fastest`; valid: tcp:<link>",
+        ),
+        (&["--policy", "tcp:wlan"], "no link `wlan`; its links: near, far"),
+        (&["--policy", "ecn"], "does not run in the lab yet"),
+        (&["--policy", "mptcp", "--compare"], "cannot be used with"),
+        (&["--world", "sim"], "possible values: lab"),
+        (&["--set", "duration_s"], "write KEY=VALUE"),
+        (&["--set", "duration_s=2,3"], "several values are several runs"),
+        (&["--set", "cables.near.rate_mbps=fast"], "--set:1:23: "),
+        (&["--serve", "true"], "--shell"),
+    ];
+    for (arguments, message) in table {
+        let ran = quick.play(arguments);
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {ran:?}");
+        assert!(
+            ran.err.contains(message) && ran.out.is_empty(),
+            "{arguments:?}: {}",
+            ran.err
+        );
+    }
+    let ran = slowhand(&["play", "scenarios/no-such-walk.toml"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.err.starts_with("scenarios/no-such-walk.toml: "),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn without_privileges_it_says_what_is_missing() {
+    if !is_root() {
+        return;
+    }
+    let quick = Quick::new("privileges");
+    let mut command = Command::new("setpriv");
+    command.args([
+        "--bounding-set=-all",
+        "--inh-caps=-all",
+        env!("CARGO_BIN_EXE_slowhand"),
+        "play",
+        &quick.file(),
+    ]);
+    let ran = Ran::from(command.output().unwrap());
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(
+        ran.err.contains("CAP_NET_ADMIN") && ran.err.contains("run as root"),
+        "{}",
+        ran.err
+    );
+}
+
+/// Plays in a mount namespace in which a shell command has hidden something.
+fn play_without(hide: &str, quick: &Quick) -> Ran {
+    let script = format!("{hide} && exec \"$0\" play \"$1\"");
+    let mut command = Command::new("unshare");
+    command.args([
+        "--mount",
+        "sh",
+        "-c",
+        &script,
+        env!("CARGO_BIN_EXE_slowhand"),
+        &quick.file(),
+    ]);
+    command.output().unwrap().into()
+}
+
+#[test]
+fn without_a_device_or_a_kernel_feature_it_says_how_to_get_it() {
+    if !is_root() {
+        return;
+    }
+    let quick = Quick::new("hidden");
+    let table = [
+        ("mount -t tmpfs none /dev/net", "no /dev/net/tun; `modprobe tun`"),
+        (
+            "mount -t tmpfs none /proc/sys/net/mptcp",
+            "this kernel has no MPTCP",
+        ),
+    ];
+    for (hide, message) in table {
+        let ran = play_without(hide, &quick);
+        assert_eq!(ran.code, Some(2), "{hide}: {ran:?}");
+        assert!(ran.err.contains(message), "{hide}: {}", ran.err);
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_refused_before_the_run() {
+    if !is_root() {
+        return;
+    }
+    let quick = Quick::new("unwritable");
+    let begun = Instant::now();
+    let ran = quick.play(&["--html", "/proc/no/page.html"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(
+        ran.err.contains("/proc/no/page.html: ") && ran.err.contains("name a file in a directory"),
+        "{}",
+        ran.err
+    );
+    assert!(begun.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn the_document_has_every_policy_in_order() {
+    if !is_root() {
+        return;
+    }
+    let quick = Quick::new("document");
+    let ran = quick.play(&[
+        "--json", "--seed", "7", "--policy", "mptcp", "--policy", "slowhand", "--cc", "cubic",
+    ]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let document: PlayDocument = serde_json::from_str(&ran.out).unwrap();
+    let policies: Vec<&PolicyName> = document.runs.iter().map(|run| &run.policy).collect();
+    assert_eq!(policies, [&PolicyName::Mptcp, &PolicyName::Slowhand]);
+    assert_eq!((document.scenario.as_str(), document.seed), ("quick", 7));
+    for run in &document.runs {
+        assert!(run.intact() && run.bytes() > 100_000, "{run:?}");
+        assert_eq!(
+            (run.cc.as_str(), run.server.as_str(), run.seed),
+            ("cubic", "stock", 7)
+        );
+    }
+}
+
+#[test]
+fn the_best_single_link_comes_with_the_single_links() {
+    if !is_root() {
+        return;
+    }
+    let quick = Quick::new("best");
+    let ran = quick.play(&["--json", "--policy", "tcp-best", "--set", "duration_s=10"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let document: PlayDocument = serde_json::from_str(&ran.out).unwrap();
+    let policies: Vec<String> = document.runs.iter().map(|run| run.policy.to_string()).collect();
+    assert_eq!(policies, ["tcp:near", "tcp:far", "tcp-best"]);
+    assert!(document.runs[2].bytes() >= document.runs[0].bytes());
+}
+
+#[test]
+fn what_does_not_hold_ends_with_one() {
+    if !is_root() {
+        return;
+    }
+    let quick = Quick::new("holds");
+    let ran = quick.play(&["--set", "expect.0.goodput_mbps_min=5000"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.out
+            .contains("holds: slowhand (seed 1): arrives as it was sent"),
+        "{}",
+        ran.out
+    );
+    assert!(
+        ran.out
+            .contains("DOES NOT HOLD: slowhand (seed 1): at least 5000 Mb/s"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn files_are_what_they_say() {
+    if !is_root() {
+        return;
+    }
+    let quick = Quick::new("files");
+    let path = |name: &str| quick.0.path(name).to_str().unwrap().to_owned();
+    let (trace, html, svg) = (path("run.jsonl"), path("run.html"), path("run.svg"));
+    let ran = quick.play(&["--trace", &trace, "--html", &html, "--svg", &svg]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let runs = trace::read_runs(BufReader::new(std::fs::File::open(&trace).unwrap())).unwrap();
+    assert_eq!(runs.len(), 1);
+    assert!(runs[0].summary().is_some_and(|run| run.intact()));
+    assert!(std::fs::read_to_string(&html).unwrap().starts_with("<!"));
+    assert!(std::fs::read_to_string(&svg).unwrap().starts_with("<svg"));
+    for file in [trace, html, svg] {
+        assert!(ran.err.contains(&format!("wrote {file}")), "{}", ran.err);
+    }
+}
+
+#[test]
+fn commands_run_at_both_ends_and_hand_on_how_they_ended() {
+    if !is_root() {
+        return;
+    }
+    let quick = Quick::new("commands");
+    let said = quick.play(&[
+        "--serve",
+        "sleep 60",
+        "--shell",
+        "echo \"to $SLOWHAND_SERVER\"",
+        "--json",
+    ]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(
+        said.err.contains("to 1") || said.err.contains("to f"),
+        "{}",
+        said.err
+    );
+    assert!(
+        serde_json::from_str::<PlayDocument>(&said.out).is_ok(),
+        "{}",
+        said.out
+    );
+    let failed = quick.play(&["--shell", "exit 3"]);
+    assert_eq!(failed.code, Some(1), "{failed:?}");
+    assert!(
+        failed.out.contains("slowhand: the command ended with 3"),
+        "{}",
+        failed.out
+    );
+}
+
+#[test]
+fn an_interrupt_ends_the_run_cleanly() {
+    if !is_root() {
+        return;
+    }
+    let quick = Quick::new("interrupt");
+    let mut command = program();
+    command
+        .args(["play", &quick.file(), "--set", "duration_s=60"])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut progress = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(
+        progress
+            .next()
+            .unwrap()
+            .unwrap()
+            .contains("slowhand: runs, seed 1")
+    );
+    let begun = Instant::now();
+    let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+    let rest: Vec<String> = progress.map(Result::unwrap).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{rest:?}");
+    assert!(
+        rest.last()
+            .unwrap()
+            .contains("stopped; everything that it had made is gone"),
+        "{rest:?}"
+    );
+    assert!(begun.elapsed() < Duration::from_secs(20));
+}

@@ -49,6 +49,17 @@ mod tests {
     }
 
     #[test]
+    fn nobody_but_root_can_run_a_lab() {
+        let nobody = std::thread::spawn(|| {
+            // SAFETY: no pointers; the bare system call changes the calling thread only, which ends here.
+            let changed = unsafe { libc::syscall(libc::SYS_setresuid, 65_534, 65_534, 65_534) };
+            assert_eq!(changed, 0);
+            check()
+        });
+        assert!(matches!(nobody.join().unwrap(), Err(MissingError::NotRoot)));
+    }
+
+    #[test]
     fn what_is_missing_is_told_with_its_remedy() {
         let error = MissingError::Missing(vec![
             "tun: no /dev/net/tun; `modprobe tun`".into(),

@@ -10,7 +10,7 @@
 //! - `Documentation/networking/tuntap.rst`; `include/uapi/linux/{if_tun,virtio_net}.h` (Linux 6.18).
 //!
 //! # Checked by
-//! `tests` in `crates/lab/tests/tun.rs`.
+//! `tests`; `tests/emulator.rs` with traffic on them.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
@@ -209,5 +209,61 @@ fn check(result: libc::c_int) -> io::Result<()> {
         Err(io::Error::last_os_error())
     } else {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linux::netns::Netns;
+    use linux::rtnl::Rtnl;
+
+    fn inside<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+        Netns::new().expect("these tests need root").run(work).unwrap()
+    }
+
+    fn link(name: &str) -> Option<linux::rtnl::Link> {
+        Rtnl::open().unwrap().link_named(name.parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_device_is_there_until_its_descriptor_is_closed() {
+        inside(|| {
+            let tun = Tun::create("wire").unwrap();
+            assert_eq!(link("wire").unwrap().kind.as_deref(), Some("tun"));
+            let second = tun.try_clone().unwrap();
+            drop(tun);
+            assert!(link("wire").is_some(), "another handle is open");
+            drop(second);
+            assert!(link("wire").is_none());
+        });
+    }
+
+    #[test]
+    fn the_carrier_follows() {
+        inside(|| {
+            let tun = Tun::create("wire").unwrap();
+            let ifindex = link("wire").unwrap().ifindex;
+            Rtnl::open().unwrap().set_up(ifindex, true).unwrap();
+            assert!(link("wire").unwrap().carrier);
+            tun.set_carrier(false).unwrap();
+            assert!(!link("wire").unwrap().carrier);
+            tun.set_carrier(true).unwrap();
+            assert!(link("wire").unwrap().carrier);
+        });
+    }
+
+    #[test]
+    fn a_name_that_is_taken_or_none_is_refused() {
+        inside(|| {
+            let _first = Tun::create("wire").unwrap();
+            assert!(matches!(Tun::create("wire"), Err(CreateError::Exists { .. })));
+            for name in ["", "a-name-that-is-too-long"] {
+                assert!(
+                    matches!(Tun::create(name), Err(CreateError::BadName { .. })),
+                    "{name}"
+                );
+            }
+        });
     }
 }

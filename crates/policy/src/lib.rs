@@ -27,7 +27,6 @@ mod baseline;
 pub mod cc;
 mod conn;
 mod detect;
-pub mod energy_schedule;
 mod engine;
 pub mod estimate;
 mod explain;

@@ -13,6 +13,20 @@
 //!    several packets, at a lateness that is measured and stated. A lone packet leaves on time.
 //! 3. Segments of one TCP burst that leave together are delivered as one burst, as a card with GRO delivers them.
 //!
+//! # What was measured
+//! 4 links × 250 Mb/s, 20 ms, one MPTCP download (`examples/saturate.rs`), two cores that compilers kept busy at a load of 8 to 10:
+//!
+//! | | goodput, Mb/s | emulator, cores | p99 of lateness |
+//! |---|---|---|---|
+//! | as it is: bursts uncut, bundles of 100 µs | 911–919 | 0.50–0.61 | 0.2–0.4 ms |
+//! | every segment a packet of its own (no TSO) | 884–889 | 0.72 | 4–5 ms |
+//! | and finished checksums (no offload at all) | 883–892 | 0.71–0.77 | 3–4 ms |
+//! | bundles of 50 µs | 916 | 0.65 | 0.1 ms |
+//! | bundles of 200 µs | 919 | 0.46 | 0.3–0.6 ms |
+//!
+//! Nearly three quarters of the thread's time is the kernel's TCP, which receives inside our writes; a tenth is waiting, a tenth
+//! reading, a tenth the models and ourselves.
+//!
 //! # Checked by
 //! `tests/emulator.rs`: rate, delay, loss, CE, NAT, faults, on the real kernel; the bench `emulator`.
 

@@ -29,7 +29,11 @@ fn ipv4(protocol: u8, from: Ipv4Addr, to: Ipv4Addr, tos: u8, payload: &[u8]) -> 
 fn finish_transport(packet: &mut [u8], protocol: u8, at: usize) {
     packet[20 + at..22 + at].fill(0);
     let pseudo = checksum::pseudo_header(&packet[12..20], protocol, packet.len() - 20);
-    let sum = !checksum::fold(u32::from(pseudo) + checksum::sum(&packet[20..]));
+    let sum = match !checksum::fold(u32::from(pseudo) + checksum::sum(&packet[20..])) {
+        // In UDP a zero says that there is no checksum (RFC 768).
+        0 if protocol == 17 => 0xffff,
+        sum => sum,
+    };
     packet[20 + at..22 + at].copy_from_slice(&sum.to_be_bytes());
 }
 

@@ -179,3 +179,74 @@ pub fn interface_name(index: usize, link: &str) -> String {
         .collect();
     format!("{kept}{index:05}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_is_called_like_its_link_where_it_may_be() {
+        assert_eq!(interface_name(0, "lte"), "lte");
+        assert_eq!(interface_name(3, "a name with spaces"), "anamewiths00003");
+        for link in ["", "lo", "..", "all", "sixteen-letters!", "a/b"] {
+            let name = interface_name(7, link);
+            assert!(
+                name.len() <= 15 && name.parse::<IfName>().is_ok() && name != link,
+                "{link}: {name}"
+            );
+        }
+    }
+
+    #[test]
+    fn both_hosts_have_their_devices_and_the_asked_settings() {
+        let addressing = Addressing::new(&[None, None]);
+        let links = ["one", "two"].iter().zip(&addressing.links);
+        let config = HostsConfig {
+            links: links
+                .map(|(name, addresses)| HostLink {
+                    interface: (*name).to_owned(),
+                    addresses: *addresses,
+                })
+                .collect(),
+            server: addressing.server,
+            cc: "reno".to_owned(),
+            server_subflows: 5,
+        };
+        let (hosts, ports) = Hosts::build(&config).unwrap();
+        assert_eq!((ports.len(), hosts.client_ifindex.len()), (2, 2));
+        let limits = hosts
+            .server
+            .run(|| mptcp_pm::Commands::open().unwrap().limits().unwrap())
+            .unwrap();
+        assert_eq!(limits.subflows, 5);
+        let cc = || sysctl::read(&Key::new("net.ipv4.tcp_congestion_control")).unwrap();
+        assert_eq!(
+            (hosts.client.run(cc).unwrap(), hosts.server.run(cc).unwrap()),
+            ("reno".into(), "reno".into())
+        );
+        let blackhole = hosts
+            .client
+            .run(|| sysctl::read(&sysctl::blackhole_timeout()))
+            .unwrap();
+        assert!(blackhole.is_err() || blackhole.unwrap() == "0");
+    }
+
+    #[test]
+    fn a_server_is_stock_unless_asked_otherwise() {
+        let config = HostsConfig {
+            links: Vec::new(),
+            server: Addressing::new(&[]).server,
+            cc: "reno".to_owned(),
+            server_subflows: STOCK_SUBFLOWS,
+        };
+        let (hosts, _) = Hosts::build(&config).unwrap();
+        let fresh = Netns::new().unwrap();
+        let limits = |netns: &Netns| {
+            netns
+                .run(|| mptcp_pm::Commands::open().unwrap().limits().unwrap())
+                .unwrap()
+        };
+        assert_eq!(limits(&hosts.server), limits(&fresh));
+        assert_eq!(limits(&fresh).subflows, u32::from(STOCK_SUBFLOWS));
+    }
+}

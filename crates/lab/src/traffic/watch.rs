@@ -8,7 +8,7 @@
 //! 2. A subflow that closes between two looks is known as it was at the last one.
 //!
 //! # Checked by
-//! `tests/traffic.rs`: paths add up to what was transferred; a connection that fell back to TCP is told.
+//! `tests`: what is seen adds up to what was transferred; plain TCP is told from MPTCP.
 
 use linux::info::{MptcpInfo, TcpInfo, TcpState};
 use std::io;

@@ -29,12 +29,21 @@ const ROUTE_PATIENCE: Duration = Duration::from_secs(10);
 /// Any port does for looking up a route.
 const DISCARD: u16 = 9;
 
+/// Set when the run ends, for whatever reason.
+struct Over(Stop);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
 /// A run under way. Fields are dropped in this order: who uses something goes before it.
 pub(super) struct Conductor<'r> {
     what: &'r Play<'r>,
     stop: &'r Stop,
-    /// Set when the run ends, for whatever reason: ends its own flows and nobody else's.
-    over: Stop,
+    /// Ends this run's own flows and nobody else's.
+    over: Over,
     watch: &'r mut dyn FnMut(&Event),
     programs: Vec<Running>,
     flows: Vec<JoinHandle<()>>,
@@ -68,7 +77,7 @@ impl<'r> Conductor<'r> {
         let mut conductor = Self {
             what,
             stop,
-            over: Stop::new(),
+            over: Over(Stop::new()),
             watch,
             programs: Vec::new(),
             flows: Vec::new(),
@@ -120,7 +129,7 @@ impl<'r> Conductor<'r> {
             netns: &self.stage.hosts.client,
             server,
             clock: self.stage.clock,
-            stop: &self.over,
+            stop: &self.over.0,
             notes: self.stage.tell.clone(),
             watchlist: self.watchlist.clone(),
         };
@@ -167,7 +176,7 @@ impl<'r> Conductor<'r> {
             self.listen(end.since(now).min(GLANCE))?;
         }
         let ended = self.stage.clock.now().min(end);
-        self.over.stop();
+        self.over.0.stop();
         self.await_flows()?;
         self.take_down(ended)
     }

@@ -60,3 +60,83 @@ fn walk(client: &Walker, duration: Duration) -> Vec<Scheduled> {
     });
     moves.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Bitrate;
+
+    fn plan(text: &str) -> Plan {
+        let no_files = |file: &str| Err(std::io::Error::other(file.to_owned()));
+        let whole = format!(
+            "sentence = \"For a test.\"\nduration_s = 10\n[cables.left]\nrate_mbps = 20\nrtt_ms = 20\n[cables.right]\n\
+             rate_mbps = 10\nrtt_ms = 40\n[flows.download]\ndirection = \"down\"\n{text}"
+        );
+        scenario::parse("test.toml", whole.as_bytes(), &[], &no_files)
+            .unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    #[test]
+    fn a_new_address_comes_before_its_link() {
+        let plan =
+            plan("[[faults]]\nat_s = 2\nfor_s = 1\nlink = \"right\"\nkind = \"down\"\nnew_address = true\n");
+        let whom = Whom::Link(LinkId(1));
+        let steps: Vec<Step> = script(&plan, 1)
+            .into_iter()
+            .map(|scheduled| scheduled.step)
+            .collect();
+        assert_eq!(
+            steps,
+            [
+                Step::Fault(whom, Fault::Down(true)),
+                Step::Renew(whom),
+                Step::Fault(whom, Fault::Down(false))
+            ]
+        );
+    }
+
+    #[test]
+    fn what_strikes_the_busiest_link_mends_the_same_one() {
+        let plan =
+            plan("[[faults]]\nat_s = 2\nfor_s = 1\nevery_s = 4\nlink = \"busiest\"\nkind = \"blackhole\"\n");
+        let rounds: Vec<Whom> = script(&plan, 1)
+            .into_iter()
+            .map(|scheduled| match scheduled.step {
+                Step::Fault(whom, Fault::Blackhole(_)) => whom,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let [a, b, c, d] = rounds[..] else {
+            panic!("{rounds:?}")
+        };
+        assert!(a == b && c == d && a != c, "{rounds:?}");
+    }
+
+    #[test]
+    fn a_rate_goes_back_to_the_planned_one() {
+        let plan = plan("[[faults]]\nat_s = 2\nfor_s = 1\nlink = \"left\"\nkind = \"rate\"\nrate_mbps = 5\n");
+        let rates: Vec<Bitrate> = script(&plan, 1)
+            .into_iter()
+            .filter_map(|scheduled| match scheduled.step {
+                Step::Fault(_, Fault::Rate { down, .. }) => Some(down),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(rates, [Bitrate::from_mbps(5), Bitrate::from_mbps(20)]);
+    }
+
+    #[test]
+    fn a_walk_is_told_while_it_lasts() {
+        let plan =
+            plan("[walkers.client]\nway = [{ at_m = [0, 0], t_s = 1 }, { at_m = [10, 0], t_s = 3 }]\n");
+        let places: Vec<(u64, i64)> = script(&plan, 1)
+            .into_iter()
+            .map(|scheduled| match scheduled.step {
+                Step::Move(here) => (scheduled.at.as_millis(), here.x_mm),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(places.len(), 20);
+        assert_eq!((places[0], places[19]), ((1_100, 500), (3_000, 10_000)));
+    }
+}

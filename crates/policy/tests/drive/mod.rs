@@ -1,0 +1,256 @@
+//! Drives an engine with facts read from bytes: any bytes are a sequence of facts, plausible or not, and the engine must stand
+//! every one of them. Used by the property test beside this file and by the fuzzer.
+
+use policy::{
+    Action, Config, ConnEvent, ConnId, ConnSample, Engine, Input, JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec,
+    Policy, Role, SubflowEvent, SubflowId, SubflowSample,
+};
+use std::collections::BTreeSet;
+use units::{Bytes, Dbm, Duration, Instant};
+
+/// So many ticks at one instant are enough for whatever is due.
+const TICKS_AT_ONCE: u32 = 4;
+/// One fact cannot be worth more actions than this.
+const ACTIONS_AT_ONCE: usize = 10_000;
+
+/// Reads numbers from bytes; zero when they are used up.
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.0.split_first() else {
+            return 0;
+        };
+        self.0 = rest;
+        *first
+    }
+
+    fn below(&mut self, bound: u8) -> u8 {
+        self.byte() % bound
+    }
+
+    fn flag(&mut self) -> bool {
+        self.byte() & 1 == 1
+    }
+
+    /// Mostly small, sometimes anything.
+    fn number(&mut self) -> u64 {
+        match self.byte() {
+            251..=255 => (0..8).fold(0, |number, _| number << 8 | u64::from(self.byte())),
+            small => u64::from(small) << 8 | u64::from(self.byte()),
+        }
+    }
+
+    fn duration(&mut self) -> Duration {
+        let number = self.number();
+        if number > u64::from(u16::MAX) {
+            Duration::new(number, 999_999_999)
+        } else {
+            Duration::from_micros(number * 20)
+        }
+    }
+
+    fn link(&mut self) -> LinkId {
+        LinkId(u16::from(self.below(7)))
+    }
+
+    fn conn(&mut self) -> ConnId {
+        ConnId(u32::from(self.below(4)))
+    }
+
+    fn subflow(&mut self) -> SubflowId {
+        SubflowId(u32::from(self.below(24)))
+    }
+
+    fn policy(&mut self) -> Policy {
+        match self.below(12) {
+            0 => Policy::Tcp(self.link()),
+            1 => Policy::Handover,
+            2 => Policy::HandoverWarm,
+            3 => Policy::HandoverCell,
+            4 => Policy::WifiFirst,
+            5 => Policy::Mptcp,
+            6 => Policy::SlowhandNoWindow,
+            _ => Policy::Slowhand,
+        }
+    }
+
+    fn config(&mut self) -> Config {
+        Config {
+            policy: self.policy(),
+            peer_subflows: usize::from(self.below(5)),
+        }
+    }
+
+    fn input(&mut self) -> Input {
+        match self.below(16) {
+            0..=6 => Input::Link(self.link(), self.link_event()),
+            7..=9 => Input::Conn(self.conn(), self.conn_event()),
+            _ => Input::Subflow(self.subflow(), self.subflow_event()),
+        }
+    }
+
+    fn link_event(&mut self) -> LinkEvent {
+        match self.below(16) {
+            0..=2 => LinkEvent::Appeared(self.spec()),
+            3 => LinkEvent::Gone,
+            4..=6 => LinkEvent::Carrier(self.byte() > 20),
+            7..=9 => LinkEvent::Usable(self.byte() > 20),
+            10..=12 => LinkEvent::Beacon(self.signal()),
+            13 => LinkEvent::Received {
+                packets: self.number(),
+            },
+            _ => LinkEvent::ProbeAnswered {
+                probe: self.number() as u32,
+                rtt: self.duration(),
+            },
+        }
+    }
+
+    fn signal(&mut self) -> Dbm {
+        match self.byte() {
+            255 => Dbm::from_mbm(i32::MIN),
+            254 => Dbm::from_mbm(i32::MAX),
+            dbm => Dbm::from_mbm(-10_000 + i32::from(dbm) * 50),
+        }
+    }
+
+    fn spec(&mut self) -> LinkSpec {
+        LinkSpec {
+            name: "link".into(),
+            kind: [LinkKind::Wifi, LinkKind::Wifi, LinkKind::Cellular, LinkKind::Cable][usize::from(self.below(4))],
+            role: [Role::Primary, Role::Primary, Role::Secondary, Role::Backup, Role::Never][usize::from(self.below(5))],
+            channel: self.flag().then(|| u16::from(self.below(3))),
+        }
+    }
+
+    fn conn_event(&mut self) -> ConnEvent {
+        match self.below(8) {
+            0..=2 => ConnEvent::Opened,
+            3 => ConnEvent::Closed,
+            4..=6 => ConnEvent::Sample(ConnSample {
+                bytes_received: Bytes::new(self.number()),
+                bytes_acked: Bytes::new(self.number()),
+                backlog: Bytes::new(self.number()),
+            }),
+            _ => ConnEvent::JoinFailed {
+                link: self.link(),
+                reason: [JoinFailure::Refused, JoinFailure::Timeout, JoinFailure::Local][usize::from(self.below(3))],
+            },
+        }
+    }
+
+    fn subflow_event(&mut self) -> SubflowEvent {
+        match self.below(8) {
+            0..=2 => SubflowEvent::Established {
+                conn: self.conn(),
+                link: self.link(),
+                initial: self.flag(),
+                backup: self.flag(),
+            },
+            3 => SubflowEvent::Closed,
+            _ => SubflowEvent::Sample(SubflowSample {
+                segs_in: self.number(),
+                bytes_received: Bytes::new(self.number()),
+                bytes_acked: Bytes::new(self.number()),
+                unacked: self.number() as u32,
+                unsent: Bytes::new(self.number()),
+                retransmits: self.number(),
+                last_ack: self.duration(),
+                srtt: self.duration(),
+                min_rtt: self.duration(),
+                cwnd: self.number() as u32,
+                backup: self.flag(),
+            }),
+        }
+    }
+
+    /// How long nothing happens: mostly milliseconds, sometimes an age.
+    fn wait(&mut self) -> Duration {
+        match self.byte() {
+            0..=99 => Duration::ZERO,
+            ms @ 100..=239 => Duration::from_millis(u64::from(ms - 99)),
+            s @ 240..=253 => Duration::from_secs(u64::from(s - 239)),
+            _ => Duration::from_secs(self.number()),
+        }
+    }
+}
+
+/// What was told and asked so far, to see that nothing is asked of what never was.
+#[derive(Default)]
+struct Known {
+    links: BTreeSet<LinkId>,
+    conns: BTreeSet<ConnId>,
+    subflows: BTreeSet<SubflowId>,
+}
+
+impl Known {
+    fn told(&mut self, input: &Input) {
+        match *input {
+            Input::Link(link, LinkEvent::Appeared(_)) => drop(self.links.insert(link)),
+            Input::Conn(conn, ConnEvent::Opened) => drop(self.conns.insert(conn)),
+            Input::Subflow(subflow, SubflowEvent::Established { .. }) => drop(self.subflows.insert(subflow)),
+            _ => {}
+        }
+    }
+
+    fn asked(&self, action: &Action) {
+        let known = match *action {
+            Action::Associate(link) | Action::Leave(link) | Action::Endpoint(link, _) => self.links.contains(&link),
+            Action::DefaultRoute(link) => self.links.contains(&link),
+            Action::Join { conn, link, .. } | Action::Probe { conn, link, .. } => {
+                self.conns.contains(&conn) && self.links.contains(&link)
+            }
+            Action::SetBackup { subflow, .. } | Action::Destroy(subflow) | Action::Withdraw(subflow) => {
+                self.subflows.contains(&subflow)
+            }
+            Action::Window(conn, _) | Action::Unsent(conn, _) => self.conns.contains(&conn),
+            Action::Note(ref note) => !note.why.is_empty(),
+            // Asked by others than these engines, or by later ones.
+            #[allow(unreachable_patterns, reason = "the engine may learn to ask for more")]
+            _ => true,
+        };
+        assert!(known, "{action:?} is about something that was never told");
+    }
+}
+
+/// Tells an engine everything that these bytes hold, keeping the contract of a driver. The engine as it is then.
+pub fn drive(bytes: &[u8]) -> Engine {
+    let mut reader = Reader(bytes);
+    let mut engine = Engine::new(reader.config());
+    let (mut known, mut now) = (Known::default(), Instant::ZERO);
+    while !reader.0.is_empty() {
+        let until = now + reader.wait();
+        sleep(&mut engine, &known, now, until);
+        now = until;
+        let input = reader.input();
+        known.told(&input);
+        engine.handle(now, input);
+        carry_out(&mut engine, &known);
+    }
+    engine.explain();
+    engine
+}
+
+/// Ticks whenever the engine asks for it, up to a number that no pause is worth; then lets the rest of the time pass at once.
+fn sleep(engine: &mut Engine, known: &Known, from: Instant, until: Instant) {
+    let (mut now, mut at_once) = (from, 0);
+    for _ in 0..200 {
+        let Some((wake, _)) = engine.wake_at().filter(|(wake, _)| *wake <= until) else {
+            break;
+        };
+        at_once = if wake > now { 0 } else { at_once + 1 };
+        assert!(at_once <= TICKS_AT_ONCE, "it asks to be woken at {wake}, again and again");
+        now = now.max(wake);
+        engine.tick(now);
+        carry_out(engine, known);
+    }
+    engine.tick(until);
+    carry_out(engine, known);
+}
+
+fn carry_out(engine: &mut Engine, known: &Known) {
+    let actions = std::iter::from_fn(|| engine.poll());
+    let count = actions.inspect(|action| known.asked(action)).take(ACTIONS_AT_ONCE).count();
+    assert!(count < ACTIONS_AT_ONCE, "it asks for actions without end");
+}

@@ -2,7 +2,7 @@
 
 use super::glue::Glue;
 use crate::traffic::{End, Look, SubflowLook};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use trace::{PathUse, What};
 use units::Bytes;
@@ -28,9 +28,13 @@ pub(super) struct Paths {
     replaced: Vec<(usize, Carried)>,
     /// The client's token of each flow's connection.
     tokens: BTreeMap<usize, u32>,
-    fell_back: BTreeSet<usize>,
+    /// How many looks in a row found each flow's client without a token.
+    tokenless: BTreeMap<usize, u32>,
     told: BTreeMap<(usize, usize), u64>,
 }
+
+/// Looks without a token in a row, ten a second, that make a fall-back.
+const FALLEN_AFTER: u32 = 10;
 
 /// What a subflow has carried up to the last look.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +52,7 @@ impl Paths {
             subflows: BTreeMap::new(),
             replaced: Vec::new(),
             tokens: BTreeMap::new(),
-            fell_back: BTreeSet::new(),
+            tokenless: BTreeMap::new(),
             told: BTreeMap::new(),
         }
     }
@@ -87,8 +91,11 @@ impl Paths {
 
     fn note_token(&mut self, flow: usize, look: &Look) {
         match look.token {
-            Some(token) if look.end == End::Client => drop(self.tokens.insert(flow, token)),
-            None if self.flows[flow].multipath => drop(self.fell_back.insert(flow)),
+            Some(token) if look.end == End::Client => {
+                self.tokens.insert(flow, token);
+                self.tokenless.remove(&flow);
+            }
+            None if look.end == End::Client => *self.tokenless.entry(flow).or_default() += 1,
             _ => {}
         }
     }
@@ -166,8 +173,10 @@ impl Paths {
         uses
     }
 
-    /// Flows that asked for MPTCP and were carried by plain TCP.
+    /// Flows that asked for MPTCP and were carried by plain TCP. A connection that opens or closes has no token for a moment.
     pub(super) fn fell_back(&self) -> impl Iterator<Item = &str> {
-        self.fell_back.iter().map(|flow| self.flows[*flow].name.as_str())
+        let lasting = self.tokenless.iter().filter(|(_, looks)| **looks >= FALLEN_AFTER);
+        let flows = lasting.map(|(flow, _)| &self.flows[*flow]);
+        flows.filter(|flow| flow.multipath).map(|flow| flow.name.as_str())
     }
 }

@@ -288,6 +288,11 @@ fn lever_sentences(report: &Report) -> Vec<String> {
         (Err(why), _) => sentences.push(format!("windows of running connections are not bounded: {why}")),
         (Ok(_), None) => {}
     }
+    if let Some(buffer) = report.levers.new_connections {
+        sentences.push(format!(
+            "instead, connections that begin from now on get a receive buffer of {buffer} at most"
+        ));
+    }
     if let Err(why) = &report.levers.unsent {
         sentences.push(format!("what waits unsent is not bounded: {why}"));
     }

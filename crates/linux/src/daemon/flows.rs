@@ -123,8 +123,6 @@ pub(super) struct Subflow {
     pub(super) initial: bool,
     /// What this host asked for.
     pub(super) backup: bool,
-    /// What the peer asked for.
-    pub(super) peer_backup: bool,
     pub(super) standing: Standing,
     /// Counters at the latest look.
     pub(super) sample: SubflowSample,
@@ -319,7 +317,6 @@ impl NewSubflow {
             address_id,
             initial,
             backup,
-            peer_backup: false,
             standing,
             sample: SubflowSample::default(),
             misses: 0,

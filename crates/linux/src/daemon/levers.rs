@@ -222,7 +222,7 @@ impl Levers {
         (self.windows.get(&conn).copied(), self.unsents.get(&conn).copied())
     }
 
-    pub(super) fn report(&self) -> LeverReport {
+    pub(super) fn report(&self, new_connections: Option<Bytes>) -> LeverReport {
         let untried = || "not needed so far".to_owned();
         LeverReport {
             window: match &self.window {
@@ -234,6 +234,7 @@ impl Levers {
                 Lever::Loaded(window) => window.refused().map(|error| super::world::chain(error)),
                 _ => None,
             },
+            new_connections,
             unsent: match &self.unsent {
                 Lever::Loaded(_) => Ok(()),
                 Lever::Missing(error) => Err(super::world::chain(error)),

@@ -17,7 +17,7 @@ use super::pattern::Pattern;
 use super::{DeclaredLink, Duration};
 use crate::routing::Way;
 use crate::rtnl::{Address, Event, IfName, Link, Prefix, Route, Table};
-use policy::{LinkEvent, LinkId, LinkKind, LinkSpec};
+use policy::{LinkEvent, LinkId, LinkKind, LinkSpec, Role};
 use std::net::IpAddr;
 use units::Instant;
 
@@ -436,7 +436,9 @@ impl Managed {
 
     /// What the leg of this family should be, from what the link has.
     fn wanted(&self, now: Instant, v6: bool) -> Leg {
-        let Some(address) = self.address(v6).filter(|_| self.carrier) else {
+        // A link that is never to be used is not touched either.
+        let used = self.carrier && self.spec.role != Role::Never;
+        let Some(address) = self.address(v6).filter(|_| used) else {
             return Leg::None;
         };
         let (Some(ifindex), Some(name)) = (self.ifindex, self.interface) else {

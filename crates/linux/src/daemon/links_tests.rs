@@ -1,6 +1,5 @@
 use super::*;
 use crate::rtnl::{AddressFlags, OperState};
-use policy::Role;
 
 const WIFI: LinkId = LinkId(3);
 
@@ -192,6 +191,16 @@ fn a_tunnel_needs_no_gateway() {
     plan.event(&Event::Link(link("tun0", true, 65534)))
         .event(&Event::Address(address("10.0.0.1/32")));
     assert_eq!(plan.steps().last(), Some(&tell(LinkEvent::Usable(true))));
+}
+
+#[test]
+fn a_link_that_is_never_used_gets_no_routes() {
+    let mut never = declared("tun0", LinkKind::Cable);
+    never.spec.role = Role::Never;
+    let mut plan = Plan::new(never);
+    plan.event(&Event::Link(link("tun0", true, 65534)))
+        .event(&Event::Address(address("10.0.0.1/32")));
+    assert_eq!(plan.steps().last(), Some(&tell(LinkEvent::Carrier(true))));
 }
 
 #[test]

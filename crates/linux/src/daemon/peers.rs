@@ -43,8 +43,11 @@ impl World {
             Event::Announced(announced) => self.announced(announced),
             Event::SubflowEstablished(change) => self.subflow_established(now, change),
             Event::SubflowClosed(change) => self.subflow_closed(change),
-            Event::SubflowPriority(change) => self.subflow_priority(change),
-            Event::Removed(..) | Event::ListenerCreated(_) | Event::ListenerClosed(_) => {}
+            // A changed priority is seen in the next sample.
+            Event::SubflowPriority(_)
+            | Event::Removed(..)
+            | Event::ListenerCreated(_)
+            | Event::ListenerClosed(_) => {}
         }
     }
 
@@ -241,13 +244,6 @@ impl World {
                 reason,
             },
         ));
-    }
-
-    fn subflow_priority(&mut self, change: &SubflowChange) {
-        let ends = ends_of(&change.subflow, change.ifindex);
-        if let Some(subflow) = self.flows.find(&ends).and_then(|id| self.flows.subflow_mut(id)) {
-            subflow.peer_backup = change.backup;
-        }
     }
 
     /// Joins and proofs for which was waited long enough.

@@ -94,6 +94,8 @@ pub struct LeverReport {
     pub window: Result<WindowKind, String>,
     /// Why the better way to bound windows could not be had, if it could not.
     pub window_refused: Option<String>,
+    /// The most that the receive buffer of a new connection may grow to, where windows cannot be bounded.
+    pub new_connections: Option<Bytes>,
     /// Whether unsent bytes can be bounded, or why not.
     pub unsent: Result<(), String>,
 }
@@ -106,7 +108,7 @@ impl World {
             since,
             links: self.links.iter().map(|link| self.report_link(link)).collect(),
             conns: self.flows.conns().map(|conn| self.report_conn(conn)).collect(),
-            levers: self.levers.report(),
+            levers: self.levers.report(self.settings.buffer()),
             why,
             cpu,
         }

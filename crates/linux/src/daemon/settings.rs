@@ -85,6 +85,11 @@ impl Settings {
         Ok(())
     }
 
+    /// The most that the receive buffer of a new connection may grow to, if it was lowered.
+    pub(super) fn buffer(&self) -> Option<Bytes> {
+        self.buffer.map(Bytes::new)
+    }
+
     /// The window of connections that are made from now on. Small changes are not worth a line on record.
     pub(super) fn bound_new_connections(&mut self, window: Bytes) -> Result<(), SetSysctlError> {
         let key = Key::new("net.ipv4.tcp_rmem");

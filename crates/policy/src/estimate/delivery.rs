@@ -363,9 +363,11 @@ fn judge(frames: &[u32; KINDS]) -> Estimate {
     let own = (of(Kind::First), of(Kind::Retry), of(Kind::Lost));
     let shared = (of(Kind::SharedFirst), of(Kind::SharedRetry), of(Kind::SharedLost));
     if of(Kind::Alien) == 0 {
-        let first = own.0 + shared.0 + of(Kind::AlikeFirst);
-        let later = own.1 + shared.1 + of(Kind::AlikeRetry);
-        return known(first, later + own.2 + shared.2);
+        let first = shared.0 + of(Kind::AlikeFirst);
+        let later = shared.1 + of(Kind::AlikeRetry);
+        // Where nothing but beacons was heard, nothing but beacons is missing.
+        let lost = if first + later > 0 { shared.2 } else { 0 };
+        return known(own.0 + first, own.1 + own.2 + later + lost);
     }
     if shared.2 == 0 {
         return known(own.0 + shared.0, own.1 + shared.1 + own.2);

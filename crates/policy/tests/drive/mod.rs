@@ -2,8 +2,8 @@
 //! every one of them. Used by the property test beside this file and by the fuzzer.
 
 use policy::{
-    Action, Config, ConnEvent, ConnId, ConnSample, Engine, Input, JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec,
-    Policy, Role, SubflowEvent, SubflowId, SubflowSample,
+    Action, Config, ConnEvent, ConnId, ConnSample, Engine, Input, JoinFailure, LinkEvent, LinkId, LinkKind,
+    LinkSpec, Policy, Role, SubflowEvent, SubflowId, SubflowSample,
 };
 use std::collections::BTreeSet;
 use units::{Bytes, Dbm, Duration, Instant};
@@ -118,8 +118,19 @@ impl Reader<'_> {
     fn spec(&mut self) -> LinkSpec {
         LinkSpec {
             name: "link".into(),
-            kind: [LinkKind::Wifi, LinkKind::Wifi, LinkKind::Cellular, LinkKind::Cable][usize::from(self.below(4))],
-            role: [Role::Primary, Role::Primary, Role::Secondary, Role::Backup, Role::Never][usize::from(self.below(5))],
+            kind: [
+                LinkKind::Wifi,
+                LinkKind::Wifi,
+                LinkKind::Cellular,
+                LinkKind::Cable,
+            ][usize::from(self.below(4))],
+            role: [
+                Role::Primary,
+                Role::Primary,
+                Role::Secondary,
+                Role::Backup,
+                Role::Never,
+            ][usize::from(self.below(5))],
             channel: self.flag().then(|| u16::from(self.below(3))),
         }
     }
@@ -135,7 +146,8 @@ impl Reader<'_> {
             }),
             _ => ConnEvent::JoinFailed {
                 link: self.link(),
-                reason: [JoinFailure::Refused, JoinFailure::Timeout, JoinFailure::Local][usize::from(self.below(3))],
+                reason: [JoinFailure::Refused, JoinFailure::Timeout, JoinFailure::Local]
+                    [usize::from(self.below(3))],
             },
         }
     }
@@ -196,7 +208,9 @@ impl Known {
 
     fn asked(&self, action: &Action) {
         let known = match *action {
-            Action::Associate(link) | Action::Leave(link) | Action::Endpoint(link, _) => self.links.contains(&link),
+            Action::Associate(link) | Action::Leave(link) | Action::Endpoint(link, _) => {
+                self.links.contains(&link)
+            }
             Action::DefaultRoute(link) => self.links.contains(&link),
             Action::Join { conn, link, .. } | Action::Probe { conn, link, .. } => {
                 self.conns.contains(&conn) && self.links.contains(&link)
@@ -206,9 +220,6 @@ impl Known {
             }
             Action::Window(conn, _) | Action::Unsent(conn, _) => self.conns.contains(&conn),
             Action::Note(ref note) => !note.why.is_empty(),
-            // Asked by others than these engines, or by later ones.
-            #[allow(unreachable_patterns, reason = "the engine may learn to ask for more")]
-            _ => true,
         };
         assert!(known, "{action:?} is about something that was never told");
     }
@@ -240,7 +251,10 @@ fn sleep(engine: &mut Engine, known: &Known, from: Instant, until: Instant) {
             break;
         };
         at_once = if wake > now { 0 } else { at_once + 1 };
-        assert!(at_once <= TICKS_AT_ONCE, "it asks to be woken at {wake}, again and again");
+        assert!(
+            at_once <= TICKS_AT_ONCE,
+            "it asks to be woken at {wake}, again and again"
+        );
         now = now.max(wake);
         engine.tick(now);
         carry_out(engine, known);
@@ -251,6 +265,9 @@ fn sleep(engine: &mut Engine, known: &Known, from: Instant, until: Instant) {
 
 fn carry_out(engine: &mut Engine, known: &Known) {
     let actions = std::iter::from_fn(|| engine.poll());
-    let count = actions.inspect(|action| known.asked(action)).take(ACTIONS_AT_ONCE).count();
+    let count = actions
+        .inspect(|action| known.asked(action))
+        .take(ACTIONS_AT_ONCE)
+        .count();
     assert!(count < ACTIONS_AT_ONCE, "it asks for actions without end");
 }

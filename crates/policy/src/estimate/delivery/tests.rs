@@ -282,6 +282,21 @@ fn beacons_fill_their_numbers_and_count_for_nothing() {
 }
 
 #[test]
+fn missed_beacons_are_not_frames_of_ours() {
+    let mut frames: Vec<_> = (0..100)
+        .filter(|n| n % 3 == 0)
+        .map(|n| to(Receiver::Group, n, SLOW))
+        .collect();
+    frames.extend((0..100).map(|n| frame(n, n % 4 == 0)));
+    let (mut delivery, now) = heard(Config::LEGACY, &frames);
+    let expected = Estimate::Known {
+        delivered: Ratio::from_fraction(3, 4),
+        frames: 100,
+    };
+    assert_eq!(delivery.estimate(now), expected);
+}
+
+#[test]
 fn with_numbers_of_our_own_a_doubtful_shared_counter_is_left_aside() {
     let mut frames: Vec<_> = (0..100)
         .filter(|n| n % 10 != 3)

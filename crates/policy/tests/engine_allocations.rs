@@ -1,0 +1,166 @@
+//! Once warm, taking in a subflow's counters allocates nothing; looking at everything anew, twenty times a second, allocates little.
+
+use policy::{
+    Action, Config, ConnEvent, ConnId, ConnSample, Engine, Input, LinkEvent, LinkId, LinkKind, LinkSpec,
+    Policy, Role, SubflowEvent, SubflowId, SubflowSample,
+};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use units::{Bytes, Dbm, Duration, Instant};
+
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    // A thread that ends has no cell any more; what it frees is of no interest.
+    let _ = COUNT.try_with(|count| count.set(count.get() + 1));
+}
+
+// SAFETY: every call is passed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps `alloc`'s contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: `pointer` came from `System.alloc` or `System.realloc` with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: as `dealloc`; the caller keeps `size`'s contract.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const CONN: ConnId = ConnId(7);
+const MS: Duration = Duration::from_millis(1);
+
+fn link(n: u16) -> LinkSpec {
+    LinkSpec {
+        name: format!("link{n}"),
+        kind: if n == 0 {
+            LinkKind::Cellular
+        } else {
+            LinkKind::Wifi
+        },
+        role: Role::Primary,
+        channel: (n > 0).then_some(6),
+    }
+}
+
+/// A connection over three links, all of them busy.
+fn engine(policy: Policy) -> Engine {
+    let config = Config {
+        policy,
+        peer_subflows: 2,
+    };
+    let mut engine = Engine::new(config);
+    let now = Instant::ZERO;
+    for n in 0..3 {
+        engine.handle(now, Input::Link(LinkId(n), LinkEvent::Appeared(link(n))));
+        engine.handle(now, Input::Link(LinkId(n), LinkEvent::Carrier(true)));
+        engine.handle(now, Input::Link(LinkId(n), LinkEvent::Usable(true)));
+    }
+    engine.handle(now, Input::Conn(CONN, ConnEvent::Opened));
+    for n in 0..3 {
+        let established = SubflowEvent::Established {
+            conn: CONN,
+            link: LinkId(n),
+            initial: n == 0,
+            backup: false,
+        };
+        engine.handle(now, Input::Subflow(SubflowId(u32::from(n)), established));
+    }
+    engine
+}
+
+fn sample(subflow: u64, ms: u64) -> Input {
+    let segments = ms * (subflow + 1);
+    let sample = SubflowSample {
+        segs_in: segments,
+        bytes_received: Bytes::new(segments * 1_448),
+        srtt: 40 * MS,
+        min_rtt: 20 * MS,
+        cwnd: 10,
+        ..SubflowSample::default()
+    };
+    Input::Subflow(SubflowId(subflow as u32), SubflowEvent::Sample(sample))
+}
+
+/// Tells one fact and carries out what is asked; how many allocations that took, and whether anything was asked but notes.
+fn tell(engine: &mut Engine, now: Instant, input: Input) -> (u64, bool) {
+    let before = COUNT.get();
+    engine.handle(now, input);
+    let mut asked = false;
+    while let Some(action) = engine.poll() {
+        asked |= !matches!(action, Action::Note(_));
+    }
+    (COUNT.get() - before, asked)
+}
+
+/// Tells everything that happens in one millisecond; what each counter cost, and whether it was time to look at everything.
+fn millisecond(engine: &mut Engine, ms: u64, costs: &mut Vec<(bool, u64)>) {
+    let now = Instant::from_millis(ms);
+    if ms.is_multiple_of(100) {
+        for n in 0..3 {
+            tell(
+                engine,
+                now,
+                Input::Link(LinkId(n), LinkEvent::Beacon(Dbm::from_dbm(-55 - i32::from(n)))),
+            );
+        }
+        let bytes_received = Bytes::new(ms * 6 * 1_448);
+        let sample = ConnSample {
+            bytes_received,
+            ..ConnSample::default()
+        };
+        tell(engine, now, Input::Conn(CONN, ConnEvent::Sample(sample)));
+    }
+    for subflow in 0..3 {
+        let due = engine.wake_at().is_some_and(|(at, _)| now >= at);
+        let (cost, asked) = tell(engine, now, sample(subflow, ms));
+        if !asked {
+            costs.push((due, cost));
+        }
+    }
+}
+
+#[test]
+fn counters_cost_no_allocation_once_warm() {
+    for policy in [
+        Policy::Slowhand,
+        Policy::SlowhandNoWindow,
+        Policy::HandoverWarm,
+        Policy::Mptcp,
+    ] {
+        let mut engine = engine(policy);
+        let mut costs = Vec::with_capacity(200_000);
+        (0..5_000).for_each(|ms| millisecond(&mut engine, ms, &mut costs));
+        costs.clear();
+        (5_000..15_000).for_each(|ms| millisecond(&mut engine, ms, &mut costs));
+        let worst = |looking: bool| {
+            let those = costs.iter().filter(|(due, _)| *due == looking);
+            those.map(|(_, cost)| *cost).max().unwrap_or(0)
+        };
+        let looks = costs.iter().filter(|(due, _)| *due).count();
+        let quiet = costs.len() - looks;
+        println!(
+            "{policy:?}: {quiet} counters: {} allocations at most; {looks} looks: {}",
+            worst(false),
+            worst(true)
+        );
+        assert!(quiet > 20_000 && looks > 100);
+        assert_eq!(worst(false), 0, "{policy:?}");
+        assert!(worst(true) <= 32, "{policy:?}: {}", worst(true));
+    }
+}

@@ -27,6 +27,7 @@ mod baseline;
 pub mod cc;
 mod conn;
 mod detect;
+pub mod energy_schedule;
 mod engine;
 pub mod estimate;
 mod explain;

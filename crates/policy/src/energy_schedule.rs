@@ -1,0 +1,353 @@
+//! Which radios are on when the battery matters: a baseline.
+//!
+//! The simple scheduler uses every radio for 10 s, to see what each moves for a joule, then only the best one for 100 s, and begins
+//! again. Its variants know more or are slower to change their mind.
+//!
+//! # Sources
+//! - mobiarch11 §3.3: 10 s and 100 s; the omniscient strategy, which lost to the tail energy of its own changes; "when we applied
+//!   damping" it did not; "a smarter scheduler could use the mean WiFi association time to decide whether to turn 3G off".
+//!
+//! # Where we differ, and why
+//! 1. The paper does not say how it damped: here another radio must be 20 % better for 10 s without interruption.
+//! 2. When the only radio that is on is lost, all come on at once and the probe begins anew: the paper's walk has full coverage.
+//! 3. Association-aware: the cellular radio stays on while the mean association is shorter than its tail, since turning it off would
+//!    save nothing.
+//!
+//! # Checked by
+//! `energy_schedule/tests.rs`: golden timelines, and radios with `estimate::energy`'s powers.
+
+use crate::io::{LinkId, LinkKind};
+use alloc::vec::Vec;
+use core::fmt;
+use units::{Duration, Instant};
+
+#[cfg(test)]
+mod tests;
+
+/// How long all radios are on, to be compared.
+pub const PROBE: Duration = Duration::from_secs(10);
+/// How long only the best one is on.
+pub const USE: Duration = Duration::from_secs(100);
+/// Damped: how long another must be better, and by how much.
+const DAMPED_FOR: Duration = Duration::from_secs(10);
+const DAMPED_PERCENT: u128 = 120;
+
+/// How much the scheduler knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Variant {
+    /// What it measured while all were on.
+    Probing,
+    /// As `Probing`, and how long associations last.
+    AssociationAware,
+    /// What each radio would move for a joule now.
+    Omniscient,
+    /// The same, but it changes only for what has been clearly better for a while.
+    Damped,
+}
+
+/// A radio, as it is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RadioView {
+    /// Its link.
+    pub link: LinkId,
+    /// What it is.
+    pub kind: LinkKind,
+    /// Whether it could carry anything.
+    pub usable: bool,
+    /// Bits that a joule moves; for the omniscient variants also while it is off.
+    pub bits_per_joule: u64,
+}
+
+/// What is known now.
+#[derive(Debug, Clone, Copy)]
+pub struct Look<'a> {
+    /// Every radio.
+    pub radios: &'a [RadioView],
+    /// How long associations with access points have lasted, on average; `None` if none has ended yet.
+    pub association: Option<Duration>,
+    /// How long the cellular radio stays in a high power state after its last byte.
+    pub tail: Duration,
+}
+
+/// Which radios are on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum On {
+    /// Every one.
+    All,
+    /// This one only.
+    Only(LinkId),
+    /// This one and every cellular one.
+    AndCellular(LinkId),
+}
+
+impl On {
+    /// Whether this radio is on.
+    pub fn includes(self, radio: &RadioView) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(link) => radio.link == link,
+            Self::AndCellular(link) => radio.link == link || radio.kind == LinkKind::Cellular,
+        }
+    }
+}
+
+/// Why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Because {
+    /// They are being compared.
+    Comparing,
+    /// None can carry anything.
+    NothingUsable,
+    /// It moves the most for a joule.
+    Best {
+        /// Bits for a joule.
+        bits_per_joule: u64,
+    },
+    /// The same, and associations are too short for turning cellular off.
+    ShortAssociations {
+        /// How long they last.
+        association: Duration,
+        /// How long cellular stays awake anyway.
+        tail: Duration,
+    },
+}
+
+impl fmt::Display for Because {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Comparing => f.write_str("all are on, to see what each moves for a joule"),
+            Self::NothingUsable => f.write_str("none can carry anything"),
+            Self::Best { bits_per_joule } => {
+                let hundredths = bits_per_joule / 10_000;
+                write!(
+                    f,
+                    "it moves the most for a joule: {}.{:02} Mb",
+                    hundredths / 100,
+                    hundredths % 100
+                )
+            }
+            Self::ShortAssociations { association, tail } => write!(
+                f,
+                "associations last {} s, less than the {} s for which the cellular radio stays awake anyway",
+                association.as_secs(),
+                tail.as_secs()
+            ),
+        }
+    }
+}
+
+/// What is on, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    /// Which radios are on.
+    pub on: On,
+    /// Why.
+    pub because: Because,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Measured {
+    link: LinkId,
+    /// Bits for a joule, summed over nanoseconds.
+    sum: u128,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    Probe {
+        until: Instant,
+    },
+    Use {
+        link: LinkId,
+        until: Instant,
+    },
+    Follow {
+        link: LinkId,
+        challenger: Option<(LinkId, Instant)>,
+    },
+}
+
+/// The scheduler.
+#[derive(Debug, Clone)]
+pub struct EnergySchedule {
+    variant: Variant,
+    stage: Option<Stage>,
+    measured: Vec<Measured>,
+    looked: Instant,
+}
+
+impl EnergySchedule {
+    /// Of this variant, with everything still to be found out.
+    pub const fn new(variant: Variant) -> Self {
+        Self {
+            variant,
+            stage: None,
+            measured: Vec::new(),
+            looked: Instant::ZERO,
+        }
+    }
+
+    /// What is to be on from now on.
+    pub fn plan(&mut self, now: Instant, look: &Look<'_>) -> Plan {
+        match self.variant {
+            Variant::Omniscient | Variant::Damped => self.follow(now, look),
+            Variant::Probing | Variant::AssociationAware => self.probe_and_use(now, look),
+        }
+    }
+
+    /// When to look again at the latest; the omniscient variants look whenever something changes.
+    pub fn wake_at(&self) -> Option<Instant> {
+        match self.stage? {
+            Stage::Probe { until } | Stage::Use { until, .. } => Some(until),
+            Stage::Follow { challenger, .. } => challenger.map(|(_, since)| since + DAMPED_FOR),
+        }
+    }
+
+    fn probe_and_use(&mut self, now: Instant, look: &Look<'_>) -> Plan {
+        self.measure(now, look);
+        match self.stage {
+            Some(Stage::Probe { until }) if now >= until => self.choose(now, look),
+            Some(Stage::Use { link, until }) if now >= until || !is_usable(look, link) => self.probe(now),
+            None => self.probe(now),
+            _ => {}
+        }
+        match self.stage {
+            Some(Stage::Use { link, .. }) => self.used(look, link),
+            _ => Plan {
+                on: On::All,
+                because: Because::Comparing,
+            },
+        }
+    }
+
+    fn probe(&mut self, now: Instant) {
+        self.measured.clear();
+        self.stage = Some(Stage::Probe { until: now + PROBE });
+    }
+
+    fn measure(&mut self, now: Instant, look: &Look<'_>) {
+        let passed = (now - self.looked).as_nanos();
+        self.looked = now;
+        if !matches!(self.stage, Some(Stage::Probe { .. })) {
+            return;
+        }
+        for radio in look.radios.iter().filter(|radio| radio.usable) {
+            let known = self
+                .measured
+                .iter()
+                .position(|measured| measured.link == radio.link);
+            let at = known.unwrap_or_else(|| {
+                let link = radio.link;
+                self.measured.push(Measured { link, sum: 0 });
+                self.measured.len() - 1
+            });
+            let more = passed.saturating_mul(u128::from(radio.bits_per_joule));
+            self.measured[at].sum = self.measured[at].sum.saturating_add(more);
+        }
+    }
+
+    /// After a probe: the best for 100 s, or another probe if none could carry anything.
+    fn choose(&mut self, now: Instant, look: &Look<'_>) {
+        let usable = self
+            .measured
+            .iter()
+            .filter(|measured| is_usable(look, measured.link));
+        let best = usable.max_by_key(|measured| (measured.sum, core::cmp::Reverse(measured.link)));
+        match best {
+            None => self.probe(now),
+            Some(best) => {
+                let link = best.link;
+                self.stage = Some(Stage::Use {
+                    link,
+                    until: now + USE,
+                });
+            }
+        }
+    }
+
+    fn used(&self, look: &Look<'_>, link: LinkId) -> Plan {
+        let wifi = look
+            .radios
+            .iter()
+            .any(|radio| radio.link == link && radio.kind == LinkKind::Wifi);
+        if let (Variant::AssociationAware, true, Some(association)) = (self.variant, wifi, look.association)
+            && association < look.tail
+        {
+            let tail = look.tail;
+            return Plan {
+                on: On::AndCellular(link),
+                because: Because::ShortAssociations { association, tail },
+            };
+        }
+        let sum = self.measured.iter().find(|measured| measured.link == link);
+        let bits_per_joule = sum.map_or(0, |measured| measured.sum / PROBE.as_nanos());
+        Plan {
+            on: On::Only(link),
+            because: Because::Best {
+                bits_per_joule: u64::try_from(bits_per_joule).unwrap_or(u64::MAX),
+            },
+        }
+    }
+
+    fn follow(&mut self, now: Instant, look: &Look<'_>) -> Plan {
+        let usable = look.radios.iter().filter(|radio| radio.usable);
+        let held = match self.stage {
+            Some(Stage::Follow { link, challenger }) => Some((link, challenger)),
+            _ => None,
+        };
+        let holds = |radio: &RadioView| held.is_some_and(|(link, _)| link == radio.link);
+        let rank = |radio: &&RadioView| (radio.bits_per_joule, holds(radio), core::cmp::Reverse(radio.link));
+        let Some(best) = usable.max_by_key(rank) else {
+            self.stage = None;
+            return Plan {
+                on: On::All,
+                because: Because::NothingUsable,
+            };
+        };
+        let (link, challenger) = match held {
+            Some((link, since)) if self.variant == Variant::Damped => damped(now, look, (link, since), best),
+            _ => (best.link, None),
+        };
+        self.stage = Some(Stage::Follow { link, challenger });
+        let bits_per_joule = efficiency(look, link).unwrap_or(0);
+        Plan {
+            on: On::Only(link),
+            because: Because::Best { bits_per_joule },
+        }
+    }
+}
+
+type Challenger = Option<(LinkId, Instant)>;
+
+/// Who is on, and who challenges it, after looking at the best.
+fn damped(
+    now: Instant,
+    look: &Look<'_>,
+    (link, challenger): (LinkId, Challenger),
+    best: &RadioView,
+) -> (LinkId, Challenger) {
+    let Some(held) = efficiency(look, link) else {
+        return (best.link, None);
+    };
+    if best.link == link || u128::from(best.bits_per_joule) * 100 < u128::from(held) * DAMPED_PERCENT {
+        return (link, None);
+    }
+    match challenger.filter(|(challenger, _)| *challenger == best.link) {
+        Some((_, since)) if now - since >= DAMPED_FOR => (best.link, None),
+        Some(same) => (link, Some(same)),
+        None => (link, Some((best.link, now))),
+    }
+}
+
+/// Of a usable radio.
+fn efficiency(look: &Look<'_>, link: LinkId) -> Option<u64> {
+    let radio = look
+        .radios
+        .iter()
+        .find(|radio| radio.link == link && radio.usable)?;
+    Some(radio.bits_per_joule)
+}
+
+fn is_usable(look: &Look<'_>, link: LinkId) -> bool {
+    efficiency(look, link).is_some()
+}

@@ -2,6 +2,7 @@
 
 mod batch;
 mod bench;
+mod cc;
 mod completions;
 mod demo;
 mod exit;
@@ -31,6 +32,7 @@ fn run(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Status(args) => host::status::run(&args),
         Verb::Why(args) => host::why::run(&args),
         Verb::Doctor(args) => host::doctor::run(&args),
+        Verb::Cc(args) => cc::run(&args),
         Verb::Completions(args) => completions::run(&args),
         Verb::Man(args) => man::run(&args),
     }

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{bench, completions, demo, host, man, play};
+use crate::{bench, cc, completions, demo, host, man, play};
 
 /// Keep a moving host's connections alive and fast over every WiFi access point and cellular link it can see.
 #[derive(Debug, Parser)]
@@ -42,6 +42,8 @@ pub enum Verb {
     Why(host::why::Args),
     /// Say what this host lacks, and how to get it.
     Doctor(host::doctor::Args),
+    /// Load, unload and look at coupled congestion controllers for MPTCP.
+    Cc(cc::Args),
     /// Print what a shell needs to complete our commands.
     Completions(completions::Args),
     /// Write the manual pages into a directory.

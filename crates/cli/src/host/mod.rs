@@ -6,7 +6,7 @@ mod document;
 mod notify;
 mod place;
 mod problem;
-mod table;
+pub mod table;
 
 pub mod doctor;
 pub mod down;

@@ -2,7 +2,7 @@
 
 use super::{ControllerName, Coupled, Missing, StatusError};
 use crate::diag::{CongestionName, Diag, States};
-use crate::mptcp_pm::{AddressId, Token};
+use crate::mptcp_pm::AddressId;
 use libbpf_rs::btf::{Btf, types};
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
@@ -122,16 +122,24 @@ pub fn users() -> Result<BTreeMap<String, usize>, StatusError> {
     Ok(users)
 }
 
-/// What the subflows of one connection of the calling thread's network namespace really use.
-pub fn subflows(conn: ConnId) -> Result<Vec<SubflowController>, StatusError> {
-    let mut found = Vec::new();
+/// What every subflow of every MPTCP connection of the calling thread's network namespace really uses.
+pub fn connections() -> Result<BTreeMap<ConnId, Vec<SubflowController>>, StatusError> {
+    let mut found: BTreeMap<ConnId, Vec<SubflowController>> = BTreeMap::new();
     Diag::open()?.each_tcp(States::CONNECTED, |socket| {
-        let subflow = socket.subflow.filter(|subflow| subflow.token == Token(conn.0));
-        found.extend(subflow.map(|subflow| SubflowController {
-            local_id: subflow.local_id,
-            remote_id: subflow.remote_id,
-            name: socket.congestion,
-        }));
+        let Some(subflow) = socket.subflow else { return };
+        found
+            .entry(ConnId(subflow.token.0))
+            .or_default()
+            .push(SubflowController {
+                local_id: subflow.local_id,
+                remote_id: subflow.remote_id,
+                name: socket.congestion,
+            });
     })?;
     Ok(found)
+}
+
+/// What the subflows of one connection of the calling thread's network namespace really use.
+pub fn subflows(conn: ConnId) -> Result<Vec<SubflowController>, StatusError> {
+    Ok(connections()?.remove(&conn).unwrap_or_default())
 }

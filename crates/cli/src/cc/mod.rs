@@ -1,0 +1,96 @@
+//! `slowhand cc`: coupled congestion controllers for MPTCP, as BPF programs for the running kernel.
+
+mod list;
+mod load;
+mod status;
+mod unload;
+
+use linux::bpf::cc::{ControllerName, Coupled, Pins};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Load, unload and look at coupled congestion controllers for MPTCP.
+///
+/// Two subflows through one bottleneck take two TCPs' share of it, unless their windows are coupled; upstream Linux couples none.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A controller acts where data is sent: on this host for what it uploads, on the server for what it downloads. Once loaded, it is chosen by
+name: sysctl net.ipv4.tcp_congestion_control for new connections of a namespace, or TCP_CONGESTION for one socket.
+
+Examples:
+  slowhand cc list
+  sudo slowhand cc load lia
+  sudo slowhand cc load olia --pin
+  sudo slowhand cc status
+  sudo slowhand cc unload olia")]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Show the controllers that this program brings, and whether this kernel takes them.
+    List(list::Args),
+    /// Give the kernel a controller, until this command ends or, with --pin, until it is unloaded.
+    Load(load::Args),
+    /// Take a pinned controller out of the kernel.
+    Unload(unload::Args),
+    /// Show what is loaded, and what every connection of this namespace really uses.
+    Status(status::Args),
+}
+
+/// Where controllers are pinned.
+#[derive(Debug, clap::Args)]
+struct Place {
+    /// Where pinned controllers are kept; on a BPF file system.
+    #[arg(long, value_name = "DIR", default_value = "/sys/fs/bpf/slowhand/cc")]
+    dir: PathBuf,
+}
+
+impl Place {
+    fn pins(&self) -> Pins {
+        Pins::at(&self.dir)
+    }
+}
+
+/// Does what was asked.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    match &args.verb {
+        Verb::List(args) => list::run(args),
+        Verb::Load(args) => load::run(args),
+        Verb::Unload(args) => unload::run(args),
+        Verb::Status(args) => status::run(args),
+    }
+}
+
+/// The controller of this short name.
+fn coupled(id: &str) -> Result<Coupled, String> {
+    Coupled::from_id(id).ok_or_else(|| {
+        let known = Coupled::ALL.map(Coupled::id).join(", ");
+        format!("no such controller; there are {known}")
+    })
+}
+
+/// A short name stands for the kernel's.
+fn kernel_name(name: &str) -> Result<ControllerName, String> {
+    match Coupled::from_id(name) {
+        Some(coupled) => Ok(ControllerName::of(coupled)),
+        None => name
+            .parse()
+            .map_err(|error: linux::bpf::cc::NameError| error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_name_is_the_kernels_with_our_prefix() {
+        assert_eq!(kernel_name("lia").unwrap().as_str(), "slow_lia");
+        assert_eq!(kernel_name("slow_lia_7").unwrap().as_str(), "slow_lia_7");
+        assert!(kernel_name("../lia").unwrap_err().contains("1 to 15"));
+        assert!(coupled("vegas").unwrap_err().contains("lia, olia, balia, cla"));
+    }
+}

@@ -1,0 +1,182 @@
+//! `slowhand cc`: the program as users run it.
+
+mod common;
+
+use common::{Ran, Scratch, program, slowhand};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, Uid};
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+/// A name that no other run at the same time has.
+fn own_name(test: &str) -> String {
+    format!("t_{test}_{}", std::process::id() % 1_000_000)
+}
+
+fn document(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
+}
+
+fn is_root() -> bool {
+    let root = Uid::effective().is_root();
+    if !root {
+        eprintln!("skipped: needs root for BPF");
+    }
+    root
+}
+
+/// What `cc status` says of the controller with this name.
+fn status(name: &str) -> Option<Value> {
+    let ran = slowhand(&["cc", "status", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let document = document(&ran);
+    assert_eq!(document["schema"], "slowhand.cc-status/1");
+    let controllers = document["controllers"].as_array().unwrap();
+    controllers.iter().find(|loaded| loaded["name"] == name).cloned()
+}
+
+/// `cc load` in the foreground.
+struct Loaded(Child);
+
+impl Loaded {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = program()
+            .args(["cc", "load"])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let out = child.stdout.as_mut().unwrap();
+        BufReader::new(out).read_line(&mut line).unwrap();
+        assert!(line.contains("is loaded until this command ends"), "{line}");
+        Self(child)
+    }
+
+    fn end(mut self, signal: Signal) -> Option<i32> {
+        kill(Pid::from_raw(self.0.id() as i32), signal).unwrap();
+        self.0.wait().unwrap().code()
+    }
+}
+
+#[test]
+fn list_names_all_four() {
+    let ran = slowhand(&["cc", "list", "--json"]);
+    let document = document(&ran);
+    assert_eq!(document["schema"], "slowhand.cc-list/1");
+    let ids: Vec<&str> = document["controllers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|listed| listed["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids, ["lia", "olia", "balia", "cla"]);
+    assert_eq!(ran.code == Some(0), document["missing"].is_null());
+}
+
+#[test]
+fn an_unknown_controller_is_refused_with_those_that_are_known() {
+    let ran = slowhand(&["cc", "load", "vegas"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("lia, olia, balia, cla"), "{}", ran.err);
+}
+
+#[test]
+fn a_controller_stays_as_long_as_the_command() {
+    if !is_root() {
+        return;
+    }
+    let name = own_name("fg");
+    let loaded = Loaded::start(&["olia", "--name", &name]);
+    let shown = status(&name).expect("it is loaded");
+    assert_eq!((&shown["id"], &shown["pinned"]), (&"olia".into(), &false.into()));
+    assert_eq!(shown["registered"], true);
+
+    let twice = slowhand(&["cc", "load", "lia", "--name", &name]);
+    assert_eq!(twice.code, Some(2));
+    assert!(twice.err.contains("choose another name"), "{}", twice.err);
+
+    assert_eq!(loaded.end(Signal::SIGTERM), Some(0));
+    assert!(status(&name).is_none_or(|left| left["registered"] == false));
+}
+
+#[test]
+fn a_pin_outlives_the_command_until_it_is_unloaded() {
+    if !is_root() {
+        return;
+    }
+    let scratch = Scratch::new("cc-pins");
+    let mounted = scratch.path("bpf");
+    std::fs::create_dir(&mounted).unwrap();
+    let mount = Command::new("mount")
+        .args(["-t", "bpf", "bpf"])
+        .arg(&mounted)
+        .status();
+    assert!(mount.unwrap().success(), "mount a BPF file system");
+    let (name, dir) = (own_name("pin"), mounted.join("cc"));
+    let dir = dir.to_str().unwrap();
+
+    let loaded = slowhand(&[
+        "cc", "load", "lia", "--name", &name, "--pin", "--dir", dir, "--json",
+    ]);
+    assert_eq!(loaded.code, Some(0), "{}", loaded.err);
+    assert_eq!(document(&loaded)["pinned"], true);
+    assert_eq!(status(&name).expect("it stays")["registered"], true);
+
+    let unloaded = slowhand(&["cc", "unload", &name, "--dir", dir]);
+    assert_eq!(unloaded.code, Some(0), "{}", unloaded.err);
+    let again = slowhand(&["cc", "unload", &name, "--dir", dir]);
+    assert_eq!(again.code, Some(2));
+    assert!(again.err.contains("is pinned under"), "{}", again.err);
+    assert!(Command::new("umount").arg(&mounted).status().unwrap().success());
+}
+
+#[test]
+fn an_ordinary_directory_takes_no_pin() {
+    if !is_root() {
+        return;
+    }
+    let scratch = Scratch::new("cc-nopin");
+    let (name, dir) = (own_name("np"), scratch.path("cc"));
+    let ran = slowhand(&[
+        "cc",
+        "load",
+        "lia",
+        "--name",
+        &name,
+        "--pin",
+        "--dir",
+        dir.to_str().unwrap(),
+    ]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("mount -t bpf"), "{}", ran.err);
+    assert!(status(&name).is_none_or(|left| left["registered"] == false));
+}
+
+#[test]
+fn without_rights_it_is_said_which() {
+    if !is_root() {
+        return;
+    }
+    let refused = without_rights(&["cc", "load", "lia", "--name", &own_name("nr")]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("CAP_BPF"), "{}", refused.err);
+}
+
+/// Runs the program as root without any of root's capabilities.
+fn without_rights(arguments: &[&str]) -> Ran {
+    use std::os::unix::process::CommandExt as _;
+    let give_up = || {
+        for capability in 0..=63 {
+            // SAFETY: no memory is touched; the bounding set of the child only.
+            unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
+        }
+        Ok(())
+    };
+    let mut command = program();
+    command.args(arguments);
+    // SAFETY: the closure makes system calls only.
+    unsafe { command.pre_exec(give_up) };
+    command.output().unwrap().into()
+}

@@ -170,6 +170,21 @@ pub struct SubflowSample {
     pub backup: bool,
 }
 
+impl SubflowSample {
+    /// Times that no network shows, from a broken counter, cut down to what sums can bear.
+    pub(crate) fn plausible(self) -> Self {
+        Self {
+            last_ack: self.last_ack.min(LONGEST),
+            srtt: self.srtt.min(LONGEST),
+            min_rtt: self.min_rtt.min(LONGEST),
+            ..self
+        }
+    }
+}
+
+/// Longer than any round trip or silence that means anything.
+pub(crate) const LONGEST: Duration = Duration::from_secs(3_600);
+
 /// Counters of a connection, as `mptcp_info` has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ConnSample {

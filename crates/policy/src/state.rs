@@ -3,7 +3,7 @@
 use crate::conn::{Conn, Joining, Subflow, Withdrawn};
 use crate::estimate::arrivals::Arrivals;
 use crate::io::{
-    Action, ConnEvent, ConnId, Input, JoinFailure, LinkEvent, LinkId, LinkSpec, Note, SubflowEvent,
+    Action, ConnEvent, ConnId, Input, JoinFailure, LONGEST, LinkEvent, LinkId, LinkSpec, Note, SubflowEvent,
     SubflowId, SubflowSample, Verb,
 };
 use crate::path::{Health, Path};
@@ -106,7 +106,7 @@ impl State {
                     Change::Counters
                 }
             }
-            LinkEvent::ProbeAnswered { probe, rtt } => self.answered(now, link, probe, rtt),
+            LinkEvent::ProbeAnswered { probe, rtt } => self.answered(now, link, probe, rtt.min(LONGEST)),
             LinkEvent::Appeared(_) | LinkEvent::Gone => Change::Counters,
         }
     }
@@ -220,7 +220,7 @@ impl State {
                 self.established(now, conn, subflow)
             }
             SubflowEvent::Closed => self.subflow_closed(id),
-            SubflowEvent::Sample(sample) => self.sampled(now, id, sample),
+            SubflowEvent::Sample(sample) => self.sampled(now, id, sample.plausible()),
         }
     }
 

@@ -13,6 +13,8 @@ use units::{Bitrate, Bytes, Duration, Instant};
 const SEGMENT: u64 = 1_448;
 const BINS: usize = 32;
 const BIN: Duration = Duration::from_millis(10);
+/// More than this between two readings is a broken counter, not an arrival.
+const READING: u64 = 1 << 40;
 /// How long a rate that a subflow has shown is believed.
 const MEMORY: Duration = Duration::from_secs(10);
 
@@ -53,8 +55,9 @@ impl Arrivals {
     pub(crate) fn read(&mut self, now: Instant, segments: u64, bytes: Bytes) -> bool {
         let since = self.head;
         self.advance(now);
-        let new_segments = segments.saturating_sub(self.segments);
-        self.spread(since, new_segments, bytes.get().saturating_sub(self.bytes));
+        let new_segments = segments.saturating_sub(self.segments).min(READING);
+        let new_bytes = bytes.get().saturating_sub(self.bytes).min(READING);
+        self.spread(since, new_segments, new_bytes);
         (self.segments, self.bytes) = (segments, bytes.get());
         if new_segments == 0 {
             return false;
@@ -73,8 +76,8 @@ impl Arrivals {
         for step in 0..bins {
             let share = |sum: u64| sum * (step + 1) / bins - sum * step / bins;
             let bin = &mut self.bins[((self.head - step) % BINS as u64) as usize];
-            bin.segments += share(segments);
-            bin.bytes += share(bytes);
+            bin.segments = (bin.segments + share(segments)).min(READING);
+            bin.bytes = (bin.bytes + share(bytes)).min(READING);
         }
     }
 

@@ -183,7 +183,8 @@ impl Reader<'_> {
             0..=99 => Duration::ZERO,
             ms @ 100..=239 => Duration::from_millis(u64::from(ms - 99)),
             s @ 240..=253 => Duration::from_secs(u64::from(s - 239)),
-            _ => Duration::from_secs(self.number()),
+            // A year at most: the end of time is not reached.
+            _ => Duration::from_secs(self.number() % 31_536_000),
         }
     }
 }

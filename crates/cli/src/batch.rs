@@ -147,9 +147,10 @@ fn is_late(lateness: LatenessUs, punctual: Duration) -> bool {
 /// What the user can mend is refused; everything else went wrong.
 fn refused_or_failed(error: PlayError) -> anyhow::Error {
     match error {
-        PlayError::Plan(_) | PlayError::Policy(_) | PlayError::Controller { .. } => {
-            Refused::because(format!("{:#}", anyhow::Error::from(error)))
-        }
+        PlayError::Plan(_)
+        | PlayError::Policy(_)
+        | PlayError::Controller { .. }
+        | PlayError::Coupled { .. } => Refused::because(format!("{:#}", anyhow::Error::from(error))),
         other => other.into(),
     }
 }

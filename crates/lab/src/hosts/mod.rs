@@ -30,8 +30,10 @@ pub struct HostsConfig {
     pub links: Vec<HostLink>,
     /// The server's address.
     pub server: Ipv4Addr,
-    /// Congestion controller of both.
-    pub cc: String,
+    /// What the client's sockets begin with.
+    pub client_cc: String,
+    /// What the server's do.
+    pub server_cc: String,
     /// How many additional subflows the server takes.
     pub server_subflows: u8,
 }
@@ -87,7 +89,7 @@ impl Drop for Hosts {
 }
 
 fn build_client(config: &HostsConfig) -> Result<Vec<(Tun, u32)>, BuildError> {
-    common_settings(config)?;
+    common_settings(&config.client_cc)?;
     // A connection that could not be made on a dead link must not switch MPTCP off for the next ones.
     set_sysctl("net.mptcp.blackhole_timeout", "0").or_else(ignore_missing)?;
     let mut rtnl = Rtnl::open()?;
@@ -100,7 +102,7 @@ fn build_client(config: &HostsConfig) -> Result<Vec<(Tun, u32)>, BuildError> {
 }
 
 fn build_server(config: &HostsConfig) -> Result<Vec<Tun>, BuildError> {
-    common_settings(config)?;
+    common_settings(&config.server_cc)?;
     if config.server_subflows != STOCK_SUBFLOWS {
         let limits = Limits {
             subflows: config.server_subflows.into(),
@@ -128,13 +130,13 @@ fn build_server(config: &HostsConfig) -> Result<Vec<Tun>, BuildError> {
 /// In every network namespace the loopback is the first link.
 const LOOPBACK: u32 = 1;
 
-fn common_settings(config: &HostsConfig) -> Result<(), BuildError> {
+fn common_settings(cc: &str) -> Result<(), BuildError> {
     // Without link-local addresses the kernel has nobody to look for on the links.
     set_sysctl("net.ipv6.conf.default.addr_gen_mode", "1").or_else(ignore_missing)?;
     set_sysctl("net.ipv6.conf.default.accept_ra", "0").or_else(ignore_missing)?;
     set_sysctl("net.ipv4.conf.all.rp_filter", "0")?;
     set_sysctl("net.ipv4.conf.default.rp_filter", "0")?;
-    set_sysctl("net.ipv4.tcp_congestion_control", &config.cc)?;
+    set_sysctl("net.ipv4.tcp_congestion_control", cc)?;
     Ok(())
 }
 
@@ -209,7 +211,8 @@ mod tests {
                 })
                 .collect(),
             server: addressing.server,
-            cc: "reno".to_owned(),
+            client_cc: "reno".to_owned(),
+            server_cc: "reno".to_owned(),
             server_subflows: 5,
         };
         let (hosts, ports) = Hosts::build(&config).unwrap();
@@ -236,7 +239,8 @@ mod tests {
         let config = HostsConfig {
             links: Vec::new(),
             server: Addressing::new(&[]).server,
-            cc: "reno".to_owned(),
+            client_cc: "reno".to_owned(),
+            server_cc: "reno".to_owned(),
             server_subflows: STOCK_SUBFLOWS,
         };
         let (hosts, _) = Hosts::build(&config).unwrap();

@@ -76,6 +76,8 @@ pub(super) struct Shared {
     stop: AtomicBool,
     uploads: Uploads,
     watchlist: Watchlist,
+    /// Of flows that are sent with another controller than the listener's.
+    controllers: Mutex<BTreeMap<u64, String>>,
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -100,6 +102,7 @@ impl Server {
             stop: AtomicBool::new(false),
             uploads: Mutex::default(),
             watchlist: Watchlist::default(),
+            controllers: Mutex::default(),
         });
         let accepting = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
@@ -121,6 +124,11 @@ impl Server {
     /// Its end of every connection.
     pub fn watchlist(&self) -> &Watchlist {
         &self.shared.watchlist
+    }
+
+    /// Announces that the flow with this seed is sent with this congestion controller.
+    pub fn choose(&self, flow: u64, cc: &str) {
+        lock(&self.shared.controllers).insert(flow, cc.to_owned());
     }
 
     /// Announces an upload, so that its receiver can be watched from the beginning.
@@ -191,6 +199,9 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     stream.set_read_timeout(Some(std::time::Duration::from_secs(10)))?;
     let order = Order::read(&mut stream)?;
     impatient(&stream)?;
+    if let Some(cc) = lock(&shared.controllers).get(&order.flow()) {
+        linux::sockopt::set_congestion(&stream, cc).map_err(io::Error::other)?;
+    }
     let _watching = shared.watchlist.add(order.flow(), End::Server, &stream)?;
     match order {
         Order::Down {

@@ -58,6 +58,8 @@ pub(super) struct Conductor<'r> {
     /// The client's program has not been started yet.
     program_waits: bool,
     events: Vec<Event>,
+    /// Sockets with another controller than was asked for.
+    strangers: Vec<String>,
 }
 
 impl<'r> Conductor<'r> {
@@ -91,6 +93,7 @@ impl<'r> Conductor<'r> {
             program_ended: false,
             program_waits: what.programs.is_some(),
             events: Vec::new(),
+            strangers: Vec::new(),
         };
         conductor.record_start(&states);
         conductor.start_flows()?;
@@ -126,6 +129,7 @@ impl<'r> Conductor<'r> {
             seed: self.what.seed,
             interfaces: &self.stage.interfaces,
             glue: &self.stage.glue,
+            controllers: &self.stage.controllers,
             netns: &self.stage.hosts.client,
             server,
             clock: self.stage.clock,
@@ -176,6 +180,10 @@ impl<'r> Conductor<'r> {
             self.listen(end.since(now).min(GLANCE))?;
         }
         let ended = self.stage.clock.now().min(end);
+        if self.what.programs.is_none() {
+            let (plan, hosts) = (self.what.plan, &self.stage.hosts);
+            self.strangers = self.stage.controllers.strangers(plan, hosts);
+        }
         self.over.0.stop();
         self.await_flows()?;
         self.take_down(ended)
@@ -212,6 +220,7 @@ impl<'r> Conductor<'r> {
             outcomes,
             mut events,
             program_waits,
+            strangers,
             ..
         } = self;
         let programs = what
@@ -232,6 +241,7 @@ impl<'r> Conductor<'r> {
             outcomes: &outcomes,
             paths: &paths,
             emulator: &report,
+            strangers: &strangers,
         };
         let run = sources.run();
         events.sort_by_key(|event| event.t_ns);

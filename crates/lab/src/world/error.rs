@@ -5,6 +5,7 @@ use crate::emulator::StartError;
 use crate::hosts::{BuildError, OpenError, PlugError};
 use crate::shell::ProgramError;
 use crate::traffic::{ServeError, TransferError};
+use linux::bpf::cc::CcError;
 use linux::daemon;
 use linux::journal::SharedError;
 use std::io;
@@ -26,6 +27,14 @@ pub enum PlayError {
         cc: String,
         /// Why.
         source: SharedError,
+    },
+    /// Our own controller could not be loaded.
+    #[error("loading the congestion controller `{cc}`")]
+    Coupled {
+        /// Its name.
+        cc: String,
+        /// Why.
+        source: CcError,
     },
     /// The hosts.
     #[error(transparent)]

@@ -1,6 +1,7 @@
 //! The applications of a run: a thread for each flow, in the client's namespace.
 
 use super::PlayError;
+use super::controllers::Controllers;
 use super::glue::Glue;
 use super::note::Note;
 use super::paths::FlowName;
@@ -22,6 +23,7 @@ pub(super) struct Common<'c> {
     pub(super) seed: u64,
     pub(super) interfaces: &'c [String],
     pub(super) glue: &'c Glue,
+    pub(super) controllers: &'c Controllers,
     pub(super) netns: &'c Netns,
     pub(super) server: Arc<Server>,
     pub(super) clock: Clock,
@@ -42,6 +44,11 @@ pub(super) fn names(plan: &Plan, policy: &PolicyName, seed: u64) -> Vec<FlowName
         multipath: link_of(flow, plan, policy).is_none(),
     };
     plan.flows.iter().map(name).collect()
+}
+
+/// The content seeds of all flows, in their order.
+pub(super) fn content_seeds(plan: &Plan, seed: u64) -> impl Iterator<Item = u64> {
+    plan.flows.iter().map(move |flow| content_seed(seed, &flow.name))
 }
 
 /// Every flow has content of its own, and its seed is its name on the wire.
@@ -98,7 +105,7 @@ impl Common<'_> {
             work: flow.work,
             via,
             server: self.server.address(),
-            cc: self.plan.cc.clone(),
+            cc: self.controllers.of_flow(self.plan, flow).to_owned(),
             seed: content_seed(self.seed, &flow.name),
             clock: self.clock,
             until: Instant::ZERO + self.plan.duration,

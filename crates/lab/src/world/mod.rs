@@ -16,6 +16,7 @@
 mod brain;
 mod choice;
 mod conduct;
+mod controllers;
 mod error;
 mod flows;
 mod glue;
@@ -29,6 +30,7 @@ mod summary;
 
 pub use brain::BrainError;
 pub use choice::PolicyError;
+pub use controllers::StockSender;
 pub use error::PlayError;
 pub use network::{PlanError, network_config};
 pub use script::script;
@@ -44,7 +46,7 @@ use trace::{Event, PolicyName, Run, RunRecord, What};
 /// What is to be run.
 #[derive(Debug, Clone)]
 pub struct Play<'p> {
-    /// The scenario. Its `cc` is the sender's congestion controller.
+    /// The scenario. Its `cc` is the sender's congestion controller: one of the kernel's, or `lia`, `olia`, `balia` or `cla`.
     pub plan: &'p Plan,
     /// Who decides.
     pub policy: PolicyName,

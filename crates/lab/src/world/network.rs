@@ -1,5 +1,6 @@
 //! From a scenario's links to the models'.
 
+use super::StockSender;
 use links::wifi::{self, WifiConfig};
 use links::{
     BottleneckConfig, CableConfig, CellConfig, CellLane, CellRate, Codel, LinkConfig, NetworkConfig,
@@ -7,7 +8,7 @@ use links::{
 };
 use scenario::{
     AccessPoint, Aqm, Bottleneck, Cable, Cell, LaneRate, Link, LinkKind, Plan, Point, Queue, RateControl,
-    Server, Wall, Wire,
+    Wall, Wire,
 };
 use thiserror::Error;
 use units::Duration;
@@ -18,9 +19,9 @@ pub enum PlanError {
     /// The models choose rates by the signal only.
     #[error("link `{0}`: the lab's access points choose their rate by the signal; leave out its fixed rate")]
     FixedRate(String),
-    /// The daemon manages connections that its host begins; a server begins none.
-    #[error("`server = \"slowhand\"`: the lab's server is the stock kernel so far; leave the key out")]
-    Server,
+    /// The sender does not have the controller.
+    #[error(transparent)]
+    Sender(#[from] StockSender),
     /// The models refused it.
     #[error(transparent)]
     Model(#[from] links::ConfigError),
@@ -28,9 +29,6 @@ pub enum PlanError {
 
 /// The network of a run with this seed.
 pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError> {
-    if plan.server == Server::Slowhand {
-        return Err(PlanError::Server);
-    }
     let links = plan.links.iter().map(|link| link_config(plan, link, seed));
     Ok(NetworkConfig {
         links: links.collect::<Result<_, _>>()?,

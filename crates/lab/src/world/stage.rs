@@ -2,6 +2,8 @@
 
 use super::brain::{Brain, Wiring};
 use super::choice::{engine_policy, spec};
+use super::controllers::{Controllers, is_upload};
+use super::flows::content_seeds;
 use super::glue::Glue;
 use super::note::Note;
 use super::observe::Observer;
@@ -12,10 +14,7 @@ use crate::hosts::{Addressing, HostLink, Hosts, HostsConfig, Plugs, interface_na
 use crate::traffic::Server;
 use links::{LinkId, LinkState, Network, NetworkConfig};
 use linux::daemon::{DeclaredLink, inlet};
-use linux::journal::Shared;
-use linux::sysctl::Key;
 use scenario::Plan;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use units::Duration;
@@ -25,8 +24,6 @@ const PORT: u16 = 5_001;
 /// Time zero is this far ahead when the daemon is started: enough for it to load its programs on a busy machine. Being late is no
 /// harm but to the first moments of the run.
 const RUN_UP: Duration = Duration::from_millis(400);
-/// Where records of host-wide values are kept.
-const RUNTIME: &str = "/run/slowhand";
 
 /// A run before time zero. Fields are dropped in this order: who uses something goes before it.
 pub(super) struct Stage {
@@ -43,8 +40,7 @@ pub(super) struct Stage {
     pub(super) clock: Clock,
     pub(super) notes: Receiver<Note>,
     pub(super) tell: Sender<Note>,
-    /// Held for as long as the run needs its controller.
-    _permission: Option<Shared>,
+    pub(super) controllers: Controllers,
 }
 
 impl Stage {
@@ -55,8 +51,8 @@ impl Stage {
         let network = Network::new(what.seed, config.clone()).map_err(super::PlanError::from)?;
         let addressing = addressing(plan);
         let interfaces = interfaces(plan);
-        let permission = permission(&plan.cc)?;
-        let (hosts, ports) = Hosts::build(&hosts_config(plan, &addressing, &interfaces))?;
+        let controllers = Controllers::prepare(plan)?;
+        let (hosts, ports) = Hosts::build(&hosts_config(plan, &controllers, &addressing, &interfaces))?;
         let (sender, receiver) = inlet().map_err(PlayError::Inlet)?;
         let specs: Vec<_> = plan.links.iter().map(spec).collect();
         let plugs = Plugs::open(&hosts, &ports, &addressing.links)?;
@@ -64,12 +60,16 @@ impl Stage {
         let clock = Clock::starting_in(RUN_UP);
         let server = match what.programs {
             Some(_) => None,
-            None => Some(Arc::new(Server::start(
-                &hosts.server,
-                (addressing.server, PORT).into(),
-                &plan.cc,
-                clock,
-            )?)),
+            None => {
+                let address = (addressing.server, PORT).into();
+                let server = Server::start(&hosts.server, address, controllers.at_server(plan), clock)?;
+                for (flow, seed) in plan.flows.iter().zip(content_seeds(plan, what.seed)) {
+                    if !is_upload(flow) {
+                        server.choose(seed, controllers.of_flow(plan, flow));
+                    }
+                }
+                Some(Arc::new(server))
+            }
         };
         let (tell, notes) = channel();
         let wiring = Wiring {
@@ -97,7 +97,7 @@ impl Stage {
             clock,
             notes,
             tell,
-            _permission: permission,
+            controllers,
         })
     }
 
@@ -118,25 +118,6 @@ impl Stage {
     }
 }
 
-/// Only `reno` and what the host allows may be used in its namespaces; another controller is allowed for as long as runs need it.
-fn permission(cc: &str) -> Result<Option<Shared>, PlayError> {
-    let refused = |source| PlayError::Controller {
-        cc: cc.to_owned(),
-        source,
-    };
-    let allowed = Key::new("net.ipv4.tcp_allowed_congestion_control");
-    Shared::recover(Path::new(RUNTIME), &allowed).map_err(refused)?;
-    let list = linux::sysctl::read(&allowed).map_err(|error| refused(error.into()))?;
-    if cc == "reno"
-        || list.split_whitespace().any(|word| word == cc) && !Path::new(RUNTIME).join(allowed.name()).exists()
-    {
-        return Ok(None);
-    }
-    Shared::hold(Path::new(RUNTIME), &allowed, cc)
-        .map(Some)
-        .map_err(refused)
-}
-
 fn addressing(plan: &Plan) -> Addressing {
     let asked = plan
         .links
@@ -153,7 +134,12 @@ fn interfaces(plan: &Plan) -> Vec<String> {
         .collect()
 }
 
-fn hosts_config(plan: &Plan, addressing: &Addressing, interfaces: &[String]) -> HostsConfig {
+fn hosts_config(
+    plan: &Plan,
+    controllers: &Controllers,
+    addressing: &Addressing,
+    interfaces: &[String],
+) -> HostsConfig {
     let link = |(interface, addresses): (&String, _)| HostLink {
         interface: interface.clone(),
         addresses,
@@ -165,7 +151,8 @@ fn hosts_config(plan: &Plan, addressing: &Addressing, interfaces: &[String]) -> 
             .map(link)
             .collect(),
         server: addressing.server,
-        cc: plan.cc.clone(),
+        client_cc: controllers.at_client(plan).to_owned(),
+        server_cc: controllers.at_server(plan).to_owned(),
         server_subflows: plan.server_subflows,
     }
 }

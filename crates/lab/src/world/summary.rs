@@ -19,6 +19,7 @@ pub(super) struct Sources<'s> {
     pub(super) outcomes: &'s [Option<Outcome>],
     pub(super) paths: &'s Paths,
     pub(super) emulator: &'s Report,
+    pub(super) strangers: &'s [String],
 }
 
 impl Sources<'_> {
@@ -120,7 +121,7 @@ impl Sources<'_> {
 
     /// What a reader should know.
     fn remarks(&self) -> Vec<String> {
-        let mut remarks = Vec::new();
+        let mut remarks = self.strangers.to_vec();
         if !self.emulator.realtime {
             remarks.push("the emulator ran without real-time scheduling: see `slowhand doctor`".to_owned());
         }

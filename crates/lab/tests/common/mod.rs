@@ -64,7 +64,8 @@ impl Bench {
                 })
                 .collect(),
             server: addressing.server,
-            cc: "reno".into(),
+            client_cc: "reno".into(),
+            server_cc: "reno".into(),
             server_subflows: want.server_subflows,
         };
         let (hosts, ports) = Hosts::build(&config).unwrap();

@@ -11,6 +11,8 @@ pub struct Flow {
     pub by: usize,
     /// How it is carried.
     pub transport: Transport,
+    /// Its sender's congestion controller, if not the scenario's: somebody to share with.
+    pub cc: Option<String>,
     /// When the application connects.
     pub start: Duration,
     /// What it moves.

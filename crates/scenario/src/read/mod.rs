@@ -66,7 +66,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
         sentence: sentence(root),
         duration,
         seed: root.count("seed", 0..=i64::MAX).unwrap_or(1) as u64,
-        cc: controller(root),
+        cc: controller(root).unwrap_or("reno").to_owned(),
         server: root.choice("server", &SERVERS).unwrap_or_default(),
         server_subflows: root
             .count("server_subflows", 0..=MOST_SUBFLOWS)
@@ -118,17 +118,17 @@ fn run_length(root: &Section<'_>) -> Duration {
     root.amount("duration_s", &RUN).map_or(Duration::MAX, nanos)
 }
 
-fn controller(root: &Section<'_>) -> String {
-    let name = root.text("cc").unwrap_or("reno");
+fn controller<'d>(section: &Section<'d>) -> Option<&'d str> {
+    let name = section.text("cc")?;
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
     if name.is_empty() || name.len() > 15 || !name.chars().all(plain) {
-        root.note(
+        section.note(
             "cc",
             format!("\"{name}\" cannot be a congestion controller"),
-            "give its name as net.ipv4.tcp_available_congestion_control has it, such as \"reno\" or \"cubic\"",
+            "give its name as net.ipv4.tcp_available_congestion_control has it, such as \"reno\", or one of \"lia\", \"olia\", \"balia\", \"cla\"",
         );
     }
-    name.to_owned()
+    Some(name)
 }
 
 fn policies(root: &Section<'_>, links: &[crate::Link]) -> Vec<PolicyName> {

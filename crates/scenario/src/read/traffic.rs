@@ -46,6 +46,7 @@ fn some(name: &str, section: &Section<'_>, who: &Who<'_>) -> Vec<Flow> {
         name: name.to_owned(),
         by: by(section, who.walkers),
         transport: transport(section, who.links),
+        cc: super::controller(section).map(str::to_owned),
         start: section
             .amount("start_s", &Quantity::S)
             .map_or(Duration::ZERO, nanos),

@@ -1,0 +1,236 @@
+//! The senders' congestion controllers: the kernel's own are allowed in the lab's namespaces, ours are loaded for the run, under a name
+//! of the run's own, since names are the whole host's.
+//!
+//! A controller acts where data is sent. Uploads are sent by the client, which is ours; everything else by the server, which has our
+//! controllers only if it runs slowhand.
+//!
+//! # Checked by
+//! `tests/controllers.rs`: what sockets really use.
+
+use super::PlayError;
+use crate::hosts::Hosts;
+use linux::bpf::cc::{self, CcError, Controller, ControllerName, Coupled};
+use linux::journal::Shared;
+use linux::netns::Netns;
+use linux::sysctl::{self, Key};
+use scenario::{Flow, Plan, Server, Work};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use thiserror::Error;
+
+/// Where records of host-wide values are kept.
+const RUNTIME: &str = "/run/slowhand";
+/// What a stock kernel always has and allows.
+const STOCK: &str = "reno";
+
+/// Why a plan's controller cannot be its senders'.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "flow `{flow}` is sent by a stock server, which has no `{cc}`: let the server run slowhand (`server = \"slowhand\"`, or --set server=slowhand), or choose a controller of the kernel's"
+)]
+pub struct StockSender {
+    /// The flow.
+    pub flow: String,
+    /// The controller.
+    pub cc: String,
+}
+
+/// What the plan calls controllers, and what the kernel does during this run. Held for as long as sockets of the run may use them.
+#[derive(Debug)]
+pub(super) struct Controllers {
+    names: BTreeMap<String, String>,
+    loaded: Vec<Controller>,
+    _permissions: Vec<Shared>,
+}
+
+impl Controllers {
+    /// Finds out first whether the plan's senders can have what it asks for, then loads and allows it.
+    pub(super) fn prepare(plan: &Plan) -> Result<Self, PlayError> {
+        if let Some(flow) = plan.flows.iter().find(|flow| !can_have(plan, flow)) {
+            let cc = controller_of(plan, flow).to_owned();
+            return Err(super::PlanError::from(StockSender {
+                flow: flow.name.clone(),
+                cc,
+            })
+            .into());
+        }
+        let mut controllers = Self {
+            names: BTreeMap::new(),
+            loaded: Vec::new(),
+            _permissions: Vec::new(),
+        };
+        let of_flows = plan.flows.iter().filter_map(|flow| flow.cc.as_deref());
+        for asked in std::iter::once(plan.cc.as_str()).chain(of_flows) {
+            controllers.provide(asked)?;
+        }
+        Ok(controllers)
+    }
+
+    fn provide(&mut self, asked: &str) -> Result<(), PlayError> {
+        if self.names.contains_key(asked) {
+            return Ok(());
+        }
+        let name = match Coupled::from_id(asked) {
+            Some(coupled) => {
+                let controller = load(coupled).map_err(|source| PlayError::Coupled {
+                    cc: asked.to_owned(),
+                    source,
+                })?;
+                let name = controller.name().to_string();
+                self.loaded.push(controller);
+                name
+            }
+            None => {
+                self._permissions.extend(permission(asked)?);
+                asked.to_owned()
+            }
+        };
+        self.names.insert(asked.to_owned(), name);
+        Ok(())
+    }
+
+    fn kernel_name<'a>(&'a self, asked: &'a str) -> &'a str {
+        self.names.get(asked).map_or(asked, String::as_str)
+    }
+
+    /// What new sockets of the client's namespace begin with.
+    pub(super) fn at_client<'a>(&'a self, plan: &'a Plan) -> &'a str {
+        self.kernel_name(&plan.cc)
+    }
+
+    /// What new sockets of the server's namespace begin with.
+    pub(super) fn at_server<'a>(&'a self, plan: &'a Plan) -> &'a str {
+        if has(plan.server, &plan.cc) {
+            self.kernel_name(&plan.cc)
+        } else {
+            STOCK
+        }
+    }
+
+    /// What the kernel calls the controller of a flow's sender.
+    pub(super) fn of_flow<'a>(&'a self, plan: &'a Plan, flow: &'a Flow) -> &'a str {
+        self.kernel_name(controller_of(plan, flow))
+    }
+
+    /// Sockets that use something else than was asked for, in words: the kernel silently ignores an unknown name on an MPTCP socket.
+    pub(super) fn strangers(&self, plan: &Plan, hosts: &Hosts) -> Vec<String> {
+        let of_flow = |flow| self.of_flow(plan, flow);
+        let at_client = plan.flows.iter().map(of_flow).chain([self.at_client(plan)]);
+        let downloads = plan.flows.iter().filter(|flow| !is_upload(flow));
+        let at_server = downloads.map(of_flow).chain([self.at_server(plan)]);
+        let mut strangers = unexpected("client", &hosts.client, at_client.collect());
+        strangers.extend(unexpected("server", &hosts.server, at_server.collect()));
+        strangers
+    }
+}
+
+fn unexpected(host: &str, netns: &Netns, expected: BTreeSet<&str>) -> Vec<String> {
+    let users = match netns.run(cc::users) {
+        Ok(Ok(users)) => users,
+        Ok(Err(error)) => return vec![format!("what the {host}'s sockets use is not known: {error}")],
+        Err(error) => return vec![format!("what the {host}'s sockets use is not known: {error}")],
+    };
+    let expected_in_words = || expected.iter().copied().collect::<Vec<_>>().join(" or ");
+    let strange = users.iter().filter(|(name, _)| !expected.contains(name.as_str()));
+    strange
+        .map(|(name, count)| {
+            format!(
+                "{count} sockets of the {host} used {name} instead of {}",
+                expected_in_words()
+            )
+        })
+        .collect()
+}
+
+/// Whether data goes to the server.
+pub(super) const fn is_upload(flow: &Flow) -> bool {
+    matches!(flow.work, Work::Upload { .. })
+}
+
+fn controller_of<'p>(plan: &'p Plan, flow: &'p Flow) -> &'p str {
+    flow.cc.as_deref().unwrap_or(&plan.cc)
+}
+
+fn can_have(plan: &Plan, flow: &Flow) -> bool {
+    is_upload(flow) || has(plan.server, controller_of(plan, flow))
+}
+
+/// Whether a server has a controller.
+fn has(server: Server, cc: &str) -> bool {
+    server == Server::Slowhand || Coupled::from_id(cc).is_none()
+}
+
+/// Under a name that no other run on this host has.
+fn load(coupled: Coupled) -> Result<Controller, CcError> {
+    loop {
+        match Controller::load(coupled, &own_name(coupled)) {
+            Err(CcError::NameTaken(_)) => {}
+            loaded => return loaded,
+        }
+    }
+}
+
+/// The next of 36⁴ names, beginning at a place that depends on the process.
+fn own_name(coupled: Coupled) -> ControllerName {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = std::process::id()
+        .wrapping_mul(7_919)
+        .wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+    let digit = |place: u32| char::from_digit(number / 36_u32.pow(place) % 36, 36).unwrap_or('0');
+    let suffix: String = (0..4).map(digit).collect();
+    ControllerName::with_suffix(coupled, &suffix).expect("four letters and digits fit")
+}
+
+/// Only `reno` and what the host allows may be used in its namespaces; another controller is allowed for as long as runs need it.
+fn permission(cc: &str) -> Result<Option<Shared>, PlayError> {
+    let refused = |source| PlayError::Controller {
+        cc: cc.to_owned(),
+        source,
+    };
+    let allowed = Key::new("net.ipv4.tcp_allowed_congestion_control");
+    Shared::recover(Path::new(RUNTIME), &allowed).map_err(refused)?;
+    let list = sysctl::read(&allowed).map_err(|error| refused(error.into()))?;
+    if cc == STOCK
+        || list.split_whitespace().any(|word| word == cc) && !Path::new(RUNTIME).join(allowed.name()).exists()
+    {
+        return Ok(None);
+    }
+    Shared::hold(Path::new(RUNTIME), &allowed, cc)
+        .map(Some)
+        .map_err(refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linux::rtnl::Rtnl;
+    use std::net::{Ipv4Addr, TcpListener, TcpStream};
+
+    #[test]
+    fn a_socket_with_another_controller_is_told() {
+        let netns = Netns::new().unwrap();
+        let connect = || {
+            sysctl::write(&Key::new("net.ipv4.tcp_congestion_control"), STOCK).unwrap();
+            Rtnl::open().unwrap().set_up(1, true).unwrap();
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+            let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            (client, listener.accept().unwrap(), listener)
+        };
+        let _open = netns.run(connect).unwrap();
+        assert_eq!(
+            unexpected("server", &netns, BTreeSet::from([STOCK, "slow_lia"])),
+            [""; 0]
+        );
+        assert_eq!(
+            unexpected("server", &netns, BTreeSet::from(["slow_lia"])),
+            ["2 sockets of the server used reno instead of slow_lia"]
+        );
+    }
+
+    #[test]
+    fn names_of_runs_differ() {
+        let names: BTreeSet<_> = (0..100).map(|_| own_name(Coupled::Balia)).collect();
+        assert_eq!(names.len(), 100);
+    }
+}

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use scenario::Plan;
+use linux::bpf::cc::Coupled;
+use scenario::{Plan, Server};
 
 use crate::exit::Refused;
 use crate::play::{self, Wanted};
@@ -16,11 +17,17 @@ the end; only the page stays.
 
 Examples:
   sudo slowhand demo
-  sudo slowhand demo --html walk.html --svg walk.svg --seed 2")]
+  sudo slowhand demo --html walk.html --svg walk.svg --seed 2
+  sudo slowhand demo --cc olia")]
 pub struct Args {
     /// Seed of everything random. The same seed draws the same walk.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+
+    /// The congestion controller of the sender, the server: one of the kernel's, or lia, olia, balia or cla. For one of these the server
+    /// runs slowhand too; otherwise it is a stock one. Every policy runs the same.
+    #[arg(long, value_name = "NAME")]
+    cc: Option<String>,
 
     /// Where to write the page.
     #[arg(long, value_name = "FILE", default_value = "slowhand-demo.html")]
@@ -35,6 +42,14 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut plan = walk()?;
     plan.seed = args.seed.unwrap_or(plan.seed);
+    if let Some(cc) = args.cc {
+        plan.server = if Coupled::from_id(&cc).is_some() {
+            Server::Slowhand
+        } else {
+            plan.server
+        };
+        plan.cc = cc;
+    }
     let wanted = Wanted {
         html: Some(args.html),
         svg: args.svg,

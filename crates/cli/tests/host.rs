@@ -101,6 +101,10 @@ impl Host {
 
     /// Starts the daemon and waits for it to say that it is ready, as a service manager would.
     fn up(&self) -> Up {
+        self.up_with(&[])
+    }
+
+    fn up_with(&self, arguments: &[&str]) -> Up {
         let path = self.root.join("notify.sock");
         let _ = std::fs::remove_file(&path);
         let ear = UnixDatagram::bind(&path).unwrap();
@@ -109,6 +113,7 @@ impl Host {
         command
             .arg("--config")
             .arg(self.two_links())
+            .args(arguments)
             .env("NOTIFY_SOCKET", &path)
             .env("WATCHDOG_USEC", "200000");
         let up = Up {
@@ -344,4 +349,21 @@ fn the_doctor_says_whether_it_works_here() {
         code == Some(1) && text.contains("sysctl -w net.mptcp.enabled=1"),
         "{text}"
     );
+}
+
+#[test]
+fn connections_are_sent_with_the_asked_controller_until_the_daemon_ends() {
+    let Some(host) = Host::new("cc") else { return };
+    let default = || {
+        let shown = || output("sysctl -n net.ipv4.tcp_congestion_control");
+        host.client.run(shown).unwrap().trim().to_owned()
+    };
+    let before = default();
+    let mut up = host.up_with(&["--cc", "olia"]);
+    let during = default();
+    assert!(during.starts_with("slow_olia"), "{during}");
+    assert_eq!(host.json("status")["cc"], during.as_str());
+    assert_eq!(host.ask("down", &[]).status.code(), Some(0));
+    assert!(up.child.wait().unwrap().success());
+    assert_eq!(default(), before);
 }

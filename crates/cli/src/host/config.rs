@@ -4,6 +4,7 @@
 //! ([`BUILT_IN`]) hold. Nothing is half-applied: the first thing wrong ends the reading.
 
 use super::problem::Problem;
+use linux::bpf::cc::ControllerName;
 use serde::Deserialize;
 use std::fmt;
 use std::net::IpAddr;
@@ -47,6 +48,8 @@ pub struct Config {
     pub mode: Mode,
     /// How many subflows peers let us add.
     pub peer_subflows: u8,
+    /// What new connections are sent with; `None`: as the kernel has it.
+    pub cc: Option<String>,
     /// Links, the first that fits an interface holds.
     pub links: Vec<LinkConfig>,
 }
@@ -105,6 +108,7 @@ struct File {
     policy: Option<Spanned<PolicyName>>,
     mode: Option<Spanned<Mode>>,
     peer_subflows: Option<Spanned<u8>>,
+    cc: Option<Spanned<String>>,
     #[serde(default)]
     link: Vec<LinkTable>,
 }
@@ -147,6 +151,7 @@ struct Draft {
     policy: Option<PolicyName>,
     mode: Option<Mode>,
     peer_subflows: Option<u8>,
+    cc: Option<String>,
     links: Vec<LinkConfig>,
 }
 
@@ -184,6 +189,9 @@ impl Draft {
         if let Some(peer_subflows) = file.peer_subflows {
             self.peer_subflows = Some(check_peer_subflows(source, &peer_subflows)?);
         }
+        if let Some(cc) = file.cc {
+            self.cc = Some(check_controller(source, cc)?);
+        }
         for table in file.link {
             self.link(table.check(source)?);
         }
@@ -212,6 +220,7 @@ impl Draft {
             policy: self.policy.unwrap_or(by_mode),
             mode,
             peer_subflows: self.peer_subflows.unwrap_or(PEER_SUBFLOWS),
+            cc: self.cc,
             links: self.links,
         }
     }
@@ -246,6 +255,16 @@ fn check_peer_subflows(source: &Source<'_>, count: &Spanned<u8>) -> Result<u8, C
         _ => Err(source.wrong(
             count,
             "peer_subflows must be 1 to 8; a stock Linux server takes 2",
+        )),
+    }
+}
+
+fn check_controller(source: &Source<'_>, cc: Spanned<String>) -> Result<String, ConfigError> {
+    match cc.get_ref().parse::<ControllerName>() {
+        Ok(_) => Ok(cc.into_inner()),
+        Err(_) => Err(source.wrong(
+            &cc,
+            "cc must be the name of a congestion controller: lia, olia, balia, cla, or one of net.ipv4.tcp_available_congestion_control",
         )),
     }
 }

@@ -54,6 +54,7 @@ fn a_whole_file_is_read() {
     let text = r#"
 policy = "slowhand-no-window"
 peer_subflows = 8
+cc = "olia"
 
 [[link]]
 interface = "wlan0"
@@ -70,8 +71,8 @@ gateway = "10.64.0.1"
 "#;
     let config = Files::new("whole", &[("slowhand.toml", text)]).read().unwrap();
     assert_eq!(
-        (&config.policy, config.peer_subflows),
-        (&PolicyName::SlowhandNoWindow, 8)
+        (&config.policy, config.peer_subflows, config.cc.as_deref()),
+        (&PolicyName::SlowhandNoWindow, 8, Some("olia"))
     );
     let [wifi, cell] = &config.links[..] else {
         panic!("{config:?}")
@@ -122,11 +123,12 @@ const LINK: &str = "[[link]]\ninterface = \"eth0\"\nkind = \"cable\"\n";
 
 /// What stands behind [`LINK`] or by itself, where the problem is, and a part of what is said of it.
 #[rustfmt::skip]
-const WRONG: [(&str, &str, &str, &str); 12] = [
+const WRONG: [(&str, &str, &str, &str); 13] = [
     ("", "policy = \"fastest\"\n", "1:10: ", "unknown policy `fastest`; valid: "),
     ("", "\nspeed = 1\n", "2:1: ", "unknown field `speed`, expected one of `policy`"),
     ("", "peer_subflows = \"two\"\n", "1:17: ", "invalid type"),
     ("", "peer_subflows = 9\n", "1:17: ", "must be 1 to 8"),
+    ("", "cc = \"two words\"\n", "1:6: ", "lia, olia, balia, cla"),
     ("", "mode = \"redundant\"\n", "1:8: ", "stock kernels"),
     (LINK, "role = \"spare\"\n", "4:8: ", "unknown link role `spare`; valid: primary, "),
     (LINK, "metered = true\nrole = \"primary\"\n", "5:8: ", "metered link cannot be primary"),

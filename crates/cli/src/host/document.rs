@@ -25,6 +25,8 @@ pub struct Status {
     pub uptime_s: f64,
     /// Of those, seconds of CPU time.
     pub cpu_s: f64,
+    /// What new connections of this host are sent with.
+    pub cc: String,
     /// What bounds a peer's queue: `egress`, `clamp`, or absent.
     pub window_lever: Option<String>,
     /// Why there is no better lever, if there is none.
@@ -151,6 +153,7 @@ impl Status {
             schema: STATUS.to_owned(),
             pid,
             policy,
+            cc: report.cc.clone(),
             uptime_s: (report.at - report.since).as_secs_f64(),
             cpu_s: report.cpu.as_secs_f64(),
             window_lever,

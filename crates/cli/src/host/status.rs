@@ -33,8 +33,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn text(status: &Status) -> String {
     let mut text = format!(
-        "policy {}, process {}, up {:.0} s, {:.1} % of a core, window lever: {}\n\n",
+        "policy {}, sender {}, process {}, up {:.0} s, {:.1} % of a core, window lever: {}\n\n",
         status.policy,
+        status.cc,
         status.pid,
         status.uptime_s,
         100.0 * status.cpu_s / status.uptime_s.max(1e-3),

@@ -6,11 +6,13 @@ use super::notify::{Notify, watchdog_period};
 use super::place::Place;
 use crate::exit::Refused;
 use anyhow::Context as _;
-use linux::daemon::{self, Daemon, DeclaredLink, InletSender, Observation, Setup};
+use linux::bpf::cc::{Controller, Coupled};
+use linux::daemon::{self, Daemon, DeclaredLink, InletSender, Observation, Sender, Setup};
 use nix::sys::signal::{SigSet, Signal};
 use policy::{LinkId, LinkKind, LinkSpec, Policy, Role};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 use trace::PolicyName;
 
@@ -22,11 +24,17 @@ use trace::PolicyName;
 #[command(after_help = "\
 Examples:
   sudo slowhand up
-  sudo slowhand up --config ./slowhand.toml")]
+  sudo slowhand up --config ./slowhand.toml
+  sudo slowhand up --cc lia")]
 pub struct Args {
     /// Configuration file; `conf.d/*.toml` beside it is read too. Without one, every adapter is used by its kind.
     #[arg(long, value_name = "FILE", default_value = "/etc/slowhand/slowhand.toml")]
     config: PathBuf,
+
+    /// Send new connections with this congestion controller instead of the configuration's: one of the kernel's, or lia, olia, balia or
+    /// cla, which are loaded for as long as the daemon runs.
+    #[arg(long, value_name = "NAME")]
+    cc: Option<String>,
 
     #[command(flatten)]
     place: Place,
@@ -57,6 +65,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         links,
         epoch_ns: daemon::monotonic_ns(),
         inlet,
+        sender: sender(args.cc.as_deref().or(config.cc.as_deref())).map_err(Refused::because)?,
         associate: Box::new(|_| {}),
         observe: Box::new(move |_, observation| log(&names, &observation)),
         journal: Some(args.place.journal()),
@@ -82,6 +91,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let _ = std::fs::remove_file(args.place.socket());
     outcome.context("the daemon ended early; what it changed has been put back")?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Loads the controller if it is one of ours.
+fn sender(name: Option<&str>) -> Result<Option<Sender>, String> {
+    let Some(name) = name else { return Ok(None) };
+    let Some(coupled) = Coupled::from_id(name) else {
+        return Ok(Some(Sender::Kernel(name.to_owned())));
+    };
+    let loaded = Controller::load_beside_others(coupled);
+    let loaded = loaded.map_err(|error| format!("{:#}", anyhow::Error::new(error)))?;
+    Ok(Some(Sender::Coupled(Arc::new(loaded))))
 }
 
 fn stop_signals() -> SigSet {

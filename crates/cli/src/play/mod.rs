@@ -28,6 +28,7 @@ Needs root, MPTCP and /dev/net/tun. Everything it makes lies in network namespac
 Examples:
   sudo slowhand play scenarios/building-walk.toml --compare --html walk.html
   sudo slowhand play scenarios/two-homes.toml --policy mptcp --policy slowhand --set cables.own.rtt_ms=80
+  sudo slowhand play scenarios/two-homes.toml --cc lia --set server=slowhand
   sudo slowhand play scenarios/two-homes.toml --serve 'mptcpize run iperf3 -s -1' --shell 'mptcpize run iperf3 -c $SLOWHAND_SERVER -t 5'")]
 pub struct Args {
     /// Scenario file (TOML).
@@ -45,7 +46,8 @@ pub struct Args {
     #[arg(long)]
     compare: bool,
 
-    /// The sender's congestion controller, instead of the scenario's.
+    /// The sender's congestion controller, instead of the scenario's: one of the kernel's, or lia, olia, balia or cla. A server has these
+    /// only if it runs slowhand (--set server=slowhand).
     #[arg(long, value_name = "NAME")]
     cc: Option<String>,
 

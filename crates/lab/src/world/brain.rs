@@ -48,6 +48,8 @@ impl Wiring {
             links: self.links,
             epoch_ns: self.epoch_ns,
             inlet: self.inlet,
+            // The namespace has its controller from the beginning.
+            sender: None,
             associate: Box::new(move |association: Association| drop(asked.send(Note::Asked(association)))),
             observe: Box::new(move |now, observation| {
                 if let Some(event) = observer.event(now, &observation) {

@@ -11,7 +11,7 @@
 //! | `sampling`, `pace`, `counters` | reading counters: whose, how often, at what cost |
 //! | `acts`, `joins`, `priorities`, `farewell`, `address_ids` | subflows made, marked, ended and withdrawn |
 //! | `probes` | asking whether a link still reaches a peer |
-//! | `levers`, `settings` | bounding queues; what is changed for the whole namespace, on record |
+//! | `levers`, `settings`, `sender` | bounding queues; what is changed for the whole namespace, on record; congestion control |
 //! | `inlet`, `observe`, `report` | what other threads may say, see and ask |
 //! | `clock`, `poller`, `eventfd`, `mib` | the kernel's small change |
 //!
@@ -47,6 +47,7 @@ mod priorities;
 mod probes;
 mod report;
 mod sampling;
+mod sender;
 mod settings;
 mod stock;
 #[cfg(test)]
@@ -60,6 +61,7 @@ pub use flows::LeftAlone;
 pub use inlet::{AskError, Ended, Inlet, InletSender, Stopper, inlet};
 pub use observe::Observation;
 pub use report::{ConnReport, LeverReport, LinkReport, Report, SubflowReport};
+pub use sender::Sender;
 pub use settings::recover;
 
 use policy::{LinkId, LinkSpec};
@@ -78,6 +80,8 @@ pub struct Setup {
     pub epoch_ns: u64,
     /// Where other threads put further facts and questions: see [`inlet`].
     pub inlet: Inlet,
+    /// The congestion controller of new connections while this runs; `None`: as the kernel has it.
+    pub sender: Option<Sender>,
     /// Carries out what is not the kernel's to carry out. Called on the loop's thread: must not wait.
     pub associate: AssociateFn,
     /// Is shown everything worth recording. Called on the loop's thread: must not wait.

@@ -3,8 +3,10 @@
 use super::LeftAlone;
 use super::flows::{Conn, Phase, Standing, Subflow};
 use super::links::Managed;
+use super::sender::default_controller;
 use super::world::World;
 use crate::bpf::WindowKind;
+use crate::sysctl;
 use policy::{ConnId, ConnSample, Explanation, LinkId, LinkSpec, SubflowId, SubflowSample};
 use std::net::{IpAddr, SocketAddr};
 use units::{Bytes, Duration, Instant};
@@ -22,6 +24,8 @@ pub struct Report {
     pub conns: Vec<ConnReport>,
     /// What bounds a peer's queue, and what bounds our own.
     pub levers: LeverReport,
+    /// What new connections of this host are sent with; empty if the kernel does not say.
+    pub cc: String,
     /// What each link that the engine knows of is used for, and why.
     pub why: Vec<Explanation>,
     /// CPU time that the loop has used.
@@ -109,6 +113,7 @@ impl World {
             links: self.links.iter().map(|link| self.report_link(link)).collect(),
             conns: self.flows.conns().map(|conn| self.report_conn(conn)).collect(),
             levers: self.levers.report(self.settings.buffer()),
+            cc: sysctl::read(&default_controller()).unwrap_or_default(),
             why,
             cpu,
         }

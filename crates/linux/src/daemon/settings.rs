@@ -9,6 +9,7 @@
 //!    never more than the host allowed before.
 
 use super::StartError;
+use super::sender::{Sender, default_controller};
 use crate::journal::{Change, Journal, JournalError, SetSysctlError, Undone};
 use crate::mptcp_pm::{Commands, Limits};
 use crate::rtnl::Rtnl;
@@ -83,6 +84,12 @@ impl Settings {
             commands.set_limits(CLIENT_LIMITS)?;
         }
         Ok(())
+    }
+
+    /// Chooses what new connections are sent with from now on.
+    pub(super) fn send_with(&mut self, sender: Option<&Sender>) -> Result<(), StartError> {
+        let Some(sender) = sender else { return Ok(()) };
+        Ok(self.journal.set_sysctl(&default_controller(), sender.name())?)
     }
 
     /// The most that the receive buffer of a new connection may grow to, if it was lowered.

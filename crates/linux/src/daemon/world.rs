@@ -11,6 +11,7 @@ use super::observe::Observation;
 use super::priorities::Priorities;
 use super::probes::Probes;
 use super::sampling::Sampler;
+use super::sender::Sender;
 use super::settings::Settings;
 use super::{AssociateFn, ObserveFn, RunError, Setup, StartError};
 use crate::bpf::restore_subflows;
@@ -34,6 +35,8 @@ pub(super) struct World {
     pub(super) sampler: Sampler,
     pub(super) commands: Commands,
     pub(super) settings: Settings,
+    /// Dropped when nobody can choose it any more.
+    pub(super) sender: Option<Sender>,
     /// Endpoints of the kernel's own path manager that are ours.
     pub(super) endpoints: BTreeMap<LinkId, Vec<AddressId>>,
     pub(super) default_route: Option<LinkId>,
@@ -65,6 +68,7 @@ impl World {
             sampler: Sampler::open()?,
             commands: Commands::open()?,
             settings: Settings::open(setup.journal.as_deref())?,
+            sender: setup.sender,
             endpoints: BTreeMap::new(),
             default_route: None,
             kernel_managed,
@@ -83,7 +87,9 @@ impl World {
         } else {
             PathManager::Userspace
         };
-        if let Err(error) = world.settings.take_over(&mut world.commands, manager) {
+        let taken = world.settings.take_over(&mut world.commands, manager);
+        let taken = taken.and_then(|()| world.settings.send_with(world.sender.as_ref()));
+        if let Err(error) = taken {
             // The first reason is the one to tell; what cannot be put back either is on record for the next start.
             let _ = world.leave();
             return Err(error);

@@ -48,6 +48,20 @@ impl Controller {
         })
     }
 
+    /// The same under its usual name or, where somebody has that one, the first with a number behind it.
+    pub fn load_beside_others(coupled: Coupled) -> Result<Self, CcError> {
+        let usual = ControllerName::of(coupled);
+        let numbered = (2..100).map(|number| ControllerName::with_suffix(coupled, &number.to_string()));
+        let mut names = std::iter::once(usual.clone()).chain(numbered.flatten());
+        let mut loaded = Err(CcError::NameTaken(usual));
+        while matches!(loaded, Err(CcError::NameTaken(_)))
+            && let Some(name) = names.next()
+        {
+            loaded = Self::load(coupled, &name);
+        }
+        loaded
+    }
+
     /// What sockets choose it by.
     pub const fn name(&self) -> &ControllerName {
         &self.name

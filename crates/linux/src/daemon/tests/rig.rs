@@ -69,6 +69,7 @@ fn setup(
             epoch_ns,
             inlet,
             associate: Box::new(|_| {}),
+            sender: None,
             observe,
             journal,
         },

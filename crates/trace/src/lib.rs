@@ -34,7 +34,7 @@ pub use names::{Mode, ParsePolicyError, PolicyName, Role, World};
 pub use plan::{LinkKind, Plan, PlanFault, PlanLink, Walker, Waypoint};
 pub use recorder::{ReadError, Recorder, RunRecord, read_runs, write_runs};
 pub use run::{Flow, LinkUse, PathUse, PlayDocument, Run};
-pub use stall::{STALL_THRESHOLD, Stall, StallDetector};
+pub use stall::{STALL_THRESHOLD, Stall, StallDetector, WAIT_THRESHOLD};
 pub use view::{Comparison, DecisionMark, FaultMark, Figures, LaneLevel, LaneSpan, PathSeries, Span, Track};
 pub use words::UnknownWord;
 

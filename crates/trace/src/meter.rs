@@ -1,6 +1,6 @@
 //! From what an application reads to the figures of its flow.
 
-use crate::{Flow, PathUse, Stall, StallDetector};
+use crate::{Flow, PathUse, Stall, StallDetector, WAIT_THRESHOLD};
 use units::{Bytes, Duration, Instant};
 
 /// The width of one step of a goodput series.
@@ -15,6 +15,7 @@ pub struct FlowMeter {
     ended: Option<Instant>,
     bytes: Bytes,
     stalls: StallDetector,
+    waits: Vec<Stall>,
     series: Vec<u64>,
 }
 
@@ -28,6 +29,7 @@ impl FlowMeter {
             ended: None,
             bytes: Bytes::ZERO,
             stalls: StallDetector::new(),
+            waits: Vec::new(),
             series: Vec::new(),
         }
     }
@@ -39,6 +41,7 @@ impl FlowMeter {
 
     /// The reply is complete: nothing is awaited until the next request. Returns the stall that this ended.
     pub fn replied(&mut self, now: Instant) -> Option<Stall> {
+        self.note_wait(now);
         self.stalls.end(now)
     }
 
@@ -54,6 +57,7 @@ impl FlowMeter {
             self.series.resize(bin + 1, 0);
         }
         self.series[bin] += bytes;
+        self.note_wait(now);
         self.stalls.read(now, bytes)
     }
 
@@ -63,7 +67,14 @@ impl FlowMeter {
             return None;
         }
         self.ended = Some(now);
+        self.note_wait(now);
         self.stalls.end(now)
+    }
+
+    fn note_wait(&mut self, now: Instant) {
+        let waited = self.stalls.last_read().map(|from| Stall { from, to: now });
+        self.waits
+            .extend(waited.filter(|wait| wait.length() >= WAIT_THRESHOLD));
     }
 
     /// Everything read so far.
@@ -74,6 +85,11 @@ impl FlowMeter {
     /// Stalls and gaps so far.
     pub const fn stalls(&self) -> &StallDetector {
         &self.stalls
+    }
+
+    /// Every gap of at least [`WAIT_THRESHOLD`], in order: what would be a stall if a stall were shorter.
+    pub fn waits(&self) -> &[Stall] {
+        &self.waits
     }
 
     /// Bytes read in each [`SERIES_BIN`] since the start of the run.

@@ -9,6 +9,9 @@ use units::{Duration, Instant};
 /// A gap counts as a stall when it is longer than this.
 pub const STALL_THRESHOLD: Duration = Duration::from_millis(100);
 
+/// Gaps shorter than this are not kept one by one.
+pub const WAIT_THRESHOLD: Duration = Duration::from_millis(10);
+
 /// A time in which the application waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stall {
@@ -64,6 +67,11 @@ impl StallDetector {
     /// Since when nothing has come, once that is a stall.
     pub fn open_since(&self, now: Instant) -> Option<Instant> {
         self.last.filter(|last| now.since(*last) > STALL_THRESHOLD)
+    }
+
+    /// The last read, or the request that waits for its reply.
+    pub const fn last_read(&self) -> Option<Instant> {
+        self.last
     }
 
     /// The longest time between two reads, stall or not.

@@ -130,6 +130,12 @@ fn a_flow_is_measured_where_it_is_read() {
     assert_eq!(meter.end(ms(1_200)).map(|stall| stall.from), Some(ms(1_000)));
     assert_eq!(meter.end(ms(9_000)), None, "only the first end counts");
     assert_eq!(meter.series(), [0, 0, 0, 0, 1_500, 0, 0, 0, 0, 0, 8_500]);
+    let waits: Vec<u64> = meter
+        .waits()
+        .iter()
+        .map(|wait| wait.length().as_millis() as u64)
+        .collect();
+    assert_eq!(waits, [10, 540, 200], "gaps that are no stalls are kept too");
     let flow = meter.result(ms(9_000), true, Vec::new());
     assert_eq!((flow.bytes, flow.stalls), (10_000, 2));
     assert_eq!(flow.first_byte_ms, Some(250.0));

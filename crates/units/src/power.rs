@@ -117,7 +117,12 @@ impl Neg for Db {
 
 fn write_centi(f: &mut fmt::Formatter<'_>, centi: i32, unit: &str) -> fmt::Result {
     let sign = if centi < 0 { "-" } else { "" };
-    write!(f, "{sign}{}.{:02} {unit}", centi.unsigned_abs() / 100, centi.unsigned_abs() % 100)
+    write!(
+        f,
+        "{sign}{}.{:02} {unit}",
+        centi.unsigned_abs() / 100,
+        centi.unsigned_abs() % 100
+    )
 }
 
 impl fmt::Display for Dbm {

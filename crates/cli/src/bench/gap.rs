@@ -1,6 +1,6 @@
 //! What a fault did to the application, read off a run's record.
 
-use trace::{Event, LinkState, RunRecord, STALL_THRESHOLD, What};
+use trace::{Event, LinkState, RunRecord, Stall, WAIT_THRESHOLD, What};
 use units::{Duration, Instant};
 
 /// A gap belongs to a fault if it contains it or begins at most this much later.
@@ -32,14 +32,15 @@ pub fn last_change(record: &RunRecord) -> anyhow::Result<Applied> {
     })
 }
 
-/// The longest gap between two reads of the application that contains the moment or begins soon after it. Records hold gaps that are
-/// stalls; without one the figure is the threshold, which is more than it was.
-pub fn longest_after(record: &RunRecord, at: Instant) -> Duration {
-    gaps(record)
-        .filter(|(from, to)| *to >= at && *from <= at + AFTERMATH)
-        .map(|(from, to)| to.since(from))
+/// The longest gap between two reads of the application that contains the moment or begins soon after it. Gaps that are too short to be
+/// kept count as what they are shorter than.
+pub fn longest_wait(waits: &[Stall], at: Instant) -> Duration {
+    waits
+        .iter()
+        .filter(|wait| wait.to >= at && wait.from <= at + AFTERMATH)
+        .map(Stall::length)
         .max()
-        .unwrap_or(STALL_THRESHOLD)
+        .unwrap_or(WAIT_THRESHOLD)
 }
 
 /// From the link being usable again, from that moment on, to the first byte that the application read then. `None` if none came.
@@ -135,14 +136,13 @@ mod tests {
 
     #[test]
     fn the_gap_is_around_the_fault_or_soon_after_it() {
-        let record = record(&[
-            stall(1_000, 2_900),
-            stall(4_990, 5_200),
-            stall(7_900, 8_300),
-            stall(8_100, 9_900),
-        ]);
-        assert_eq!(longest_after(&record, at(5_000)), Duration::from_millis(400));
-        assert_eq!(longest_after(&record, at(20_000)), STALL_THRESHOLD);
+        let waits =
+            [(1_000, 2_900), (4_990, 5_060), (7_900, 7_990), (8_100, 9_900)].map(|(from, to)| Stall {
+                from: at(from),
+                to: at(to),
+            });
+        assert_eq!(longest_wait(&waits, at(5_000)), Duration::from_millis(90));
+        assert_eq!(longest_wait(&waits, at(20_000)), WAIT_THRESHOLD);
     }
 
     #[test]

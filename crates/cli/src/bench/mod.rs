@@ -12,6 +12,7 @@ mod stall;
 mod table;
 mod trial;
 mod walk;
+mod window;
 
 use std::process::ExitCode;
 
@@ -30,6 +31,8 @@ Benchmarks:
   wrong-removals  links given up although they delivered, in two runs of 10 minutes
   walk            the building walk against tcp-best (3 seeds)
   emulator        4 links of 250 Mb/s: goodput; emulator-late: lateness; emulator-cpu: cores
+  window-equal, window-bdp, window-long, window-deep, window-thin, window-upload, window-lossy
+                  goodput against the stock kernel's, and the longest gap after a silent cut (20 with reno, 20 with bbr)
   links           packets through the models of links, without a kernel (5)
 
 Examples:
@@ -47,6 +50,10 @@ pub struct Args {
     #[arg(long, value_name = "P")]
     policy: Option<PolicyName>,
 
+    /// Measure with this congestion controller only, not with reno and bbr. For window-….
+    #[arg(long, value_name = "NAME")]
+    cc: Option<String>,
+
     /// Seed of the first trial; the next ones count on from it.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -62,6 +69,8 @@ pub struct Setup {
     trials: Option<u32>,
     /// Whom to measure beside ours.
     pub beside: Option<PolicyName>,
+    /// The only congestion controller.
+    pub cc: Option<String>,
     /// The first trial's seed.
     pub seed: u64,
 }
@@ -70,6 +79,12 @@ impl Setup {
     /// How many trials, where the definition says `defined`.
     pub fn trials(&self, defined: u32) -> u32 {
         self.trials.unwrap_or(defined)
+    }
+
+    /// The congestion controllers, where the definition says reno and bbr.
+    pub fn controllers(&self) -> impl Iterator<Item = &str> {
+        let defined = ["reno", "bbr"].into_iter();
+        defined.filter(|_| self.cc.is_none()).chain(self.cc.as_deref())
     }
 }
 
@@ -112,6 +127,34 @@ const FAMILIES: &[Family] = &[
         measure: emulator::run,
     },
     Family {
+        names: &["window-equal"],
+        measure: window::equal,
+    },
+    Family {
+        names: &["window-bdp"],
+        measure: window::bdp,
+    },
+    Family {
+        names: &["window-long"],
+        measure: window::long,
+    },
+    Family {
+        names: &["window-deep"],
+        measure: window::deep,
+    },
+    Family {
+        names: &["window-thin"],
+        measure: window::thin,
+    },
+    Family {
+        names: &["window-upload"],
+        measure: window::upload,
+    },
+    Family {
+        names: &["window-lossy"],
+        measure: window::lossy,
+    },
+    Family {
         names: &["links"],
         measure: links::run,
     },
@@ -123,6 +166,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let setup = Setup {
         trials: args.trials,
         beside: args.policy,
+        cc: args.cc,
         seed: args.seed,
     };
     let mut document = BenchDocument::default();

@@ -51,7 +51,7 @@ fn ending_soon_after_its_fault(plan: &Plan, seed: u64) -> Plan {
 
 fn gap_ms(observed: &Observed) -> anyhow::Result<f64> {
     let fault = gap::last_change(&observed.record)?;
-    Ok(gap::longest_after(&observed.record, fault.at).as_micros() as f64 / 1e3)
+    Ok(gap::longest_wait(&observed.only_flow()?.waits, fault.at).as_micros() as f64 / 1e3)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Trials in the lab: side by side while the emulator is punctual, or alone.
 
 use anyhow::Context as _;
+use lab::world::FlowDetail;
 use scenario::Plan;
 use trace::{LatenessUs, PolicyName, Run, RunRecord};
 use units::Duration;
@@ -26,10 +27,27 @@ pub struct Observed {
     pub run: Run,
     /// Everything that happened.
     pub record: RunRecord,
+    /// What each flow's receiving application saw.
+    pub flows: Vec<FlowDetail>,
     /// How late packets left the emulator.
     pub lateness: LatenessUs,
     /// Processors that the emulator used.
     pub cores: f64,
+}
+
+impl Observed {
+    /// The flow of a plan that has one.
+    pub fn only_flow(&self) -> anyhow::Result<&FlowDetail> {
+        let seed = self.run.seed;
+        self.flows.first().with_context(|| {
+            format!("seed {seed}: the flow came to no end, so that this trial measured nothing; please report this")
+        })
+    }
+
+    /// Whether it does not count although it was repeated alone: this machine is too busy.
+    pub fn is_late(&self) -> bool {
+        Duration::from_micros(self.lateness.p99_us) > PUNCTUAL
+    }
 }
 
 /// A trial counts while 99 % of the packets are less late than this.
@@ -91,6 +109,7 @@ fn observed(done: Done) -> Observed {
     let Done { played, lateness } = done;
     Observed {
         cores: played.emulator.cores(),
+        flows: played.flows,
         run: played.run,
         record: played.record,
         lateness,

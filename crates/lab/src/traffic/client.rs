@@ -87,8 +87,8 @@ pub struct Outcome {
     pub connections: u32,
     /// What broke a connection before the end, in order.
     pub broken: Vec<String>,
-    /// From request to complete reply, of every request.
-    pub latencies: Vec<Duration>,
+    /// Every request that was answered: from written to its reply complete.
+    pub requests: Vec<Stall>,
     /// When the transfer ended.
     pub ended: Instant,
 }

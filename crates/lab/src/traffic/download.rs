@@ -137,7 +137,7 @@ impl Download<'_> {
             meter: self.meter,
             connections: self.connections,
             broken: self.broken,
-            latencies: Vec::new(),
+            requests: Vec::new(),
             ended,
         }
     }

@@ -6,7 +6,7 @@ use super::order::Order;
 use super::socket::{Moved, read, write};
 use sha2::{Digest as _, Sha256};
 use std::net::TcpStream;
-use trace::FlowMeter;
+use trace::{FlowMeter, Stall};
 use units::{Bytes, Duration, Instant};
 
 struct Requests<'a> {
@@ -14,7 +14,7 @@ struct Requests<'a> {
     reply: u64,
     meter: FlowMeter,
     hash: Sha256,
-    latencies: Vec<Duration>,
+    answered: Vec<Stall>,
     teller: Teller<'a>,
 }
 
@@ -30,7 +30,7 @@ pub(super) fn run(
         reply: reply.get(),
         meter: FlowMeter::new(task.name.clone(), task.clock.now()),
         hash: Sha256::new(),
-        latencies: Vec::new(),
+        answered: Vec::new(),
         teller: Teller::new(tell),
     };
     let (mut broken, mut connections) = (Vec::new(), 0);
@@ -98,7 +98,7 @@ impl Requests<'_> {
         }
         if left == 0 {
             let now = self.task.clock.now();
-            self.latencies.push(now.since(asked));
+            self.answered.push(Stall { from: asked, to: now });
             let stall = self.meter.replied(now);
             self.teller.stall(now, stall);
         }
@@ -123,7 +123,7 @@ impl Requests<'_> {
             meter: self.meter,
             connections,
             broken,
-            latencies: self.latencies,
+            requests: self.answered,
             ended,
         }
     }

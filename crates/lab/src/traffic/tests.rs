@@ -115,11 +115,11 @@ fn every_request_is_answered_and_timed() {
     };
     let (outcome, _) = play(&place, &task(&place, work, Duration::from_millis(500)));
     assert!(
-        outcome.intact && outcome.latencies.len() >= 5,
+        outcome.intact && outcome.requests.len() >= 5,
         "{} replies",
-        outcome.latencies.len()
+        outcome.requests.len()
     );
-    assert!(outcome.meter.bytes().get() >= outcome.latencies.len() as u64 * 4_096);
+    assert!(outcome.meter.bytes().get() >= outcome.requests.len() as u64 * 4_096);
 }
 
 #[test]

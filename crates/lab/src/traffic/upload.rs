@@ -119,7 +119,7 @@ impl Upload<'_> {
             meter: received.meter.clone(),
             connections,
             broken,
-            latencies: Vec::new(),
+            requests: Vec::new(),
             ended,
         }
     }

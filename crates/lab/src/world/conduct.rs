@@ -5,7 +5,7 @@ use super::note::Note;
 use super::paths::Paths;
 use super::stage::Stage;
 use super::summary::Sources;
-use super::{Play, PlayError, Played};
+use super::{FlowDetail, Play, PlayError, Played};
 use crate::emulator::{self, Command, Commands, Emulator, Report, Setup};
 use crate::shell::{ProgramsEnded, Running};
 use crate::stop::Stop;
@@ -258,6 +258,7 @@ impl<'r> Conductor<'r> {
         Ok(Played {
             run,
             record: RunRecord { events },
+            flows: outcomes.into_iter().flatten().map(detail).collect(),
             emulator: report,
             programs,
             stopped: stop.is_stopped(),
@@ -399,6 +400,14 @@ impl<'r> Conductor<'r> {
                 LinkState::Up => trace::LinkState::Up,
             },
         }
+    }
+}
+
+fn detail(outcome: Outcome) -> FlowDetail {
+    FlowDetail {
+        series: outcome.meter.series().to_vec(),
+        waits: outcome.meter.waits().to_vec(),
+        requests: outcome.requests,
     }
 }
 

@@ -41,7 +41,7 @@ use crate::stop::Stop;
 use conduct::Conductor;
 use scenario::Plan;
 use stage::Stage;
-use trace::{Event, PolicyName, Run, RunRecord, What};
+use trace::{Event, PolicyName, Run, RunRecord, Stall, What};
 
 /// What is to be run.
 #[derive(Debug, Clone)]
@@ -71,6 +71,17 @@ impl<'p> Play<'p> {
     }
 }
 
+/// What a receiving application saw, closer than a result shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlowDetail {
+    /// Bytes read in each 100 ms since the start of the run.
+    pub series: Vec<u64>,
+    /// Every gap between reads of 10 ms and more.
+    pub waits: Vec<Stall>,
+    /// Every request that was answered: from written to its reply complete.
+    pub requests: Vec<Stall>,
+}
+
 /// What came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Played {
@@ -78,6 +89,8 @@ pub struct Played {
     pub run: Run,
     /// Everything that happened, in order of time.
     pub record: RunRecord,
+    /// What each flow's receiving application saw, in the order of the plan. A flow that came to no end has none.
+    pub flows: Vec<FlowDetail>,
     /// What the emulator did.
     pub emulator: Report,
     /// How the programs ended, if there were any.

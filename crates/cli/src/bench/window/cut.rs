@@ -1,0 +1,186 @@
+//! Goodput of the first seconds and after them, and the longest gap after a silent cut of the fastest link.
+
+use trace::{BenchRow, Better, What};
+
+use super::figures::{self, FIRST, against, mean_mbps, median, most, rounded, since_start};
+use super::rows::{self, Row};
+use crate::bench::trial::{self, Observed, Trial};
+use crate::bench::{Setup, gap};
+
+/// Trials of each policy with each controller.
+const TRIALS: u32 = 20;
+
+/// Three equal links with ordinary queues.
+pub fn equal(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    measure(setup, rows::EQUAL)
+}
+
+/// Three equal links with short queues.
+pub fn bdp(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    measure(setup, rows::BDP)
+}
+
+/// A fast link and a long one.
+pub fn long(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    measure(setup, rows::LONG)
+}
+
+/// A link behind a buffer of a second.
+pub fn deep(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    measure(setup, rows::DEEP)
+}
+
+/// A thin link beside two fast ones.
+pub fn thin(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    measure(setup, rows::THIN)
+}
+
+/// The client sends.
+pub fn upload(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    measure(setup, rows::UPLOAD)
+}
+
+/// A link that loses and delays.
+pub fn lossy(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    measure(setup, rows::LOSSY)
+}
+
+/// What one trial came to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figures {
+    /// Mean goodput of the first seconds, in Mb/s.
+    pub first_mbps: f64,
+    /// Mean goodput from then to the cut, in Mb/s.
+    pub steady_mbps: f64,
+    /// The longest gap after the cut, in ms.
+    pub stall_ms: f64,
+    /// From the cut to the first link that was given up, in ms.
+    pub found_ms: Option<f64>,
+}
+
+impl Figures {
+    /// Reads them off a trial with one flow.
+    pub fn of(observed: &Observed) -> anyhow::Result<Self> {
+        let cut = gap::last_change(&observed.record)?.at;
+        let flow = observed.only_flow()?;
+        let removed = observed.record.events.iter().find(|event| {
+            event.at() >= cut && matches!(&event.what, What::Decision { verb, .. } if verb == "remove")
+        });
+        Ok(Self {
+            first_mbps: mean_mbps(&flow.series, units::Duration::ZERO, FIRST),
+            steady_mbps: mean_mbps(&flow.series, FIRST, since_start(cut)),
+            stall_ms: gap::longest_wait(&flow.waits, cut).as_micros() as f64 / 1e3,
+            found_ms: removed.map(|event| event.at().since(cut).as_micros() as f64 / 1e3),
+        })
+    }
+}
+
+/// What all trials with one controller came to.
+struct Verdict {
+    cc: String,
+    steady: f64,
+    first: f64,
+    ours: Vec<Figures>,
+    stock: Vec<Figures>,
+}
+
+fn measure(setup: &Setup, row: Row) -> anyhow::Result<Vec<BenchRow>> {
+    let observed = trial::side_by_side(trials(setup, row)?)?;
+    let verdicts: Vec<Verdict> = setup
+        .controllers()
+        .map(|cc| verdict(row, &observed, cc))
+        .collect::<Result<_, _>>()?;
+    let bench = verdicts.iter().fold(worst(row, &verdicts), with_fields);
+    Ok(vec![figures::with_late(bench, &observed)])
+}
+
+fn trials(setup: &Setup, row: Row) -> anyhow::Result<Vec<Trial>> {
+    let mut trials = Vec::new();
+    for cc in setup.controllers() {
+        let plan = row.plan(cc)?;
+        for index in 0..u64::from(setup.trials(TRIALS)) {
+            let seed = setup.seed + index;
+            trials.extend(figures::both(&row.cut(&plan, index as usize, seed), seed));
+        }
+    }
+    Ok(trials)
+}
+
+fn verdict(row: Row, observed: &[Observed], cc: &str) -> anyhow::Result<Verdict> {
+    let limit = rows::payload_limit_mbps(&row.plan(cc)?);
+    let (mut ours, mut stock) = (Vec::new(), Vec::new());
+    for (our, their) in figures::pairs(observed, cc) {
+        ours.push(Figures::of(our)?);
+        stock.push(Figures::of(their)?);
+    }
+    let ratio = |figure: fn(&Figures) -> f64| {
+        let each = ours.iter().zip(&stock);
+        median(
+            &each
+                .map(|(our, their)| against(figure(our), figure(their), limit))
+                .collect::<Vec<_>>(),
+        )
+    };
+    Ok(Verdict {
+        steady: ratio(|figures| figures.steady_mbps),
+        first: ratio(|figures| figures.first_mbps),
+        cc: cc.to_owned(),
+        ours,
+        stock,
+    })
+}
+
+fn each(figures: &[Figures], figure: fn(&Figures) -> f64) -> Vec<f64> {
+    figures.iter().map(figure).collect()
+}
+
+const fn stall(figures: &Figures) -> f64 {
+    figures.stall_ms
+}
+
+/// The row: of every figure of the stall the worse controller's.
+fn worst(row: Row, verdicts: &[Verdict]) -> BenchRow {
+    let rows: Vec<BenchRow> = verdicts
+        .iter()
+        .map(|verdict| BenchRow::new(row.name, "ms", Better::Lower).trials(&each(&verdict.ours, stall)))
+        .collect();
+    let worse = |figure: fn(&BenchRow) -> Option<f64>| rows.iter().filter_map(figure).reduce(f64::max);
+    BenchRow {
+        ours: worse(|row| row.ours),
+        p50: worse(|row| row.p50),
+        p99: worse(|row| row.p99),
+        min: worse(|row| row.min),
+        max: worse(|row| row.max),
+        runs: rows.iter().map(|row| row.runs).min().unwrap_or(0),
+        ..BenchRow::new(row.name, "ms", Better::Lower)
+    }
+}
+
+fn with_fields(row: BenchRow, verdict: &Verdict) -> BenchRow {
+    let cc = &verdict.cc;
+    let (ours, stock) = (&verdict.ours, &verdict.stock);
+    let found: Vec<f64> = ours.iter().filter_map(|figures| figures.found_ms).collect();
+    let fields = [
+        ("steady", verdict.steady),
+        ("first_5s", verdict.first),
+        ("stall_p50_ms", median(&each(ours, stall))),
+        ("stall_max_ms", most(&each(ours, stall))),
+        ("stock_stall_p50_ms", median(&each(stock, stall))),
+        ("stock_stall_max_ms", most(&each(stock, stall))),
+        ("steady_mbps", median(&each(ours, |figures| figures.steady_mbps))),
+        (
+            "stock_steady_mbps",
+            median(&each(stock, |figures| figures.steady_mbps)),
+        ),
+        ("first_5s_mbps", median(&each(ours, |figures| figures.first_mbps))),
+        (
+            "stock_first_5s_mbps",
+            median(&each(stock, |figures| figures.first_mbps)),
+        ),
+        ("found_p50_ms", median(&found)),
+    ];
+    let row = fields.iter().fold(row, |row, (name, figure)| {
+        row.with(&format!("{cc}_{name}"), rounded(*figure))
+    });
+    row.with(&format!("{cc}_not_found"), ours.len() - found.len())
+}

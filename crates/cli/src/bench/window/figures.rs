@@ -1,0 +1,99 @@
+//! Figures drawn from many trials.
+
+use serde_json::Value;
+use trace::{BenchRow, PolicyName, SERIES_BIN};
+use units::{Duration, Instant};
+
+use crate::bench::trial::{Observed, Trial};
+
+/// In this time a connection starts; what follows is steady.
+pub const FIRST: Duration = Duration::from_secs(5);
+
+/// The middle one.
+pub fn median(figures: &[f64]) -> f64 {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        length => f64::midpoint(sorted[(length - 1) / 2], sorted[length / 2]),
+    }
+}
+
+/// The most.
+pub fn most(figures: &[f64]) -> f64 {
+    figures.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// Mean rate of a series of [`SERIES_BIN`]s between two moments, in Mb/s; bins that are not whole are left out at the end.
+pub fn mean_mbps(series: &[u64], from: Duration, to: Duration) -> f64 {
+    let bin = |at: Duration| (at.as_nanos() / SERIES_BIN.as_nanos()) as usize;
+    let (from, to) = (bin(from), bin(to));
+    let bytes: u64 = series.iter().take(to).skip(from).sum();
+    let time = SERIES_BIN.as_secs_f64() * to.saturating_sub(from) as f64;
+    bytes as f64 * 8e-6 / time.max(f64::MIN_POSITIVE)
+}
+
+/// Time since the start of the run.
+pub fn since_start(at: Instant) -> Duration {
+    at.since(Instant::ZERO)
+}
+
+/// Ours over theirs, where theirs may not count for more than the links can carry.
+pub fn against(ours: f64, theirs: f64, limit: f64) -> f64 {
+    ours / theirs.min(limit)
+}
+
+/// Ours and the stock kernel's run of the same plan, in turn.
+pub fn both(plan: &scenario::Plan, seed: u64) -> [Trial; 2] {
+    [PolicyName::Slowhand, PolicyName::Mptcp].map(|policy| Trial {
+        plan: plan.clone(),
+        policy,
+        seed,
+    })
+}
+
+/// Ours and theirs of each seed, of one controller, in the order of the trials.
+pub fn pairs<'o>(observed: &'o [Observed], cc: &str) -> Vec<(&'o Observed, &'o Observed)> {
+    let of = |policy: PolicyName| {
+        observed
+            .iter()
+            .filter(move |seen| seen.run.policy == policy && seen.run.cc == cc)
+    };
+    of(PolicyName::Slowhand).zip(of(PolicyName::Mptcp)).collect()
+}
+
+/// How many trials were late although they were repeated alone, in a field of the row: figures of such are not fair ones.
+pub fn with_late(row: BenchRow, observed: &[Observed]) -> BenchRow {
+    match observed.iter().filter(|seen| seen.is_late()).count() {
+        0 => row,
+        late => row.with("late", late),
+    }
+}
+
+/// A value for a field: figures are rounded to what is worth reading.
+pub fn rounded(figure: f64) -> Value {
+    Value::from((figure * 1e4).round() / 1e4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_count_whole_bins_only() {
+        let series = [1_000, 2_000, 3_000, 4_000];
+        let ms = Duration::from_millis;
+        assert!((mean_mbps(&series, ms(100), ms(390)) - 0.2).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_faster_rival_than_the_links_is_cut_to_what_they_carry() {
+        assert!((against(90.0, 120.0, 100.0) - 0.9).abs() < 1e-9);
+        assert!((against(90.0, 45.0, 100.0) - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_middle_of_an_even_number_is_between_two() {
+        assert!((median(&[4.0, 1.0, 2.0, 3.0]) - 2.5).abs() < 1e-9);
+    }
+}

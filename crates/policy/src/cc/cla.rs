@@ -11,7 +11,7 @@
 //!    shrink.
 //!
 //! # Checked by
-//! `cc::tests`: signs and bounds of MI and Q; the rates sum to what they were; one cut per fading.
+//! `cc::tests`: signs and bounds of MI and Q; one cut per fading. `tests`: `golden/cla.csv`; the rates sum to what they were.
 
 use super::MOST_PATHS;
 use units::{Db, Ratio};
@@ -125,3 +125,6 @@ impl Cla {
         ((rate * report.base_rtt_s / f64::from(mss.max(1))) as u32).max(2)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@
 //! 1. Time is told in microseconds and the cube is taken in `f64` by `libm`: background traffic is not repeated in BPF.
 //!
 //! # Checked by
-//! `cc::tests`: the plateau at `W_max`, the value of `K`, monotone growth.
+//! `cc::tests`: the plateau at `W_max`, the value of `K`. `tests`: `golden/cubic.csv`, bounds, monotone growth.
 
 use super::Increase;
 
@@ -67,3 +67,6 @@ impl Cubic {
         ((window * BETA) as u32).max(2)
     }
 }
+
+#[cfg(test)]
+mod tests;

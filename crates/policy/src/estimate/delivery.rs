@@ -39,10 +39,12 @@
 //!
 //! # Checked by
 //! `accuracy`: the realised ratio of a sender with known loss, with aggregates, other stations, lost acknowledgements and both meanings of
-//! the retry bit. `tests`: each trap alone, a recount, `golden/delivery.csv`. `examples/estimator_speed.rs`; `tests/allocations.rs`.
+//! the retry bit. `tests`: each trap alone, a recount, `golden/delivery.csv`. `aggregates`. `tests/allocations.rs`; `slowhand bench estimator`.
 
 #[cfg(test)]
 mod accuracy;
+#[cfg(test)]
+mod aggregates;
 mod counters;
 mod ring;
 mod sequence;

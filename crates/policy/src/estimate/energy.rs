@@ -16,7 +16,7 @@
 //! 4. A promotion is charged in one piece when data begins to move; the trace then need not know of it.
 //!
 //! # Checked by
-//! `tests` below: the table of mobiarch11 §3.3, tails by hand; `golden/energy.csv`.
+//! `tests` below: the table of mobiarch11 §3.3, tails by hand; `golden/energy.csv`, `golden/power.csv`.
 
 use core::ops::{Add, AddAssign};
 use units::{Bitrate, Bytes, Dbm, Duration};

@@ -12,7 +12,7 @@
 //! 3. Under 5 samples, or less than half a second of them, there is no trend.
 //!
 //! # Checked by
-//! `tests` below; `golden/mobility.csv`.
+//! `tests` below; `golden/trend.csv`, `golden/mobility.csv`.
 
 use crate::cc;
 use units::{Db, Duration, Instant, Ratio};
@@ -286,6 +286,33 @@ mod tests {
                 number(6),
                 "{row}"
             );
+            count += 1;
+        }
+        assert!(count >= 8, "only {count} vectors");
+    }
+
+    /// `golden/trend.csv`: `ms:centidecibels` of each sample, slope in mdB/s and level in cdB at the last one.
+    #[test]
+    fn golden_trends_hold() {
+        let rows = include_str!("../../../../golden/trend.csv")
+            .lines()
+            .filter(|line| !line.starts_with(['#', 's']));
+        let mut count = 0;
+        for row in rows {
+            let cells: Vec<&str> = row.split(',').map(str::trim).collect();
+            let (mut mobility, mut now) = (Mobility::default(), Instant::ZERO);
+            for sample in cells[0].split_whitespace() {
+                let (ms, centi) = sample.split_once(':').unwrap();
+                now = Instant::from_millis(ms.parse().unwrap());
+                mobility.hear(now, Db::from_centi(centi.parse().unwrap()));
+            }
+            let expected = cells[1].parse::<i64>().ok();
+            let trend = mobility.trend(now);
+            // In thousandths of a decibel per second; a hundredth of that is rounding.
+            let slope = trend.map(|trend| (trend.slope + 50 * trend.slope.signum()) / 100);
+            assert_eq!(slope, expected, "{row}: {trend:?}");
+            let level = trend.map(|trend| trend.level.as_centi());
+            assert_eq!(level, cells[2].parse().ok(), "{row}");
             count += 1;
         }
         assert!(count >= 8, "only {count} vectors");

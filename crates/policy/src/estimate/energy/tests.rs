@@ -83,19 +83,24 @@ fn a_set_without_a_radio_says_so() {
     assert_eq!(short.overhead().as_microjoules(), 6_420_000);
 }
 
-/// Rows of `golden/energy.csv`: set, technology, trace of `ms:down_kbps:up_kbps:dbm`, microjoules spent, with the tail, bytes moved.
-fn golden(row: &str) -> (Meter, Vec<u64>) {
-    let cells: Vec<&str> = row.split(',').map(str::trim).collect();
+/// As the golden files call it.
+fn named(set: &str, technology: &str) -> Radio {
     let set = [Set::Mobisys2012, Set::Mobiarch11]
         .into_iter()
-        .find(|set| set.name() == cells[0])
+        .find(|known| known.name() == set)
         .unwrap();
-    let technology = match cells[1] {
+    let technology = match technology {
         "lte" => Technology::Lte,
         "3g" => Technology::ThreeG,
         "wifi" => Technology::Wifi,
         other => panic!("no technology is called {other}"),
     };
+    radio(set, technology)
+}
+
+/// Rows of `golden/energy.csv`: set, technology, trace of `ms:down_kbps:up_kbps:dbm`, microjoules spent, with the tail, bytes moved.
+fn golden(row: &str) -> (Meter, Vec<u64>) {
+    let cells: Vec<&str> = row.split(',').map(str::trim).collect();
     let piece = |text: &str| {
         let numbers: Vec<i64> = text.split(':').map(|number| number.parse().unwrap()).collect();
         let signal = numbers.get(3).map(|&dbm| Dbm::from_dbm(dbm as i32));
@@ -106,7 +111,7 @@ fn golden(row: &str) -> (Meter, Vec<u64>) {
     };
     let trace: Vec<Step> = cells[2].split_whitespace().map(piece).collect();
     (
-        metered(radio(set, technology), &trace),
+        metered(named(cells[0], cells[1]), &trace),
         cells[3..].iter().map(|cell| cell.parse().unwrap()).collect(),
     )
 }
@@ -125,6 +130,28 @@ fn golden_vectors_hold() {
             meter.moved().get(),
         ];
         assert_eq!(got.as_slice(), expected, "{row}");
+        count += 1;
+    }
+    assert!(count >= 10, "only {count} vectors");
+}
+
+/// `golden/power.csv`: set, technology, kb/s down and up, signal, microwatts, bits per joule.
+#[test]
+fn golden_powers_hold() {
+    let rows = include_str!("../../../../../golden/power.csv")
+        .lines()
+        .filter(|line| !line.starts_with(['#', 's']));
+    let mut count = 0;
+    for row in rows {
+        let cells: Vec<&str> = row.split(',').map(str::trim).collect();
+        let radio = named(cells[0], cells[1]);
+        let rate = |cell: usize| Bitrate::from_kbps(cells[cell].parse().unwrap());
+        let signal = cells[4].parse().ok().map(Dbm::from_dbm);
+        let got = [
+            radio.active_uw(rate(2), rate(3), signal),
+            radio.bits_per_joule(rate(2), rate(3), signal),
+        ];
+        assert_eq!(got.map(|number| number.to_string()), cells[5..], "{row}");
         count += 1;
     }
     assert!(count >= 10, "only {count} vectors");

@@ -1,0 +1,78 @@
+use super::*;
+use alloc::vec::Vec;
+use proptest::prelude::*;
+
+fn numbers(text: &str) -> Vec<u64> {
+    text.split_whitespace()
+        .map(|number| number.parse().unwrap())
+        .collect()
+}
+
+/// `golden/cubic.csv`: losses, what the last one left, window, round-trip time, times in ms, growth at each.
+#[test]
+fn golden_vectors_hold() {
+    let rows = include_str!("../../../../../golden/cubic.csv")
+        .lines()
+        .filter(|line| !line.starts_with(['#', 'l']));
+    let mut count = 0;
+    for row in rows {
+        let cells: Vec<Vec<u64>> = row.split(',').map(numbers).collect();
+        let mut cubic = Cubic::default();
+        let left = cells[0].iter().map(|&window| cubic.after_loss(window as u32));
+        assert_eq!(left.last().map(u64::from), Some(cells[1][0]), "{row}");
+        let (window, srtt_us) = (cells[2][0] as u32, cells[3][0] as u32);
+        for (&at_ms, &expected) in cells[4].iter().zip(&cells[5]) {
+            let growth = cubic.increase(at_ms * 1_000, window, srtt_us).0 as u64;
+            assert!(
+                growth.abs_diff(expected) <= 1 + expected / 1_000_000,
+                "{row}: {growth} at {at_ms}"
+            );
+        }
+        assert_eq!(cells[4].len(), cells[5].len(), "{row}");
+        count += 1;
+    }
+    assert!(count >= 8, "only {count} vectors");
+}
+
+/// `a`'s growth may be larger than `b`'s by what rounding costs.
+fn at_most(a: Increase, b: Increase) -> bool {
+    a.0 <= b.0 + 1 + b.0 / 1_000_000
+}
+
+proptest! {
+    #[test]
+    fn grows_by_no_more_than_a_segment_whatever_happens(
+        facts in prop::collection::vec((any::<bool>(), any::<u64>(), any::<u32>(), any::<u32>()), 1..60),
+    ) {
+        let mut cubic = Cubic::default();
+        for (lost, now_us, window, srtt_us) in facts {
+            if lost {
+                let left = cubic.after_loss(window);
+                prop_assert!(left >= 2 && left <= window.max(2));
+            }
+            let growth = cubic.increase(now_us, window, srtt_us).0;
+            prop_assert!((0..=1 << 32).contains(&growth), "{growth}");
+        }
+    }
+
+    #[test]
+    fn grows_faster_the_longer_ago_the_loss(window in 10u32..1 << 20, times in prop::collection::vec(0u64..1 << 34, 2..40)) {
+        let mut times = times;
+        times.sort_unstable();
+        let mut cubic = Cubic::default();
+        let left = cubic.after_loss(window);
+        let growths: Vec<Increase> = times.iter().map(|&at_us| cubic.increase(at_us, left, 20_000)).collect();
+        prop_assert!(growths.windows(2).all(|pair| at_most(pair[0], pair[1])), "{:?}", growths);
+    }
+
+    #[test]
+    fn time_counts_from_the_loss_only(window in 10u32..1 << 20, start_us in 0u64..1 << 50, after_us in 0u64..1 << 30) {
+        let growth = |start_us: u64| {
+            let mut cubic = Cubic::default();
+            let left = cubic.after_loss(window);
+            cubic.increase(start_us, left, 20_000);
+            cubic.increase(start_us + after_us, left, 20_000)
+        };
+        prop_assert_eq!(growth(0), growth(start_us));
+    }
+}

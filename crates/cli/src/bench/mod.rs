@@ -2,6 +2,7 @@
 
 mod beside;
 mod emulator;
+mod estimator;
 mod fade;
 mod gap;
 mod links;
@@ -34,6 +35,7 @@ Benchmarks:
   window-equal, window-bdp, window-long, window-deep, window-thin, window-upload, window-lossy
                   goodput against the stock kernel's, and the longest gap after a silent cut (20 with reno, 20 with bbr)
   links           packets through the models of links, without a kernel (5)
+  estimator       frames through the delivery estimator, on one core (5)
 
 Examples:
   slowhand bench links
@@ -157,6 +159,10 @@ const FAMILIES: &[Family] = &[
     Family {
         names: &["links"],
         measure: links::run,
+    },
+    Family {
+        names: &["estimator"],
+        measure: estimator::run,
     },
 ];
 

@@ -32,7 +32,7 @@ impl KernelPaths {
         let usable: BTreeSet<LinkId> = state
             .paths
             .iter()
-            .filter(|(_, path)| path.is_usable())
+            .filter(|(_, path)| path.is_usable() && path.is_allowed())
             .map(|(&link, _)| link)
             .collect();
         let gone: Vec<LinkId> = self.endpoints.difference(&usable).copied().collect();

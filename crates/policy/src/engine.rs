@@ -1,12 +1,21 @@
 //! The engine: takes facts in, hands actions out. It only dispatches.
 
+use crate::assign::Assignments;
 use crate::baseline::{self, KernelPaths};
+use crate::cost::{self, Allowed};
 use crate::detect;
+use crate::energy_schedule::Variant;
 use crate::explain::{self, Explanation};
+use crate::foresight::Foresight;
 use crate::handover::{Form, Handover};
 use crate::io::{Action, Input, LinkEvent, LinkId, SubflowEvent, SubflowId};
+use crate::outlook::Outlooks;
+use crate::radios::Radios;
 use crate::slowhand::{LOOK_EVERY, Slowhand};
 use crate::state::{Change, State};
+use crate::steer;
+use crate::steering::{Ecn, OneAtATime};
+use crate::thrift::Thrift;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
 
@@ -28,6 +37,14 @@ pub enum Policy {
     WifiFirst,
     /// Every link joined; the kernel's own path manager and scheduler and nothing else.
     Mptcp,
+    /// `Mptcp`, and marks on what arrives over access points whose packets cost clearly more air than the best one's (nsdi15 §5.2).
+    Ecn(steer::Form),
+    /// Every link joined; of the access points of a channel one is used at a time (FatVAP, juggler).
+    OneAtATime,
+    /// One path at a time, the best of the ten seconds to come, in a world that knows them (mobiarch11 §3.1).
+    Omniscient,
+    /// Radios on and off by what they move for a joule (mobiarch11 §3.3).
+    Energy(Variant),
     /// All of ours.
     Slowhand,
     /// All of ours but the window.
@@ -47,7 +64,11 @@ pub struct Config {
 enum Strategy {
     Tcp(LinkId),
     Kernel(KernelPaths),
+    Ecn(Ecn),
+    OneAtATime(OneAtATime),
     Handover(Handover),
+    Foresight(Foresight),
+    Thrift(Thrift),
     Slowhand(Slowhand),
 }
 
@@ -56,6 +77,10 @@ enum Strategy {
 pub struct Engine {
     state: State,
     strategy: Strategy,
+    allowed: Allowed,
+    assignments: Assignments,
+    outlooks: Outlooks,
+    radios: Radios,
     now: Instant,
     next_look: Instant,
 }
@@ -63,19 +88,13 @@ pub struct Engine {
 impl Engine {
     /// An engine that knows of no link yet.
     pub fn new(config: Config) -> Self {
-        let strategy = match config.policy {
-            Policy::Tcp(link) => Strategy::Tcp(link),
-            Policy::Mptcp => Strategy::Kernel(KernelPaths::default()),
-            Policy::Handover => Strategy::Handover(Handover::new(Form::Cold)),
-            Policy::HandoverWarm => Strategy::Handover(Handover::new(Form::Warm)),
-            Policy::HandoverCell => Strategy::Handover(Handover::new(Form::WarmAndCellular)),
-            Policy::WifiFirst => Strategy::Handover(Handover::new(Form::WifiFirst)),
-            Policy::Slowhand => Strategy::Slowhand(Slowhand::new(true)),
-            Policy::SlowhandNoWindow => Strategy::Slowhand(Slowhand::new(false)),
-        };
         Self {
             state: State::new(config.peer_subflows),
-            strategy,
+            strategy: Strategy::of(config.policy),
+            allowed: Allowed::default(),
+            assignments: Assignments::default(),
+            outlooks: Outlooks::default(),
+            radios: Radios::default(),
             now: Instant::ZERO,
             next_look: Instant::ZERO,
         }
@@ -84,10 +103,39 @@ impl Engine {
     /// Takes in one fact that happened at `now`, which never runs backwards.
     pub fn handle(&mut self, now: Instant, input: Input) {
         debug_assert!(now >= self.now, "time ran backwards: {now} after {}", self.now);
+        match input {
+            Input::Link(link, LinkEvent::Frame(frame)) => self.state.overhear(now, link, &frame),
+            input => self.take_in(now, input),
+        }
+    }
+
+    fn take_in(&mut self, now: Instant, input: Input) {
         self.wake(now);
+        let change = match self.dispatch(now, input) {
+            Change::Cost => self.state.judge_costs(self.allowed),
+            change => change,
+        };
+        if change == Change::Shape || self.due(now) {
+            self.decide(now);
+        }
+    }
+
+    fn dispatch(&mut self, now: Instant, input: Input) -> Change {
+        match input {
+            Input::Radio(radio, event) => self.radios.about(&mut self.state, radio, event),
+            Input::Flow(flow, event) => self.assignments.about(&mut self.state, flow, event),
+            Input::Allow(trust, allowed) => return self.allowed.set(trust, allowed),
+            input => return self.learn(now, input),
+        }
+        Change::Counters
+    }
+
+    fn learn(&mut self, now: Instant, input: Input) -> Change {
         let sampled = sampled_subflow(&input);
-        if let Input::Link(link, LinkEvent::Usable(true)) = input {
-            self.state.forget_route(link);
+        match input {
+            Input::Link(link, LinkEvent::Usable(true)) => self.state.forget_route(link),
+            Input::Link(link, LinkEvent::Gone) => self.radios.forget(&mut self.state, link),
+            _ => {}
         }
         let change = self.state.learn(now, input);
         if let (Some(subflow), Strategy::Slowhand(slowhand)) = (sampled, &mut self.strategy)
@@ -95,9 +143,7 @@ impl Engine {
         {
             slowhand.sampled(now, &mut self.state, conn, subflow);
         }
-        if change == Change::Shape || self.due(now) {
-            self.decide(now);
-        }
+        change
     }
 
     /// Lets time pass with nothing to report.
@@ -125,12 +171,13 @@ impl Engine {
 
     fn decide(&mut self, now: Instant) {
         self.next_look = now + LOOK_EVERY;
-        match &mut self.strategy {
-            Strategy::Tcp(link) => baseline::one_link(now, &mut self.state, *link),
-            Strategy::Kernel(kernel) => kernel.decide(now, &mut self.state),
-            Strategy::Handover(handover) => handover.decide(now, &mut self.state),
-            Strategy::Slowhand(slowhand) => slowhand.decide(now, &mut self.state),
+        self.state.look_at_air(now);
+        if !self.uses_kernel_path_manager() {
+            cost::evict(now, &mut self.state);
         }
+        self.strategy.decide(now, &mut self.state);
+        self.outlooks.look(now, &mut self.state);
+        self.assignments.settle(&mut self.state);
     }
 
     /// The next thing the world should do.
@@ -141,16 +188,21 @@ impl Engine {
     /// When to call [`Engine::tick`], and which timer asked.
     pub fn wake_at(&self) -> Option<(Instant, &'static str)> {
         let look = (!self.state.paths.is_empty()).then_some((self.next_look, "look"));
-        let doubt = match self.strategy {
+        let own = match &self.strategy {
             Strategy::Slowhand(_) => detect::wake_at(&self.state).map(|at| (at, "doubt")),
+            Strategy::Foresight(foresight) => foresight.wake_at().map(|at| (at, "foresight")),
+            Strategy::Thrift(thrift) => thrift.wake_at().map(|at| (at, "energy")),
             _ => None,
         };
-        [look, doubt].into_iter().flatten().min()
+        [look, own].into_iter().flatten().min()
     }
 
     /// Whether connections are managed by the kernel's own path manager (`true`) or by this engine.
     pub const fn uses_kernel_path_manager(&self) -> bool {
-        matches!(self.strategy, Strategy::Kernel(_) | Strategy::Tcp(_))
+        matches!(
+            self.strategy,
+            Strategy::Kernel(_) | Strategy::Tcp(_) | Strategy::Ecn(_)
+        )
     }
 
     /// Whether a link is in doubt: then every sample counts, and the world should look twice as often.
@@ -161,6 +213,38 @@ impl Engine {
     /// For every link, what it is used for and why.
     pub fn explain(&self) -> Vec<Explanation> {
         explain::all(&self.state)
+    }
+}
+
+impl Strategy {
+    fn of(policy: Policy) -> Self {
+        match policy {
+            Policy::Tcp(link) => Self::Tcp(link),
+            Policy::Mptcp => Self::Kernel(KernelPaths::default()),
+            Policy::Ecn(form) => Self::Ecn(Ecn::new(form)),
+            Policy::OneAtATime => Self::OneAtATime(OneAtATime::default()),
+            Policy::Handover => Self::Handover(Handover::new(Form::Cold)),
+            Policy::HandoverWarm => Self::Handover(Handover::new(Form::Warm)),
+            Policy::HandoverCell => Self::Handover(Handover::new(Form::WarmAndCellular)),
+            Policy::WifiFirst => Self::Handover(Handover::new(Form::WifiFirst)),
+            Policy::Omniscient => Self::Foresight(Foresight::default()),
+            Policy::Energy(variant) => Self::Thrift(Thrift::new(variant)),
+            Policy::Slowhand => Self::Slowhand(Slowhand::new(true)),
+            Policy::SlowhandNoWindow => Self::Slowhand(Slowhand::new(false)),
+        }
+    }
+
+    fn decide(&mut self, now: Instant, state: &mut State) {
+        match self {
+            Self::Tcp(link) => baseline::one_link(now, state, *link),
+            Self::Kernel(kernel) => kernel.decide(now, state),
+            Self::Ecn(ecn) => ecn.decide(now, state),
+            Self::OneAtATime(one) => one.decide(now, state),
+            Self::Handover(handover) => handover.decide(now, state),
+            Self::Foresight(foresight) => foresight.decide(now, state),
+            Self::Thrift(thrift) => thrift.decide(now, state),
+            Self::Slowhand(slowhand) => slowhand.decide(now, state),
+        }
     }
 }
 

@@ -1,5 +1,8 @@
 //! Why each link is used, idle or refused, in words a user reads.
 
+use crate::air::View;
+use crate::estimate::bandwidth::Limit;
+use crate::estimate::delivery::Estimate;
 use crate::io::{LinkId, Role};
 use crate::path::{Health, Path};
 use crate::state::State;
@@ -14,7 +17,7 @@ pub struct Explanation {
     pub link: LinkId,
     /// Its name.
     pub name: String,
-    /// A stable identifier: `never`, `down`, `no-address`, `in-doubt`, `dead`, or the last decision's verb (`use`, `demote`, …);
+    /// A stable identifier: `never`, `refused`, `down`, `no-address`, `in-doubt`, `dead`, or the last decision's verb (`use`, `demote`, …);
     /// `idle` before any.
     pub state: &'static str,
     /// A sentence.
@@ -30,7 +33,10 @@ pub(crate) fn all(state: &State) -> Vec<Explanation> {
 }
 
 fn explain(link: LinkId, path: &Path) -> Explanation {
-    let (state, why) = condition(path);
+    let (state, mut why) = condition(path);
+    if let Some(air) = path.air.as_ref().and_then(|air| measured(&air.view)) {
+        why = format!("{why}; {air}");
+    }
     Explanation {
         link,
         name: path.spec.name.clone(),
@@ -42,6 +48,9 @@ fn explain(link: LinkId, path: &Path) -> Explanation {
 fn condition(path: &Path) -> (&'static str, String) {
     if path.spec.role == Role::Never {
         return ("never", "its role is never".to_string());
+    }
+    if let Some(refused) = path.cost.refused {
+        return ("refused", refused.why());
     }
     if !path.carrier {
         return ("down", absent(path));
@@ -82,4 +91,34 @@ fn decided(path: &Path) -> (&'static str, String) {
         Some(note) => (note.verb.id(), note.why.clone()),
         None => ("idle", "it is up; no connection needs it".to_string()),
     }
+}
+
+/// What its frames and its channel have shown.
+fn measured(view: &View) -> Option<String> {
+    let frames = match view.delivery {
+        Estimate::Silent => None,
+        Estimate::Known { delivered, frames } => Some(format!(
+            "{delivered} of {frames} frames got through at their first attempt, at {}",
+            view.rate
+        )),
+        Estimate::Unattributable { missing, .. } => Some(format!(
+            "{missing} frames are missing that may have been to other stations"
+        )),
+    };
+    let packet = view
+        .packet_time
+        .map(|time| format!("a packet takes {} µs of air", time.as_micros()));
+    let limit = view.limit.zip(view.taken).map(|(limit, taken)| {
+        let held = match limit {
+            Limit::Idle => "hardly anything is asked of it",
+            Limit::Air => "its air is full",
+            Limit::Backhaul => "what lies behind it is the limit, or the sender",
+        };
+        format!(
+            "{held}: {taken} of the air is taken, {} would still fit",
+            view.room
+        )
+    });
+    let parts: Vec<String> = [frames, packet, limit].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }

@@ -13,7 +13,7 @@
 //! # Checked by
 //! `tests` (counts and the moment of the switch); `walk` in the benchmarks.
 
-use crate::io::{LinkId, LinkKind, Role, SubflowId};
+use crate::io::{LinkId, LinkKind, SubflowId};
 use crate::membership;
 use crate::path::Path;
 use crate::select::{Use, Want};
@@ -65,7 +65,7 @@ impl Handover {
 
     fn choose(&mut self, now: Instant, state: &mut State) {
         let eligible = |path: &Path| {
-            path.is_wifi() && path.spec.role != Role::Never && (self.form == Form::Cold || path.is_usable())
+            path.is_wifi() && path.is_allowed() && (self.form == Form::Cold || path.is_usable())
         };
         let count = |link: LinkId| state.paths.get(&link).map_or(0, |path| path.beacons.count(now));
         let heard = state
@@ -118,7 +118,10 @@ impl Handover {
             link,
             purpose: Use::Active,
         };
-        let usable = |link: &LinkId| state.paths.get(link).is_some_and(Path::is_usable);
+        let usable = |link: &LinkId| {
+            let path = state.paths.get(link);
+            path.is_some_and(|path| path.is_usable() && path.is_allowed())
+        };
         let mut wants: Vec<Want> = self.current.filter(usable).map(active).into_iter().collect();
         let cellular = match self.form {
             Form::Cold | Form::Warm => false,
@@ -136,7 +139,7 @@ impl Handover {
 
 /// Access points of which beacons are heard now.
 pub(crate) fn audible(now: Instant, state: &State) -> Vec<LinkId> {
-    let heard = |path: &Path| path.is_wifi() && path.spec.role != Role::Never && path.beacons.count(now) >= 3;
+    let heard = |path: &Path| path.is_wifi() && path.is_allowed() && path.beacons.count(now) >= 3;
     state
         .paths
         .iter()
@@ -146,7 +149,7 @@ pub(crate) fn audible(now: Instant, state: &State) -> Vec<LinkId> {
 }
 
 /// One path at a time: once a wanted one is there, the others end.
-fn leave_others(now: Instant, state: &mut State, id: crate::io::ConnId, wants: &[Want]) {
+pub(crate) fn leave_others(now: Instant, state: &mut State, id: crate::io::ConnId, wants: &[Want]) {
     let Some(conn) = state.conns.get(&id) else { return };
     let wanted = |link: LinkId| wants.iter().any(|want| want.link == link);
     let lost = |subflow: &&crate::conn::Subflow| membership::is_lost(state.paths.get(&subflow.link), subflow);

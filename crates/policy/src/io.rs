@@ -1,10 +1,25 @@
 //! What the brain is told and what it asks for. After the README, the second file to read.
 //!
 //! A *link* is a way out of the host: one association with an access point, one modem, one cable. A *connection* is an MPTCP
-//! connection of some application. A *subflow* is one connection's share of one link. Worlds name them by small numbers.
+//! connection of some application. A *subflow* is one connection's share of one link. A *radio* is what several links may have to share
+//! in turns. A *flow* is what one network carries from beginning to end, where a peer does not speak MPTCP. Worlds name them by small
+//! numbers.
+//!
+//! Two kinds of question do not pass here, because a data plane asks them per packet: which packet is to be marked
+//! ([`crate::mark`]), which subflow or block is next ([`crate::sched`], [`crate::flow::Stripe`]), how a window grows ([`crate::cc`]).
+//! Those are objects that a world's data plane owns; what they are told comes from actions.
 
+use crate::cost::{Tariff, Trust};
+use crate::estimate::bandwidth::Sight;
+use crate::estimate::delivery::Frame;
+use crate::estimate::energy;
+use crate::estimate::phy::Phy;
+use crate::flow::{FlowId, PeerId};
+use crate::outlook::Outlook;
+use crate::slot;
 use alloc::string::String;
-use units::{Bytes, Dbm, Duration};
+use alloc::vec::Vec;
+use units::{Bytes, Dbm, Duration, Ratio};
 
 /// A link, by the world's number; never reused within one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,6 +32,10 @@ pub struct ConnId(pub u32);
 /// A subflow, by the world's number; never reused within one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubflowId(pub u32);
+
+/// A radio whose time several links share, by the world's number; never reused within one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RadioId(pub u16);
 
 /// What a link is made of: decides how patient the brain is, and what it can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,6 +84,12 @@ pub enum Input {
     Conn(ConnId, ConnEvent),
     /// About a subflow.
     Subflow(SubflowId, SubflowEvent),
+    /// About a radio that cannot listen to all of its links at once.
+    Radio(RadioId, RadioEvent),
+    /// About a flow that cannot use several links.
+    Flow(FlowId, FlowEvent),
+    /// Whether the user lets us use networks of this kind. At the beginning: known ones only.
+    Allow(Trust, bool),
 }
 
 /// What can happen to a link.
@@ -92,6 +117,95 @@ pub enum LinkEvent {
         /// From sending to the answer.
         rtt: Duration,
     },
+    /// WiFi: a frame of its access point's was heard well, whoever it was for (a monitor interface). Taken in at once; what follows
+    /// from it is decided at the next look, so a world may tell many before it ticks.
+    Frame(Frame),
+    /// WiFi: how its access point sends. Until told, as its channel suggests.
+    Phy(Phy),
+    /// WiFi: counters of the link and of its channel, as a driver's survey has them.
+    Survey(Sight),
+    /// WiFi: the radio has been on another channel; what was sent meanwhile does not count as lost.
+    Away,
+    /// Whose network it is. Until told, one that the user knows.
+    Trust(Trust),
+    /// What its use costs. Until told, nothing.
+    Tariff(Tariff),
+    /// A metering period begins now, and this much of it is used already (the engine has no calendar).
+    Period {
+        /// By whomever.
+        used: Bytes,
+    },
+    /// Bytes that the interface has carried so far, both ways: what a metered link is billed for.
+    Carried(Bytes),
+    /// What its radio draws. Until told, what Huang et al. measured for its kind.
+    Draws(energy::Radio),
+    /// What it would carry in the ten seconds that begin now if it were used: only a simulated or recorded world knows.
+    Foreseen(Bytes),
+}
+
+/// What can happen to a radio whose links take turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RadioEvent {
+    /// It is there, and its time is divided like this.
+    Appeared(Division),
+    /// It is gone, and so is its plan.
+    Gone,
+    /// It has to listen to this link's access point too, on the link's channel.
+    Serves {
+        /// Which.
+        link: LinkId,
+        /// How many slices, where cycles are divided by weight.
+        weight: u32,
+    },
+    /// It has to listen to peers without an access point too, on the link's channel.
+    AdHoc {
+        /// Which.
+        link: LinkId,
+        /// For so long in each cycle.
+        stays: Duration,
+    },
+    /// It need not listen to this link any more.
+    Leaves(LinkId),
+    /// It looks for access points for so long in each cycle, on channels 1, 6 and 11 in turn; not at all if zero.
+    Scan(Duration),
+    /// This much came over the link in its slot of the cycle that ends.
+    Brought(LinkId, Bytes),
+    /// A cycle is over: from what it brought follows the next.
+    CycleEnded,
+}
+
+/// How a radio's time is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Division {
+    /// By what each slot brought (nsdi15 §7).
+    Adaptive(slot::Rules),
+    /// By whole multiples of a slice (juggler §3.3).
+    Weighted {
+        /// What the radio can do.
+        radio: slot::Radio,
+        /// One of weight 1.
+        slice: Duration,
+    },
+}
+
+/// What can happen to a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlowEvent {
+    /// Its first packet waits for an answer: [`Action::Assign`] or [`Action::Hold`].
+    Began(Wish),
+    /// It is over.
+    Ended,
+}
+
+/// Where the application wants a flow to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// Wherever new connections go.
+    Active,
+    /// Over this link, if it has an address now.
+    Network(LinkId),
+    /// To one of many peers, which are to be spread evenly over all links.
+    Peer(PeerId),
 }
 
 /// What can happen to a connection.
@@ -241,6 +355,18 @@ pub enum Action {
     Window(ConnId, Option<Bytes>),
     /// Bound what this host assigns to the connection's subflows before it can be sent (`None`: as the kernel likes).
     Unsent(ConnId, Option<Bytes>),
+    /// Set CE on this share of the ECN-capable packets that arrive over this link from now on, before TCP sees them.
+    Mark(LinkId, Ratio),
+    /// How a WiFi link's signal goes, for the congestion controller of whoever sends over it (cla). Without one there is nothing to do.
+    Outlook(LinkId, Outlook),
+    /// Let a radio listen like this, again and again, until told otherwise. Empty: it need not.
+    Slots(RadioId, Vec<slot::Slot>),
+    /// This flow goes over this link, and will not go over another.
+    Assign(FlowId, LinkId),
+    /// No network has an address for this flow: keep its first packet until it is assigned.
+    Hold(FlowId),
+    /// The network on which this flow began is gone: end it, so that the application opens another.
+    EndFlow(FlowId),
     /// For the record and for the user: what was decided, and why.
     Note(Note),
 }
@@ -279,6 +405,14 @@ pub enum Verb {
     Refuse,
     /// A connection's window was set.
     Window,
+    /// The share of a link's packets that are marked changed.
+    Mark,
+    /// A signal began to sink towards a hand-off, or ceased to.
+    Fade,
+    /// A radio's time was divided anew, or cannot be.
+    Slots,
+    /// A flow was given a network.
+    Assign,
 }
 
 impl Verb {
@@ -294,6 +428,10 @@ impl Verb {
             Self::Retry => "retry",
             Self::Refuse => "refuse",
             Self::Window => "window",
+            Self::Mark => "mark",
+            Self::Fade => "fade",
+            Self::Slots => "slots",
+            Self::Assign => "assign",
         }
     }
 }

@@ -23,36 +23,47 @@
 
 extern crate alloc;
 
+mod air;
+mod assign;
 mod baseline;
 pub mod cc;
 mod conn;
+mod cost;
 mod detect;
 pub mod energy_schedule;
 mod engine;
 pub mod estimate;
 mod explain;
+mod facts;
 pub mod flow;
+mod foresight;
 mod handover;
 mod io;
 pub mod mark;
 mod membership;
 pub mod omniscient;
+mod outlook;
 mod overflow;
 mod path;
+mod radios;
 pub mod sched;
 mod select;
 pub mod slot;
 mod slowhand;
 mod state;
 pub mod steer;
+mod steering;
+mod thrift;
 mod window;
 
+pub use cost::{Tariff, Trust};
 pub use engine::{Config, Engine, Policy};
 pub use explain::Explanation;
 pub use io::{
-    Action, ConnEvent, ConnId, ConnSample, Input, JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Note,
-    Role, SubflowEvent, SubflowId, SubflowSample, Verb,
+    Action, ConnEvent, ConnId, ConnSample, Division, FlowEvent, Input, JoinFailure, LinkEvent, LinkId,
+    LinkKind, LinkSpec, Note, RadioEvent, RadioId, Role, SubflowEvent, SubflowId, SubflowSample, Verb, Wish,
 };
+pub use outlook::Outlook;
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,16 @@
 //! Everything known about one link; the only home of path state.
 
+use crate::air::Air;
+use crate::cost::Cost;
 use crate::estimate::beacons::Beacons;
+use crate::estimate::energy;
 use crate::estimate::gap::Gap;
+use crate::estimate::mobility::Mobility;
+use crate::estimate::phy::Phy;
 use crate::estimate::signal::{self, Signal};
 use crate::io::{ConnId, LinkKind, LinkSpec, Note, Role};
-use units::{Bitrate, Dbm, Duration, Instant};
+use alloc::boxed::Box;
+use units::{Bitrate, Bytes, Dbm, Duration, Instant};
 
 /// A link and what is known of it.
 #[derive(Debug)]
@@ -17,6 +23,17 @@ pub(crate) struct Path {
     pub(crate) asked: Option<Instant>,
     pub(crate) beacons: Beacons,
     pub(crate) signal: Signal,
+    /// From the first beacon on.
+    pub(crate) mobility: Option<Box<Mobility>>,
+    /// How its access point sends, if the world has said so.
+    pub(crate) phy: Option<Phy>,
+    /// From the first frame or survey on.
+    pub(crate) air: Option<Box<Air>>,
+    pub(crate) cost: Cost,
+    /// What its radio draws, if the world has said so.
+    pub(crate) draws: Option<energy::Radio>,
+    /// What it would carry in ten seconds, in a world that knows.
+    pub(crate) foreseen: Option<Bytes>,
     pub(crate) health: Health,
     pub(crate) gap: Gap,
     /// The least round-trip time ever seen.
@@ -73,6 +90,12 @@ impl Path {
             asked: None,
             beacons: Beacons::default(),
             signal: Signal::default(),
+            mobility: None,
+            phy: None,
+            air: None,
+            cost: Cost::default(),
+            draws: None,
+            foreseen: None,
             health: Health::Alive,
             gap: Gap::default(),
             base_rtt: None,
@@ -88,9 +111,34 @@ impl Path {
         self.carrier && self.usable_since.is_some()
     }
 
+    /// Neither role, trust nor cost speak against it.
+    pub(crate) fn is_allowed(&self) -> bool {
+        self.spec.role != Role::Never && self.cost.refused.is_none()
+    }
+
     /// Usable, allowed, and not given up.
     pub(crate) fn is_candidate(&self) -> bool {
-        self.is_usable() && self.spec.role != Role::Never && !matches!(self.health, Health::Dead { .. })
+        self.is_usable() && self.is_allowed() && !matches!(self.health, Health::Dead { .. })
+    }
+
+    /// The estimators of a WiFi link's air, made when they are first needed.
+    pub(crate) fn air(&mut self) -> Option<&mut Air> {
+        let phy = self.phy.unwrap_or(Phy::of_channel(self.spec.channel));
+        let is_wifi = self.is_wifi();
+        let air = self.air.as_mut();
+        match air {
+            None if is_wifi => Some(self.air.insert(Box::new(Air::new(phy)))),
+            _ => self.air.as_deref_mut(),
+        }
+    }
+
+    /// A beacon was heard.
+    pub(crate) fn beacon(&mut self, now: Instant, signal: Dbm) {
+        self.beacons.hear(now);
+        self.signal.hear(now, signal);
+        self.mobility
+            .get_or_insert_default()
+            .hear(now, crate::outlook::snr(signal));
     }
 
     /// Nothing speaks against it at all.

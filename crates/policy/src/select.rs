@@ -44,6 +44,7 @@ pub(crate) enum Use {
 struct Rank {
     purpose: Use,
     role: Role,
+    metered: bool,
     expected: Reverse<Bitrate>,
     kind: LinkKind,
     link: LinkId,
@@ -102,6 +103,7 @@ impl Selection {
         Rank {
             purpose,
             role: path.spec.role,
+            metered: path.cost.is_metered(),
             expected: Reverse(prospect(path)),
             kind: path.spec.kind,
             link,

@@ -166,7 +166,9 @@ pub fn divide(rules: &Rules, seats: &[Seat], slots: &mut Vec<Slot>) -> Result<()
             .map(|seat| (seat.occupant, seat.channel, least(seat))),
         slots,
     );
-    let needed: Duration = slots.iter().map(|slot| slot.switch + slot.stays).sum();
+    let needed = slots.iter().fold(Duration::ZERO, |sum, slot| {
+        sum.saturating_add(slot.switch).saturating_add(slot.stays)
+    });
     let Some(share) = rules.cycle.checked_sub(needed) else {
         slots.clear();
         return Err(Refused::DoesNotFit {
@@ -202,7 +204,7 @@ pub fn by_weight(
         radio,
         seats
             .iter()
-            .map(|&(occupant, channel, weight)| (occupant, channel, slice * weight)),
+            .map(|&(occupant, channel, weight)| (occupant, channel, slice.saturating_mul(weight))),
         slots,
     );
     for slot in slots.iter_mut() {

@@ -8,6 +8,7 @@ use crate::overflow::Overflow;
 use crate::path::Path;
 use crate::select::{Selection, Use, Want, is_fading, prospect};
 use crate::state::State;
+use crate::steering::{Channels, Way};
 use crate::window::Need;
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -27,6 +28,7 @@ const UNSENT_LIMIT: Bytes = Bytes::from_kib(64);
 pub(crate) struct Slowhand {
     selection: Selection,
     overflow: Overflow,
+    channels: Channels,
     purposes: BTreeMap<LinkId, Use>,
     bounds_window: bool,
 }
@@ -36,6 +38,7 @@ impl Slowhand {
         Self {
             selection: Selection::default(),
             overflow: Overflow::default(),
+            channels: Channels::new(Way::ClosedLoop),
             purposes: BTreeMap::new(),
             bounds_window,
         }
@@ -52,6 +55,8 @@ impl Slowhand {
         associate_all(now, state);
         let mut wants = self.selection.wants(now, &state.paths);
         self.overflow.apply(now, state, &mut wants);
+        self.channels.look(now, state);
+        self.channels.apply(state, &mut wants);
         self.record(state, &wants);
         route(state, &wants);
         let conns: Vec<ConnId> = state.conns.keys().copied().collect();
@@ -68,7 +73,8 @@ impl Slowhand {
             .retain(|link, _| wants.iter().any(|want| want.link == *link));
         for want in wants {
             if self.purposes.insert(want.link, want.purpose) != Some(want.purpose) {
-                let why = reason(&state.paths[&want.link], want.purpose);
+                let steered = self.channels.why(want.link);
+                let why = steered.unwrap_or_else(|| reason(&state.paths[&want.link], want.purpose));
                 let verb = if want.purpose == Use::Active {
                     Verb::Use
                 } else {
@@ -113,7 +119,7 @@ fn associate_all(now: Instant, state: &mut State) {
     let links: Vec<LinkId> = state
         .paths
         .iter()
-        .filter(|(_, path)| path.is_wifi() && !path.carrier && path.spec.role != Role::Never && audible(path))
+        .filter(|(_, path)| path.is_wifi() && !path.carrier && path.is_allowed() && audible(path))
         .map(|(&link, _)| link)
         .collect();
     for link in links {

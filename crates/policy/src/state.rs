@@ -1,7 +1,9 @@
 //! What the engine knows, and the few verbs by which every strategy acts.
 
 use crate::conn::{Conn, Joining, Subflow, Withdrawn};
+use crate::cost::{self, Allowed};
 use crate::estimate::arrivals::Arrivals;
+use crate::estimate::delivery::Frame;
 use crate::io::{
     Action, ConnEvent, ConnId, Input, JoinFailure, LONGEST, LinkEvent, LinkId, LinkSpec, Note, SubflowEvent,
     SubflowId, SubflowSample, Verb,
@@ -37,6 +39,8 @@ pub(crate) enum Change {
     Counters,
     /// Links or subflows came, went, or changed their state.
     Shape,
+    /// Whether a link may be used has to be judged anew.
+    Cost,
 }
 
 impl State {
@@ -68,6 +72,7 @@ impl State {
             Input::Link(link, event) => self.about_link(now, link, event),
             Input::Conn(conn, event) => self.about_conn(now, conn, event),
             Input::Subflow(subflow, event) => self.about_subflow(now, subflow, event),
+            Input::Radio(..) | Input::Flow(..) | Input::Allow(..) => Change::Counters,
         }
     }
 
@@ -94,8 +99,7 @@ impl State {
                 Change::Shape
             }
             LinkEvent::Beacon(signal) => {
-                path.beacons.hear(now);
-                path.signal.hear(now, signal);
+                path.beacon(now, signal);
                 Change::Counters
             }
             LinkEvent::Received { packets } => {
@@ -108,7 +112,38 @@ impl State {
             }
             LinkEvent::ProbeAnswered { probe, rtt } => self.answered(now, link, probe, rtt.min(LONGEST)),
             LinkEvent::Appeared(_) | LinkEvent::Gone => Change::Counters,
+            told => path.told(now, told),
         }
+    }
+
+    /// A frame was heard: the one kind of fact that comes thousands of times a second.
+    #[inline]
+    pub(crate) fn overhear(&mut self, now: Instant, link: LinkId, frame: &Frame) {
+        if let Some(air) = self.paths.get_mut(&link).and_then(Path::air) {
+            air.hear(now, frame);
+        }
+    }
+
+    /// Brings up to date what is known of the air of every link.
+    pub(crate) fn look_at_air(&mut self, now: Instant) {
+        for air in self.paths.values_mut().filter_map(|path| path.air.as_mut()) {
+            air.look(now);
+        }
+    }
+
+    /// Judges anew which links may be used, and says what changed.
+    pub(crate) fn judge_costs(&mut self, allowed: Allowed) -> Change {
+        let mut changed = Vec::new();
+        for (&link, path) in &mut self.paths {
+            if path.cost.judge(allowed) {
+                changed.push(link);
+            }
+        }
+        if changed.is_empty() {
+            return Change::Counters;
+        }
+        changed.into_iter().for_each(|link| cost::announce(self, link));
+        Change::Shape
     }
 
     fn answered(&mut self, now: Instant, link: LinkId, probe: u32, rtt: Duration) -> Change {
@@ -410,6 +445,16 @@ impl State {
 
     pub(crate) fn push(&mut self, action: Action) {
         self.actions.push_back(action);
+    }
+
+    /// Says something about a link that does not take the place of what was decided about it.
+    pub(crate) fn remark(&mut self, link: LinkId, verb: Verb, why: String) {
+        self.actions.push_back(Action::Note(Note {
+            link: Some(link),
+            conn: None,
+            verb,
+            why,
+        }));
     }
 
     /// Records a decision, for the trace and for `why`.

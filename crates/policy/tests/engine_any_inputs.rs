@@ -56,8 +56,8 @@ proptest! {
     #[test]
     fn stands_any_facts_in_any_order(bytes in prop::collection::vec(any::<u8>(), 0..6_000)) {
         let held = held_after(&bytes);
-        // Seven links, four connections, twenty-four subflows.
-        prop_assert!(held < 256 * 1024, "it holds {held} bytes");
+        // Seven links, four connections, twenty-four subflows; the frames of each link take up to 200 kB.
+        prop_assert!(held < 2048 * 1024, "it holds {held} bytes");
     }
 }
 
@@ -68,5 +68,5 @@ fn does_not_grow_with_what_it_is_told() {
     let short = held_after(&bytes[..40_000]);
     let long = held_after(&bytes);
     println!("{short} bytes held after 40,000 bytes of facts, {long} after 400,000");
-    assert!(long < 256 * 1024, "{long}");
+    assert!(long < 2048 * 1024, "{long}");
 }

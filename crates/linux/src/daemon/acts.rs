@@ -69,6 +69,9 @@ pub(super) enum ActError {
     /// A probe could not be sent.
     #[error(transparent)]
     Probe(#[from] ProbeError),
+    /// The engine was told of something that this world does not have.
+    #[error("this daemon cannot {0}; leave out what makes the engine ask for it")]
+    NotHere(&'static str),
     /// A lever could not be pulled.
     #[error(transparent)]
     Lever(#[from] LeverError),
@@ -98,7 +101,13 @@ impl World {
             Action::Probe { link, conn, probe } => self.probe(now, link, conn, probe),
             Action::Window(conn, window) => self.bound_window(conn, window),
             Action::Unsent(conn, unsent) => Ok(self.levers.unsent(conn, unsent)?),
-            Action::Note(_) => Ok(()),
+            Action::Mark(..) => Err(ActError::NotHere("mark packets")),
+            Action::Slots(..) => Err(ActError::NotHere("divide a radio's time")),
+            Action::Assign(..) | Action::Hold(_) | Action::EndFlow(_) => {
+                Err(ActError::NotHere("give single flows a network"))
+            }
+            // For a congestion controller that was asked for one; without it there is nothing to do.
+            Action::Outlook(..) | Action::Note(_) => Ok(()),
         }
     }
 

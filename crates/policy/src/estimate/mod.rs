@@ -8,4 +8,5 @@ pub mod delivery;
 pub mod energy;
 pub(crate) mod gap;
 pub mod mobility;
+pub mod phy;
 pub(crate) mod signal;

@@ -67,12 +67,16 @@ fn share(age: f64, time_constant: f64) -> f64 {
 
 /// TCP payload rate to expect at this signal over 802.11g with nobody else on the air; zero under the edge.
 pub(crate) fn expected_goodput(signal: Dbm) -> Bitrate {
+    sure_rate(signal).map_or(Bitrate::ZERO, tcp_rate)
+}
+
+/// The fastest 802.11g rate at which a frame is as good as certain at this signal, the slowest where none is; `None` under the edge.
+pub(crate) fn sure_rate(signal: Dbm) -> Option<Bitrate> {
     let sure = |&&level: &&i32| signal.as_mbm() >= level + MARGIN_MBM;
-    let steps = SENSITIVITY_MBM.iter().filter(sure).count();
-    match steps {
-        0 if signal < EDGE => Bitrate::ZERO,
-        n => tcp_rate(Bitrate::from_kbps(u64::from(
-            Standard::G.rates_kbps()[n.max(1) - 1],
+    match SENSITIVITY_MBM.iter().filter(sure).count() {
+        0 if signal < EDGE => None,
+        steps => Some(Bitrate::from_kbps(u64::from(
+            Standard::G.rates_kbps()[steps.max(1) - 1],
         ))),
     }
 }

@@ -16,5 +16,5 @@ mod stripe;
 mod tests;
 
 pub use peers::{PeerId, Peers};
-pub use pin::{AssignError, FlowId, Pins};
+pub use pin::{AssignError, FlowId, MOST, Pins};
 pub use stripe::{Skip, Stripe};

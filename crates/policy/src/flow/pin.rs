@@ -13,6 +13,7 @@
 
 use crate::io::LinkId;
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 use core::fmt;
 
 /// A flow, by the world's number: a socket, in juggler's words.
@@ -20,7 +21,7 @@ use core::fmt;
 pub struct FlowId(pub u64);
 
 /// More flows than any host has open; a bound for memory.
-const MOST: usize = 65_536;
+pub const MOST: usize = 65_536;
 
 /// Why a flow was not assigned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,10 +93,18 @@ impl Pins {
         self.flows.remove(&flow);
     }
 
-    /// The network is gone: its flows will not be moved. How many they were.
-    pub fn gone(&mut self, network: LinkId) -> usize {
-        let lost = self.flows.values_mut().filter(|pinned| **pinned == Some(network));
-        lost.map(|pinned| *pinned = None).count()
+    /// The network is gone: its flows will not be moved. They are appended to `lost`.
+    pub fn gone(&mut self, network: LinkId, lost: &mut Vec<FlowId>) {
+        let pinned = |(_, pinned): &(&FlowId, &mut Option<LinkId>)| **pinned == Some(network);
+        lost.extend(self.flows.iter_mut().filter(pinned).map(|(flow, pinned)| {
+            *pinned = None;
+            *flow
+        }));
+    }
+
+    /// Whether no flow is open.
+    pub fn is_empty(&self) -> bool {
+        self.flows.is_empty()
     }
 
     /// How many flows are on this network.

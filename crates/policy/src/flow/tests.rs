@@ -33,8 +33,10 @@ fn without_a_network_a_flow_waits_and_with_its_network_it_ends() {
         Err(AssignError::NoNetwork)
     );
     assert_eq!(pins.network(FlowId(1), None, Some(A), &[A]), Ok(A));
-    assert_eq!(pins.gone(A), 1);
-    assert_eq!(pins.gone(A), 0);
+    let mut lost = Vec::new();
+    pins.gone(A, &mut lost);
+    pins.gone(A, &mut lost);
+    assert_eq!(lost, [FlowId(1)]);
     let gone = pins.network(FlowId(1), Some(B), Some(B), &[B]).unwrap_err();
     assert!(gone.to_string().contains("end the flow"));
     pins.closed(FlowId(1));

@@ -1,12 +1,22 @@
 //! Drives an engine with facts read from bytes: any bytes are a sequence of facts, plausible or not, and the engine must stand
 //! every one of them. Used by the property test beside this file and by the fuzzer.
 
+use policy::energy_schedule::Variant;
+use policy::estimate::bandwidth::Sight;
+use policy::estimate::delivery::{Frame, Receiver};
+use policy::estimate::energy::{Set, Technology};
+use policy::estimate::phy::Phy;
+use policy::flow::{FlowId, PeerId};
+use policy::slot::{self, Rules};
+use policy::steer::Form;
 use policy::{
-    Action, Config, ConnEvent, ConnId, ConnSample, Engine, Input, JoinFailure, LinkEvent, LinkId, LinkKind,
-    LinkSpec, Policy, Role, SubflowEvent, SubflowId, SubflowSample,
+    Action, Config, ConnEvent, ConnId, ConnSample, Division, Engine, FlowEvent, Input, JoinFailure,
+    LinkEvent, LinkId, LinkKind, LinkSpec, Policy, RadioEvent, RadioId, Role, SubflowEvent, SubflowId,
+    SubflowSample, Tariff, Trust, Wish,
 };
 use std::collections::BTreeSet;
-use units::{Bytes, Dbm, Duration, Instant};
+use units::wifi::ht::{Band, Guard, Width};
+use units::{Bitrate, Bytes, Dbm, Duration, Instant, MacAddr, SeqNum};
 
 /// So many ticks at one instant are enough for whatever is due.
 const TICKS_AT_ONCE: u32 = 4;
@@ -63,7 +73,7 @@ impl Reader<'_> {
     }
 
     fn policy(&mut self) -> Policy {
-        match self.below(12) {
+        match self.below(16) {
             0 => Policy::Tcp(self.link()),
             1 => Policy::Handover,
             2 => Policy::HandoverWarm,
@@ -71,6 +81,17 @@ impl Reader<'_> {
             4 => Policy::WifiFirst,
             5 => Policy::Mptcp,
             6 => Policy::SlowhandNoWindow,
+            7 => Policy::Ecn(Form::DEFAULT),
+            8 => Policy::OneAtATime,
+            9 => Policy::Omniscient,
+            10 => Policy::Energy(
+                [
+                    Variant::Probing,
+                    Variant::AssociationAware,
+                    Variant::Omniscient,
+                    Variant::Damped,
+                ][usize::from(self.below(4))],
+            ),
             _ => Policy::Slowhand,
         }
     }
@@ -83,10 +104,109 @@ impl Reader<'_> {
     }
 
     fn input(&mut self) -> Input {
-        match self.below(16) {
-            0..=6 => Input::Link(self.link(), self.link_event()),
+        match self.below(20) {
+            0..=5 => Input::Link(self.link(), self.link_event()),
+            6 => Input::Link(self.link(), self.air_event()),
             7..=9 => Input::Conn(self.conn(), self.conn_event()),
-            _ => Input::Subflow(self.subflow(), self.subflow_event()),
+            10..=15 => Input::Subflow(self.subflow(), self.subflow_event()),
+            16 => Input::Link(self.link(), self.cost_event()),
+            17 => Input::Radio(RadioId(u16::from(self.below(3))), self.radio_event()),
+            18 => Input::Flow(FlowId(u64::from(self.below(20))), self.flow_event()),
+            _ => Input::Allow(self.trust(), self.flag()),
+        }
+    }
+
+    fn air_event(&mut self) -> LinkEvent {
+        match self.below(16) {
+            0 => LinkEvent::Phy(Phy::of_channel(self.flag().then(|| u16::from(self.byte())))),
+            1 => LinkEvent::Phy(Phy::Ht {
+                band: Band::Ghz5,
+                width: Width::Mhz40,
+                guard: Guard::Short,
+            }),
+            2 => LinkEvent::Away,
+            3 | 4 => LinkEvent::Survey(Sight {
+                received: Bytes::new(self.number()),
+                busy: self.duration(),
+                exchanges: self.number(),
+            }),
+            _ => LinkEvent::Frame(self.frame()),
+        }
+    }
+
+    fn frame(&mut self) -> Frame {
+        Frame {
+            receiver: match self.below(4) {
+                0 => Receiver::Group,
+                1 => Receiver::Other(MacAddr::new([2, 0, 0, 0, 0, self.byte()])),
+                _ => Receiver::Us,
+            },
+            tid: self.flag().then(|| self.below(18)),
+            number: SeqNum::new(self.number() as u16),
+            retry: self.flag(),
+            rate: Bitrate::from_bps(self.number().saturating_mul(10_000)),
+            bytes: self.number() as u16,
+            aggregate: self.flag().then(|| u32::from(self.byte())),
+        }
+    }
+
+    fn cost_event(&mut self) -> LinkEvent {
+        match self.below(7) {
+            0 => LinkEvent::Trust(self.trust()),
+            1 => LinkEvent::Tariff(Tariff::Flat),
+            2 => LinkEvent::Tariff(Tariff::Metered {
+                cap: self.flag().then(|| Bytes::new(self.number())),
+            }),
+            3 => LinkEvent::Period {
+                used: Bytes::new(self.number()),
+            },
+            4 => LinkEvent::Draws(
+                Set::Mobiarch11
+                    .radio(Technology::ThreeG)
+                    .expect("the paper has it"),
+            ),
+            5 => LinkEvent::Foreseen(Bytes::new(self.number())),
+            _ => LinkEvent::Carried(Bytes::new(self.number())),
+        }
+    }
+
+    fn trust(&mut self) -> Trust {
+        [Trust::Known, Trust::Open, Trust::Unknown][usize::from(self.below(3))]
+    }
+
+    fn radio_event(&mut self) -> RadioEvent {
+        let link = self.link();
+        match self.below(9) {
+            0 => RadioEvent::Appeared(Division::Adaptive(Rules {
+                alpha: u32::from(self.below(6)),
+                ..Rules::NSDI15
+            })),
+            1 => RadioEvent::Appeared(Division::Weighted {
+                radio: slot::Radio::JUGGLER,
+                slice: self.duration(),
+            }),
+            2 => RadioEvent::Gone,
+            3 | 4 => RadioEvent::Serves {
+                link,
+                weight: self.number() as u32,
+            },
+            5 => RadioEvent::AdHoc {
+                link,
+                stays: self.duration(),
+            },
+            6 => RadioEvent::Leaves(link),
+            7 => RadioEvent::Scan(self.duration()),
+            8 if self.flag() => RadioEvent::Brought(link, Bytes::new(self.number())),
+            _ => RadioEvent::CycleEnded,
+        }
+    }
+
+    fn flow_event(&mut self) -> FlowEvent {
+        match self.below(4) {
+            0 => FlowEvent::Ended,
+            1 => FlowEvent::Began(Wish::Active),
+            2 => FlowEvent::Began(Wish::Network(self.link())),
+            _ => FlowEvent::Began(Wish::Peer(PeerId(u32::from(self.below(30))))),
         }
     }
 
@@ -195,6 +315,8 @@ struct Known {
     links: BTreeSet<LinkId>,
     conns: BTreeSet<ConnId>,
     subflows: BTreeSet<SubflowId>,
+    radios: BTreeSet<RadioId>,
+    flows: BTreeSet<FlowId>,
 }
 
 impl Known {
@@ -203,6 +325,8 @@ impl Known {
             Input::Link(link, LinkEvent::Appeared(_)) => drop(self.links.insert(link)),
             Input::Conn(conn, ConnEvent::Opened) => drop(self.conns.insert(conn)),
             Input::Subflow(subflow, SubflowEvent::Established { .. }) => drop(self.subflows.insert(subflow)),
+            Input::Radio(radio, RadioEvent::Appeared(_)) => drop(self.radios.insert(radio)),
+            Input::Flow(flow, FlowEvent::Began(_)) => drop(self.flows.insert(flow)),
             _ => {}
         }
     }
@@ -220,6 +344,10 @@ impl Known {
                 self.subflows.contains(&subflow)
             }
             Action::Window(conn, _) | Action::Unsent(conn, _) => self.conns.contains(&conn),
+            Action::Mark(link, _) | Action::Outlook(link, _) => self.links.contains(&link),
+            Action::Slots(radio, _) => self.radios.contains(&radio),
+            Action::Assign(flow, link) => self.flows.contains(&flow) && self.links.contains(&link),
+            Action::Hold(flow) | Action::EndFlow(flow) => self.flows.contains(&flow),
             Action::Note(ref note) => !note.why.is_empty(),
         };
         assert!(known, "{action:?} is about something that was never told");

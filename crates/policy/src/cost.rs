@@ -1,0 +1,196 @@
+//! What a link may be used for: trust and money.
+//!
+//! Open or unknown networks are used only if the user allows their kind. A metered link is used until its cap is reached, and again
+//! when the world says that a new metering period has begun. A link that may not be used is not associated with and gets no subflow;
+//! what it carried is ended, also if nothing else is left: a cap that is passed by the last connection is no cap.
+//!
+//! A cap is passed by what arrives between two readings of the counter, and by what is under way then: a user who is billed for every byte
+//! sets it a little lower.
+//!
+//! # Checked by
+//! `tests/engine_cost.rs`.
+
+use crate::io::{ConnId, LinkId, SubflowId, Verb};
+use crate::state::{Change, State};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use units::{Bytes, Instant};
+
+/// Whose network a link leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Trust {
+    /// The user has configured it, or owns it.
+    #[default]
+    Known,
+    /// Anybody may join it, and anybody may listen.
+    Open,
+    /// It has a key, but the user has never named it.
+    Unknown,
+}
+
+/// What the use of a link costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Tariff {
+    /// Nothing.
+    #[default]
+    Flat,
+    /// By the byte, up to the cap in each metering period.
+    Metered {
+        /// `None`: no cap, but the user would rather use another.
+        cap: Option<Bytes>,
+    },
+}
+
+/// What is known of a link's cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Cost {
+    pub(crate) trust: Trust,
+    pub(crate) tariff: Tariff,
+    /// In this metering period.
+    used: Bytes,
+    /// What the interface had carried when that was last brought up to date.
+    carried: Option<Bytes>,
+    /// Why it may not be used.
+    pub(crate) refused: Option<Refused>,
+}
+
+/// Why a link may not be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    Trust(Trust),
+    Cap { used: Bytes, cap: Bytes },
+}
+
+/// Which kinds of network the user allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Allowed {
+    open: bool,
+    unknown: bool,
+}
+
+impl Trust {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Known => "known",
+            Self::Open => "open",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl Allowed {
+    /// Known networks are always allowed: a role says if one is not wanted.
+    pub(crate) const fn set(&mut self, trust: Trust, allowed: bool) -> Change {
+        match trust {
+            Trust::Known => {}
+            Trust::Open => self.open = allowed,
+            Trust::Unknown => self.unknown = allowed,
+        }
+        Change::Cost
+    }
+
+    const fn allows(self, trust: Trust) -> bool {
+        match trust {
+            Trust::Known => true,
+            Trust::Open => self.open,
+            Trust::Unknown => self.unknown,
+        }
+    }
+}
+
+impl Cost {
+    pub(crate) const fn is_metered(&self) -> bool {
+        matches!(self.tariff, Tariff::Metered { .. })
+    }
+
+    pub(crate) const fn period(&mut self, used: Bytes) {
+        self.used = used;
+    }
+
+    /// A counter that fell began anew.
+    pub(crate) fn carried(&mut self, total: Bytes) {
+        let before = self.carried.replace(total).unwrap_or(total);
+        self.used += total - before;
+    }
+
+    /// Judges anew; whether that changed.
+    pub(crate) fn judge(&mut self, allowed: Allowed) -> bool {
+        let refused = self.refusal(allowed);
+        let changed = refused.is_some() != self.refused.is_some();
+        self.refused = refused;
+        changed
+    }
+
+    fn refusal(&self, allowed: Allowed) -> Option<Refused> {
+        if !allowed.allows(self.trust) {
+            return Some(Refused::Trust(self.trust));
+        }
+        match self.tariff {
+            Tariff::Metered { cap: Some(cap) } if self.used >= cap => {
+                Some(Refused::Cap { used: self.used, cap })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Refused {
+    pub(crate) fn why(self) -> String {
+        match self {
+            Self::Trust(trust) => {
+                format!(
+                    "it is an {} network, and the user has not allowed those",
+                    trust.words()
+                )
+            }
+            Self::Cap { used, cap } => {
+                format!("it is metered, and {used} of {cap} are used; it waits for the next metering period")
+            }
+        }
+    }
+}
+
+/// Ends what links carry that may not be used any more.
+pub(crate) fn evict(now: Instant, state: &mut State) {
+    if !state.paths.values().any(|path| path.cost.refused.is_some()) {
+        return;
+    }
+    let conns: Vec<ConnId> = state.conns.keys().copied().collect();
+    for conn in conns {
+        let refused = |link: &LinkId| {
+            state
+                .paths
+                .get(link)
+                .is_some_and(|path| path.cost.refused.is_some())
+        };
+        let doomed: Vec<SubflowId> = state
+            .conns
+            .get(&conn)
+            .into_iter()
+            .flat_map(|conn| conn.subflows.iter())
+            .filter(|subflow| refused(&subflow.link))
+            .map(|subflow| subflow.id)
+            .collect();
+        if !doomed.is_empty() {
+            state.give_up(now, conn, &doomed);
+        }
+    }
+}
+
+/// Says that a link is refused, or may be used again, and leaves one that is refused.
+pub(crate) fn announce(state: &mut State, link: LinkId) {
+    let refused = state.paths.get(&link).and_then(|path| path.cost.refused);
+    match refused {
+        Some(refused) => {
+            state.note(Some(link), None, Verb::Refuse, refused.why());
+            state.leave(link);
+        }
+        None => state.note(
+            Some(link),
+            None,
+            Verb::Retry,
+            String::from("nothing speaks against its use any more"),
+        ),
+    }
+}

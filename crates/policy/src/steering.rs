@@ -158,16 +158,15 @@ impl Channels {
         }
     }
 
-    /// What steering orders takes the place of what was wanted, for links that it has an order for.
+    /// What steering orders takes the place of what was wanted; but what is about to fade, or is not meant for it, is not promoted.
     pub(crate) fn apply(&self, state: &State, wants: &mut [Want]) {
         for want in wants {
             let path = &state.paths[&want.link];
-            let verdict = self
-                .verdicts
-                .get(&want.link)
-                .filter(|verdict| verdict.why.is_some());
-            if let Some(verdict) = verdict.filter(|_| path.spec.role == Role::Primary && !is_fading(path)) {
-                want.purpose = if verdict.backup { Use::Warm } else { Use::Active };
+            let ordered = |verdict: &&Verdict| verdict.why.is_some();
+            match self.verdicts.get(&want.link).filter(ordered) {
+                Some(verdict) if verdict.backup => want.purpose = Use::Warm,
+                Some(_) if path.spec.role == Role::Primary && !is_fading(path) => want.purpose = Use::Active,
+                _ => {}
             }
         }
     }

@@ -1,0 +1,133 @@
+//! Flows that cannot use several links: the world asks at the first packet of each, and ends those whose network is gone.
+
+mod world;
+
+use policy::flow::{FlowId, PeerId, Skip, Stripe};
+use policy::{Action, FlowEvent, Input, LinkId, LinkKind, Policy, Wish};
+use std::collections::BTreeMap;
+use units::{Duration, Instant};
+use world::{Step, World};
+
+const S: Duration = Duration::from_secs(1);
+
+const fn wire(id: u16) -> Step {
+    Step::Wire {
+        id,
+        kind: LinkKind::Cable,
+        mbps: 10,
+    }
+}
+
+const fn began(flow: u64, wish: Wish) -> Step {
+    Step::Tell(Input::Flow(FlowId(flow), FlowEvent::Began(wish)))
+}
+
+const TWO: &[Step] = &[
+    wire(0),
+    wire(1),
+    Step::Up(0, true),
+    Step::Up(1, true),
+    Step::Run(S),
+];
+
+/// Where each flow goes.
+fn assigned(world: &World) -> BTreeMap<u64, u16> {
+    let assigned = |(_, action): &(Instant, Action)| match action {
+        Action::Assign(flow, link) => Some((flow.0, link.0)),
+        _ => None,
+    };
+    world.done.iter().filter_map(assigned).collect()
+}
+
+fn was_asked(world: &World, wanted: &Action) -> bool {
+    world.done.iter().any(|(_, action)| action == wanted)
+}
+
+#[test]
+fn a_flow_goes_where_its_application_wants_or_where_new_ones_go() {
+    let mut world = World::after(Policy::Slowhand, TWO);
+    world.follow(&[
+        began(1, Wish::Active),
+        began(2, Wish::Network(LinkId(1))),
+        began(3, Wish::Network(LinkId(9))),
+    ]);
+    assert_eq!(assigned(&world), BTreeMap::from([(1, 0), (2, 1), (3, 0)]));
+}
+
+#[test]
+fn a_flow_waits_for_the_first_network() {
+    let mut world = World::after(Policy::Slowhand, &[wire(0), wire(1), began(1, Wish::Active)]);
+    assert!(was_asked(&world, &Action::Hold(FlowId(1))));
+    world.follow(&[Step::Up(1, true), Step::Run(S)]);
+    assert_eq!(assigned(&world), BTreeMap::from([(1, 1)]));
+}
+
+#[test]
+fn flows_of_a_lost_network_are_ended_and_not_moved() {
+    let mut world = World::after(Policy::Slowhand, TWO);
+    world.follow(&[
+        began(1, Wish::Network(LinkId(0))),
+        began(2, Wish::Network(LinkId(1))),
+        Step::Up(0, false),
+        Step::Run(S),
+    ]);
+    assert!(was_asked(&world, &Action::EndFlow(FlowId(1))));
+    assert!(!was_asked(&world, &Action::EndFlow(FlowId(2))));
+    world.follow(&[began(3, Wish::Network(LinkId(0)))]);
+    assert_eq!(assigned(&world)[&3], 1, "new ones go where there is a way");
+}
+
+#[test]
+fn an_ended_flow_may_begin_anew_elsewhere() {
+    let mut world = World::after(Policy::Slowhand, TWO);
+    world.follow(&[
+        began(1, Wish::Network(LinkId(0))),
+        Step::Tell(Input::Flow(FlowId(1), FlowEvent::Ended)),
+        began(1, Wish::Network(LinkId(1))),
+    ]);
+    assert_eq!(assigned(&world), BTreeMap::from([(1, 1)]));
+}
+
+#[test]
+fn peers_of_a_swarm_are_spread_evenly() {
+    let mut world = World::after(Policy::Slowhand, TWO);
+    for peer in 0..10 {
+        world.follow(&[began(u64::from(peer), Wish::Peer(PeerId(peer)))]);
+    }
+    // Another flow to a peer goes where the first goes.
+    world.follow(&[began(100, Wish::Peer(PeerId(3)))]);
+    let links = assigned(&world);
+    let over = |link: u16| (0..10).filter(|flow| links[flow] == link).count();
+    assert_eq!((over(0), over(1)), (5, 5));
+    assert_eq!(links[&100], links[&3]);
+}
+
+/// juggler §6.2.2 as an application lives it: one flow for each link, assigned by the engine; blocks by [`Stripe`].
+#[test]
+fn a_file_is_striped_over_the_links_that_the_engine_assigned() {
+    let mut world = World::after(Policy::Slowhand, TWO);
+    world.follow(&[
+        began(1, Wish::Network(LinkId(0))),
+        began(2, Wish::Network(LinkId(1))),
+    ]);
+    let links: Vec<LinkId> = assigned(&world).values().map(|link| LinkId(*link)).collect();
+    let mut stripe = Stripe::new(60, &links, Skip::Finish);
+    let took = [Duration::from_millis(10), Duration::from_millis(40)];
+    let mut due: Vec<(Instant, usize)> = vec![(world.now, 0), (world.now, 1)];
+    let (mut fetched, mut end) = ([0; 2], world.now);
+    while let Some(at) = (0..due.len()).min_by_key(|at| due[*at]) {
+        let (now, link) = due.swap_remove(at);
+        end = now;
+        if stripe.next(now, links[link]).is_some() {
+            fetched[link] += 1;
+            due.push((now + took[link], link));
+        }
+    }
+    assert_eq!(fetched[0] + fetched[1], 60);
+    assert!((44..=50).contains(&fetched[0]), "four to one: {fetched:?}");
+    assert!(
+        end - world.now < Duration::from_millis(560),
+        "{:?}",
+        end - world.now
+    );
+}

@@ -1,0 +1,222 @@
+//! A radio that listens to several networks in turn: the world runs the cycles that the engine hands out and says what they brought.
+
+mod world;
+
+use policy::slot::{self, Occupant, Rules, Slot};
+use policy::{Action, Division, Input, LinkId, LinkKind, Policy, RadioEvent, RadioId, Verb};
+use units::{Bitrate, Bytes, Duration, Instant};
+use world::{Step, World};
+
+const RADIO: RadioId = RadioId(0);
+const MS: Duration = Duration::from_millis(1);
+
+const fn access_point(id: u16, channel: u16) -> Step {
+    Step::AccessPoint {
+        id,
+        channel,
+        mbps: 54,
+        loss_percent: 0,
+    }
+}
+
+const fn radio(event: RadioEvent) -> Step {
+    Step::Tell(Input::Radio(RADIO, event))
+}
+
+const fn serves(link: u16, weight: u32) -> Step {
+    radio(RadioEvent::Serves {
+        link: LinkId(link),
+        weight,
+    })
+}
+
+const ADAPTIVE: RadioEvent = RadioEvent::Appeared(Division::Adaptive(Rules::NSDI15));
+const WEIGHTED: RadioEvent = RadioEvent::Appeared(Division::Weighted {
+    radio: slot::Radio::JUGGLER,
+    slice: Duration::from_millis(100),
+});
+
+/// Two access points on different channels, one radio.
+const TWO: &[Step] = &[
+    access_point(0, 36),
+    access_point(1, 44),
+    radio(ADAPTIVE),
+    serves(0, 1),
+    serves(1, 1),
+];
+
+/// Every plan that was handed out.
+fn plans(world: &World) -> Vec<Vec<Slot>> {
+    let plan = |(_, action): &(Instant, Action)| match action {
+        Action::Slots(RADIO, slots) => Some(slots.clone()),
+        _ => None,
+    };
+    world.done.iter().filter_map(plan).collect()
+}
+
+fn length(plan: &[Slot]) -> Duration {
+    plan.iter().map(|slot| slot.switch + slot.stays).sum()
+}
+
+fn stay(plan: &[Slot], link: u16) -> Duration {
+    let slot = plan
+        .iter()
+        .find(|slot| slot.occupant == Occupant::Network(LinkId(link)));
+    slot.expect("it takes part").stays
+}
+
+/// Runs cycles in which each access point brings this many Mb/s while it is listened to.
+fn run_cycles(world: &mut World, count: u32, mbps: [u64; 2]) {
+    for _ in 0..count {
+        let plan = plans(world).pop().expect("there is a plan");
+        for (link, mbps) in (0..).zip(mbps) {
+            let brought = Bitrate::from_mbps(mbps) * stay(&plan, link);
+            world.tell(Input::Radio(RADIO, RadioEvent::Brought(LinkId(link), brought)));
+        }
+        world.follow(&[Step::Run(length(&plan)), radio(RadioEvent::CycleEnded)]);
+    }
+}
+
+#[test]
+fn a_radio_gives_its_time_to_whom_it_pays() {
+    let mut world = World::after(Policy::Slowhand, TWO);
+    let first = plans(&world).pop().unwrap();
+    assert_eq!(stay(&first, 0), stay(&first, 1), "nothing is known yet");
+    run_cycles(&mut world, 12, [20, 10]);
+    let plan = plans(&world).pop().unwrap();
+    assert_eq!(length(&plan), 200 * MS);
+    // 200 ms less two switches and two least slots leave 170 ms, divided 4 to 1.
+    assert!((stay(&plan, 0).abs_diff(146 * MS)) < MS, "{plan:?}");
+    assert!((stay(&plan, 1).abs_diff(44 * MS)) < MS, "{plan:?}");
+}
+
+#[test]
+fn a_radio_that_brings_nothing_from_one_still_listens_to_it() {
+    let mut world = World::after(Policy::Slowhand, TWO);
+    run_cycles(&mut world, 20, [20, 0]);
+    let plan = plans(&world).pop().unwrap();
+    assert!(stay(&plan, 1) >= 10 * MS, "{plan:?}");
+    run_cycles(&mut world, 12, [0, 20]);
+    let plan = plans(&world).pop().unwrap();
+    assert!(
+        stay(&plan, 1) > 180 * MS * 9 / 10,
+        "and finds out when that changes: {plan:?}"
+    );
+}
+
+#[test]
+fn a_scanning_slot_visits_one_channel_after_another() {
+    let mut world = World::after(Policy::Slowhand, TWO);
+    world.follow(&[radio(RadioEvent::Scan(20 * MS))]);
+    run_cycles(&mut world, 5, [20, 20]);
+    let plans = plans(&world);
+    let scanned: Vec<u16> = plans
+        .iter()
+        .flatten()
+        .filter(|slot| slot.occupant == Occupant::Scan)
+        .map(|slot| slot.channel)
+        .collect();
+    assert_eq!(scanned[..6], [1, 6, 11, 1, 6, 11]);
+    assert!(plans.iter().all(|plan| length(plan) == 200 * MS));
+}
+
+#[test]
+fn peers_without_an_access_point_keep_their_slot() {
+    let mut world = World::after(Policy::Slowhand, TWO);
+    world.follow(&[
+        access_point(2, 1),
+        radio(RadioEvent::AdHoc {
+            link: LinkId(2),
+            stays: 20 * MS,
+        }),
+    ]);
+    run_cycles(&mut world, 6, [20, 2]);
+    let plan = plans(&world).pop().unwrap();
+    let ad_hoc = plan
+        .iter()
+        .find(|slot| slot.occupant == Occupant::AdHoc(LinkId(2)));
+    assert_eq!(ad_hoc.unwrap().stays, 20 * MS);
+}
+
+#[test]
+fn weights_divide_as_juggler_does() {
+    let mut world = World::after(
+        Policy::Slowhand,
+        &[
+            access_point(0, 1),
+            access_point(1, 6),
+            radio(WEIGHTED),
+            serves(0, 9),
+            serves(1, 1),
+        ],
+    );
+    let plan = plans(&world).pop().unwrap();
+    assert_eq!(length(&plan), 1_000 * MS);
+    assert!(stay(&plan, 0) > 895 * MS && stay(&plan, 1) > 95 * MS, "{plan:?}");
+    world.follow(&[radio(RadioEvent::CycleEnded)]);
+    assert_eq!(plans(&world).last(), Some(&plan), "nothing adapts");
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_the_reason_and_the_old_plan_stays() {
+    let mut world = World::after(Policy::Slowhand, TWO);
+    let channels: Vec<Step> = (2..20).map(|id| access_point(id, 36 + 4 * id)).collect();
+    world.follow(&channels);
+    world.follow(&(2..20).map(|id| serves(id, 1)).collect::<Vec<_>>());
+    let last = plans(&world).pop().unwrap();
+    assert!(length(&last) <= 200 * MS && last.len() < 20);
+    let notes = world.notes(Verb::Slots);
+    let why = &notes.last().unwrap().why;
+    assert!(why.contains("leave one out or lengthen the cycle"), "{why}");
+}
+
+#[test]
+fn a_link_that_is_gone_is_not_listened_to() {
+    let mut world = World::after(Policy::Slowhand, TWO);
+    world.tell(Input::Link(LinkId(1), policy::LinkEvent::Gone));
+    let plan = plans(&world).pop().unwrap();
+    assert_eq!(plan.len(), 1);
+    assert_eq!((plan[0].switch, plan[0].stays), (Duration::ZERO, 200 * MS));
+    world.follow(&[radio(RadioEvent::Leaves(LinkId(0)))]);
+    assert_eq!(
+        plans(&world).pop(),
+        Some(Vec::new()),
+        "the radio need not switch any more"
+    );
+}
+
+#[test]
+fn one_channel_is_left_for_as_short_as_juggler_measured() {
+    let mut world = World::new(Policy::Slowhand);
+    world.follow(&[
+        access_point(0, 6),
+        access_point(1, 6),
+        radio(ADAPTIVE),
+        serves(0, 1),
+        serves(1, 1),
+    ]);
+    let plan = plans(&world).pop().unwrap();
+    assert!(
+        plan.iter().all(|slot| slot.switch == Duration::from_micros(381)),
+        "{plan:?}"
+    );
+}
+
+#[test]
+fn facts_about_unknown_radios_and_links_are_ignored() {
+    let mut world = World::new(Policy::Slowhand);
+    world.follow(&[
+        serves(0, 1),
+        radio(RadioEvent::Brought(LinkId(0), Bytes::new(1))),
+        radio(ADAPTIVE),
+        serves(7, 1),
+        radio(RadioEvent::CycleEnded),
+        Step::Wire {
+            id: 3,
+            kind: LinkKind::Cable,
+            mbps: 1,
+        },
+        serves(3, 1),
+    ]);
+    assert!(plans(&world).is_empty());
+}

@@ -1,0 +1,229 @@
+//! Steering through the engine: frames of two access points of one channel go in, marks and priorities come out.
+
+mod world;
+
+use policy::steer::{CAP, Form};
+use policy::{Action, Input, LinkEvent, LinkId, Policy, Verb};
+use units::{Duration, Ratio};
+use world::{Step, World};
+
+const S: Duration = Duration::from_secs(1);
+
+/// A poor and a good access point on channel 6, both joined and used from the start.
+const BOTH: &[Step] = &[
+    Step::AccessPoint {
+        id: 0,
+        channel: 6,
+        mbps: 6,
+        loss_percent: 10,
+    },
+    Step::AccessPoint {
+        id: 1,
+        channel: 6,
+        mbps: 54,
+        loss_percent: 5,
+    },
+    Step::Signal {
+        id: 0,
+        dbm: -79,
+        db_per_s: 0.0,
+    },
+    Step::Signal {
+        id: 1,
+        dbm: -50,
+        db_per_s: 0.0,
+    },
+    Step::Up(0, true),
+    Step::Up(1, true),
+    Step::Open(0),
+    Step::Up(1, false),
+    Step::Up(1, true),
+];
+
+const SWAPPED: &[Step] = &[
+    Step::Air {
+        id: 0,
+        mbps: 54,
+        loss_percent: 5,
+    },
+    Step::Air {
+        id: 1,
+        mbps: 6,
+        loss_percent: 10,
+    },
+    Step::Signal {
+        id: 0,
+        dbm: -50,
+        db_per_s: 0.0,
+    },
+    Step::Signal {
+        id: 1,
+        dbm: -79,
+        db_per_s: 0.0,
+    },
+    Step::Run(Duration::from_secs(6)),
+];
+
+fn ecn() -> World {
+    World::after(Policy::Ecn(Form::DEFAULT), BOTH)
+}
+
+#[test]
+fn the_poor_access_point_is_marked_in_small_steps_and_the_good_one_never() {
+    let mut world = ecn();
+    world.follow(&[Step::Run(15 * S)]);
+    assert_eq!(world.in_use(), [0, 1]);
+    let marks = world.marks(0);
+    assert!(marks.len() > 5, "{marks:?}");
+    assert!(
+        marks
+            .windows(2)
+            .all(|pair| pair[1].1.as_raw() <= pair[0].1.as_raw() * 13 / 10 + 1),
+        "no step is larger than ramps allow: {marks:?}"
+    );
+    let last = marks.last().unwrap().1;
+    assert!(last > Ratio::from_ppm(500) && last <= CAP, "{last}");
+    assert!(world.marks(1).iter().all(|(_, rate)| *rate == Ratio::ZERO));
+}
+
+#[test]
+fn a_data_plane_marks_as_many_packets_as_it_was_asked_to() {
+    let mut world = ecn();
+    world.follow(&[Step::Run(15 * S)]);
+    let rate = world.link(0).mark;
+    let (packets, marked) = (world.link(0).packets, world.link(0).marked);
+    world.follow(&[Step::Run(5 * S)]);
+    let more = world.link(0).packets - packets;
+    let expected = (u128::from(more) * u128::from(rate.as_raw())) >> 32;
+    let made = u128::from(world.link(0).marked - marked);
+    // The rate may have moved by a step meanwhile.
+    assert!(
+        made * 10 >= expected * 7 && made * 7 <= expected * 10 + 20,
+        "{made} of {more} packets were marked at {rate}"
+    );
+}
+
+#[test]
+fn every_mark_is_explained_with_its_numbers() {
+    let mut world = ecn();
+    world.follow(&[Step::Run(5 * S)]);
+    let notes = world.notes(Verb::Mark);
+    let last = notes.last().expect("marks are explained");
+    assert_eq!((last.link, last.verb.id()), (Some(LinkId(0)), "mark"));
+    assert!(
+        last.why.contains("of its packets are marked") && last.why.contains("ms of air here"),
+        "{}",
+        last.why
+    );
+    let why = world.explanation(1).why;
+    assert!(
+        why.contains("frames got through at their first attempt, at 54.0 Mb/s"),
+        "{why}"
+    );
+}
+
+#[test]
+fn when_the_good_one_becomes_the_poor_one_marks_change_sides() {
+    let mut world = ecn();
+    world.follow(&[Step::Run(10 * S)]);
+    assert!(world.link(0).mark > Ratio::ZERO);
+    world.follow(SWAPPED);
+    assert_eq!(world.link(0).mark, Ratio::ZERO, "the best one is let go at once");
+    assert!(world.link(1).mark > Ratio::ZERO);
+}
+
+#[test]
+fn a_marked_link_that_is_lost_is_not_marked_when_it_comes_back() {
+    let mut world = ecn();
+    world.follow(&[Step::Run(10 * S)]);
+    assert!(world.link(0).mark > Ratio::ZERO);
+    world.follow(&[Step::Up(0, false), Step::Run(S)]);
+    assert_eq!(world.link(0).mark, Ratio::ZERO);
+}
+
+#[test]
+fn without_a_monitor_interface_nothing_is_steered() {
+    let mut world = ecn();
+    world.monitor = false;
+    world.follow(&[Step::Run(10 * S)]);
+    assert!(world.marks(0).is_empty() && world.marks(1).is_empty());
+}
+
+#[test]
+fn alike_access_points_are_not_steered() {
+    let mut world = ecn();
+    world.follow(&[Step::Air {
+        id: 0,
+        mbps: 54,
+        loss_percent: 6,
+    }]);
+    world.follow(&[Step::Run(10 * S)]);
+    assert!(
+        world.marks(0).is_empty() && world.marks(1).is_empty(),
+        "{:?}",
+        world.marks(0)
+    );
+}
+
+#[test]
+fn one_at_a_time_silences_the_poor_one_by_priority() {
+    let mut world = World::after(Policy::OneAtATime, BOTH);
+    world.follow(&[Step::Run(6 * S)]);
+    assert_eq!((world.in_use(), world.joined()), (vec![1], vec![0, 1]));
+    let silenced = world
+        .done
+        .iter()
+        .any(|(_, action)| matches!(action, Action::SetBackup { backup: true, .. }));
+    assert!(silenced && world.marks(0).is_empty());
+    world.follow(SWAPPED);
+    assert_eq!(world.in_use(), [0], "and changes over when the other is better");
+}
+
+#[test]
+fn the_closed_loop_uses_the_efficient_one_and_says_why() {
+    let mut world = World::after(Policy::Slowhand, BOTH);
+    world.follow(&[Step::Run(8 * S)]);
+    assert_eq!(world.in_use(), [1]);
+    let why: Vec<&str> = world
+        .notes(Verb::Demote)
+        .iter()
+        .map(|note| note.why.as_str())
+        .collect();
+    println!("{why:#?}");
+    assert!(world.joined().contains(&0), "the other stays warm");
+}
+
+#[test]
+fn alike_access_points_are_both_used_by_the_closed_loop() {
+    let mut world = World::after(Policy::Slowhand, BOTH);
+    world.follow(&[
+        Step::Air {
+            id: 0,
+            mbps: 54,
+            loss_percent: 5,
+        },
+        Step::Signal {
+            id: 0,
+            dbm: -50,
+            db_per_s: 0.0,
+        },
+        Step::Run(8 * S),
+    ]);
+    assert_eq!(world.in_use(), [0, 1]);
+}
+
+#[test]
+fn frames_to_nobody_we_know_change_nothing() {
+    let mut world = World::after(Policy::Ecn(Form::DEFAULT), BOTH);
+    let mut stranger = world::air::Transmitter::new(9, 54, 0);
+    for frame in stranger.send(200) {
+        world.tell(Input::Link(LinkId(77), LinkEvent::Frame(frame)));
+    }
+    assert!(
+        world
+            .engine
+            .explain()
+            .iter()
+            .all(|explanation| explanation.link != LinkId(77))
+    );
+}

@@ -1,0 +1,408 @@
+//! A small world around the engine, as a test that drives it needs one: links that carry packets (WiFi links of one channel share
+//! its air, and a monitor interface hears their frames), a peer that takes two added subflows, and everything that the engine asks for
+//! carried out and remembered. What happens is a plan: a list of steps.
+#![allow(dead_code, reason = "each test file uses its own part of the world")]
+
+pub mod air;
+
+use air::Transmitter;
+use policy::mark::Diffusion;
+use policy::{
+    Action, Config, ConnEvent, ConnId, ConnSample, Engine, Explanation, Input, LinkEvent, LinkId, LinkKind,
+    LinkSpec, Note, Policy, Role, SubflowEvent, SubflowId, SubflowSample, Verb,
+};
+use std::collections::BTreeMap;
+use units::{Bitrate, Bytes, Dbm, Duration, Instant, Ratio};
+
+pub const CONN: ConnId = ConnId(1);
+const STEP: Duration = Duration::from_millis(10);
+/// Of a full packet.
+pub const PAYLOAD: u64 = 1_448;
+
+/// One step of a plan.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// An access point on this channel, 20 ms away, whose frames go at this many Mb/s and fail with this many percent.
+    AccessPoint {
+        id: u16,
+        channel: u16,
+        mbps: u64,
+        loss_percent: u32,
+    },
+    /// A modem or a cable.
+    Wire { id: u16, kind: LinkKind, mbps: u64 },
+    /// The link has a carrier and an address, or has lost both.
+    Up(u16, bool),
+    /// Frames of an access point go at another rate, with another loss.
+    Air { id: u16, mbps: u64, loss_percent: u32 },
+    /// Beacons of this access point are heard this loud, changing by so much a second.
+    Signal { id: u16, dbm: i32, db_per_s: f64 },
+    /// A connection begins on this link.
+    Open(u16),
+    /// The engine is told this.
+    Tell(Input),
+    /// So much time passes.
+    Run(Duration),
+}
+
+/// A link of this world.
+#[derive(Debug)]
+pub struct Link {
+    pub spec: LinkSpec,
+    pub rate: Bitrate,
+    pub rtt: Duration,
+    pub up: bool,
+    pub asked: bool,
+    pub transmitter: Option<Transmitter>,
+    pub signal: Option<(f64, f64)>,
+    /// Marks on what arrives, as a data plane makes them.
+    pub mark: Ratio,
+    pub diffusion: Diffusion,
+    pub marked: u64,
+    pub packets: u64,
+}
+
+#[derive(Debug)]
+struct Sub {
+    link: LinkId,
+    initial: bool,
+    backup: bool,
+    packets: u64,
+}
+
+/// The engine, and everything around it.
+pub struct World {
+    pub engine: Engine,
+    pub now: Instant,
+    pub links: BTreeMap<LinkId, Link>,
+    pub done: Vec<(Instant, Action)>,
+    /// Whether a monitor interface listens.
+    pub monitor: bool,
+    subs: BTreeMap<SubflowId, Sub>,
+    joins: Vec<(Instant, LinkId, bool)>,
+    next_sub: u32,
+}
+
+impl World {
+    pub fn new(policy: Policy) -> Self {
+        Self {
+            engine: Engine::new(Config {
+                policy,
+                peer_subflows: 2,
+            }),
+            now: Instant::ZERO,
+            links: BTreeMap::new(),
+            done: Vec::new(),
+            monitor: true,
+            subs: BTreeMap::new(),
+            joins: Vec::new(),
+            next_sub: 0,
+        }
+    }
+
+    /// A world in which this plan has been followed.
+    pub fn after(policy: Policy, plan: &[Step]) -> Self {
+        let mut world = Self::new(policy);
+        world.follow(plan);
+        world
+    }
+
+    pub fn follow(&mut self, plan: &[Step]) {
+        for step in plan {
+            self.take(step.clone());
+        }
+    }
+
+    fn take(&mut self, step: Step) {
+        match step {
+            Step::AccessPoint {
+                id,
+                channel,
+                mbps,
+                loss_percent,
+            } => {
+                let transmitter = Transmitter::new(id, mbps, loss_percent);
+                self.add(id, LinkKind::Wifi, Some(channel), 0, Some(transmitter));
+            }
+            Step::Wire { id, kind, mbps } => self.add(id, kind, None, mbps, None),
+            Step::Up(id, up) => self.set_up(LinkId(id), up),
+            Step::Air {
+                id,
+                mbps,
+                loss_percent,
+            } => {
+                let transmitter = self.link(id).transmitter.as_mut();
+                transmitter.expect("an access point").change(mbps, loss_percent);
+            }
+            Step::Signal { id, dbm, db_per_s } => {
+                self.link(id).signal = Some((f64::from(dbm), db_per_s));
+            }
+            Step::Open(id) => {
+                self.tell(Input::Conn(CONN, ConnEvent::Opened));
+                self.establish(LinkId(id), true, false);
+            }
+            Step::Tell(input) => self.tell(input),
+            Step::Run(time) => self.run(time),
+        }
+    }
+
+    fn add(
+        &mut self,
+        id: u16,
+        kind: LinkKind,
+        channel: Option<u16>,
+        mbps: u64,
+        transmitter: Option<Transmitter>,
+    ) {
+        let spec = LinkSpec {
+            name: format!("link{id}"),
+            kind,
+            role: Role::Primary,
+            channel,
+        };
+        let link = Link {
+            spec: spec.clone(),
+            rate: Bitrate::from_mbps(mbps),
+            rtt: Duration::from_millis(20),
+            up: false,
+            asked: false,
+            transmitter,
+            signal: None,
+            mark: Ratio::ZERO,
+            diffusion: Diffusion::new(),
+            marked: 0,
+            packets: 0,
+        };
+        self.links.insert(LinkId(id), link);
+        self.tell(Input::Link(LinkId(id), LinkEvent::Appeared(spec)));
+    }
+
+    pub fn link(&mut self, id: u16) -> &mut Link {
+        self.links.get_mut(&LinkId(id)).expect("a link of the plan")
+    }
+
+    fn set_up(&mut self, link: LinkId, up: bool) {
+        self.link(link.0).up = up;
+        self.tell(Input::Link(link, LinkEvent::Carrier(up)));
+        self.tell(Input::Link(link, LinkEvent::Usable(up)));
+    }
+
+    pub fn tell(&mut self, input: Input) {
+        self.engine.handle(self.now, input);
+        self.carry_out();
+    }
+
+    fn run(&mut self, time: Duration) {
+        let end = self.now + time;
+        while self.now < end {
+            self.now += STEP;
+            self.finish_joins();
+            self.flow();
+            if self.now.as_millis().is_multiple_of(100) {
+                self.beacon();
+            }
+            self.engine.tick(self.now);
+            self.carry_out();
+        }
+    }
+
+    /// Packets of one step: every link in use sends as much as its wire, or its share of the air, lets through.
+    fn flow(&mut self) {
+        for link in self.links.keys().copied().collect::<Vec<_>>() {
+            let packets = self.packets_of(link);
+            if packets > 0 {
+                self.deliver(link, packets);
+            }
+        }
+        for id in self.subs.keys().copied().collect::<Vec<_>>() {
+            let sample = self.sample(id);
+            self.tell(Input::Subflow(id, SubflowEvent::Sample(sample)));
+        }
+        let total: u64 = self.subs.values().map(|sub| sub.packets).sum();
+        let sample = ConnSample {
+            bytes_received: Bytes::new(total * PAYLOAD),
+            ..ConnSample::default()
+        };
+        self.tell(Input::Conn(CONN, ConnEvent::Sample(sample)));
+    }
+
+    pub fn carries(&self, link: LinkId) -> bool {
+        let in_use = |sub: &&Sub| self.links[&sub.link].up;
+        let primary = self.subs.values().filter(in_use).any(|sub| !sub.backup);
+        self.subs
+            .values()
+            .filter(in_use)
+            .any(|sub| sub.link == link && (!sub.backup || !primary))
+    }
+
+    fn packets_of(&mut self, link: LinkId) -> u64 {
+        if !self.carries(link) {
+            return 0;
+        }
+        let here = &self.links[&link];
+        let Some(own) = &here.transmitter else {
+            return (here.rate * STEP).get() / PAYLOAD;
+        };
+        // Stations that contend send as many packets each; a packet's air is its own.
+        let sharing = self
+            .links
+            .iter()
+            .filter(|(other, _)| self.carries(**other))
+            .filter(|(_, other)| other.spec.channel == here.spec.channel)
+            .filter_map(|(_, other)| other.transmitter.as_ref());
+        let round: Duration = sharing.map(Transmitter::packet_time).sum();
+        own.owed(STEP.as_nanos() as f64 / round.as_nanos() as f64)
+    }
+
+    fn deliver(&mut self, id: LinkId, packets: u64) {
+        let link = self.links.get_mut(&id).expect("asked by its key");
+        link.packets += packets;
+        link.marked += u64::from(link.diffusion.due(link.mark, packets as u16));
+        if let Some(transmitter) = &mut link.transmitter {
+            let frames = transmitter.send(packets);
+            if self.monitor {
+                for frame in frames {
+                    self.tell(Input::Link(id, LinkEvent::Frame(frame)));
+                }
+            }
+        }
+        let sub = self.subs.values_mut().find(|sub| sub.link == id);
+        sub.expect("a link that carries has a subflow").packets += packets;
+    }
+
+    fn sample(&self, id: SubflowId) -> SubflowSample {
+        let sub = &self.subs[&id];
+        let rtt = self.links[&sub.link].rtt;
+        SubflowSample {
+            segs_in: sub.packets,
+            bytes_received: Bytes::new(sub.packets * PAYLOAD),
+            srtt: rtt + rtt / 2,
+            min_rtt: rtt,
+            backup: sub.backup,
+            ..SubflowSample::default()
+        }
+    }
+
+    fn beacon(&mut self) {
+        for link in self.links.keys().copied().collect::<Vec<_>>() {
+            let Some((dbm, slope)) = &mut self.link(link.0).signal else {
+                continue;
+            };
+            *dbm += *slope / 10.0;
+            let signal = Dbm::from_mbm((*dbm * 100.0) as i32);
+            self.tell(Input::Link(link, LinkEvent::Beacon(signal)));
+        }
+    }
+
+    fn finish_joins(&mut self) {
+        let now = self.now;
+        let (due, later) = self.joins.drain(..).partition(|join| join.0 <= now);
+        self.joins = later;
+        let due: Vec<(Instant, LinkId, bool)> = due;
+        for (_, link, backup) in due {
+            self.establish(link, false, backup);
+        }
+    }
+
+    fn establish(&mut self, link: LinkId, initial: bool, backup: bool) {
+        let id = SubflowId(self.next_sub);
+        self.next_sub += 1;
+        let sub = Sub {
+            link,
+            initial,
+            backup,
+            packets: 0,
+        };
+        self.subs.insert(id, sub);
+        let established = SubflowEvent::Established {
+            conn: CONN,
+            link,
+            initial,
+            backup,
+        };
+        self.tell(Input::Subflow(id, established));
+    }
+
+    /// Adds what the kernel's own path manager would add: a subflow over every link with an endpoint.
+    fn kernel_joins(&mut self, link: LinkId) {
+        let known = self.subs.values().any(|sub| sub.link == link);
+        if !known && !self.subs.is_empty() {
+            self.joins.push((self.now, link, false));
+        }
+    }
+
+    fn carry_out(&mut self) {
+        while let Some(action) = self.engine.poll() {
+            self.done.push((self.now, action.clone()));
+            self.act(action);
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Probe { link, probe, .. } if self.links[&link].up => {
+                let rtt = self.links[&link].rtt;
+                self.tell(Input::Link(link, LinkEvent::ProbeAnswered { probe, rtt }));
+            }
+            Action::Join { link, backup, .. } => {
+                let at = self.now + self.links[&link].rtt;
+                self.joins.push((at, link, backup));
+            }
+            Action::SetBackup { subflow, backup } => {
+                if let Some(sub) = self.subs.get_mut(&subflow) {
+                    sub.backup = backup;
+                }
+            }
+            Action::Destroy(subflow) => drop(self.subs.remove(&subflow)),
+            Action::Endpoint(link, true) => self.kernel_joins(link),
+            Action::Mark(link, rate) => self.link(link.0).mark = rate,
+            Action::Associate(link) => {
+                self.link(link.0).asked = true;
+                self.set_up(link, true);
+            }
+            Action::Leave(link) => self.set_up(link, false),
+            _ => {}
+        }
+    }
+
+    /// The links over which data flows now, in order.
+    pub fn in_use(&self) -> Vec<u16> {
+        let used = self.links.keys().filter(|link| self.carries(**link));
+        used.map(|link| link.0).collect()
+    }
+
+    /// The links that are joined, in order.
+    pub fn joined(&self) -> Vec<u16> {
+        let mut links: Vec<u16> = self.subs.values().map(|sub| sub.link.0).collect();
+        links.sort_unstable();
+        links
+    }
+
+    /// Every rate at which a link was to be marked, and when.
+    pub fn marks(&self, id: u16) -> Vec<(Instant, Ratio)> {
+        let mark = |(at, action): &(Instant, Action)| match action {
+            Action::Mark(link, rate) if link.0 == id => Some((*at, *rate)),
+            _ => None,
+        };
+        self.done.iter().filter_map(mark).collect()
+    }
+
+    /// Every note with this verb.
+    pub fn notes(&self, verb: Verb) -> Vec<&Note> {
+        self.done
+            .iter()
+            .filter_map(|(_, action)| match action {
+                Action::Note(note) if note.verb == verb => Some(note),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// What a user reads about a link.
+    pub fn explanation(&self, id: u16) -> Explanation {
+        let all = self.engine.explain();
+        all.into_iter()
+            .find(|explanation| explanation.link == LinkId(id))
+            .expect("every link is explained")
+    }
+}

@@ -35,6 +35,7 @@ mod engine;
 pub mod estimate;
 mod explain;
 mod facts;
+mod farewell;
 pub mod flow;
 mod foresight;
 mod handover;

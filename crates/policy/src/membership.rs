@@ -8,6 +8,7 @@
 //! `tests`.
 
 use crate::conn::{Conn, Subflow};
+use crate::farewell::{self, EMPTY_AFTER};
 use crate::io::{ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowId};
 use crate::path::{Health, Path};
 use crate::select::{Use, Want, is_faded};
@@ -17,8 +18,6 @@ use units::{Duration, Instant};
 
 /// A join that was neither made nor refused by then will not be.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(3);
-/// A draining subflow that brings nothing for this long is empty.
-const DRAINED_AFTER: Duration = Duration::from_millis(120);
 /// Longer than this no drain may take.
 const DRAIN_LIMIT: Duration = Duration::from_millis(1_500);
 /// A place is asked for again this long after it was freed: the word to the peer may travel on a slower path than the join.
@@ -46,6 +45,7 @@ pub(crate) fn drop_lost(now: Instant, state: &mut State, id: ConnId) {
         .subflows
         .iter()
         .filter(|subflow| is_lost(state.paths.get(&subflow.link), subflow))
+        .filter(|subflow| !farewell::is_empty(now, subflow))
         .map(|subflow| subflow.id)
         .collect();
     let sound = conn.subflows.iter().any(|subflow| is_sound(state, subflow));
@@ -187,20 +187,24 @@ fn drain(now: Instant, state: &mut State, id: ConnId) {
     let empty: Vec<SubflowId> = conn
         .subflows
         .iter()
-        .filter(|subflow| is_drained(now, subflow))
+        .filter(|subflow| is_drained(now, subflow) || is_lost_empty(now, state, subflow))
         .map(|subflow| subflow.id)
         .collect();
-    if !empty.is_empty() && conn.subflows.iter().any(|subflow| is_sound(state, subflow)) {
-        state.give_up(now, id, &empty);
+    if conn.subflows.iter().any(|subflow| is_sound(state, subflow)) {
+        farewell::part(now, state, id, &empty);
     }
+}
+
+fn is_lost_empty(now: Instant, state: &State, subflow: &Subflow) -> bool {
+    is_lost(state.paths.get(&subflow.link), subflow) && farewell::is_empty(now, subflow)
 }
 
 fn is_drained(now: Instant, subflow: &Subflow) -> bool {
     let Some(since) = subflow.draining else {
         return false;
     };
-    let quiet = subflow.arrivals.silence(now) >= DRAINED_AFTER && subflow.sample.unacked == 0;
-    (quiet && (now - since >= DRAINED_AFTER || subflow.sample.backup)) || now - since >= DRAIN_LIMIT
+    let quiet = farewell::is_quiet(now, subflow);
+    (quiet && (now - since >= EMPTY_AFTER || subflow.sample.backup)) || now - since >= DRAIN_LIMIT
 }
 
 fn retire_faded(now: Instant, state: &mut State, id: ConnId) {

@@ -29,14 +29,27 @@ const WORTH_BOUNDING: Bytes = Bytes::from_kib(256);
 /// How often the window may come down, by an eighth each time.
 const STEP: Duration = Duration::from_millis(100);
 
+/// The part of the window that is left while a subflow is ended.
+const NARROW: u64 = 4;
+
 /// The window of one connection.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Window {
     set: Option<Bytes>,
     stepped: Instant,
+    narrow: Option<Narrow>,
     trial: Option<Trial>,
     /// What the links could carry when the present experiments began.
     basis: Option<(Bitrate, Duration)>,
+}
+
+/// A window made small for a moment.
+#[derive(Debug, Clone, Copy)]
+struct Narrow {
+    /// When what was under way has arrived.
+    settled: Instant,
+    /// When the formula counts again.
+    until: Instant,
 }
 
 /// What the window is computed from.
@@ -60,7 +73,7 @@ impl Need {
 impl Window {
     /// A new window, if it is to change now.
     pub(crate) fn update(&mut self, now: Instant, need: Need) -> Option<Bytes> {
-        if need.rate == Bitrate::ZERO || need.received < WORTH_BOUNDING {
+        if self.narrowed(now).is_some() || need.rate == Bitrate::ZERO || need.received < WORTH_BOUNDING {
             return None;
         }
         let target = need.target(self.factor(now, need));
@@ -75,6 +88,30 @@ impl Window {
         }
         (self.set, self.stepped) = (Some(next), now);
         Some(next)
+    }
+
+    /// Makes the window so small that soon little is under way; `None` where there is nothing to gain.
+    pub(crate) fn narrow(&mut self, now: Instant) -> Option<Bytes> {
+        let ((rate, rtt), set) = (self.basis?, self.set?);
+        let small = (set / NARROW).max(LEAST);
+        if small > set / 2 {
+            return None;
+        }
+        let settled = now + rate.time_for(set.saturating_sub(small))? + rtt;
+        let until = settled + rtt * 2;
+        self.narrow = Some(Narrow { settled, until });
+        self.set = Some(small);
+        if let Some(trial) = &mut self.trial {
+            trial.interrupt(now, false);
+        }
+        Some(small)
+    }
+
+    /// When a window that was made narrow has settled, while it stays so.
+    pub(crate) fn narrowed(&self, now: Instant) -> Option<Instant> {
+        self.narrow
+            .filter(|narrow| now < narrow.until)
+            .map(|narrow| narrow.settled)
     }
 
     fn factor(&mut self, now: Instant, need: Need) -> Factor {

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::*;
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 const S: Duration = Duration::from_secs(1);
 const MS: Duration = Duration::from_millis(1);
@@ -226,4 +226,59 @@ fn a_host_that_was_starved_does_not_judge_before_it_has_read_the_answers() {
     assert!(world.withdrawn(since).is_empty());
     world.run(S);
     assert!(world.withdrawn(since).is_empty());
+}
+
+/// A modem, a cable and an access point whose signal sinks until it is a backup.
+fn faded() -> World {
+    let mut world = World::new(Policy::Slowhand);
+    world.up(0, LinkKind::Cellular, Role::Primary, 12, 60);
+    world.up(1, LinkKind::Cable, Role::Primary, 20, 20);
+    world.add(2, LinkKind::Wifi, Role::Primary, 20, 20);
+    world.set_signal(2, -50.0);
+    world.open(1, 0);
+    world.run(6 * S);
+    assert_eq!(world.in_use(), [0, 1, 2]);
+    let mut signal = -50.0;
+    while world.in_use() == [0, 1, 2] {
+        signal -= 0.9;
+        world.set_signal(2, signal);
+        world.run(S / 10);
+    }
+    assert_eq!(world.joined(), [0, 1, 2], "a backup at {signal} dBm");
+    world
+}
+
+fn windows(world: &World, since: Instant) -> Vec<(Instant, Bytes)> {
+    let set = |(at, action): &(Instant, Action)| match action {
+        Action::Window(_, Some(window)) if *at >= since => Some((*at, *window)),
+        _ => None,
+    };
+    world.done.iter().filter_map(set).collect()
+}
+
+#[test]
+fn an_empty_subflow_is_ended_when_little_is_under_way() {
+    let mut world = faded();
+    world.run(300 * MS);
+    let gone = world.now;
+    let (_, wide) = *windows(&world, Instant::ZERO).last().unwrap();
+    world.tell(Input::Link(LinkId(2), LinkEvent::Gone));
+    world.run(2 * S);
+    let told = world.withdrawn(gone)[0];
+    let set = windows(&world, gone);
+    let (before, after): (Vec<_>, Vec<_>) = set.into_iter().partition(|(at, _)| *at <= told);
+    let (narrowed, narrow) = *before.last().unwrap();
+    assert!(narrow <= wide / 3, "{narrow} of {wide}");
+    assert!(told - narrowed >= 60 * MS && told - narrowed <= 400 * MS);
+    let (at, window) = after[0];
+    assert!(at - told <= 300 * MS && window >= narrow * 2, "{window} at {at}");
+}
+
+#[test]
+fn a_busy_subflow_whose_carrier_goes_is_ended_at_once() {
+    let mut world = three_cables();
+    let down = world.now;
+    world.tell(Input::Link(LinkId(2), LinkEvent::Carrier(false)));
+    world.run(S);
+    assert!(world.withdrawn(down)[0] - down <= 60 * MS);
 }

@@ -61,6 +61,13 @@ pub const ROOMS: &[Room] = &[
         never: "sim, lab, linux: the same file plays in every world",
     },
     Room {
+        name: "sim",
+        rooms: &["units", "wire", "links", "policy", "scenario", "trace"],
+        crates: &[],
+        no_std: false,
+        never: "the OS, a wall clock, threads inside one run: one seed, one run, byte for byte",
+    },
+    Room {
         name: "linux",
         rooms: &["units", "wire", "policy", "trace"],
         crates: &["libbpf-rs", "libbpf-sys", "libc", "nix", "socket2", "thiserror"],
@@ -84,7 +91,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "slowhand",
         rooms: &[
-            "units", "wire", "policy", "links", "trace", "scenario", "linux", "lab", "dash",
+            "units", "wire", "policy", "links", "trace", "scenario", "sim", "linux", "lab", "dash",
         ],
         crates: &[
             "anyhow",

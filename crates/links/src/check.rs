@@ -88,18 +88,8 @@ fn holes_are_sound(holes: &Holes) -> bool {
 
 fn wifi_is_sound(wifi: &WifiConfig) -> Result<(), ConfigError> {
     moves(&wifi.name, &[wifi.backhaul.up, wifi.backhaul.down])?;
-    let (exists, band, right) = match wifi.standard {
-        Standard::B => ((1..=14).contains(&wifi.channel), 'b', "1 to 14"),
-        Standard::G => ((1..=13).contains(&wifi.channel), 'g', "1 to 13"),
-        Standard::A => (
-            (36..=64).contains(&wifi.channel) && wifi.channel.is_multiple_of(4)
-                || (100..=144).contains(&wifi.channel) && wifi.channel.is_multiple_of(4)
-                || (149..=165).contains(&wifi.channel) && wifi.channel % 4 == 1,
-            'a',
-            "36 to 64, 100 to 144 or 149 to 165 in steps of 4",
-        ),
-    };
-    if exists {
+    let (exists, band, right) = channels(wifi.standard);
+    if exists(wifi.channel) {
         return Ok(());
     }
     Err(ConfigError::Channel {
@@ -108,4 +98,21 @@ fn wifi_is_sound(wifi: &WifiConfig) -> Result<(), ConfigError> {
         band,
         right,
     })
+}
+
+/// Which channels a standard has, its letter, and the same in words.
+pub(crate) fn channels(standard: Standard) -> (fn(u8) -> bool, char, &'static str) {
+    match standard {
+        Standard::B => (|channel| (1..=14).contains(&channel), 'b', "1 to 14"),
+        Standard::G => (|channel| (1..=13).contains(&channel), 'g', "1 to 13"),
+        Standard::A => (
+            |channel| match channel {
+                36..=64 | 100..=144 => channel.is_multiple_of(4),
+                149..=165 => channel % 4 == 1,
+                _ => false,
+            },
+            'a',
+            "36 to 64, 100 to 144 or 149 to 165 in steps of 4",
+        ),
+    }
 }

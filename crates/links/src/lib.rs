@@ -36,12 +36,14 @@
 //! | what a plan says | [`config`], [`wifi`] |
 //! | bottlenecks: queue, CoDel, rate, trace, coverage holes | `port`, `queue`, `codel`, `opportunities`, `holes` |
 //! | wires: loss, delay, jitter | `lane` |
-//! | 802.11: contention, exchanges, errors, rates, joining | [`wifi`] |
+//! | 802.11 for the lab: contention, exchanges, errors, rates, joining | [`wifi`] |
+//! | 802.11 exactly: who hears whom, capture, every station's countdown | [`air`] |
 //! | what all links together could carry | [`optimal`] |
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;
 
+pub mod air;
 mod build;
 mod check;
 mod codel;

@@ -13,7 +13,7 @@ mod channel;
 mod config;
 mod dcf;
 mod join;
-mod phy;
+pub(crate) mod phy;
 mod signal;
 
 pub(crate) use air::Air;

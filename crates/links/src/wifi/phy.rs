@@ -107,15 +107,19 @@ pub fn frame_loss(standard: Standard, rate: Bitrate, snr: Db, mpdu_bytes: u32) -
 
 /// As [`frame_loss`], with the ratio in decibels.
 pub(super) fn loss(standard: Standard, rate: Bitrate, snr_db: f64, mpdu_bytes: u32) -> f64 {
-    let snr = libm::exp10(snr_db / 10.0);
-    let bit = match standard {
-        Standard::A | Standard::G => ofdm_bit_error(rate, snr),
-        Standard::B => dsss_bit_error(rate, snr),
-    };
+    let bit = bit_error(standard, rate, libm::exp10(snr_db / 10.0));
     if bit >= 0.5 {
         return 1.0;
     }
     -libm::expm1(f64::from(mpdu_bytes) * 8.0 * log1p(-bit))
+}
+
+/// The probability that a bit is wrong after the decoder, at a ratio of powers; what is 1/2 or more is as good as nothing received.
+pub(crate) fn bit_error(standard: Standard, rate: Bitrate, snr: f64) -> f64 {
+    match standard {
+        Standard::A | Standard::G => ofdm_bit_error(rate, snr),
+        Standard::B => dsss_bit_error(rate, snr),
+    }
 }
 
 /// Tail of the normal distribution.

@@ -1,0 +1,62 @@
+//! What cannot be is refused before the run.
+
+use alloc::collections::BTreeSet;
+use units::wifi::Standard;
+
+use super::config::{AirConfig, StationConfig};
+use super::error::AirError;
+use super::mode::Mode;
+
+/// Refuses a plan that cannot be.
+pub(super) fn check(config: &AirConfig) -> Result<(), AirError> {
+    if config.stations.is_empty() {
+        return Err(AirError::Empty);
+    }
+    if config.rules.attempts == Some(0) {
+        return Err(AirError::NoAttempts);
+    }
+    let mut names = BTreeSet::new();
+    for station in &config.stations {
+        if !names.insert(&station.name) {
+            return Err(AirError::DuplicateName(station.name.clone()));
+        }
+        station_is_sound(station)?;
+    }
+    Ok(())
+}
+
+fn station_is_sound(station: &StationConfig) -> Result<(), AirError> {
+    let name = || station.name.clone();
+    if station.queue == 0 {
+        return Err(AirError::NoQueue(name()));
+    }
+    if station.energy_detection < station.carrier_sense {
+        return Err(AirError::Thresholds(name()));
+    }
+    let (band, valid) = rates(station.standard);
+    if Mode::of(station.standard, station.rate).is_none() {
+        return Err(AirError::Rate {
+            station: name(),
+            band,
+            rate: station.rate,
+            valid,
+        });
+    }
+    match crate::check::channels(station.standard) {
+        (exists, ..) if exists(station.channel) => Ok(()),
+        (_, band, right) => Err(AirError::Channel {
+            station: name(),
+            channel: station.channel,
+            band,
+            right,
+        }),
+    }
+}
+
+const fn rates(standard: Standard) -> (char, &'static str) {
+    match standard {
+        Standard::A => ('a', "6, 9, 12, 18, 24, 36, 48, 54"),
+        Standard::B => ('b', "1, 2, 5.5, 11"),
+        Standard::G => ('g', "6, 9, 12, 18, 24, 36, 48, 54"),
+    }
+}

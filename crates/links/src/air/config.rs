@@ -1,0 +1,126 @@
+//! What a plan says about an air and its stations.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use units::wifi::Standard;
+use units::{Bitrate, Db, Dbm};
+
+use crate::Position;
+use crate::wifi::{Propagation, Wall};
+
+/// An air: everybody who transmits, and the place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AirConfig {
+    /// The stations, access points among them; a station's number is its place in this list.
+    pub stations: Vec<StationConfig>,
+    /// How signals fall with distance.
+    pub propagation: Propagation,
+    /// What stands in their way.
+    pub walls: Vec<Wall>,
+    /// What the standard leaves open, or an experiment changes.
+    pub rules: Rules,
+}
+
+impl AirConfig {
+    /// Stations in an open office with the standard's rules.
+    pub fn new(standard: Standard, stations: Vec<StationConfig>) -> Self {
+        Self {
+            stations,
+            propagation: Propagation::indoor(standard),
+            walls: Vec::new(),
+            rules: Rules::default(),
+        }
+    }
+}
+
+/// One radio on one channel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StationConfig {
+    /// Its name: its random streams are named after it.
+    pub name: String,
+    /// Where it stands.
+    pub position: Position,
+    /// Its channel number; stations on different channels do not hear each other.
+    pub channel: u8,
+    /// How it transmits.
+    pub standard: Standard,
+    /// Transmit power, antenna gain included.
+    pub power: Dbm,
+    /// The rate of its data frames.
+    pub rate: Bitrate,
+    /// Packets that wait at most; what comes then is dropped.
+    pub queue: usize,
+    /// The weakest frame whose preamble it finds: carrier sense and reception begin here.
+    pub carrier_sense: Dbm,
+    /// The weakest signal whose energy alone makes the medium busy.
+    pub energy_detection: Dbm,
+}
+
+impl StationConfig {
+    /// 15 dBm on channel 36 (6 in the 2.4 GHz band) at the standard's fastest rate, 200 packets of queue, the standard's thresholds:
+    /// −82 dBm for a preamble (§17.3.10.6; §16.3.8.5 leaves −76 dBm as the least that HR/DSSS must sense, receivers do better),
+    /// 20 dB more for energy.
+    pub fn new(name: &str, standard: Standard, position: Position) -> Self {
+        let fastest = standard.rates_kbps().iter().max().copied().unwrap_or(0);
+        Self {
+            name: name.into(),
+            position,
+            channel: if standard == Standard::A { 36 } else { 6 },
+            standard,
+            power: Dbm::from_dbm(15),
+            rate: Bitrate::from_kbps(fastest.into()),
+            queue: 200,
+            carrier_sense: Dbm::from_dbm(-82),
+            energy_detection: Dbm::from_dbm(-62),
+        }
+    }
+}
+
+/// What the standard leaves open, or an experiment changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// What a busy period does to others' countdowns.
+    pub countdown: Countdown,
+    /// When EIFS applies.
+    pub eifs: Eifs,
+    /// How often a frame is sent before it is given up, the first time included; `None` is for ever.
+    pub attempts: Option<u32>,
+    /// How much a frame must exceed everything else on the air during its preamble and header to be found at all. Receivers are not
+    /// standardised here; 4 dB is what packet simulators assume for correlation with a known preamble.
+    pub preamble: Db,
+    /// How much stronger than the frame being received a later one must be to take its place (Lee et al. 2007, "An experimental study
+    /// on the capture effect in 802.11a networks": about 10 dB once the first preamble is over); `None`: never.
+    pub capture: Option<Db>,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            countdown: Countdown::Standard,
+            eifs: Eifs::AfterHeader,
+            attempts: Some(7),
+            preamble: Db::from_db(4),
+            capture: Some(Db::from_db(10)),
+        }
+    }
+}
+
+/// What a busy period does to the countdowns of those who are not part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Countdown {
+    /// Nothing: only idle slots count, and a sender whose frame failed notices when its wait for the acknowledgement is over.
+    Standard,
+    /// It counts as one slot, and a sender knows at once that its frame failed: the assumptions of Bianchi's model. For comparison with
+    /// that model only.
+    BusyCountsAsSlot,
+}
+
+/// When the extended interframe space takes the place of DIFS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Eifs {
+    /// After a frame whose header was received, but whose contents were not: "a frame transmission was begun that did not result in the
+    /// correct reception" (§10.3.2.3.7). Frames that begin together and equally strong leave nobody a header: DIFS follows.
+    AfterHeader,
+    /// Also after a signal in which no header could be made out, as receivers do that report a format violation.
+    AfterAnyError,
+}

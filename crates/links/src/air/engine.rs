@@ -1,0 +1,248 @@
+//! The air as its driver sees it, and who acts when.
+
+use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::vec::Vec;
+use units::{Instant, Rng};
+
+use super::check::check;
+use super::config::{AirConfig, Rules, StationConfig};
+use super::decoder::Decoder;
+use super::ears::{Ears, Heard};
+use super::error::AirError;
+use super::flight::Flights;
+use super::geometry::Geometry;
+use super::grid::Grid;
+use super::hearing::{Audience, Strength};
+use super::io::{Counters, Input, Output, StationId};
+use super::mode::Mode;
+use super::radio::{Phase, Radio};
+use super::reception::{Ether, Site, milliwatts};
+use super::schedule::{Blocks, NEVER, Schedule};
+use super::station::Station;
+use super::timing::Timing;
+
+/// All stations of a run and what is on the air between them. The contract is in the module's own documentation.
+///
+/// `S` keeps the deadlines; results do not depend on it.
+#[derive(Debug)]
+pub struct Air<S = Blocks> {
+    pub(super) now: u64,
+    pub(super) rules: Rules,
+    pub(super) timings: Vec<Timing>,
+    pub(super) radios: Vec<Radio>,
+    pub(super) stations: Vec<Station>,
+    pub(super) schedule: S,
+    pub(super) audiences: Vec<Audience>,
+    pub(super) ether: Ether,
+    pub(super) flights: Flights,
+    pub(super) rngs: Vec<Rng>,
+    pub(super) heard: Vec<(u32, Heard)>,
+    pub(super) exits: VecDeque<(u64, Output)>,
+    pub(super) transmissions: u64,
+}
+
+impl Air {
+    /// Builds the air of a run at its start, [`Instant::ZERO`].
+    pub fn new(seed: u64, config: &AirConfig) -> Result<Self, AirError> {
+        Self::scheduled(seed, config)
+    }
+}
+
+impl<S: Schedule> Air<S> {
+    /// As [`Air::new`], with another structure for the deadlines.
+    pub fn scheduled(seed: u64, config: &AirConfig) -> Result<Self, AirError> {
+        check(config)?;
+        let mut parts = Parts::default();
+        for station in &config.stations {
+            parts.add(seed, station);
+        }
+        let ether = Ether::new(
+            parts.sites,
+            Geometry::new(config.propagation, &config.walls),
+            Decoder::new(config.propagation.implementation_loss),
+            &config.rules,
+        );
+        let audiences = (0..config.stations.len() as u32)
+            .map(|from| audience(from, config, &ether))
+            .collect();
+        let places = config.stations.iter().map(|station| station.position);
+        let grid = Grid::new(places, ether.reach_mm());
+        Ok(Self {
+            now: 0,
+            rules: config.rules,
+            timings: parts.timings,
+            radios: parts.radios,
+            schedule: S::with_stations(config.stations.len()),
+            stations: parts.stations,
+            audiences,
+            flights: Flights::new(parts.channels.len(), grid),
+            ether,
+            rngs: parts.rngs,
+            heard: Vec::new(),
+            exits: VecDeque::new(),
+            transmissions: 0,
+        })
+    }
+
+    /// Takes in one input that happens at `now`, after everything that was due until then.
+    ///
+    /// # Panics
+    /// If there is no such station, as all methods that take one do.
+    pub fn handle(&mut self, now: Instant, input: Input) {
+        self.tick(now);
+        match input {
+            Input::Send(station, packet) => self.send(station, packet),
+        }
+    }
+
+    /// Lets time pass up to and including `now`.
+    pub fn tick(&mut self, now: Instant) {
+        let now = now.as_nanos();
+        debug_assert!(now >= self.now, "time goes backwards: {now} after {}", self.now);
+        loop {
+            let (deadline, station) = self.schedule.first();
+            if deadline == NEVER || deadline >> 1 > now {
+                break;
+            }
+            self.now = self.now.max(deadline >> 1);
+            self.act(station);
+        }
+        self.now = now;
+    }
+
+    /// Lets time pass up to `limit`, or to the first thing that the world must be told of, whichever comes first; says when that is.
+    ///
+    /// For drivers that own the time: [`Air::tick`] for each [`Air::wake_at`] in turn, at a third of the cost.
+    pub fn advance(&mut self, limit: Instant) -> Instant {
+        let limit = limit.as_nanos();
+        while self.exits.is_empty() {
+            let (deadline, station) = self.schedule.first();
+            if deadline >> 1 > limit {
+                self.now = limit;
+                break;
+            }
+            self.now = deadline >> 1;
+            self.act(station);
+        }
+        Instant::from_nanos(self.now)
+    }
+
+    /// The next thing that happened, if the world has not been told of everything yet.
+    pub fn poll(&mut self) -> Option<Output> {
+        self.exits.pop_front().map(|(_, output)| output)
+    }
+
+    /// As [`Air::poll`], with the time at which it happened.
+    pub fn poll_due(&mut self) -> Option<(Instant, Output)> {
+        let (at, output) = self.exits.pop_front()?;
+        Some((Instant::from_nanos(at), output))
+    }
+
+    /// When to call [`Air::tick`] next, and what is due then. `None`: nothing happens without a new input.
+    pub fn wake_at(&mut self) -> Option<(Instant, &'static str)> {
+        let (deadline, station) = self.schedule.first();
+        let reason = match self.radios[station].phase {
+            Phase::Listening => "end of a countdown",
+            Phase::Transmitting => "end of a frame",
+            Phase::Awaiting => "acknowledgement time-out",
+            Phase::Responding => "answer after SIFS",
+        };
+        (deadline != NEVER).then(|| (Instant::from_nanos(deadline >> 1), reason))
+    }
+
+    /// What a station has done since the start.
+    pub fn counters(&self, station: StationId) -> Counters {
+        self.stations[station.0 as usize].counters
+    }
+
+    /// How many packets wait at a station, the one that is being tried included.
+    pub fn waiting(&self, station: StationId) -> usize {
+        self.stations[station.0 as usize].waiting()
+    }
+
+    /// Frames of all kinds put on the air since the start.
+    pub const fn transmissions(&self) -> u64 {
+        self.transmissions
+    }
+
+    fn act(&mut self, station: usize) {
+        match self.radios[station].phase {
+            Phase::Listening => self.transmit(station),
+            Phase::Transmitting => self.finish(station),
+            Phase::Awaiting => self.time_out(station),
+            Phase::Responding => self.answer(station),
+        }
+    }
+
+    pub(super) fn ears(&mut self) -> (Ears<'_, S>, &[Audience]) {
+        let ears = Ears {
+            radios: &mut self.radios,
+            schedule: &mut self.schedule,
+            timings: &self.timings,
+            rules: &self.rules,
+            flights: &self.flights,
+            ether: &mut self.ether,
+            rngs: &mut self.rngs,
+            heard: &mut self.heard,
+        };
+        (ears, &self.audiences)
+    }
+}
+
+/// What stations are made of, one kind of thing a list.
+#[derive(Default)]
+struct Parts {
+    timings: Vec<Timing>,
+    channels: Vec<u8>,
+    radios: Vec<Radio>,
+    stations: Vec<Station>,
+    sites: Vec<Site>,
+    rngs: Vec<Rng>,
+}
+
+impl Parts {
+    fn add(&mut self, seed: u64, config: &StationConfig) {
+        let timing = place_of(&mut self.timings, Timing::of(config.standard));
+        let channel = place_of(&mut self.channels, config.channel);
+        let mode = Mode::of(config.standard, config.rate).unwrap_or(Mode::basic(config.standard));
+        let mut radio = Radio::new(timing);
+        // The run begins on an idle medium.
+        radio.resume(0, &self.timings[usize::from(timing)]);
+        self.radios.push(radio);
+        self.stations.push(Station::new(seed, config, channel, mode));
+        self.sites.push(Site {
+            position: config.position,
+            milliwatts: milliwatts(config.power),
+        });
+        self.rngs.push(Rng::named(seed, &format!("{}/loss", config.name)));
+    }
+}
+
+/// The place of a value in a short list of different ones; it is added if it is new.
+fn place_of<T: PartialEq>(list: &mut Vec<T>, value: T) -> u8 {
+    let known = list.iter().position(|other| *other == value);
+    known.unwrap_or_else(|| {
+        list.push(value);
+        list.len() - 1
+    }) as u8
+}
+
+fn audience(from: u32, config: &AirConfig, ether: &Ether) -> Audience {
+    let channel = config.stations[from as usize].channel;
+    Audience::collect(config.stations.len(), |to| {
+        let receiver = &config.stations[to as usize];
+        if to == from || receiver.channel != channel {
+            return (Strength::Unheard, 0.0);
+        }
+        let power = ether.power(from, to);
+        let strength = if power >= milliwatts(receiver.energy_detection) {
+            Strength::Loud
+        } else if power >= milliwatts(receiver.carrier_sense) {
+            Strength::Faint
+        } else {
+            Strength::Unheard
+        };
+        (strength, power)
+    })
+}

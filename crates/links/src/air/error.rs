@@ -1,0 +1,51 @@
+//! Why an air cannot be built.
+
+use alloc::string::String;
+use thiserror::Error;
+use units::Bitrate;
+
+/// What is wrong with an [`super::AirConfig`]. Every message names the station and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum AirError {
+    /// Random streams are named after stations.
+    #[error("two stations are called `{0}`; give each a name of its own")]
+    DuplicateName(String),
+    /// Nobody to transmit.
+    #[error("an air without stations; add at least one")]
+    Empty,
+    /// A rate that is not in the standard.
+    #[error("`{station}`: 802.11{band} has no rate of {rate}; valid, in Mb/s: {valid}")]
+    Rate {
+        /// The station.
+        station: String,
+        /// The standard's letter.
+        band: char,
+        /// What it asks for.
+        rate: Bitrate,
+        /// What exists.
+        valid: &'static str,
+    },
+    /// A channel outside the standard's band.
+    #[error("`{station}`: there is no channel {channel} in 802.11{band}; use {right}")]
+    Channel {
+        /// The station.
+        station: String,
+        /// What it asks for.
+        channel: u8,
+        /// The standard's letter.
+        band: char,
+        /// What exists.
+        right: &'static str,
+    },
+    /// It would never transmit.
+    #[error("`{0}` has room for no packet; give its queue at least one place")]
+    NoQueue(String),
+    /// A station that would transmit a frame zero times.
+    #[error("frames would be given up before the first attempt; allow at least one, or as many as it takes")]
+    NoAttempts,
+    /// Energy is a coarser sign than a preamble.
+    #[error(
+        "`{0}` senses energy below the weakest preamble that it finds; raise energy detection above carrier sense"
+    )]
+    Thresholds(String),
+}

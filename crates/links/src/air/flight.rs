@@ -1,0 +1,169 @@
+//! Frames on the air, and those that have left it but overlapped with one that has not.
+
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::grid::Grid;
+use super::mode::Mode;
+use crate::Position;
+
+/// What a frame is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Data,
+    Ack,
+}
+
+/// One frame on the air.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Flight {
+    pub(super) from: u32,
+    /// `None`: to everybody.
+    pub(super) to: Option<u32>,
+    pub(super) kind: Kind,
+    pub(super) mode: Mode,
+    pub(super) channel: u8,
+    pub(super) bytes: u32,
+    /// Where its sender stands.
+    pub(super) position: Position,
+    pub(super) milliwatts: f64,
+    pub(super) start: u64,
+    /// When the payload begins: preamble and header are over.
+    pub(super) payload: u64,
+    pub(super) end: u64,
+    /// Until when it reserves the medium.
+    pub(super) nav: u64,
+    /// Everybody who hears it receives it, unless something else is on the air.
+    pub(super) sure: bool,
+    /// It had the channel to itself so far, as its place in the channel's count of frames.
+    pub(super) alone: Option<u32>,
+    pub(super) over: bool,
+}
+
+/// All frames of all channels.
+#[derive(Debug)]
+pub(super) struct Flights {
+    all: Vec<Flight>,
+    free: Vec<u16>,
+    grid: Grid,
+    /// By channel number.
+    channels: Vec<Channel>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Channel {
+    tiles: Vec<Tile>,
+    on_air: usize,
+    /// Frames that have begun, modulo 2³².
+    begun: u32,
+    /// Frames on the air in the order in which they began, and some that are over: (start, frame).
+    order: VecDeque<(u64, u16)>,
+}
+
+/// What is on the air in one tile of the plan.
+#[derive(Debug, Clone, Default)]
+struct Tile {
+    /// On the air, and over but not yet forgotten.
+    present: Vec<u16>,
+    on_air: usize,
+}
+
+/// How many frames that are over a tile keeps before looking which of them nobody needs any more.
+const KEPT: usize = 4;
+
+impl Flights {
+    pub(super) fn new(channels: usize, grid: Grid) -> Self {
+        let channel = Channel {
+            tiles: vec![Tile::default(); grid.tiles()],
+            ..Channel::default()
+        };
+        Self {
+            all: Vec::new(),
+            free: Vec::new(),
+            grid,
+            channels: vec![channel; channels],
+        }
+    }
+
+    pub(super) fn get(&self, id: u16) -> &Flight {
+        &self.all[usize::from(id)]
+    }
+
+    /// Puts a frame on the air.
+    ///
+    /// # Panics
+    /// If more than 65,534 frames are on the air at the same time.
+    pub(super) fn begin(&mut self, mut flight: Flight) -> u16 {
+        let channel = &mut self.channels[usize::from(flight.channel)];
+        channel.begun = channel.begun.wrapping_add(1);
+        channel.on_air += 1;
+        flight.alone = (channel.on_air == 1).then_some(channel.begun);
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.all.push(flight);
+            u16::try_from(self.all.len() - 1).expect("at most 65,534 frames at a time")
+        });
+        self.all[usize::from(id)] = flight;
+        channel.order.push_back((flight.start, id));
+        let tile = &mut channel.tiles[self.grid.tile(flight.position)];
+        tile.present.push(id);
+        tile.on_air += 1;
+        id
+    }
+
+    /// Whether nothing else was on the channel from the frame's start until now.
+    pub(super) fn is_alone(&self, id: u16) -> bool {
+        let flight = self.get(id);
+        flight.alone == Some(self.channels[usize::from(flight.channel)].begun)
+    }
+
+    /// Frames that overlap in time with this one, itself excluded, and that may be received at a place.
+    pub(super) fn overlapping(&self, id: u16, place: Position) -> impl Iterator<Item = &Flight> {
+        let flight = self.get(id);
+        let tiles = &self.channels[usize::from(flight.channel)].tiles;
+        let near = self.grid.around(place).flat_map(|tile| &tiles[tile].present);
+        near.filter(move |&&other| other != id)
+            .map(|&other| self.get(other))
+            .filter(move |other| other.start < flight.end && other.end > flight.start)
+    }
+
+    /// Takes a frame off the air, and forgets what overlaps with nothing that is still on it.
+    pub(super) fn end(&mut self, id: u16) {
+        let flight = &mut self.all[usize::from(id)];
+        flight.over = true;
+        let (position, number) = (flight.position, usize::from(flight.channel));
+        let channel = &mut self.channels[number];
+        channel.on_air -= 1;
+        let is_on_air = |&&(start, id): &&(u64, u16)| {
+            let flight = &self.all[usize::from(id)];
+            flight.start == start && !flight.over
+        };
+        while channel.order.front().filter(|first| !is_on_air(first)).is_some() {
+            channel.order.pop_front();
+        }
+        let earliest = channel.order.front().map_or(u64::MAX, |&(start, _)| start);
+        let tile = &mut channel.tiles[self.grid.tile(position)];
+        tile.on_air -= 1;
+        if tile.on_air == 0 || tile.present.len() > 2 * tile.on_air + KEPT {
+            tile.forget(&self.all, earliest, &mut self.free);
+        }
+    }
+}
+
+impl Tile {
+    /// Forgets what was over before `earliest`.
+    fn forget(&mut self, all: &[Flight], earliest: u64, free: &mut Vec<u16>) {
+        self.present.retain(|&id| {
+            let flight = &all[usize::from(id)];
+            let kept = !flight.over || flight.end > earliest;
+            if !kept {
+                free.push(id);
+            }
+            kept
+        });
+    }
+}
+
+#[cfg(test)]
+#[path = "flight_tests.rs"]
+mod tests;

@@ -1,0 +1,76 @@
+//! The exact medium: 802.11 stations that contend, transmit and receive, each with its own view of the air.
+//!
+//! [`Air`] is told the time and does no I/O. The driver's duty is that of the whole crate: [`Air::handle`] what happens, [`Air::poll`]
+//! until nothing is left, sleep until [`Air::wake_at`], [`Air::tick`]. `sim` drives it in virtual time.
+//!
+//! ```
+//! use links::air::{Air, AirConfig, Destination, Fate, Input, Output, Packet, StationConfig, StationId};
+//! use links::Position;
+//! use units::{Instant, wifi::Standard};
+//!
+//! let station = |name, x_mm| StationConfig::new(name, Standard::A, Position { x_mm, y_mm: 0 });
+//! let stations = vec![station("ap", 0), station("laptop", 5_000)];
+//! let mut air = Air::new(7, &AirConfig::new(Standard::A, stations))?;
+//! let packet = Packet { to: Destination::Station(StationId(1)), bytes: 1_500, token: 1 };
+//! air.handle(Instant::ZERO, Input::Send(StationId(0), packet));
+//! while let Some((at, _reason)) = air.wake_at() {
+//!     air.tick(at);
+//! }
+//! // DIFS, then 1,536 bytes at 54 Mb/s: 34 + 20 + 57 symbols of 4 µs. An idle medium asks for no backoff.
+//! let (due, output) = air.poll_due().unwrap();
+//! assert_eq!(due, Instant::from_micros(34 + 20 + 4 * 57));
+//! assert!(matches!(output, Output::Received { station: StationId(1), .. }));
+//! # Ok::<(), links::air::AirError>(())
+//! ```
+//!
+//! # Sources
+//! - IEEE 802.11-2020 §10.3 (DCF), §17 and §15/§16 (PHYs); each file names its sections.
+//!
+//! # Where we differ, and why
+//! 1. Stations do not transmit beacons, associate or save power by themselves yet: whoever drives the air queues what they send.
+//! 2. Adjacent channels do not leak into each other.
+//!
+//! # Checked by
+//! `tests`, and in `sim`: saturated stations against the chains of Bianchi and of Tinnirello, Bianchi and Xiao.
+//!
+//! | what | where |
+//! |---|---|
+//! | plan and its checks | [`AirConfig`], `check` |
+//! | interframe spaces, slots, time-outs | `timing` |
+//! | rates and how long frames last | `mode`, `units::wifi` |
+//! | places, walls, path loss | `geometry`, `grid` |
+//! | who senses whom | `hearing` |
+//! | carrier sense, NAV, countdown of one radio | `radio` |
+//! | frames on the air | `flight` |
+//! | SINR by section, capture, errors | `reception`, `decoder` |
+//! | a station's queue and backoff draws | `station` |
+//! | how frames follow each other | `exchange`, `ears` |
+//! | deadlines of all stations | [`schedule`] |
+
+mod check;
+mod config;
+mod decoder;
+mod ears;
+mod engine;
+mod error;
+mod exchange;
+mod flight;
+mod geometry;
+mod grid;
+mod hearing;
+mod io;
+mod mode;
+mod radio;
+mod reception;
+pub mod schedule;
+mod station;
+mod timing;
+
+pub use config::{AirConfig, Countdown, Eifs, Rules, StationConfig};
+pub use engine::Air;
+pub use error::AirError;
+pub use io::{Counters, Destination, Fate, Input, Output, Packet, StationId};
+pub use mode::Mode;
+
+#[cfg(test)]
+mod tests;

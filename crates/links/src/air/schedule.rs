@@ -1,0 +1,153 @@
+//! When each station next acts: the medium's only queue of events.
+//!
+//! Every station has at most one thing ahead of it (the end of its countdown, of its frame, of its wait for an answer), so the queue is a
+//! fixed set of deadlines rather than a heap of events. A frame moves the deadlines of everybody who hears it, twice, long before most of
+//! them are reached: what counts is that moving a deadline is one store. The least is found by scanning blocks that changed.
+//!
+//! Measured on whole runs (`sim`'s example `queues`, nanoseconds for each frame on the air; the others delete lazily):
+//!
+//! | saturated stations that hear each other | blocks | binary heap | radix heap | hierarchical wheel | calendar |
+//! |---|---|---|---|---|---|
+//! | 1 | 88 | 151 | 164 | 637 | 226 |
+//! | 10 | 271 | 658 | 521 | 968 | 493 |
+//! | 50 | 1170 | 3046 | 2220 | 2263 | 3374 |
+//!
+//! # Checked by
+//! `tests`: against a plain scan; the example: every structure gives the same run.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// No deadline.
+pub const NEVER: u64 = u64::MAX;
+
+/// A set of deadlines, one for each station.
+///
+/// Of equal deadlines the one of the lower station comes first, so that one seed gives one order.
+pub trait Schedule {
+    /// For `stations` stations, none of which has a deadline.
+    fn with_stations(stations: usize) -> Self;
+
+    /// Sets a station's deadline; [`NEVER`] takes it away.
+    fn set(&mut self, station: usize, deadline: u64);
+
+    /// The least deadline and its station; [`NEVER`] if there is none.
+    fn first(&mut self) -> (u64, usize);
+}
+
+const BLOCK: usize = 32;
+
+/// Deadlines in blocks of 32, the blocks' least deadlines in blocks of 32, and so on up to a single block.
+#[derive(Debug)]
+pub struct Blocks {
+    levels: Vec<Level>,
+}
+
+#[derive(Debug)]
+struct Level {
+    deadlines: Vec<u64>,
+    /// One bit for each block that has changed since the level above was brought up to date.
+    stale: Vec<u64>,
+}
+
+impl Level {
+    fn new(count: usize) -> Self {
+        let blocks = count.div_ceil(BLOCK);
+        Self {
+            deadlines: vec![NEVER; count],
+            stale: vec![0; blocks.div_ceil(64)],
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, place: usize, deadline: u64) {
+        self.deadlines[place] = deadline;
+        let block = place / BLOCK;
+        self.stale[block / 64] |= 1 << (block % 64);
+    }
+
+    fn block(&self, block: usize) -> &[u64] {
+        let end = (block * BLOCK + BLOCK).min(self.deadlines.len());
+        &self.deadlines[block * BLOCK..end]
+    }
+}
+
+impl Schedule for Blocks {
+    fn with_stations(stations: usize) -> Self {
+        let mut levels = vec![Level::new(stations.max(1))];
+        while levels[levels.len() - 1].deadlines.len() > BLOCK {
+            let blocks = levels[levels.len() - 1].deadlines.len().div_ceil(BLOCK);
+            levels.push(Level::new(blocks));
+        }
+        Self { levels }
+    }
+
+    #[inline]
+    fn set(&mut self, station: usize, deadline: u64) {
+        self.levels[0].set(station, deadline);
+    }
+
+    fn first(&mut self) -> (u64, usize) {
+        for lower in 1..self.levels.len() {
+            let (below, above) = self.levels.split_at_mut(lower);
+            bring_up(&mut below[lower - 1], &mut above[0]);
+        }
+        let mut place = 0;
+        for level in self.levels.iter().rev() {
+            place = place * BLOCK + position_of_least(level.block(place));
+        }
+        (self.levels[0].deadlines[place], place)
+    }
+}
+
+/// Copies the least deadline of every stale block to the level above.
+fn bring_up(below: &mut Level, above: &mut Level) {
+    for word in 0..below.stale.len() {
+        let mut bits = core::mem::take(&mut below.stale[word]);
+        while bits != 0 {
+            let block = word * 64 + bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            above.set(block, least(below.block(block)));
+        }
+    }
+}
+
+fn least(deadlines: &[u64]) -> u64 {
+    deadlines
+        .iter()
+        .fold(NEVER, |least, &deadline| least.min(deadline))
+}
+
+fn position_of_least(deadlines: &[u64]) -> usize {
+    let least = least(deadlines);
+    deadlines
+        .iter()
+        .position(|&deadline| deadline == least)
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn finds_the_least_as_a_scan_does(
+            stations in 1_usize..2_500,
+            sets in prop::collection::vec((0_usize..2_500, prop::option::of(0_u64..50)), 0..300),
+        ) {
+            let mut blocks = Blocks::with_stations(stations);
+            let mut plain = vec![NEVER; stations];
+            for (station, deadline) in sets {
+                let (station, deadline) = (station % stations, deadline.unwrap_or(NEVER));
+                blocks.set(station, deadline);
+                plain[station] = deadline;
+                let (least, first) = plain.iter().enumerate().map(|(at, &due)| (due, at)).min().unwrap();
+                let found = blocks.first();
+                prop_assert_eq!(found.0, least);
+                prop_assert!(least == NEVER || found.1 == first);
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+use alloc::vec::Vec;
+
+use super::*;
+use crate::Position;
+use units::wifi::Standard;
+use units::{Bitrate, Dbm, Duration, Instant};
+
+const US: u64 = 1_000;
+
+fn at(x_mm: i64) -> Position {
+    Position { x_mm, y_mm: 0 }
+}
+
+fn station(name: &str, x_mm: i64) -> StationConfig {
+    StationConfig::new(name, Standard::A, at(x_mm))
+}
+
+fn air(stations: Vec<StationConfig>) -> Air {
+    Air::new(1, &AirConfig::new(Standard::A, stations)).unwrap()
+}
+
+fn packet(to: u32, token: u64) -> Packet {
+    Packet {
+        to: Destination::Station(StationId(to)),
+        bytes: 1_500,
+        token,
+    }
+}
+
+fn send(air: &mut Air, at_us: u64, from: u32, packet: Packet) {
+    air.handle(Instant::from_micros(at_us), Input::Send(StationId(from), packet));
+}
+
+fn run(air: &mut Air, to_us: u64) -> Vec<(u64, Output)> {
+    air.tick(Instant::from_micros(to_us));
+    core::iter::from_fn(|| air.poll_due())
+        .map(|(at, output)| (at.as_nanos() / US, output))
+        .collect()
+}
+
+/// 1,536 bytes at 54 Mb/s.
+const DATA_US: u64 = 20 + 4 * 57;
+/// 14 bytes at 24 Mb/s.
+const ACK_US: u64 = 28;
+
+#[test]
+fn an_idle_medium_needs_no_backoff_and_the_sender_knows_after_the_acknowledgement() {
+    let mut air = air(vec![station("a", 0), station("b", 5_000)]);
+    send(&mut air, 1_000, 0, packet(1, 7));
+    let outputs = run(&mut air, 10_000);
+    let received = Output::Received {
+        station: StationId(1),
+        from: StationId(0),
+        packet: packet(1, 7),
+    };
+    let done = Output::Done {
+        station: StationId(0),
+        packet: packet(1, 7),
+        fate: Fate::Acknowledged,
+    };
+    let over = 1_000 + DATA_US;
+    assert_eq!(outputs, [(over, received), (over + 16 + ACK_US, done)]);
+}
+
+#[test]
+fn a_frame_to_nobody_is_given_up_after_seven_attempts() {
+    let mut air = air(vec![station("a", 0), station("far", 10_000_000)]);
+    send(&mut air, 0, 0, packet(1, 7));
+    let outputs = run(&mut air, 1_000_000);
+    assert!(matches!(
+        outputs[..],
+        [(
+            _,
+            Output::Done {
+                fate: Fate::GivenUp,
+                ..
+            }
+        )]
+    ));
+    let counters = air.counters(StationId(0));
+    assert_eq!(
+        (counters.attempts, counters.failures, counters.given_up),
+        (7, 7, 1)
+    );
+    assert_eq!(counters.airtime, Duration::from_micros(7 * DATA_US));
+}
+
+#[test]
+fn a_frame_to_everyone_goes_out_once_and_is_received_by_all() {
+    let mut air = air(vec![station("a", 0), station("b", 5_000), station("c", 9_000)]);
+    let probe = Packet {
+        to: Destination::Everyone,
+        bytes: 100,
+        token: 1,
+    };
+    send(&mut air, 0, 0, probe);
+    let outputs = run(&mut air, 100_000);
+    let received = outputs
+        .iter()
+        .filter(|(_, output)| matches!(output, Output::Received { .. }));
+    assert_eq!(received.count(), 2);
+    // 136 bytes at 6 Mb/s, the slowest.
+    let time = Standard::A.frame_time(136, Bitrate::from_mbps(6));
+    assert_eq!(air.counters(StationId(0)).airtime, time);
+}
+
+#[test]
+fn a_packet_that_finds_the_medium_busy_waits_for_its_end_difs_and_a_backoff() {
+    let starts = (0..64).map(|seed| {
+        let stations = vec![station("a", 0), station("b", 5_000), station("c", 9_000)];
+        let mut air = Air::new(seed, &AirConfig::new(Standard::A, stations)).unwrap();
+        send(&mut air, 1_000, 0, packet(1, 1));
+        send(&mut air, 1_100, 2, packet(1, 2));
+        let outputs = run(&mut air, 10_000);
+        let second = outputs.iter().find(|(_, output)| {
+            matches!(
+                output,
+                Output::Received {
+                    from: StationId(2),
+                    ..
+                }
+            )
+        });
+        second.unwrap().0 - DATA_US
+    });
+    let free = 1_000 + DATA_US + 16 + ACK_US + 34;
+    let mut slots: Vec<_> = starts.map(|start| (start - free) / 9).collect();
+    slots.sort_unstable();
+    slots.dedup();
+    assert!(slots.len() > 12 && slots[slots.len() - 1] <= 15, "{slots:?}");
+}
+
+#[test]
+fn a_backoff_runs_down_after_a_packet_even_if_none_follows() {
+    let mut air = air(vec![station("a", 0), station("b", 5_000)]);
+    send(&mut air, 0, 0, packet(1, 1));
+    run(&mut air, 50_000);
+    send(&mut air, 50_000, 0, packet(1, 2));
+    let outputs = run(&mut air, 100_000);
+    assert_eq!(outputs[0].0, 50_000 + DATA_US, "it had long run down");
+}
+
+#[test]
+fn a_full_queue_takes_nothing_more() {
+    let mut config = station("a", 0);
+    config.queue = 3;
+    let mut air = air(vec![config, station("b", 5_000)]);
+    (0..6).for_each(|token| send(&mut air, 0, 0, packet(1, token)));
+    assert_eq!(air.waiting(StationId(0)), 4, "one is being tried");
+    let outputs = run(&mut air, 100_000);
+    let full = |output: &&(u64, Output)| {
+        matches!(
+            output.1,
+            Output::Done {
+                fate: Fate::QueueFull,
+                ..
+            }
+        )
+    };
+    assert_eq!(outputs.iter().filter(full).count(), 2);
+    assert_eq!(air.counters(StationId(1)).received, 4);
+}
+
+#[test]
+fn stations_on_different_channels_do_not_hear_each_other() {
+    let mut other = station("b", 5_000);
+    other.channel = 40;
+    let mut air = air(vec![station("a", 0), other]);
+    send(&mut air, 0, 0, packet(1, 1));
+    run(&mut air, 1_000_000);
+    assert_eq!(air.counters(StationId(1)).received, 0);
+}
+
+#[test]
+fn advancing_stops_at_the_first_output_and_tells_the_same_as_ticking() {
+    let build = || {
+        let mut air = air(vec![station("a", 0), station("b", 5_000), station("c", 6_000)]);
+        (0..50).for_each(|token| send(&mut air, token * 700, (token % 2) as u32, packet(2, token)));
+        air
+    };
+    let (mut one, mut other) = (build(), build());
+    let ticked = run(&mut one, 1_000_000);
+    let mut advanced: Vec<_> = run(&mut other, 35_000);
+    while other.advance(Instant::from_secs(1)) < Instant::from_secs(1) {
+        while let Some((at, output)) = other.poll_due() {
+            advanced.push((at.as_nanos() / US, output));
+        }
+    }
+    assert_eq!(ticked, advanced);
+}
+
+#[test]
+fn plans_that_cannot_be_are_refused_with_a_remedy() {
+    let refused = |change: fn(&mut AirConfig)| {
+        let mut config = AirConfig::new(Standard::A, vec![station("a", 0), station("b", 0)]);
+        change(&mut config);
+        Air::new(1, &config).unwrap_err().to_string()
+    };
+    assert!(refused(|config| config.stations[1].name = "a".into()).contains("a name of its own"));
+    assert!(refused(|config| config.stations.clear()).contains("at least one"));
+    assert!(
+        refused(|config| config.stations[0].rate = Bitrate::from_mbps(11)).contains("valid, in Mb/s: 6, 9")
+    );
+    assert!(refused(|config| config.stations[0].channel = 6).contains("36 to 64"));
+    assert!(refused(|config| config.stations[0].queue = 0).contains("at least one place"));
+    assert!(refused(|config| config.rules.attempts = Some(0)).contains("at least one"));
+    assert!(refused(|config| config.stations[0].energy_detection = Dbm::from_dbm(-90)).contains("raise"));
+}

@@ -1,0 +1,39 @@
+//! The virtual world: models of links in virtual time, traffic, and the theory that they are checked against.
+//!
+//! ```
+//! use links::Position;
+//! use links::air::{AirConfig, Destination, StationConfig, StationId};
+//! use sim::{Flow, Pace, World};
+//! use units::{Duration, Instant, wifi::Standard};
+//!
+//! let stations = ["ap", "laptop"].map(|name| StationConfig::new(name, Standard::A, Position::default()));
+//! let download = Flow {
+//!     from: StationId(0),
+//!     to: Destination::Station(StationId(1)),
+//!     payload: 1_470,
+//!     pace: Pace::Saturated,
+//!     start: Instant::ZERO,
+//! };
+//! let mut world = World::new(1, &AirConfig::new(Standard::A, stations.into()), vec![download])?;
+//! world.run_for(Duration::from_secs(1));
+//! // 1,470 bytes for each 34 + 67.5 + 248 + 16 + 28 µs: DIFS, mean backoff, frame, SIFS, acknowledgement.
+//! let mbps = world.total().mbps(Duration::from_secs(1));
+//! assert!((29.6..30.2).contains(&mbps), "{mbps}");
+//! # Ok::<(), links::air::AirError>(())
+//! ```
+//!
+//! | what | where |
+//! |---|---|
+//! | one run in virtual time | [`World`] |
+//! | UDP: saturated, constant rate, probes to everyone | [`Flow`] |
+//! | what happens when | [`EventQueue`] |
+//! | saturated stations in theory | [`theory`] |
+
+mod queue;
+pub mod theory;
+mod traffic;
+mod world;
+
+pub use queue::EventQueue;
+pub use traffic::{Flow, HEADERS, Pace, Tally};
+pub use world::World;

@@ -1,0 +1,41 @@
+//! The event queue: what happens when, in the order of time, and in the order of arrival where times are equal.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use units::Instant;
+
+/// Events by time.
+#[derive(Debug, Clone)]
+pub struct EventQueue<E> {
+    heap: BinaryHeap<Reverse<(u64, u64, E)>>,
+    pushed: u64,
+}
+
+impl<E: Ord> Default for EventQueue<E> {
+    fn default() -> Self {
+        Self {
+            heap: BinaryHeap::new(),
+            pushed: 0,
+        }
+    }
+}
+
+impl<E: Ord + Copy> EventQueue<E> {
+    /// Adds an event.
+    pub fn push(&mut self, at: Instant, event: E) {
+        self.heap.push(Reverse((at.as_nanos(), self.pushed, event)));
+        self.pushed += 1;
+    }
+
+    /// When the next event is.
+    pub fn first(&self) -> Option<Instant> {
+        self.heap.peek().map(|Reverse((at, ..))| Instant::from_nanos(*at))
+    }
+
+    /// Takes the next event.
+    pub fn pop(&mut self) -> Option<(Instant, E)> {
+        let Reverse((at, _, event)) = self.heap.pop()?;
+        Some((Instant::from_nanos(at), event))
+    }
+}

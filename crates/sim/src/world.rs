@@ -1,0 +1,130 @@
+//! One run: the air, its traffic, and virtual time.
+//!
+//! The loop is the contract of `links`: whatever is due first, the air's next deadline or a flow's next datagram, happens next. Nothing else
+//! advances the time, so that a second of a quiet network costs nothing, and one seed gives one run.
+
+use links::air::schedule::{Blocks, Schedule};
+use links::air::{Air, AirConfig, AirError, Fate, Input, Output, Packet};
+use units::{Duration, Instant};
+
+use crate::queue::EventQueue;
+use crate::traffic::{Flow, HEADERS, Pace, Tally};
+
+/// Datagrams that a saturated flow keeps in its station's queue: one to be tried and one to follow it.
+const AHEAD: u32 = 2;
+
+/// An air with traffic on it.
+#[derive(Debug)]
+pub struct World<S = Blocks> {
+    air: Air<S>,
+    flows: Vec<Flow>,
+    tallies: Vec<Tally>,
+    /// Flows by when they send next.
+    due: EventQueue<u32>,
+    now: Instant,
+}
+
+impl World {
+    /// An air at its start, and the flows that will use it.
+    pub fn new(seed: u64, air: &AirConfig, flows: Vec<Flow>) -> Result<Self, AirError> {
+        Self::scheduled(seed, air, flows)
+    }
+}
+
+impl<S: Schedule> World<S> {
+    /// As [`World::new`], with another structure for the air's deadlines.
+    pub fn scheduled(seed: u64, air: &AirConfig, flows: Vec<Flow>) -> Result<Self, AirError> {
+        let air = Air::scheduled(seed, air)?;
+        let mut due = EventQueue::default();
+        for (number, flow) in flows.iter().enumerate() {
+            due.push(flow.start, number as u32);
+        }
+        Ok(Self {
+            air,
+            tallies: vec![Tally::default(); flows.len()],
+            flows,
+            due,
+            now: Instant::ZERO,
+        })
+    }
+
+    /// The air, to ask it what happened.
+    pub const fn air(&self) -> &Air<S> {
+        &self.air
+    }
+
+    /// What came of each flow so far.
+    pub fn tallies(&self) -> &[Tally] {
+        &self.tallies
+    }
+
+    /// What came of all flows so far.
+    pub fn total(&self) -> Tally {
+        self.tallies.iter().fold(Tally::default(), |sum, tally| Tally {
+            offered: sum.offered + tally.offered,
+            received: sum.received + tally.received,
+            payload_bytes: sum.payload_bytes + tally.payload_bytes,
+            lost: sum.lost + tally.lost,
+        })
+    }
+
+    /// Lets that much time pass.
+    pub fn run_for(&mut self, time: Duration) {
+        let end = self.now + time;
+        while self.now < end {
+            let limit = self.due.first().map_or(end, |due| due.min(end));
+            self.now = self.air.advance(limit);
+            self.take_outputs();
+            while self.due.first().is_some_and(|due| due <= self.now) {
+                self.send_due();
+            }
+        }
+    }
+
+    fn send_due(&mut self) {
+        let Some((now, number)) = self.due.pop() else {
+            return;
+        };
+        match self.flows[number as usize].pace {
+            Pace::Saturated => (0..AHEAD).for_each(|_| self.send(now, number)),
+            Pace::Constant(interval) => {
+                self.send(now, number);
+                self.due.push(now + interval, number);
+            }
+        }
+        self.take_outputs();
+    }
+
+    fn send(&mut self, now: Instant, number: u32) {
+        let flow = &self.flows[number as usize];
+        self.tallies[number as usize].offered += 1;
+        let packet = Packet {
+            to: flow.to,
+            bytes: flow.payload + HEADERS,
+            token: number.into(),
+        };
+        self.air.handle(now, Input::Send(flow.from, packet));
+    }
+
+    fn take_outputs(&mut self) {
+        while let Some((at, output)) = self.air.poll_due() {
+            match output {
+                Output::Received { packet, .. } => {
+                    let tally = &mut self.tallies[packet.token as usize];
+                    tally.received += 1;
+                    tally.payload_bytes += u64::from(packet.bytes - HEADERS);
+                }
+                Output::Done { packet, fate, .. } => self.done(at, packet.token as u32, fate),
+            }
+        }
+    }
+
+    fn done(&mut self, now: Instant, number: u32, fate: Fate) {
+        if matches!(fate, Fate::GivenUp | Fate::QueueFull) {
+            self.tallies[number as usize].lost += 1;
+        }
+        if self.flows[number as usize].pace == Pace::Saturated && fate != Fate::QueueFull {
+            self.send(now, number);
+        }
+    }
+}

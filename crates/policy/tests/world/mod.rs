@@ -215,8 +215,10 @@ impl World {
             }
         }
         for id in self.subs.keys().copied().collect::<Vec<_>>() {
-            let sample = self.sample(id);
-            self.tell(Input::Subflow(id, SubflowEvent::Sample(sample)));
+            // What the engine was told of one may have ended another.
+            if let Some(sample) = self.sample(id) {
+                self.tell(Input::Subflow(id, SubflowEvent::Sample(sample)));
+            }
         }
         let total: u64 = self.subs.values().map(|sub| sub.packets).sum();
         let sample = ConnSample {
@@ -270,17 +272,17 @@ impl World {
         sub.expect("a link that carries has a subflow").packets += packets;
     }
 
-    fn sample(&self, id: SubflowId) -> SubflowSample {
-        let sub = &self.subs[&id];
+    fn sample(&self, id: SubflowId) -> Option<SubflowSample> {
+        let sub = self.subs.get(&id)?;
         let rtt = self.links[&sub.link].rtt;
-        SubflowSample {
+        Some(SubflowSample {
             segs_in: sub.packets,
             bytes_received: Bytes::new(sub.packets * PAYLOAD),
             srtt: rtt + rtt / 2,
             min_rtt: rtt,
             backup: sub.backup,
             ..SubflowSample::default()
-        }
+        })
     }
 
     fn beacon(&mut self) {

@@ -1,0 +1,169 @@
+//! The baselines that know more, or think of the battery: in a world that tells them what they need.
+
+mod world;
+
+use policy::energy_schedule::{PROBE, USE, Variant};
+use policy::estimate::energy::{Set, Technology};
+use policy::{Action, Input, LinkEvent, LinkId, LinkKind, Policy, Verb};
+use units::{Bytes, Duration, Instant};
+use world::{Step, World};
+
+const S: Duration = Duration::from_secs(1);
+
+const fn foreseen(link: u16, megabytes: u64) -> Step {
+    Step::Tell(Input::Link(
+        LinkId(link),
+        LinkEvent::Foreseen(Bytes::new(megabytes * 1_000_000)),
+    ))
+}
+
+/// An access point and a modem, both up, the connection on the modem.
+const PHONE: &[Step] = &[
+    Step::AccessPoint {
+        id: 0,
+        channel: 6,
+        mbps: 24,
+        loss_percent: 10,
+    },
+    Step::Wire {
+        id: 1,
+        kind: LinkKind::Cellular,
+        mbps: 2,
+    },
+    Step::Signal {
+        id: 0,
+        dbm: -60,
+        db_per_s: 0.0,
+    },
+    Step::Up(0, true),
+    Step::Up(1, true),
+];
+
+fn phone(policy: Policy) -> World {
+    World::after(policy, PHONE)
+}
+
+/// The links in use at the end of every second.
+fn followed(world: &mut World, seconds: u32) -> Vec<Vec<u16>> {
+    let mut used = Vec::new();
+    for _ in 0..seconds {
+        world.follow(&[Step::Run(S)]);
+        used.push(world.in_use());
+    }
+    used
+}
+
+#[test]
+fn the_omniscient_path_is_the_best_of_every_ten_seconds() {
+    let mut world = phone(Policy::Omniscient);
+    world.follow(&[foreseen(0, 5), foreseen(1, 2), Step::Open(0)]);
+    assert!(followed(&mut world, 9).iter().all(|used| *used == [0]));
+    world.follow(&[foreseen(0, 1), foreseen(1, 2)]);
+    assert_eq!(world.in_use(), [0], "not before the ten seconds are over");
+    let used = followed(&mut world, 9);
+    assert!(used[2..].iter().all(|used| *used == [1]), "{used:?}");
+    let note = world.notes(Verb::Use).last().unwrap().why.clone();
+    assert!(
+        note.contains("the most in the next ten seconds: 2.0 MB"),
+        "{note}"
+    );
+}
+
+#[test]
+fn without_foresight_the_omniscient_path_touches_nothing() {
+    let mut world = phone(Policy::Omniscient);
+    world.follow(&[Step::Open(1), Step::Run(5 * S)]);
+    assert_eq!(world.in_use(), [1]);
+    assert!(world.notes(Verb::Use).is_empty());
+}
+
+#[test]
+fn the_energy_scheduler_probes_both_radios_and_then_uses_the_better_one() {
+    let mut world = phone(Policy::Energy(Variant::Probing));
+    world.follow(&[Step::Open(1)]);
+    let used = followed(&mut world, 125);
+    assert!(used[1..9].iter().all(|used| *used == [0, 1]), "{:?}", &used[..10]);
+    let (probe, long) = (PROBE.as_secs() as usize, USE.as_secs() as usize);
+    assert!(
+        used[probe + 1..probe + long - 1].iter().all(|used| *used == [0]),
+        "{used:?}"
+    );
+    assert!(used[probe + long + 1..][..8].iter().all(|used| *used == [0, 1]));
+    let why = &world.notes(Verb::Use).last().unwrap().why;
+    assert!(why.contains("joule"), "{why}");
+}
+
+#[test]
+fn a_radio_whose_user_is_lost_is_replaced_at_once() {
+    let mut world = phone(Policy::Energy(Variant::Probing));
+    world.follow(&[Step::Open(1)]);
+    followed(&mut world, 30);
+    world.link(0).signal = None;
+    world.follow(&[Step::Run(3 * S), Step::Up(0, false)]);
+    let used = followed(&mut world, 3);
+    assert_eq!(used.last().unwrap(), &[1]);
+}
+
+#[test]
+fn short_associations_keep_the_modem_awake() {
+    let mut world = phone(Policy::Energy(Variant::AssociationAware));
+    world.follow(&[Step::Open(1)]);
+    // Associations of two seconds: less than the modem's tail.
+    for _ in 0..3 {
+        world.follow(&[
+            Step::Run(2 * S),
+            Step::Up(0, false),
+            Step::Run(S),
+            Step::Up(0, true),
+        ]);
+    }
+    let used = followed(&mut world, 25);
+    assert!(used[15..].iter().all(|used| *used == [0, 1]), "{used:?}");
+    let why = &world.notes(Verb::Use).last().unwrap().why;
+    assert!(why.contains("associations last"), "{why}");
+}
+
+/// Every change of the one radio that is on, while each of two is better for so long in turn.
+fn changes(variant: Variant, every: Duration) -> usize {
+    let mut world = phone(Policy::Energy(variant));
+    let powers = [(0, Technology::Wifi), (1, Technology::ThreeG)];
+    for (link, technology) in powers {
+        let radio = Set::Mobiarch11.radio(technology).unwrap();
+        world.tell(Input::Link(LinkId(link), LinkEvent::Draws(radio)));
+    }
+    world.follow(&[foreseen(0, 4), foreseen(1, 2), Step::Open(0), Step::Run(2 * S)]);
+    let (mut before, mut count, end) = (world.in_use(), 0, world.now + 80 * S);
+    let mut wifi = 4;
+    let mut next = world.now + every;
+    while world.now < end {
+        if world.now >= next {
+            wifi = 5 - wifi;
+            world.follow(&[foreseen(0, wifi)]);
+            next = world.now + every;
+        }
+        world.follow(&[Step::Run(S)]);
+        count += usize::from(world.in_use() != before);
+        before = world.in_use();
+    }
+    count
+}
+
+#[test]
+fn the_omniscient_variant_follows_every_change_and_the_damped_one_waits() {
+    let (hasty, damped) = (
+        changes(Variant::Omniscient, 5 * S),
+        changes(Variant::Damped, 5 * S),
+    );
+    assert!(hasty >= 12, "{hasty}");
+    assert_eq!(damped, 0, "ten seconds are needed to convince it");
+    assert!(changes(Variant::Damped, 20 * S) >= 3);
+}
+
+#[test]
+fn radios_that_are_off_have_no_subflow() {
+    let mut world = phone(Policy::Energy(Variant::Omniscient));
+    world.follow(&[foreseen(0, 4), foreseen(1, 2), Step::Open(1), Step::Run(3 * S)]);
+    assert_eq!(world.joined(), [0]);
+    let withdrawn = |(_, action): &(Instant, Action)| matches!(action, Action::Withdraw(_));
+    assert!(world.done.iter().any(withdrawn), "the peer is told");
+}

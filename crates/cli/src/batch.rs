@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use lab::shell::Programs;
 use lab::stop::Stop;
 use lab::world::{self, Play, PlayError, Played};
+use linux::bpf::WindowKind;
 use scenario::{LinkKind, Plan};
 use trace::{Event, LatenessUs, PolicyName};
 use units::{Bitrate, Duration};
@@ -26,6 +27,8 @@ pub struct Job {
     pub seed: u64,
     /// Programs instead of the scenario's flows.
     pub programs: Option<Programs>,
+    /// How windows are bounded. `None`: the best way that the kernel offers.
+    pub window: Option<WindowKind>,
 }
 
 /// What came of a job.
@@ -118,6 +121,7 @@ fn play(index: usize, job: &Job, rules: &Rules<'_>) -> Result<Done, PlayError> {
     let what = Play {
         seed: job.seed,
         programs: job.programs.clone(),
+        window: job.window,
         ..Play::new(&job.plan, job.policy.clone())
     };
     let played = world::play(&what, rules.stop, &mut |event| (rules.watch)(index, event))?;

@@ -34,6 +34,12 @@ Benchmarks:
   emulator        4 links of 250 Mb/s: goodput; emulator-late: lateness; emulator-cpu: cores
   window-equal, window-bdp, window-long, window-deep, window-thin, window-upload, window-lossy
                   goodput against the stock kernel's, and the longest gap after a silent cut (20 with reno, 20 with bbr)
+  window-never-worse, window-mixes
+                  the same where nothing is cut, and with links drawn at random (an hour each)
+  window-false    links given up, doubted or changed in ten minutes in which all deliver (13 runs)
+  window-request  small requests beside a download, against the stock kernel's (5)
+  window-step     a link that halves and doubles: until goodput is what it can be (5)
+  window-cost     what the daemon and its programs take of a processor (3)
   links           packets through the models of links, without a kernel (5)
   estimator       frames through the delivery estimator, on one core (5)
 
@@ -155,6 +161,30 @@ const FAMILIES: &[Family] = &[
     Family {
         names: &["window-lossy"],
         measure: window::lossy,
+    },
+    Family {
+        names: &["window-never-worse"],
+        measure: window::worse,
+    },
+    Family {
+        names: &["window-false"],
+        measure: window::mistakes,
+    },
+    Family {
+        names: &["window-request"],
+        measure: window::request,
+    },
+    Family {
+        names: &["window-step"],
+        measure: window::step,
+    },
+    Family {
+        names: &["window-cost"],
+        measure: window::cost,
+    },
+    Family {
+        names: &["window-mixes"],
+        measure: window::mixes,
     },
     Family {
         names: &["links"],

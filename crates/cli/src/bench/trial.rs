@@ -2,6 +2,8 @@
 
 use anyhow::Context as _;
 use lab::world::FlowDetail;
+use linux::bpf::WindowKind;
+use linux::daemon;
 use scenario::Plan;
 use trace::{LatenessUs, PolicyName, Run, RunRecord};
 use units::Duration;
@@ -33,6 +35,8 @@ pub struct Observed {
     pub lateness: LatenessUs,
     /// Processors that the emulator used.
     pub cores: f64,
+    /// Everything the daemon knew at the end.
+    pub daemon: Option<daemon::Report>,
 }
 
 impl Observed {
@@ -55,19 +59,24 @@ const PUNCTUAL: Duration = Duration::from_micros(500);
 
 /// Runs trials side by side; a late one is repeated alone.
 pub fn side_by_side(trials: Vec<Trial>) -> anyhow::Result<Vec<Observed>> {
-    run(trials, PUNCTUAL)
+    run(trials, PUNCTUAL, None)
 }
 
 /// Runs one trial with the machine to itself, however late it is: lateness is what is measured.
 pub fn alone(trial: Trial) -> anyhow::Result<Observed> {
-    run(vec![trial], Duration::from_secs(1))?
+    alone_with(trial, None)
+}
+
+/// The same, with windows bounded in this way.
+pub fn alone_with(trial: Trial, window: Option<WindowKind>) -> anyhow::Result<Observed> {
+    run(vec![trial], Duration::from_secs(1), window)?
         .pop()
         .context("the trial gave no result")
 }
 
-fn run(trials: Vec<Trial>, punctual: Duration) -> anyhow::Result<Vec<Observed>> {
+fn run(trials: Vec<Trial>, punctual: Duration, window: Option<WindowKind>) -> anyhow::Result<Vec<Observed>> {
     ready::for_the_lab()?;
-    let jobs: Vec<Job> = trials.into_iter().map(job).collect();
+    let jobs: Vec<Job> = trials.into_iter().map(|trial| job(trial, window)).collect();
     let rules = Rules {
         punctual,
         stop: interrupt::stop()?,
@@ -81,12 +90,13 @@ fn run(trials: Vec<Trial>, punctual: Duration) -> anyhow::Result<Vec<Observed>> 
     }
 }
 
-fn job(trial: Trial) -> Job {
+fn job(trial: Trial, window: Option<WindowKind>) -> Job {
     Job {
         plan: trial.plan,
         policy: trial.policy,
         seed: trial.seed,
         programs: None,
+        window,
     }
 }
 
@@ -110,6 +120,7 @@ fn observed(done: Done) -> Observed {
     Observed {
         cores: played.emulator.cores(),
         flows: played.flows,
+        daemon: played.daemon,
         run: played.run,
         record: played.record,
         lateness,

@@ -68,6 +68,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         sender: sender(args.cc.as_deref().or(config.cc.as_deref())).map_err(Refused::because)?,
         associate: Box::new(|_| {}),
         observe: Box::new(move |_, observation| log(&names, &observation)),
+        window: None,
         journal: Some(args.place.journal()),
     };
     let mut daemon =

@@ -48,6 +48,7 @@ pub fn play(order: &Order<'_>) -> anyhow::Result<Played> {
         policy: policy.clone(),
         seed: order.plan.seed,
         programs: order.programs.clone(),
+        window: None,
     };
     let screen = Screen::new(&made, order.plan.duration, order.programs.is_none());
     let watch = |run: usize, event: &trace::Event| screen.observe(run, event);

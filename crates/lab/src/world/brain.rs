@@ -3,6 +3,7 @@
 use super::PlayError;
 use super::note::Note;
 use super::observe::Observer;
+use linux::bpf::WindowKind;
 use linux::daemon::{Association, Daemon, DeclaredLink, Inlet, RunError, Setup, StartError, Stopper};
 use linux::netns::{EnterError, Netns};
 use std::sync::mpsc::{Sender, channel};
@@ -35,6 +36,7 @@ pub(super) struct Wiring {
     pub(super) inlet: Inlet,
     pub(super) observer: Observer,
     pub(super) notes: Sender<Note>,
+    pub(super) window: Option<WindowKind>,
 }
 
 impl Wiring {
@@ -57,6 +59,7 @@ impl Wiring {
                     let _ = notes.send(Note::Happened(event));
                 }
             }),
+            window: self.window,
             journal: None,
         }
     }

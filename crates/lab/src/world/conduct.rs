@@ -11,7 +11,7 @@ use crate::shell::{ProgramsEnded, Running};
 use crate::stop::Stop;
 use crate::traffic::{Outcome, Told, Watchlist};
 use links::{Fault, Input, LinkId, LinkState};
-use linux::daemon::Association;
+use linux::daemon::{self, Association};
 use linux::netns::Netns;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::sync::mpsc::RecvTimeoutError;
@@ -60,6 +60,8 @@ pub(super) struct Conductor<'r> {
     events: Vec<Event>,
     /// Sockets with another controller than was asked for.
     strangers: Vec<String>,
+    /// Asked for at the end.
+    daemon: Option<daemon::Report>,
 }
 
 impl<'r> Conductor<'r> {
@@ -94,6 +96,7 @@ impl<'r> Conductor<'r> {
             program_waits: what.programs.is_some(),
             events: Vec::new(),
             strangers: Vec::new(),
+            daemon: None,
         };
         conductor.record_start(&states);
         conductor.start_flows()?;
@@ -180,6 +183,7 @@ impl<'r> Conductor<'r> {
             self.listen(end.since(now).min(GLANCE))?;
         }
         let ended = self.stage.clock.now().min(end);
+        self.daemon = self.stage.glue.report();
         if self.what.programs.is_none() {
             let (plan, hosts) = (self.what.plan, &self.stage.hosts);
             self.strangers = self.stage.controllers.strangers(plan, hosts);
@@ -221,6 +225,7 @@ impl<'r> Conductor<'r> {
             mut events,
             program_waits,
             strangers,
+            daemon,
             ..
         } = self;
         let programs = what
@@ -260,6 +265,7 @@ impl<'r> Conductor<'r> {
             record: RunRecord { events },
             flows: outcomes.into_iter().flatten().map(detail).collect(),
             emulator: report,
+            daemon,
             programs,
             stopped: stop.is_stopped(),
         })

@@ -4,12 +4,15 @@
 use crate::emulator::{Command, Commands};
 use crate::hosts::{PlugError, Plugs};
 use links::LinkState;
-use linux::daemon::InletSender;
+use linux::daemon::{self, InletSender};
 use policy::{Input, LinkEvent, LinkId, LinkSpec};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use units::Dbm;
+use units::{Dbm, Duration};
+
+/// How long the daemon may take to say what it knows.
+const REPORT_PATIENCE: Duration = Duration::from_secs(1);
 
 /// All links of the client.
 #[derive(Debug)]
@@ -39,6 +42,11 @@ impl Glue {
             links: specs.into_iter().map(known).collect(),
             inlet,
         }
+    }
+
+    /// Everything the daemon knows, unless it is too busy to say.
+    pub(super) fn report(&self) -> Option<daemon::Report> {
+        self.inlet.report(REPORT_PATIENCE).ok()
     }
 
     /// Whether a link has an address now: changes as the run goes on.

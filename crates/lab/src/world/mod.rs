@@ -39,6 +39,8 @@ use crate::emulator::{Report, Tuning};
 use crate::shell::{Programs, ProgramsEnded};
 use crate::stop::Stop;
 use conduct::Conductor;
+use linux::bpf::WindowKind;
+use linux::daemon;
 use scenario::Plan;
 use stage::Stage;
 use trace::{Event, PolicyName, Run, RunRecord, Stall, What};
@@ -56,6 +58,8 @@ pub struct Play<'p> {
     pub tuning: Tuning,
     /// Programs to run instead of the scenario's flows.
     pub programs: Option<Programs>,
+    /// How windows are bounded. `None`: the best way that the kernel offers.
+    pub window: Option<WindowKind>,
 }
 
 impl<'p> Play<'p> {
@@ -67,6 +71,7 @@ impl<'p> Play<'p> {
             seed: plan.seed,
             tuning: Tuning::default(),
             programs: None,
+            window: None,
         }
     }
 }
@@ -93,6 +98,8 @@ pub struct Played {
     pub flows: Vec<FlowDetail>,
     /// What the emulator did.
     pub emulator: Report,
+    /// Everything the daemon knew at the end, unless it was too busy to say.
+    pub daemon: Option<daemon::Report>,
     /// How the programs ended, if there were any.
     pub programs: Option<ProgramsEnded>,
     /// Whether it was stopped before its end.

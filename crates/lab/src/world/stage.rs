@@ -82,6 +82,7 @@ impl Stage {
             inlet: receiver,
             observer: Observer::new(plan.links.iter().map(|link| link.name.clone()).collect()),
             notes: tell.clone(),
+            window: what.window,
         };
         let brain = Brain::start(&hosts.client, wiring)?;
         Ok(Self {

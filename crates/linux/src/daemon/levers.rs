@@ -13,7 +13,9 @@
 
 use super::Duration;
 use super::report::LeverReport;
-use crate::bpf::{AttachError, LoadError, MapError, PassError, UnsentLever, WindowLever};
+use crate::bpf::{
+    AttachError, LoadError, MapError, PassError, RunTime, UnsentLever, WindowKind, WindowLever,
+};
 use policy::ConnId;
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
@@ -57,6 +59,13 @@ impl<T> Lever<T> {
         }
     }
 
+    const fn get_ref(&self) -> Option<&T> {
+        match self {
+            Self::Loaded(lever) => Some(lever),
+            Self::Untried | Self::Missing(_) => None,
+        }
+    }
+
     fn need(&mut self, load: impl FnOnce() -> Result<T, LoadError>) {
         if matches!(self, Self::Untried) {
             *self = load().map_or_else(Self::Missing, Self::Loaded);
@@ -78,6 +87,7 @@ impl<T> Lever<T> {
 /// Both levers and their settings.
 #[derive(Debug)]
 pub(super) struct Levers {
+    way: Option<WindowKind>,
     window: Lever<WindowLever>,
     unsent: Lever<UnsentLever>,
     interfaces: BTreeSet<u32>,
@@ -89,8 +99,10 @@ pub(super) struct Levers {
 }
 
 impl Levers {
-    pub(super) fn new() -> Self {
+    /// With windows bounded in this way, or in the best that there is.
+    pub(super) fn new(way: Option<WindowKind>) -> Self {
         Self {
+            way,
             window: Lever::Untried,
             unsent: Lever::Untried,
             interfaces: BTreeSet::new(),
@@ -113,7 +125,9 @@ impl Levers {
         if !matches!(self.window, Lever::Untried) {
             return Vec::new();
         }
-        self.window.need(WindowLever::load);
+        let way = self.way;
+        self.window
+            .need(|| way.map_or_else(WindowLever::load, WindowLever::load_kind));
         let Some(window) = self.window.loaded() else {
             return Vec::new();
         };
@@ -240,7 +254,16 @@ impl Levers {
                 Lever::Missing(error) => Err(super::world::chain(error)),
                 Lever::Untried => Err(untried()),
             },
+            run_time: self.run_time(),
         }
+    }
+
+    /// What the programs took so far, if somebody counts.
+    fn run_time(&self) -> Duration {
+        let window = self.window.get_ref().map(WindowLever::run_time);
+        let unsent = self.unsent.get_ref().map(UnsentLever::run_time);
+        let times = [window, unsent].into_iter().flatten().flatten();
+        times.map(|RunTime { time, .. }| time).sum()
     }
 }
 

@@ -36,6 +36,7 @@ mod inlet;
 mod joins;
 mod levers;
 mod links;
+mod marks;
 mod mib;
 mod observe;
 mod pace;
@@ -60,10 +61,11 @@ pub use error::{RunError, StartError};
 pub use flows::LeftAlone;
 pub use inlet::{AskError, Ended, Inlet, InletSender, Stopper, inlet};
 pub use observe::Observation;
-pub use report::{ConnReport, LeverReport, LinkReport, Report, SubflowReport};
+pub use report::{ConnReport, LeverReport, LinkReport, MarkReport, Report, SubflowReport};
 pub use sender::Sender;
 pub use settings::recover;
 
+use crate::bpf::WindowKind;
 use policy::{LinkId, LinkSpec};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -86,6 +88,8 @@ pub struct Setup {
     pub associate: AssociateFn,
     /// Is shown everything worth recording. Called on the loop's thread: must not wait.
     pub observe: ObserveFn,
+    /// How windows are bounded. `None`: the best way that the kernel offers.
+    pub window: Option<WindowKind>,
     /// Where every change is written down before it is made. `None` in a namespace that is thrown away.
     pub journal: Option<PathBuf>,
 }

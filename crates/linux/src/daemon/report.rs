@@ -5,11 +5,11 @@ use super::flows::{Conn, Phase, Standing, Subflow};
 use super::links::Managed;
 use super::sender::default_controller;
 use super::world::World;
-use crate::bpf::WindowKind;
+use crate::bpf::{MarkCounters, WindowKind};
 use crate::sysctl;
 use policy::{ConnId, ConnSample, Explanation, LinkId, LinkSpec, SubflowId, SubflowSample};
 use std::net::{IpAddr, SocketAddr};
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Duration, Instant, Ratio};
 
 /// The state of a daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +49,17 @@ pub struct LinkReport {
     pub gateways: Vec<Option<IpAddr>>,
     /// Whether new connections begin here.
     pub default_route: bool,
+    /// What was marked of what arrived by it; `None` if nothing ever was.
+    pub marks: Option<MarkReport>,
+}
+
+/// Marks on a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MarkReport {
+    /// The rate in force.
+    pub rate: Ratio,
+    /// What was seen and done since the first mark.
+    pub counters: MarkCounters,
 }
 
 /// A connection.
@@ -102,6 +113,8 @@ pub struct LeverReport {
     pub new_connections: Option<Bytes>,
     /// Whether unsent bytes can be bounded, or why not.
     pub unsent: Result<(), String>,
+    /// What the programs took in the kernel so far, while somebody counts (see [`CountRunTime`](crate::bpf::CountRunTime)).
+    pub run_time: Duration,
 }
 
 impl World {
@@ -128,6 +141,10 @@ impl World {
             addresses: link.ways().map(|way| way.address.addr()).collect(),
             gateways: link.ways().map(|way| way.gateway).collect(),
             default_route: self.default_route == Some(link.id) && link.usable(),
+            marks: self
+                .marks
+                .of(link.id)
+                .map(|(rate, counters)| MarkReport { rate, counters }),
         }
     }
 

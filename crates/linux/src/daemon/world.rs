@@ -7,6 +7,7 @@ use super::inlet::Inlet;
 use super::joins::Joins;
 use super::levers::Levers;
 use super::links::{Links, Step};
+use super::marks::Marks;
 use super::observe::Observation;
 use super::priorities::Priorities;
 use super::probes::Probes;
@@ -32,6 +33,7 @@ pub(super) struct World {
     pub(super) farewells: Farewells,
     pub(super) probes: Probes,
     pub(super) levers: Levers,
+    pub(super) marks: Marks,
     pub(super) sampler: Sampler,
     pub(super) commands: Commands,
     pub(super) settings: Settings,
@@ -57,14 +59,15 @@ impl World {
     pub(super) fn start(setup: Setup, engine: &Engine, now: Instant) -> Result<(Self, Inlet), StartError> {
         let kernel_managed = engine.uses_kernel_path_manager();
         let mut world = Self {
-            links: Links::new(setup.links),
+            links: Links::new(setup.links).asking_for_ecn(engine.asks_for_ecn()),
             flows: Flows::default(),
             ids: AddressIds::default(),
             joins: Joins::default(),
             priorities: Priorities::default(),
             farewells: Farewells::new(),
             probes: Probes::open().map_err(StartError::Probes)?,
-            levers: Levers::new(),
+            levers: Levers::new(setup.window),
+            marks: Marks::default(),
             sampler: Sampler::open()?,
             commands: Commands::open()?,
             settings: Settings::open(setup.journal.as_deref())?,

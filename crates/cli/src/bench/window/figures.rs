@@ -1,6 +1,6 @@
 //! Figures drawn from many trials.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use trace::{BenchRow, PolicyName, SERIES_BIN};
 use units::{Duration, Instant};
 
@@ -17,6 +17,19 @@ pub fn median(figures: &[f64]) -> f64 {
         0 => f64::NAN,
         length => f64::midpoint(sorted[(length - 1) / 2], sorted[length / 2]),
     }
+}
+
+/// The least figure that 99 % do not exceed.
+pub fn p99(figures: &[f64]) -> f64 {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let rank = (sorted.len() * 99).div_ceil(100);
+    rank.checked_sub(1).map_or(f64::NAN, |index| sorted[index])
+}
+
+/// The least.
+pub fn least(figures: &[f64]) -> f64 {
+    figures.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
 /// The most.
@@ -75,6 +88,14 @@ pub fn rounded(figure: f64) -> Value {
     Value::from((figure * 1e4).round() / 1e4)
 }
 
+/// A JSON object of figures.
+pub fn object(fields: &[(&str, Value)]) -> Value {
+    let fields = fields
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), value.clone()));
+    Value::Object(Map::from_iter(fields))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +115,7 @@ mod tests {
 
     #[test]
     fn the_middle_of_an_even_number_is_between_two() {
+        assert!((p99(&[1.0, 3.0, 2.0]) - 3.0).abs() < 1e-9);
         assert!((median(&[4.0, 1.0, 2.0, 3.0]) - 2.5).abs() < 1e-9);
     }
 }

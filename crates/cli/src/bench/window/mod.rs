@@ -5,9 +5,27 @@
 //! | file | benchmarks |
 //! |---|---|
 //! | `cut` | `window-equal`, `-bdp`, `-long`, `-deep`, `-thin`, `-upload`, `-lossy`: goodput, and the stall after a silent cut |
+//! | `worse` | `window-never-worse`: nothing is cut |
+//! | `mistakes` | `window-false`: paths given up although they delivered |
+//! | `request` | `window-request`: small requests beside a download |
+//! | `step` | `window-step`: a link that halves and doubles |
+//! | `cost` | `window-cost`: processors that the daemon and its programs take |
+//! | `mixes` | `window-mixes`: links drawn at random |
 
+mod cost;
 mod cut;
 mod figures;
+mod mistakes;
+mod mixes;
+mod request;
 mod rows;
+mod step;
+mod worse;
 
+pub use cost::run as cost;
 pub use cut::{bdp, deep, equal, long, lossy, thin, upload};
+pub use mistakes::run as mistakes;
+pub use mixes::run as mixes;
+pub use request::run as request;
+pub use step::run as step;
+pub use worse::run as worse;

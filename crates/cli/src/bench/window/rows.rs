@@ -15,7 +15,7 @@ const CUT: Window = Window {
 const AFTER_CUT: Duration = Duration::from_secs(5);
 
 /// Payload of a full packet: 1500 B less the headers of IPv4 and of TCP with timestamps.
-const PAYLOAD_PER_PACKET: f64 = 1448.0 / 1500.0;
+pub const PAYLOAD_SHARE: f64 = 1448.0 / 1500.0;
 
 /// A set of links and what is moved over it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +49,9 @@ pub const THIN: Row = row!("window-thin");
 pub const UPLOAD: Row = row!("window-upload");
 /// A link that loses and delays.
 pub const LOSSY: Row = row!("window-lossy");
+
+/// All of them.
+pub const ALL: [Row; 7] = [EQUAL, BDP, LONG, DEEP, THIN, UPLOAD, LOSSY];
 
 impl Row {
     /// The plan, with this controller at the sender and nothing cut.
@@ -108,7 +111,7 @@ pub fn fastest(plan: &Plan) -> Vec<usize> {
 /// What the links can carry of payload, all together, in Mb/s.
 pub fn payload_limit_mbps(plan: &Plan) -> f64 {
     let sum: f64 = plan.links.iter().map(|link| rate(plan, link).as_mbps_f64()).sum();
-    sum * PAYLOAD_PER_PACKET
+    sum * PAYLOAD_SHARE
 }
 
 /// A link's rate in the direction of the plan's first flow.
@@ -133,7 +136,7 @@ mod tests {
 
     #[test]
     fn every_row_has_a_plan_of_its_name() {
-        for row in [EQUAL, BDP, LONG, DEEP, THIN, UPLOAD, LOSSY] {
+        for row in ALL {
             assert_eq!(row.plan("bbr").unwrap().name, row.name);
         }
     }

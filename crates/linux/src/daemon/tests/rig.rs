@@ -71,6 +71,7 @@ fn setup(
             associate: Box::new(|_| {}),
             sender: None,
             observe,
+            window: None,
             journal,
         },
         sender,

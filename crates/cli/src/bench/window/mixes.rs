@@ -1,0 +1,227 @@
+//! `window-mixes`: links drawn at random, so that nothing is fitted to the links of the other benchmarks.
+
+use scenario::{Aqm, Cable, Link, LinkKind, Plan, Queue, QueueLimit, Wire};
+use serde_json::Value;
+use trace::{BenchRow, Better, Role};
+use units::{Bitrate, Bytes, Duration, Ratio, Rng};
+
+use super::cut::Figures;
+use super::figures::{self, least, median, object, rounded, since_start};
+use super::rows;
+use crate::bench::trial::{self, Observed};
+use crate::bench::{Setup, gap};
+
+/// How many mixes.
+const MIXES: u64 = 12;
+/// Trials of each mix, policy and controller.
+const TRIALS: u32 = 5;
+/// Seeds of the trials of a mix: the mix's own, and the trial's behind it.
+const TRIALS_PER_MIX: u64 = 1_000;
+const RATE_MBPS: (f64, f64) = (1.0, 100.0);
+const RTT_MS: (f64, f64) = (5.0, 300.0);
+const BUFFER_BDP: (f64, f64) = (0.5, 20.0);
+const LOSS: (f64, f64) = (0.0, 0.02);
+/// No buffer is smaller.
+const LEAST_PACKETS: u64 = 30;
+const PACKET: u64 = 1_500;
+
+/// One mix with one controller.
+struct Mixed {
+    mix: u64,
+    links: String,
+    cc: String,
+    goodput: f64,
+    stall_ms: f64,
+    stock_stall_ms: f64,
+}
+
+/// Measures. The figure is the median of goodput over the stock kernel's.
+pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    let (mut all, mut late) = (Vec::new(), 0);
+    for mix in (0..MIXES).map(|index| setup.seed + index) {
+        // Mix by mix, because as many go side by side as the fastest links leave room for.
+        let (mixed, late_here) = measure(setup, mix)?;
+        all.extend(mixed);
+        late += late_here;
+    }
+    let row = row(&all);
+    Ok(vec![if late == 0 { row } else { row.with("late", late) }])
+}
+
+fn measure(setup: &Setup, mix: u64) -> anyhow::Result<(Vec<Mixed>, usize)> {
+    let mut trials = Vec::new();
+    for cc in setup.controllers() {
+        let plan = mixed_plan(mix, cc)?;
+        let fastest = rows::fastest(&plan)[0];
+        for index in 0..u64::from(setup.trials(TRIALS)) {
+            let seed = mix * TRIALS_PER_MIX + index;
+            trials.extend(figures::both(&rows::cut(&plan, fastest, seed), seed));
+        }
+    }
+    let observed = trial::side_by_side(trials)?;
+    let late = observed.iter().filter(|seen| seen.is_late()).count();
+    let mixed = setup.controllers().map(|cc| judged(mix, cc, &observed));
+    Ok((mixed.collect::<anyhow::Result<_>>()?, late))
+}
+
+/// The links of a mix.
+fn mixed_plan(mix: u64, cc: &str) -> anyhow::Result<Plan> {
+    let mut rng = Rng::named(mix, "window-mixes");
+    let count = 2 + rng.below(2);
+    let links = (0..count).map(|index| drawn(index, &mut rng)).collect();
+    Ok(Plan {
+        name: format!("mix-{mix}"),
+        links,
+        ..rows::EQUAL.plan(cc)?
+    })
+}
+
+fn drawn(index: u64, rng: &mut Rng) -> Link {
+    let mbps = log_uniform(rng, RATE_MBPS);
+    let rtt_ms = log_uniform(rng, RTT_MS);
+    let product = log_uniform(rng, BUFFER_BDP) * mbps * 1e3 / 8.0 * rtt_ms;
+    let loss = LOSS.0 + (LOSS.1 - LOSS.0) * rng.unit();
+    let wire = Wire {
+        rate: Bitrate::from_bps((mbps * 1e6) as u64),
+        jitter: Duration::ZERO,
+        loss: Ratio::clamped(loss),
+        queue: Queue {
+            limit: QueueLimit::Bytes(Bytes::new((product as u64).max(LEAST_PACKETS * PACKET))),
+            aqm: Aqm::TailDrop,
+        },
+    };
+    Link {
+        name: format!("link{index}"),
+        role: Role::Primary,
+        subnet: None,
+        kind: LinkKind::Cable(Cable {
+            up: wire,
+            down: wire,
+            rtt: Duration::from_micros((rtt_ms * 1e3) as u64),
+            behind: None,
+        }),
+    }
+}
+
+fn log_uniform(rng: &mut Rng, (from, to): (f64, f64)) -> f64 {
+    from * (to / from).powf(rng.unit())
+}
+
+fn judged(mix: u64, cc: &str, observed: &[Observed]) -> anyhow::Result<Mixed> {
+    let plan = mixed_plan(mix, cc)?;
+    let limit = rows::payload_limit_mbps(&plan);
+    let (mut ratios, mut ours, mut stock) = (Vec::new(), Vec::new(), Vec::new());
+    for (our, their) in figures::pairs(observed, cc) {
+        ratios.push(figures::against(until_cut(our)?, until_cut(their)?, limit));
+        ours.push(Figures::of(our)?.stall_ms);
+        stock.push(Figures::of(their)?.stall_ms);
+    }
+    Ok(Mixed {
+        mix,
+        links: plan.links.iter().map(in_words).collect::<Vec<_>>().join(" + "),
+        cc: cc.to_owned(),
+        goodput: median(&ratios),
+        stall_ms: median(&ours),
+        stock_stall_ms: median(&stock),
+    })
+}
+
+/// Mean goodput from connect to the cut, in Mb/s.
+fn until_cut(observed: &Observed) -> anyhow::Result<f64> {
+    let cut = since_start(gap::last_change(&observed.record)?.at);
+    Ok(figures::mean_mbps(
+        &observed.only_flow()?.series,
+        Duration::ZERO,
+        cut,
+    ))
+}
+
+fn in_words(link: &Link) -> String {
+    let LinkKind::Cable(cable) = &link.kind else {
+        return link.name.clone();
+    };
+    let queue_ms = match cable.down.queue.limit {
+        QueueLimit::Bytes(bytes) => bytes.get() as f64 * 8.0 / cable.down.rate.as_mbps_f64() / 1e3,
+        _ => 0.0,
+    };
+    format!(
+        "{:.1} Mb/s {} ms, queue {queue_ms:.0} ms, loss {:.1} %",
+        cable.down.rate.as_mbps_f64(),
+        cable.rtt.as_millis(),
+        cable.down.loss.as_f64() * 100.0
+    )
+}
+
+impl Mixed {
+    fn to_value(&self) -> Value {
+        object(&[
+            ("mix", self.mix.into()),
+            ("links", self.links.as_str().into()),
+            ("cc", self.cc.as_str().into()),
+            ("goodput", rounded(self.goodput)),
+            ("stall_p50_ms", rounded(self.stall_ms)),
+            ("stock_stall_p50_ms", rounded(self.stock_stall_ms)),
+        ])
+    }
+}
+
+fn row(all: &[Mixed]) -> BenchRow {
+    let goodput: Vec<f64> = all.iter().map(|mixed| mixed.goodput).collect();
+    let over = all.iter().filter(|mixed| mixed.stall_ms > mixed.stock_stall_ms);
+    let each: Vec<Value> = all.iter().map(Mixed::to_value).collect();
+    BenchRow::new("window-mixes", "ratio", Better::Higher)
+        .trials(&goodput)
+        .with("worst", rounded(least(&goodput)))
+        .with("stalls_over", over.count())
+        .with("each", each)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mixes_are_within_their_bounds_and_the_same_again() {
+        for mix in 1..=200 {
+            let plan = mixed_plan(mix, "reno").unwrap();
+            assert_eq!(plan, mixed_plan(mix, "reno").unwrap());
+            assert!((2..=3).contains(&plan.links.len()));
+            for link in &plan.links {
+                let LinkKind::Cable(cable) = &link.kind else {
+                    panic!()
+                };
+                let mbps = cable.down.rate.as_mbps_f64();
+                assert!((0.99..=100.0).contains(&mbps), "{mbps}");
+                assert!(cable.down.loss.as_f64() <= 0.02);
+                assert!((Duration::from_millis(4)..=Duration::from_millis(300)).contains(&cable.rtt));
+            }
+        }
+    }
+
+    #[test]
+    fn links_are_described_by_what_was_drawn() {
+        let mut rng = Rng::named(1, "window-mixes");
+        let words = in_words(&drawn(0, &mut rng));
+        assert!(
+            words.contains("Mb/s") && words.contains("queue") && words.contains("loss"),
+            "{words}"
+        );
+    }
+
+    #[test]
+    fn a_mix_with_a_longer_stall_than_stock_is_counted() {
+        let mixed = |goodput, stall_ms| Mixed {
+            mix: 1,
+            links: String::new(),
+            cc: "reno".to_owned(),
+            goodput,
+            stall_ms,
+            stock_stall_ms: 200.0,
+        };
+        let row = row(&[mixed(0.91, 100.0), mixed(0.99, 300.0), mixed(1.2, 90.0)]);
+        assert_eq!(
+            (row.ours, row.extra["stalls_over"].as_u64()),
+            (Some(0.99), Some(1))
+        );
+    }
+}

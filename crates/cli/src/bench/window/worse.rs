@@ -1,0 +1,198 @@
+//! `window-never-worse`: long runs in which nothing is cut, against the stock kernel and against the best link alone.
+
+use scenario::Plan;
+use serde_json::Value;
+use trace::{BenchRow, Better, PolicyName};
+use units::Duration;
+
+use super::figures::{self, object, rounded};
+use super::rows::{self, Row};
+use crate::bench::trial::{self, Observed, Trial};
+use crate::bench::{Setup, plans};
+
+/// Length of each run but the walk's.
+const TWO_MINUTES: Duration = Duration::from_secs(120);
+/// Seeds of the walk.
+const WALKS: u32 = 3;
+/// A gap that is shorter than this is nobody's fault.
+const FREE_GAP_MS: f64 = 100.0;
+
+/// Ours against the others, on one set of links.
+struct Comparison {
+    name: &'static str,
+    cc: String,
+    seed: u64,
+    versus_stock: f64,
+    versus_best: f64,
+    gap_ms: f64,
+    stock_gap_ms: f64,
+}
+
+/// Measures. The figure is the smallest of all ratios, but for the thin link with bbr, whose loss against stock is the slow link's share.
+pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    let mut comparisons = Vec::new();
+    let mut late = 0;
+    for row in rows::ALL {
+        let (found, late_here) = compare(setup, row.name, &|cc| uncut(row, cc), &[setup.seed])?;
+        comparisons.extend(found);
+        late += late_here;
+    }
+    let seeds: Vec<u64> = (0..u64::from(setup.trials(WALKS)))
+        .map(|index| setup.seed + index)
+        .collect();
+    let (found, late_here) = compare(setup, "building-walk", &walk, &seeds)?;
+    comparisons.extend(found);
+    let row = row(&comparisons);
+    Ok(vec![match late + late_here {
+        0 => row,
+        late => row.with("late", late),
+    }])
+}
+
+fn uncut(row: Row, cc: &str) -> anyhow::Result<Plan> {
+    Ok(Plan {
+        duration: TWO_MINUTES,
+        ..row.plan(cc)?
+    })
+}
+
+fn walk(cc: &str) -> anyhow::Result<Plan> {
+    let text = include_str!("../../../../../scenarios/building-walk.toml");
+    Ok(Plan {
+        cc: cc.to_owned(),
+        ..plans::embedded("building-walk", text)?
+    })
+}
+
+/// Every controller and seed; and how many runs were late.
+fn compare(
+    setup: &Setup,
+    name: &'static str,
+    plan: &dyn Fn(&str) -> anyhow::Result<Plan>,
+    seeds: &[u64],
+) -> anyhow::Result<(Vec<Comparison>, usize)> {
+    let (mut trials, mut keys) = (Vec::new(), Vec::new());
+    for cc in setup.controllers() {
+        let plan = plan(cc)?;
+        for &seed in seeds {
+            trials.extend(everybody(&plan, seed));
+            keys.push((cc.to_owned(), seed));
+        }
+    }
+    let observed = trial::side_by_side(trials)?;
+    let late = observed.iter().filter(|seen| seen.is_late()).count();
+    let found = keys.into_iter().map(|(cc, seed)| {
+        let runs: Vec<&Observed> = observed
+            .iter()
+            .filter(|seen| seen.run.cc == cc && seen.run.seed == seed)
+            .collect();
+        comparison(name, cc, seed, &runs)
+    });
+    Ok((found.collect(), late))
+}
+
+fn everybody(plan: &Plan, seed: u64) -> impl Iterator<Item = Trial> + '_ {
+    let alone = plan.links.iter().map(|link| PolicyName::Tcp(link.name.clone()));
+    let all = [PolicyName::Slowhand, PolicyName::Mptcp].into_iter().chain(alone);
+    all.map(move |policy| Trial {
+        plan: plan.clone(),
+        policy,
+        seed,
+    })
+}
+
+fn comparison(name: &'static str, cc: String, seed: u64, runs: &[&Observed]) -> Comparison {
+    let of = |policy: &PolicyName| runs.iter().find(|seen| seen.run.policy == *policy);
+    let mbps = |policy| of(policy).map_or(f64::NAN, |seen| seen.run.goodput_mbps());
+    let gap = |policy| of(policy).map_or(f64::NAN, |seen| seen.run.longest_stall_ms());
+    let alone = runs.iter().filter(|seen| seen.run.policy.only_link().is_some());
+    let best = alone.map(|seen| seen.run.goodput_mbps()).fold(0.0, f64::max);
+    let ours = mbps(&PolicyName::Slowhand);
+    Comparison {
+        name,
+        cc,
+        seed,
+        versus_stock: ours / mbps(&PolicyName::Mptcp),
+        versus_best: ours / best,
+        gap_ms: gap(&PolicyName::Slowhand),
+        stock_gap_ms: gap(&PolicyName::Mptcp),
+    }
+}
+
+impl Comparison {
+    /// Stock uses the thin link, which ours keeps as a backup: what that costs is told apart.
+    fn is_apart(&self) -> bool {
+        self.name == rows::THIN.name && self.cc == "bbr"
+    }
+
+    fn ratios(&self) -> Vec<f64> {
+        match self.is_apart() {
+            true => vec![self.versus_best],
+            false => vec![self.versus_stock, self.versus_best],
+        }
+    }
+
+    fn gap_is_over(&self) -> bool {
+        self.gap_ms > self.stock_gap_ms.max(FREE_GAP_MS)
+    }
+
+    fn to_value(&self) -> Value {
+        object(&[
+            ("links", self.name.into()),
+            ("cc", self.cc.as_str().into()),
+            ("seed", self.seed.into()),
+            ("versus_stock", rounded(self.versus_stock)),
+            ("versus_best", rounded(self.versus_best)),
+            ("gap_ms", rounded(self.gap_ms)),
+            ("stock_gap_ms", rounded(self.stock_gap_ms)),
+        ])
+    }
+}
+
+fn row(comparisons: &[Comparison]) -> BenchRow {
+    let ratios: Vec<f64> = comparisons.iter().flat_map(Comparison::ratios).collect();
+    let row = BenchRow::new("window-never-worse", "ratio", Better::Higher).trials(&ratios);
+    let thin: Vec<f64> = comparisons
+        .iter()
+        .filter(|comparison| comparison.is_apart())
+        .map(|comparison| comparison.versus_stock)
+        .collect();
+    let over = comparisons
+        .iter()
+        .filter(|comparison| comparison.gap_is_over())
+        .count();
+    let each: Vec<Value> = comparisons.iter().map(Comparison::to_value).collect();
+    BenchRow { ours: row.min, ..row }
+        .with("thin_bbr_versus_stock", rounded(figures::median(&thin)))
+        .with("gaps_over", over)
+        .with("each", each)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compared(name: &'static str, cc: &str, versus_stock: f64, gap_ms: f64) -> Comparison {
+        Comparison {
+            name,
+            cc: cc.to_owned(),
+            seed: 1,
+            versus_stock,
+            versus_best: 1.5,
+            gap_ms,
+            stock_gap_ms: 120.0,
+        }
+    }
+
+    #[test]
+    fn the_figure_is_the_smallest_ratio_and_the_thin_link_with_bbr_is_apart() {
+        let row = row(&[
+            compared("window-thin", "bbr", 0.93, 90.0),
+            compared("window-thin", "reno", 1.2, 119.0),
+            compared("window-equal", "bbr", 0.98, 130.0),
+        ]);
+        assert_eq!(row.ours, Some(0.98));
+        assert_eq!(row.extra["thin_bbr_versus_stock"], 0.93);
+        assert_eq!(row.extra["gaps_over"], 1);
+    }
+}

@@ -205,6 +205,11 @@ impl Engine {
         )
     }
 
+    /// Whether connections should ask for ECN: what this strategy does to a sender, it does by marks.
+    pub const fn asks_for_ecn(&self) -> bool {
+        matches!(self.strategy, Strategy::Ecn(_))
+    }
+
     /// Whether a link is in doubt: then every sample counts, and the world should look twice as often.
     pub fn is_in_doubt(&self) -> bool {
         self.state.paths.values().any(|path| path.doubt().is_some())

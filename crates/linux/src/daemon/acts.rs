@@ -6,6 +6,7 @@
 use super::flows::pair;
 use super::joins::Join;
 use super::levers::LeverError;
+use super::marks::MarkError;
 use super::peers::token_of;
 use super::probes::ProbeError;
 use super::world::World;
@@ -16,7 +17,7 @@ use crate::routing;
 use policy::{Action, ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowEvent, SubflowId};
 use std::net::SocketAddr;
 use thiserror::Error;
-use units::{Bytes, Instant};
+use units::{Bytes, Instant, Ratio};
 
 /// Why an action could not be carried out.
 #[derive(Debug, Error)]
@@ -72,6 +73,9 @@ pub(super) enum ActError {
     /// The engine was told of something that this world does not have.
     #[error("this daemon cannot {0}; leave out what makes the engine ask for it")]
     NotHere(&'static str),
+    /// Packets of a link could not be marked.
+    #[error(transparent)]
+    Mark(#[from] MarkError),
     /// A lever could not be pulled.
     #[error(transparent)]
     Lever(#[from] LeverError),
@@ -101,7 +105,7 @@ impl World {
             Action::Probe { link, conn, probe } => self.probe(now, link, conn, probe),
             Action::Window(conn, window) => self.bound_window(conn, window),
             Action::Unsent(conn, unsent) => Ok(self.levers.unsent(conn, unsent)?),
-            Action::Mark(..) => Err(ActError::NotHere("mark packets")),
+            Action::Mark(link, rate) => self.mark(link, rate),
             Action::Slots(..) => Err(ActError::NotHere("divide a radio's time")),
             Action::Assign(..) | Action::Hold(_) | Action::EndFlow(_) => {
                 Err(ActError::NotHere("give single flows a network"))
@@ -269,6 +273,16 @@ impl World {
                 Ok(self.settings.bound_new_connections(window)?)
             }
             (result, _) => Ok(result?),
+        }
+    }
+
+    /// Marks a share of what arrives by a link. One that has lost its interface brings nothing.
+    fn mark(&mut self, link: LinkId, rate: Ratio) -> Result<(), ActError> {
+        let ifindex = self.links.get(link).and_then(|managed| managed.ifindex);
+        match ifindex {
+            Some(ifindex) => Ok(self.marks.set(link, ifindex, rate)?),
+            None if rate == Ratio::ZERO => Ok(()),
+            None => Err(ActError::NoWay),
         }
     }
 

@@ -65,6 +65,8 @@ pub(super) struct Managed {
     pub(super) interface: Option<IfName>,
     pub(super) ifindex: Option<u32>,
     pub(super) carrier: bool,
+    /// Whether TCP over it asks for ECN.
+    ecn: bool,
     gateway: Option<IpAddr>,
     pattern: Pattern,
     found_by_pattern: bool,
@@ -84,6 +86,7 @@ impl Managed {
             interface: None,
             ifindex: None,
             carrier: false,
+            ecn: false,
             gateway: declared.gateway,
             found_by_pattern: pattern.is_wild(),
             pattern,
@@ -142,6 +145,7 @@ pub(super) struct Links {
     managed: Vec<Managed>,
     patterns: Vec<DeclaredLink>,
     next_id: u16,
+    ecn: bool,
 }
 
 impl Links {
@@ -158,7 +162,15 @@ impl Links {
             managed: Vec::from_iter(Vec::into_iter(fixed).map(Managed::new)),
             patterns,
             next_id,
+            ecn: false,
         }
+    }
+
+    /// Connections over every link ask for ECN, or not, whatever the host's setting.
+    pub(super) fn asking_for_ecn(mut self, ecn: bool) -> Self {
+        self.ecn = ecn;
+        self.managed.iter_mut().for_each(|link| link.ecn = ecn);
+        self
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Managed> {
@@ -307,6 +319,7 @@ impl Links {
         self.next_id = self.next_id.saturating_add(1);
         self.managed.push(Managed {
             found_by_pattern: true,
+            ecn: self.ecn,
             ..Managed::new(declared)
         });
     }
@@ -450,7 +463,7 @@ impl Managed {
             name,
             address,
             gateway,
-            ecn: false,
+            ecn: self.ecn,
         };
         let wanted = |gateway| Leg::Wanted {
             way: way(gateway),

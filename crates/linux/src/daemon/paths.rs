@@ -44,7 +44,12 @@ impl World {
                     self.trouble("bounding windows on a link", &error);
                 }
             }
-            Step::Detach(ifindex) => self.levers.detach(ifindex),
+            Step::Detach(ifindex) => {
+                self.levers.detach(ifindex);
+                if let Err(error) = self.marks.detach(ifindex) {
+                    self.trouble("taking marks off a link", &error);
+                }
+            }
         }
     }
 

@@ -8,10 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-const PROGRAMS: [&str; 8] = [
+const PROGRAMS: [&str; 9] = [
     "window",
     "clamp",
     "marker",
+    "cc/empty",
     "cc/lia",
     "cc/olia",
     "cc/balia",

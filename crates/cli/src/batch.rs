@@ -29,6 +29,8 @@ pub struct Job {
     pub programs: Option<Programs>,
     /// How windows are bounded. `None`: the best way that the kernel offers.
     pub window: Option<WindowKind>,
+    /// Count what our congestion controller costs.
+    pub count_cost: bool,
 }
 
 /// What came of a job.
@@ -122,6 +124,7 @@ fn play(index: usize, job: &Job, rules: &Rules<'_>) -> Result<Done, PlayError> {
         seed: job.seed,
         programs: job.programs.clone(),
         window: job.window,
+        count_cost: job.count_cost,
         ..Play::new(&job.plan, job.policy.clone())
     };
     let played = world::play(&what, rules.stop, &mut |event| (rules.watch)(index, event))?;

@@ -100,6 +100,17 @@ pub enum What {
         /// Cumulative.
         bytes: u64,
     },
+    /// How a link treats a flow's sender, whose end can be looked at; told with [`What::PathBytes`].
+    PathSender {
+        /// Which flow.
+        flow: String,
+        /// Which link.
+        link: String,
+        /// Segments sent again since the start.
+        retransmits: u64,
+        /// The smoothed round-trip time now, microseconds; 0 until one was measured.
+        srtt_us: u64,
+    },
     /// Bytes the receiving application has read since the start; sampled every 100 ms.
     AppBytes {
         /// Which flow.

@@ -1,6 +1,7 @@
 //! `slowhand bench`: the figures that the README quotes, each measured as its definition says, with the spread of its trials.
 
 mod beside;
+mod coupled;
 mod emulator;
 mod estimator;
 mod fade;
@@ -40,6 +41,14 @@ Benchmarks:
   window-request  small requests beside a download, against the stock kernel's (5)
   window-step     a link that halves and doubles: until goodput is what it can be (5)
   window-cost     what the daemon and its programs take of a processor (3)
+  cc-share-2, cc-share-4
+                  TCPs' share of a bottleneck that 2 or 4 subflows take beside one TCP (10, and 10 of uncoupled reno)
+  cc-disjoint     two paths without competition: goodput over uncoupled reno's (5 each)
+  cc-shift        share that stays on a path with four TCPs (5 each)
+  cc-respond      time to use a path's new capacity (3 each)
+  cc-cost, cc-cost-8
+                  time of a controller for each acknowledgement, with 2 and 8 subflows (3)
+  cc-handoff      two hand-offs with LTE beside them, down and up: goodput and retransmissions over uncoupled reno's (10 each)
   links           packets through the models of links, without a kernel (5)
   estimator       frames through the delivery estimator, on one core (5)
 
@@ -58,7 +67,8 @@ pub struct Args {
     #[arg(long, value_name = "P")]
     policy: Option<PolicyName>,
 
-    /// Measure with this congestion controller only, not with reno and bbr. For window-….
+    /// Measure with this congestion controller only, not with those of the definition: reno and bbr for window-…; lia or all of ours for
+    /// cc-….
     #[arg(long, value_name = "NAME")]
     cc: Option<String>,
 
@@ -185,6 +195,38 @@ const FAMILIES: &[Family] = &[
     Family {
         names: &["window-mixes"],
         measure: window::mixes,
+    },
+    Family {
+        names: &["cc-share-2"],
+        measure: coupled::share_two,
+    },
+    Family {
+        names: &["cc-share-4"],
+        measure: coupled::share_four,
+    },
+    Family {
+        names: &["cc-disjoint"],
+        measure: coupled::disjoint,
+    },
+    Family {
+        names: &["cc-shift"],
+        measure: coupled::shift,
+    },
+    Family {
+        names: &["cc-respond"],
+        measure: coupled::respond,
+    },
+    Family {
+        names: &["cc-cost"],
+        measure: coupled::cost_two,
+    },
+    Family {
+        names: &["cc-cost-8"],
+        measure: coupled::cost_eight,
+    },
+    Family {
+        names: &["cc-handoff"],
+        measure: coupled::handoff,
     },
     Family {
         names: &["links"],

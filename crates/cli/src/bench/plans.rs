@@ -30,6 +30,21 @@ mod tests {
             ("stall-backup", include_str!("scenarios/stall-backup.toml")),
             ("resume", include_str!("scenarios/resume.toml")),
             ("emulator", include_str!("scenarios/emulator.toml")),
+            ("cc-share-2", include_str!("scenarios/cc-share-2.toml")),
+            ("cc-share-4", include_str!("scenarios/cc-share-4.toml")),
+            ("cc-disjoint", include_str!("scenarios/cc-disjoint.toml")),
+            ("cc-shift", include_str!("scenarios/cc-shift.toml")),
+            (
+                "cc-respond-double",
+                include_str!("scenarios/cc-respond-double.toml"),
+            ),
+            (
+                "cc-respond-halve",
+                include_str!("scenarios/cc-respond-halve.toml"),
+            ),
+            ("cc-handoff", include_str!("scenarios/cc-handoff.toml")),
+            ("cc-cost-2", include_str!("scenarios/cc-cost-2.toml")),
+            ("cc-cost-8", include_str!("scenarios/cc-cost-8.toml")),
             ("fading", include_str!("../../../../scenarios/fading.toml")),
             ("lte-gaps", include_str!("../../../../scenarios/lte-gaps.toml")),
             (

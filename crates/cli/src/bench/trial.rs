@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use lab::world::FlowDetail;
-use linux::bpf::WindowKind;
+use linux::bpf::{RunTime, WindowKind};
 use linux::daemon;
 use scenario::Plan;
 use trace::{LatenessUs, PolicyName, Run, RunRecord};
@@ -37,6 +37,8 @@ pub struct Observed {
     pub cores: f64,
     /// Everything the daemon knew at the end.
     pub daemon: Option<daemon::Report>,
+    /// What our congestion controller took per acknowledgement, if that was counted.
+    pub per_ack: Option<RunTime>,
 }
 
 impl Observed {
@@ -59,24 +61,35 @@ const PUNCTUAL: Duration = Duration::from_micros(500);
 
 /// Runs trials side by side; a late one is repeated alone.
 pub fn side_by_side(trials: Vec<Trial>) -> anyhow::Result<Vec<Observed>> {
-    run(trials, PUNCTUAL, None)
+    run(trials.into_iter().map(job).collect(), PUNCTUAL)
 }
 
 /// Runs one trial with the machine to itself, however late it is: lateness is what is measured.
 pub fn alone(trial: Trial) -> anyhow::Result<Observed> {
-    alone_with(trial, None)
+    only(job(trial))
 }
 
 /// The same, with windows bounded in this way.
 pub fn alone_with(trial: Trial, window: Option<WindowKind>) -> anyhow::Result<Observed> {
-    run(vec![trial], Duration::from_secs(1), window)?
+    only(Job { window, ..job(trial) })
+}
+
+/// The same, and the cost of our congestion controller is counted.
+pub fn counted(trial: Trial) -> anyhow::Result<Observed> {
+    only(Job {
+        count_cost: true,
+        ..job(trial)
+    })
+}
+
+fn only(job: Job) -> anyhow::Result<Observed> {
+    run(vec![job], Duration::from_secs(1))?
         .pop()
         .context("the trial gave no result")
 }
 
-fn run(trials: Vec<Trial>, punctual: Duration, window: Option<WindowKind>) -> anyhow::Result<Vec<Observed>> {
+fn run(jobs: Vec<Job>, punctual: Duration) -> anyhow::Result<Vec<Observed>> {
     ready::for_the_lab()?;
-    let jobs: Vec<Job> = trials.into_iter().map(|trial| job(trial, window)).collect();
     let rules = Rules {
         punctual,
         stop: interrupt::stop()?,
@@ -90,13 +103,14 @@ fn run(trials: Vec<Trial>, punctual: Duration, window: Option<WindowKind>) -> an
     }
 }
 
-fn job(trial: Trial, window: Option<WindowKind>) -> Job {
+fn job(trial: Trial) -> Job {
     Job {
         plan: trial.plan,
         policy: trial.policy,
         seed: trial.seed,
         programs: None,
-        window,
+        window: None,
+        count_cost: false,
     }
 }
 
@@ -119,6 +133,7 @@ fn observed(done: Done) -> Observed {
     let Done { played, lateness } = done;
     Observed {
         cores: played.emulator.cores(),
+        per_ack: played.per_ack,
         flows: played.flows,
         daemon: played.daemon,
         run: played.run,

@@ -15,7 +15,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::{Arc, Mutex, PoisonError};
-use units::Bytes;
+use units::{Bytes, Duration};
 
 const SOL_MPTCP: libc::c_int = 284;
 const MPTCP_FULL_INFO: libc::c_int = 4;
@@ -63,6 +63,8 @@ pub struct SubflowLook {
     pub queued: Bytes,
     /// Segments sent again.
     pub retransmits: u64,
+    /// Smoothed round-trip time; zero until one was measured.
+    pub srtt: Duration,
 }
 
 #[derive(Debug)]
@@ -210,6 +212,7 @@ fn subflow(info: &TcpInfo, local: SocketAddr, remote: SocketAddr) -> SubflowLook
         received: info.bytes_received,
         queued: info.notsent + in_flight,
         retransmits: info.total_retrans.into(),
+        srtt: info.rtt,
     }
 }
 

@@ -11,6 +11,7 @@ use crate::shell::{ProgramsEnded, Running};
 use crate::stop::Stop;
 use crate::traffic::{Outcome, Told, Watchlist};
 use links::{Fault, Input, LinkId, LinkState};
+use linux::bpf::CountRunTime;
 use linux::daemon::{self, Association};
 use linux::netns::Netns;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
@@ -58,6 +59,8 @@ pub(super) struct Conductor<'r> {
     /// The client's program has not been started yet.
     program_waits: bool,
     events: Vec<Event>,
+    /// Kept open while the cost of our controller is counted.
+    counting: Option<CountRunTime>,
     /// Sockets with another controller than was asked for.
     strangers: Vec<String>,
     /// Asked for at the end.
@@ -95,9 +98,13 @@ impl<'r> Conductor<'r> {
             program_ended: false,
             program_waits: what.programs.is_some(),
             events: Vec::new(),
+            counting: None,
             strangers: Vec::new(),
             daemon: None,
         };
+        if what.count_cost {
+            conductor.counting = Some(CountRunTime::start().map_err(PlayError::Counting)?);
+        }
         conductor.record_start(&states);
         conductor.start_flows()?;
         conductor.start_servers()?;
@@ -226,6 +233,7 @@ impl<'r> Conductor<'r> {
             program_waits,
             strangers,
             daemon,
+            counting,
             ..
         } = self;
         let programs = what
@@ -234,6 +242,7 @@ impl<'r> Conductor<'r> {
             .then(|| programs_ended(programs, program_waits));
         // The server's threads look at their sockets until they are told to stop.
         stage.server = None;
+        let per_ack = counting.and_then(|_| stage.controllers.per_ack(what.plan));
         stage.brain.finish()?;
         let report = emulator.finish();
         assert_faults(what, &report)?;
@@ -267,6 +276,7 @@ impl<'r> Conductor<'r> {
             emulator: report,
             daemon,
             programs,
+            per_ack,
             stopped: stop.is_stopped(),
         })
     }

@@ -9,6 +9,7 @@
 
 use super::PlayError;
 use crate::hosts::Hosts;
+use linux::bpf::RunTime;
 use linux::bpf::cc::{self, CcError, Controller, ControllerName, Coupled};
 use linux::journal::Shared;
 use linux::netns::Netns;
@@ -88,6 +89,16 @@ impl Controllers {
         };
         self.names.insert(asked.to_owned(), name);
         Ok(())
+    }
+
+    /// What the work per acknowledgement of the plan's controller took, as long as somebody counts.
+    pub(super) fn per_ack(&self, plan: &Plan) -> Option<RunTime> {
+        let name = self.kernel_name(&plan.cc);
+        let of_plan = self
+            .loaded
+            .iter()
+            .find(|controller| controller.name().as_str() == name)?;
+        of_plan.run_time().ok()
     }
 
     fn kernel_name<'a>(&'a self, asked: &'a str) -> &'a str {

@@ -36,6 +36,9 @@ pub enum PlayError {
         /// Why.
         source: CcError,
     },
+    /// The kernel does not count.
+    #[error("the kernel does not count what BPF programs cost; counting needs CAP_SYS_ADMIN: run as root")]
+    Counting(#[source] io::Error),
     /// The hosts.
     #[error(transparent)]
     Hosts(#[from] BuildError),

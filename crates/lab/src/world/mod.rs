@@ -39,7 +39,7 @@ use crate::emulator::{Report, Tuning};
 use crate::shell::{Programs, ProgramsEnded};
 use crate::stop::Stop;
 use conduct::Conductor;
-use linux::bpf::WindowKind;
+use linux::bpf::{RunTime, WindowKind};
 use linux::daemon;
 use scenario::Plan;
 use stage::Stage;
@@ -60,6 +60,8 @@ pub struct Play<'p> {
     pub programs: Option<Programs>,
     /// How windows are bounded. `None`: the best way that the kernel offers.
     pub window: Option<WindowKind>,
+    /// Count what our congestion controller costs; counting costs about 20 ns a run itself.
+    pub count_cost: bool,
 }
 
 impl<'p> Play<'p> {
@@ -72,6 +74,7 @@ impl<'p> Play<'p> {
             tuning: Tuning::default(),
             programs: None,
             window: None,
+            count_cost: false,
         }
     }
 }
@@ -102,6 +105,8 @@ pub struct Played {
     pub daemon: Option<daemon::Report>,
     /// How the programs ended, if there were any.
     pub programs: Option<ProgramsEnded>,
+    /// What our congestion controller took for its work per acknowledgement, if that was counted.
+    pub per_ack: Option<RunTime>,
     /// Whether it was stopped before its end.
     pub stopped: bool,
 }

@@ -5,7 +5,7 @@ use crate::traffic::{End, Look, SubflowLook};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use trace::{PathUse, What};
-use units::Bytes;
+use units::{Bytes, Duration};
 
 /// A flow, as looks name it and as people do.
 #[derive(Debug, Clone)]
@@ -42,6 +42,16 @@ struct Carried {
     link: usize,
     bytes: Bytes,
     retransmits: u64,
+    srtt: Duration,
+}
+
+/// What one link has carried of one flow.
+#[derive(Debug, Default)]
+struct Total {
+    bytes: u64,
+    retransmits: u64,
+    /// Of a link with several subflows, the longest.
+    srtt: Duration,
 }
 
 impl Paths {
@@ -110,6 +120,7 @@ impl Paths {
             link,
             bytes: subflow.acked,
             retransmits: subflow.retransmits,
+            srtt: subflow.srtt,
         };
         let before = self
             .subflows
@@ -132,17 +143,27 @@ impl Paths {
 
     /// Totals per flow and link that have changed.
     fn news(&mut self) -> Vec<What> {
-        let mut totals: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+        let mut totals: BTreeMap<(usize, usize), Total> = BTreeMap::new();
         for (flow, carried) in self.all() {
-            *totals.entry((flow, carried.link)).or_default() += carried.bytes.get();
+            let total = totals.entry((flow, carried.link)).or_default();
+            total.bytes += carried.bytes.get();
+            total.retransmits += carried.retransmits;
+            total.srtt = total.srtt.max(carried.srtt);
         }
         let mut events = Vec::new();
-        for (key, bytes) in totals {
-            if self.told.insert(key, bytes) != Some(bytes) {
+        for (key, total) in totals {
+            if self.told.insert(key, total.bytes) != Some(total.bytes) {
+                let (flow, link) = (self.flows[key.0].name.clone(), self.links[key.1].clone());
                 events.push(What::PathBytes {
-                    flow: self.flows[key.0].name.clone(),
-                    link: self.links[key.1].clone(),
-                    bytes,
+                    flow: flow.clone(),
+                    link: link.clone(),
+                    bytes: total.bytes,
+                });
+                events.push(What::PathSender {
+                    flow,
+                    link,
+                    retransmits: total.retransmits,
+                    srtt_us: total.srtt.as_micros() as u64,
                 });
             }
         }

@@ -34,8 +34,8 @@ impl Controller {
         let programs = ["init", "avoid", "ssthresh", "undo"].map(|role| format!("{}_{role}", coupled.id()));
         let programs = programs.each_ref().map(String::as_str);
         let mut loaded =
-            embedded_object(coupled).load_changed(&programs, |open| rename(open, coupled, name))?;
-        let link = register(&mut loaded, coupled, name)?;
+            embedded_object(coupled).load_changed(&programs, |open| rename(open, coupled.id(), name))?;
+        let link = register(&mut loaded, coupled.id(), name)?;
         Ok(Self {
             name: name.clone(),
             coupled,
@@ -100,8 +100,8 @@ const fn embedded_object(coupled: Coupled) -> Embedded {
 }
 
 /// The name is the first member of `struct tcp_congestion_ops` in `bpf/cc/kernel.h`; libbpf finds the kernel's place for it.
-fn rename(open: &mut OpenObject, coupled: Coupled, name: &ControllerName) {
-    let map = open.maps_mut().find(|map| map.name() == coupled.id());
+pub(super) fn rename(open: &mut OpenObject, id: &str, name: &ControllerName) {
+    let map = open.maps_mut().find(|map| map.name() == id);
     let mut map = map.expect("the embedded object has this structure");
     let value = map.initial_value_mut().expect("the structure has a value");
     let (field, name) = (&mut value[..16], name.as_str().as_bytes());
@@ -109,8 +109,8 @@ fn rename(open: &mut OpenObject, coupled: Coupled, name: &ControllerName) {
     field[..name.len()].copy_from_slice(name);
 }
 
-fn register(loaded: &mut Loaded, coupled: Coupled, name: &ControllerName) -> Result<OwnedFd, CcError> {
-    loaded.register(coupled.id()).map_err(|error| match error.kind() {
+pub(super) fn register(loaded: &mut Loaded, id: &str, name: &ControllerName) -> Result<OwnedFd, CcError> {
+    loaded.register(id).map_err(|error| match error.kind() {
         libbpf_rs::ErrorKind::AlreadyExists => CcError::NameTaken(name.clone()),
         _ => CcError::Refused {
             name: name.clone(),

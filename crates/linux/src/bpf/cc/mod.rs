@@ -14,6 +14,7 @@
 //! `tests/cc/`: golden vectors on the host and in the kernel's BPF machine; real connections.
 
 mod controller;
+mod empty;
 mod error;
 mod name;
 mod needs;
@@ -22,6 +23,7 @@ mod pin;
 mod status;
 
 pub use controller::Controller;
+pub use empty::Empty;
 pub use error::{CcError, NameError, OrderError, PinError, StatusError, UnloadError};
 pub use name::ControllerName;
 pub use needs::{Missing, missing};

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/* A controller that does nothing, so that the cost of calling one can be told from that of its work. Not for use: no window ever grows. */
+#include "kernel.h"
+
+SEC("struct_ops") void BPF_PROG(empty_avoid, struct sock *sk, __u32 ack, __u32 acked)
+{
+}
+
+SEC("struct_ops") __u32 BPF_PROG(empty_ssthresh, struct sock *sk)
+{
+	return 2;
+}
+
+SEC("struct_ops") __u32 BPF_PROG(empty_undo, struct sock *sk)
+{
+	return 2;
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops empty = {
+	.name = "slow_empty",
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.ssthresh = (void *)empty_ssthresh,
+	.cong_avoid = (void *)empty_avoid,
+	.undo_cwnd = (void *)empty_undo,
+};
+
+SLOWHAND_LICENSE;

@@ -1,0 +1,50 @@
+//! `cc-disjoint`: what a coupled connection makes of two paths that share nothing, over what an uncoupled one does.
+
+use trace::{BenchRow, Better, TheirsFrom};
+use units::{Duration, Instant};
+
+use super::super::trial::Observed;
+use super::super::{Setup, plans};
+use super::{CONTROL, controllers, figures, read, run_all, spread};
+
+/// How many runs with each controller.
+const RUNS: u32 = 5;
+/// What is left out at the beginning of a run.
+const WARM_UP: Duration = Duration::from_secs(5);
+
+/// Measures; the figure is the default controller's, or the chosen one's.
+pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    let plan = plans::embedded("cc-disjoint", include_str!("../scenarios/cc-disjoint.toml"))?;
+    let mut ccs = vec![CONTROL];
+    ccs.extend(controllers(setup));
+    let observed = run_all(setup, &[&plan], &ccs, RUNS)?;
+    let (from, to) = (Instant::ZERO + WARM_UP, Instant::ZERO + plan.duration);
+    let mbps = |observed: &Observed| {
+        let bytes = read::read_between(&observed.record, "ours", from, to);
+        Ok(bytes as f64 * 8e-6 / to.since(from).as_secs_f64())
+    };
+    let control = figures(&observed, CONTROL, mbps)?;
+    let theirs = BenchRow::new("", "", Better::Higher)
+        .trials(&control)
+        .ours
+        .unwrap_or(f64::NAN);
+    let ratios = |cc: &str| -> anyhow::Result<Vec<f64>> {
+        let rates = figures(&observed, cc, mbps)?;
+        Ok(rates.into_iter().map(|rate| rate / theirs).collect())
+    };
+    let quoted = super::chosen(setup);
+    let mut row = BenchRow::new("cc-disjoint", "ratio", Better::Higher)
+        .trials(&ratios(quoted)?)
+        .with("cc", quoted)
+        .with("reno_mbps", spread(&control));
+    for cc in controllers(setup) {
+        row = row.with(cc, spread(&ratios(cc)?));
+    }
+    Ok(vec![BenchRow {
+        peer: Some("uncoupled reno".to_owned()),
+        theirs: Some(1.0),
+        theirs_from: TheirsFrom::ThisRun,
+        ratio: row.ours,
+        ..row
+    }])
+}

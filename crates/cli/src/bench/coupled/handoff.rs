@@ -1,0 +1,183 @@
+//! `cc-handoff`: what two WiFi hand-offs cost a connection that has LTE beside them, with each controller, over what they cost an uncoupled
+//! one.
+//!
+//! # Where we differ, and why
+//! 1. The paper hands over when the ratio of signal to noise is 20 dB; ours when the policy `handover+cell` does, which counts beacons. Every
+//!    controller has the same policy.
+
+use scenario::{Plan, Work};
+use serde_json::json;
+use trace::{BenchRow, Better, PolicyName, RunRecord, SubflowEvent, TheirsFrom, What};
+use units::{Duration, Instant};
+
+use super::super::trial::{self, Observed, Trial};
+use super::super::{Setup, plans};
+use super::{CONTROL, controllers, read, sent_with};
+
+/// How many runs in each direction with each controller.
+const RUNS: u32 = 10;
+/// The controller whose figure is quoted, unless the user wants another.
+const QUOTED: &str = "cla";
+/// A hand-off is looked at so long before and after its new subflow.
+const AROUND: Duration = Duration::from_millis(2_500);
+/// How many there are in a run.
+const HANDOFFS: usize = 2;
+
+/// What one hand-off cost.
+#[derive(Debug, Clone, Copy)]
+struct Cost {
+    retransmits: f64,
+    bytes: f64,
+}
+
+/// Measures both ways; the figure is the goodput of the quoted controller over the control's, the means of all hand-offs.
+pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    let down = plans::embedded("cc-handoff", include_str!("../scenarios/cc-handoff.toml"))?;
+    let up = uploading(&down);
+    let mut ccs = vec![CONTROL];
+    ccs.extend(controllers(setup));
+    let quoted = setup.cc.as_deref().unwrap_or(QUOTED);
+    let mut row = BenchRow::new("cc-handoff", "ratio", Better::Higher).with("cc", quoted);
+    let mut goodputs = Vec::new();
+    for (way, plan) in [("down", &down), ("up", &up)] {
+        let observed = observe(setup, plan, &ccs)?;
+        let control = mean(&costs(&observed, CONTROL)?);
+        for cc in &ccs {
+            let each = costs(&observed, cc)?;
+            let all = mean(&each);
+            row = row.with(
+                &format!("{cc}_{way}"),
+                json!({
+                    "handoffs": each.len(),
+                    "retransmits": all.retransmits,
+                    "mbytes": all.bytes / 1e6,
+                    "retransmits_ratio": all.retransmits / control.retransmits.max(1e-9),
+                    "goodput_ratio": all.bytes / control.bytes.max(1e-9),
+                    "goodput_ratio_spread": super::spread(&ratios(&each, control)),
+                }),
+            );
+        }
+        goodputs.extend(ratios(&costs(&observed, quoted)?, control));
+    }
+    let row = row.trials(&goodputs);
+    Ok(vec![BenchRow {
+        peer: Some("uncoupled reno".to_owned()),
+        theirs: Some(1.0),
+        theirs_from: TheirsFrom::ThisRun,
+        ratio: row.ours,
+        ..row
+    }])
+}
+
+fn uploading(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    for flow in &mut plan.flows {
+        if let Work::Download { size, limit } = flow.work {
+            flow.work = Work::Upload { size, limit };
+        }
+    }
+    plan
+}
+
+fn observe(setup: &Setup, plan: &Plan, ccs: &[&str]) -> anyhow::Result<Vec<Observed>> {
+    let seeds = (0..u64::from(setup.trials(RUNS))).map(|index| setup.seed + index);
+    let of_seed = |seed| {
+        ccs.iter().map(move |cc| Trial {
+            plan: sent_with(plan, cc),
+            policy: PolicyName::HandoverCell,
+            seed,
+        })
+    };
+    trial::side_by_side(seeds.flat_map(of_seed).collect())
+}
+
+fn costs(observed: &[Observed], cc: &str) -> anyhow::Result<Vec<Cost>> {
+    let sent = observed.iter().filter(|observed| observed.run.cc == cc);
+    let mut costs = Vec::new();
+    for observed in sent {
+        let handoffs = handoffs(&observed.record);
+        anyhow::ensure!(
+            handoffs.len() == HANDOFFS,
+            "seed {}: {} hand-offs instead of {HANDOFFS}; this run measured nothing",
+            observed.run.seed,
+            handoffs.len()
+        );
+        costs.extend(handoffs.into_iter().map(|at| cost(&observed.record, at)));
+    }
+    Ok(costs)
+}
+
+/// When a subflow over another access point than the last one was there.
+fn handoffs(record: &RunRecord) -> Vec<Instant> {
+    let mut last: Option<&str> = None;
+    let mut handoffs = Vec::new();
+    for event in &record.events {
+        let What::Subflow {
+            link,
+            event: SubflowEvent::Established,
+            ..
+        } = &event.what
+        else {
+            continue;
+        };
+        if link == "lte" {
+            continue;
+        }
+        if last.is_some_and(|last| last != link) {
+            handoffs.push(event.at());
+        }
+        last = Some(link);
+    }
+    handoffs
+}
+
+fn cost(record: &RunRecord, at: Instant) -> Cost {
+    let from = Instant::ZERO + at.since(Instant::ZERO).saturating_sub(AROUND);
+    let to = at + AROUND;
+    Cost {
+        retransmits: read::retransmits_between(record, "ours", from, to) as f64,
+        bytes: read::read_between(record, "ours", from, to) as f64,
+    }
+}
+
+fn mean(costs: &[Cost]) -> Cost {
+    let count = costs.len().max(1) as f64;
+    let sum = |part: fn(&Cost) -> f64| costs.iter().map(part).sum::<f64>();
+    Cost {
+        retransmits: sum(|cost| cost.retransmits) / count,
+        bytes: sum(|cost| cost.bytes) / count,
+    }
+}
+
+fn ratios(costs: &[Cost], control: Cost) -> Vec<f64> {
+    let ratio = |cost: &Cost| cost.bytes / control.bytes.max(1e-9);
+    costs.iter().map(ratio).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::Event;
+
+    #[test]
+    fn a_hand_off_is_the_next_access_points_subflow() {
+        let established = |s: u64, link: &str| {
+            let what = What::Subflow {
+                conn: 1,
+                link: link.to_owned(),
+                event: SubflowEvent::Established,
+                backup: false,
+            };
+            Event::new(Instant::from_secs(s), what)
+        };
+        let events = vec![
+            established(1, "west"),
+            established(1, "lte"),
+            established(20, "middle"),
+            established(21, "middle"),
+            established(40, "east"),
+        ];
+        let found = handoffs(&RunRecord { events });
+        assert_eq!(found, [Instant::from_secs(20), Instant::from_secs(40)]);
+    }
+}

@@ -1,0 +1,93 @@
+//! `cc-…`: what the coupled congestion controllers take beside others, how fast they move, and what they cost. Each with uncoupled Reno as
+//! its control, in the same run.
+
+mod cost;
+mod disjoint;
+mod handoff;
+mod read;
+mod respond;
+mod share;
+mod shift;
+
+pub use cost::{eight as cost_eight, two as cost_two};
+pub use disjoint::run as disjoint;
+pub use handoff::run as handoff;
+pub use respond::run as respond;
+pub use share::{four as share_four, two as share_two};
+pub use shift::run as shift;
+
+use linux::bpf::cc::Coupled;
+use scenario::Plan;
+use trace::PolicyName;
+
+use super::Setup;
+use super::trial::{self, Observed, Trial};
+
+/// What is not coupled.
+const CONTROL: &str = "reno";
+/// The controller whose figure is quoted, unless the user wants another.
+const DEFAULT: &str = "lia";
+
+/// The controllers to be measured: the one that the user wants, or all of ours.
+fn controllers(setup: &Setup) -> Vec<&str> {
+    match &setup.cc {
+        Some(cc) => vec![cc],
+        None => Coupled::ALL.map(Coupled::id).into(),
+    }
+}
+
+fn chosen(setup: &Setup) -> &str {
+    setup.cc.as_deref().unwrap_or(DEFAULT)
+}
+
+/// The same plan, sent with another controller.
+fn sent_with(plan: &Plan, cc: &str) -> Plan {
+    Plan {
+        cc: cc.to_owned(),
+        ..plan.clone()
+    }
+}
+
+/// The kernel's own path manager and scheduler, so that nothing but the controller differs.
+fn trial(plan: &Plan, cc: &str, seed: u64) -> Trial {
+    Trial {
+        plan: sent_with(plan, cc),
+        policy: PolicyName::Mptcp,
+        seed,
+    }
+}
+
+/// So many runs of every plan with every controller, in turn. A run whose sockets did not use the controller measures nothing.
+fn run_all(setup: &Setup, plans: &[&Plan], ccs: &[&str], runs: u32) -> anyhow::Result<Vec<Observed>> {
+    let seeds = (0..u64::from(setup.trials(runs))).map(|index| setup.seed + index);
+    let of_seed = |seed| {
+        plans
+            .iter()
+            .flat_map(move |plan| ccs.iter().map(move |cc| trial(plan, cc, seed)))
+    };
+    let observed = trial::side_by_side(seeds.flat_map(of_seed).collect())?;
+    let strange = observed
+        .iter()
+        .flat_map(|observed| &observed.run.notes)
+        .find(|note| note.contains("instead of"));
+    match strange {
+        Some(note) => anyhow::bail!("{note}: this run measured nothing; please report this"),
+        None => Ok(observed),
+    }
+}
+
+/// The figure of every run with this controller.
+fn figures(
+    observed: &[Observed],
+    cc: &str,
+    figure: impl Fn(&Observed) -> anyhow::Result<f64>,
+) -> anyhow::Result<Vec<f64>> {
+    let sent = observed.iter().filter(|observed| observed.run.cc == cc);
+    sent.map(figure).collect()
+}
+
+/// The median and the spread of some figures, as a row has them.
+fn spread(figures: &[f64]) -> serde_json::Value {
+    let row = trace::BenchRow::new("", "", trace::Better::Lower).trials(figures);
+    serde_json::json!([row.min, row.p50, row.max])
+}

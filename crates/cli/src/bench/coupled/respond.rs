@@ -1,0 +1,102 @@
+//! `cc-respond`: how long a connection needs to use what there is, once a path's capacity has doubled or halved.
+
+use scenario::Plan;
+use trace::{BenchRow, Better};
+use units::Duration;
+
+use super::super::trial::Observed;
+use super::super::{Setup, plans};
+use super::{CONTROL, controllers, read, run_all, spread};
+
+/// How many runs with each controller.
+const RUNS: u32 = 3;
+/// The controller whose figure is quoted, unless the user wants another: the one with an aim.
+const QUOTED: &str = "olia";
+/// Rates are means over this.
+const STEP: Duration = Duration::from_millis(500);
+/// The capacity changes at this step.
+const CHANGE: usize = 60;
+/// What the rate has become is the mean of so many steps at the end: 20 s.
+const TAIL: usize = 40;
+/// What it was, of as many before the change.
+const BEFORE: usize = 20;
+/// It has arrived when so many steps in a row are near: 2 s.
+const STEADY: usize = 4;
+
+/// Measures both changes; the figure is the slower one.
+pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    let double = plans::embedded(
+        "cc-respond-double",
+        include_str!("../scenarios/cc-respond-double.toml"),
+    )?;
+    let halve = plans::embedded(
+        "cc-respond-halve",
+        include_str!("../scenarios/cc-respond-halve.toml"),
+    )?;
+    let mut ccs = vec![CONTROL];
+    ccs.extend(controllers(setup));
+    let plans = [&double, &halve];
+    let observed = run_all(setup, &plans, &ccs, RUNS)?;
+    let quoted = setup.cc.as_deref().unwrap_or(QUOTED);
+    let times = |cc: &str, plan: usize| -> Vec<f64> {
+        let of_plan = observed
+            .iter()
+            .enumerate()
+            // Trials are in turn: for every seed the plans, for each of them the controllers.
+            .filter(|(index, _)| index / ccs.len() % plans.len() == plan)
+            .map(|(_, observed)| observed);
+        let sent = of_plan.filter(|observed| observed.run.cc == cc);
+        sent.map(|observed| response_s(plans[plan], observed)).collect()
+    };
+    let slower: Vec<f64> = times(quoted, 0)
+        .into_iter()
+        .zip(times(quoted, 1))
+        .map(|(double, halve)| double.max(halve))
+        .collect();
+    let mut row = BenchRow::new("cc-respond", "s", Better::Lower)
+        .trials(&slower)
+        .with("cc", quoted);
+    for cc in &ccs {
+        row = row
+            .with(&format!("{cc}_double"), spread(&times(cc, 0)))
+            .with(&format!("{cc}_halve"), spread(&times(cc, 1)));
+    }
+    Ok(vec![row])
+}
+
+fn response_s(plan: &Plan, observed: &Observed) -> f64 {
+    let series = read::series_mbps(&observed.record, "ours", "a", STEP, plan.duration);
+    steps_until_steady(&series) as f64 * STEP.as_secs_f64()
+}
+
+/// How many steps after the change the rate is, and stays for a while, within a tenth of the change around what it becomes; all there
+/// are if it never does.
+fn steps_until_steady(series: &[f64]) -> usize {
+    let mean = |steps: &[f64]| steps.iter().sum::<f64>() / steps.len().max(1) as f64;
+    let (before, after) = series.split_at(CHANGE.min(series.len()));
+    let was = mean(&before[before.len().saturating_sub(BEFORE)..]);
+    let becomes = mean(&after[after.len().saturating_sub(TAIL)..]);
+    let near = |rate: &f64| (rate - becomes).abs() <= (becomes - was).abs() / 10.0;
+    let arrived = after.windows(STEADY).position(|steps| steps.iter().all(near));
+    arrived.unwrap_or(after.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_is_that_until_it_stays_near() {
+        let mut series = vec![20.0; CHANGE];
+        series.extend([25.0, 30.0, 39.5, 30.0]);
+        series.extend([40.0; 56]);
+        assert_eq!(steps_until_steady(&series), 4);
+    }
+
+    #[test]
+    fn what_never_settles_takes_all_there_is() {
+        let mut series = vec![20.0; CHANGE];
+        series.extend((0..60).map(|step| if step % 2 == 0 { 10.0 } else { 40.0 }));
+        assert_eq!(steps_until_steady(&series), 60);
+    }
+}

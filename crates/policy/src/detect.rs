@@ -44,20 +44,20 @@ const PROBE_EVERY: Duration = Duration::from_millis(12);
 /// The probes that must stay unanswered: one may be lost on a lossy path.
 const LEAST_PROBES: u32 = 3;
 
-/// Looks at one subflow whose counters were just read; raises a doubt about its link if it should be bringing something.
-pub(crate) fn inspect(now: Instant, state: &mut State, conn_id: ConnId, subflow_id: SubflowId) {
+/// Looks at one subflow whose counters were just read; raises a doubt about its link if it should be bringing something, and then says so.
+pub(crate) fn inspect(now: Instant, state: &mut State, conn_id: ConnId, subflow_id: SubflowId) -> bool {
     let Some(conn) = state.conns.get(&conn_id) else {
-        return;
+        return false;
     };
     let Some(subflow) = conn.subflows.iter().find(|subflow| subflow.id == subflow_id) else {
-        return;
+        return false;
     };
     let Some(silence) = suspicious(now, conn, subflow) else {
-        return;
+        return false;
     };
     let (link, loaded) = (subflow.link, subflow.loaded_rtt());
     let Some(path) = state.paths.get_mut(&link).filter(|path| path.is_alive()) else {
-        return;
+        return false;
     };
     let patience = path.gap.patience(now, path.spec.kind);
     let verdict = now + path.rtt().max(loaded) + patience;
@@ -71,6 +71,7 @@ pub(crate) fn inspect(now: Instant, state: &mut State, conn_id: ConnId, subflow_
     };
     path.health = Health::Doubted(doubt);
     ask(now, state, link);
+    true
 }
 
 /// How long this subflow has been silent, if that is worth a question.

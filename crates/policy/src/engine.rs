@@ -83,6 +83,8 @@ pub struct Engine {
     radios: Radios,
     now: Instant,
     next_look: Instant,
+    /// Kept, since it is asked for after every fact and depends on every link.
+    wake_at: Option<(Instant, &'static str)>,
 }
 
 impl Engine {
@@ -97,6 +99,7 @@ impl Engine {
             radios: Radios::default(),
             now: Instant::ZERO,
             next_look: Instant::ZERO,
+            wake_at: None,
         }
     }
 
@@ -115,9 +118,13 @@ impl Engine {
             Change::Cost => self.state.judge_costs(self.allowed),
             change => change,
         };
+        if change == Change::Doubt {
+            self.wake_at = self.next_wake();
+        }
         if change == Change::Shape || self.due(now) {
             self.decide(now);
         }
+        debug_assert_eq!(self.wake_at, self.next_wake());
     }
 
     fn dispatch(&mut self, now: Instant, input: Input) -> Change {
@@ -140,8 +147,10 @@ impl Engine {
         let change = self.state.learn(now, input);
         if let (Some(subflow), Strategy::Slowhand(slowhand)) = (sampled, &mut self.strategy)
             && let Some(conn) = self.state.conn_of(subflow)
+            && slowhand.sampled(now, &mut self.state, conn, subflow)
+            && change == Change::Counters
         {
-            slowhand.sampled(now, &mut self.state, conn, subflow);
+            return Change::Doubt;
         }
         change
     }
@@ -152,6 +161,7 @@ impl Engine {
         if self.due(now) {
             self.decide(now);
         }
+        debug_assert_eq!(self.wake_at, self.next_wake());
     }
 
     /// Time has come this far. Being called long after the time that was asked for is itself a fact.
@@ -162,6 +172,7 @@ impl Engine {
         self.now = self.now.max(now);
         if late >= OVERSLEPT {
             detect::overslept(&mut self.state, late);
+            self.wake_at = self.next_wake();
         }
     }
 
@@ -178,6 +189,7 @@ impl Engine {
         self.strategy.decide(now, &mut self.state);
         self.outlooks.look(now, &mut self.state);
         self.assignments.settle(&mut self.state);
+        self.wake_at = self.next_wake();
     }
 
     /// The next thing the world should do.
@@ -186,7 +198,11 @@ impl Engine {
     }
 
     /// When to call [`Engine::tick`], and which timer asked.
-    pub fn wake_at(&self) -> Option<(Instant, &'static str)> {
+    pub const fn wake_at(&self) -> Option<(Instant, &'static str)> {
+        self.wake_at
+    }
+
+    fn next_wake(&self) -> Option<(Instant, &'static str)> {
         let look = (!self.state.paths.is_empty()).then_some((self.next_look, "look"));
         let own = match &self.strategy {
             Strategy::Slowhand(_) => detect::wake_at(&self.state).map(|at| (at, "doubt")),

@@ -44,9 +44,15 @@ impl Slowhand {
         }
     }
 
-    /// A subflow's counters were read.
-    pub(crate) fn sampled(&mut self, now: Instant, state: &mut State, conn: ConnId, subflow: SubflowId) {
-        detect::inspect(now, state, conn, subflow);
+    /// A subflow's counters were read; whether that put its link in doubt.
+    pub(crate) fn sampled(
+        &mut self,
+        now: Instant,
+        state: &mut State,
+        conn: ConnId,
+        subflow: SubflowId,
+    ) -> bool {
+        detect::inspect(now, state, conn, subflow)
     }
 
     pub(crate) fn decide(&mut self, now: Instant, state: &mut State) {

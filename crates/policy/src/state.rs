@@ -37,6 +37,8 @@ pub(crate) struct State {
 pub(crate) enum Change {
     /// Numbers only.
     Counters,
+    /// A link came into doubt: there is something to be woken for.
+    Doubt,
     /// Links or subflows came, went, or changed their state.
     Shape,
     /// Whether a link may be used has to be judged anew.

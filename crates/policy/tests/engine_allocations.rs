@@ -1,12 +1,13 @@
-//! Once warm, taking in a subflow's counters allocates nothing; looking at everything anew, twenty times a second, allocates little.
+//! Once warm, taking in a frame or a subflow's counters allocates nothing; looking at everything anew, twenty times a second, allocates little.
 
+use policy::estimate::delivery::{Frame, Receiver};
 use policy::{
     Action, Config, ConnEvent, ConnId, ConnSample, Engine, Input, LinkEvent, LinkId, LinkKind, LinkSpec,
     Policy, Role, SubflowEvent, SubflowId, SubflowSample,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use units::{Bytes, Dbm, Duration, Instant};
+use units::{Bitrate, Bytes, Dbm, Duration, Instant, MacAddr, SeqNum};
 
 struct Counting;
 
@@ -162,5 +163,58 @@ fn counters_cost_no_allocation_once_warm() {
         assert!(quiet > 20_000 && looks > 50);
         assert_eq!(worst(false), 0, "{policy:?}");
         assert!(worst(true) <= 32, "{policy:?}: {}", worst(true));
+    }
+}
+
+/// The `n`th frame heard of a link: to us and to others, with losses, repetitions and aggregates.
+fn frame(n: u64) -> Frame {
+    let receiver = match n % 5 {
+        0 => Receiver::Other(MacAddr::local(n as u32 % 97)),
+        1 if n % 50 == 1 => Receiver::Group,
+        _ => Receiver::Us,
+    };
+    Frame {
+        receiver,
+        tid: (n % 5 != 1).then_some((n % 3) as u8),
+        number: SeqNum::new((n + n / 9) as u16 % 4_096),
+        retry: n.is_multiple_of(7),
+        rate: Bitrate::from_mbps(6 * (1 + n % 9)),
+        bytes: 1_536,
+        aggregate: n.is_multiple_of(2).then_some(n as u32 / 16),
+    }
+}
+
+#[test]
+fn frames_cost_no_allocation_once_warm() {
+    for policy in [
+        Policy::Slowhand,
+        Policy::Ecn(policy::steer::Form::DEFAULT),
+        Policy::Mptcp,
+    ] {
+        let mut engine = engine(policy);
+        let mut costs = Vec::with_capacity(200_000);
+        let (mut heard, mut allocations) = (0_u64, 0);
+        for ms in 0..8_000 {
+            millisecond(&mut engine, ms, &mut costs);
+            for link in 0..3 {
+                let fact = Input::Link(LinkId(link), LinkEvent::Frame(frame(ms)));
+                let (cost, asked) = tell(&mut engine, Instant::from_millis(ms), fact);
+                assert!(!asked, "{policy:?} asks for something at a frame");
+                if ms >= 2_000 {
+                    (heard, allocations) = (heard + 1, allocations + cost);
+                }
+            }
+        }
+        println!("{policy:?}: {heard} frames: {allocations} allocations");
+        assert_eq!((heard, allocations), (18_000, 0), "{policy:?}");
+        let measured = engine.explain();
+        let measured = measured
+            .iter()
+            .filter(|link| link.why.contains("at their first attempt") || link.why.contains("are missing"));
+        assert_eq!(
+            measured.count(),
+            2,
+            "the frames did not arrive at their estimators"
+        );
     }
 }

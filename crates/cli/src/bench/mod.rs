@@ -3,6 +3,7 @@
 mod beside;
 mod coupled;
 mod emulator;
+mod engine;
 mod estimator;
 mod fade;
 mod gap;
@@ -51,6 +52,7 @@ Benchmarks:
   cc-handoff      two hand-offs with LTE beside them, down and up: goodput and retransmissions over uncoupled reno's (10 each)
   links           packets through the models of links, without a kernel (5)
   estimator       frames through the delivery estimator, on one core (5)
+  engine          one frame that was heard, through the engine; engine-64: the same with 64 links, against 4 (5)
 
 Examples:
   slowhand bench links
@@ -235,6 +237,10 @@ const FAMILIES: &[Family] = &[
     Family {
         names: &["estimator"],
         measure: estimator::run,
+    },
+    Family {
+        names: &["engine", "engine-64"],
+        measure: engine::run,
     },
 ];
 

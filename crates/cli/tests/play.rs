@@ -97,13 +97,12 @@ fn a_wrong_scenario_is_refused_with_its_place() {
 #[test]
 fn what_cannot_be_meant_is_refused() {
     let quick = Quick::new("refused");
-    let table: [(&[&str], &str); 9] = [
+    let table: [(&[&str], &str); 8] = [
         (
             &["--policy", "fastest"],
             "unknown policy `fastest`; valid: tcp:<link>",
         ),
         (&["--policy", "tcp:wlan"], "no link `wlan`; its links: near, far"),
-        (&["--policy", "ecn"], "does not run in the lab yet"),
         (&["--policy", "mptcp", "--compare"], "cannot be used with"),
         (&["--world", "sim"], "possible values: lab"),
         (&["--set", "duration_s"], "write KEY=VALUE"),

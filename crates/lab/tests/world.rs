@@ -249,5 +249,4 @@ fn what_cannot_be_run_is_refused_before_anything_is_made() {
         "policy `tcp:middle`: the scenario has no link `middle`; it has left, right"
     );
     assert_eq!(refused(PolicyName::TcpBest), PolicyError::Computed);
-    assert!(matches!(refused(PolicyName::Ecn), PolicyError::NotYet(_)));
 }

@@ -20,6 +20,8 @@ pub struct NetworkConfig {
     pub walls: Vec<Wall>,
     /// The client's radio: where it stands first, and how strong it is.
     pub radio: Radio,
+    /// Whether a monitor interface of the client's tells every frame that it hears ([`crate::Output::Heard`]).
+    pub monitor: bool,
 }
 
 impl From<Vec<LinkConfig>> for NetworkConfig {

@@ -6,12 +6,14 @@ use alloc::vec::Vec;
 use units::{Duration, Instant};
 
 use crate::queue::Entry;
-use crate::{Counters, DropReason, LinkId, LinkState, Output, Packet};
+use crate::{Counters, DropReason, Heard, LinkId, LinkState, Output, Packet};
 
 #[derive(Debug)]
 pub(crate) struct Exits {
     outputs: VecDeque<(Instant, Output)>,
     counters: Vec<Counters>,
+    /// Whether frames that are heard are told.
+    monitor: bool,
 }
 
 impl Exits {
@@ -19,7 +21,14 @@ impl Exits {
         Self {
             outputs: VecDeque::with_capacity(256),
             counters: vec![Counters::default(); links],
+            monitor: false,
         }
+    }
+
+    /// With a monitor interface that listens, or without.
+    pub(crate) const fn monitored(mut self, monitor: bool) -> Self {
+        self.monitor = monitor;
+        self
     }
 
     pub(crate) fn counters(&self, link: LinkId) -> &Counters {
@@ -50,6 +59,13 @@ impl Exits {
 
     pub(crate) fn state(&mut self, now: Instant, link: LinkId, state: LinkState) {
         self.push(now, Output::State { link, state });
+    }
+
+    /// The client heard a frame that was sent to it.
+    pub(crate) fn heard(&mut self, now: Instant, link: LinkId, frame: Heard) {
+        if self.monitor {
+            self.push(now, Output::Heard { link, frame });
+        }
     }
 
     /// One data frame went over the air.

@@ -1,6 +1,6 @@
 //! What goes into the links and what comes out of them: the contract that `lab` (real time) and `sim` (virtual time) share.
 
-use units::{Bitrate, Db, Dbm, Duration};
+use units::{Bitrate, Db, Dbm, Duration, SeqNum};
 
 /// One link between the client and the rest of the world; the index of its description in the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -98,6 +98,13 @@ pub enum Output {
         /// How strong it was.
         signal: Dbm,
     },
+    /// The client's monitor interface heard a frame of this access point's to the client. Only where one listens.
+    Heard {
+        /// Whose.
+        link: LinkId,
+        /// What it showed.
+        frame: Heard,
+    },
     /// The link changed its state towards the client.
     State {
         /// Which.
@@ -105,6 +112,19 @@ pub enum Output {
         /// What it is now.
         state: LinkState,
     },
+}
+
+/// A frame that was received well, as a monitor interface shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Heard {
+    /// Sequence number; access points number what they send to the client by itself, as they do QoS data.
+    pub number: SeqNum,
+    /// The retry bit.
+    pub retry: bool,
+    /// The rate at which it was sent.
+    pub rate: Bitrate,
+    /// Length with header and check sum.
+    pub bytes: u32,
 }
 
 /// Why a packet was lost.

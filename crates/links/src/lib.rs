@@ -66,7 +66,9 @@ pub use config::{
     QueueConfig, QueueLimit, Wire,
 };
 pub use error::ConfigError;
-pub use io::{Counters, Direction, DropReason, Fault, Input, LinkId, LinkState, Output, Packet, Position};
+pub use io::{
+    Counters, Direction, DropReason, Fault, Heard, Input, LinkId, LinkState, Output, Packet, Position,
+};
 pub use network::Network;
 pub use optimal::{Condition, optimal};
 pub use queue::Depth;

@@ -77,7 +77,7 @@ impl Network {
         let mut network = Self {
             now: Instant::ZERO,
             timers: Timers::new(slots.end),
-            exits: Exits::new(links.len()),
+            exits: Exits::new(links.len()).monitored(config.monitor),
             links,
             ports,
             lanes,

@@ -243,7 +243,7 @@ fn check_policy(source: &Source<'_>, policy: Spanned<PolicyName>) -> Result<Poli
         )),
         PolicyName::Ecn => Err(source.wrong(
             &policy,
-            "policy `ecn` needs links that slowhand marks itself; use \"slowhand\"",
+            "policy `ecn` compares access points by the frames that a monitor interface hears, and none is read here yet; use \"slowhand\"",
         )),
         _ => Ok(policy.into_inner()),
     }

@@ -55,9 +55,6 @@ fn possible(plan: &Plan, policy: &PolicyName) -> anyhow::Result<()> {
                 plan.name
             )))
         }
-        PolicyName::Ecn => Err(Refused::because(
-            "policy `ecn` does not run in the lab yet; compare with `mptcp` or `slowhand`",
-        )),
         _ => Ok(()),
     }
 }

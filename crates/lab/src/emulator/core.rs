@@ -8,7 +8,7 @@ use super::{Command, Event, Lateness, LinkSample, Port, Report, Scheduled, Setup
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::frame::{Burst, Header, Slab, SlotId};
 use crate::tun::Tun;
-use links::{Direction, DropReason, Input, LinkId, Network, Output, Packet};
+use links::{Direction, DropReason, Heard, Input, LinkId, Network, Output, Packet};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +20,10 @@ pub(super) const WAKER: u64 = u64::MAX;
 
 /// Packets read from one device before the others, and what is due, have their turn.
 const READ_BATCH: usize = 16;
+/// Heard frames are told together: a word to another thread for each would cost more than the frame.
+const HEARD_AT_ONCE: usize = 128;
+/// They do not wait longer than this for others, nor for the next thing that happens.
+const DIGEST_EVERY: Duration = Duration::from_millis(20);
 
 /// What connects the thread with the others.
 pub(super) struct Lines {
@@ -47,6 +51,9 @@ pub(super) struct Core {
     samples: Vec<LinkSample>,
     faults: FaultLog,
     busiest: Busiest,
+    /// Frames that nobody was told of yet.
+    heard: Vec<(LinkId, Heard)>,
+    next_digest: Instant,
     lateness: Lateness,
     all_lateness: Lateness,
     chatter: u64,
@@ -72,6 +79,8 @@ impl Core {
             samples: vec![LinkSample::default(); links],
             faults: FaultLog::new(links),
             busiest: Busiest::default(),
+            heard: Vec::new(),
+            next_digest: Instant::ZERO,
             lateness: Lateness::default(),
             all_lateness: Lateness::default(),
             chatter: 0,
@@ -117,9 +126,19 @@ impl Core {
         for device in 0..self.outlets.len() {
             self.with_outlet(device, |outlet, writing| outlet.flush(writing));
         }
+        if self.heard.len() >= HEARD_AT_ONCE || (now >= self.next_digest && !self.heard.is_empty()) {
+            self.digest(now);
+        }
         if now >= self.next_sample {
             self.sample();
         }
+    }
+
+    /// Tells what the monitor interface has heard since the last time.
+    fn digest(&mut self, now: Instant) {
+        self.next_digest = now + DIGEST_EVERY;
+        let frames = std::mem::replace(&mut self.heard, Vec::with_capacity(HEARD_AT_ONCE));
+        self.announce(Event::Heard { frames });
     }
 
     /// How long there is nothing to do.
@@ -287,6 +306,7 @@ impl Core {
                     link,
                     signal,
                 }),
+                Output::Heard { link, frame } => self.heard.push((link, frame)),
                 Output::State { link, state } => self.announce(Event::State { at: due, link, state }),
             }
         }

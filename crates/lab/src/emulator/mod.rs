@@ -45,7 +45,7 @@ pub use report::{LinkSample, Losses, Report};
 use crate::clock::Clock;
 use crate::frame::Nat;
 use crate::tun::Tun;
-use links::{Input, LinkId, LinkState, Network};
+use links::{Heard, Input, LinkId, LinkState, Network};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -114,6 +114,11 @@ pub enum Event {
         link: LinkId,
         /// How strong.
         signal: Dbm,
+    },
+    /// The client's monitor interface heard these frames, in this order.
+    Heard {
+        /// Whose, and what they showed.
+        frames: Vec<(LinkId, Heard)>,
     },
     /// A link changed its state towards the client.
     State {

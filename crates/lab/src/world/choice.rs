@@ -1,5 +1,6 @@
 //! From the names of policies and links to what the engine calls them.
 
+use policy::steer::Form;
 use policy::{LinkId, LinkSpec, Policy};
 use scenario::{Link, LinkKind, Plan};
 use thiserror::Error;
@@ -19,9 +20,6 @@ pub enum PolicyError {
     /// It comes out of other runs.
     #[error("policy `tcp-best` is computed from the runs of all `tcp:<link>`; run those")]
     Computed,
-    /// Nobody decides so yet.
-    #[error("policy `{0}` cannot be run in the lab yet; `slowhand` and `mptcp` can")]
-    NotYet(PolicyName),
 }
 
 /// The engine's policy of that name.
@@ -37,7 +35,7 @@ pub(super) fn engine_policy(name: &PolicyName, plan: &Plan) -> Result<Policy, Po
         PolicyName::HandoverCell => Policy::HandoverCell,
         PolicyName::WifiFirst => Policy::WifiFirst,
         PolicyName::Mptcp => Policy::Mptcp,
-        PolicyName::Ecn => return Err(PolicyError::NotYet(name.clone())),
+        PolicyName::Ecn => Policy::Ecn(Form::DEFAULT),
         PolicyName::Slowhand => Policy::Slowhand,
         PolicyName::SlowhandNoWindow => Policy::SlowhandNoWindow,
     })

@@ -341,6 +341,7 @@ impl<'r> Conductor<'r> {
                 let (link, dbm) = (self.link_name(link), signal.as_dbm_f64());
                 self.record(at, What::Signal { link, dbm });
             }
+            E::Heard { frames } => self.stage.glue.heard(&frames),
             E::State { at, link, state } => {
                 self.stage.glue.state(usize::from(link.0), state)?;
                 let what = self.link_state(link, state);
@@ -360,7 +361,10 @@ impl<'r> Conductor<'r> {
                 self.fault(at, link, fault, true)
             }
             E::Effect { .. } => {}
-            E::Sample { at, lateness, .. } => self.sample(at, lateness),
+            E::Sample { at, lateness, links } => {
+                self.stage.survey(&links);
+                self.sample(at, lateness);
+            }
         }
         Ok(())
     }

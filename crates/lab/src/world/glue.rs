@@ -3,8 +3,10 @@
 
 use crate::emulator::{Command, Commands};
 use crate::hosts::{PlugError, Plugs};
-use links::LinkState;
+use links::{Heard, LinkState};
 use linux::daemon::{self, InletSender};
+use policy::estimate::bandwidth::Sight;
+use policy::estimate::delivery::{Frame, Receiver};
 use policy::{Input, LinkEvent, LinkId, LinkSpec};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -97,6 +99,31 @@ impl Glue {
             self.plugs.give_address(link)?;
         }
         Ok(())
+    }
+
+    /// The engine hears frames of access points to the client.
+    pub(super) fn heard(&self, frames: &[(links::LinkId, Heard)]) {
+        for (link, heard) in frames {
+            let frame = Frame {
+                receiver: Receiver::Us,
+                tid: Some(0),
+                number: heard.number,
+                retry: heard.retry,
+                rate: heard.rate,
+                bytes: u16::try_from(heard.bytes).unwrap_or(u16::MAX),
+                aggregate: None,
+            };
+            // As for beacons.
+            let _ = self
+                .inlet
+                .send(Input::Link(LinkId(link.0), LinkEvent::Frame(frame)));
+        }
+    }
+
+    /// The engine hears how full the air of a link's channel is.
+    pub(super) fn survey(&self, link: usize, sight: Sight) {
+        let id = LinkId(link as u16);
+        let _ = self.inlet.send(Input::Link(id, LinkEvent::Survey(sight)));
     }
 
     /// The engine hears a beacon; of a link that was never heard before it learns that it is there.

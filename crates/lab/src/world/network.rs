@@ -43,6 +43,7 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
                 .first()
                 .map_or(wifi::Radio::default().power, |client| client.tx_power),
         },
+        monitor: false,
     })
 }
 

@@ -9,11 +9,13 @@ use super::note::Note;
 use super::observe::Observer;
 use super::{Play, PlayError, network_config};
 use crate::clock::Clock;
-use crate::emulator::Port;
+use crate::emulator::{LinkSample, Port};
 use crate::hosts::{Addressing, HostLink, Hosts, HostsConfig, Plugs, interface_name};
 use crate::traffic::Server;
-use links::{LinkId, LinkState, Network, NetworkConfig};
+use links::{LinkConfig, LinkId, LinkState, Network, NetworkConfig};
 use linux::daemon::{DeclaredLink, inlet};
+use policy::Policy;
+use policy::estimate::bandwidth::Sight;
 use scenario::Plan;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -47,7 +49,9 @@ impl Stage {
     pub(super) fn build(what: &Play<'_>) -> Result<Self, PlayError> {
         let plan = what.plan;
         let policy = engine_policy(&what.policy, plan)?;
-        let config = network_config(plan, what.seed)?;
+        let mut config = network_config(plan, what.seed)?;
+        // Nobody else listens to frames, and each costs a word to the daemon.
+        config.monitor = matches!(policy, Policy::Ecn(_));
         let network = Network::new(what.seed, config.clone()).map_err(super::PlanError::from)?;
         let addressing = addressing(plan);
         let interfaces = interfaces(plan);
@@ -100,6 +104,32 @@ impl Stage {
             tell,
             controllers,
         })
+    }
+
+    /// Where a monitor interface listens, a driver counts the air of its channel too.
+    pub(super) fn survey(&self, samples: &[LinkSample]) {
+        if !self.config.monitor {
+            return;
+        }
+        for (index, sample) in samples.iter().enumerate() {
+            let LinkConfig::Wifi(own) = &self.config.links[index] else {
+                continue;
+            };
+            let on_channel =
+                |link: &LinkConfig| matches!(link, LinkConfig::Wifi(wifi) if wifi.channel == own.channel);
+            let members = self
+                .config
+                .links
+                .iter()
+                .zip(samples)
+                .filter(|(link, _)| on_channel(link));
+            let sight = members.fold(Sight::default(), |sum, (_, member)| Sight {
+                received: sample.down,
+                busy: sum.busy + member.counters.airtime,
+                exchanges: sum.exchanges + member.counters.frames,
+            });
+            self.glue.survey(index, sight);
+        }
     }
 
     /// Cables and cells are there from the start.

@@ -15,8 +15,8 @@
 
 use alloc::format;
 use alloc::vec::Vec;
-use units::wifi::Standard;
-use units::{Bitrate, Duration, Instant, Rng};
+use units::wifi::{DATA_OVERHEAD_BYTES, Standard};
+use units::{Bitrate, Duration, Instant, Rng, SeqNum};
 
 use super::airtime::{ATTEMPTS, exchange};
 use super::bss::{BEACON_BYTES, Bss};
@@ -24,7 +24,7 @@ use super::dcf::Dcf;
 use crate::exits::Exits;
 use crate::network::side;
 use crate::queue::Entry;
-use crate::{Direction, DropReason, LinkId};
+use crate::{Direction, DropReason, Heard, LinkId};
 
 #[derive(Debug)]
 pub(super) struct Channel {
@@ -46,6 +46,8 @@ struct Station {
     sending: Option<Sending>,
     /// It had something to send when last asked.
     wants: bool,
+    /// The sequence number of its last packet.
+    number: SeqNum,
 }
 
 /// A packet that has begun its attempts.
@@ -56,6 +58,7 @@ struct Head {
     attempts: u32,
     /// It got through, but no acknowledgement came back: whatever follows is a duplicate.
     received: bool,
+    number: SeqNum,
 }
 
 /// What a station has on the air.
@@ -214,6 +217,7 @@ impl Station {
             head: None,
             sending: None,
             wants: false,
+            number: SeqNum::default(),
         }
     }
 
@@ -257,6 +261,7 @@ impl Station {
     ) -> Option<Sending> {
         if self.head.is_none() {
             self.head = self.next_packet(now, turn, all, exits);
+            self.number = self.number.next();
         }
         let head = self.head.as_mut()?;
         head.attempts += 1;
@@ -292,6 +297,7 @@ impl Station {
                     entry,
                     attempts: 0,
                     received: false,
+                    number: self.number.next(),
                 });
             }
         }
@@ -316,18 +322,29 @@ impl Station {
             Frame::Data { rate, bytes } => {
                 let outcome = bss.transmit(sending.since, self.direction, rate, bytes);
                 let (received, acknowledged) = if collided { (false, false) } else { outcome };
-                self.settle(
-                    now,
-                    bss.link,
-                    Outcome {
-                        received,
-                        acknowledged,
-                        collided,
-                    },
-                    exits,
-                )
+                let link = bss.link;
+                if let Some(frame) = self.heard(rate, bytes).filter(|_| received) {
+                    exits.heard(now, link, frame);
+                }
+                let outcome = Outcome {
+                    received,
+                    acknowledged,
+                    collided,
+                };
+                self.settle(now, link, outcome, exits)
             }
         }
+    }
+
+    /// What the client hears of an attempt of an access point's that reaches it.
+    fn heard(&self, rate: Bitrate, bytes: u32) -> Option<Heard> {
+        let head = self.head.filter(|_| self.is_access_point())?;
+        Some(Heard {
+            number: head.number,
+            retry: head.attempts > 1,
+            rate,
+            bytes: bytes + DATA_OVERHEAD_BYTES,
+        })
     }
 
     /// Draws the conclusions of one attempt. The packet if it got through for the first time.

@@ -34,7 +34,7 @@ pub fn packet(link: LinkId, direction: Direction, bytes: u32, token: u64) -> Pac
 pub fn link_of(output: &Output) -> LinkId {
     match *output {
         Output::Delivered { packet, .. } | Output::Dropped { packet, .. } => packet.link,
-        Output::Beacon { link, .. } | Output::State { link, .. } => link,
+        Output::Beacon { link, .. } | Output::State { link, .. } | Output::Heard { link, .. } => link,
     }
 }
 

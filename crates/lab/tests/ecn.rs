@@ -1,0 +1,77 @@
+//! nsdi15's marks on the real kernel: a monitor interface hears two access points of one channel, the engine compares what a packet
+//! over each costs, and the program on the poor one's interface marks as many packets as it was asked to.
+
+mod plans;
+
+use lab::stop::Stop;
+use lab::world::{Play, Played, play};
+use linux::daemon::MarkReport;
+use plans::plan;
+use trace::What;
+use units::Ratio;
+
+const POOR_AND_GOOD: &str = r#"
+sentence = "Two access points share one channel, one of them far away."
+duration_s = 12
+[aps.near]
+at_m = [3, 0]
+channel = 6
+backhaul = { rate_mbps = 100, rtt_ms = 20 }
+[aps.far]
+at_m = [46, 0]
+channel = 6
+tx_power_dbm = 9
+backhaul = { rate_mbps = 100, rtt_ms = 20 }
+[walkers.client]
+at_m = [0, 0]
+[flows.download]
+direction = "down"
+"#;
+
+fn played(policy: &str) -> Played {
+    let plan = plan(POOR_AND_GOOD);
+    let what = Play::new(&plan, policy.parse().unwrap());
+    play(&what, &Stop::new(), &mut |_| {}).unwrap()
+}
+
+fn marks(played: &Played, link: &str) -> Option<MarkReport> {
+    let report = played.daemon.as_ref().expect("the daemon reports at the end");
+    let link = report.links.iter().find(|known| known.spec.name == link);
+    link.expect("a link of the plan").marks
+}
+
+/// What was decided about marks, and of which link.
+fn decisions(played: &Played) -> Vec<(String, String)> {
+    let decision = |what: &What| match what {
+        What::Decision {
+            link: Some(link),
+            verb,
+            why,
+            ..
+        } if verb == "mark" => Some((link.clone(), why.clone())),
+        _ => None,
+    };
+    let events = played.record.events.iter();
+    events.filter_map(|event| decision(&event.what)).collect()
+}
+
+#[test]
+fn the_poor_access_point_is_marked_as_often_as_was_asked_for() {
+    let played = played("ecn");
+    assert!(played.run.intact(), "{:#?}", played.run);
+    let decisions = decisions(&played);
+    assert!(!decisions.is_empty(), "{:#?}", played.daemon);
+    assert!(decisions.iter().all(|(link, _)| link == "far"), "{decisions:#?}");
+    let MarkReport { rate, counters } = marks(&played, "far").expect("it was marked");
+    assert!(rate > Ratio::ZERO, "{rate}");
+    assert!(counters.ect > 0 && counters.asked > 0, "{counters:?}");
+    assert_eq!(counters.made, counters.asked, "{counters:?}");
+    assert_eq!(marks(&played, "near"), None, "the good one never was");
+}
+
+#[test]
+fn without_the_policy_nothing_is_marked() {
+    let played = played("mptcp");
+    assert!(decisions(&played).is_empty());
+    assert!(marks(&played, "far").is_none() && marks(&played, "near").is_none());
+}

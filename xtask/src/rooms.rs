@@ -28,7 +28,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "wire",
         rooms: &["units"],
-        crates: &[],
+        crates: &["hmac", "sha2"],
         no_std: true,
         never: "sockets and policy: bytes to values and back is all it does, so that it can be fuzzed alone",
     },

@@ -21,6 +21,7 @@
 //! descriptor for `epoll` whose `next` never blocks.
 
 pub mod bpf;
+pub mod cla;
 pub mod daemon;
 pub mod diag;
 pub mod doctor;

@@ -6,9 +6,13 @@
 //! | [`checksum`] | the Internet checksum, whole and by difference |
 //! | [`nat`] | addresses rewritten at the edge of a private network |
 //! | [`echo`] | ICMP and ICMPv6 echo |
+//! | [`mobility`] | what a mobile tells a sender of its signal |
 #![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
 
 pub mod checksum;
 pub mod echo;
 pub mod ip;
+pub mod mobility;
 pub mod nat;

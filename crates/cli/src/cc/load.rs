@@ -3,10 +3,15 @@
 use super::Place;
 use crate::exit::{self, Refused};
 use anyhow::Context as _;
-use linux::bpf::cc::{Controller, ControllerName, Coupled};
+use linux::bpf::cc::{AddressEnd, Controller, ControllerName, Coupled};
+use linux::cla::{Advisor, Listener};
+use linux::netns::Netns;
 use nix::sys::signal::{SigSet, Signal};
 use serde::Serialize;
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Give the kernel a controller, until this command ends or, with --pin, until it is unloaded.
 ///
@@ -29,6 +34,20 @@ pub struct Args {
     /// Let it outlive this command, until `slowhand cc unload` or the next boot.
     #[arg(long)]
     pin: bool,
+
+    /// With cla: hear on this address (UDP) how the signals of mobiles go that have the same key, and set the windows of what this host
+    /// sends them.
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        requires = "key_file",
+        conflicts_with = "pin"
+    )]
+    listen: Option<SocketAddr>,
+
+    /// The key: 64 hexadecimal digits, as `openssl rand -hex 32` prints them.
+    #[arg(long, value_name = "FILE", requires = "listen")]
+    key_file: Option<PathBuf>,
 
     #[command(flatten)]
     place: Place,
@@ -63,10 +82,30 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         exit::print(told(args, &name)?.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
+    let controller = Arc::new(controller);
+    let listener = listener(args, &controller)?;
     exit::print(told(args, &name)?.as_bytes())?;
     signals.wait().context("waiting for the end")?;
-    drop(controller);
+    if let Some(listener) = listener {
+        let heard = listener.heard();
+        eprintln!(
+            "heard {} messages and set {} windows; {} forged and {} stale messages were dropped",
+            heard.followed, heard.orders, heard.forged, heard.stale
+        );
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+fn listener(args: &Args, controller: &Arc<Controller>) -> anyhow::Result<Option<Listener>> {
+    let (Some(address), Some(path)) = (args.listen, &args.key_file) else {
+        return Ok(None);
+    };
+    let key = super::read_key(path).map_err(Refused::because)?;
+    let advisor = Advisor::new(Arc::clone(controller), AddressEnd::Remote).map_err(refused)?;
+    let here = Netns::current().map_err(refused)?;
+    Ok(Some(
+        Listener::start(&here, address, key, advisor).map_err(refused)?,
+    ))
 }
 
 fn refused(error: impl std::error::Error + Send + Sync + 'static) -> anyhow::Error {

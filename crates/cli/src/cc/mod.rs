@@ -6,8 +6,9 @@ mod status;
 mod unload;
 
 use linux::bpf::cc::{ControllerName, Coupled, Pins};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use wire::mobility::Key;
 
 /// Load, unload and look at coupled congestion controllers for MPTCP.
 ///
@@ -21,6 +22,7 @@ Examples:
   slowhand cc list
   sudo slowhand cc load lia
   sudo slowhand cc load olia --pin
+  sudo slowhand cc load cla --listen 0.0.0.0:7391 --key-file /etc/slowhand/report.key
   sudo slowhand cc status
   sudo slowhand cc unload olia")]
 pub struct Args {
@@ -62,6 +64,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Verb::Unload(args) => unload::run(args),
         Verb::Status(args) => status::run(args),
     }
+}
+
+/// A key that mobiles and servers share.
+pub fn read_key(path: &Path) -> Result<Key, String> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("{shown}: {error}; `openssl rand -hex 32 > {shown}` makes a key"))?;
+    Key::from_hex(&text).ok_or_else(|| {
+        format!("{shown}: a key is 64 hexadecimal digits, as `openssl rand -hex 32` prints them")
+    })
 }
 
 /// The controller of this short name.

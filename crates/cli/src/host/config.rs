@@ -50,6 +50,10 @@ pub struct Config {
     pub peer_subflows: u8,
     /// What new connections are sent with; `None`: as the kernel has it.
     pub cc: Option<String>,
+    /// Servers with the same key are told how signals go.
+    pub report_key_file: Option<PathBuf>,
+    /// The port on which they listen.
+    pub report_port: u16,
     /// Links, the first that fits an interface holds.
     pub links: Vec<LinkConfig>,
 }
@@ -109,6 +113,8 @@ struct File {
     mode: Option<Spanned<Mode>>,
     peer_subflows: Option<Spanned<u8>>,
     cc: Option<Spanned<String>>,
+    report_key_file: Option<PathBuf>,
+    report_port: Option<u16>,
     #[serde(default)]
     link: Vec<LinkTable>,
 }
@@ -152,6 +158,8 @@ struct Draft {
     mode: Option<Mode>,
     peer_subflows: Option<u8>,
     cc: Option<String>,
+    report_key_file: Option<PathBuf>,
+    report_port: Option<u16>,
     links: Vec<LinkConfig>,
 }
 
@@ -192,6 +200,8 @@ impl Draft {
         if let Some(cc) = file.cc {
             self.cc = Some(check_controller(source, cc)?);
         }
+        self.report_key_file = file.report_key_file.or(self.report_key_file.take());
+        self.report_port = file.report_port.or(self.report_port);
         for table in file.link {
             self.link(table.check(source)?);
         }
@@ -221,6 +231,8 @@ impl Draft {
             mode,
             peer_subflows: self.peer_subflows.unwrap_or(PEER_SUBFLOWS),
             cc: self.cc,
+            report_key_file: self.report_key_file,
+            report_port: self.report_port.unwrap_or(linux::cla::DEFAULT_PORT),
             links: self.links,
         }
     }

@@ -55,6 +55,8 @@ fn a_whole_file_is_read() {
 policy = "slowhand-no-window"
 peer_subflows = 8
 cc = "olia"
+report_key_file = "/etc/slowhand/report.key"
+report_port = 9000
 
 [[link]]
 interface = "wlan0"
@@ -73,6 +75,10 @@ gateway = "10.64.0.1"
     assert_eq!(
         (&config.policy, config.peer_subflows, config.cc.as_deref()),
         (&PolicyName::SlowhandNoWindow, 8, Some("olia"))
+    );
+    assert_eq!(
+        (config.report_key_file.as_deref(), config.report_port),
+        (Some(Path::new("/etc/slowhand/report.key")), 9_000)
     );
     let [wifi, cell] = &config.links[..] else {
         panic!("{config:?}")

@@ -7,7 +7,7 @@ use super::place::Place;
 use crate::exit::Refused;
 use anyhow::Context as _;
 use linux::bpf::cc::{Controller, Coupled};
-use linux::daemon::{self, Daemon, DeclaredLink, InletSender, Observation, Sender, Setup};
+use linux::daemon::{self, Daemon, DeclaredLink, InletSender, Observation, Sender, Setup, SignalReports};
 use nix::sys::signal::{SigSet, Signal};
 use policy::{LinkId, LinkKind, LinkSpec, Policy, Role};
 use std::path::PathBuf;
@@ -66,6 +66,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         epoch_ns: daemon::monotonic_ns(),
         inlet,
         sender: sender(args.cc.as_deref().or(config.cc.as_deref())).map_err(Refused::because)?,
+        reports: reports(&config).map_err(Refused::because)?,
         associate: Box::new(|_| {}),
         observe: Box::new(move |_, observation| log(&names, &observation)),
         window: None,
@@ -103,6 +104,16 @@ fn sender(name: Option<&str>) -> Result<Option<Sender>, String> {
     let loaded = Controller::load_beside_others(coupled);
     let loaded = loaded.map_err(|error| format!("{:#}", anyhow::Error::new(error)))?;
     Ok(Some(Sender::Coupled(Arc::new(loaded))))
+}
+
+/// Whom to tell how signals go.
+fn reports(config: &Config) -> Result<Option<SignalReports>, String> {
+    let Some(path) = &config.report_key_file else {
+        return Ok(None);
+    };
+    let key = crate::cc::read_key(path)?;
+    let port = config.report_port;
+    Ok(Some(SignalReports { key, port }))
 }
 
 fn stop_signals() -> SigSet {

@@ -4,7 +4,10 @@ use super::PlayError;
 use super::note::Note;
 use super::observe::Observer;
 use linux::bpf::WindowKind;
-use linux::daemon::{Association, Daemon, DeclaredLink, Inlet, RunError, Setup, StartError, Stopper};
+use linux::daemon::{
+    Association, Daemon, DeclaredLink, Inlet, RunError, Sender as SendWith, Setup, SignalReports, StartError,
+    Stopper,
+};
 use linux::netns::{EnterError, Netns};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
@@ -34,6 +37,8 @@ pub(super) struct Wiring {
     pub(super) links: Vec<DeclaredLink>,
     pub(super) epoch_ns: u64,
     pub(super) inlet: Inlet,
+    pub(super) sender: Option<SendWith>,
+    pub(super) reports: Option<SignalReports>,
     pub(super) observer: Observer,
     pub(super) notes: Sender<Note>,
     pub(super) window: Option<WindowKind>,
@@ -50,8 +55,8 @@ impl Wiring {
             links: self.links,
             epoch_ns: self.epoch_ns,
             inlet: self.inlet,
-            // The namespace has its controller from the beginning.
-            sender: None,
+            sender: self.sender,
+            reports: self.reports,
             associate: Box::new(move |association: Association| drop(asked.send(Note::Asked(association)))),
             observe: Box::new(move |now, observation| {
                 if let Some(event) = observer.event(now, &observation) {

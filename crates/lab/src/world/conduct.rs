@@ -12,6 +12,7 @@ use crate::stop::Stop;
 use crate::traffic::{Outcome, Told, Watchlist};
 use links::{Fault, Input, LinkId, LinkState};
 use linux::bpf::CountRunTime;
+use linux::cla::Listener;
 use linux::daemon::{self, Association};
 use linux::netns::Netns;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
@@ -243,6 +244,7 @@ impl<'r> Conductor<'r> {
         // The server's threads look at their sockets until they are told to stop.
         stage.server = None;
         let per_ack = counting.and_then(|_| stage.controllers.per_ack(what.plan));
+        let heard = stage.listener.as_ref().map(Listener::heard);
         stage.brain.finish()?;
         let report = emulator.finish();
         assert_faults(what, &report)?;
@@ -277,6 +279,7 @@ impl<'r> Conductor<'r> {
             daemon,
             programs,
             per_ack,
+            heard,
             stopped: stop.is_stopped(),
         })
     }

@@ -10,15 +10,21 @@
 use super::PlayError;
 use crate::hosts::Hosts;
 use linux::bpf::RunTime;
-use linux::bpf::cc::{self, CcError, Controller, ControllerName, Coupled};
+use linux::bpf::cc::{self, AddressEnd, CcError, Controller, ControllerName, Coupled};
+use linux::cla::{Advisor, Listener};
+use linux::daemon::{Sender, SignalReports};
 use linux::journal::Shared;
 use linux::netns::Netns;
 use linux::sysctl::{self, Key};
 use scenario::{Flow, Plan, Server, Work};
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use thiserror::Error;
+use units::Rng;
+use wire::mobility;
 
 /// Where records of host-wide values are kept.
 const RUNTIME: &str = "/run/slowhand";
@@ -41,7 +47,7 @@ pub struct StockSender {
 #[derive(Debug)]
 pub(super) struct Controllers {
     names: BTreeMap<String, String>,
-    loaded: Vec<Controller>,
+    loaded: Vec<Arc<Controller>>,
     _permissions: Vec<Shared>,
 }
 
@@ -79,7 +85,7 @@ impl Controllers {
                     source,
                 })?;
                 let name = controller.name().to_string();
-                self.loaded.push(controller);
+                self.loaded.push(Arc::new(controller));
                 name
             }
             None => {
@@ -93,12 +99,42 @@ impl Controllers {
 
     /// What the work per acknowledgement of the plan's controller took, as long as somebody counts.
     pub(super) fn per_ack(&self, plan: &Plan) -> Option<RunTime> {
+        self.of_plan(plan)?.run_time().ok()
+    }
+
+    fn of_plan(&self, plan: &Plan) -> Option<&Arc<Controller>> {
         let name = self.kernel_name(&plan.cc);
-        let of_plan = self
-            .loaded
-            .iter()
-            .find(|controller| controller.name().as_str() == name)?;
-        of_plan.run_time().ok()
+        let is_of_plan = |controller: &&Arc<Controller>| controller.name().as_str() == name;
+        self.loaded.iter().find(is_of_plan)
+    }
+
+    /// The client's, for the daemon; nothing if it is one of the kernel's, which the namespace has already.
+    pub(super) fn sender(&self, plan: &Plan) -> Option<Sender> {
+        self.of_plan(plan).cloned().map(Sender::Coupled)
+    }
+
+    /// Lets a server that runs slowhand with `cla` hear the client, and says what the client needs for it.
+    pub(super) fn listen(
+        &self,
+        plan: &Plan,
+        seed: u64,
+        hosts: &Hosts,
+        server: IpAddr,
+    ) -> Result<Option<(Listener, SignalReports)>, PlayError> {
+        let Some(controller) = self.of_plan(plan) else {
+            return Ok(None);
+        };
+        if plan.server != Server::Slowhand || controller.coupled() != Coupled::Cla {
+            return Ok(None);
+        }
+        let mut random = Rng::named(seed, "signal-reports");
+        let mut key = [0; 32];
+        key.chunks_exact_mut(8)
+            .for_each(|part| part.copy_from_slice(&random.next_u64().to_ne_bytes()));
+        let (key, port) = (mobility::Key::new(key), linux::cla::DEFAULT_PORT);
+        let advisor = Advisor::new(Arc::clone(controller), AddressEnd::Remote)?;
+        let listener = Listener::start(&hosts.server, (server, port).into(), key.clone(), advisor)?;
+        Ok(Some((listener, SignalReports { key, port })))
     }
 
     fn kernel_name<'a>(&'a self, asked: &'a str) -> &'a str {

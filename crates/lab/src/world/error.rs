@@ -6,6 +6,7 @@ use crate::hosts::{BuildError, OpenError, PlugError};
 use crate::shell::ProgramError;
 use crate::traffic::{ServeError, TransferError};
 use linux::bpf::cc::CcError;
+use linux::cla::{AdviceError, ListenError};
 use linux::daemon;
 use linux::journal::SharedError;
 use std::io;
@@ -39,6 +40,12 @@ pub enum PlayError {
     /// The kernel does not count.
     #[error("the kernel does not count what BPF programs cost; counting needs CAP_SYS_ADMIN: run as root")]
     Counting(#[source] io::Error),
+    /// The server has no use for what it hears.
+    #[error("the server's congestion controller")]
+    Advice(#[from] AdviceError),
+    /// The server does not hear the client.
+    #[error("the server's ear for the client's signals")]
+    Listen(#[from] ListenError),
     /// The hosts.
     #[error(transparent)]
     Hosts(#[from] BuildError),

@@ -40,6 +40,7 @@ use crate::shell::{Programs, ProgramsEnded};
 use crate::stop::Stop;
 use conduct::Conductor;
 use linux::bpf::{RunTime, WindowKind};
+use linux::cla::Heard;
 use linux::daemon;
 use scenario::Plan;
 use stage::Stage;
@@ -107,6 +108,8 @@ pub struct Played {
     pub programs: Option<ProgramsEnded>,
     /// What our congestion controller took for its work per acknowledgement, if that was counted.
     pub per_ack: Option<RunTime>,
+    /// What a server that runs slowhand with `cla` heard of the client's signals.
+    pub heard: Option<Heard>,
     /// Whether it was stopped before its end.
     pub stopped: bool,
 }

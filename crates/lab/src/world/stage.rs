@@ -13,6 +13,7 @@ use crate::emulator::{LinkSample, Port};
 use crate::hosts::{Addressing, HostLink, Hosts, HostsConfig, Plugs, interface_name};
 use crate::traffic::Server;
 use links::{LinkConfig, LinkId, LinkState, Network, NetworkConfig};
+use linux::cla::Listener;
 use linux::daemon::{DeclaredLink, inlet};
 use policy::Policy;
 use policy::estimate::bandwidth::Sight;
@@ -42,6 +43,8 @@ pub(super) struct Stage {
     pub(super) clock: Clock,
     pub(super) notes: Receiver<Note>,
     pub(super) tell: Sender<Note>,
+    /// The server's ear for the client, if it has one.
+    pub(super) listener: Option<Listener>,
     pub(super) controllers: Controllers,
 }
 
@@ -75,6 +78,9 @@ impl Stage {
                 Some(Arc::new(server))
             }
         };
+        let address = addressing.server.into();
+        let listening = controllers.listen(plan, what.seed, &hosts, address)?;
+        let (listener, reports) = listening.unzip();
         let (tell, notes) = channel();
         let wiring = Wiring {
             engine: policy::Config {
@@ -84,6 +90,8 @@ impl Stage {
             links: declared(plan, &addressing, &interfaces),
             epoch_ns: clock.epoch_ns(),
             inlet: receiver,
+            sender: controllers.sender(plan),
+            reports,
             observer: Observer::new(plan.links.iter().map(|link| link.name.clone()).collect()),
             notes: tell.clone(),
             window: what.window,
@@ -102,6 +110,7 @@ impl Stage {
             clock,
             notes,
             tell,
+            listener,
             controllers,
         })
     }

@@ -110,8 +110,11 @@ impl World {
             Action::Assign(..) | Action::Hold(_) | Action::EndFlow(_) => {
                 Err(ActError::NotHere("give single flows a network"))
             }
-            // For a congestion controller that was asked for one; without it there is nothing to do.
-            Action::Outlook(..) | Action::Note(_) => Ok(()),
+            Action::Outlook(link, ref outlook) => {
+                self.outlook(now, link, outlook);
+                Ok(())
+            }
+            Action::Note(_) => Ok(()),
         }
     }
 

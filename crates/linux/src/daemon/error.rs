@@ -38,6 +38,9 @@ pub enum StartError {
     /// Sockets for probes.
     #[error("sockets for probes cannot be opened; they need CAP_NET_RAW: run as root")]
     Probes(#[source] io::Error),
+    /// No name for ourselves.
+    #[error("/dev/urandom cannot be read; servers need a random number to know this host by")]
+    Random(#[source] io::Error),
     /// The loop's own descriptors.
     #[error("no file descriptor left for the loop; see `ulimit -n`")]
     Loop(#[source] io::Error),

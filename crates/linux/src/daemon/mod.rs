@@ -10,6 +10,7 @@
 //! | `flows`, `peers`, `stock` | connections and subflows, and what the kernel says of them |
 //! | `sampling`, `pace`, `counters` | reading counters: whose, how often, at what cost |
 //! | `acts`, `joins`, `priorities`, `farewell`, `address_ids` | subflows made, marked, ended and withdrawn |
+//! | `cla` | where signals go, told to whoever controls a sender's windows |
 //! | `probes` | asking whether a link still reaches a peer |
 //! | `levers`, `settings`, `sender` | bounding queues; what is changed for the whole namespace, on record; congestion control |
 //! | `inlet`, `observe`, `report` | what other threads may say, see and ask |
@@ -25,6 +26,7 @@
 
 mod acts;
 mod address_ids;
+mod cla;
 mod clock;
 mod counters;
 mod driver;
@@ -84,6 +86,8 @@ pub struct Setup {
     pub inlet: Inlet,
     /// The congestion controller of new connections while this runs; `None`: as the kernel has it.
     pub sender: Option<Sender>,
+    /// Servers that want to hear how this host's signals go; `None`: nobody is told.
+    pub reports: Option<SignalReports>,
     /// Carries out what is not the kernel's to carry out. Called on the loop's thread: must not wait.
     pub associate: AssociateFn,
     /// Is shown everything worth recording. Called on the loop's thread: must not wait.
@@ -92,6 +96,15 @@ pub struct Setup {
     pub window: Option<WindowKind>,
     /// Where every change is written down before it is made. `None` in a namespace that is thrown away.
     pub journal: Option<PathBuf>,
+}
+
+/// How servers are told of signals: see [`crate::cla::Teller`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignalReports {
+    /// The secret that this host shares with them.
+    pub key: wire::mobility::Key,
+    /// The port on which they listen.
+    pub port: u16,
 }
 
 /// See [`Setup::associate`].

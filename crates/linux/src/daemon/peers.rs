@@ -121,6 +121,7 @@ impl World {
         self.joins.forget(id);
         self.farewells.forget(id);
         self.release_levers(id);
+        self.forget_advice(id);
         if conn.phase == Phase::Open {
             self.tell(Input::Conn(id, ConnEvent::Closed));
         }
@@ -173,6 +174,7 @@ impl World {
         subflow.standing = Standing::Proven;
         self.introduce(id);
         self.levers.subflow_joined();
+        self.maybe_handed_off(self.now, id);
     }
 
     /// Tells the engine of a proven subflow.

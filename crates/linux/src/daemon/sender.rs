@@ -14,6 +14,14 @@ pub enum Sender {
 }
 
 impl Sender {
+    /// Ours, if it is one of ours.
+    pub(super) fn coupled(&self) -> Option<Arc<Controller>> {
+        match self {
+            Self::Kernel(_) => None,
+            Self::Coupled(controller) => Some(Arc::clone(controller)),
+        }
+    }
+
     /// What the kernel calls it.
     pub fn name(&self) -> &str {
         match self {

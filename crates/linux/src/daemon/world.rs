@@ -1,6 +1,7 @@
 //! Everything the loop acts on: the kernel's interfaces, the books, and what waits for the engine.
 
 use super::address_ids::AddressIds;
+use super::cla::Cla;
 use super::farewell::Farewells;
 use super::flows::Flows;
 use super::inlet::Inlet;
@@ -37,6 +38,7 @@ pub(super) struct World {
     pub(super) sampler: Sampler,
     pub(super) commands: Commands,
     pub(super) settings: Settings,
+    pub(super) cla: Cla,
     /// Dropped when nobody can choose it any more.
     pub(super) sender: Option<Sender>,
     /// Endpoints of the kernel's own path manager that are ours.
@@ -71,6 +73,7 @@ impl World {
             sampler: Sampler::open()?,
             commands: Commands::open()?,
             settings: Settings::open(setup.journal.as_deref())?,
+            cla: Cla::start(setup.sender.as_ref(), setup.reports)?,
             sender: setup.sender,
             endpoints: BTreeMap::new(),
             default_route: None,

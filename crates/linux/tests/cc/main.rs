@@ -11,6 +11,7 @@ mod net;
 #[path = "../bpf/tcp.rs"]
 mod tcp;
 
+mod advice;
 mod golden;
 mod live;
 mod load;

@@ -12,7 +12,7 @@ use policy::ConnId;
 use std::collections::BTreeMap;
 
 /// Congestion window of each subflow of a connection, by the number of the address at that end.
-fn windows(host: &Netns, conn: ConnId, end: AddressEnd) -> BTreeMap<AddressId, u32> {
+pub fn windows(host: &Netns, conn: ConnId, end: AddressEnd) -> BTreeMap<AddressId, u32> {
     let look = || {
         let mut windows = BTreeMap::new();
         let mut diag = Diag::open().expect("open");

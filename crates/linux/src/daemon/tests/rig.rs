@@ -70,6 +70,7 @@ fn setup(
             inlet,
             associate: Box::new(|_| {}),
             sender: None,
+            reports: None,
             observe,
             window: None,
             journal,

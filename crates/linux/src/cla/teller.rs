@@ -1,0 +1,130 @@
+//! The mobile's side: one small datagram over every path, of which the server hears the first.
+
+use super::Advice;
+use policy::ConnId;
+use std::io::{self, Read as _};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::time::SystemTime;
+use thiserror::Error;
+use wire::mobility::{Key, Message};
+
+use crate::diag::{Diag, DiagError, States};
+use crate::netlink;
+
+/// Why a sender could not be told.
+#[derive(Debug, Error)]
+pub enum TellError {
+    /// No netlink.
+    #[error(transparent)]
+    Open(#[from] netlink::OpenError),
+    /// What the peer calls the connection could not be looked up.
+    #[error(transparent)]
+    Diag(#[from] DiagError),
+    /// No path took it.
+    #[error("telling {peer} over {paths} paths; does a route lead there from each?")]
+    Send {
+        /// To whom.
+        peer: SocketAddr,
+        /// How many were tried.
+        paths: usize,
+        /// What the last one said.
+        source: io::Error,
+    },
+}
+
+/// Tells the senders of this host's downloads how its signals go.
+#[derive(Debug)]
+pub struct Teller {
+    key: Key,
+    port: u16,
+    sender: u64,
+    stamp_ns: u64,
+}
+
+impl Teller {
+    /// To servers that listen on `port` and have the same key.
+    ///
+    /// # Errors
+    /// When the system has no random number for us.
+    pub fn new(key: Key, port: u16) -> io::Result<Self> {
+        let mut sender = [0; 8];
+        std::fs::File::open("/dev/urandom")?.read_exact(&mut sender)?;
+        Ok(Self {
+            key,
+            port,
+            sender: u64::from_ne_bytes(sender),
+            stamp_ns: 0,
+        })
+    }
+
+    /// Tells the peer of a connection of the calling thread's network namespace, from each of `locals`. Says whether the peer's name for
+    /// the connection is known: until a second subflow has joined it is not, and there is nothing to shift.
+    pub fn tell(
+        &mut self,
+        conn: ConnId,
+        peer: IpAddr,
+        locals: &[IpAddr],
+        advice: Advice,
+    ) -> Result<bool, TellError> {
+        let Some(token) = peers_token(conn)? else {
+            return Ok(false);
+        };
+        let message = Message {
+            sender: self.sender,
+            stamp_ns: self.next_stamp(),
+            token,
+            address_id: advice.address.0,
+            handed_off: advice.handed_off,
+            mobility_ppm: advice.mobility_ppm,
+            quality_ppm: advice.quality_ppm,
+        };
+        let peer = SocketAddr::new(peer, self.port);
+        send(&message.seal(&self.key), peer, locals).map(|()| true)
+    }
+
+    /// Each is higher than the last, whatever becomes of the clock.
+    fn next_stamp(&mut self) -> u64 {
+        self.stamp_ns = unix_ns().max(self.stamp_ns + 1);
+        self.stamp_ns
+    }
+}
+
+/// Nanoseconds since 1970.
+pub(super) fn unix_ns() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// Over every path: the one that fades may not deliver it.
+fn send(bytes: &[u8], peer: SocketAddr, locals: &[IpAddr]) -> Result<(), TellError> {
+    let from = |local: &IpAddr| {
+        let socket = UdpSocket::bind((*local, 0))?;
+        // A path whose buffer is full must not hold up the others.
+        socket.set_nonblocking(true)?;
+        socket.send_to(bytes, peer)
+    };
+    let sent: Vec<io::Result<usize>> = locals.iter().map(from).collect();
+    if sent.iter().any(Result::is_ok) {
+        return Ok(());
+    }
+    let last = sent.into_iter().filter_map(Result::err).next_back();
+    Err(TellError::Send {
+        peer,
+        paths: locals.len(),
+        source: last.unwrap_or_else(|| io::ErrorKind::AddrNotAvailable.into()),
+    })
+}
+
+/// Joined subflows know it.
+fn peers_token(conn: ConnId) -> Result<Option<u32>, TellError> {
+    let mut token = None;
+    Diag::open()?.each_tcp(States::CONNECTED, |socket| {
+        if let Some(subflow) = socket.subflow
+            && subflow.token.0 == conn.0
+            && subflow.remote_token.0 != 0
+        {
+            token = Some(subflow.remote_token.0);
+        }
+    })?;
+    Ok(token)
+}

@@ -1,0 +1,117 @@
+//! Where signals go, told to whoever controls a sender's windows: our own controller for uploads, the servers' for downloads.
+
+use super::sender::Sender;
+use super::world::World;
+use super::{SignalReports, StartError};
+use crate::bpf::cc::AddressEnd;
+use crate::cla::{Advice, Advisor, Teller};
+use crate::mptcp_pm::AddressId;
+use policy::{ConnId, LinkId, LinkKind, Outlook, SubflowId};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use units::{Duration, Instant};
+
+/// A new access point's subflow that comes later than this after the last word of a fading one is no hand-off from it.
+const HANDOFF_WITHIN: Duration = Duration::from_secs(10);
+
+/// Who is told, and what was said last.
+#[derive(Debug, Default)]
+pub(super) struct Cla {
+    advisor: Option<Advisor>,
+    teller: Option<Teller>,
+    fading: BTreeMap<LinkId, (Instant, Outlook)>,
+}
+
+impl Cla {
+    pub(super) fn start(sender: Option<&Sender>, reports: Option<SignalReports>) -> Result<Self, StartError> {
+        let ours = sender.and_then(Sender::coupled);
+        // The other controllers take no orders.
+        let advisor = ours.and_then(|ours| Advisor::new(ours, AddressEnd::Local).ok());
+        let teller = reports.map(|reports| Teller::new(reports.key, reports.port));
+        Ok(Self {
+            advisor,
+            teller: teller.transpose().map_err(StartError::Random)?,
+            fading: BTreeMap::new(),
+        })
+    }
+
+    const fn is_idle(&self) -> bool {
+        self.advisor.is_none() && self.teller.is_none()
+    }
+}
+
+impl World {
+    /// The engine says where a link's signal goes.
+    pub(super) fn outlook(&mut self, now: Instant, link: LinkId, outlook: &Outlook) {
+        if self.cla.is_idle() {
+            return;
+        }
+        if outlook.fading {
+            self.cla.fading.insert(link, (now, *outlook));
+        } else {
+            self.cla.fading.remove(&link);
+        }
+        let paths: Vec<(ConnId, u8)> = self
+            .flows
+            .living()
+            .filter(|subflow| subflow.link == link)
+            .map(|subflow| (subflow.conn, subflow.address_id))
+            .collect();
+        for (conn, address) in paths {
+            self.advise(conn, Advice::of(AddressId(address), outlook, false));
+        }
+    }
+
+    /// A subflow over one access point, while another fades, is a hand-off.
+    pub(super) fn maybe_handed_off(&mut self, now: Instant, id: SubflowId) {
+        if self.cla.is_idle() {
+            return;
+        }
+        let Some(subflow) = self.flows.subflow(id) else {
+            return;
+        };
+        let (conn, link, address) = (subflow.conn, subflow.link, subflow.address_id);
+        let is_wifi = |managed: &super::links::Managed| managed.spec.kind == LinkKind::Wifi;
+        let from = self
+            .cla
+            .fading
+            .iter()
+            .filter(|(other, (at, _))| **other != link && now.since(*at) <= HANDOFF_WITHIN)
+            .map(|(_, (_, outlook))| *outlook)
+            .next();
+        if let Some(outlook) = from.filter(|_| self.links.get(link).is_some_and(is_wifi)) {
+            self.advise(conn, Advice::of(AddressId(address), &outlook, true));
+        }
+    }
+
+    fn advise(&mut self, conn: ConnId, advice: Advice) {
+        if let Some(advisor) = &mut self.cla.advisor
+            && let Err(error) = advisor.hear(conn, advice)
+        {
+            self.trouble("setting windows before a hand-off", &error);
+        }
+        let Some(peer) = self.flows.conn(conn).map(|conn| conn.remote.ip().to_canonical()) else {
+            return;
+        };
+        let locals: Vec<IpAddr> = self
+            .flows
+            .subflows_of(conn)
+            .filter(|subflow| subflow.living())
+            .map(|subflow| subflow.ends.local.ip().to_canonical())
+            .collect();
+        if let Some(teller) = &mut self.cla.teller
+            && let Err(error) = teller.tell(conn, peer, &locals, advice)
+        {
+            self.trouble("telling a server how the signal goes", &error);
+        }
+    }
+
+    /// Nothing stands for a connection that has closed.
+    pub(super) fn forget_advice(&mut self, conn: ConnId) {
+        if let Some(advisor) = &mut self.cla.advisor
+            && let Err(error) = advisor.forget(conn)
+        {
+            self.trouble("taking back the windows of a closed connection", &error);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What a mobile says of its signal reaches the windows of whoever sends: itself, or a server that hears it.
+
+use crate::live::{subflows, transfer, two_links};
+use crate::net::{Hosts, eventually};
+use crate::orders::windows;
+use crate::tcp::{Direction, Info, Transfer};
+use crate::{can_run, load};
+use linux::bpf::cc::{AddressEnd, Coupled};
+use linux::cla::{Advice, AdviceError, Advisor, Listener, Teller};
+use linux::mptcp_pm::AddressId;
+use policy::ConnId;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use wire::mobility::Key;
+
+const KEY: [u8; 32] = [9; 32];
+
+/// The path sinks fast, and another access point is much better: four fifths of its rate go.
+const fn sinks(address: AddressId) -> Advice {
+    Advice {
+        address,
+        mobility_ppm: -900_000,
+        quality_ppm: 100_000,
+        handed_off: false,
+    }
+}
+
+/// Waits until both subflows are up and have grown; the id of the one that joined.
+fn grown(hosts: &Hosts, conn: ConnId, end: AddressEnd) -> AddressId {
+    let host = match end {
+        AddressEnd::Local => &hosts.client,
+        AddressEnd::Remote => &hosts.server,
+    };
+    let now = || windows(host, conn, end);
+    let grown = || {
+        let windows = now();
+        windows.len() == 2 && windows.values().all(|&cwnd| cwnd > 40)
+    };
+    eventually("grown", grown, || format!("{:?}", now()));
+    *now().keys().find(|id| id.0 != 0).expect("a subflow that joined")
+}
+
+fn token(socket: &socket2::Socket) -> ConnId {
+    ConnId(Info::of(socket).expect("it speaks MPTCP").token)
+}
+
+#[test]
+fn an_uploading_mobile_lowers_its_own_window() {
+    if !can_run() {
+        return;
+    }
+    let controller = Arc::new(load(Coupled::Cla, "au"));
+    let hosts = two_links(&controller, Direction::Upload);
+    let upload = transfer(&hosts, Direction::Upload);
+    let conn = token(&upload.client);
+    let second = grown(&hosts, conn, AddressEnd::Local);
+    let ordered = hosts.client.run(|| {
+        let mut advisor = Advisor::new(Arc::clone(&controller), AddressEnd::Local).expect("it is CLA");
+        let first = advisor.hear(conn, sinks(second)).expect("order");
+        let again = advisor.hear(conn, sinks(second)).expect("order");
+        (first, again)
+    });
+    // Both windows are set anew, once for each fading.
+    assert_eq!(ordered.expect("enter"), (2, 0));
+    let now = || windows(&hosts.client, conn, AddressEnd::Local);
+    eventually("lowered", || now()[&second] <= 20, || format!("{:?}", now()));
+}
+
+/// A download, and a server that hears what the client says of it.
+struct Heard {
+    hosts: Hosts,
+    download: Transfer,
+    listener: Listener,
+    server: SocketAddr,
+}
+
+impl Heard {
+    fn start(test: &str) -> Self {
+        let controller = Arc::new(load(Coupled::Cla, test));
+        let hosts = two_links(&controller, Direction::Download);
+        let download = transfer(&hosts, Direction::Download);
+        let server = hosts.server_address(linux::cla::DEFAULT_PORT);
+        let advisor = Advisor::new(controller, AddressEnd::Remote).expect("it is CLA");
+        let listener = Listener::start(&hosts.server, server, Key::new(KEY), advisor).expect("listen");
+        Self {
+            hosts,
+            download,
+            listener,
+            server,
+        }
+    }
+
+    /// The client says this, over every path of the connection, with this key.
+    fn tell(&self, key: [u8; 32], advice: Advice) {
+        let conn = token(&self.download.client);
+        let locals: Vec<IpAddr> = self.hosts.client.run(|| client_addresses(conn)).expect("enter");
+        assert_eq!(locals.len(), 2);
+        let told = self.hosts.client.run(|| {
+            let mut teller = Teller::new(Key::new(key), self.server.port()).expect("a random number");
+            teller.tell(conn, self.server.ip(), &locals, advice)
+        });
+        assert!(told.expect("enter").expect("tell"), "the peer's token is known");
+    }
+}
+
+fn client_addresses(conn: ConnId) -> Vec<IpAddr> {
+    use linux::diag::{Diag, States};
+    let mut found = Vec::new();
+    let mut diag = Diag::open().expect("open");
+    let listed = diag.each_tcp(States::CONNECTED, |socket| {
+        let ours = socket.subflow.is_some_and(|subflow| subflow.token.0 == conn.0);
+        found.extend(ours.then(|| socket.local.ip().to_canonical()));
+    });
+    listed.expect("list");
+    found
+}
+
+#[test]
+fn a_server_lowers_the_window_towards_a_mobile_that_says_so() {
+    if !can_run() {
+        return;
+    }
+    let heard = Heard::start("ad");
+    let conn = token(&heard.download.server);
+    let second = grown(&heard.hosts, conn, AddressEnd::Remote);
+    heard.tell(KEY, sinks(second));
+    let now = || windows(&heard.hosts.server, conn, AddressEnd::Remote);
+    eventually("lowered", || now()[&second] <= 20, || format!("{:?}", now()));
+    let counted = heard.listener.heard();
+    // One copy came over each path; one of them was followed.
+    eventually(
+        "dropped the copy",
+        || heard.listener.heard().stale == 1,
+        || format!("{counted:?}"),
+    );
+    assert_eq!(
+        (counted.followed, counted.orders, counted.forged),
+        (1, 2, 0),
+        "{counted:?}"
+    );
+}
+
+#[test]
+fn another_key_and_noise_change_nothing() {
+    if !can_run() {
+        return;
+    }
+    let heard = Heard::start("ak");
+    let conn = token(&heard.download.server);
+    let second = grown(&heard.hosts, conn, AddressEnd::Remote);
+    heard.tell([1; 32], sinks(second));
+    let noise = heard.hosts.client.run(|| {
+        let socket = UdpSocket::bind("0.0.0.0:0")?;
+        socket.send_to(&[0; 600], heard.server)
+    });
+    noise.expect("enter").expect("send");
+    let forged = || heard.listener.heard().forged == 3;
+    eventually("dropped", forged, || format!("{:?}", heard.listener.heard()));
+    assert_eq!(heard.listener.heard().followed, 0);
+    assert_eq!(subflows(&heard.hosts.server, conn).len(), 2);
+}
+
+#[test]
+fn a_controller_that_takes_no_orders_is_refused() {
+    if !can_run() {
+        return;
+    }
+    let refused = Advisor::new(Arc::new(load(Coupled::Lia, "an")), AddressEnd::Local);
+    assert!(matches!(refused, Err(AdviceError::NotCla(_))), "{refused:?}");
+}

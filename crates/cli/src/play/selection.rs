@@ -30,12 +30,21 @@ fn everything(plan: &Plan) -> Vec<PolicyName> {
     if wifi && cell {
         all.extend([PolicyName::HandoverCell, PolicyName::WifiFirst]);
     }
-    all.extend([
-        PolicyName::Mptcp,
-        PolicyName::SlowhandNoWindow,
-        PolicyName::Slowhand,
-    ]);
+    all.push(PolicyName::Mptcp);
+    if shares_air(plan) {
+        all.push(PolicyName::Ecn);
+    }
+    all.extend([PolicyName::SlowhandNoWindow, PolicyName::Slowhand]);
     all
+}
+
+/// Whether two access points use one channel: elsewhere there is nothing to steer between.
+fn shares_air(plan: &Plan) -> bool {
+    let mut channels: Vec<_> = plan.access_points().map(|(_, ap)| ap.channel).collect();
+    let count = channels.len();
+    channels.sort_unstable();
+    channels.dedup();
+    channels.len() < count
 }
 
 fn single_links(plan: &Plan) -> Vec<PolicyName> {

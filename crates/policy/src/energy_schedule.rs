@@ -13,8 +13,10 @@
 //! 3. Association-aware: the cellular radio stays on while the mean association is shorter than its tail, since turning it off would
 //!    save nothing.
 //!
+//! The policy [`crate::Policy::Energy`] runs it.
+//!
 //! # Checked by
-//! `energy_schedule/tests.rs`: golden timelines, and radios with `estimate::energy`'s powers.
+//! `tests/engine_baselines.rs`: through the engine. `energy_schedule/tests.rs`: golden timelines, and radios with `estimate::energy`'s powers.
 
 use crate::io::{LinkId, LinkKind};
 use alloc::vec::Vec;

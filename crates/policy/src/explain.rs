@@ -1,6 +1,6 @@
 //! Why each link is used, idle or refused, in words a user reads.
 
-use crate::air::View;
+use crate::air::{LEAST_FRAMES, View};
 use crate::estimate::bandwidth::Limit;
 use crate::estimate::delivery::Estimate;
 use crate::io::{LinkId, Role};
@@ -93,13 +93,23 @@ fn decided(path: &Path) -> (&'static str, String) {
     }
 }
 
+/// What is to be said of an estimate that rests on little.
+const fn doubt(delivery: Estimate) -> &'static str {
+    if delivery.confidence() < LEAST_FRAMES {
+        " (too few to decide by)"
+    } else {
+        ""
+    }
+}
+
 /// What its frames and its channel have shown.
 fn measured(view: &View) -> Option<String> {
     let frames = match view.delivery {
         Estimate::Silent => None,
         Estimate::Known { delivered, frames } => Some(format!(
-            "{delivered} of {frames} frames got through at their first attempt, at {}",
-            view.rate
+            "{delivered} of {frames} frames got through at their first attempt, at {}{}",
+            view.rate,
+            doubt(view.delivery)
         )),
         Estimate::Unattributable { missing, .. } => Some(format!(
             "{missing} frames are missing that may have been to other stations"

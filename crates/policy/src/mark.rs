@@ -5,6 +5,8 @@
 //! that was there before. A changed rate acts on the next packet and loses nothing. Random marks at the same rate would scatter
 //! by √(n · rate), which at the rates in use (0.01–0.5 %) is most of the signal.
 //!
+//! The engine asks for rates ([`crate::Action::Mark`]); a world without that BPF program carries them out with a [`Diffusion`] for each link.
+//!
 //! # Sources
 //! - Floyd and Steinberg 1976, "An adaptive algorithm for spatial greyscale": error diffusion, here in one dimension.
 //! - RFC 3168 §5: only ECN-capable packets take part.

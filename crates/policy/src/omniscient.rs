@@ -6,8 +6,10 @@
 //! # Where we differ, and why
 //! 1. Of equals it keeps the one that it has.
 //!
+//! The policy [`crate::Policy::Omniscient`] runs it in worlds that know their future ([`crate::LinkEvent::Foreseen`]).
+//!
 //! # Checked by
-//! `tests` below.
+//! `tests` below; `tests/engine_baselines.rs`.
 
 use crate::io::LinkId;
 use units::{Bytes, Duration, Instant};

@@ -13,6 +13,8 @@
 //! assert_eq!(slots.iter().map(|slot| slot.stays.as_millis()).collect::<Vec<_>>(), [170, 20]);
 //! ```
 //!
+//! A world tells the engine which links share a radio ([`crate::RadioEvent`]) and is handed cycles ([`crate::Action::Slots`]).
+//!
 //! # Sources
 //! - nsdi15 §7, Eq. 6: `c_i = b_i^α / Σ_j b_j^α · C`, b_i the bytes received in a slot by its length; C ≤ 200 ms, slots of at least 10 ms, α = 2, about
 //!   5 ms a switch.
@@ -28,7 +30,7 @@
 //! 4. If all b are zero the share is divided equally; so is what fixed seats leave when nobody adapts.
 //!
 //! # Checked by
-//! `tests`: invariants over random seats, the paper's throughputs with two access points, `golden/slot.csv`.
+//! `tests/engine_slots.rs`: through the engine. `tests`: invariants over random seats, the paper's throughputs with two access points, `golden/slot.csv`.
 
 mod refused;
 mod rotation;

@@ -63,6 +63,23 @@ fn frames_show_how_many_get_through_at_their_first_attempt() {
 }
 
 #[test]
+fn a_number_that_rests_on_few_frames_says_so() {
+    let mut world = one(0);
+    assert!(!world.explanation(0).why.contains("too few"));
+    world.monitor = false;
+    world.follow(&[Step::Run(S)]);
+    world.monitor = true;
+    let frames = world.link(0).transmitter.as_mut().unwrap().send(10);
+    for frame in frames {
+        world.tell(Input::Link(LinkId(0), LinkEvent::Frame(frame)));
+    }
+    world.monitor = false;
+    world.follow(&[Step::Run(S / 10)]);
+    let why = world.explanation(0).why;
+    assert!(why.contains("too few to decide by"), "{why}");
+}
+
+#[test]
 fn what_was_sent_while_the_radio_was_away_is_not_lost() {
     let mut missed = Vec::new();
     for away in [true, false] {

@@ -5,11 +5,15 @@
 //! what is left of it after a loss. Slow start, recovery and time-outs are TCP's. Numbers are [`Soft`], so any window and
 //! round-trip time may come; what is returned is in parts of 2³² of a segment, exact to 10 parts in 2³¹ before it is cut.
 //!
+//! This does not pass through the engine: whoever sends owns a [`Controller`] (a modelled TCP) or loads its BPF twin (a host). What the
+//! engine knows and a controller needs, how a signal goes, comes as [`crate::Action::Outlook`].
+//!
 //! # Sources
 //! - RFC 5681 (Reno), RFC 6356 (LIA), RFC 9438 (CUBIC); the others name theirs in their files.
 //!
 //! # Checked by
-//! `tests`: golden vectors, the real-valued equations, invariants.
+//! `tests`: golden vectors, the real-valued equations, invariants; `tests/data_plane.rs`: senders over two paths; `tests/engine_air.rs`: CLA's
+//! mobile stage on the engine's outlooks.
 
 mod balia;
 mod cla;

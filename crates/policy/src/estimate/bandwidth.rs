@@ -14,7 +14,7 @@
 //! 2. Both verdicts have a hysteresis: they feed decisions that must not flap.
 //!
 //! # Checked by
-//! `tests` below; `tests/bandwidth_links.rs`: access points of `links`, saturated, behind a slow backhaul, beside others,
+//! `tests/engine_air.rs`: through the engine ([`crate::LinkEvent::Survey`]). `tests` below; `tests/bandwidth_links.rs`: access points of `links`, saturated, behind a slow backhaul, beside others,
 //! idle; `golden/bandwidth.csv`.
 
 use super::airtime::Contention;

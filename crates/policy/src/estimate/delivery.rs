@@ -38,7 +38,7 @@
 //!    as a first attempt, and the estimate is then too good by the share of such retries.
 //!
 //! # Checked by
-//! `accuracy`: the realised ratio of a sender with known loss, with aggregates, other stations, lost acknowledgements and both meanings of
+//! `tests/engine_air.rs`: through the engine ([`crate::LinkEvent::Frame`]). `accuracy`: the realised ratio of a sender with known loss, with aggregates, other stations, lost acknowledgements and both meanings of
 //! the retry bit. `tests`: each trap alone, a recount, `golden/delivery.csv`. `aggregates`. `tests/allocations.rs`; `slowhand bench estimator`.
 
 #[cfg(test)]

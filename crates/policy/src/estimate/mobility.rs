@@ -12,7 +12,7 @@
 //! 3. Under 5 samples, or less than half a second of them, there is no trend.
 //!
 //! # Checked by
-//! `tests` below; `golden/trend.csv`, `golden/mobility.csv`.
+//! `tests/engine_air.rs`: through the engine ([`crate::Action::Outlook`]). `tests` below; `golden/trend.csv`, `golden/mobility.csv`.
 
 use crate::cc;
 use units::{Db, Duration, Instant, Ratio};

@@ -5,13 +5,17 @@
 //! windows, queues and round-trip times are the sender's and come as [`View`]s. When the connection's window is full,
 //! [`Rescue`] says how to get going again.
 //!
+//! This does not pass through the engine: a sender's data plane (a modelled one, or a relay's) owns a [`Scheduler`] and tells it which
+//! subflows the other end made backup. On a stock host the kernel's own scheduler runs.
+//!
 //! Backup subflows (RFC 8684 §3.3.8) are used by every scheduler only while no other subflow is usable.
 //!
 //! # Sources
 //! - Each scheduler's file names its own; RFC 6182 §5.6 and RFC 8684 §3.3 leave the choice to the sender.
 //!
 //! # Checked by
-//! `tests`: golden vectors, properties, and a sender over unequal paths with a small window.
+//! `tests`: golden vectors, properties, and a sender over unequal paths with a small window; `tests/data_plane.rs`: every scheduler with every
+//! controller, beside an engine that makes subflows backup.
 
 mod blest;
 mod ecf;

@@ -6,6 +6,7 @@ mod cc;
 mod completions;
 mod demo;
 mod exit;
+mod heap;
 mod host;
 mod interrupt;
 mod man;

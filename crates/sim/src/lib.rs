@@ -27,13 +27,18 @@
 //! | one run in virtual time | [`World`] |
 //! | UDP: saturated, constant rate, probes to everyone | [`Flow`] |
 //! | what happens when | [`EventQueue`] |
+//! | plans that tests and benches share | [`cells`] |
+//! | many runs on many cores | [`sweep()`] |
 //! | saturated stations in theory | [`theory`] |
 
+pub mod cells;
 mod queue;
+mod sweep;
 pub mod theory;
 mod traffic;
 mod world;
 
 pub use queue::EventQueue;
+pub use sweep::sweep;
 pub use traffic::{Flow, HEADERS, Pace, Tally};
 pub use world::World;

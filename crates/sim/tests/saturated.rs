@@ -1,11 +1,11 @@
 //! Saturated stations that all hear each other equally well, against theory: throughput within 1.5 %, collision probability within 0.01.
 
-use links::Position;
-use links::air::{AirConfig, Countdown, Destination, Eifs, Rules, StationConfig, StationId};
-use sim::theory::{After, Cell, Costs, Prediction, bianchi, countdown, monte_carlo};
-use sim::{Flow, Pace, World};
+use links::air::{Countdown, Eifs, Rules, StationId};
+use sim::World;
+use sim::cells::cell;
+use sim::theory::{self, After, Costs, Prediction, bianchi, countdown, monte_carlo};
 use units::wifi::Standard;
-use units::{Bitrate, Duration, Instant};
+use units::{Bitrate, Duration};
 
 const COUNTS: [u32; 5] = [2, 5, 10, 20, 50];
 const PAYLOAD: u32 = 1_500;
@@ -13,25 +13,9 @@ const KINDS: [(Standard, u64); 3] = [(Standard::A, 54), (Standard::A, 6), (Stand
 
 /// What `senders` stations come to that send to one more, all in one place: nobody captures anybody.
 fn saturated(standard: Standard, rate: Bitrate, senders: u32, rules: Rules) -> Prediction {
-    let station = |number: u32| {
-        let name = format!("station-{number}");
-        StationConfig {
-            rate,
-            ..StationConfig::new(&name, standard, Position::default())
-        }
-    };
-    let config = AirConfig {
-        rules,
-        ..AirConfig::new(standard, (0..=senders).map(station).collect())
-    };
-    let flow = |number| Flow {
-        from: StationId(number),
-        to: Destination::Station(StationId(0)),
-        payload: PAYLOAD,
-        pace: Pace::Saturated,
-        start: Instant::ZERO,
-    };
-    let mut world = World::new(1, &config, (1..=senders).map(flow).collect()).unwrap();
+    let mut plan = cell(standard, rate, senders, PAYLOAD);
+    plan.air.rules = rules;
+    let mut world = World::new(1, &plan.air, plan.flows).unwrap();
     let time = Duration::from_secs(100);
     world.run_for(time);
     let counters = (1..=senders).map(|number| world.air().counters(StationId(number)));
@@ -74,7 +58,7 @@ fn a_busy_period_that_counts_as_a_slot_is_bianchis() {
                     ..Rules::default()
                 };
                 let theory = bianchi::predict(
-                    &Cell::of(standard, senders, None),
+                    &theory::Cell::of(standard, senders, None),
                     &Costs::of(standard, rate, PAYLOAD, after),
                 );
                 let what = format!("802.11{standard:?} {rate}, n = {senders}, {after:?}");
@@ -90,7 +74,7 @@ fn the_standards_countdown_is_that_of_tinnirello_bianchi_and_xiao() {
         let rate = Bitrate::from_mbps(mbps);
         for senders in COUNTS {
             let costs = Costs::of(standard, rate, PAYLOAD, After::Difs);
-            let cell = Cell::of(standard, senders, Some(7));
+            let cell = theory::Cell::of(standard, senders, Some(7));
             let ours = saturated(standard, rate, senders, Rules::default());
             let what = format!("802.11{standard:?} {rate}, n = {senders}");
             println!(
@@ -108,17 +92,8 @@ fn the_standards_countdown_is_that_of_tinnirello_bianchi_and_xiao() {
 #[test]
 fn agrees_with_another_simulator() {
     let goodput = |senders| {
-        let station =
-            |number: u32| StationConfig::new(&format!("station-{number}"), Standard::A, Position::default());
-        let config = AirConfig::new(Standard::A, (0..=senders).map(station).collect());
-        let flow = |number| Flow {
-            from: StationId(number),
-            to: Destination::Station(StationId(0)),
-            payload: 1_470,
-            pace: Pace::Saturated,
-            start: Instant::ZERO,
-        };
-        let mut world = World::new(1, &config, (1..=senders).map(flow).collect()).unwrap();
+        let plan = cell(Standard::A, Bitrate::from_mbps(54), senders, 1_470);
+        let mut world = World::new(1, &plan.air, plan.flows).unwrap();
         world.run_for(Duration::from_secs(60));
         world.total().mbps(Duration::from_secs(60))
     };
@@ -134,17 +109,8 @@ fn agrees_with_another_simulator() {
 #[test]
 fn one_seed_is_one_run_and_another_is_another() {
     let run = |seed| {
-        let station =
-            |number: u32| StationConfig::new(&format!("station-{number}"), Standard::G, Position::default());
-        let config = AirConfig::new(Standard::G, (0..=5).map(station).collect());
-        let flow = |number| Flow {
-            from: StationId(number),
-            to: Destination::Station(StationId(0)),
-            payload: 1_000,
-            pace: Pace::Saturated,
-            start: Instant::ZERO,
-        };
-        let mut world = World::new(seed, &config, (1..=5).map(flow).collect()).unwrap();
+        let plan = cell(Standard::G, Bitrate::from_mbps(24), 5, 1_000);
+        let mut world = World::new(seed, &plan.air, plan.flows).unwrap();
         world.run_for(Duration::from_secs(1));
         (0..=5)
             .map(|number| world.air().counters(StationId(number)))

@@ -1,5 +1,6 @@
 //! `slowhand bench`: the figures that the README quotes, each measured as its definition says, with the spread of its trials.
 
+mod air;
 mod beside;
 mod coupled;
 mod emulator;
@@ -52,6 +53,11 @@ Benchmarks:
   cc-handoff      two hand-offs with LTE beside them, down and up: goodput and retransmissions over uncoupled reno's (10 each)
   links           packets through the models of links, without a kernel (5)
   estimator       frames through the delivery estimator, on one core (5)
+  dcf-1, dcf-10, dcf-50
+                  saturated 802.11a stations in virtual time: packets delivered per second of wall time, beside ns-3 (5)
+  growth          what an attempt costs in a network of 1,000 access points against one of 10 (5)
+  memory-station  heap for one more saturated station (1)
+  sweep-2         64 runs in virtual time on two cores against one (5)
   engine          one frame that was heard, through the engine; engine-64: the same with 64 links, against 4 (5)
 
 Examples:
@@ -241,6 +247,30 @@ const FAMILIES: &[Family] = &[
     Family {
         names: &["engine", "engine-64"],
         measure: engine::run,
+    },
+    Family {
+        names: &["dcf-1"],
+        measure: air::cell_of_1,
+    },
+    Family {
+        names: &["dcf-10"],
+        measure: air::cell_of_10,
+    },
+    Family {
+        names: &["dcf-50"],
+        measure: air::cell_of_50,
+    },
+    Family {
+        names: &["growth"],
+        measure: air::growth,
+    },
+    Family {
+        names: &["memory-station"],
+        measure: air::memory,
+    },
+    Family {
+        names: &["sweep-2"],
+        measure: air::sweep,
     },
 ];
 

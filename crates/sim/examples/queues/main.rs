@@ -9,64 +9,32 @@ mod structures;
 
 use std::time::Instant as Clock;
 
-use links::Position;
 use links::air::schedule::{Blocks, Schedule};
-use links::air::{AirConfig, Destination, StationConfig, StationId};
-use sim::{Flow, Pace, World};
+use sim::World;
+use sim::cells::{Plan, cell, network};
 use structures::{Binary, Calendar, Lazy, Radix, Wheel};
 use units::wifi::Standard;
-use units::{Duration, Instant};
+use units::{Bitrate, Duration};
 
 struct Case {
     name: &'static str,
-    config: AirConfig,
-    flows: Vec<Flow>,
+    plan: Plan,
     time: Duration,
 }
 
-fn flow(from: u32, to: u32) -> Flow {
-    Flow {
-        from: StationId(from),
-        to: Destination::Station(StationId(to)),
-        payload: 1_470,
-        pace: Pace::Saturated,
-        start: Instant::ZERO,
-    }
-}
-
-fn at(x: u32, y: u32) -> Position {
-    Position {
-        x_mm: i64::from(x) * 1_000,
-        y_mm: i64::from(y) * 1_000,
-    }
-}
-
-fn cell(name: &'static str, senders: u32, time: Duration) -> Case {
-    let station = |number| StationConfig::new(&format!("{number}"), Standard::A, at(0, 0));
+fn saturated(name: &'static str, senders: u32) -> Case {
     Case {
         name,
-        config: AirConfig::new(Standard::A, (0..=senders).map(station).collect()),
-        flows: (1..=senders).map(|number| flow(number, 0)).collect(),
-        time,
+        plan: cell(Standard::A, Bitrate::from_mbps(54), senders, 1_470),
+        time: Duration::from_secs(10),
     }
 }
 
-/// Cells of eleven stations, one every 100 m.
-fn network(name: &'static str, side: u32, time: Duration) -> Case {
-    let place = |cell: u32, number: u32| at(cell % side * 100 + number, cell / side * 100);
-    let numbers = 0..side * side * 11;
-    let station = |number| {
-        let name = format!("{number}");
-        StationConfig::new(&name, Standard::A, place(number / 11, number % 11))
-    };
+fn large(name: &'static str, access_points: u32) -> Case {
     Case {
         name,
-        config: AirConfig::new(Standard::A, numbers.clone().map(station).collect()),
-        flows: numbers
-            .filter(|number| number % 11 > 0)
-            .map(|number| flow(number, number / 11 * 11))
-            .collect(),
-        time,
+        plan: network(access_points, 10),
+        time: Duration::from_secs(1),
     }
 }
 
@@ -75,7 +43,8 @@ fn run<S: Schedule>(case: &Case) -> (u64, f64) {
     let mut best = f64::INFINITY;
     let mut received = 0;
     for _ in 0..3 {
-        let mut world = World::<S>::scheduled(1, &case.config, case.flows.clone()).expect("a sound plan");
+        let mut world =
+            World::<S>::scheduled(1, &case.plan.air, case.plan.flows.clone()).expect("a sound plan");
         let clock = Clock::now();
         world.run_for(case.time);
         let frames = world.air().transmissions() as f64;
@@ -87,10 +56,11 @@ fn run<S: Schedule>(case: &Case) -> (u64, f64) {
 
 fn main() {
     let cases = [
-        cell("1 station", 1, Duration::from_secs(20)),
-        cell("10 stations", 10, Duration::from_secs(10)),
-        cell("50 stations", 50, Duration::from_secs(10)),
-        network("100 cells of 11", 10, Duration::from_millis(1_000)),
+        saturated("1 station", 1),
+        saturated("10 stations", 10),
+        saturated("50 stations", 50),
+        large("10 cells of 11", 10),
+        large("100 cells of 11", 100),
     ];
     println!(
         "{:18} {:>9} {:>9} {:>9} {:>9} {:>9}   ns for each frame on the air",

@@ -1,0 +1,143 @@
+//! `dcf-1`, `dcf-10`, `dcf-50`: saturated 802.11a cells, packets delivered for each second of wall time, beside ns-3.
+
+use std::time::Instant as Wall;
+
+use anyhow::Context as _;
+use sim::World;
+use sim::cells::{self, Plan};
+use trace::{BenchRow, Better, TheirsFrom};
+use units::wifi::Standard;
+use units::{Bitrate, Duration};
+
+use super::calibration;
+use super::peer::Ns3;
+use crate::bench::Setup;
+
+/// Runs of each, unless the user wants another number.
+const RUNS: u32 = 5;
+const PAYLOAD: u32 = 1_470;
+
+struct Cell {
+    name: &'static str,
+    stations: u32,
+    seconds: u64,
+    /// ns-3 3.37's packets for each second of wall time, stored with the calibration.
+    stored: f64,
+}
+
+/// One access point sends to one station 5 m away, 60 s.
+pub fn cell_of_1(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    run(
+        setup,
+        &Cell {
+            name: "dcf-1",
+            stations: 1,
+            seconds: 60,
+            stored: 10_800.0,
+        },
+    )
+}
+
+/// Ten stations send to their access point, 20 s.
+pub fn cell_of_10(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    run(
+        setup,
+        &Cell {
+            name: "dcf-10",
+            stations: 10,
+            seconds: 20,
+            stored: 2_100.0,
+        },
+    )
+}
+
+/// Fifty stations send to their access point, 20 s.
+pub fn cell_of_50(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    run(
+        setup,
+        &Cell {
+            name: "dcf-50",
+            stations: 50,
+            seconds: 20,
+            stored: 480.0,
+        },
+    )
+}
+
+fn run(setup: &Setup, cell: &Cell) -> anyhow::Result<Vec<BenchRow>> {
+    let plan = cells::cell(Standard::A, Bitrate::from_mbps(54), cell.stations, PAYLOAD);
+    let ns3 = Ns3::build();
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let mut goodput = (0.0, None);
+    for trial in 0..setup.trials(RUNS) {
+        let (rate, mbps) = packets_per_second(setup.seed + u64::from(trial), &plan, cell.seconds)?;
+        ours.push(rate);
+        goodput.0 = mbps;
+        if let Some((rate, mbps)) = ns3
+            .as_ref()
+            .and_then(|ns3| ns3.packets_per_second(cell.stations, cell.seconds))
+        {
+            theirs.push(rate);
+            goodput.1 = Some(mbps);
+        }
+        eprintln!("{}: trial {} of {}", cell.name, trial + 1, setup.trials(RUNS));
+    }
+    let row = BenchRow::new(cell.name, "packets/s", Better::Higher).trials(&ours);
+    let row = compared(row, cell, &theirs).with("goodput_mbps", goodput.0);
+    Ok(vec![match goodput.1 {
+        Some(mbps) => row.with("peer_goodput_mbps", mbps),
+        None => row,
+    }])
+}
+
+/// Sets the peer's figure: the median of this run's, or the stored one as fast as this machine would have it.
+fn compared(mut row: BenchRow, cell: &Cell, theirs: &[f64]) -> BenchRow {
+    let measured = BenchRow::new("", "", Better::Higher).trials(theirs).p50;
+    row.peer = Some("ns-3 3.37".to_owned());
+    row.theirs_from = if measured.is_some() {
+        TheirsFrom::ThisRun
+    } else {
+        TheirsFrom::Stored
+    };
+    row.theirs = measured.or_else(|| Some(cell.stored * calibration::against_stored()));
+    row.ratio = row.ours.zip(row.theirs).map(|(ours, theirs)| ours / theirs);
+    row
+}
+
+/// Packets received for each second of wall time, and goodput in Mb/s. Building the stations counts.
+fn packets_per_second(seed: u64, plan: &Plan, seconds: u64) -> anyhow::Result<(f64, f64)> {
+    let flows = plan.flows.clone();
+    let started = Wall::now();
+    let mut world = World::new(seed, &plan.air, flows).context("the benchmark's own plan")?;
+    let time = Duration::from_secs(seconds);
+    world.run_for(time);
+    let wall = started.elapsed().as_secs_f64();
+    let total = world.total();
+    Ok((total.received as f64 / wall, total.mbps(time)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_delivers_what_its_medium_allows() {
+        let plan = cells::cell(Standard::A, Bitrate::from_mbps(54), 10, PAYLOAD);
+        let (rate, mbps) = packets_per_second(1, &plan, 2).unwrap();
+        assert!(rate > 0.0 && (26.5..28.0).contains(&mbps), "{mbps}");
+    }
+
+    #[test]
+    fn the_stored_figure_is_scaled_only_where_none_is_measured() {
+        let cell = Cell {
+            name: "dcf-1",
+            stations: 1,
+            seconds: 1,
+            stored: 10.0,
+        };
+        let row = || BenchRow::new("dcf-1", "packets/s", Better::Higher).trials(&[60.0]);
+        let measured = compared(row(), &cell, &[20.0, 30.0, 10.0]);
+        assert_eq!((measured.theirs, measured.ratio), (Some(20.0), Some(3.0)));
+        assert_eq!(measured.theirs_from, TheirsFrom::ThisRun);
+    }
+}

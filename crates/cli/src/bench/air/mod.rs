@@ -1,0 +1,13 @@
+//! The 802.11 medium in virtual time: its speed against ns-3, how its cost grows, what a station needs of memory, how sweeps scale.
+
+mod calibration;
+mod dcf;
+mod growth;
+mod memory;
+mod peer;
+mod sweep;
+
+pub use dcf::{cell_of_1, cell_of_10, cell_of_50};
+pub use growth::run as growth;
+pub use memory::run as memory;
+pub use sweep::run as sweep;

@@ -1,0 +1,116 @@
+//! Plans that tests and benches share: one saturated cell, and a network of many.
+
+use links::Position;
+use links::air::{AirConfig, Destination, StationConfig, StationId};
+use units::wifi::Standard;
+use units::{Bitrate, Instant};
+
+use crate::traffic::{Flow, Pace};
+
+/// An air and what is sent on it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The stations.
+    pub air: AirConfig,
+    /// Their traffic.
+    pub flows: Vec<Flow>,
+}
+
+/// A saturated flow of datagrams with that much payload.
+pub const fn saturated(from: u32, to: u32, payload: u32) -> Flow {
+    Flow {
+        from: StationId(from),
+        to: Destination::Station(StationId(to)),
+        payload,
+        pace: Pace::Saturated,
+        start: Instant::ZERO,
+    }
+}
+
+/// `senders` saturated stations and the access point, station 0, that they send to; all in one place, so that all hear each other equally
+/// well and nobody captures anybody.
+pub fn cell(standard: Standard, rate: Bitrate, senders: u32, payload: u32) -> Plan {
+    let station = |number: u32| {
+        let name = format!("station-{number}");
+        StationConfig {
+            rate,
+            ..StationConfig::new(&name, standard, Position::default())
+        }
+    };
+    Plan {
+        air: AirConfig::new(standard, (0..=senders).map(station).collect()),
+        flows: (1..=senders).map(|from| saturated(from, 0, payload)).collect(),
+    }
+}
+
+/// The channels of a network: four that do not touch, in a pattern in which no neighbours share one.
+const CHANNELS: [u8; 4] = [36, 40, 44, 48];
+/// From one access point to the next, in mm.
+const SPACING_MM: i64 = 50_000;
+/// Clients stand within this distance of their access point on either axis, in mm.
+const AROUND_MM: i64 = 15_000;
+
+/// That many 802.11a access points in a square grid of 50 m on four channels, each with saturated clients of its own around it at 54 Mb/s:
+/// the density is the same whatever the number.
+pub fn network(access_points: u32, clients: u32) -> Plan {
+    let columns = access_points.isqrt().max(1);
+    let group = clients + 1;
+    let station = |number: u32| {
+        let (cell, client) = (number / group, number % group);
+        let (column, row) = (cell % columns, cell / columns);
+        let name = format!("cell-{cell}-{client}");
+        StationConfig {
+            channel: CHANNELS[(column % 2 + row % 2 * 2) as usize],
+            ..StationConfig::new(&name, Standard::A, beside(column, row, client))
+        }
+    };
+    let numbers = 0..access_points * group;
+    Plan {
+        air: AirConfig::new(Standard::A, numbers.clone().map(station).collect()),
+        flows: numbers
+            .filter(|number| number % group > 0)
+            .map(|number| saturated(number, number / group * group, 1_470))
+            .collect(),
+    }
+}
+
+/// The access point (client 0) in the middle, the others around it, spread evenly by the multiples of the golden ratio and its square.
+fn beside(column: u32, row: u32, client: u32) -> Position {
+    let spread = |ratio: u64| {
+        let part = u64::from(client) * ratio % 1_000;
+        if client == 0 {
+            0
+        } else {
+            (part as i64 - 500) * AROUND_MM / 500
+        }
+    };
+    Position {
+        x_mm: i64::from(column) * SPACING_MM + spread(618),
+        y_mm: i64::from(row) * SPACING_MM + spread(382 + 57),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_keeps_its_density_and_its_clients_near() {
+        for access_points in [10, 100] {
+            let plan = network(access_points, 10);
+            assert_eq!(plan.air.stations.len() as u32, access_points * 11);
+            for flow in &plan.flows {
+                let Destination::Station(to) = flow.to else {
+                    unreachable!("clients send to their access points")
+                };
+                let (from, to) = [flow.from, to]
+                    .map(|station| &plan.air.stations[station.0 as usize])
+                    .into();
+                let apart = (from.position.x_mm - to.position.x_mm)
+                    .abs()
+                    .max((from.position.y_mm - to.position.y_mm).abs());
+                assert!(from.channel == to.channel && apart <= AROUND_MM && apart > 0);
+            }
+        }
+    }
+}

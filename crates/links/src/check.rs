@@ -89,15 +89,24 @@ fn holes_are_sound(holes: &Holes) -> bool {
 fn wifi_is_sound(wifi: &WifiConfig) -> Result<(), ConfigError> {
     moves(&wifi.name, &[wifi.backhaul.up, wifi.backhaul.down])?;
     let (exists, band, right) = channels(wifi.standard);
-    if exists(wifi.channel) {
-        return Ok(());
+    let link = String::from(&wifi.name);
+    if !exists(wifi.channel) {
+        let channel = wifi.channel;
+        return Err(ConfigError::Channel {
+            link,
+            channel,
+            band,
+            right,
+        });
     }
-    Err(ConfigError::Channel {
-        link: String::from(&wifi.name),
-        channel: wifi.channel,
-        band,
-        right,
-    })
+    let known = |rate: Bitrate| {
+        let mut rates = wifi.standard.rates_kbps().iter();
+        rates.any(|&kbps| Bitrate::from_kbps(kbps.into()) == rate)
+    };
+    match wifi.rate {
+        Some(rate) if !known(rate) => Err(ConfigError::Rate { link, rate, band }),
+        _ => Ok(()),
+    }
 }
 
 /// Which channels a standard has, its letter, and the same in words.

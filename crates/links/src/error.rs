@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 use thiserror::Error;
+use units::Bitrate;
 
 /// What is wrong with a [`crate::NetworkConfig`]. Every message names the link and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -41,6 +42,16 @@ pub enum ConfigError {
         "the coverage holes of `{0}` must be in order, must not overlap, must end within their period and leave some coverage"
     )]
     Holes(String),
+    /// A rate that the standard does not have.
+    #[error("`{link}`: {rate} is not a rate of 802.11{band}; leave it out, or take one of the standard's")]
+    Rate {
+        /// The access point.
+        link: String,
+        /// What it asks for.
+        rate: Bitrate,
+        /// The standard's letter.
+        band: char,
+    },
     /// A channel outside the standard's band.
     #[error("`{link}`: there is no channel {channel} in 802.11{band}; use {right}")]
     Channel {

@@ -106,7 +106,7 @@ fn over_the_air(
     let backhaul = condition
         .rate
         .unwrap_or(pick(direction, wifi.backhaul.up, wifi.backhaul.down));
-    goodput(wifi.standard, snr).min(payload(backhaul))
+    goodput(wifi.standard, wifi.rate, snr).min(payload(backhaul))
 }
 
 /// The mean over the second that begins at `at`.

@@ -24,7 +24,7 @@ fn down(links: Vec<LinkConfig>, moment: Instant, conditions: &[Condition]) -> Bi
 }
 
 fn most() -> Bitrate {
-    goodput(units::wifi::Standard::G, Db::from_db(60))
+    goodput(units::wifi::Standard::G, None, Db::from_db(60))
 }
 
 #[test]

@@ -192,8 +192,30 @@ fn tcp_over_one_access_point_comes_out_near_the_formula() {
     let rate = tcp_like(&mut driver, &[LinkId(0)], 80, SECONDS).as_mbps_f64();
     // 23.9 Mb/s: the formula gives every frame a contention of its own, while the access point and the client really count down
     // together (less idle air) and sometimes collide.
-    let formula = wifi::goodput(Standard::G, Db::from_db(50)).as_mbps_f64();
+    let formula = wifi::goodput(Standard::G, None, Db::from_db(50)).as_mbps_f64();
     assert!((rate / formula - 1.0).abs() < 0.05, "{rate} against {formula}");
+}
+
+#[test]
+fn a_fixed_rate_is_kept_near_and_far() {
+    let fixed = |x_m| WifiConfig {
+        rate: Some(Bitrate::from_mbps(6)),
+        ..access_point("a", x_m)
+    };
+    let over = |config| saturate(&mut joined(8, vec![config]), &DOWN[..1], 1_500, SECONDS)[0];
+    let (near, far) = (over(fixed(5)), over(fixed(20)));
+    // 1500 bytes at 6 Mb/s take 2.05 ms of air, and the exchange around them 0.2 ms: at most 5.4 Mb/s.
+    for rate in [near, far] {
+        assert!((4_800_000..5_400_000).contains(&rate.as_bps()), "{rate}");
+    }
+    let chosen = over(access_point("a", 5));
+    assert!(chosen.as_bps() > 4 * near.as_bps(), "{chosen}");
+    let wrong = WifiConfig {
+        rate: Some(Bitrate::from_mbps(7)),
+        ..access_point("a", 5)
+    };
+    let error = Network::new(1, NetworkConfig::from(vec![LinkConfig::Wifi(wrong)])).unwrap_err();
+    assert!(error.to_string().contains("is not a rate of 802.11g"), "{error}");
 }
 
 #[test]
@@ -202,7 +224,7 @@ fn tcp_over_five_access_points_of_a_channel_carries_no_more() {
     let links: Vec<_> = (0..5).map(LinkId).collect();
     let mut driver = joined(6, points);
     let rate = tcp_like(&mut driver, &links, 40, SECONDS).as_mbps_f64();
-    let most = wifi::goodput(Standard::G, Db::from_db(50)).as_mbps_f64() * 1.02;
+    let most = wifi::goodput(Standard::G, None, Db::from_db(50)).as_mbps_f64() * 1.02;
     assert!((18.0..=most).contains(&rate), "{rate}, at most {most}");
 }
 

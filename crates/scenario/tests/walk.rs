@@ -91,7 +91,7 @@ fn wifi_gets_poor_in_the_stair_well_and_nowhere_else() {
     let plan = plan();
     let best_mbps = |at| {
         let best = snrs(&plan, at).into_iter().max().unwrap();
-        goodput(Standard::G, best).as_mbps_f64()
+        goodput(Standard::G, None, best).as_mbps_f64()
     };
     let poor: Vec<Duration> = moments(&plan).filter(|&at| best_mbps(at) < 11.0).collect();
     assert!(
@@ -108,7 +108,7 @@ fn one_access_point_carries_twenty_two_megabits() {
     let plan = plan();
     let goodputs = moments(&plan)
         .flat_map(|at| snrs(&plan, at))
-        .map(|snr| goodput(Standard::G, snr));
+        .map(|snr| goodput(Standard::G, None, snr));
     let best = goodputs.max().unwrap();
     assert!(
         (Bitrate::from_mbps(20)..=Bitrate::from_mbps(25)).contains(&best),

@@ -16,9 +16,6 @@ use units::Duration;
 /// Why a plan cannot be played here although it is a good one.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PlanError {
-    /// The models choose rates by the signal only.
-    #[error("link `{0}`: the lab's access points choose their rate by the signal; leave out its fixed rate")]
-    FixedRate(String),
     /// The sender does not have the controller.
     #[error(transparent)]
     Sender(#[from] StockSender),
@@ -31,7 +28,7 @@ pub enum PlanError {
 pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError> {
     let links = plan.links.iter().map(|link| link_config(plan, link, seed));
     Ok(NetworkConfig {
-        links: links.collect::<Result<_, _>>()?,
+        links: links.collect(),
         bottlenecks: plan.bottlenecks.iter().map(bottleneck).collect(),
         walls: plan.place.walls.iter().map(wall).collect(),
         radio: wifi::Radio {
@@ -55,15 +52,12 @@ pub(super) const fn position(point: Point) -> Position {
     }
 }
 
-fn link_config(plan: &Plan, link: &Link, seed: u64) -> Result<LinkConfig, PlanError> {
-    Ok(match &link.kind {
+fn link_config(plan: &Plan, link: &Link, seed: u64) -> LinkConfig {
+    match &link.kind {
         LinkKind::Cable(cable) => LinkConfig::Cable(cable_config(&link.name, cable)),
         LinkKind::Cell(cell) => LinkConfig::Cell(cell_config(plan, &link.name, cell, seed)),
-        LinkKind::Wifi(ap) => match ap.rate {
-            RateControl::Auto => LinkConfig::Wifi(wifi_config(&link.name, ap)),
-            RateControl::Fixed(_) => return Err(PlanError::FixedRate(link.name.clone())),
-        },
-    })
+        LinkKind::Wifi(ap) => LinkConfig::Wifi(wifi_config(&link.name, ap)),
+    }
 }
 
 fn cable_config(name: &str, cable: &Cable) -> CableConfig {
@@ -143,6 +137,10 @@ fn wifi_config(name: &str, ap: &AccessPoint) -> WifiConfig {
     WifiConfig {
         channel: ap.channel,
         standard: ap.standard,
+        rate: match ap.rate {
+            RateControl::Auto => None,
+            RateControl::Fixed(rate) => Some(rate),
+        },
         power: ap.tx_power,
         propagation: wifi::Propagation {
             reference: ap.propagation.reference,

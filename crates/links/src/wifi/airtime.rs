@@ -62,26 +62,34 @@ pub(super) fn tcp(standard: Standard, rate: Bitrate, packet_loss: f64, ack_loss:
 /// The largest goodput of TCP over all rates at this mean signal-to-noise ratio (implementation loss taken off), without fading.
 ///
 /// At each rate `8·1448 / (T(1500 B) + ½·T(52 B))`, T the air per delivered packet.
-pub fn goodput(standard: Standard, snr: Db) -> Bitrate {
-    best(standard, |rate, bytes| {
+///
+/// With a `fixed` rate there is no choice.
+pub fn goodput(standard: Standard, fixed: Option<Bitrate>, snr: Db) -> Bitrate {
+    best(standard, fixed, |rate, bytes| {
         attempt_loss(standard, rate, snr.as_db_f64(), snr.as_db_f64(), bytes)
     })
     .1
 }
 
-/// The rate with the largest goodput of TCP, and that goodput; the slowest rate where nothing gets through.
-pub(super) fn best(standard: Standard, loss: impl Fn(Bitrate, u32) -> f64) -> (Bitrate, Bitrate) {
+/// The rate with the largest goodput of TCP, and that goodput; the slowest rate where nothing gets through. A `fixed` rate is the
+/// only one there is.
+pub(super) fn best(
+    standard: Standard,
+    fixed: Option<Bitrate>,
+    loss: impl Fn(Bitrate, u32) -> f64,
+) -> (Bitrate, Bitrate) {
     let rates = standard
         .rates_kbps()
         .iter()
-        .map(|&kbps| Bitrate::from_kbps(kbps.into()));
+        .map(|&kbps| Bitrate::from_kbps(kbps.into()))
+        .filter(|rate| fixed.is_none_or(|fixed| fixed == *rate));
     let goodputs = rates.map(|rate| {
         (
             rate,
             tcp(standard, rate, loss(rate, TCP_PACKET), loss(rate, TCP_ACK)),
         )
     });
-    let mut best = (standard.basic_rate(), Bitrate::ZERO);
+    let mut best = (fixed.unwrap_or(standard.basic_rate()), Bitrate::ZERO);
     for candidate in goodputs {
         if candidate.1 > best.1 {
             best = candidate;

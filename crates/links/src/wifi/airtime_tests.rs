@@ -45,17 +45,30 @@ fn per_delivered_is_equation_1_with_what_is_never_delivered() {
 #[test]
 fn tcp_reaches_its_analytic_maximum_and_no_more() {
     // 8·1448 / (393.5 + ½·181.5) µs = 23.92 Mb/s: contention on the air takes more than this formula knows (`tests/air.rs`).
-    let most = goodput(Standard::G, Db::from_db(60)).as_bps();
+    let most = goodput(Standard::G, None, Db::from_db(60)).as_bps();
     assert_eq!(most, 8 * 1_448 * 1_000_000_000 / 484_250);
-    let b = goodput(Standard::B, Db::from_db(60));
+    let b = goodput(Standard::B, None, Db::from_db(60));
     assert!((4_500_000..5_500_000).contains(&b.as_bps()), "{b}");
+}
+
+#[test]
+fn a_fixed_rate_is_the_best_there_is_or_nothing_gets_through() {
+    let at = |fixed, db| goodput(Standard::G, fixed, Db::from_db(db));
+    let (six, fifty_four) = (Some(Bitrate::from_mbps(6)), Some(Bitrate::from_mbps(54)));
+    assert_eq!(at(fifty_four, 60), at(None, 60));
+    assert!(at(six, 60) < at(None, 60) && at(six, 60) > Bitrate::from_mbps(4));
+    assert_eq!(at(fifty_four, 5), Bitrate::ZERO);
+    assert_eq!(
+        best(Standard::G, fifty_four, |_, _| 1.0),
+        (Bitrate::from_mbps(54), Bitrate::ZERO)
+    );
 }
 
 #[test]
 fn goodput_falls_with_the_signal() {
     let goodputs: Vec<_> = (-10..40)
         .rev()
-        .map(|db| goodput(Standard::G, Db::from_db(db)))
+        .map(|db| goodput(Standard::G, None, Db::from_db(db)))
         .collect();
     assert!(goodputs.is_sorted_by(|a, b| a >= b), "{goodputs:?}");
     assert_eq!(goodputs.last(), Some(&Bitrate::ZERO));

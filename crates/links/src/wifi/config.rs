@@ -18,6 +18,8 @@ pub struct WifiConfig {
     pub channel: u8,
     /// How it transmits.
     pub standard: Standard,
+    /// The only rate at which data is sent, both ways; `None`: the best one for the signal.
+    pub rate: Option<Bitrate>,
     /// Transmit power, antenna gain included.
     pub power: Dbm,
     /// How the signal falls with distance.
@@ -38,6 +40,7 @@ impl WifiConfig {
             position,
             channel: 6,
             standard: Standard::G,
+            rate: None,
             power: Dbm::from_dbm(20),
             propagation: Propagation::indoor(Standard::G),
             queue: QueueConfig::tail_drop(QueueLimit::Packets(200)),

@@ -83,6 +83,8 @@ fn cross(one: (Position, Position), other: (Position, Position)) -> bool {
 #[derive(Debug)]
 pub(crate) struct Signal {
     standard: Standard,
+    /// The only rate, if the access point has but one.
+    fixed: Option<Bitrate>,
     /// Mean signal-to-noise ratio of this place, per direction: see [`side`].
     place: [Db; 2],
     attenuation: Db,
@@ -104,6 +106,7 @@ impl Signal {
         let fading = config.propagation.fading;
         let mut signal = Self {
             standard: config.standard,
+            fixed: config.rate,
             place: [Db::default(); 2],
             attenuation: Db::default(),
             shadow: config
@@ -177,7 +180,7 @@ impl Signal {
                 .map(|gain| airtime::attempt_loss(self.standard, rate, there + gain, back + gain, bytes));
             losses.sum::<f64>() / self.gains.len() as f64
         };
-        airtime::best(self.standard, loss).0
+        airtime::best(self.standard, self.fixed, loss).0
     }
 }
 

@@ -5,6 +5,8 @@ mod bench;
 mod cc;
 mod completions;
 mod demo;
+#[cfg(test)]
+mod documents;
 mod exit;
 mod heap;
 mod host;

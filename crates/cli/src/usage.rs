@@ -53,64 +53,30 @@ pub enum Verb {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::documents::{command, page, root};
     use clap::CommandFactory as _;
 
-    /// Every command line of this program in a text: lines that begin with its name, with or without `sudo`.
-    fn command_lines(text: &str) -> Vec<Vec<String>> {
-        let starts = |line: &&str| line.starts_with("slowhand ");
-        text.lines()
-            .map(|line| line.trim().trim_start_matches("sudo "))
-            .filter(starts)
-            .map(|line| {
-                words(
-                    line.split([';', '>', '#'])
-                        .next()
-                        .unwrap()
-                        .split("&&")
-                        .next()
-                        .unwrap(),
-                )
-            })
-            .collect()
-    }
-
-    /// Words as a shell splits them, with single quotes.
-    fn words(line: &str) -> Vec<String> {
-        let mut words = Vec::new();
-        for (index, part) in line.split('\'').enumerate() {
-            match index % 2 {
-                0 => words.extend(part.split_whitespace().map(str::to_owned)),
-                _ => words.push(part.to_owned()),
-            }
-        }
-        words
-    }
-
-    fn assert_understood(text: &str, place: &str) -> usize {
-        let lines = command_lines(text);
-        for line in &lines {
-            let understood = Usage::try_parse_from(line);
-            let fine = understood.is_ok() || understood.is_err_and(|error| !error.use_stderr());
-            assert!(fine, "{place}: {}", line.join(" "));
-        }
-        lines.len()
+    /// The examples of a help: its indented lines that begin with our name.
+    fn examples(help: &str) -> Vec<Vec<String>> {
+        let lines = help.lines().map(|line| line.trim().trim_start_matches("sudo "));
+        let ours = lines.filter(|line| line.starts_with("slowhand "));
+        ours.flat_map(page::simple_commands).collect()
     }
 
     #[test]
     fn the_examples_of_every_help_are_understood() {
         let mut command = Usage::command();
         command.build();
-        let all = std::iter::once(&command).chain(command.get_subcommands());
-        let examples = |c: &clap::Command| c.get_after_help().map(ToString::to_string).unwrap_or_default();
-        let found: usize = all.map(|c| assert_understood(&examples(c), c.get_name())).sum();
+        let mut found = 0;
+        for verb in std::iter::once(&command).chain(command.get_subcommands()) {
+            let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for example in examples(&help) {
+                let verdict = command::judge(&root(), &example);
+                assert_eq!(verdict, Ok(()), "{}: {}", verb.get_name(), example.join(" "));
+                found += 1;
+            }
+        }
         assert!(found >= 5, "only {found} examples");
-    }
-
-    #[test]
-    fn the_commands_of_the_readme_are_understood() {
-        let readme = include_str!("../../../README.md");
-        let code: String = readme.split("```").skip(1).step_by(2).collect();
-        assert!(assert_understood(&code, "README.md") >= 5);
     }
 
     #[test]

@@ -276,7 +276,7 @@ const FAMILIES: &[Family] = &[
 
 /// Runs what was asked for.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    refuse_unknown(&args.names)?;
+    args.refuse_unknown()?;
     let setup = Setup {
         trials: args.trials,
         beside: args.policy,
@@ -304,15 +304,23 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn refuse_unknown(names: &[String]) -> anyhow::Result<()> {
-    let known: Vec<&str> = FAMILIES.iter().flat_map(|family| family.names).copied().collect();
-    match names.iter().find(|name| !known.contains(&name.as_str())) {
-        Some(name) => Err(Refused::because(format!(
-            "unknown benchmark `{name}`; valid: {}",
-            known.join(", ")
-        ))),
-        None => Ok(()),
+impl Args {
+    /// Refuses a name that no benchmark has, with those that there are.
+    pub fn refuse_unknown(&self) -> anyhow::Result<()> {
+        let known: Vec<&str> = names().collect();
+        match self.names.iter().find(|name| !known.contains(&name.as_str())) {
+            Some(name) => Err(Refused::because(format!(
+                "unknown benchmark `{name}`; valid: {}",
+                known.join(", ")
+            ))),
+            None => Ok(()),
+        }
     }
+}
+
+/// Every benchmark there is.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FAMILIES.iter().flat_map(|family| family.names).copied()
 }
 
 /// A run with fewer trials than its definition asks for must not be quoted as if it had them.

@@ -1,0 +1,140 @@
+//! Judges one command of a document: does what it names exist, and is it understood?
+
+use std::path::Path;
+
+use clap::Parser as _;
+use clap::error::ErrorKind;
+
+use crate::usage::{Usage, Verb};
+
+/// Programs of others that documents may tell a reader to run, and which `scripts/setup.sh` or the reader brings along.
+const OTHERS: [&str; 6] = ["git", "cd", "man", "curl", "mptcpize", "ip"];
+
+/// Whether a command would be understood; if not, why.
+pub fn judge(root: &Path, words: &[String]) -> Result<(), String> {
+    let (name, rest) = words.split_first().expect("a command has a name");
+    match name.as_str() {
+        "slowhand" => ours(root, words),
+        "make" => make(root, rest),
+        "cargo" => cargo(root, rest),
+        path if path.contains('/') => script(root, path),
+        other if OTHERS.contains(&other) => Ok(()),
+        _ => Err("neither ours nor in the list of others' programs".to_owned()),
+    }
+}
+
+fn ours(root: &Path, words: &[String]) -> Result<(), String> {
+    match Usage::try_parse_from(words) {
+        Ok(usage) => existing(root, &usage.verb, words),
+        Err(error) => match error.kind() {
+            // `--help` and the like; a verb that is only named, without what it needs.
+            ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::MissingRequiredArgument
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Ok(()),
+            _ => Err(error.to_string()),
+        },
+    }
+}
+
+/// Scenarios and benchmarks that a command names.
+fn existing(root: &Path, verb: &Verb, words: &[String]) -> Result<(), String> {
+    let missing = words
+        .iter()
+        .find(|word| word.starts_with("scenarios/") && !root.join(word).is_file());
+    if let Some(missing) = missing {
+        return Err(format!("there is no {missing}"));
+    }
+    match verb {
+        Verb::Bench(args) => args.refuse_unknown().map_err(|error| error.to_string()),
+        _ => Ok(()),
+    }
+}
+
+/// The targets that a Makefile offers: its first list. What follows is its own business.
+pub fn targets(makefile: &str) -> Vec<&str> {
+    let list = makefile.lines().find_map(|line| line.strip_prefix(".PHONY:"));
+    list.unwrap_or_default().split_whitespace().collect()
+}
+
+fn make(root: &Path, goals: &[String]) -> Result<(), String> {
+    let makefile = std::fs::read_to_string(root.join("Makefile")).map_err(|error| error.to_string())?;
+    let targets = targets(&makefile);
+    match goals.iter().find(|goal| !targets.contains(&goal.as_str())) {
+        Some(goal) => Err(format!("no target `{goal}`; there are {}", targets.join(", "))),
+        None => Ok(()),
+    }
+}
+
+fn cargo(root: &Path, arguments: &[String]) -> Result<(), String> {
+    let arguments: Vec<&str> = arguments
+        .iter()
+        .map(String::as_str)
+        .filter(|argument| !argument.starts_with('+'))
+        .collect();
+    match arguments[..] {
+        ["xtask", verb, ..] => {
+            let usage =
+                std::fs::read_to_string(root.join("xtask/src/main.rs")).map_err(|error| error.to_string())?;
+            let known = usage.contains(&format!("\"{verb}\" =>"));
+            known
+                .then_some(())
+                .ok_or_else(|| format!("xtask has no `{verb}`"))
+        }
+        ["run" | "test" | "clippy", ref rest @ ..] => rest
+            .windows(2)
+            .filter(|pair| matches!(pair[0], "-p" | "--package"))
+            .try_for_each(|pair| package(root, pair[1])),
+        ["build" | "fmt" | "fuzz" | "install" | "check", ..] => Ok(()),
+        _ => Err("not a command of cargo that we use".to_owned()),
+    }
+}
+
+fn package(root: &Path, name: &str) -> Result<(), String> {
+    let folder = if name == "slowhand" { "cli" } else { name };
+    let found = root.join("crates").join(folder).join("Cargo.toml").is_file();
+    found
+        .then_some(())
+        .ok_or_else(|| format!("there is no crate `{name}`"))
+}
+
+fn script(root: &Path, path: &str) -> Result<(), String> {
+    let found = root.join(path).is_file();
+    found.then_some(()).ok_or_else(|| format!("there is no {path}"))
+}
+
+#[test]
+fn what_does_not_exist_is_wrong() {
+    let root = super::root();
+    let judged = |line: &str| {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        judge(&root, &words)
+    };
+    for right in [
+        "slowhand play scenarios/train.toml --seed 3",
+        "slowhand bench links",
+        "slowhand play --help",
+        "slowhand completions",
+        "make demo",
+        "cargo xtask deps",
+        "cargo test -p units",
+        ".ci/run",
+        "scripts/setup.sh build",
+    ] {
+        assert_eq!(judged(right), Ok(()), "{right}");
+    }
+    for wrong in [
+        "slowhand fly",
+        "slowhand play scenarios/nowhere.toml",
+        "slowhand play scenarios/train.toml --sed 3",
+        "slowhand bench stall",
+        "slowhand play scenarios/train.toml --policy fastest",
+        "make coffee",
+        "cargo xtask fly",
+        "cargo test -p nothing",
+        "scripts/nothing.sh",
+        "rm everything",
+    ] {
+        assert!(judged(wrong).is_err(), "{wrong}");
+    }
+}

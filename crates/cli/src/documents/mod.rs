@@ -1,0 +1,134 @@
+//! What the documents say is true: every command in them is understood, and every name in them exists.
+//!
+//! Looked at are all Markdown files of the repository and the systemd unit: fenced blocks of shell, and commands of ours between backquotes. Blocks
+//! marked `run` are run, too: `tests/documents.rs`.
+
+pub mod command;
+pub mod page;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use page::Page;
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The part of a page under a heading.
+fn section<'t>(text: &'t str, heading: &str) -> &'t str {
+    let rest = text.split(&format!("## {heading}\n")).nth(1);
+    let rest = rest.unwrap_or_else(|| panic!("there is no section `{heading}`"));
+    rest.split("\n## ").next().unwrap_or(rest)
+}
+
+/// What stands between backquotes in the first cell of each row of the tables.
+fn first_cells(text: &str) -> BTreeSet<String> {
+    let cells = text
+        .lines()
+        .filter_map(|line| line.strip_prefix('|')?.split('|').next());
+    cells
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The scenario files, without their ending.
+fn scenarios() -> BTreeSet<String> {
+    let entries = std::fs::read_dir(root().join("scenarios")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names
+        .filter_map(|name| name.strip_suffix(".toml").map(str::to_owned))
+        .collect()
+}
+
+fn benches() -> BTreeSet<String> {
+    crate::bench::names().map(str::to_owned).collect()
+}
+
+#[test]
+fn every_command_of_every_document_is_understood() {
+    let pages = Page::all(&root());
+    let mut wrong = Vec::new();
+    let mut understood = 0;
+    for page in &pages {
+        for (line, words) in page.commands() {
+            match command::judge(&root(), &words) {
+                Ok(()) => understood += 1,
+                Err(why) => wrong.push(format!("{}:{line}: {}: {why}", page.path, words.join(" "))),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let documents: Vec<&str> = pages.iter().map(|page| page.path.as_str()).collect();
+    for needed in [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "dist/slowhand.service",
+    ] {
+        assert!(documents.contains(&needed), "{needed} was not looked at");
+    }
+    assert!(understood > 25, "only {understood} commands were found");
+}
+
+#[test]
+fn every_scenario_is_in_the_readme_and_in_the_list_of_scenarios() {
+    let readme = read("README.md");
+    let listed: BTreeSet<String> = scenarios()
+        .into_iter()
+        .filter(|name| readme.contains(&format!("| [{name}](scenarios/{name}.toml) |")))
+        .collect();
+    assert_eq!(listed, scenarios(), "README.md, Try your own");
+    assert_eq!(
+        first_cells(read("scenarios/README.md").split("## Every key").next().unwrap()),
+        scenarios()
+    );
+}
+
+#[test]
+fn every_benchmark_that_the_readme_quotes_exists() {
+    let readme = read("README.md");
+    let quoted = first_cells(section(&readme, "How well"));
+    let known: BTreeSet<String> = benches().union(&scenarios()).cloned().collect();
+    assert!(quoted.len() >= 2 && quoted.is_subset(&known), "{quoted:?}");
+}
+
+#[test]
+fn the_help_of_bench_lists_every_benchmark() {
+    use clap::CommandFactory as _;
+    let help = crate::usage::Usage::command()
+        .find_subcommand("bench")
+        .and_then(|bench| bench.get_after_help().map(ToString::to_string))
+        .unwrap();
+    let words: BTreeSet<String> = help
+        .split([' ', '\n', ':', ';', ','])
+        .map(str::to_owned)
+        .collect();
+    assert!(benches().is_subset(&words), "{:?}", benches().difference(&words));
+}
+
+#[test]
+fn every_policy_is_in_the_readme() {
+    let readme = read("README.md");
+    let told = first_cells(section(&readme, "Policies"));
+    let known: BTreeSet<String> = trace::PolicyName::VALID
+        .iter()
+        .map(|name| (*name).to_owned())
+        .collect();
+    assert_eq!(told, known);
+}
+
+#[test]
+fn every_target_of_make_is_explained_by_make_help() {
+    let makefile = read("Makefile");
+    for target in command::targets(&makefile) {
+        let told = target == "help" || makefile.contains(&format!("@echo 'make {target} "));
+        assert!(told, "make help does not tell of {target}");
+    }
+}

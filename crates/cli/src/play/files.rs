@@ -23,7 +23,7 @@ struct Target {
 }
 
 impl Files {
-    /// Makes the files, empty.
+    /// Makes the files, empty, and the folders that they lie in.
     pub fn create(wanted: &Wanted) -> anyhow::Result<Self> {
         let create = |path: &Option<PathBuf>| path.as_deref().map(Target::create).transpose();
         Ok(Self {
@@ -50,7 +50,8 @@ impl Files {
 
 impl Target {
     fn create(path: &Path) -> anyhow::Result<Self> {
-        let file = File::create(path).map_err(|error| {
+        let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let file = folder.and_then(|()| File::create(path)).map_err(|error| {
             let shown = path.display();
             Refused::because(format!(
                 "{shown}: {error}; name a file in a directory that you may write to"

@@ -55,6 +55,15 @@ impl Header {
         })
     }
 
+    /// Source and destination port of a TCP segment; `None` for anything else, and for later fragments.
+    pub fn tcp_ports(&self, packet: &[u8]) -> Option<(u16, u16)> {
+        if self.protocol != TCP || self.later_fragment {
+            return None;
+        }
+        let [a, b, c, d] = *packet.get(self.len..)?.first_chunk()?;
+        Some((u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])))
+    }
+
     /// Whether the sender understands ECN (ECT or CE).
     pub fn ect(&self, packet: &[u8]) -> bool {
         let ecn = if self.v6 { packet[1] >> 4 } else { packet[1] };

@@ -139,7 +139,13 @@ fn a_managed_queue_marks_packets_of_senders_that_understand() {
     assert!(outcome.intact, "{:?}", outcome.broken);
     let received_ce = bench.hosts.client.run(|| netstat("IpExt", "InCEPkts")).unwrap();
     let report = bench.emulator.finish();
-    assert!(report.links[0].counters.ce_marks > 0, "{report:?}");
+    let marked: Vec<u64> = report.marks.values().copied().collect();
+    assert_eq!(
+        marked,
+        [report.links[0].counters.ce_marks],
+        "one flow's: {report:?}"
+    );
+    assert!(marked[0] > 0, "{report:?}");
     assert!(received_ce > 0, "the client's kernel saw marks");
 }
 

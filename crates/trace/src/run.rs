@@ -44,7 +44,8 @@ pub struct Run {
     pub flows: Vec<Flow>,
     /// What its links did.
     pub links: Vec<LinkUse>,
-    /// Energy of the client's radios in joules; 0 where no radio is modelled.
+    /// What the client's radios spent on the data, in joules, by the figures of Huang et al. 2012 (one radio for each WiFi channel, a modem for each
+    /// cellular link, tails included); 0 where there is no radio.
     #[serde(default)]
     pub energy_j: f64,
     /// What the models allow at best, in Mb/s; 0 where it is not known.

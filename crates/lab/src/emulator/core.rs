@@ -4,7 +4,7 @@ use super::busiest::Busiest;
 use super::faults::{FaultLog, Step, Whom};
 use super::outlet::{Outlet, Token, Writing};
 use super::wait::{Waiter, Waker, become_punctual};
-use super::{Command, Event, Lateness, LinkSample, Port, Report, Scheduled, Setup, Tuning};
+use super::{Command, Event, Lateness, LinkSample, Marks, Port, Report, Scheduled, Setup, Tuning};
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::frame::{Burst, Header, Slab, SlotId};
 use crate::tun::Tun;
@@ -49,6 +49,7 @@ pub(super) struct Core {
     woken: Instant,
     next_sample: Instant,
     samples: Vec<LinkSample>,
+    marks: Marks,
     faults: FaultLog,
     busiest: Busiest,
     /// Frames that nobody was told of yet.
@@ -77,6 +78,7 @@ impl Core {
             woken: Instant::ZERO,
             next_sample: Instant::ZERO + setup.tuning.sample_every,
             samples: vec![LinkSample::default(); links],
+            marks: Marks::new(),
             faults: FaultLog::new(links),
             busiest: Busiest::default(),
             heard: Vec::new(),
@@ -105,6 +107,7 @@ impl Core {
             wall: self.clock.now().since(began),
             lateness: self.all_lateness,
             links: self.samples,
+            marks: self.marks,
             faults: self.faults.into_records(),
             chatter: self.chatter,
             refused: self.outlets.iter().map(|outlet| outlet.refused).sum(),
@@ -318,7 +321,25 @@ impl Core {
         self.faults.delivered(packet.link);
         let device = 2 * link + usize::from(packet.direction == Direction::Up);
         let token = Token::decode(packet.token);
+        if ce {
+            self.note_mark(packet, token.slot);
+        }
         self.with_outlet(device, |outlet, writing| outlet.push(due, token, ce, writing));
+    }
+
+    fn note_mark(&mut self, packet: Packet, slot: SlotId) {
+        let bytes = self.slab.packet(slot);
+        let ports = Header::parse(bytes).and_then(|ip| ip.tcp_ports(bytes));
+        if let Some((source, destination)) = ports {
+            let at_client = match packet.direction {
+                Direction::Up => source,
+                Direction::Down => destination,
+            };
+            *self
+                .marks
+                .entry((packet.link, packet.direction, at_client))
+                .or_default() += 1;
+        }
     }
 
     fn lose(&mut self, at: Instant, packet: Packet, reason: DropReason) {

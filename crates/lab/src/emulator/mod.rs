@@ -40,7 +40,7 @@ mod wait;
 
 pub use faults::{FaultRecord, Scheduled, Step, Whom};
 pub use histogram::Lateness;
-pub use report::{LinkSample, Losses, Report};
+pub use report::{LinkSample, Losses, Marks, Report};
 
 use crate::clock::Clock;
 use crate::frame::Nat;

@@ -1,7 +1,8 @@
 //! What an emulator did.
 
 use super::{FaultRecord, Lateness};
-use links::{Counters, Direction, DropReason};
+use links::{Counters, Direction, DropReason, LinkId};
+use std::collections::BTreeMap;
 use units::{Bytes, Duration};
 
 /// What one link has carried since the start.
@@ -26,6 +27,9 @@ impl LinkSample {
         }
     }
 }
+
+/// TCP packets that left a link with congestion experienced put on them there: by link, direction and the client's port.
+pub type Marks = BTreeMap<(LinkId, Direction, u16), u64>;
 
 /// Packets lost, by reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,6 +70,8 @@ pub struct Report {
     pub lateness: Lateness,
     /// One per link.
     pub links: Vec<LinkSample>,
+    /// Whose packets were marked.
+    pub marks: Marks,
     /// Every fault, in the order in which they were applied.
     pub faults: Vec<FaultRecord>,
     /// CPU time of the thread, the kernel's work inside its system calls included.

@@ -1,5 +1,6 @@
 //! Conducts a run from time zero to its end: what the threads tell is passed on to those who must act on it, and written down.
 
+use super::energy::Radios;
 use super::flows::{self, Common};
 use super::note::Note;
 use super::paths::Paths;
@@ -54,6 +55,7 @@ pub(super) struct Conductor<'r> {
     stage: Stage,
     watchlist: Watchlist,
     paths: Paths,
+    radios: Radios,
     outcomes: Vec<Option<Outcome>>,
     running: usize,
     program_ended: bool,
@@ -94,6 +96,7 @@ impl<'r> Conductor<'r> {
             stage,
             watchlist: Watchlist::default(),
             paths: Paths::new(names, links),
+            radios: Radios::of(what.plan),
             outcomes: vec![None; flow_count],
             running: flow_count,
             program_ended: false,
@@ -229,6 +232,7 @@ impl<'r> Conductor<'r> {
             emulator,
             mut stage,
             paths,
+            mut radios,
             outcomes,
             mut events,
             program_waits,
@@ -248,6 +252,7 @@ impl<'r> Conductor<'r> {
         stage.brain.finish()?;
         let report = emulator.finish();
         assert_faults(what, &report)?;
+        radios.carried(ended, &report.links);
         let sources = Sources {
             plan: what.plan,
             network: &stage.config,
@@ -256,6 +261,7 @@ impl<'r> Conductor<'r> {
             ended,
             outcomes: &outcomes,
             paths: &paths,
+            radios: &radios,
             emulator: &report,
             strangers: &strangers,
         };
@@ -366,6 +372,7 @@ impl<'r> Conductor<'r> {
             E::Effect { .. } => {}
             E::Sample { at, lateness, links } => {
                 self.stage.survey(&links);
+                self.radios.carried(at, &links);
                 self.sample(at, lateness);
             }
         }

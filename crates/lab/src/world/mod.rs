@@ -17,6 +17,7 @@ mod brain;
 mod choice;
 mod conduct;
 mod controllers;
+mod energy;
 mod error;
 mod flows;
 mod glue;

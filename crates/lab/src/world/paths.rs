@@ -1,8 +1,10 @@
 //! What each link has carried of each flow, from looks at the sockets of both ends.
 
 use super::glue::Glue;
+use crate::emulator::Marks;
 use crate::traffic::{End, Look, SubflowLook};
-use std::collections::BTreeMap;
+use links::{Direction, LinkId};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use trace::{PathUse, What};
 use units::{Bytes, Duration};
@@ -170,8 +172,8 @@ impl Paths {
         events
     }
 
-    /// What the links carried of a flow; `ce_marks` says how many packets each link marked, known where no other flow used it.
-    pub(super) fn of_flow(&self, flow: usize, ce_marks: &[u64]) -> Vec<PathUse> {
+    /// What the links carried of a flow, and what of it they `marked`.
+    pub(super) fn of_flow(&self, flow: usize, marked: &Marks) -> Vec<PathUse> {
         let mut uses: Vec<PathUse> = Vec::new();
         for (index, link) in self.links.iter().enumerate() {
             let of_link = |wanted: usize| {
@@ -183,15 +185,35 @@ impl Paths {
             if of_link(flow).next().is_none() {
                 continue;
             }
-            let alone = (0..self.flows.len()).all(|other| other == flow || of_link(other).next().is_none());
             uses.push(PathUse {
                 link: link.clone(),
                 bytes: of_link(flow).map(|carried| carried.bytes.get()).sum(),
                 retransmits: of_link(flow).map(|carried| carried.retransmits).sum(),
-                ce_marks: if alone { ce_marks[index] } else { 0 },
+                ce_marks: self.marks(flow, index, marked),
             });
         }
         uses
+    }
+
+    /// Packets of a flow that a link has marked on their way to the receiver.
+    fn marks(&self, flow: usize, link: usize, marked: &Marks) -> u64 {
+        let sender = self.flows[flow].sender;
+        let of_it = self
+            .subflows
+            .iter()
+            .filter(|((of, ..), carried)| *of == flow && carried.link == link);
+        let ports: BTreeSet<u16> = of_it
+            .map(|((_, local, remote), _)| match sender {
+                End::Server => remote.port(),
+                End::Client => local.port(),
+            })
+            .collect();
+        let direction = match sender {
+            End::Server => Direction::Down,
+            End::Client => Direction::Up,
+        };
+        let count = |port: &u16| marked.get(&(LinkId(link as u16), direction, *port));
+        ports.iter().filter_map(count).sum()
     }
 
     /// Flows that asked for MPTCP and were carried by plain TCP. A connection that opens or closes has no token for a moment.

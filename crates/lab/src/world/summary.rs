@@ -1,5 +1,6 @@
 //! What came of a run, as `play --json` has it.
 
+use super::energy::Radios;
 use super::network::position;
 use super::paths::Paths;
 use crate::emulator::{FaultRecord, Report};
@@ -18,6 +19,7 @@ pub(super) struct Sources<'s> {
     pub(super) ended: Instant,
     pub(super) outcomes: &'s [Option<Outcome>],
     pub(super) paths: &'s Paths,
+    pub(super) radios: &'s Radios,
     pub(super) emulator: &'s Report,
     pub(super) strangers: &'s [String],
 }
@@ -33,7 +35,7 @@ impl Sources<'_> {
             duration_s: duration.as_secs_f64(),
             flows: self.flows(),
             links: self.links(duration),
-            energy_j: 0.0,
+            energy_j: self.radios.joules(),
             optimal_mbps: self.optimal(duration).as_mbps_f64(),
             goodput_series: self.series(duration),
             notes: self.remarks(),
@@ -41,15 +43,9 @@ impl Sources<'_> {
     }
 
     fn flows(&self) -> Vec<Flow> {
-        let marks: Vec<u64> = self
-            .emulator
-            .links
-            .iter()
-            .map(|link| link.counters.ce_marks)
-            .collect();
         let flow = |(index, outcome): (usize, &Option<Outcome>)| {
             let outcome = outcome.as_ref()?;
-            let paths = self.paths.of_flow(index, &marks);
+            let paths = self.paths.of_flow(index, &self.emulator.marks);
             Some(outcome.meter.result(outcome.ended, outcome.intact, paths))
         };
         self.outcomes.iter().enumerate().filter_map(flow).collect()

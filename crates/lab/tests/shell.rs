@@ -8,7 +8,7 @@ use lab::world::{Play, Played, play};
 use plans::two_cables;
 use std::fs;
 use std::path::{Path, PathBuf};
-use trace::PolicyName;
+use trace::{Event, PolicyName, What};
 
 /// A folder of this test's own, removed at its end.
 struct Folder(PathBuf);
@@ -36,13 +36,17 @@ impl Drop for Folder {
 }
 
 fn run(seconds: u32, client: &str, servers: &[&str]) -> Played {
+    run_under(PolicyName::Mptcp, seconds, client, servers)
+}
+
+fn run_under(policy: PolicyName, seconds: u32, client: &str, servers: &[&str]) -> Played {
     let plan = two_cables(seconds, plans::DOWNLOAD);
     let what = Play {
         programs: Some(Programs {
             client: client.into(),
             servers: servers.iter().map(Into::into).collect(),
         }),
-        ..Play::new(&plan, PolicyName::Mptcp)
+        ..Play::new(&plan, policy)
     };
     play(&what, &Stop::new(), &mut |_| {}).unwrap()
 }
@@ -62,9 +66,25 @@ fn bash(script: &str) -> String {
     format!("exec bash -c '{}'", script.replace('\'', "'\\''"))
 }
 
+/// The client bounds what the server may queue: it did, and the bytes arrived all the same.
+fn windows(played: &Played) -> usize {
+    let bounds = |event: &&Event| matches!(event.what, What::Window { bytes: Some(_), .. });
+    played.record.events.iter().filter(bounds).count()
+}
+
 #[test]
 fn curl_fetches_from_nginx_over_both_links() {
-    let folder = Folder::new("nginx");
+    curl_fetches_under(PolicyName::Mptcp, "nginx");
+}
+
+#[test]
+fn curl_and_nginx_bear_the_window() {
+    let played = curl_fetches_under(PolicyName::Slowhand, "nginx-window");
+    assert!(windows(&played) > 0, "no window was set");
+}
+
+fn curl_fetches_under(policy: PolicyName, name: &str) -> Played {
+    let folder = Folder::new(name);
     let at = folder.path().display();
     let content: Vec<u8> = (0..6_000_000u32)
         .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
@@ -81,7 +101,7 @@ fn curl_fetches_from_nginx_over_both_links() {
         80,
         &format!("exec mptcpize run curl -s --fail http://$SLOWHAND_SERVER/file -o {at}/fetched"),
     );
-    let played = run(60, &bash(&fetch), &[&server]);
+    let played = run_under(policy, 60, &bash(&fetch), &[&server]);
     let ended = played.programs.clone().unwrap();
     assert_eq!(ended.code(), Some(0), "{ended:?} {}", folder.read("error.log"));
     assert!(ended.servers.is_empty(), "{ended:?}");
@@ -94,18 +114,34 @@ fn curl_fetches_from_nginx_over_both_links() {
         "{:?}",
         carried(&played)
     );
+    played
 }
 
 #[test]
 fn iperf3_measures_between_the_hosts() {
-    let folder = Folder::new("iperf3");
+    iperf3_measures_under(PolicyName::Mptcp, "iperf3");
+}
+
+#[test]
+fn iperf3_bears_the_window() {
+    let played = iperf3_measures_under(PolicyName::Slowhand, "iperf3-window");
+    assert!(windows(&played) > 0, "no window was set");
+}
+
+fn iperf3_measures_under(policy: PolicyName, name: &str) -> Played {
+    let folder = Folder::new(name);
     let at = folder.path().display();
     // The server takes one connection at a time, so looking whether it is there would be in the way.
     let try_it = format!(
         "mptcpize run iperf3 -c $SLOWHAND_SERVER -R -t 3 -J > {at}/json; grep -q sum_received {at}/json && exit 0"
     );
     let measure = format!("for i in $(seq 100); do {try_it}; sleep 0.1; done; exit 9");
-    let played = run(60, &bash(&measure), &["exec mptcpize run iperf3 -s > /dev/null"]);
+    let played = run_under(
+        policy,
+        60,
+        &bash(&measure),
+        &["exec mptcpize run iperf3 -s > /dev/null"],
+    );
     let ended = played.programs.clone().unwrap();
     assert_eq!(ended.code(), Some(0), "{ended:?} {}", folder.read("json"));
     assert!(
@@ -118,6 +154,7 @@ fn iperf3_measures_between_the_hosts() {
         "{:?}",
         carried(&played)
     );
+    played
 }
 
 #[test]

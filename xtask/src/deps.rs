@@ -18,7 +18,12 @@ pub fn check() -> anyhow::Result<Findings> {
             )),
         }
     }
-    wrong.extend(ROOMS.iter().filter(|room| room.no_std).filter_map(knows_std));
+    for room in ROOMS.iter().filter(|room| room.no_std) {
+        wrong.extend(knows_std(room));
+        let path = format!("crates/{}/clippy.toml", room.name);
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        wrong.extend(clocks_allowed(&path, &text));
+    }
     Ok(Findings {
         looked_at: format!("deps: {} rooms", own.len()),
         wrong,
@@ -56,6 +61,17 @@ fn knows_std(room: &Room) -> Option<String> {
     })
 }
 
+/// What a room without a clock must not call, not even in its tests: clippy refuses it, if the room's own `clippy.toml` says so.
+const CLOCKS: [&str; 2] = ["std::time::Instant::now", "std::time::SystemTime::now"];
+
+fn clocks_allowed(path: &str, text: &str) -> Option<String> {
+    let banned = |clock: &&str| text.contains(&format!("path = \"{clock}\""));
+    let allowed = CLOCKS.iter().find(|clock| !banned(clock))?;
+    Some(format!(
+        "{path}: ban {allowed} with `disallowed-methods`: this room is told the time"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,6 +104,14 @@ mod tests {
     fn an_unlisted_crate_is_named() {
         let found = violations(policy(), &["rand"], OWN);
         assert!(found[0].contains("rand, which is not listed"), "{found:?}");
+    }
+
+    #[test]
+    fn a_clock_that_is_not_banned_is_named() {
+        let both = CLOCKS.map(|clock| format!("{{ path = \"{clock}\" }}")).concat();
+        assert_eq!(clocks_allowed("a", &both), None);
+        let found = clocks_allowed("a", "path = \"std::time::Instant::now\"").unwrap();
+        assert!(found.contains("SystemTime::now"), "{found}");
     }
 
     #[test]

@@ -1,4 +1,8 @@
 //! How many packets per second of one core pass through each kind of link: `cargo run --release -p links --example speed`.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it drives the room from outside and measures wall time"
+)]
 
 use std::time::Instant as Clock;
 

@@ -32,6 +32,11 @@ struct Visit {
 
 /// Opens the file of this name and text; `None` (with the reason printed) where there is no browser.
 fn visit(test: &str, name: &str, text: &str) -> Option<Visit> {
+    visit_with(&[], test, name, text)
+}
+
+/// The same, with more arguments for the browser.
+fn visit_with(more: &[&str], test: &str, name: &str, text: &str) -> Option<Visit> {
     let Some(browser) = browser() else {
         println!("skipped: needs chromium");
         return None;
@@ -58,6 +63,7 @@ fn visit(test: &str, name: &str, text: &str) -> Option<Visit> {
             "--enable-logging=stderr",
             "--dump-dom",
         ])
+        .args(more)
         .arg("--virtual-time-budget=8000")
         .arg(format!("--user-data-dir={}", folder.join("profile").display()))
         .arg(format!("file://{}", file.display()))
@@ -165,6 +171,58 @@ fn the_page_runs_in_a_browser() {
         seen.map(|seen| seen.replace("&nbsp;", "\u{a0}")).as_deref(),
         Some(expected)
     );
+}
+
+/// Says which colours the reader asked for, and which words stand out too little from what is behind them (WCAG 2.1: 3 to 1 at least).
+const READ: &str = r#"<script>
+addEventListener("load", () => setTimeout(() => {
+  const numbers = (text) => {
+    const [r, g, b, a = 1] = text.match(/-?[\d.]+/g).map(Number);
+    return text.startsWith("color(") ? [r * 255, g * 255, b * 255, a] : [r, g, b, a];
+  };
+  const light = (rgb) => {
+    const [r, g, b] = rgb.map((c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (element) => {
+    for (let e = element; e; e = e.parentElement) {
+      const colour = numbers(getComputedStyle(e).backgroundColor);
+      if (colour[3] > 0.5) return colour.slice(0, 3);
+    }
+    return [255, 255, 255];
+  };
+  const poor = [];
+  let words = 0;
+  for (const element of document.querySelectorAll("h1, h2, h3, p, td, th, label, button, summary, text")) {
+    if (!element.textContent.trim() || !element.getClientRects().length) continue;
+    words++;
+    const style = getComputedStyle(element);
+    const ink = numbers(element.tagName === "text" ? style.fill : style.color).slice(0, 3);
+    const [a, b] = [light(ink), light(behind(element))].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 3) poor.push(element.textContent.trim().slice(0, 30));
+  }
+  const note = document.createElement("p");
+  note.id = "read";
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  note.textContent = (dark ? "dark" : "light") + (light(behind(document.body)) < 0.2 ? " on dark" : " on light") +
+    (words > 40 ? "" : " only " + words) + "; poor: " + poor.join(", ");
+  document.body.append(note);
+}, 100));
+</script></body>"#;
+
+#[test]
+fn the_page_reads_in_light_and_dark() {
+    let page = page().replace("</head>", FRAMES).replace("</body>", READ);
+    // Blink counts dark as 0 and light as 1.
+    for (scheme, expected) in [(0, "dark on dark; poor: "), (1, "light on light; poor: ")] {
+        let asked = format!("--blink-settings=preferredColorScheme={scheme}");
+        let Some(visit) = visit_with(&[&asked], &format!("scheme{scheme}"), "page.html", &page) else {
+            return;
+        };
+        assert_eq!(visit.console, Vec::<String>::new());
+        let read = visit.elements.split("id=\"read\">").nth(1);
+        assert_eq!(read.and_then(|rest| rest.split('<').next()), Some(expected));
+    }
 }
 
 #[test]

@@ -5,10 +5,10 @@
 #   scripts/setup.sh test    that, and what the tests and benches talk to
 set -eu
 
-# compiler of the BPF programs; libbpf's own needs; the tools that the lab and its users call
-build_packages="clang llvm libelf-dev zlib1g-dev pkg-config make gcc libc6-dev iproute2 nftables"
-# real programs that the tests put on our paths, a browser to look at the page, and the linter of the scripts
-test_packages="nginx-light iperf3 mptcpize curl chromium tshark tcpdump ethtool socat jq shellcheck util-linux procps"
+# compiler of the BPF programs, and libbpf's own needs; the lab itself calls no program
+build_packages="clang libelf-dev zlib1g-dev pkg-config make gcc libc6-dev"
+# real programs that the tests put on our paths, a browser to look at the page, what the tests compare us with, and the linter of the scripts
+test_packages="nginx-light iperf3 mptcpize curl chromium bpftool iproute2 nftables procps util-linux mount git shellcheck"
 
 say() { printf '%s\n' "$*" >&2; }
 

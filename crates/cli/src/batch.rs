@@ -52,8 +52,9 @@ pub struct Rules<'r> {
     pub watch: &'r (dyn Fn(usize, &Event) + Sync),
 }
 
-/// What all links of the runs that go on side by side may carry together, for each processor: measured on two
-/// processors of 2020's servers, with lateness under 500 µs.
+/// What all links of the runs that go on side by side may carry together, for each processor. A guess, on the careful side of what one emulator
+/// carries (the bench `emulator`), and no more than where to begin: whether runs really fit is measured while they go on, and a late one
+/// is repeated alone.
 const PER_PROCESSOR: Bitrate = Bitrate::from_mbps(200);
 
 /// More than this many 802.11g stations' worth of traffic does not fit into one channel.

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Scratch, slowhand};
+use std::collections::BTreeSet;
 use std::process::Command;
 
 /// The verbs as `--help` lists them.
@@ -72,6 +73,30 @@ fn every_verb_has_a_manual_page() {
             page(&format!("slowhand-{verb}.1")).contains(".SH OPTIONS"),
             "{verb}"
         );
+    }
+}
+
+/// Every `--option` in a text.
+fn options(text: &str) -> BTreeSet<String> {
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
+    words
+        .filter(|word| word.starts_with("--") && word.len() > 2)
+        .map(|word| word.trim_end_matches('-').to_owned())
+        .collect()
+}
+
+#[test]
+fn help_and_manual_pages_have_the_same_options() {
+    let scratch = Scratch::new("man-options");
+    assert_eq!(
+        slowhand(&["man", scratch.path("").to_str().unwrap()]).code,
+        Some(0)
+    );
+    for verb in verbs().iter().filter(|verb| *verb != "help") {
+        let page = std::fs::read_to_string(scratch.path(&format!("slowhand-{verb}.1"))).unwrap();
+        let page = page.replace("\\-", "-").replace("\\fB", " ").replace("\\fR", " ");
+        let help = slowhand(&[verb, "--help"]).out;
+        assert_eq!(options(&page), options(&help), "{verb}");
     }
 }
 

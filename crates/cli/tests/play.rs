@@ -76,6 +76,24 @@ fn a_wrong_scenario_is_refused_with_its_place() {
             "\"sideways\"",
         ),
         (QUICK.replace("duration_s = 2", "duration_s = "), ":2:", "TOML"),
+        (
+            QUICK.replace("rtt_ms = 10\n", ""),
+            ":4:9: ",
+            "has no `rtt_ms`; add",
+        ),
+        (
+            QUICK.replace(
+                "[cables.far]",
+                "[aps.hall]\nat_m = [1, 2]\nbackhaul = { rate_mbps = 9, rtt_ms = 9 }\n\n[walkers.client]\nat_m = [0, 0]\n\n[cables.far]",
+            ),
+            ":8:6: ",
+            "has no `channel`; add `channel`: 1 to 13",
+        ),
+        (
+            QUICK.replace("policy = \"slowhand\"", "policy = \"fastest\""),
+            ":16:10: ",
+            "there is no policy \"fastest\"; one of \"tcp:<link>\"",
+        ),
     ];
     for (text, place, what) in table {
         std::fs::write(&path, &text).unwrap();
@@ -92,6 +110,30 @@ fn a_wrong_scenario_is_refused_with_its_place() {
             ran.err
         );
     }
+}
+
+#[test]
+fn a_trace_with_text_in_it_is_refused_with_its_place() {
+    let scratch = Scratch::new("wrong-trace");
+    let (scenario, trace) = (scratch.path("cell.toml"), scratch.path("walk.down"));
+    let text = QUICK.replace("rate_mbps = 10", "down_trace = \"walk.down\"\nup_mbps = 1");
+    std::fs::write(&scenario, text.replace("cables.far", "cells.far")).unwrap();
+    std::fs::write(&trace, "1\nrain\n3\n").unwrap();
+    let ran = slowhand(&["play", scenario.to_str().unwrap()]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{ran:?}");
+    let expected = format!(
+        "{}:2:1: `rain` is not a time; a line is the time of one delivery in whole milliseconds",
+        trace.display()
+    );
+    assert!(ran.err.starts_with(&expected), "{}", ran.err);
+    std::fs::remove_file(&trace).unwrap();
+    let ran = slowhand(&["play", scenario.to_str().unwrap()]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(
+        ran.err.starts_with(&format!("{}:9:14: ", scenario.display())),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]
@@ -149,6 +191,43 @@ fn without_privileges_it_says_what_is_missing() {
         "{}",
         ran.err
     );
+}
+
+#[test]
+fn a_user_who_is_not_root_is_told_so() {
+    if !is_root() {
+        return;
+    }
+    let quick = Quick::new("nobody");
+    // Wherever it was built, nobody may run it from here.
+    let program = quick.0.path("slowhand");
+    std::fs::copy(env!("CARGO_BIN_EXE_slowhand"), &program).unwrap();
+    let as_nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+    for arguments in [
+        &["play", &quick.file()][..],
+        &["demo"],
+        &["bench", "resume"],
+        &["up"],
+    ] {
+        let mut command = Command::new("setpriv");
+        command.args(as_nobody).arg(&program).args(arguments);
+        let ran = Ran::from(command.current_dir(quick.0.path("")).output().unwrap());
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {ran:?}");
+        assert!(ran.err.contains("as root"), "{arguments:?}: {}", ran.err);
+        assert_eq!(ran.out, "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_lab_needs_no_program_of_others() {
+    if !is_root() {
+        return;
+    }
+    let quick = Quick::new("alone");
+    let mut command = program();
+    command.args(["play", &quick.file()]).env("PATH", "");
+    let ran = Ran::from(command.output().unwrap());
+    assert_eq!(ran.code, Some(0), "neither ip nor nft nor anything else: {ran:?}");
 }
 
 /// Plays in a mount namespace in which a shell command has hidden something.

@@ -5,6 +5,7 @@
 
 pub mod command;
 pub mod page;
+mod programs;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,78 @@
+//! What the build and the tests start is what `scripts/setup.sh` installs.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Programs of others, and the Debian package that each comes with.
+const PACKAGES: [(&str, &str); 18] = [
+    ("bpftool", "bpftool"),
+    ("cc", "gcc"),
+    ("chromium", "chromium"),
+    ("clang", "clang"),
+    ("curl", "curl"),
+    ("git", "git"),
+    ("ip", "iproute2"),
+    ("iperf3", "iperf3"),
+    ("mount", "mount"),
+    ("mptcpize", "mptcpize"),
+    ("nft", "nftables"),
+    ("nginx", "nginx-light"),
+    ("setpriv", "util-linux"),
+    ("setsid", "util-linux"),
+    ("shellcheck", "shellcheck"),
+    ("ss", "iproute2"),
+    ("sysctl", "procps"),
+    ("unshare", "util-linux"),
+];
+/// Part of every system.
+const EVERYWHERE: [&str; 4] = ["/bin/sh", "bash", "sh", "umount"];
+
+/// Every `.rs` file below a folder.
+fn sources(folder: &Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if entry.file_type().unwrap().is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(std::fs::read_to_string(path).unwrap());
+        }
+    }
+}
+
+/// Names that are written where a program is started.
+fn started() -> BTreeSet<String> {
+    let mut texts = Vec::new();
+    for folder in ["crates", "xtask"] {
+        sources(&super::root().join(folder), &mut texts);
+    }
+    // In two halves, so that this line is not found.
+    let start = concat!("Command::", "new(\"");
+    let names = texts.iter().flat_map(|text| text.split(start).skip(1));
+    names
+        .filter_map(|rest| rest.split('"').next().map(str::to_owned))
+        .collect()
+}
+
+#[test]
+fn every_program_that_is_started_is_installed() {
+    let setup = super::read("scripts/setup.sh");
+    let lists = setup.lines().filter(|line| line.contains("_packages=\""));
+    let installed: BTreeSet<&str> = lists.flat_map(|line| line.split(['"', ' '])).collect();
+    for (program, package) in PACKAGES {
+        assert!(
+            installed.contains(package),
+            "setup.sh does not install {package}, for {program}"
+        );
+    }
+    let known: BTreeSet<&str> = PACKAGES
+        .iter()
+        .map(|(program, _)| *program)
+        .chain(EVERYWHERE)
+        .collect();
+    let unknown: Vec<String> = started()
+        .into_iter()
+        .filter(|name| !known.contains(name.as_str()))
+        .collect();
+    assert!(unknown.is_empty(), "not in the table of packages: {unknown:?}");
+    assert!(started().len() > 5, "{:?}", started());
+}

@@ -1,0 +1,99 @@
+//! The blocks of the documents that are marked `run` are run, as a reader would: `sudo` at hand or not needed, `slowhand` on the path.
+//!
+//! Scenarios are cut to a few seconds, and what they expect of a minute need not hold; everything else is as it is written. Blocks that are
+//! not marked are looked at by `src/documents`: `make demo`, `make test` and `make bench` run this very test or take too long for it, and
+//! `slowhand up` would look after the machine that tests it (`tests/host.rs` does that in a namespace).
+
+mod common;
+
+use common::{Ran, Scratch, root};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Long enough for every link to be joined and used.
+const SECONDS: u32 = 5;
+
+/// A line of a block that is to be run, and where it stands.
+struct Line {
+    place: String,
+    command: String,
+    needs_root: bool,
+}
+
+fn lines(document: &str) -> Vec<Line> {
+    let text = std::fs::read_to_string(root().join(document)).unwrap();
+    let (mut found, mut running) = (Vec::new(), None);
+    for (index, line) in text.lines().enumerate() {
+        if let Some(language) = line.strip_prefix("```") {
+            let words: Vec<&str> = language.split_whitespace().collect();
+            running = match words[..] {
+                ["sh", "run"] => Some(false),
+                ["sh", "run=root"] => Some(true),
+                _ => None,
+            };
+        } else if let Some(needs_root) = running {
+            found.push(Line {
+                place: format!("{document}:{}", index + 1),
+                command: line.to_owned(),
+                needs_root,
+            });
+        }
+    }
+    found
+}
+
+fn script(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A folder that looks like the root of the repository, with `sudo` and `slowhand` beside it.
+fn desk() -> Scratch {
+    let desk = Scratch::new("documents");
+    std::os::unix::fs::symlink(root().join("scenarios"), desk.path("scenarios")).unwrap();
+    std::fs::create_dir(desk.path("bin")).unwrap();
+    script(&desk.path("bin/sudo"), "#!/bin/sh\nexec \"$@\"\n");
+    let program = env!("CARGO_BIN_EXE_slowhand");
+    let shortened = format!(
+        "#!/bin/sh\ncase \"$*\" in\n*--help*|*--shell*) ;;\nplay*) set -- \"$@\" --set duration_s={SECONDS} ;;\nesac\nexec '{program}' \"$@\"\n"
+    );
+    script(&desk.path("bin/slowhand"), &shortened);
+    desk
+}
+
+fn run(desk: &Scratch, line: &Line) -> Ran {
+    let path = std::env::var("PATH").unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", &line.command]).stdin(Stdio::null());
+    command.env("PATH", format!("{}:{path}", desk.path("bin").display()));
+    command.current_dir(desk.path("")).output().unwrap().into()
+}
+
+#[test]
+fn what_is_marked_to_be_run_runs() {
+    let desk = desk();
+    let lines = lines("README.md");
+    assert!(lines.len() >= 4, "only {} lines are marked", lines.len());
+    let root = nix::unistd::geteuid().is_root();
+    for line in &lines {
+        if line.needs_root && !root {
+            println!("skipped: {} needs root", line.place);
+            continue;
+        }
+        let ran = run(&desk, line);
+        // What a scenario expects of a minute may not hold in seconds: that is for the scenario's own runs.
+        let fine = ran.code == Some(0) || ran.code == Some(1) && told_of_failure(&ran);
+        assert!(fine, "{}: {}: {ran:?}", line.place, line.command);
+        println!("{}: {}: {:?}", line.place, line.command, ran.code);
+    }
+    if root {
+        let page = std::fs::read_to_string(desk.path("out/dead-but-up.html")).unwrap();
+        assert!(page.starts_with("<!"), "the page that README.md writes");
+    }
+}
+
+fn told_of_failure(ran: &Ran) -> bool {
+    let said = |line: &str| line.starts_with("DOES NOT HOLD: ");
+    ran.out.lines().chain(ran.err.lines()).any(said)
+}

@@ -32,6 +32,11 @@ pub fn last_change(record: &RunRecord) -> anyhow::Result<Applied> {
     })
 }
 
+/// The longest gap of all, or what gaps that are not kept are shorter than.
+pub fn longest(waits: &[Stall]) -> Duration {
+    waits.iter().map(Stall::length).max().unwrap_or(WAIT_THRESHOLD)
+}
+
 /// The longest gap between two reads of the application that contains the moment or begins soon after it. Gaps that are too short to be
 /// kept count as what they are shorter than.
 pub fn longest_wait(waits: &[Stall], at: Instant) -> Duration {
@@ -143,6 +148,8 @@ mod tests {
             });
         assert_eq!(longest_wait(&waits, at(5_000)), Duration::from_millis(90));
         assert_eq!(longest_wait(&waits, at(20_000)), WAIT_THRESHOLD);
+        assert_eq!(longest(&waits), Duration::from_millis(1_900));
+        assert_eq!(longest(&[]), WAIT_THRESHOLD);
     }
 
     #[test]

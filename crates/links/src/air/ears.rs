@@ -44,6 +44,8 @@ pub(super) struct Ears<'a, S> {
     pub(super) ether: &'a mut Ether,
     pub(super) rngs: &'a mut [Rng],
     pub(super) heard: &'a mut Vec<(u32, Heard)>,
+    /// Monitors that have made sense of the frame that ends.
+    pub(super) overheard: &'a mut Vec<u32>,
 }
 
 impl<S: Schedule> Ears<'_, S> {
@@ -121,6 +123,9 @@ impl<S: Schedule> Ears<'_, S> {
             Outcome::Missed => self.rules.eifs == Eifs::AfterAnyError,
         };
         let decoded = outcome == Outcome::Decoded;
+        if decoded && radio.monitor {
+            self.overheard.push(number);
+        }
         if decoded && flight.to.is_none_or(|to| to == number) {
             self.heard.push((number, Heard::Frame));
             return;

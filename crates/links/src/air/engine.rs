@@ -16,6 +16,7 @@ use super::grid::Grid;
 use super::hearing::{Audience, Strength};
 use super::io::{Counters, Input, Output, StationId};
 use super::mode::Mode;
+use super::monitor::Overheard;
 use super::radio::{Phase, Radio};
 use super::reception::{Ether, Site, milliwatts};
 use super::schedule::{Blocks, NEVER, Schedule};
@@ -38,6 +39,8 @@ pub struct Air<S = Blocks> {
     pub(super) flights: Flights,
     pub(super) rngs: Vec<Rng>,
     pub(super) heard: Vec<(u32, Heard)>,
+    pub(super) overheard: Vec<u32>,
+    pub(super) captured: VecDeque<Overheard>,
     pub(super) exits: VecDeque<(u64, Output)>,
     pub(super) transmissions: u64,
 }
@@ -80,6 +83,8 @@ impl<S: Schedule> Air<S> {
             ether,
             rngs: parts.rngs,
             heard: Vec::new(),
+            overheard: Vec::new(),
+            captured: VecDeque::new(),
             exits: VecDeque::new(),
             transmissions: 0,
         })
@@ -185,6 +190,7 @@ impl<S: Schedule> Air<S> {
             ether: &mut self.ether,
             rngs: &mut self.rngs,
             heard: &mut self.heard,
+            overheard: &mut self.overheard,
         };
         (ears, &self.audiences)
     }

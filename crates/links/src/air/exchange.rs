@@ -149,6 +149,7 @@ impl<S: Schedule> Air<S> {
         let (mut ears, audiences) = self.ears();
         ears.begin(id, &audiences[place], now);
         self.draw_for_interrupted();
+        self.capture_own(place, id);
     }
 
     fn draw_for_interrupted(&mut self) {
@@ -165,6 +166,7 @@ impl<S: Schedule> Air<S> {
         let flight = *self.flights.get(id);
         let (mut ears, audiences) = self.ears();
         ears.end(id, &audiences[place], now);
+        self.capture(&flight);
         self.flights.end(id);
         match (flight.kind, flight.to) {
             (Kind::Data, Some(_)) => {

@@ -45,6 +45,7 @@
 //! | SINR by section, capture, errors | `reception`, `decoder` |
 //! | a station's queue and backoff draws | `station` |
 //! | how frames follow each other | `exchange`, `ears` |
+//! | what a monitor interface shows | [`Overheard`] |
 //! | deadlines of all stations | [`schedule`] |
 
 mod check;
@@ -60,6 +61,7 @@ mod grid;
 mod hearing;
 mod io;
 mod mode;
+mod monitor;
 mod radio;
 mod reception;
 pub mod schedule;
@@ -71,6 +73,7 @@ pub use engine::Air;
 pub use error::AirError;
 pub use io::{Counters, Destination, Fate, Input, Output, Packet, StationId};
 pub use mode::Mode;
+pub use monitor::{FrameKind, Overheard};
 
 #[cfg(test)]
 mod tests;

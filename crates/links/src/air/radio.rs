@@ -58,6 +58,8 @@ pub(super) struct Radio {
     pub(super) fresh: bool,
     /// Which of the air's timings it keeps.
     pub(super) timing: u8,
+    /// The world is told of every frame that it makes sense of.
+    pub(super) monitor: bool,
 }
 
 impl Radio {
@@ -75,6 +77,7 @@ impl Radio {
             broken: false,
             fresh: false,
             timing,
+            monitor: false,
         }
     }
 

@@ -2,8 +2,8 @@
 
 use alloc::collections::VecDeque;
 use alloc::format;
-use units::Rng;
 use units::wifi::{ACK_BYTES, DATA_OVERHEAD_BYTES, Standard};
+use units::{Rng, SeqNum};
 
 use super::config::StationConfig;
 use super::io::{Counters, Packet};
@@ -19,6 +19,7 @@ pub(super) struct Station {
     capacity: usize,
     queue: VecDeque<Packet>,
     pub(super) head: Option<Head>,
+    next_number: SeqNum,
     /// What it answers after SIFS: to whom, and in which mode.
     pub(super) answer: Option<(u32, Mode)>,
     /// The frame it has on the air.
@@ -35,6 +36,8 @@ pub(super) struct Station {
 pub(super) struct Head {
     pub(super) packet: Packet,
     pub(super) attempts: u32,
+    /// Its sequence number, of the one counter that data without QoS, management and broadcast frames share (§10.3.2.14).
+    pub(super) number: SeqNum,
     /// Its receiver has it: what follows are duplicates, which receivers tell by number and retry bit.
     pub(super) received: bool,
 }
@@ -56,6 +59,7 @@ impl Station {
             capacity: config.queue,
             queue: VecDeque::new(),
             head: None,
+            next_number: SeqNum::default(),
             answer: None,
             flight: NONE,
             patience: 0,
@@ -86,11 +90,16 @@ impl Station {
     /// Takes the next packet up, if there is one and none is being tried.
     pub(super) fn take_next(&mut self) -> bool {
         if self.head.is_none() {
+            let number = self.next_number;
             self.head = self.queue.pop_front().map(|packet| Head {
                 packet,
                 attempts: 0,
+                number,
                 received: false,
             });
+            if self.head.is_some() {
+                self.next_number = number.next();
+            }
         }
         self.head.is_some()
     }

@@ -19,14 +19,16 @@ use units::{Bitrate, Bytes, Duration, Instant};
 /// Sixteenths of `Σ rate · longest RTT`.
 pub(super) type Factor = u64;
 
-/// Twice what is under way when every link is full.
-pub(super) const DEFAULT: Factor = 32;
+/// A quarter more than what is under way when every link is full.
+pub(super) const DEFAULT: Factor = 20;
 const LEAST: Factor = 12;
 const MOST: Factor = 128;
 /// Goodput of a smaller window must be this many thousandths of the larger one's.
 const KEEP: u64 = 980;
 /// Goodput of a larger window must be this many thousandths of the smaller one's.
 const GAIN: u64 = 1_030;
+/// Percent of what the links can carry: with less, it is the application that decides.
+const WORTH_JUDGING: u64 = 40;
 const FIRST_PAUSE: Duration = Duration::from_secs(4);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// How long a goodput is held up as what the connection can do.
@@ -80,7 +82,7 @@ impl Trial {
             factor: DEFAULT,
             phase,
             pause: FIRST_PAUSE,
-            upwards: false,
+            upwards: true,
             best: Bitrate::ZERO,
             best_at: now,
         }
@@ -142,7 +144,7 @@ impl Trial {
             return;
         };
         let rate = (reading.received - at_begin).per(now - turn.begins);
-        if rate < reading.capacity.percent(50) {
+        if rate < reading.capacity.percent(WORTH_JUDGING) {
             return self.interrupt(now, false);
         }
         turn.sums[usize::from(TURNS[turn.number])] += rate.as_bps();

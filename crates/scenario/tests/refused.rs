@@ -54,7 +54,8 @@ fn general_keys() {
             "duration_s = 30",
             "duration_s = 30\ncc = \"Reno!\"",
             "bad.toml:3:6: \"Reno!\" cannot be a congestion controller; give its name as \
-             net.ipv4.tcp_available_congestion_control has it, such as \"reno\" or \"cubic\"",
+             net.ipv4.tcp_available_congestion_control has it, such as \"reno\", or one of \"lia\", \"olia\", \
+             \"balia\", \"cla\"",
         ),
         (
             "duration_s = 30",

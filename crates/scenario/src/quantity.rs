@@ -53,6 +53,8 @@ impl Quantity {
     pub const PERCENT: Self = Self::new("%", 1e4, 0.0, 100.0);
     /// Kilobytes (1,000 bytes), counted in bytes: at least one byte.
     pub const KB: Self = Self::new("kB", 1e3, 0.001, 1e9);
+    /// Bytes of a datagram: what fits into an IPv4 packet.
+    pub const DATAGRAM: Self = Self::new("bytes", 1.0, 1.0, 65_507.0);
     /// Megabytes (1,000,000 bytes), counted in bytes: at least one byte.
     pub const MB: Self = Self::new("MB", 1e6, 0.000_001, 1e7);
     /// A factor, counted in thousandths.

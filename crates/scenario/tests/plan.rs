@@ -2,7 +2,7 @@
 
 use scenario::{Effect, Outcome, Plan, Whom, judge, parse};
 use trace::{Flow, PolicyName, Run};
-use units::{Bitrate, Db, Duration};
+use units::{Bitrate, Bytes, Db, Duration};
 
 const BASE: &str = r#"
 sentence = "Two cables and an access point."
@@ -253,4 +253,32 @@ fn every_seed_is_judged_by_itself() {
         .map(|verdict| (verdict.seed, verdict.outcome))
         .collect();
     assert_eq!(outcomes, [(1, Outcome::Holds), (2, Outcome::Fails)]);
+}
+
+#[test]
+fn datagrams_have_a_pace() {
+    let plan = |pace: &str| {
+        let text = format!(
+            "sentence = \"x\"\nduration_s = 1\n[aps.a]\nat_m = [1, 0]\nchannel = 6\nbackhaul = {{ rate_mbps = 10, rtt_ms = 2 }}\n\
+             [walkers.client]\nat_m = [0, 0]\n[flows.f]\ntransport = \"udp\"\nover = \"a\"\ndirection = \"everyone\"\npayload_bytes = 1000\n{pace}\n"
+        );
+        let no_files = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+        scenario::parse("x.toml", text.as_bytes(), &[], &no_files)
+            .unwrap()
+            .flows[0]
+            .clone()
+    };
+    for (pace, expected) in [
+        ("every_ms = 100", Duration::from_millis(100)),
+        ("limit_mbps = 4", Duration::from_millis(2)),
+    ] {
+        let flow = plan(pace);
+        assert_eq!(flow.transport, scenario::Transport::Udp { over: 0 });
+        let work = scenario::Work::Datagrams {
+            way: scenario::Way::Everyone,
+            pace: scenario::Pace::Every(expected),
+            payload: Bytes::new(1_000),
+        };
+        assert_eq!(flow.work, work);
+    }
 }

@@ -117,6 +117,7 @@ pub fn run(task: &Task, server: &Server, tell: Tell<'_>) -> Result<Outcome, Tran
             request,
             reply,
         } => requests::run(task, every, request, reply, tell),
+        Work::Datagrams { .. } => unreachable!("a plan with datagrams is refused before the run"),
     }
 }
 

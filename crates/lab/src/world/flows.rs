@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::stop::Stop;
 use crate::traffic::{self, End, Server, Task, Via, Watchlist};
 use linux::netns::Netns;
-use scenario::{Plan, Transport, Work};
+use scenario::{Plan, Transport, Way, Work};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
@@ -38,8 +38,8 @@ pub(super) fn names(plan: &Plan, policy: &PolicyName, seed: u64) -> Vec<FlowName
         seed: content_seed(seed, &flow.name),
         name: flow.name.clone(),
         sender: match flow.work {
-            Work::Upload { .. } => End::Client,
-            Work::Download { .. } | Work::Requests { .. } => End::Server,
+            Work::Upload { .. } | Work::Datagrams { way: Way::Up, .. } => End::Client,
+            Work::Download { .. } | Work::Requests { .. } | Work::Datagrams { .. } => End::Server,
         },
         multipath: link_of(flow, plan, policy).is_none(),
     };
@@ -59,7 +59,7 @@ fn content_seed(seed: u64, flow: &str) -> u64 {
 /// The link that a flow is bound to, as plain TCP: by the scenario or, for all others, by the policy.
 fn link_of(flow: &scenario::Flow, plan: &Plan, policy: &PolicyName) -> Option<usize> {
     match flow.transport {
-        Transport::Tcp { over } => Some(over),
+        Transport::Tcp { over } | Transport::Udp { over } => Some(over),
         Transport::Mptcp => policy.only_link().and_then(|link| plan.link_index(link)),
     }
 }

@@ -8,7 +8,7 @@ use links::{
 };
 use scenario::{
     AccessPoint, Aqm, Bottleneck, Cable, Cell, LaneRate, Link, LinkKind, Plan, Point, Queue, RateControl,
-    Wall, Wire,
+    Transport, Wall, Wire,
 };
 use thiserror::Error;
 use units::Duration;
@@ -19,6 +19,9 @@ pub enum PlanError {
     /// The sender does not have the controller.
     #[error(transparent)]
     Sender(#[from] StockSender),
+    /// Datagrams are for the virtual world so far.
+    #[error("flow `{0}` is UDP, which the lab does not move yet; play it with `--world sim`")]
+    Datagrams(String),
     /// The models refused it.
     #[error(transparent)]
     Model(#[from] links::ConfigError),
@@ -26,6 +29,13 @@ pub enum PlanError {
 
 /// The network of a run with this seed.
 pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError> {
+    if let Some(flow) = plan
+        .flows
+        .iter()
+        .find(|flow| matches!(flow.transport, Transport::Udp { .. }))
+    {
+        return Err(PlanError::Datagrams(flow.name.clone()));
+    }
     let links = plan.links.iter().map(|link| link_config(plan, link, seed));
     Ok(NetworkConfig {
         links: links.collect(),

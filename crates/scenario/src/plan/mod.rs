@@ -14,7 +14,7 @@ pub use link::{
     Aqm, Bottleneck, Cable, Cell, Hole, Holes, LaneRate, Link, LinkKind, Queue, QueueLimit, Subnet, Wire,
 };
 pub use place::{Label, Place, Point, Wall};
-pub use traffic::{Flow, Transport, Work};
+pub use traffic::{Flow, Pace, Transport, Way, Work};
 pub use units::wifi::Standard;
 pub use walk::{Walker, Waypoint};
 pub use wifi::{AccessPoint, Backhaul, Fading, Join, Propagation, RateControl, Shadowing};

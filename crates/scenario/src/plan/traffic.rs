@@ -29,6 +29,11 @@ pub enum Transport {
         /// The link.
         over: usize,
     },
+    /// UDP over this link (an index in [`super::Plan::links`]), whatever the policy.
+    Udp {
+        /// The link.
+        over: usize,
+    },
 }
 
 /// What a flow moves.
@@ -57,4 +62,33 @@ pub enum Work {
         /// Bytes of a reply.
         reply: Bytes,
     },
+    /// Datagrams that nobody answers, until the run ends.
+    Datagrams {
+        /// From whom to whom.
+        way: Way,
+        /// When the next one is sent.
+        pace: Pace,
+        /// Payload of each.
+        payload: Bytes,
+    },
+}
+
+/// From whom to whom datagrams go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// To the client.
+    Down,
+    /// From the client.
+    Up,
+    /// From an access point to everybody who hears it.
+    Everyone,
+}
+
+/// When the next datagram is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// As soon as there is room for it.
+    Saturated,
+    /// One in every interval, at least a microsecond.
+    Every(Duration),
 }

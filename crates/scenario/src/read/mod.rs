@@ -1,5 +1,6 @@
 //! From the sections of a file to the plan.
 
+mod datagrams;
 mod expect;
 mod fault;
 mod link;

@@ -1,6 +1,6 @@
 //! `[flows.NAME]`.
 
-use super::{bps, bytes, names, nanos};
+use super::{bps, bytes, datagrams, names, nanos};
 use crate::plan::{Flow, Link, Transport, Walker, Work};
 use crate::quantity::Quantity;
 use crate::section::Section;
@@ -42,15 +42,19 @@ pub(super) fn all(root: &Section<'_>, who: &Who<'_>) -> Vec<Flow> {
 /// The flow, or as many as `count` says: NAME-1, NAME-2 …
 fn some(name: &str, section: &Section<'_>, who: &Who<'_>) -> Vec<Flow> {
     names::checked(section, section.at, "flow", name);
+    let transport = transport(section, who.links);
     let flow = Flow {
         name: name.to_owned(),
         by: by(section, who.walkers),
-        transport: transport(section, who.links),
+        transport,
         cc: super::controller(section).map(str::to_owned),
         start: section
             .amount("start_s", &Quantity::S)
             .map_or(Duration::ZERO, nanos),
-        work: work(section),
+        work: match transport {
+            Transport::Udp { over } => datagrams::read(section, &who.links[over]),
+            Transport::Mptcp | Transport::Tcp { .. } => work(section),
+        },
     };
     section.before_the_end("start_s", flow.start, who.run);
     let count = section.count("count", 1..=100);
@@ -74,28 +78,40 @@ fn by(section: &Section<'_>, walkers: &[Walker]) -> usize {
         .unwrap_or(0)
 }
 
+/// How the file spells the ways to carry a flow.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Mptcp,
+    Tcp,
+    Udp,
+}
+
 fn transport(section: &Section<'_>, links: &[Link]) -> Transport {
-    let tcp = section
-        .choice("transport", &[("mptcp", false), ("tcp", true)])
-        .unwrap_or(false);
-    match (tcp, section.has("over")) {
-        (true, true) => {
-            names::link(section, "over", links).map_or(Transport::Mptcp, |over| Transport::Tcp { over })
-        }
-        (true, false) => {
-            section.missing("over", "`over = \"LINK\"`: plain TCP has one path");
-            Transport::Mptcp
-        }
-        (false, over) => {
+    const KNOWN: [(&str, Kind); 3] = [("mptcp", Kind::Mptcp), ("tcp", Kind::Tcp), ("udp", Kind::Udp)];
+    let kind = section.choice("transport", &KNOWN).unwrap_or(Kind::Mptcp);
+    match (kind, section.has("over")) {
+        (Kind::Mptcp, over) => {
             if over {
                 section.note(
                     "over",
                     "which links MPTCP uses is the policy's choice",
-                    "add `transport = \"tcp\"` or remove `over`",
+                    "add `transport = \"tcp\"` or \"udp\", or remove `over`",
                 );
             }
             Transport::Mptcp
         }
+        (Kind::Tcp, false) => {
+            section.missing("over", "`over = \"LINK\"`: plain TCP has one path");
+            Transport::Mptcp
+        }
+        (Kind::Udp, false) => {
+            section.missing("over", "`over = \"LINK\"`: datagrams have one path");
+            Transport::Mptcp
+        }
+        (kind, true) => names::link(section, "over", links).map_or(Transport::Mptcp, |over| match kind {
+            Kind::Udp => Transport::Udp { over },
+            Kind::Tcp | Kind::Mptcp => Transport::Tcp { over },
+        }),
     }
 }
 

@@ -1,0 +1,299 @@
+//! The radiotap header: what a radio says about a frame besides its bytes.
+//!
+//! # Sources
+//! - radiotap.org: the header (version 0, fields in the order of their bits, each aligned to its size from the start of the header) and
+//!   the fields TSFT, flags, rate, channel, antenna signal, MCS and A-MPDU status.
+//!
+//! # Where we differ, and why
+//! 1. Fields after a vendor's are not read: their sizes are the vendor's.
+//! 2. Of several antennas the first one's signal counts, as in the header's first part.
+//!
+//! # Checked by
+//! `tests`; `sim`'s captures, which tshark reads; the fuzz target `dot11`.
+
+use alloc::vec::Vec;
+use units::Dbm;
+
+/// What a radio says about a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Radiotap {
+    /// When its first bit arrived, in µs of the radio's own clock.
+    pub tsft_us: Option<u64>,
+    /// The frame's check sum follows it.
+    pub has_fcs: bool,
+    /// The check sum was wrong.
+    pub broken: bool,
+    /// How it was modulated.
+    pub rate: Option<Rate>,
+    /// The centre of its channel, in MHz.
+    pub frequency_mhz: Option<u16>,
+    /// How strong it was, to a whole dB.
+    pub signal: Option<Dbm>,
+    /// The number of the aggregate that it came in.
+    pub aggregate: Option<u32>,
+}
+
+/// How a frame was modulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rate {
+    /// 802.11 a, b or g: in 500 kb/s.
+    Legacy(u8),
+    /// 802.11n.
+    Ht {
+        /// 0..77.
+        mcs: u8,
+        /// 40 MHz wide.
+        wide: bool,
+        /// Short guard intervals.
+        short_guard: bool,
+    },
+}
+
+const TSFT: u32 = 0;
+const FLAGS: u32 = 1;
+const RATE: u32 = 2;
+const CHANNEL: u32 = 3;
+const SIGNAL: u32 = 5;
+const MCS: u32 = 19;
+const AGGREGATE: u32 = 20;
+/// Another word of bits follows.
+const MORE: u32 = 31;
+
+/// Size and alignment of each field, by its bit. Those of VHT and later come after all that is read here.
+const FIELDS: [(u8, u8); 23] = [
+    (8, 8),
+    (1, 1),
+    (1, 1),
+    (4, 2),
+    (2, 2),
+    (1, 1),
+    (1, 1),
+    (2, 2),
+    (2, 2),
+    (2, 2),
+    (1, 1),
+    (1, 1),
+    (1, 1),
+    (1, 1),
+    (2, 2),
+    (2, 2),
+    (1, 1),
+    (1, 1),
+    (8, 4),
+    (3, 1),
+    (8, 4),
+    (12, 2),
+    (12, 8),
+];
+
+const HAS_FCS: u8 = 0x10;
+const BAD_FCS: u8 = 0x40;
+/// Which parts of the MCS field are known: bandwidth, index, guard interval.
+const MCS_KNOWN: u8 = 0x07;
+const WIDE: u8 = 0x01;
+const SHORT_GUARD: u8 = 0x04;
+/// OFDM or CCK, and the band, in the flags of the channel.
+const OFDM: u16 = 0x0040;
+const CCK: u16 = 0x0020;
+const AT_2_GHZ: u16 = 0x0080;
+const AT_5_GHZ: u16 = 0x0100;
+/// 802.11b's rates, in 500 kb/s.
+const CCK_RATES: [u8; 4] = [2, 4, 11, 22];
+
+impl Radiotap {
+    /// Reads the header that `bytes` begin with, and the frame behind it.
+    pub fn parse(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let length = usize::from(u16::from_le_bytes(array(bytes, 2)?));
+        if *bytes.first()? != 0 || length < 8 {
+            return None;
+        }
+        let (header, frame) = (bytes.get(..length)?, &bytes[length..]);
+        let first = u32::from_le_bytes(array(header, 4)?);
+        let (mut at, mut word) = (8, first);
+        while word >> MORE == 1 {
+            word = u32::from_le_bytes(array(header, at)?);
+            at += 4;
+        }
+        let mut found = Self::default();
+        for (bit, (size, align)) in FIELDS.into_iter().enumerate() {
+            if first >> bit & 1 == 1 {
+                at = at.next_multiple_of(usize::from(align));
+                found.take(bit as u32, header.get(at..at + usize::from(size))?);
+                at += usize::from(size);
+            }
+        }
+        Some((found, frame))
+    }
+
+    fn take(&mut self, bit: u32, field: &[u8]) {
+        match bit {
+            TSFT => self.tsft_us = array(field, 0).map(u64::from_le_bytes),
+            FLAGS => {
+                self.has_fcs = field[0] & HAS_FCS != 0;
+                self.broken = field[0] & BAD_FCS != 0;
+            }
+            RATE => self.rate = Some(Rate::Legacy(field[0])),
+            CHANNEL => self.frequency_mhz = array(field, 0).map(u16::from_le_bytes),
+            SIGNAL => self.signal = Some(Dbm::from_dbm(i32::from(field[0] as i8))),
+            MCS if field[0] & MCS_KNOWN == MCS_KNOWN => {
+                self.rate = Some(Rate::Ht {
+                    mcs: field[2],
+                    wide: field[1] & 0x03 == WIDE,
+                    short_guard: field[1] & SHORT_GUARD != 0,
+                });
+            }
+            AGGREGATE => self.aggregate = array(field, 0).map(u32::from_le_bytes),
+            _ => {}
+        }
+    }
+
+    /// Appends it.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&[0; 8]);
+        let mut writer = Writer {
+            out,
+            start,
+            present: 0,
+        };
+        if let Some(tsft) = self.tsft_us {
+            writer.field(TSFT, &tsft.to_le_bytes());
+        }
+        let fcs = if self.has_fcs { HAS_FCS } else { 0 };
+        let broken = if self.broken { BAD_FCS } else { 0 };
+        writer.field(FLAGS, &[fcs | broken]);
+        if let Some(Rate::Legacy(rate)) = self.rate {
+            writer.field(RATE, &[rate]);
+        }
+        if let Some(frequency) = self.frequency_mhz {
+            let [a, b] = frequency.to_le_bytes();
+            let [c, d] = self.channel_flags(frequency).to_le_bytes();
+            writer.field(CHANNEL, &[a, b, c, d]);
+        }
+        if let Some(signal) = self.signal {
+            let whole = (f64::from(signal.as_mbm()) / 100.0).clamp(-128.0, 127.0);
+            writer.field(
+                SIGNAL,
+                &[(whole + if whole < 0.0 { -0.5 } else { 0.5 }) as i8 as u8],
+            );
+        }
+        if let Some(Rate::Ht {
+            mcs,
+            wide,
+            short_guard,
+        }) = self.rate
+        {
+            let wide = if wide { WIDE } else { 0 };
+            let guard = if short_guard { SHORT_GUARD } else { 0 };
+            writer.field(MCS, &[MCS_KNOWN, wide | guard, mcs]);
+        }
+        if let Some(aggregate) = self.aggregate {
+            let [a, b, c, d] = aggregate.to_le_bytes();
+            writer.field(AGGREGATE, &[a, b, c, d, 0, 0, 0, 0]);
+        }
+        writer.finish();
+    }
+
+    const fn channel_flags(&self, frequency: u16) -> u16 {
+        let band = if frequency > 3_000 { AT_5_GHZ } else { AT_2_GHZ };
+        let [a, b, c, d] = CCK_RATES;
+        match self.rate {
+            Some(Rate::Legacy(rate)) if rate == a || rate == b || rate == c || rate == d => band | CCK,
+            _ => band | OFDM,
+        }
+    }
+}
+
+struct Writer<'o> {
+    out: &'o mut Vec<u8>,
+    start: usize,
+    present: u32,
+}
+
+impl Writer<'_> {
+    fn field(&mut self, bit: u32, bytes: &[u8]) {
+        let align = usize::from(FIELDS[bit as usize].1);
+        let at = (self.out.len() - self.start).next_multiple_of(align);
+        self.out.resize(self.start + at, 0);
+        self.out.extend_from_slice(bytes);
+        self.present |= 1 << bit;
+    }
+
+    fn finish(self) {
+        let length = (self.out.len() - self.start) as u16;
+        self.out[self.start + 2..self.start + 4].copy_from_slice(&length.to_le_bytes());
+        self.out[self.start + 4..self.start + 8].copy_from_slice(&self.present.to_le_bytes());
+    }
+}
+
+fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..at + N)?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_header_by_hand() {
+        // Flags, rate, channel (aligned to 2) and signal: 0x2e.
+        let bytes = [
+            0, 0, 15, 0, 0x2e, 0, 0, 0, 0x10, 108, 0x3c, 0x14, 0x40, 0x01, 0xc4, 0xaa,
+        ];
+        let (radiotap, frame) = Radiotap::parse(&bytes).unwrap();
+        let expected = Radiotap {
+            has_fcs: true,
+            rate: Some(Rate::Legacy(108)),
+            frequency_mhz: Some(5_180),
+            signal: Some(Dbm::from_dbm(-60)),
+            ..Radiotap::default()
+        };
+        assert_eq!((radiotap, frame), (expected, &bytes[15..]));
+        let mut written = Vec::new();
+        expected.write(&mut written);
+        assert_eq!(written, bytes[..15]);
+    }
+
+    #[test]
+    fn more_words_of_bits_are_passed_over() {
+        // Flags and signal, then a second antenna's signal behind a second word.
+        let bytes = [0, 0, 15, 0, 0x22, 0, 0, 0x80, 0x20, 0, 0, 0, 0, 0xc4, 0xc0, 0x99];
+        let (radiotap, frame) = Radiotap::parse(&bytes).unwrap();
+        assert_eq!(radiotap.signal, Some(Dbm::from_dbm(-60)));
+        assert_eq!(frame, [0x99]);
+    }
+
+    fn any_rate() -> impl Strategy<Value = Rate> {
+        prop_oneof![
+            any::<u8>().prop_map(Rate::Legacy),
+            (0_u8..77, any::<bool>(), any::<bool>()).prop_map(|(mcs, wide, short_guard)| Rate::Ht {
+                mcs,
+                wide,
+                short_guard
+            }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(
+            tsft_us: Option<u64>, [has_fcs, broken]: [bool; 2], rate in prop::option::of(any_rate()),
+            frequency_mhz in prop::option::of(2_000_u16..6_000), dbm in prop::option::of(-128_i32..=127),
+            aggregate: Option<u32>, frame in prop::collection::vec(any::<u8>(), 0..20), before in 0_usize..9,
+        ) {
+            let radiotap = Radiotap {
+                tsft_us, has_fcs, broken, rate, frequency_mhz, signal: dbm.map(Dbm::from_dbm), aggregate,
+            };
+            let mut bytes = alloc::vec![0xff; before];
+            radiotap.write(&mut bytes);
+            bytes.extend(&frame);
+            prop_assert_eq!(Radiotap::parse(&bytes[before..]), Some((radiotap, &frame[..])));
+        }
+
+        #[test]
+        fn nothing_makes_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+            let _ = Radiotap::parse(&bytes);
+        }
+    }
+}

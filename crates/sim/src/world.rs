@@ -10,14 +10,18 @@ use units::{Duration, Instant};
 use crate::queue::EventQueue;
 use crate::traffic::{Flow, HEADERS, Pace, Tally};
 
-/// Datagrams that a saturated flow keeps in its station's queue: one to be tried and one to follow it.
+/// Datagrams that a saturated flow keeps at its station: one to be tried and one to follow it.
 const AHEAD: u32 = 2;
+/// The same of a station that aggregates: a window that is being tried, and as many to follow.
+const AHEAD_OF_AGGREGATES: u32 = 128;
 
 /// An air with traffic on it.
 #[derive(Debug)]
 pub struct World<S = Blocks> {
     air: Air<S>,
     flows: Vec<Flow>,
+    /// Datagrams that each flow keeps at its station, if it is saturated.
+    ahead: Vec<u32>,
     tallies: Vec<Tally>,
     /// Flows by when they send next.
     due: EventQueue<u32>,
@@ -34,6 +38,7 @@ impl World {
 impl<S: Schedule> World<S> {
     /// As [`World::new`], with another structure for the air's deadlines.
     pub fn scheduled(seed: u64, air: &AirConfig, flows: Vec<Flow>) -> Result<Self, AirError> {
+        let ahead = flows.iter().map(|flow| ahead(air, &flows, flow)).collect();
         let air = Air::scheduled(seed, air)?;
         let mut due = EventQueue::default();
         for (number, flow) in flows.iter().enumerate() {
@@ -43,6 +48,7 @@ impl<S: Schedule> World<S> {
             air,
             tallies: vec![Tally::default(); flows.len()],
             flows,
+            ahead,
             due,
             now: Instant::ZERO,
         })
@@ -86,7 +92,7 @@ impl<S: Schedule> World<S> {
             return;
         };
         match self.flows[number as usize].pace {
-            Pace::Saturated => (0..AHEAD).for_each(|_| self.send(now, number)),
+            Pace::Saturated => (0..self.ahead[number as usize]).for_each(|_| self.send(now, number)),
             Pace::Constant(interval) => {
                 self.send(now, number);
                 self.due.push(now + interval, number);
@@ -98,11 +104,7 @@ impl<S: Schedule> World<S> {
     fn send(&mut self, now: Instant, number: u32) {
         let flow = &self.flows[number as usize];
         self.tallies[number as usize].offered += 1;
-        let packet = Packet {
-            to: flow.to,
-            bytes: flow.payload + HEADERS,
-            token: number.into(),
-        };
+        let packet = Packet::new(flow.to, flow.payload + HEADERS, number.into());
         self.air.handle(now, Input::Send(flow.from, packet));
     }
 
@@ -127,4 +129,15 @@ impl<S: Schedule> World<S> {
             self.send(now, number);
         }
     }
+}
+
+/// How many datagrams a saturated flow keeps at its station: all of a station's together fit into its queue.
+fn ahead(air: &AirConfig, flows: &[Flow], flow: &Flow) -> u32 {
+    let station = air.stations.get(flow.from.0 as usize);
+    if station.is_none_or(|station| station.ht.is_none()) {
+        return AHEAD;
+    }
+    let sharing = flows.iter().filter(|other| other.from == flow.from).count();
+    let room = station.map_or(0, |station| station.queue) / sharing.max(1);
+    (room as u32).clamp(AHEAD, AHEAD_OF_AGGREGATES)
 }

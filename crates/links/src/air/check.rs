@@ -2,8 +2,9 @@
 
 use alloc::collections::BTreeSet;
 use units::wifi::Standard;
+use units::wifi::ht::{AGGREGATE_BYTES, AGGREGATE_FRAMES};
 
-use super::config::{AirConfig, StationConfig};
+use super::config::{AirConfig, Ht, StationConfig};
 use super::error::AirError;
 use super::mode::Mode;
 
@@ -42,6 +43,13 @@ fn station_is_sound(station: &StationConfig) -> Result<(), AirError> {
             valid,
         });
     }
+    if let Some((what, right)) = station.ht.and_then(|ht| amiss(station, &ht)) {
+        return Err(AirError::Ht {
+            station: name(),
+            what,
+            right,
+        });
+    }
     match crate::check::channels(station.standard) {
         (exists, ..) if exists(station.channel) => Ok(()),
         (_, band, right) => Err(AirError::Channel {
@@ -50,6 +58,23 @@ fn station_is_sound(station: &StationConfig) -> Result<(), AirError> {
             band,
             right,
         }),
+    }
+}
+
+/// What 802.11n does not have, and what it has.
+fn amiss(station: &StationConfig, ht: &Ht) -> Option<(&'static str, &'static str)> {
+    if station.standard == Standard::B {
+        Some(("DSSS", "standard a or g below it"))
+    } else if !(1..=4).contains(&ht.streams) {
+        Some(("such number of spatial streams", "1 to 4"))
+    } else if ht.mcs / 8 >= ht.streams {
+        Some(("such scheme for that many streams", "MCS 0 to 7 for each stream"))
+    } else if !(1..=AGGREGATE_FRAMES).contains(&ht.frames) {
+        Some(("aggregate of so many frames", "1 to 64"))
+    } else if !(1..=AGGREGATE_BYTES).contains(&ht.bytes) {
+        Some(("aggregate of so many bytes", "1 to 65,535"))
+    } else {
+        None
     }
 }
 

@@ -2,8 +2,8 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use units::wifi::Standard;
-use units::{Bitrate, Db, Dbm};
+use units::wifi::{Standard, ht};
+use units::{Bitrate, Db, Dbm, Duration};
 
 use crate::Position;
 use crate::wifi::{Propagation, Wall};
@@ -46,8 +46,12 @@ pub struct StationConfig {
     pub standard: Standard,
     /// Transmit power, antenna gain included.
     pub power: Dbm,
-    /// The rate of its data frames.
+    /// The rate of its data frames; to those who have 802.11n as it has, `ht` says which.
     pub rate: Bitrate,
+    /// What it has of 802.11n.
+    pub ht: Option<Ht>,
+    /// Frames and aggregates of more bytes than this are preceded by a request to send and the answer to it; `None`: never.
+    pub rts: Option<u32>,
     /// Packets that wait at most; what comes then is dropped.
     pub queue: usize,
     /// The weakest frame whose preamble it finds: carrier sense and reception begin here.
@@ -69,10 +73,76 @@ impl StationConfig {
             standard,
             power: Dbm::from_dbm(15),
             rate: Bitrate::from_kbps(fastest.into()),
+            ht: None,
+            rts: None,
             queue: 200,
             carrier_sense: Dbm::from_dbm(-82),
             energy_detection: Dbm::from_dbm(-62),
         }
+    }
+}
+
+/// What a station has of 802.11n.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ht {
+    /// Spatial streams, 1 to 4.
+    pub streams: u8,
+    /// The widest channel it uses. One of 40 MHz is that of the station's channel number and the one above it, which must be free of others.
+    pub width: ht::Width,
+    /// The shortest guard interval it uses.
+    pub guard: ht::Guard,
+    /// The modulation and coding scheme of its data frames; of it, modulation and code, if the receiver has fewer streams.
+    pub mcs: u8,
+    /// Most frames in an aggregate, 1 to 64; 1: it does not aggregate.
+    pub frames: u32,
+    /// Most bytes in an aggregate.
+    pub bytes: u32,
+    /// Longest time of an aggregate on the air.
+    pub time: Duration,
+}
+
+impl Ht {
+    /// The fastest scheme of that many streams, and aggregates as large as the standard allows: 64 frames, 65,535 bytes, and 5.484 ms, which is
+    /// what the length in the legacy header can say (802.11-2020 table 19-25, aPPDUMaxTime).
+    pub const fn new(streams: u8, width: ht::Width, guard: ht::Guard) -> Self {
+        Self {
+            streams,
+            width,
+            guard,
+            mcs: (streams * 8).saturating_sub(1),
+            frames: ht::AGGREGATE_FRAMES,
+            bytes: ht::AGGREGATE_BYTES,
+            time: Duration::from_micros(5_484),
+        }
+    }
+
+    /// The mode of its data frames; `None` if there is no such scheme.
+    pub(super) const fn mode(&self) -> Option<ht::Mode> {
+        ht::Mode::new(self.mcs, self.width, self.guard)
+    }
+
+    /// What it has in common with a receiver.
+    pub(super) fn with(self, receiver: Self) -> Self {
+        let streams = self.streams.min(receiver.streams);
+        Self {
+            streams,
+            width: self.width.min(receiver.width),
+            guard: self.guard.min(receiver.guard),
+            mcs: if self.mcs / 8 < streams {
+                self.mcs
+            } else {
+                self.mcs % 8 + (streams - 1) * 8
+            },
+            ..self
+        }
+    }
+
+    /// How many bytes an aggregate in this mode can have without lasting too long.
+    pub(super) fn bytes_within_time(&self, mode: ht::Mode) -> u32 {
+        let symbols = self.time.saturating_sub(mode.preamble()).as_nanos() / mode.symbol().as_nanos();
+        // Service and tail bits: 28 for two encoders.
+        let bits = (symbols as u64 * u64::from(mode.bits_per_symbol())).saturating_sub(28);
+        u32::try_from(bits / 8).unwrap_or(u32::MAX)
     }
 }
 

@@ -24,8 +24,8 @@ pub(super) const fn ending(at: u64) -> u64 {
 /// What a station must react to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// A frame for it, or for everybody.
-    Frame,
+    /// A frame for it, or for everybody; of an aggregate, which of its frames, one bit each.
+    Frame(u64),
     /// It waits for an answer, and a frame has arrived that is none.
     Other,
     /// It waits for an answer, and what was on the air cannot be told from noise.
@@ -44,8 +44,8 @@ pub(super) struct Ears<'a, S> {
     pub(super) ether: &'a mut Ether,
     pub(super) rngs: &'a mut [Rng],
     pub(super) heard: &'a mut Vec<(u32, Heard)>,
-    /// Monitors that have made sense of the frame that ends.
-    pub(super) overheard: &'a mut Vec<u32>,
+    /// Monitors that have made sense of the frame that ends; of an aggregate, of which of its frames, one bit each.
+    pub(super) overheard: &'a mut Vec<(u32, u64)>,
 }
 
 impl<S: Schedule> Ears<'_, S> {
@@ -112,6 +112,7 @@ impl<S: Schedule> Ears<'_, S> {
         radio.lock = NONE;
         let number = station as u32;
         let outcome = if quiet || flight.sure && !radio.disturbed && flight.to != Some(number) {
+            self.ether.got = u64::MAX;
             Outcome::Decoded
         } else {
             self.ether
@@ -124,10 +125,10 @@ impl<S: Schedule> Ears<'_, S> {
         };
         let decoded = outcome == Outcome::Decoded;
         if decoded && radio.monitor {
-            self.overheard.push(number);
+            self.overheard.push((number, self.ether.got));
         }
         if decoded && flight.to.is_none_or(|to| to == number) {
-            self.heard.push((number, Heard::Frame));
+            self.heard.push((number, Heard::Frame(self.ether.got)));
             return;
         }
         if decoded {

@@ -14,13 +14,13 @@ use super::flight::Flights;
 use super::geometry::Geometry;
 use super::grid::Grid;
 use super::hearing::{Audience, Strength};
-use super::io::{Counters, Input, Output, StationId};
+use super::io::{Counters, Input, Output, Packet, StationId};
 use super::mode::Mode;
 use super::monitor::Overheard;
 use super::radio::{Phase, Radio};
 use super::reception::{Ether, Site, milliwatts};
 use super::schedule::{Blocks, NEVER, Schedule};
-use super::station::Station;
+use super::station::{Capabilities, Station};
 use super::timing::Timing;
 
 /// All stations of a run and what is on the air between them. The contract is in the module's own documentation.
@@ -39,8 +39,11 @@ pub struct Air<S = Blocks> {
     pub(super) flights: Flights,
     pub(super) rngs: Vec<Rng>,
     pub(super) heard: Vec<(u32, Heard)>,
-    pub(super) overheard: Vec<u32>,
+    pub(super) overheard: Vec<(u32, u64)>,
     pub(super) captured: VecDeque<Overheard>,
+    /// Room for packets that leave a window.
+    pub(super) packets: Vec<Packet>,
+    pub(super) capabilities: Vec<Capabilities>,
     pub(super) exits: VecDeque<(u64, Output)>,
     pub(super) transmissions: u64,
 }
@@ -85,6 +88,8 @@ impl<S: Schedule> Air<S> {
             heard: Vec::new(),
             overheard: Vec::new(),
             captured: VecDeque::new(),
+            packets: Vec::new(),
+            capabilities: config.stations.iter().map(|station| station.ht).collect(),
             exits: VecDeque::new(),
             transmissions: 0,
         })
@@ -209,7 +214,8 @@ struct Parts {
 
 impl Parts {
     fn add(&mut self, seed: u64, config: &StationConfig) {
-        let timing = place_of(&mut self.timings, Timing::of(config.standard));
+        let timing = Timing::of(config.standard, config.ht.is_some());
+        let timing = place_of(&mut self.timings, timing);
         let channel = place_of(&mut self.channels, config.channel);
         let mode = Mode::of(config.standard, config.rate).unwrap_or(Mode::basic(config.standard));
         let mut radio = Radio::new(timing);

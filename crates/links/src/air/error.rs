@@ -25,6 +25,16 @@ pub enum AirError {
         /// What exists.
         valid: &'static str,
     },
+    /// Something that 802.11n does not have.
+    #[error("`{station}`: 802.11n has no {what}; use {right}")]
+    Ht {
+        /// The station.
+        station: String,
+        /// What it asks for.
+        what: &'static str,
+        /// What exists.
+        right: &'static str,
+    },
     /// A channel outside the standard's band.
     #[error("`{station}`: there is no channel {channel} in 802.11{band}; use {right}")]
     Channel {

@@ -1,32 +1,37 @@
-//! How frames follow each other: attempt, acknowledgement or time-out, backoff, next packet.
+//! How frames follow each other at their sender: attempt, request, acknowledgement or time-out, backoff, next packet.
 //!
 //! # Sources
 //! - IEEE 802.11-2020 §10.3.2.11 (acknowledgement after SIFS whatever the medium does; time-out if no frame has begun by then; any other
 //!   frame instead of the acknowledgement is a failure), §10.3.4.2 (immediate access on an idle medium, backoff otherwise), §10.3.4.3
-//!   (backoff after every frame, also after a successful one; the window doubles with failures), §10.3.2.14 (duplicates).
+//!   (backoff after every frame, also after a successful one; the window doubles with failures), §10.3.2.6 (RTS and CTS).
 //!
 //! # Where we differ, and why
-//! 1. A receiver's memory for duplicates is kept with the sender's frame: it never forgets, and a fresh frame is never taken for a
-//!    duplicate.
+//! 1. A request to send that is not answered counts as an attempt of the frames behind it: the standard has a counter of its own for
+//!    short frames, with the same limit.
+//! 2. A reservation stands even if the frame that it was made for never comes; the standard lets receivers take it back (§10.3.2.4).
+//! 3. The window of an 802.11n station doubles when no block acknowledgement comes; frames missing in one that does are no reason to.
 
 use super::config::Countdown;
-use super::ears::{Heard, ending, starting};
+use super::ears::ending;
 use super::engine::Air;
-use super::flight::{Flight, Kind};
-use super::io::{Destination, Fate, Output, Packet, StationId};
+use super::flight::Flight;
+use super::io::{Destination, Fate, Kind, Output, Packet, StationId};
 use super::mode::Mode;
 use super::radio::{NONE, Phase};
 use super::schedule::{NEVER, Schedule};
-use super::station::{Head, ack_time};
+use super::session::EVERYONE;
+use super::station::Answer;
 use units::Duration;
 use units::wifi::ACK_BYTES;
+
+/// A request to send with its check sum.
+const RTS_BYTES: u32 = 20;
 
 impl<S: Schedule> Air<S> {
     /// A packet enters a station's queue.
     pub(super) fn send(&mut self, station: StationId, packet: Packet) {
         let place = station.0 as usize;
-        let sender = &mut self.stations[place];
-        if !sender.push(packet) {
+        if !self.stations[place].queue.push(packet) {
             self.exit(Output::Done {
                 station,
                 packet,
@@ -42,7 +47,6 @@ impl<S: Schedule> Air<S> {
     /// A station that had nothing to send takes up a packet.
     fn take_up(&mut self, place: usize) {
         let (now, sender, radio) = (self.now, &mut self.stations[place], &mut self.radios[place]);
-        sender.take_next();
         radio.wants = true;
         let timing = &self.timings[usize::from(radio.timing)];
         let idle = radio.counting && radio.phase == Phase::Listening;
@@ -55,70 +59,106 @@ impl<S: Schedule> Air<S> {
             radio.slots = sender.draw(0, timing);
         }
         if idle {
-            self.schedule.set(place, starting(radio.access(timing)));
+            self.schedule
+                .set(place, super::ears::starting(radio.access(timing)));
         }
     }
 
-    /// The countdown is over: the frame goes out.
+    /// The countdown is over: the frame goes out, or the request to send it.
     pub(super) fn transmit(&mut self, place: usize) {
         self.radios[place].slots = 0;
         let sender = &mut self.stations[place];
-        let Some(head) = &mut sender.head else {
+        if !sender.prepare(&self.capabilities) {
+            self.radios[place].wants = false;
             self.schedule.set(place, NEVER);
             return;
-        };
-        head.attempts += 1;
-        let packet = head.packet;
-        let (to, mode) = match packet.to {
-            Destination::Station(to) => (Some(to.0), sender.mode),
-            Destination::Everyone => (None, Mode::basic(sender.mode.phy())),
-        };
-        sender.counters.attempts += 1;
-        let time = sender.data_time(packet.bytes, mode);
-        let answer = match to {
-            Some(_) => {
-                self.timings[usize::from(self.radios[place].timing)].sifs + ack_time(sender.standard, mode)
-            }
-            None => 0,
-        };
-        self.launch(
-            place,
-            Frame {
-                to,
-                kind: Kind::Data,
-                mode,
-                bytes: packet.bytes + units::wifi::DATA_OVERHEAD_BYTES,
-                time,
-                answer,
-            },
-        );
-    }
-
-    /// SIFS after a frame is over: its acknowledgement goes out.
-    pub(super) fn answer(&mut self, place: usize) {
-        let station = &mut self.stations[place];
-        let Some((to, mode)) = station.answer.take() else {
-            self.radios[place].phase = Phase::Listening;
+        }
+        let rts = sender.rts;
+        let Some(session) = sender.current_mut() else {
             return;
         };
-        let time = ack_time(station.standard, mode);
-        self.launch(
-            place,
-            Frame {
-                to: Some(to),
-                kind: Kind::Ack,
-                mode: mode.response(),
-                bytes: ACK_BYTES,
-                time,
-                answer: 0,
-            },
-        );
+        session.attempt();
+        let long = rts.is_some_and(|most| session.psdu_bytes() > most);
+        if long && session.to != EVERYONE {
+            self.request(place);
+        } else {
+            self.send_data(place);
+        }
     }
 
-    fn launch(&mut self, place: usize, frame: Frame) {
+    fn request(&mut self, place: usize) {
+        let (to, frame) = self.data_frame(place);
+        let sender = &mut self.stations[place];
+        sender.counters.requests += 1;
+        sender.requested = true;
+        let sifs = self.timings[usize::from(self.radios[place].timing)].sifs;
+        let mode = frame.mode.response();
+        let time = super::timing::nanos(mode.time(sender.standard, RTS_BYTES));
+        let cts = super::timing::nanos(mode.response().time(sender.standard, ACK_BYTES));
+        let answer = sifs + cts + sifs + frame.time + frame.answer;
+        let id = self.launch(
+            place,
+            Frame {
+                kind: Kind::Rts,
+                mode,
+                bytes: RTS_BYTES,
+                count: 1,
+                time,
+                answer,
+                to,
+                got: 0,
+            },
+        );
+        self.capture_own(place, id);
+    }
+
+    /// What is being tried goes on the air.
+    pub(super) fn send_data(&mut self, place: usize) {
+        let (_, frame) = self.data_frame(place);
+        let sender = &mut self.stations[place];
+        sender.counters.attempts += u64::from(frame.count);
+        sender.counters.aggregates += u64::from(frame.count > 1);
+        if let Some(session) = sender.current_mut() {
+            session.sent();
+        }
+        let id = self.launch(place, frame);
+        if frame.count > 1
+            && let Some(session) = self.stations[place].current()
+        {
+            let frames = session.tried().map(|mpdu| session.subframe_bytes(&mpdu.packet));
+            self.flights.divide(id, frames);
+        }
+        self.capture_own(place, id);
+    }
+
+    fn data_frame(&mut self, place: usize) -> (Option<u32>, Frame) {
+        let sender = &mut self.stations[place];
+        let Some((to, mode, bytes, count)) = sender
+            .current()
+            .map(|session| (session.to, session.mode, session.psdu_bytes(), session.count()))
+        else {
+            unreachable!("a frame is being tried whenever one goes out")
+        };
+        let (time, answer) = sender.times(mode, bytes, count > 1);
+        let to = (to != EVERYONE).then_some(to);
+        let sifs = self.timings[usize::from(self.radios[place].timing)].sifs;
+        let frame = Frame {
+            to,
+            kind: Kind::Data,
+            mode,
+            bytes,
+            count,
+            time,
+            answer: if to.is_some() { sifs + answer } else { 0 },
+            got: 0,
+        };
+        (to, frame)
+    }
+
+    pub(super) fn launch(&mut self, place: usize, frame: Frame) -> u16 {
         let (now, station) = (self.now, &mut self.stations[place]);
         let end = now + frame.time;
-        let preamble = super::timing::nanos(frame.mode.phy().preamble());
+        let preamble = super::timing::nanos(frame.mode.preamble());
         let site = self.ether.sites[place];
         let id = self.flights.begin(Flight {
             position: site.position,
@@ -129,6 +169,8 @@ impl<S: Schedule> Air<S> {
             mode: frame.mode,
             channel: station.channel,
             bytes: frame.bytes,
+            count: frame.count,
+            got: frame.got,
             start: now,
             payload: now + preamble,
             end,
@@ -149,7 +191,7 @@ impl<S: Schedule> Air<S> {
         let (mut ears, audiences) = self.ears();
         ears.begin(id, &audiences[place], now);
         self.draw_for_interrupted();
-        self.capture_own(place, id);
+        id
     }
 
     fn draw_for_interrupted(&mut self) {
@@ -169,16 +211,21 @@ impl<S: Schedule> Air<S> {
         self.capture(&flight);
         self.flights.end(id);
         match (flight.kind, flight.to) {
-            (Kind::Data, Some(_)) => {
+            (Kind::Data | Kind::Rts, Some(_)) => {
                 self.await_answer(place);
                 self.react(&flight);
             }
-            (Kind::Data, None) => {
+            (Kind::Data | Kind::Rts, None) => {
                 self.turn_to_listening(place);
                 self.react(&flight);
-                self.settle(place, Fate::Unknown);
+                self.settle_all(place, Fate::Unknown);
             }
-            (Kind::Ack, _) => {
+            (Kind::Cts, _) => {
+                self.turn_to_listening(place);
+                self.count_down(place);
+                self.react(&flight);
+            }
+            (Kind::Ack | Kind::BlockAck | Kind::Noise, _) => {
                 self.turn_to_listening(place);
                 self.count_down(place);
                 self.react(&flight);
@@ -210,7 +257,7 @@ impl<S: Schedule> Air<S> {
         self.ears().0.go_on(place, now);
     }
 
-    /// No acknowledgement has come, or one is still coming in.
+    /// No answer has come, or one is still coming in.
     pub(super) fn time_out(&mut self, place: usize) {
         let radio = &self.radios[place];
         if radio.lock != NONE {
@@ -225,122 +272,165 @@ impl<S: Schedule> Air<S> {
         self.fail(place);
     }
 
-    /// What stations make of the frame that has just ended.
-    fn react(&mut self, flight: &Flight) {
-        while let Some((station, heard)) = self.heard.pop() {
-            let place = station as usize;
-            match (heard, flight.kind) {
-                (Heard::Frame, Kind::Data) => self.receive(place, flight),
-                (Heard::Frame, Kind::Ack) => self.acknowledge(place, flight),
-                (Heard::Other, _) => self.fail(place),
-                (Heard::Noise, _) if self.now >= self.stations[place].patience => self.fail(place),
-                (Heard::Noise | Heard::Interrupted, _) => {}
-            }
+    /// The acknowledgement of what was tried has arrived: of an aggregate, with what arrived of it.
+    pub(super) fn acknowledge(&mut self, place: usize, flight: &Flight) {
+        let sender = &self.stations[place];
+        let expected = sender.current().is_some_and(|session| session.to == flight.from);
+        if self.radios[place].phase != Phase::Awaiting || !expected || sender.requested {
+            return;
+        }
+        let got = if flight.kind == Kind::BlockAck {
+            flight.got
+        } else {
+            u64::MAX
+        };
+        self.settle(place, got, Fate::Acknowledged);
+        let failed = self.stations[place]
+            .current()
+            .map_or(0, |session| session.count());
+        self.stations[place].counters.failures += u64::from(failed);
+        self.give_up(place);
+        self.stations[place].put_away();
+        self.back_off(place, 0);
+    }
+
+    /// Leave to send has arrived.
+    pub(super) fn clear_to_send(&mut self, place: usize, flight: &Flight) {
+        let sender = &mut self.stations[place];
+        let expected = sender.current().is_some_and(|session| session.to == flight.from);
+        if self.radios[place].phase == Phase::Awaiting && expected && sender.requested {
+            sender.requested = false;
+            self.answer_after_sifs(place, Answer::Data);
         }
     }
 
-    /// A data frame has arrived.
-    fn receive(&mut self, place: usize, flight: &Flight) {
-        if self.radios[place].phase == Phase::Awaiting {
-            self.fail(place);
+    /// An attempt was not answered.
+    pub(super) fn fail(&mut self, place: usize) {
+        let station = &mut self.stations[place];
+        let tried = station.current().map_or(0, |session| session.count());
+        if !core::mem::take(&mut station.requested) {
+            station.counters.failures += u64::from(tried);
         }
-        if flight.to.is_some() {
-            let radio = &mut self.radios[place];
-            radio.phase = Phase::Responding;
-            let sifs = self.timings[usize::from(radio.timing)].sifs;
-            self.stations[place].answer = Some((flight.from, flight.mode));
-            self.schedule.set(place, starting(self.now + sifs));
+        station.failures += 1;
+        self.give_up(place);
+        let station = &mut self.stations[place];
+        if station.current().is_none_or(|session| session.count() == 0) {
+            station.put_away();
         }
-        let Some(head) = &mut self.stations[flight.from as usize].head else {
+        let failures = self.stations[place].failures;
+        self.back_off(place, failures);
+    }
+
+    /// Gives up what has had all its attempts.
+    fn give_up(&mut self, place: usize) {
+        let attempts = self.rules.attempts;
+        let exhausted = self.stations[place]
+            .current()
+            .map_or(0, |session| session.exhausted(attempts));
+        if exhausted != 0 {
+            self.settle(place, exhausted, Fate::GivenUp);
+        }
+    }
+
+    fn settle_all(&mut self, place: usize, fate: Fate) {
+        self.settle(place, u64::MAX, fate);
+        self.stations[place].put_away();
+        self.back_off(place, 0);
+    }
+
+    /// A station is done with frames of those that it tried.
+    fn settle(&mut self, place: usize, bits: u64, fate: Fate) {
+        let mut packets = core::mem::take(&mut self.packets);
+        let station = &mut self.stations[place];
+        let Some(session) = station.current_mut() else {
             return;
         };
-        let fresh = !core::mem::replace(&mut head.received, flight.to.is_some());
-        let packet = head.packet;
-        if fresh {
-            let counters = &mut self.stations[place].counters;
-            counters.received += 1;
-            counters.received_bytes += u64::from(packet.bytes);
-            self.exit(Output::Received {
-                station: StationId(place as u32),
-                from: StationId(flight.from),
-                packet,
-            });
-        }
-    }
-
-    fn acknowledge(&mut self, place: usize, flight: &Flight) {
-        let expected = self.stations[place].head.map(|head| head.packet.to);
-        if self.radios[place].phase == Phase::Awaiting
-            && expected == Some(Destination::Station(StationId(flight.from)))
-        {
-            self.settle(place, Fate::Acknowledged);
-        }
-    }
-
-    /// An attempt was not acknowledged.
-    fn fail(&mut self, place: usize) {
-        let station = &mut self.stations[place];
-        station.counters.failures += 1;
-        let attempts = station.head.map_or(0, |head| head.attempts);
-        if self.rules.attempts.is_some_and(|most| attempts >= most) {
-            self.settle(place, Fate::GivenUp);
-        } else {
-            self.back_off(place, attempts);
-        }
-    }
-
-    /// A station is done with its packet.
-    fn settle(&mut self, place: usize, fate: Fate) {
-        let station = &mut self.stations[place];
+        session.settle(bits, &mut packets);
+        let count = packets.len() as u64;
         match fate {
-            Fate::Acknowledged => station.counters.acknowledged += 1,
-            Fate::GivenUp => station.counters.given_up += 1,
+            Fate::Acknowledged => station.counters.acknowledged += count,
+            Fate::GivenUp => station.counters.given_up += count,
             Fate::Unknown | Fate::QueueFull => {}
         }
-        if let Some(Head { packet, .. }) = station.head.take() {
+        for packet in packets.drain(..) {
             self.exit(Output::Done {
                 station: StationId(place as u32),
                 packet,
                 fate,
             });
         }
-        self.back_off(place, 0);
+        self.packets = packets;
+        if fate == Fate::GivenUp {
+            self.deliver(place);
+        }
+        if let Some(session) = self.stations[place].current_mut() {
+            session.slide();
+        }
     }
 
-    /// Begins a backoff after this many failures of the frame, for the next attempt or for the next packet.
+    /// Hands on what the receiver of a station's frames has in order.
+    pub(super) fn deliver(&mut self, place: usize) {
+        let Some(session) = self.stations[place].current_mut() else {
+            return;
+        };
+        let mut packets = core::mem::take(&mut self.packets);
+        session.deliver(&mut packets);
+        for packet in packets.drain(..) {
+            if let Destination::Station(to) = packet.to {
+                self.received(to, place as u32, packet);
+            }
+        }
+        self.packets = packets;
+    }
+
+    pub(super) fn received(&mut self, station: StationId, from: u32, packet: Packet) {
+        let counters = &mut self.stations[station.0 as usize].counters;
+        counters.received += 1;
+        counters.received_bytes += u64::from(packet.bytes);
+        self.exit(Output::Received {
+            station,
+            from: StationId(from),
+            packet,
+        });
+    }
+
+    /// Begins a backoff after this many failures, for the next attempt or for the next packet.
     fn back_off(&mut self, place: usize, failures: u32) {
         let (station, radio) = (&mut self.stations[place], &mut self.radios[place]);
         let timing = &self.timings[usize::from(radio.timing)];
         radio.phase = Phase::Listening;
-        radio.wants = station.take_next();
+        radio.wants = station.has_work();
         radio.begin_backoff(self.now, station.draw(failures, timing), timing);
         self.count_down(place);
     }
 
     /// Sets a listening station's deadline to the end of its countdown, if it has something to send and the medium is idle.
-    fn count_down(&mut self, place: usize) {
+    pub(super) fn count_down(&mut self, place: usize) {
         let radio = &self.radios[place];
         let timing = &self.timings[usize::from(radio.timing)];
         let deadline = if radio.wants && radio.counting {
-            starting(radio.access(timing))
+            super::ears::starting(radio.access(timing))
         } else {
             NEVER
         };
         self.schedule.set(place, deadline);
     }
 
-    fn exit(&mut self, output: Output) {
+    pub(super) fn exit(&mut self, output: Output) {
         self.exits.push_back((self.now, output));
     }
 }
 
 /// A frame that is about to go out.
-struct Frame {
-    to: Option<u32>,
-    kind: Kind,
-    mode: Mode,
-    bytes: u32,
-    time: u64,
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frame {
+    pub(super) to: Option<u32>,
+    pub(super) kind: Kind,
+    pub(super) mode: Mode,
+    pub(super) bytes: u32,
+    pub(super) count: u32,
+    pub(super) time: u64,
     /// How long the answer to it will keep the medium.
-    answer: u64,
+    pub(super) answer: u64,
+    pub(super) got: u64,
 }

@@ -5,15 +5,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::grid::Grid;
+use super::io::Kind;
 use super::mode::Mode;
 use crate::Position;
-
-/// What a frame is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Data,
-    Ack,
-}
 
 /// One frame on the air.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +19,10 @@ pub(super) struct Flight {
     pub(super) mode: Mode,
     pub(super) channel: u8,
     pub(super) bytes: u32,
+    /// Frames in it: more than one is an aggregate.
+    pub(super) count: u32,
+    /// What it acknowledges of an aggregate.
+    pub(super) got: u64,
     /// Where its sender stands.
     pub(super) position: Position,
     pub(super) milliwatts: f64,
@@ -45,6 +43,8 @@ pub(super) struct Flight {
 #[derive(Debug)]
 pub(super) struct Flights {
     all: Vec<Flight>,
+    /// Where the frames of each aggregate end, in bytes.
+    ends: Vec<Vec<u32>>,
     free: Vec<u16>,
     grid: Grid,
     /// By channel number.
@@ -80,6 +80,7 @@ impl Flights {
         };
         Self {
             all: Vec::new(),
+            ends: Vec::new(),
             free: Vec::new(),
             grid,
             channels: vec![channel; channels],
@@ -101,6 +102,7 @@ impl Flights {
         flight.alone = (channel.on_air == 1).then_some(channel.begun);
         let id = self.free.pop().unwrap_or_else(|| {
             self.all.push(flight);
+            self.ends.push(Vec::new());
             u16::try_from(self.all.len() - 1).expect("at most 65,534 frames at a time")
         });
         self.all[usize::from(id)] = flight;
@@ -109,6 +111,25 @@ impl Flights {
         tile.present.push(id);
         tile.on_air += 1;
         id
+    }
+
+    /// Says how long each frame of an aggregate is.
+    pub(super) fn divide(&mut self, id: u16, frames: impl Iterator<Item = u32>) {
+        let ends = &mut self.ends[usize::from(id)];
+        ends.clear();
+        ends.extend(frames.scan(0, |end, bytes| {
+            *end += bytes;
+            Some(*end)
+        }));
+    }
+
+    /// Where the frames of an aggregate end, in bytes; nothing for what is none.
+    pub(super) fn ends(&self, id: u16) -> &[u32] {
+        if self.get(id).count > 1 {
+            &self.ends[usize::from(id)]
+        } else {
+            &[]
+        }
     }
 
     /// Whether nothing else was on the channel from the frame's start until now.

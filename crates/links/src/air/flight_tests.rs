@@ -1,3 +1,4 @@
+use super::super::io::Kind;
 use super::*;
 use units::wifi::Standard;
 
@@ -13,6 +14,8 @@ fn flight(from: u32, x_mm: i64, start: u64, end: u64) -> Flight {
         mode: Mode::basic(Standard::A),
         channel: 0,
         bytes: 100,
+        count: 1,
+        got: 0,
         position: at(x_mm),
         milliwatts: 1.0,
         start,

@@ -1,6 +1,8 @@
 //! What goes into the air and what comes out of it.
 
 use units::Duration;
+use units::wifi::DATA_OVERHEAD_BYTES;
+use units::wifi::ht::QOS_DATA_OVERHEAD_BYTES;
 
 /// A station's number: its place in the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,15 +17,108 @@ pub enum Destination {
     Everyone,
 }
 
+impl Destination {
+    pub(super) const fn station(self) -> Option<u32> {
+        match self {
+            Self::Station(StationId(number)) => Some(number),
+            Self::Everyone => None,
+        }
+    }
+}
+
 /// One packet in a station's queue. Its bytes stay in the world; the air sees how long it is and hands the token back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
     /// For whom.
     pub to: Destination,
-    /// Length of the IP packet, in bytes; 802.11 and LLC headers come on top.
+    /// Length of the IP packet, in bytes; 802.11 and LLC headers come on top. Of anything but data, length of the whole frame.
     pub bytes: u32,
     /// The world's name for it.
     pub token: u64,
+    /// What kind of frame carries it.
+    pub subtype: Subtype,
+    /// Traffic identifier, 0 to 15: 802.11n numbers and acknowledges each on its own.
+    pub tid: u8,
+    /// Its flow, for queues that keep flows apart.
+    pub flow: u32,
+    /// The power-management bit: its sender sleeps after this exchange.
+    pub asleep: bool,
+    /// The more-data bit: its sender holds more for the receiver.
+    pub more: bool,
+}
+
+impl Packet {
+    /// Data of the first traffic class and flow.
+    pub const fn new(to: Destination, bytes: u32, token: u64) -> Self {
+        Self {
+            to,
+            bytes,
+            token,
+            subtype: Subtype::Data,
+            tid: 0,
+            flow: 0,
+            asleep: false,
+            more: false,
+        }
+    }
+
+    /// Length of the frame with all headers and the check sum.
+    pub(super) const fn mpdu_bytes(&self, qos: bool) -> u32 {
+        match (self.subtype, qos) {
+            (Subtype::Data, false) => self.bytes + DATA_OVERHEAD_BYTES,
+            (Subtype::Data, true) => self.bytes + QOS_DATA_OVERHEAD_BYTES,
+            _ => self.bytes,
+        }
+    }
+}
+
+/// What a frame that stands in a queue is (802.11-2020 table 9-1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subtype {
+    /// An IP packet.
+    Data,
+    /// Data without contents: it carries the power-management bit.
+    Null,
+    /// Asks an access point for one packet that it holds.
+    PsPoll,
+    /// An access point's beacon.
+    Beacon,
+    /// Asks who is there.
+    ProbeRequest,
+    /// Answers that.
+    ProbeResponse,
+    /// Both frames of open-system authentication.
+    Authentication,
+    /// Asks to be let in.
+    AssociationRequest,
+    /// Answers that.
+    AssociationResponse,
+    /// Ends an association.
+    Deauthentication,
+}
+
+impl Subtype {
+    /// Whether it is sent at the sender's data rates; management and control frames go at the basic rate.
+    pub const fn is_data(self) -> bool {
+        matches!(self, Self::Data | Self::Null)
+    }
+}
+
+/// What is on the air: something out of a queue, or what stations say to each other around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A packet's frame, or an aggregate of several.
+    Data,
+    /// An acknowledgement.
+    Ack,
+    /// The acknowledgement of an aggregate.
+    BlockAck,
+    /// Request to send.
+    Rts,
+    /// Clear to send.
+    Cts,
+    /// Not 802.11 at all.
+    Noise,
 }
 
 /// Something that happens to the air.
@@ -72,10 +167,12 @@ pub enum Fate {
 /// What a station has done since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// Data frames put on the air, repeats included.
+    /// Data frames put on the air, repeats included; each frame of an aggregate counts.
     pub attempts: u64,
     /// Attempts that were not acknowledged (of frames to one station).
     pub failures: u64,
+    /// Requests to send.
+    pub requests: u64,
     /// Packets that were acknowledged.
     pub acknowledged: u64,
     /// Packets given up after the last attempt.
@@ -84,6 +181,8 @@ pub struct Counters {
     pub received: u64,
     /// Bytes of those packets.
     pub received_bytes: u64,
+    /// Aggregates of at least two frames put on the air.
+    pub aggregates: u64,
     /// Time on the air, acknowledgements included.
     pub airtime: Duration,
 }

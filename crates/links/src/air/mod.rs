@@ -11,7 +11,7 @@
 //! let station = |name, x_mm| StationConfig::new(name, Standard::A, Position { x_mm, y_mm: 0 });
 //! let stations = vec![station("ap", 0), station("laptop", 5_000)];
 //! let mut air = Air::new(7, &AirConfig::new(Standard::A, stations))?;
-//! let packet = Packet { to: Destination::Station(StationId(1)), bytes: 1_500, token: 1 };
+//! let packet = Packet::new(Destination::Station(StationId(1)), 1_500, 1);
 //! air.handle(Instant::ZERO, Input::Send(StationId(0), packet));
 //! while let Some((at, _reason)) = air.wake_at() {
 //!     air.tick(at);
@@ -24,14 +24,15 @@
 //! ```
 //!
 //! # Sources
-//! - IEEE 802.11-2020 §10.3 (DCF), §17 and §15/§16 (PHYs); each file names its sections.
+//! - IEEE 802.11-2020 §10.3 (DCF), §10.25 (block acknowledgement), §15 to §19 (PHYs); each file names its sections.
 //!
 //! # Where we differ, and why
 //! 1. Stations do not transmit beacons, associate or save power by themselves yet: whoever drives the air queues what they send.
-//! 2. Adjacent channels do not leak into each other.
+//! 2. Adjacent channels do not leak into each other. A channel of 40 MHz is that of its first half: nobody may use the other.
 //!
 //! # Checked by
-//! `tests`, and in `sim`: saturated stations against the chains of Bianchi and of Tinnirello, Bianchi and Xiao.
+//! `tests`, `monitor_tests`, and in `sim`: saturated stations against the chains of Bianchi and of Tinnirello, Bianchi and Xiao; aggregates
+//! against the standard's durations and another simulator.
 //!
 //! | what | where |
 //! |---|---|
@@ -43,8 +44,9 @@
 //! | carrier sense, NAV, countdown of one radio | `radio` |
 //! | frames on the air | `flight` |
 //! | SINR by section, capture, errors | `reception`, `decoder` |
-//! | a station's queue and backoff draws | `station` |
-//! | how frames follow each other | `exchange`, `ears` |
+//! | a station's queue, its choice of what is next, backoff draws | `station`, `queue` |
+//! | sequence numbers, windows, aggregates | `session` |
+//! | how frames follow each other | `exchange`, `response`, `ears` |
 //! | what a monitor interface shows | [`Overheard`] |
 //! | deadlines of all stations | [`schedule`] |
 
@@ -62,18 +64,23 @@ mod hearing;
 mod io;
 mod mode;
 mod monitor;
+mod queue;
 mod radio;
 mod reception;
+mod response;
 pub mod schedule;
+mod session;
 mod station;
 mod timing;
 
-pub use config::{AirConfig, Countdown, Eifs, Rules, StationConfig};
+pub use config::{AirConfig, Countdown, Eifs, Ht, Rules, StationConfig};
 pub use engine::Air;
 pub use error::AirError;
-pub use io::{Counters, Destination, Fate, Input, Output, Packet, StationId};
+pub use io::{Counters, Destination, Fate, Input, Kind, Output, Packet, StationId, Subtype};
 pub use mode::Mode;
 pub use monitor::{FrameKind, Overheard};
 
+#[cfg(test)]
+mod monitor_tests;
 #[cfg(test)]
 mod tests;

@@ -1,31 +1,49 @@
 //! Modes: the ways in which a frame can be modulated and coded, and how long it then lasts.
 //!
 //! # Sources
-//! - `units::wifi` has the standard's durations; IEEE 802.11-2020 §10.6.6.5 the rate of control responses.
+//! - `units::wifi` has the standards' durations; IEEE 802.11-2020 §10.6.6.5 the rate of control responses.
 //!
 //! # Checked by
 //! `tests`: every rate of every standard names one mode and back.
 
-use units::wifi::Standard;
+use units::wifi::{Standard, ht};
 use units::{Bitrate, Duration};
 
-/// One of the standards' modulation and coding schemes.
+/// One of the standards' modulation and coding schemes; of 802.11n also with its channel width and guard interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mode(u8);
 
-/// DSSS and CCK come first, then OFDM.
+/// DSSS and CCK come first, then OFDM, then 802.11n: four modes for each MCS.
 const OFDM: u8 = 4;
-const LEGACY_KBPS: [u32; Mode::COUNT] = [
+const HT: u8 = 12;
+/// OFDM's modes with the modulations and codes of MCS 0 to 6; that of MCS 7 has a curve of its own.
+const LIKE: [usize; 8] = [4, 6, 7, 8, 9, 10, 11, 12];
+const LEGACY_KBPS: [u32; HT as usize] = [
     1_000, 2_000, 5_500, 11_000, 6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000,
 ];
 
 impl Mode {
-    /// How many there are.
-    pub const COUNT: usize = 12;
+    /// All modes before 802.11n.
+    pub fn legacy() -> impl Iterator<Item = Self> {
+        (0..HT).map(Self)
+    }
 
-    /// All of them.
-    pub fn all() -> impl Iterator<Item = Self> {
-        (0..Self::COUNT as u8).map(Self)
+    /// A mode of 802.11n.
+    pub const fn of_ht(mode: ht::Mode) -> Self {
+        let wide = matches!(mode.width(), ht::Width::Mhz40) as u8;
+        let short = matches!(mode.guard(), ht::Guard::Short) as u8;
+        Self(HT + mode.mcs() * 4 + wide * 2 + short)
+    }
+
+    /// What it is in 802.11n, if it is one of its modes.
+    pub const fn as_ht(self) -> Option<ht::Mode> {
+        if self.0 < HT {
+            return None;
+        }
+        let place = self.0 - HT;
+        let width = [ht::Width::Mhz20, ht::Width::Mhz40][(place / 2 % 2) as usize];
+        let guard = [ht::Guard::Long, ht::Guard::Short][(place % 2) as usize];
+        ht::Mode::new(place / 4, width, guard)
     }
 
     /// The mode of `standard` with this rate, if the standard has it.
@@ -51,11 +69,40 @@ impl Mode {
 
     /// Its data rate.
     pub const fn rate(self) -> Bitrate {
-        Bitrate::from_kbps(LEGACY_KBPS[self.0 as usize] as u64)
+        match self.as_ht() {
+            Some(mode) => mode.rate(),
+            None => Bitrate::from_kbps(LEGACY_KBPS[self.0 as usize] as u64),
+        }
     }
 
-    pub(super) const fn index(self) -> usize {
-        self.0 as usize
+    /// Which curve of bit errors it has, of [`Self::CURVES`]: those of the modes before 802.11n, and one more.
+    pub(super) const fn curve(self) -> usize {
+        if self.0 < HT {
+            self.0 as usize
+        } else {
+            LIKE[((self.0 - HT) / 4 % 8) as usize]
+        }
+    }
+
+    /// How many curves there are.
+    pub(super) const CURVES: usize = HT as usize + 1;
+
+    /// Spatial streams, among which a sender divides its power.
+    pub(super) const fn streams(self) -> u32 {
+        if self.0 < HT {
+            1
+        } else {
+            ((self.0 - HT) / 32 + 1) as u32
+        }
+    }
+
+    /// How many times the noise of 20 MHz its channel has.
+    pub(super) const fn noise(self) -> f64 {
+        if self.0 >= HT && (self.0 - HT) / 2 % 2 == 1 {
+            2.0
+        } else {
+            1.0
+        }
     }
 
     /// The standard whose PHY it belongs to.
@@ -66,11 +113,26 @@ impl Mode {
     /// The mode of the acknowledgement of a frame in this mode.
     pub(super) fn response(self) -> Self {
         let standard = self.phy();
-        Self::of(standard, standard.ack_rate(self.rate())).unwrap_or(Self::basic(standard))
+        let rate = match self.as_ht() {
+            Some(mode) => mode.ack_rate(band(standard)),
+            None => standard.ack_rate(self.rate()),
+        };
+        Self::of(standard, rate).unwrap_or(Self::basic(standard))
     }
 
-    /// Air time of a frame of `bytes` (header and check sum included) from a station of `standard`, preamble included.
+    /// Preamble and header of a frame: what is sent at the slowest rate.
+    pub(super) const fn preamble(self) -> Duration {
+        match self.as_ht() {
+            Some(mode) => mode.preamble(),
+            None => self.phy().preamble(),
+        }
+    }
+
+    /// Air time of a frame of `bytes` (headers and check sum included) or of an aggregate from a station of `standard`, preamble included.
     pub fn time(self, standard: Standard, bytes: u32) -> Duration {
+        if let Some(mode) = self.as_ht() {
+            return mode.frame_time(bytes, band(standard));
+        }
         let phy = match (self.phy(), standard) {
             (Standard::B, _) => Standard::B,
             (_, Standard::G) => Standard::G,
@@ -80,9 +142,35 @@ impl Mode {
     }
 }
 
+const fn band(standard: Standard) -> ht::Band {
+    match standard {
+        Standard::A => ht::Band::Ghz5,
+        Standard::B | Standard::G => ht::Band::Ghz2,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_mode_of_802_11n_has_a_place_of_its_own() {
+        let mut places = std::collections::BTreeSet::new();
+        for mcs in 0..32 {
+            for width in [ht::Width::Mhz20, ht::Width::Mhz40] {
+                for guard in [ht::Guard::Long, ht::Guard::Short] {
+                    let ht = ht::Mode::new(mcs, width, guard).unwrap();
+                    let mode = Mode::of_ht(ht);
+                    assert!(places.insert(mode.0));
+                    assert_eq!((mode.as_ht(), mode.rate()), (Some(ht), ht.rate()));
+                    assert_eq!(mode.streams(), ht.streams());
+                    assert_eq!(mode.noise() == 2.0, width == ht::Width::Mhz40);
+                    assert!(mode.curve() < Mode::CURVES);
+                    assert_eq!(mode.response().rate(), ht.ack_rate(ht::Band::Ghz5));
+                }
+            }
+        }
+    }
 
     #[test]
     fn every_rate_names_a_mode_and_back() {

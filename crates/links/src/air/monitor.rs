@@ -10,12 +10,12 @@
 use units::{Dbm, Duration, Instant, SeqNum};
 
 use super::engine::Air;
-use super::flight::{Flight, Kind};
-use super::io::StationId;
+use super::flight::Flight;
+use super::io::{Kind, StationId, Subtype};
 use super::mode::Mode;
 use super::schedule::Schedule;
 
-/// A frame as a monitor interface shows it.
+/// A frame as a monitor interface shows it; of an aggregate, each frame of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overheard {
     /// Who listens.
@@ -28,7 +28,7 @@ pub struct Overheard {
     pub kind: FrameKind,
     /// When its preamble began.
     pub start: Instant,
-    /// When it ended.
+    /// When it ended, or the aggregate that it is part of.
     pub end: Instant,
     /// How long it reserves the medium after its end: the duration field.
     pub reserves: Duration,
@@ -38,12 +38,14 @@ pub struct Overheard {
     pub bytes: u32,
     /// The power at which it arrived; the transmit power of a frame of one's own.
     pub signal: Dbm,
+    /// The aggregate that it is part of, the same number for all of one.
+    pub aggregate: Option<u32>,
 }
 
 /// What a frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameKind {
-    /// A packet.
+    /// A packet, or another frame out of a queue.
     Data {
         /// Its sequence number.
         number: SeqNum,
@@ -51,9 +53,23 @@ pub enum FrameKind {
         retry: bool,
         /// The world's name for the packet.
         token: u64,
+        /// What kind of frame it is.
+        subtype: Subtype,
+        /// The traffic class of QoS data, whose numbers are those of its receiver and class; others share their sender's.
+        tid: Option<u8>,
+        /// The power-management bit.
+        asleep: bool,
+        /// The more-data bit.
+        more: bool,
     },
     /// An acknowledgement.
     Ack,
+    /// The acknowledgement of an aggregate.
+    BlockAck,
+    /// A request to send.
+    Rts,
+    /// Leave to send.
+    Cts,
 }
 
 impl<S: Schedule> Air<S> {
@@ -67,48 +83,65 @@ impl<S: Schedule> Air<S> {
         self.captured.pop_front()
     }
 
-    /// Monitors have heard this frame, which ends now.
+    /// Monitors have heard this frame, or those frames of an aggregate; it ends now.
     pub(super) fn capture(&mut self, flight: &Flight) {
-        while let Some(monitor) = self.overheard.pop() {
+        while let Some((monitor, got)) = self.overheard.pop() {
             let signal = self.ether.power(flight.from, monitor);
-            self.captured.push_back(self.overheard(monitor, flight, signal));
+            self.show(monitor, flight, signal, got);
         }
     }
 
     /// A monitor has begun to send.
     pub(super) fn capture_own(&mut self, place: usize, id: u16) {
         if self.radios[place].monitor {
-            let flight = self.flights.get(id);
-            let own = self.overheard(place as u32, flight, flight.milliwatts);
-            self.captured.push_back(own);
+            let flight = *self.flights.get(id);
+            self.show(place as u32, &flight, flight.milliwatts, u64::MAX);
         }
     }
 
-    fn overheard(&self, monitor: u32, flight: &Flight, milliwatts: f64) -> Overheard {
-        Overheard {
+    fn show(&mut self, monitor: u32, flight: &Flight, milliwatts: f64, got: u64) {
+        let whole = Overheard {
             monitor: StationId(monitor),
             from: StationId(flight.from),
             to: flight.to.map(StationId),
-            kind: self.kind_of(flight),
+            kind: response(flight.kind),
             start: Instant::from_nanos(flight.start),
             end: Instant::from_nanos(flight.end),
             reserves: Duration::from_nanos(flight.nav - flight.end),
             mode: flight.mode,
             bytes: flight.bytes,
             signal: Dbm::from_mbm(libm::round(1_000.0 * libm::log10(milliwatts)) as i32),
-        }
-    }
-
-    fn kind_of(&self, flight: &Flight) -> FrameKind {
-        let head = self.stations[flight.from as usize].head.as_ref();
-        match (flight.kind, head) {
-            (Kind::Data, Some(head)) => FrameKind::Data {
-                number: head.number,
-                retry: head.attempts > 1,
-                token: head.packet.token,
+            aggregate: (flight.count > 1).then_some(self.transmissions as u32),
+        };
+        let session = self.stations[flight.from as usize].current();
+        let Some(session) = session.filter(|_| flight.kind == Kind::Data) else {
+            self.captured.push_back(whole);
+            return;
+        };
+        let frames = session.tried().enumerate();
+        let frames = frames.filter(|(order, _)| got >> order & 1 == 1);
+        self.captured.extend(frames.map(|(_, mpdu)| Overheard {
+            kind: FrameKind::Data {
+                number: mpdu.number,
+                retry: mpdu.attempts > 1,
+                token: mpdu.packet.token,
+                subtype: mpdu.packet.subtype,
+                tid: session.is_qos().then_some(session.tid),
+                asleep: mpdu.packet.asleep,
+                more: mpdu.packet.more,
             },
-            _ => FrameKind::Ack,
-        }
+            bytes: mpdu.packet.mpdu_bytes(session.is_qos()),
+            ..whole
+        }));
+    }
+}
+
+const fn response(kind: Kind) -> FrameKind {
+    match kind {
+        Kind::BlockAck => FrameKind::BlockAck,
+        Kind::Rts => FrameKind::Rts,
+        Kind::Cts => FrameKind::Cts,
+        Kind::Data | Kind::Ack | Kind::Noise => FrameKind::Ack,
     }
 }
 
@@ -133,11 +166,7 @@ mod tests {
 
     fn captured(air: &mut Air, to: &[Destination]) -> Vec<Overheard> {
         for (token, &to) in to.iter().enumerate() {
-            let packet = Packet {
-                to,
-                bytes: 1_000,
-                token: token as u64,
-            };
+            let packet = Packet::new(to, 1_000, token as u64);
             air.handle(Instant::ZERO, Input::Send(StationId(0), packet));
         }
         while let Some((at, _)) = air.wake_at() {
@@ -180,7 +209,7 @@ mod tests {
         let seen: Vec<(u16, bool)> = own
             .filter_map(|frame| match frame.kind {
                 FrameKind::Data { number, retry, .. } => Some((number.get(), retry)),
-                FrameKind::Ack => None,
+                _ => None,
             })
             .collect();
         let mut expected = Vec::from([(0, false), (1, false)]);

@@ -4,7 +4,7 @@ use units::wifi::Standard;
 const US: u64 = 1_000;
 
 fn timing() -> Timing {
-    Timing::of(Standard::A)
+    Timing::of(Standard::A, false)
 }
 
 fn counting(slots: u32) -> Radio {

@@ -18,6 +18,7 @@
 //! `tests`, and `sim`'s tests of hidden terminals and capture.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 use units::wifi::NOISE_FLOOR_MBM;
 use units::{Dbm, Rng};
 
@@ -52,6 +53,8 @@ pub(super) struct Ether {
     pub(super) sites: Vec<Site>,
     pub(super) geometry: Geometry,
     pub(super) decoder: Decoder,
+    /// Which frames of the last aggregate that was weighed were received, one bit each.
+    pub(super) got: u64,
     noise: f64,
     /// Power that is left out of sums.
     negligible: f64,
@@ -80,6 +83,7 @@ impl Ether {
             sites,
             geometry,
             decoder,
+            got: 0,
             noise,
             negligible: noise / 100.0,
             preamble: rules.preamble.linear(),
@@ -128,7 +132,7 @@ impl Ether {
         let mut others = core::mem::take(&mut self.others);
         others.clear();
         let place = self.sites[receiver as usize].position;
-        let mut floor = self.noise;
+        let mut floor = self.noise * flight.mode.noise();
         for other in flights
             .overlapping(id, place)
             .filter(|other| other.from != receiver)
@@ -146,28 +150,48 @@ impl Ether {
             floor,
             others: &others,
         };
-        let outcome = self.weigh(flight, &ratios, rng);
+        let (outcome, got) = self.weigh(flight, flights.ends(id), &ratios, rng);
         self.others = others;
+        self.got = got;
         outcome
     }
 
-    fn weigh(&self, flight: &Flight, ratios: &Ratios<'_>, rng: &mut Rng) -> Outcome {
+    /// The outcome, and which frames of an aggregate are received.
+    fn weigh(&self, flight: &Flight, ends: &[u32], ratios: &Ratios<'_>, rng: &mut Rng) -> (Outcome, u64) {
         if self.stands_out(ratios.worst(), flight.mode) {
-            return Outcome::Decoded;
+            return (Outcome::Decoded, u64::MAX);
         }
         let header = self.header_hazard(flight, ratios);
         if header.is_infinite() {
-            return Outcome::Missed;
+            return (Outcome::Missed, 0);
         }
-        let payload = self.payload_hazard(flight, ratios);
-        let draw = -libm::log(1.0 - rng.unit());
+        let draw = exponential(rng);
         if header > draw {
-            Outcome::Missed
-        } else if header + payload > draw {
+            return (Outcome::Missed, 0);
+        }
+        let got = if ends.is_empty() {
+            let payload = self.payload_hazard(flight, ratios, 0..flight.bytes);
+            u64::from(header + payload <= draw)
+        } else {
+            self.weigh_frames(flight, ends, ratios, rng)
+        };
+        let outcome = if got == 0 {
             Outcome::Broken
         } else {
             Outcome::Decoded
+        };
+        (outcome, got)
+    }
+
+    /// Which frames of an aggregate are received: each is weighed by what was on the air beside it.
+    fn weigh_frames(&self, flight: &Flight, ends: &[u32], ratios: &Ratios<'_>, rng: &mut Rng) -> u64 {
+        let (mut got, mut begin) = (0, 0);
+        for (order, &end) in ends.iter().enumerate() {
+            let hazard = self.payload_hazard(flight, ratios, begin..end);
+            got |= u64::from(hazard <= exponential(rng)) << order;
+            begin = end;
         }
+        got
     }
 
     /// −ln of the probability that the header is received: infinite where the preamble does not stand out.
@@ -180,14 +204,22 @@ impl Ether {
         HEADER_BITS * self.decoder.hazard(Mode::basic(flight.mode.phy()), worst)
     }
 
-    fn payload_hazard(&self, flight: &Flight, ratios: &Ratios<'_>) -> f64 {
-        let bits = f64::from(flight.bytes) * 8.0;
-        let length = (flight.end - flight.payload) as f64;
-        let sections = ratios.sections(flight.payload, flight.end);
-        let hazards = sections
-            .map(|(nanos, ratio)| nanos as f64 / length * bits * self.decoder.hazard(flight.mode, ratio));
+    /// −ln of the probability that those bytes of the payload are received.
+    fn payload_hazard(&self, flight: &Flight, ratios: &Ratios<'_>, bytes: Range<u32>) -> f64 {
+        let length = flight.end - flight.payload;
+        let moment = |byte: u32| flight.payload + length * u64::from(byte) / u64::from(flight.bytes.max(1));
+        let (from, to) = (moment(bytes.start), moment(bytes.end));
+        let bits = f64::from(bytes.end - bytes.start) * 8.0 / (to - from).max(1) as f64;
+        let sections = ratios.sections(from, to);
+        let hazards =
+            sections.map(|(nanos, ratio)| nanos as f64 * bits * self.decoder.hazard(flight.mode, ratio));
         hazards.sum()
     }
+}
+
+/// Exponential with mean 1: what a sum of −ln of probabilities is held against.
+fn exponential(rng: &mut Rng) -> f64 {
+    -libm::log(1.0 - rng.unit())
 }
 
 /// SIGNAL field of 24 bits; the header of HR/DSSS has 48, which at its rates makes no difference.

@@ -5,8 +5,11 @@
 //!   the lowest mandatory rate), §10.3.2.11 (ACK timeout = SIFS + slot + aRxPHYStartDelay), §10.3.7 (a slot is made of CCA time,
 //!   turnaround, processing and propagation), tables 15-5, 16-4, 17-21 and 18-5 (the PHYs' characteristics).
 //!
+//! - Table 9-155: the best-effort class waits for SIFS and three slots, with the windows of DCF.
+//!
 //! # Where we differ, and why
 //! 1. Signals arrive at once: 300 m are 1 µs, which the slot allows for.
+//! 2. Stations of 802.11n have one access category, best effort, for all traffic classes.
 
 use units::Duration;
 use units::wifi::{ACK_BYTES, Standard};
@@ -29,11 +32,12 @@ pub(super) struct Timing {
 }
 
 impl Timing {
-    pub(super) fn of(standard: Standard) -> Self {
+    /// `qos`: the station has 802.11n, and contends with AIFS of the best-effort class in the place of DIFS.
+    pub(super) fn of(standard: Standard, qos: bool) -> Self {
         let (slot, sifs, difs) = (
             nanos(standard.slot()),
             nanos(standard.sifs()),
-            nanos(standard.difs()),
+            nanos(standard.difs()) + if qos { nanos(standard.slot()) } else { 0 },
         );
         let slowest_ack = nanos(standard.frame_time(ACK_BYTES, standard.basic_rate()));
         let start_delay = start_delay(standard);
@@ -78,20 +82,22 @@ mod tests {
 
     #[test]
     fn eifs_and_timeouts_by_hand() {
-        let a = Timing::of(Standard::A);
+        let a = Timing::of(Standard::A, false);
         // 16 + 44 (14 bytes at 6 Mb/s) + 34.
         assert_eq!((a.difs, a.eifs, a.ack_timeout), (34_000, 94_000, 45_000));
-        let b = Timing::of(Standard::B);
+        let b = Timing::of(Standard::B, false);
         // 10 + (192 + 112) + 50.
         assert_eq!((b.difs, b.eifs, b.ack_timeout), (50_000, 364_000, 222_000));
-        let g = Timing::of(Standard::G);
+        let g = Timing::of(Standard::G, false);
         assert_eq!((g.difs, g.eifs, g.ack_timeout), (28_000, 88_000, 39_000));
+        let n = Timing::of(Standard::A, true);
+        assert_eq!((n.difs, n.eifs, n.ack_timeout), (43_000, 103_000, 45_000));
     }
 
     #[test]
     fn nobody_is_blind_for_more_than_a_slot() {
         for standard in [Standard::A, Standard::B, Standard::G] {
-            let timing = Timing::of(standard);
+            let timing = Timing::of(standard, true);
             assert!(timing.blind <= u64::from(timing.slot));
         }
     }

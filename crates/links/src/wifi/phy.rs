@@ -89,6 +89,23 @@ pub(super) const THREE_QUARTERS: Code = Code {
     ],
 };
 
+/// 802.11n's fastest code.
+pub(super) const FIVE_SIXTHS: Code = Code {
+    bits: 5,
+    distance: 4,
+    step: 1,
+    weights: &[
+        92.0,
+        528.0,
+        8_694.0,
+        79_453.0,
+        791_795.0,
+        7_369_828.0,
+        67_809_347.0,
+        609_896_348.0,
+    ],
+};
+
 /// Squared distances between CCK words at 11 and at 5.5 Mb/s (chips of unit energy), and how many words have them.
 pub(super) const CCK_11: [(f64, f64); 6] = [
     (8.0, 24.0),
@@ -120,6 +137,11 @@ pub(crate) fn bit_error(standard: Standard, rate: Bitrate, snr: f64) -> f64 {
         Standard::A | Standard::G => ofdm_bit_error(rate, snr),
         Standard::B => dsss_bit_error(rate, snr),
     }
+}
+
+/// As [`bit_error`], for the one modulation and code that only 802.11n has: 64-QAM at rate 5/6.
+pub(crate) fn bit_error_five_sixths(snr: f64) -> f64 {
+    decoded(7.0 / 12.0 * q(sqrt(snr / 21.0)), FIVE_SIXTHS)
 }
 
 /// Tail of the normal distribution.

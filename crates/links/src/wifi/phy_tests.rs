@@ -44,11 +44,12 @@ fn weights_from(puncture: &[[u32; 2]], start: usize, most: usize) -> Vec<f64> {
 
 #[test]
 fn the_weights_are_those_of_the_code() {
-    // 802.11-2020 §17.3.5.6: which of the two output bits are sent.
-    let codes: [(Code, &[[u32; 2]]); 3] = [
+    // 802.11-2020 §17.3.5.6 and §19.3.11.6: which of the two output bits are sent.
+    let codes: [(Code, &[[u32; 2]]); 4] = [
         (HALF, &[[1, 1]]),
         (TWO_THIRDS, &[[1, 1], [1, 0]]),
         (THREE_QUARTERS, &[[1, 1], [1, 0], [0, 1]]),
+        (FIVE_SIXTHS, &[[1, 1], [1, 0], [0, 1], [1, 0], [0, 1]]),
     ];
     for (code, puncture) in codes {
         let terms = code.weights.len();

@@ -106,6 +106,16 @@ impl Mode {
         self.mcs
     }
 
+    /// Its channel width.
+    pub const fn width(self) -> Width {
+        self.width
+    }
+
+    /// Its guard interval.
+    pub const fn guard(self) -> Guard {
+        self.guard
+    }
+
     /// Spatial streams, 1 to 4.
     pub const fn streams(self) -> u32 {
         self.mcs as u32 / 8 + 1
@@ -127,6 +137,14 @@ impl Mode {
         Bitrate::from_bps(match self.guard {
             Guard::Long => bits * 250_000,
             Guard::Short => bits * 10_000_000 / 36,
+        })
+    }
+
+    /// How long a symbol lasts.
+    pub const fn symbol(self) -> Duration {
+        Duration::from_nanos(match self.guard {
+            Guard::Long => 4_000,
+            Guard::Short => 3_600,
         })
     }
 

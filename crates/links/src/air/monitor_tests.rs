@@ -1,0 +1,121 @@
+use alloc::vec::Vec;
+
+use super::*;
+use crate::Position;
+use units::Instant;
+use units::wifi::Standard;
+use units::wifi::ht::{Guard, Width};
+
+fn station(name: &str, x_mm: i64) -> StationConfig {
+    StationConfig::new(name, Standard::A, Position { x_mm, y_mm: 0 })
+}
+
+/// What a monitor 5 m away hears while station 0 sends these packets, all at once.
+fn heard(mut stations: Vec<StationConfig>, packets: &[Packet]) -> Vec<Overheard> {
+    stations.push(station("monitor", 5_000));
+    let monitor = StationId(stations.len() as u32 - 1);
+    let mut air = Air::new(1, &AirConfig::new(Standard::A, stations)).unwrap();
+    air.monitor(monitor);
+    for packet in packets {
+        air.handle(Instant::ZERO, Input::Send(StationId(0), *packet));
+    }
+    air.tick(Instant::from_secs(1));
+    core::iter::from_fn(|| air.poll_overheard()).collect()
+}
+
+/// Token, number, and retry bit of the frames with data.
+fn numbers(heard: &[Overheard]) -> Vec<(u64, u16, bool)> {
+    let data = heard.iter().filter_map(|frame| match frame.kind {
+        FrameKind::Data {
+            token, number, retry, ..
+        } => Some((token, number.get(), retry)),
+        _ => None,
+    });
+    data.collect()
+}
+
+fn count(heard: &[Overheard], kind: FrameKind) -> usize {
+    heard.iter().filter(|frame| frame.kind == kind).count()
+}
+
+fn data(to: u32, token: u64) -> Packet {
+    Packet::new(Destination::Station(StationId(to)), 1_000, token)
+}
+
+#[test]
+fn frames_to_all_receivers_share_the_senders_numbers() {
+    let stations = vec![station("ap", 0), station("a", 2_000), station("b", 3_000)];
+    let everyone = Packet::new(Destination::Everyone, 100, 9);
+    let heard = heard(stations, &[data(1, 0), data(2, 1), everyone, data(1, 2)]);
+    let expected = [(0, 0, false), (1, 1, false), (9, 2, false), (2, 3, false)];
+    assert_eq!(numbers(&heard), expected);
+    assert_eq!(count(&heard, FrameKind::Ack), 3);
+}
+
+#[test]
+fn frames_of_802_11n_are_numbered_by_receiver_and_class() {
+    let ht = Some(Ht::new(1, Width::Mhz20, Guard::Long));
+    let with = |name: &str, x_mm| StationConfig {
+        ht,
+        ..station(name, x_mm)
+    };
+    let stations = vec![with("ap", 0), with("a", 2_000), with("b", 3_000)];
+    let voice = Packet { tid: 6, ..data(1, 2) };
+    let packets = [data(1, 0), data(2, 1), voice, data(1, 3), data(1, 4)];
+    let heard = heard(stations, &packets);
+    let mut seen = numbers(&heard);
+    seen.sort_unstable();
+    let expected = [
+        (0, 0, false),
+        (1, 0, false),
+        (2, 0, false),
+        (3, 1, false),
+        (4, 2, false),
+    ];
+    assert_eq!(seen, expected);
+    // Those to station 1 in class 0 go together.
+    let together = heard.iter().filter(|frame| frame.aggregate.is_some());
+    assert_eq!(together.count(), 3);
+    assert_eq!(count(&heard, FrameKind::BlockAck), 1);
+    assert_eq!(count(&heard, FrameKind::Ack), 2);
+}
+
+#[test]
+fn repeats_have_the_retry_bit_and_the_same_number() {
+    let stations = vec![station("ap", 0), station("out of reach", 10_000_000)];
+    let seen = numbers(&heard(stations, &[data(1, 5)]));
+    assert_eq!(seen.len(), 7);
+    assert_eq!(seen[0], (5, 0, false));
+    assert!(seen[1..].iter().all(|&frame| frame == (5, 0, true)), "{seen:?}");
+}
+
+#[test]
+fn requests_reserve_the_medium_to_the_end_of_the_acknowledgement() {
+    let mut ap = station("ap", 0);
+    ap.rts = Some(0);
+    let heard = heard(vec![ap, station("a", 2_000)], &[data(1, 0)]);
+    let reserved: Vec<_> = heard.iter().map(|frame| frame.reserves.as_micros()).collect();
+    // 1,036 bytes at 54 Mb/s: 176 µs; answers at 24 Mb/s: 28 µs; SIFS: 16.
+    let expected = [16 + 28 + 16 + 176 + 16 + 28, 16 + 176 + 16 + 28, 16 + 28, 0];
+    assert_eq!(reserved, expected);
+    assert_eq!((heard[0].kind, heard[1].kind), (FrameKind::Rts, FrameKind::Cts));
+    assert_eq!(heard[3].kind, FrameKind::Ack);
+}
+
+#[test]
+fn what_802_11n_does_not_have_is_refused_with_a_remedy() {
+    let refused = |change: fn(&mut Ht)| {
+        let mut ht = Ht::new(2, Width::Mhz40, Guard::Short);
+        change(&mut ht);
+        let mut config = AirConfig::new(Standard::A, vec![station("ap", 0)]);
+        config.stations[0].ht = Some(ht);
+        Air::new(1, &config).unwrap_err().to_string()
+    };
+    assert!(
+        refused(|ht| ht.streams = 5)
+            .contains("`ap`: 802.11n has no such number of spatial streams; use 1 to 4")
+    );
+    assert!(refused(|ht| ht.mcs = 16).contains("MCS 0 to 7 for each stream"));
+    assert!(refused(|ht| ht.frames = 0).contains("1 to 64"));
+    assert!(refused(|ht| ht.bytes = 70_000).contains("1 to 65,535"));
+}

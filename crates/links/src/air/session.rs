@@ -1,0 +1,251 @@
+//! What a station sends to one receiver in one traffic class: numbers, and the window of frames of which not all are acknowledged.
+//!
+//! A station without 802.11n has at most one frame in the window; with it, the window is that of a block-ack agreement.
+//!
+//! # Sources
+//! - IEEE 802.11-2020 §10.3.2.14 (sequence numbers: QoS data by receiver and traffic class, all else by sender; duplicates), §10.25.2
+//!   (block acknowledgement: windows of originator and recipient, delivery in order), §9.7 and §10.12 (A-MPDU: limits).
+//!
+//! # Where we differ, and why
+//! 1. The recipient's window is kept with the sender's frames: it never forgets, and a fresh frame is never taken for a duplicate.
+//! 2. The block-ack request that follows a frame given up takes no air: the receiver knows at once that nothing comes any more.
+//! 3. Agreements exist from the start: the two action frames that make one are 0.1 ms once.
+//!
+//! # Checked by
+//! `session_tests`.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use units::SeqNum;
+use units::wifi::ht::subframe_bytes;
+
+use super::config::Ht;
+use super::io::Packet;
+use super::mode::Mode;
+
+/// Frames to everybody.
+pub(super) const EVERYONE: u32 = u32::MAX;
+
+/// Most frames between the first that is not acknowledged and the last that was sent: the bits of a compressed block acknowledgement.
+const WINDOW: usize = 64;
+
+/// One numbered frame.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mpdu {
+    pub(super) packet: Packet,
+    pub(super) number: SeqNum,
+    pub(super) attempts: u32,
+    /// It has been on the air: what follows has the retry bit.
+    pub(super) sent: bool,
+    /// Its receiver has it.
+    received: bool,
+    /// Its receiver has handed it on.
+    delivered: bool,
+    /// Its sender is done with it.
+    settled: bool,
+}
+
+/// Frames to one receiver.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) to: u32,
+    pub(super) tid: u8,
+    /// What both sides have of 802.11n.
+    pub(super) ht: Option<Ht>,
+    pub(super) mode: Mode,
+    numbers: SeqNum,
+    window: VecDeque<Mpdu>,
+    /// Which of the window are in the frame that is being tried, one bit each.
+    tried: u64,
+}
+
+impl Session {
+    pub(super) fn new(to: u32, tid: u8, ht: Option<Ht>, mode: Mode) -> Self {
+        Self {
+            to,
+            tid,
+            ht,
+            mode,
+            numbers: SeqNum::new(0),
+            window: VecDeque::new(),
+            tried: 0,
+        }
+    }
+
+    /// Whether its data frames are QoS data.
+    pub(super) const fn is_qos(&self) -> bool {
+        self.ht.is_some()
+    }
+
+    /// How many frames are not done with.
+    pub(super) fn pending(&self) -> usize {
+        self.window.iter().filter(|mpdu| !mpdu.settled).count()
+    }
+
+    /// Puts together what is tried next: what is left of the window, then fresh packets as far as `next` gives any that fit. It is asked with
+    /// the bytes that are left; `shared` numbers what is not QoS data.
+    pub(super) fn fill(
+        &mut self,
+        mode: Mode,
+        shared: &mut SeqNum,
+        mut next: impl FnMut(u32) -> Option<Packet>,
+    ) {
+        self.mode = mode;
+        let (frames, most) = self.limits(mode);
+        let (mut count, mut bytes) = (0, 0);
+        self.tried = 0;
+        for (place, mpdu) in self.window.iter().enumerate().filter(|(_, mpdu)| !mpdu.settled) {
+            let more = subframe_bytes(mpdu.packet.mpdu_bytes(self.ht.is_some()));
+            if count > 0 && (count == frames || bytes + more > most) {
+                return;
+            }
+            (count, bytes) = (count + 1, bytes + more);
+            self.tried |= 1 << place;
+        }
+        while count < frames && bytes < most && self.window.len() < WINDOW {
+            let Some(packet) = next(if count == 0 { u32::MAX } else { most - bytes }) else {
+                return;
+            };
+            (count, bytes) = (count + 1, bytes + self.subframe_bytes(&packet));
+            self.tried |= 1 << self.window.len();
+            self.append(packet, shared);
+        }
+    }
+
+    fn limits(&self, mode: Mode) -> (u32, u32) {
+        match (&self.ht, mode.as_ht()) {
+            (Some(ht), Some(mode)) => (ht.frames, ht.bytes.min(ht.bytes_within_time(mode))),
+            _ => (1, u32::MAX),
+        }
+    }
+
+    fn append(&mut self, packet: Packet, shared: &mut SeqNum) {
+        let numbers = if self.is_qos() && packet.subtype.is_data() {
+            &mut self.numbers
+        } else {
+            shared
+        };
+        let number = *numbers;
+        *numbers = number.next();
+        self.window.push_back(Mpdu {
+            packet,
+            number,
+            attempts: 0,
+            sent: false,
+            received: false,
+            delivered: false,
+            settled: false,
+        });
+    }
+
+    /// Bytes that a packet takes in an aggregate.
+    pub(super) const fn subframe_bytes(&self, packet: &Packet) -> u32 {
+        subframe_bytes(packet.mpdu_bytes(self.is_qos()))
+    }
+
+    /// The frames that are being tried.
+    pub(super) fn tried(&self) -> impl Iterator<Item = &Mpdu> {
+        let bits = self.tried;
+        let window = self.window.iter().enumerate();
+        window
+            .filter(move |(place, _)| bits >> place & 1 == 1)
+            .map(|(_, mpdu)| mpdu)
+    }
+
+    /// How many frames are being tried.
+    pub(super) const fn count(&self) -> u32 {
+        self.tried.count_ones()
+    }
+
+    /// Length of what is being tried: of the one frame, or of the aggregate.
+    pub(super) fn psdu_bytes(&self) -> u32 {
+        if self.count() > 1 {
+            self.tried().map(|mpdu| self.subframe_bytes(&mpdu.packet)).sum()
+        } else {
+            self.tried()
+                .map(|mpdu| mpdu.packet.mpdu_bytes(self.is_qos()))
+                .sum()
+        }
+    }
+
+    fn tried_mut(&mut self) -> impl Iterator<Item = &mut Mpdu> {
+        let bits = self.tried;
+        let window = self.window.iter_mut().enumerate();
+        window
+            .filter(move |(place, _)| bits >> place & 1 == 1)
+            .map(|(_, mpdu)| mpdu)
+    }
+
+    /// One more attempt of what is being tried; whether it is a first attempt of all of it.
+    pub(super) fn attempt(&mut self) {
+        self.tried_mut().for_each(|mpdu| mpdu.attempts += 1);
+    }
+
+    /// What is being tried has been on the air.
+    pub(super) fn sent(&mut self) {
+        self.tried_mut().for_each(|mpdu| mpdu.sent = true);
+    }
+
+    /// The receiver has those of the frames (bits in their order within the aggregate); where they stand in the window.
+    pub(super) fn receive(&mut self, got: u64) -> u64 {
+        let (mut bits, mut order) = (0, 0);
+        let mut rest = self.tried;
+        while rest != 0 {
+            let place = rest.trailing_zeros();
+            rest &= rest - 1;
+            if got >> order & 1 == 1 {
+                bits |= 1 << place;
+                self.window[place as usize].received = true;
+            }
+            order += 1;
+        }
+        bits
+    }
+
+    /// What the receiver can now hand on: everything up to the first frame that is still missing.
+    pub(super) fn deliver(&mut self, packets: &mut Vec<Packet>) {
+        for mpdu in &mut self.window {
+            if mpdu.received {
+                if !core::mem::replace(&mut mpdu.delivered, true) {
+                    packets.push(mpdu.packet);
+                }
+            } else if !mpdu.settled {
+                break;
+            }
+        }
+    }
+
+    /// The sender is done with those frames of the window that it tried.
+    pub(super) fn settle(&mut self, bits: u64, packets: &mut Vec<Packet>) {
+        let bits = bits & self.tried;
+        self.tried &= !bits;
+        for (place, mpdu) in self.window.iter_mut().enumerate() {
+            if bits >> place & 1 == 1 {
+                mpdu.settled = true;
+                packets.push(mpdu.packet);
+            }
+        }
+    }
+
+    /// Those that have had all their attempts, of what is being tried.
+    pub(super) fn exhausted(&self, attempts: Option<u32>) -> u64 {
+        let Some(most) = attempts else {
+            return 0;
+        };
+        let window = self.window.iter().enumerate();
+        window
+            .filter(|(place, mpdu)| self.tried >> place & 1 == 1 && mpdu.attempts >= most)
+            .fold(0, |bits, (place, _)| bits | 1 << place)
+    }
+
+    /// Moves the window past what is done with; what is being tried is kept in sight.
+    pub(super) fn slide(&mut self) {
+        while self.window.pop_front_if(|mpdu| mpdu.settled).is_some() {
+            self.tried >>= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;

@@ -220,12 +220,7 @@ impl<S: Schedule> Air<S> {
                 self.react(&flight);
                 self.settle_all(place, Fate::Unknown);
             }
-            (Kind::Cts, _) => {
-                self.turn_to_listening(place);
-                self.count_down(place);
-                self.react(&flight);
-            }
-            (Kind::Ack | Kind::BlockAck | Kind::Noise, _) => {
+            (Kind::Cts | Kind::Ack | Kind::BlockAck, _) => {
                 self.turn_to_listening(place);
                 self.count_down(place);
                 self.react(&flight);

@@ -106,7 +106,7 @@ impl Subtype {
 
 /// What is on the air: something out of a queue, or what stations say to each other around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub(super) enum Kind {
     /// A packet's frame, or an aggregate of several.
     Data,
     /// An acknowledgement.
@@ -117,8 +117,6 @@ pub enum Kind {
     Rts,
     /// Clear to send.
     Cts,
-    /// Not 802.11 at all.
-    Noise,
 }
 
 /// Something that happens to the air.

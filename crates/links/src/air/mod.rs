@@ -76,7 +76,7 @@ mod timing;
 pub use config::{AirConfig, Countdown, Eifs, Ht, Rules, StationConfig};
 pub use engine::Air;
 pub use error::AirError;
-pub use io::{Counters, Destination, Fate, Input, Kind, Output, Packet, StationId, Subtype};
+pub use io::{Counters, Destination, Fate, Input, Output, Packet, StationId, Subtype};
 pub use mode::Mode;
 pub use monitor::{FrameKind, Overheard};
 

@@ -141,7 +141,7 @@ const fn response(kind: Kind) -> FrameKind {
         Kind::BlockAck => FrameKind::BlockAck,
         Kind::Rts => FrameKind::Rts,
         Kind::Cts => FrameKind::Cts,
-        Kind::Data | Kind::Ack | Kind::Noise => FrameKind::Ack,
+        Kind::Data | Kind::Ack => FrameKind::Ack,
     }
 }
 

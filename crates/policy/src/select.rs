@@ -182,8 +182,17 @@ pub(crate) fn prospect(path: &Path) -> Bitrate {
 
 /// A WiFi link whose signal is about to be too weak, or is already.
 pub(crate) fn is_fading(path: &Path) -> bool {
+    is_weak_in(path, Duration::from_secs(1))
+}
+
+/// A WiFi link that will be fading soon, if its signal goes on as it does.
+pub(crate) fn is_sinking(path: &Path) -> bool {
+    is_weak_in(path, Duration::from_secs(4))
+}
+
+fn is_weak_in(path: &Path, time: Duration) -> bool {
     let weak = |signal: units::Dbm| signal - EDGE < FADING_ABOVE_EDGE;
-    path.signal_ahead(Duration::from_secs(1)).is_some_and(weak)
+    path.signal_ahead(time).is_some_and(weak)
 }
 
 /// A WiFi link over which nothing gets through any more.

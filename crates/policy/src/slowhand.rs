@@ -6,7 +6,7 @@ use crate::io::{Action, ConnId, LinkId, LinkKind, Role, SubflowId, Verb};
 use crate::membership;
 use crate::overflow::Overflow;
 use crate::path::Path;
-use crate::select::{Selection, Use, Want, is_fading, prospect};
+use crate::select::{Selection, Use, Want, is_fading, is_sinking, prospect};
 use crate::state::State;
 use crate::steering::{Channels, Way};
 use crate::window::Need;
@@ -194,7 +194,7 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         .subflows
         .iter()
         .filter(|subflow| !subflow.backup && subflow.draining.is_none());
-    let (mut rate, mut rtt) = (Bitrate::ZERO, Duration::ZERO);
+    let (mut rate, mut rtt, mut sinking) = (Bitrate::ZERO, Duration::ZERO, false);
     for subflow in in_use {
         let path = state.paths.get(&subflow.link)?;
         let promised = if path.is_wifi() {
@@ -204,10 +204,12 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         };
         rate = rate + subflow.arrivals.best_rate(now).max(promised);
         rtt = rtt.max(path.rtt());
+        sinking |= is_sinking(path);
     }
     Some(Need {
         rate,
         rtt,
         received: conn.sample.bytes_received,
+        sinking,
     })
 }

@@ -12,7 +12,8 @@
 //! 2. The window comes down slowly and goes up at once: too small costs goodput now, too large costs only if a link dies.
 //! 3. The factor begins at 1.25, not at 2: with twice what is under way, an access point's queue of 200 packets overflows before the first
 //!    cut, and recovery takes a round trip through that full queue. It is then found by experiment ([`trial`]).
-//! 4. A new connection begins with twice the formula, so that slow start may find the links' rates, which the formula needs.
+//! 4. While the signal of a link in use sinks, nothing is queued beyond what is under way: it drains ever more slowly, and then not at all.
+//! 5. A new connection begins with twice the formula, so that slow start may find the links' rates, which the formula needs.
 //!
 //! # Checked by
 //! `tests`, also against a fluid model of links and sender; `stall-drop` and `walk` in the benchmarks.
@@ -63,6 +64,8 @@ pub(crate) struct Need {
     pub(crate) rtt: Duration,
     /// Received on the connection so far.
     pub(crate) received: Bytes,
+    /// Whether one of the links is about to be too weak.
+    pub(crate) sinking: bool,
 }
 
 impl Need {
@@ -81,7 +84,7 @@ impl Window {
         let target = need.target(self.factor(now, need));
         let next = match self.set {
             None => (target * 2).min(MOST),
-            Some(set) if target > set => target,
+            Some(set) if target > set + set / 32 => target,
             Some(set) if now - self.stepped >= STEP => target.max(set - set / 8),
             Some(_) => return None,
         };
@@ -124,6 +127,9 @@ impl Window {
         if !self.basis.is_some_and(same) {
             self.basis = Some((need.rate, need.rtt));
             trial.interrupt(now, true);
+        }
+        if need.sinking {
+            return trial.caution(now);
         }
         trial.advance(
             now,

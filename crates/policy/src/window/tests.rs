@@ -6,6 +6,7 @@ fn need(mbps: u64, rtt_ms: u64) -> Need {
         rate: Bitrate::from_mbps(mbps),
         rtt: Duration::from_millis(rtt_ms),
         received: Bytes::from_kib(1_024),
+        sinking: false,
     }
 }
 
@@ -140,6 +141,28 @@ fn an_application_that_asks_for_little_teaches_nothing() {
     let settled = fluid.changes.len();
     fluid.run(120, need(90, 50), Bytes::from_kib(64), 30);
     assert_eq!(fluid.changes.len(), settled, "quiet when the links are not full");
+}
+
+#[test]
+fn is_careful_while_a_link_sinks_and_learns_nothing_from_it() {
+    let mut fluid = Fluid::new();
+    let enough = need(90, 50).target(48);
+    fluid.run(60, need(90, 50), enough, 100);
+    let learnt = fluid.set();
+    assert!(learnt > need(90, 50).target(trial::DEFAULT) * 3 / 2, "{learnt}");
+    let sinking = Need {
+        sinking: true,
+        ..need(90, 50)
+    };
+    fluid.run(3, sinking, enough, 100);
+    let product = Bitrate::from_mbps(90) * Duration::from_millis(50);
+    assert!(
+        fluid.set() >= product && fluid.set() <= product * 108 / 100,
+        "{}",
+        fluid.set()
+    );
+    fluid.run(1, need(90, 50), enough, 100);
+    assert!(fluid.set() >= learnt * 9 / 10, "{} after {learnt}", fluid.set());
 }
 
 proptest! {

@@ -3,7 +3,8 @@
 //! The formula's factor is right for no two sets of links: small windows win beside deep buffers, larger ones on long thin
 //! paths, and no sign that a client can see tells the cases apart. So the present factor (A) and a candidate (B) take turns in the order
 //! A B B A, which cancels any steady drift, each measured after it has settled. The candidate stays if it costs less than 2 % of
-//! goodput (a smaller one) or gains more than 3 % (a larger one); a failed one is tried again more rarely each time.
+//! goodput (a smaller one) or gains more than 3 % (a larger one); a failed one is tried again more rarely each time. A gain that is
+//! not clear after four turns must stand four more, B A A B: over WiFi two turns differ by as much by chance.
 //!
 //! # Where we differ, and why
 //! 1. From a gradient search: a ratchet of "2 % is nothing" would give the connection away step by step. Every candidate is
@@ -21,6 +22,8 @@ pub(super) type Factor = u64;
 
 /// A quarter more than what is under way when every link is full.
 pub(super) const DEFAULT: Factor = 20;
+/// What is under way when every link is full, and no more.
+const PRODUCT: Factor = 16;
 const LEAST: Factor = 12;
 const MOST: Factor = 128;
 /// Goodput of a smaller window must be this many thousandths of the larger one's.
@@ -29,12 +32,16 @@ const KEEP: u64 = 980;
 const GAIN: u64 = 1_030;
 /// Percent of what the links can carry: with less, it is the application that decides.
 const WORTH_JUDGING: u64 = 40;
+/// A gain of so many thousandths needs no second look.
+const CLEAR: u64 = 1_080;
 const FIRST_PAUSE: Duration = Duration::from_secs(4);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// How long a goodput is held up as what the connection can do.
 const MEMORY: Duration = Duration::from_secs(60);
 /// In which turns the candidate is in force.
-const TURNS: [bool; 4] = [false, true, true, false];
+const TURNS: [bool; 8] = [false, true, true, false, true, false, false, true];
+/// After so many turns the candidate is judged for the first time.
+const FIRST_LOOK: usize = 4;
 
 /// What an experiment goes by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +103,12 @@ impl Trial {
         }
     }
 
+    /// The factor where what is queued on a link will soon be lost: no experiments, and nothing beyond what is under way.
+    pub(super) fn caution(&mut self, now: Instant) -> Factor {
+        self.interrupt(now, false);
+        self.factor.min(PRODUCT)
+    }
+
     /// The links are others now, or nothing can be learnt from the traffic: start from the formula, or wait.
     pub(super) fn interrupt(&mut self, now: Instant, links_changed: bool) {
         if links_changed {
@@ -149,7 +162,7 @@ impl Trial {
         }
         turn.sums[usize::from(TURNS[turn.number])] += rate.as_bps();
         turn.number += 1;
-        if turn.number == TURNS.len() {
+        if turn.number % FIRST_LOOK == 0 && !self.is_doubtful(&turn) {
             return self.judge(now, turn);
         }
         (turn.begins, turn.ends) = span(now, reading);
@@ -157,13 +170,18 @@ impl Trial {
         self.phase = Phase::Turn(turn);
     }
 
+    /// Whether a gain may be chance, and there are turns left to see.
+    fn is_doubtful(&self, turn: &Turn) -> bool {
+        let [present, candidate] = turn.means();
+        let gain = thousandths(candidate, present);
+        turn.number < TURNS.len() && turn.candidate > self.factor && (GAIN..CLEAR).contains(&gain)
+    }
+
     fn judge(&mut self, now: Instant, turn: Turn) {
-        let [present, candidate] = turn.sums.map(|sum| Bitrate::from_bps(sum / 2));
+        let [present, candidate] = turn.means();
         if now - self.best_at > MEMORY || present > self.best {
             (self.best, self.best_at) = (present, now);
         }
-        let thousandths =
-            |rate: Bitrate, of: Bitrate| rate.as_bps().saturating_mul(1_000) / of.as_bps().max(1);
         let stays = if turn.candidate > self.factor {
             thousandths(candidate, present) >= GAIN
         } else {
@@ -186,6 +204,18 @@ impl Trial {
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
         self.upwards = !self.upwards;
     }
+}
+
+impl Turn {
+    /// Goodput of the present factor and of the candidate.
+    fn means(&self) -> [Bitrate; 2] {
+        let turns = (self.number as u64 / 2).max(1);
+        self.sums.map(|sum| Bitrate::from_bps(sum / turns))
+    }
+}
+
+const fn thousandths(rate: Bitrate, of: Bitrate) -> u64 {
+    rate.as_bps().saturating_mul(1_000) / if of.as_bps() == 0 { 1 } else { of.as_bps() }
 }
 
 /// When a turn has settled, and when it has been measured for long enough: several of the longest round trips.

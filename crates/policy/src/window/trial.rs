@@ -162,7 +162,7 @@ impl Trial {
         }
         turn.sums[usize::from(TURNS[turn.number])] += rate.as_bps();
         turn.number += 1;
-        if turn.number % FIRST_LOOK == 0 && !self.is_doubtful(&turn) {
+        if turn.number.is_multiple_of(FIRST_LOOK) && !self.is_doubtful(&turn) {
             return self.judge(now, turn);
         }
         (turn.begins, turn.ends) = span(now, reading);

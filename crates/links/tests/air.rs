@@ -309,6 +309,31 @@ fn walls_and_distance_lower_the_signal_that_beacons_report() {
 }
 
 #[test]
+fn beacons_are_lost_by_the_same_signal_as_frames() {
+    let seconds = Duration::from_secs(300);
+    for snr in [-1, 0, 1, 2] {
+        let mut driver = Driver::new(14, vec![LinkConfig::Wifi(access_point("a", 1))]);
+        let strong = driver.network.snr(LinkId(0), Direction::Down).unwrap();
+        let weakened = Input::Fault(LinkId(0), Fault::Attenuation(strong - Db::from_db(snr)));
+        driver.input(Instant::ZERO, weakened);
+        driver.run_until(Instant::ZERO + seconds);
+        let heard = driver.outputs.iter();
+        let heard = heard
+            .filter(|(_, output)| matches!(output, Output::Beacon { .. }))
+            .count();
+        // Every 102.4 ms, at the lowest rate.
+        let sent = seconds.as_secs_f64() / 0.1024;
+        let expected =
+            1.0 - wifi::frame_loss(Standard::G, Bitrate::from_mbps(6), Db::from_db(snr), 250).as_f64();
+        let share = heard as f64 / sent;
+        assert!(
+            (share - expected).abs() < 0.03,
+            "at {snr} dB {share}, expected {expected}"
+        );
+    }
+}
+
+#[test]
 fn moving_changes_signal_and_rate() {
     let mut driver = joined(10, vec![access_point("a", 0)]);
     assert_eq!(

@@ -44,6 +44,28 @@ fn a_dead_link_is_joined_again_when_it_answers() {
 }
 
 #[test]
+fn a_dead_link_is_asked_more_and_more_rarely_whether_it_is_back() {
+    let mut world = three_cables();
+    world.set_alive(1, false);
+    world.run(S);
+    assert_eq!(world.state_of(1), "dead");
+    let since = world.now;
+    world.run(60 * S);
+    let asked = world.asked(since, |action| {
+        matches!(action, Action::Probe { link: LinkId(1), .. })
+    });
+    let pauses: Vec<Duration> = asked.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!((8..=16).contains(&asked.len()), "{pauses:?}");
+    // Steps of the world are 5 ms long.
+    assert!(
+        pauses.windows(2).all(|pair| pair[1] + 5 * MS >= pair[0]),
+        "{pauses:?}"
+    );
+    let longest = *pauses.last().unwrap();
+    assert!(longest >= 6 * S && longest <= 7 * S, "{pauses:?}");
+}
+
+#[test]
 fn two_links_that_die_together_are_both_ended_before_the_peer_is_told() {
     let mut world = three_cables();
     let cut = world.now;

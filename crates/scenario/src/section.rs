@@ -65,24 +65,24 @@ pub(crate) struct Section<'d> {
     pub at: At,
     /// What it is, as messages call it: `access point "ap1"`.
     pub what: String,
-    table: &'d Table,
+    /// `None`: something else stands where the table should be, which has been noted.
+    table: Option<&'d Table>,
     known: RefCell<Vec<&'static str>>,
 }
 
 impl<'d> Section<'d> {
-    /// The table under a node; anything else is noted and read as an empty table.
+    /// The table under a node; anything else is noted, and nothing is missed in it.
     pub fn new(log: &'d Log<'d>, at: At, what: impl Into<String>, node: &'d Node) -> Self {
-        const EMPTY: &Table = &Table { entries: Vec::new() };
         let what = what.into();
         let table = match &node.value {
-            Value::Table(table) => table,
+            Value::Table(table) => Some(table),
             other => {
                 log.note(
                     node.at,
                     format!("{what} is {}", other.kind()),
                     "make it a table: [name] or { key = value }",
                 );
-                EMPTY
+                None
             }
         };
         Self {
@@ -100,7 +100,7 @@ impl<'d> Section<'d> {
         if !known.contains(&key) {
             known.push(key);
         }
-        self.table.entry(key)
+        self.table?.entry(key)
     }
 
     /// Whether the file has that key.
@@ -120,6 +120,9 @@ impl<'d> Section<'d> {
 
     /// Notes that a key is missing.
     pub fn missing(&self, key: &str, instead: &str) {
+        if self.table.is_none() {
+            return;
+        }
         self.log.note(
             self.at,
             format!("{} has no `{key}`", self.what),
@@ -149,12 +152,8 @@ impl<'d> Section<'d> {
     pub fn finish(&self) {
         let known = self.known.borrow();
         self.log.keys.borrow_mut().extend(known.iter());
-        for entry in self
-            .table
-            .entries
-            .iter()
-            .filter(|entry| !known.contains(&entry.key.as_str()))
-        {
+        let entries = self.table.into_iter().flat_map(|table| &table.entries);
+        for entry in entries.filter(|entry| !known.contains(&entry.key.as_str())) {
             let instead = match suggest::nearest(&entry.key, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known here: {}", known.join(", ")),

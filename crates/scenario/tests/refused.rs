@@ -162,6 +162,25 @@ fn access_points() {
 }
 
 #[test]
+fn a_table_without_its_name() {
+    let told = messages(edited("[aps.ap1]", "[aps]"));
+    let keys = [
+        "5:8: access point \"at_m\" is a list",
+        "6:11: access point \"channel\" is a number",
+    ];
+    for expected in keys {
+        let form = format!("bad.toml:{expected}; make it a table: [name] or {{ key = value }}");
+        assert!(told.contains(&form), "{told:#?}");
+    }
+    let of_the_list = |message: &&String| message.contains("\"at_m\"");
+    assert_eq!(
+        told.iter().filter(of_the_list).count(),
+        1,
+        "nothing is missed in a list: {told:#?}"
+    );
+}
+
+#[test]
 fn links() {
     refuses(&[
         (

@@ -28,7 +28,7 @@
 //!    the whole aggregate is lost (p^L), so an attempt finds the mean of the C_j weighted with p^{L·j}. For L = 1 this is the form above.
 //! 4. [`Form::Printed`] takes "the time needed to send the ACK at the lowest MCS (1 Mbps)" at its word, 6 Mb/s where 1 does not exist, and MSS/MCS
 //!    without header and rounding to symbols; K has the preamble. It knows no aggregates.
-//! 5. DCF's DIFS and windows also for 802.11n, whose stations may use others for QoS data: [`Exchange::with_contention`].
+//! 5. DCF's DIFS and windows also for 802.11n, whose stations may use others for QoS data.
 //!
 //! # Checked by
 //! `tests`: published durations, the sums term by term, monotony, ratios between the forms; `tests/airtime_links.rs`: the medium of `links`;
@@ -160,12 +160,6 @@ impl Exchange {
         } else {
             retries
         };
-        self
-    }
-
-    /// With other rules of contention.
-    pub const fn with_contention(mut self, contention: Contention) -> Self {
-        self.contention = contention;
         self
     }
 

@@ -48,11 +48,6 @@ impl Times {
         Self(thousandths)
     }
 
-    /// Thousandths.
-    pub const fn as_thousandths(self) -> u32 {
-        self.0
-    }
-
     /// The factor.
     pub fn as_f64(self) -> f64 {
         f64::from(self.0) / 1e3

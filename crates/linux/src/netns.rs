@@ -94,11 +94,6 @@ impl Netns {
         Self::open(Path::new("/proc/thread-self/ns/net"))
     }
 
-    /// The namespace of another process, or of any of its threads.
-    pub fn of_process(pid: u32) -> Result<Self, OpenError> {
-        Self::open(&PathBuf::from(format!("/proc/{pid}/ns/net")))
-    }
-
     /// A namespace by path, as `ip netns add` leaves under `/run/netns`.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let file = File::open(path).map_err(|source| OpenError {

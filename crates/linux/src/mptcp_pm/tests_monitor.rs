@@ -2,8 +2,10 @@
 
 use super::tests::{LONG, await_event};
 use super::*;
-use crate::testing::{Pair, output, wait_readable};
+use crate::testing::{Ends, Pair, output, wait_readable};
+use std::collections::BTreeSet;
 use std::io::Read;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::process::{Child, Command as Program, Stdio};
 use std::time::{Duration, Instant};
@@ -92,38 +94,190 @@ fn events_are_what_ip_prints() {
     lines.iter().for_each(|line| monitor.await_line(line));
 }
 
-/// The part of a line of `ip mptcp monitor` that says the same.
+/// All that was heard, in order.
+struct Heard {
+    events: Events,
+    all: Vec<Event>,
+}
+
+impl Heard {
+    fn until<T>(&mut self, wanted: impl Fn(&Event) -> Option<T>) -> T {
+        let all = &mut self.all;
+        await_event(&mut self.events, |event| {
+            all.push(*event);
+            wanted(event)
+        })
+    }
+}
+
+/// A connection under the user-space path managers of both ends, in which everything happens that can.
+struct Story {
+    heard: Heard,
+    commands: Commands,
+    token: Token,
+    server: Commands,
+    /// What the server calls the connection.
+    theirs: Token,
+    ends: Ends,
+    v6: bool,
+}
+
+impl Story {
+    fn begin(pair: &Pair, v6: bool, events: Events) -> Self {
+        let mut server = pair.server.run(|| Events::open().unwrap()).unwrap();
+        let open = || Commands::open().unwrap();
+        let commands = [&pair.client, &pair.server].map(|netns| netns.run(open).unwrap());
+        let mut ends = pair.connect(if v6 { "[fd00:0::2]:5000" } else { "10.0.0.2:5000" });
+        ends.greet();
+        let established = |event: &Event| match event {
+            Event::Established(connection) => Some(connection.token),
+            _ => None,
+        };
+        let mut heard = Heard {
+            events,
+            all: Vec::new(),
+        };
+        let [commands, server_commands] = commands;
+        Self {
+            token: heard.until(established),
+            heard,
+            commands,
+            server: server_commands,
+            theirs: await_event(&mut server, established),
+            ends,
+            v6,
+        }
+    }
+
+    fn address(&self, host: u8) -> IpAddr {
+        let text = if self.v6 {
+            format!("fd00:1::{host}")
+        } else {
+            format!("10.0.1.{host}")
+        };
+        text.parse().unwrap()
+    }
+
+    fn the_server_announces_and_takes_back(&mut self) {
+        let local = LocalAddress {
+            addr: self.address(2),
+            id: AddressId(5),
+            port: None,
+            ifindex: None,
+        };
+        self.server.announce(self.theirs, &local).unwrap();
+        self.heard
+            .until(|event| matches!(event, Event::Announced(_)).then_some(()));
+        self.server.remove(self.theirs, local.id).unwrap();
+        self.heard
+            .until(|event| matches!(event, Event::Removed(..)).then_some(()));
+    }
+
+    fn a_subflow_comes_and_goes(&mut self) {
+        let new = NewSubflow {
+            addr: self.address(1),
+            id: AddressId(1),
+            ifindex: None,
+            backup: false,
+            remote: SocketAddr::new(self.address(2), 5000),
+        };
+        self.commands.create_subflow(self.token, &new).unwrap();
+        let subflow = self.heard.until(|event| match event {
+            Event::SubflowEstablished(change) => Some(change.subflow),
+            _ => None,
+        });
+        self.the_server_wants_it_as_backup(&subflow);
+        self.commands.destroy_subflow(self.token, &subflow).unwrap();
+        self.heard
+            .until(|event| matches!(event, Event::SubflowClosed(_)).then_some(()));
+    }
+
+    fn the_server_wants_it_as_backup(&mut self, subflow: &Subflow) {
+        let mirrored = Subflow {
+            local: subflow.remote,
+            remote: subflow.local,
+        };
+        // The join's last ACK may still be on its way; the error says to try again.
+        let deadline = Instant::now() + LONG;
+        while let Err(error) = self.server.set_backup(self.theirs, &mirrored, true) {
+            assert!(Instant::now() < deadline, "{error}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.heard
+            .until(|event| matches!(event, Event::SubflowPriority(_)).then_some(()));
+    }
+
+    fn end(mut self) -> Vec<Event> {
+        drop(self.ends);
+        self.heard
+            .until(|event| matches!(event, Event::Closed(_)).then_some(()));
+        self.heard.all
+    }
+}
+
+fn every_event_of_a_connection_is_what_ip_prints(v6: bool) {
+    let Some(pair) = Pair::joined(2) else { return };
+    for netns in [&pair.client, &pair.server] {
+        let userspace = || std::fs::write("/proc/sys/net/mptcp/pm_type", "1").unwrap();
+        netns.run(userspace).unwrap();
+    }
+    let listening = || {
+        let mut monitor = Monitor::start();
+        let mut events = Events::open().unwrap();
+        monitor.await_start();
+        while events.next().unwrap().is_some() {}
+        (monitor, events)
+    };
+    let (mut monitor, events) = pair.client.run(listening).unwrap();
+    let mut story = Story::begin(&pair, v6, events);
+    story.the_server_announces_and_takes_back();
+    story.a_subflow_comes_and_goes();
+    let lines: BTreeSet<String> = story.end().iter().filter_map(monitor_line).collect();
+    assert_eq!(lines.len(), 8, "each kind once: {lines:#?}");
+    lines.iter().for_each(|line| monitor.await_line(line));
+}
+
+#[test]
+fn every_event_of_a_connection_is_what_ip_prints_v4() {
+    every_event_of_a_connection_is_what_ip_prints(false);
+}
+
+#[test]
+fn every_event_of_a_connection_is_what_ip_prints_v6() {
+    every_event_of_a_connection_is_what_ip_prints(true);
+}
+
+/// The part of a line of `ip mptcp monitor` that says the same. Of listeners, iproute2 6.1 prints only that there was something.
 fn monitor_line(event: &Event) -> Option<String> {
+    let address = |end: &str, ip: IpAddr| format!("{end}addr{}={ip}", if ip.is_ipv4() { 4 } else { 6 });
     let ends = |s: &Subflow| {
-        let (l, r) = (s.local, s.remote);
+        let (from, to) = (address("s", s.local.ip()), address("d", s.remote.ip()));
+        format!("{from} {to} sport={} dport={}", s.local.port(), s.remote.port())
+    };
+    let change = |c: &SubflowChange| {
+        let ids = format!("remid={} locid={}", c.remote_id, c.local_id);
         format!(
-            "saddr4={} daddr4={} sport={} dport={}",
-            l.ip(),
-            r.ip(),
-            l.port(),
-            r.port()
+            "{} {ids} {} backup={}",
+            c.token,
+            ends(&c.subflow),
+            u8::from(c.backup)
         )
     };
-    Some(match event {
-        Event::Created(c) => format!(
-            "[       CREATED] token={} remid=0 locid=0 {}",
-            c.token,
-            ends(&c.initial)
-        ),
-        Event::Established(c) => format!(
-            "[   ESTABLISHED] token={} remid=0 locid=0 {}",
-            c.token,
-            ends(&c.initial)
-        ),
-        Event::SubflowEstablished(c) => {
-            let ids = format!("remid={} locid={}", c.remote_id, c.local_id);
-            format!(
-                "[SF_ESTABLISHED] token={} {ids} {} backup={}",
-                c.token,
-                ends(&c.subflow),
-                u8::from(c.backup)
-            )
+    let initial = |c: &Connection| format!("{} remid=0 locid=0 {}", c.token, ends(&c.initial));
+    let (name, rest) = match event {
+        Event::Created(c) => ("CREATED", initial(c)),
+        Event::Established(c) => ("ESTABLISHED", initial(c)),
+        Event::Closed(token) => ("CLOSED", token.to_string()),
+        Event::Announced(a) => {
+            let to = address("d", a.remote.ip());
+            let rest = format!("{} remid={} {to} dport={}", a.token, a.remote_id, a.remote.port());
+            ("ANNOUNCED", rest)
         }
-        _ => return None,
-    })
+        Event::Removed(token, id) => ("REMOVED", format!("{token} remid={id}")),
+        Event::SubflowEstablished(c) => ("SF_ESTABLISHED", change(c)),
+        Event::SubflowClosed(c) => ("SF_CLOSED", change(c)),
+        Event::SubflowPriority(c) => ("SF_PRIO", change(c)),
+        Event::ListenerCreated(_) | Event::ListenerClosed(_) => return None,
+    };
+    Some(format!("[{name:>14}] token={rest}"))
 }

@@ -195,16 +195,6 @@ impl Rtnl {
         self.change_link(ifindex)
     }
 
-    /// Moves a link into another namespace. Its addresses and routes stay behind and are lost.
-    pub fn move_link(&mut self, ifindex: u32, netns: &Netns) -> Result<(), LinkError> {
-        let fd = netns.as_raw_fd().cast_unsigned();
-        self.request
-            .start(RTM_NEWLINK, 0)
-            .header(&ifinfo(ifindex, 0, 0))
-            .u32(IFLA_NET_NS_FD, fd);
-        self.change_link(ifindex)
-    }
-
     /// Removes a software link.
     pub fn delete_link(&mut self, ifindex: u32) -> Result<(), LinkError> {
         self.request.start(RTM_DELLINK, 0).header(&ifinfo(ifindex, 0, 0));

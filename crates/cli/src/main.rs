@@ -13,7 +13,6 @@ mod host;
 mod interrupt;
 mod man;
 mod play;
-mod ready;
 mod usage;
 
 use std::process::ExitCode;

@@ -171,6 +171,23 @@ fn what_cannot_be_meant_is_refused() {
 }
 
 #[test]
+fn a_controller_that_the_kernel_does_not_have_is_refused_with_those_it_has() {
+    if !is_root() {
+        return;
+    }
+    let ran = Quick::new("controller").play(&["--cc", "nonesuch"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{ran:?}");
+    let last = ran.err.lines().last().unwrap_or_default();
+    assert!(
+        last.starts_with("this kernel has no congestion controller `nonesuch`; it has ")
+            && last.contains("reno")
+            && last.contains("modprobe tcp_nonesuch"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
 fn without_privileges_it_says_what_is_missing() {
     if !is_root() {
         return;
@@ -253,10 +270,8 @@ fn without_a_device_or_a_kernel_feature_it_says_how_to_get_it() {
     let quick = Quick::new("hidden");
     let table = [
         ("mount -t tmpfs none /dev/net", "no /dev/net/tun; `modprobe tun`"),
-        (
-            "mount -t tmpfs none /proc/sys/net/mptcp",
-            "this kernel has no MPTCP",
-        ),
+        // The settings of every network namespace are below this folder.
+        ("mount -t tmpfs none /proc/sys/net", "this kernel has no MPTCP"),
     ];
     for (hide, message) in table {
         let ran = play_without(hide, &quick);

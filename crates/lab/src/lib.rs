@@ -1,13 +1,12 @@
 //! `linux` over links made of software: network namespaces, TUN devices, and the models of `links` in real time, all on one machine.
 //!
 //! - [`world`] plays a scenario: [`world::play`].
-//! - [`compare`] plays several, side by side.
 //! - [`emulator`] carries packets between TUN devices as the models decide, in real time, and says how late it was.
 //! - [`hosts`] are the client and the server: namespaces, devices, addresses.
+//! - [`prerequisites`] says what is missing here, and how to get it.
 //! - [`traffic`] is our own sender and receiver; [`shell`] runs real programs.
 
 pub mod clock;
-pub mod compare;
 pub mod emulator;
 mod frame;
 pub mod hosts;

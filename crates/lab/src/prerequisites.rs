@@ -1,51 +1,66 @@
-//! What the lab needs of this machine, looked at before anything is changed.
+//! What the lab needs of this machine, looked at before anything is made and not in the middle of a run.
+//!
+//! # Checked by
+//! `tests`; `tests/play.rs` of the program: without rights, without `/dev/net/tun`, without MPTCP.
 
-use linux::doctor::{self, Need};
-use linux::netns::{CreateError, Netns};
+use linux::doctor::{self, Check, Need};
+use linux::netns::Netns;
 use thiserror::Error;
 
-/// What is missing, and how to get it.
-#[derive(Debug, Error)]
-pub enum MissingError {
-    /// Not allowed to make namespaces.
-    #[error("the lab makes network namespaces; run it as root")]
-    NotRoot,
-    /// No namespace for another reason.
-    #[error(transparent)]
-    Namespace(CreateError),
-    /// Things that the lab cannot do without.
-    #[error("the lab needs {}", .0.join("; and "))]
-    Missing(Vec<String>),
-}
+/// What is missing, a line each, and how to get it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the lab cannot run here:\n  {}", .0.join("\n  "))]
+pub struct MissingError(Vec<String>);
 
 /// Looks whether a lab can be run here. What only makes it worse (no real-time scheduling) is told by every run itself.
 pub fn check() -> Result<(), MissingError> {
-    let netns = Netns::new().map_err(|error| match error {
-        CreateError::NotPermitted => MissingError::NotRoot,
-        other => MissingError::Namespace(other),
-    })?;
-    // In a namespace of its own, so that a stricter setting of the host does not count.
-    let checks = netns.run(doctor::checks).map_err(|_| MissingError::NotRoot)?;
-    let needed = |check: &doctor::Check| check.need == Need::Must || check.name == "tun";
-    let missing: Vec<String> = checks
-        .into_iter()
-        .filter(needed)
-        .filter_map(|check| check.result.err().map(|what| format!("{}: {what}", check.name)))
-        .collect();
+    let missing = missing();
     if missing.is_empty() {
         Ok(())
     } else {
-        Err(MissingError::Missing(missing))
+        Err(MissingError(missing))
+    }
+}
+
+fn missing() -> Vec<String> {
+    let needed = |check: &Check| check.need == Need::Must || check.name == "tun";
+    let (checks, namespaces) = checks();
+    let failed = checks.into_iter().filter(needed);
+    let failed = failed.filter_map(|check| Some(format!("{}: {}", check.name, check.result.err()?)));
+    failed
+        .chain(namespaces.map(|why| format!("namespaces: {why}")))
+        .collect()
+}
+
+/// In a namespace of its own, so that a stricter setting of the host does not count; where there can be none, here, and why not.
+fn checks() -> (Vec<Check>, Option<String>) {
+    match Netns::new() {
+        Ok(netns) => match netns.run(doctor::checks) {
+            Ok(checks) => (checks, None),
+            Err(error) => (doctor::checks(), Some(error.to_string())),
+        },
+        Err(error) => (doctor::checks(), Some(error.to_string())),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use linux::sysctl;
 
     #[test]
     fn nothing_is_missing_where_the_other_tests_run() {
-        check().unwrap();
+        assert_eq!(check(), Ok(()));
+    }
+
+    #[test]
+    fn a_setting_of_the_host_does_not_count() {
+        let strict = Netns::new().expect("this test needs root");
+        let checked = strict.run(|| {
+            sysctl::write(&sysctl::mptcp_enabled(), "0").unwrap();
+            check()
+        });
+        assert_eq!(checked.unwrap(), Ok(()));
     }
 
     #[test]
@@ -56,19 +71,12 @@ mod tests {
             assert_eq!(changed, 0);
             check()
         });
-        assert!(matches!(nobody.join().unwrap(), Err(MissingError::NotRoot)));
-    }
-
-    #[test]
-    fn what_is_missing_is_told_with_its_remedy() {
-        let error = MissingError::Missing(vec![
-            "tun: no /dev/net/tun; `modprobe tun`".into(),
-            "mptcp: none".into(),
-        ]);
-        assert_eq!(
-            error.to_string(),
-            "the lab needs tun: no /dev/net/tun; `modprobe tun`; and mptcp: none"
-        );
-        assert!(MissingError::NotRoot.to_string().contains("run it as root"));
+        let told = nobody.join().unwrap().unwrap_err().to_string();
+        let lines: Vec<&str> = told.lines().collect();
+        assert_eq!(lines[0], "the lab cannot run here:");
+        for what in ["  privileges: CAP_NET_ADMIN", "  namespaces: "] {
+            let line = lines.iter().find(|line| line.starts_with(what));
+            assert!(line.is_some_and(|line| line.contains("run as root")), "{told}");
+        }
     }
 }

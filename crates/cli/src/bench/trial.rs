@@ -9,7 +9,8 @@ use trace::{LatenessUs, PolicyName, Run, RunRecord};
 use units::Duration;
 
 use crate::batch::{self, Done, Job, Rules};
-use crate::{interrupt, ready};
+use crate::exit::Refused;
+use crate::interrupt;
 
 /// One run of a benchmark.
 #[derive(Debug, Clone)]
@@ -89,7 +90,7 @@ fn only(job: Job) -> anyhow::Result<Observed> {
 }
 
 fn run(jobs: Vec<Job>, punctual: Duration) -> anyhow::Result<Vec<Observed>> {
-    ready::for_the_lab()?;
+    lab::prerequisites::check().map_err(Refused::because)?;
     let rules = Rules {
         punctual,
         stop: interrupt::stop()?,

@@ -16,7 +16,6 @@ use scenario::{Plan, Setting};
 use trace::PolicyName;
 
 use crate::exit::{self, Refused};
-use crate::ready;
 use files::Files;
 use world::Order;
 
@@ -129,7 +128,7 @@ pub fn compare(plan: &Plan, wanted: &Wanted) -> anyhow::Result<ExitCode> {
 }
 
 fn conduct(order: &Order<'_>, wanted: &Wanted) -> anyhow::Result<ExitCode> {
-    ready::for_the_lab()?;
+    lab::prerequisites::check().map_err(Refused::because)?;
     let files = Files::create(wanted)?;
     let played = world::play(order)?;
     let failures = report::failures(order.plan, &played);

@@ -4,13 +4,12 @@
 //! - `epoll_pwait2(2)`, `eventfd(2)`, `sched(7)`, `PR_SET_TIMERSLACK` in `prctl(2)`.
 
 use super::StartError;
+use linux::realtime;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use units::Duration;
 
-/// Priority among real-time threads; any is above all ordinary ones.
-const PRIORITY: libc::c_int = 10;
 const MAX_EVENTS: usize = 64;
 
 /// Waits for descriptors.
@@ -129,17 +128,7 @@ impl AsRawFd for Waker {
 pub(super) fn become_punctual() -> bool {
     // SAFETY: no pointers.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
-    let priority = libc::sched_param {
-        sched_priority: PRIORITY,
-    };
-    // SAFETY: `priority` is valid for the call; 0 is the calling thread.
-    unsafe {
-        libc::sched_setscheduler(
-            0,
-            libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK,
-            &raw const priority,
-        ) == 0
-    }
+    realtime::request(realtime::EXACT)
 }
 
 fn own(fd: libc::c_int) -> io::Result<OwnedFd> {

@@ -7,7 +7,7 @@
 //! - `include/uapi/linux/inet_diag.h`, `SOCK_DESTROY` in `include/uapi/linux/sock_diag.h` (Linux 6.18).
 //!
 //! # Checked by
-//! `tests/world.rs`: namespaces are gone soon after a run.
+//! `tests/swept.rs`: namespaces are gone soon after a run.
 
 use linux::diag::{Diag, States, TcpSocket};
 use linux::netlink::{Builder, Protocol, Socket};

@@ -4,10 +4,12 @@ use super::*;
 use crate::clock::Clock;
 use linux::netns::Netns;
 use scenario::Work;
-use std::net::SocketAddr;
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
+use trace::FlowMeter;
 use units::{Bitrate, Bytes, Duration, Instant};
 
 struct Place {
@@ -103,6 +105,81 @@ fn uploads_are_checked_at_the_server() {
     };
     let (outcome, _) = play(&place, &endless);
     assert!(outcome.intact && outcome.meter.bytes() > Bytes::ZERO);
+}
+
+/// Sends `bytes` to whoever orders a download here, whatever was ordered.
+fn false_server(place: &Place, bytes: Vec<u8>) -> SocketAddr {
+    let listener = place
+        .netns
+        .run(|| TcpListener::bind("127.0.0.1:0").unwrap())
+        .unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        order::Order::read(&mut stream).unwrap();
+        stream.write_all(&bytes).unwrap();
+        // Until the client has closed.
+        let _ = stream.read(&mut [0]);
+    });
+    address
+}
+
+#[test]
+fn a_changed_byte_of_a_download_is_noticed() {
+    let place = place();
+    let length = 300_000;
+    let mut content = vec![0; length];
+    content::fill(7, 0, &mut content);
+    for changed in [None, Some(0), Some(length / 2), Some(length - 1)] {
+        let mut sent = content.clone();
+        if let Some(at) = changed {
+            sent[at] ^= 1;
+        }
+        let work = Work::Download {
+            size: Some(Bytes::new(length as u64)),
+            limit: None,
+        };
+        let task = Task {
+            server: false_server(&place, sent),
+            ..task(&place, work, Duration::from_secs(20))
+        };
+        let (outcome, _) = play(&place, &task);
+        assert_eq!(outcome.meter.bytes(), Bytes::new(length as u64));
+        assert_eq!(outcome.intact, changed.is_none(), "byte {changed:?}");
+    }
+}
+
+/// Uploads these bytes in place of an upload's own, and closes.
+fn false_upload(place: &Place, id: u64, bytes: &[u8]) -> [bool; 2] {
+    let now = place.clock.now();
+    let (meter, until) = (FlowMeter::new("up", now), now + Duration::from_secs(20));
+    let received = place.server.expect(id, meter, until);
+    let connect = || TcpStream::connect(place.server.address()).unwrap();
+    let mut stream = place.netns.run(connect).unwrap();
+    order::Order::Up { id }.write(&mut stream).unwrap();
+    stream.write_all(bytes).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    while !server::lock(&received).complete {
+        assert!(place.clock.now() < until, "the server has not read the upload");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let received = server::lock(&received);
+    let size = bytes.len() as u64;
+    [size, size + 1].map(|size| upload::is_intact(&received, id, size))
+}
+
+#[test]
+fn a_changed_or_a_missing_byte_of_an_upload_is_noticed() {
+    let place = place();
+    let mut content = vec![0; 300_000];
+    content::fill(9, 0, &mut content);
+    assert_eq!(
+        false_upload(&place, 9, &content),
+        [true, false],
+        "whole, and one byte short"
+    );
+    content[150_000] ^= 1;
+    assert_eq!(false_upload(&place, 9, &content), [false, false]);
 }
 
 #[test]

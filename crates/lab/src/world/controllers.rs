@@ -43,6 +43,18 @@ pub struct StockSender {
     pub cc: String,
 }
 
+/// Why a controller of the kernel's cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "this kernel has no congestion controller `{cc}`; it has {has}, others may come with `modprobe tcp_{cc}`, and slowhand brings lia, olia, balia and cla"
+)]
+pub struct NoController {
+    /// What was asked for.
+    pub cc: String,
+    /// What there is.
+    pub has: String,
+}
+
 /// What the plan calls controllers, and what the kernel does during this run. Held for as long as sockets of the run may use them.
 #[derive(Debug)]
 pub(super) struct Controllers {
@@ -89,6 +101,7 @@ impl Controllers {
                 name
             }
             None => {
+                exists(asked)?;
                 self._permissions.extend(permission(asked)?);
                 asked.to_owned()
             }
@@ -227,6 +240,17 @@ fn own_name(coupled: Coupled) -> ControllerName {
     let digit = |place: u32| char::from_digit(number / 36_u32.pow(place) % 36, 36).unwrap_or('0');
     let suffix: String = (0..4).map(digit).collect();
     ControllerName::with_suffix(coupled, &suffix).expect("four letters and digits fit")
+}
+
+fn exists(cc: &str) -> Result<(), PlayError> {
+    // A kernel that does not tell answers when the controller is set.
+    let available = sysctl::read(&Key::new("net.ipv4.tcp_available_congestion_control")).unwrap_or_default();
+    let names: Vec<&str> = available.split_whitespace().collect();
+    if names.is_empty() || names.contains(&cc) {
+        return Ok(());
+    }
+    let (cc, has) = (cc.to_owned(), names.join(", "));
+    Err(super::PlanError::from(NoController { cc, has }).into())
 }
 
 /// Only `reno` and what the host allows may be used in its namespaces; another controller is allowed for as long as runs need it.

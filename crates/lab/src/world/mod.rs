@@ -31,7 +31,7 @@ mod summary;
 
 pub use brain::BrainError;
 pub use choice::PolicyError;
-pub use controllers::StockSender;
+pub use controllers::{NoController, StockSender};
 pub use error::PlayError;
 pub use network::{PlanError, network_config};
 pub use script::script;

@@ -1,6 +1,6 @@
 //! From a scenario's links to the models'.
 
-use super::StockSender;
+use super::{NoController, StockSender};
 use links::wifi::{self, WifiConfig};
 use links::{
     BottleneckConfig, CableConfig, CellConfig, CellLane, CellRate, Codel, LinkConfig, NetworkConfig,
@@ -19,6 +19,9 @@ pub enum PlanError {
     /// The sender does not have the controller.
     #[error(transparent)]
     Sender(#[from] StockSender),
+    /// Nobody has it.
+    #[error(transparent)]
+    Controller(#[from] NoController),
     /// Datagrams are for the virtual world so far.
     #[error("flow `{0}` is UDP, which the lab does not move yet; play it with `--world sim`")]
     Datagrams(String),

@@ -2,8 +2,11 @@
 //!
 //! Each run has namespaces and a medium of its own, so that they share nothing but the processors. If that makes packets late,
 //! the measurement is not a fair one: the run is repeated alone once the others are done, and fewer go side by side from then on.
+//!
+//! # Checked by
+//! `tests`: late runs are repeated and say so; only those that had others beside them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lab::shell::Programs;
@@ -144,7 +147,7 @@ fn repeated(mut again: Done, first: LatenessUs, punctual: Duration) -> Done {
     } else {
         format!("repeated alone, because 1 % of the packets were {first:.1} ms late beside the other runs")
     };
-    again.played.run.notes.push(note);
+    again.played.note(note);
     again
 }
 
@@ -169,6 +172,9 @@ struct Board(Mutex<State>);
 struct State {
     waiting: VecDeque<usize>,
     width: usize,
+    running: Vec<usize>,
+    /// Which have had others beside them.
+    shared: BTreeSet<usize>,
     done: Vec<Option<Done>>,
     late: Vec<(usize, LatenessUs)>,
     failed: Option<PlayError>,
@@ -179,6 +185,8 @@ impl Board {
         Self(Mutex::new(State {
             waiting: (0..jobs).collect(),
             width,
+            running: Vec::new(),
+            shared: BTreeSet::new(),
             done: (0..jobs).map(|_| None).collect(),
             late: Vec::new(),
             failed: None,
@@ -199,16 +207,27 @@ impl Board {
     fn next(&self, worker: usize, stop: &Stop) -> Option<usize> {
         let mut state = self.state();
         let needed = worker < state.width && state.failed.is_none() && !stop.is_stopped();
-        if needed { state.waiting.pop_front() } else { None }
+        if needed { state.begin() } else { None }
     }
 }
 
 impl State {
+    fn begin(&mut self) -> Option<usize> {
+        let index = self.waiting.pop_front()?;
+        self.running.push(index);
+        if self.running.len() > 1 {
+            self.shared.extend(&self.running);
+        }
+        Some(index)
+    }
+
     fn note(&mut self, index: usize, outcome: Result<Done, PlayError>, rules: &Rules<'_>) {
+        self.running.retain(|running| *running != index);
+        let shared = self.shared.contains(&index);
         match outcome {
-            Ok(done) if self.width > 1 && is_late(done.lateness, rules.punctual) => {
+            Ok(done) if shared && is_late(done.lateness, rules.punctual) => {
                 self.late.push((index, done.lateness));
-                self.width -= 1;
+                self.width = (self.width - 1).max(1);
             }
             Ok(done) => self.done[index] = Some(done),
             Err(error) => {
@@ -247,6 +266,69 @@ mod tests {
         let punctual = Duration::from_millis(1);
         assert!(!is_late(lateness(1_000), punctual));
         assert!(is_late(lateness(1_001), punctual));
+    }
+
+    fn two_cables() -> Plan {
+        let links = "[cables.a]\nrate_mbps = 10\nrtt_ms = 10\n[cables.b]\nrate_mbps = 5\nrtt_ms = 20\n";
+        let text = format!("sentence = \"x\"\nduration_s = 2\n{links}[flows.f]\ndirection = \"down\"\n");
+        plan("two.toml", &text)
+    }
+
+    #[test]
+    fn late_runs_are_repeated_alone_and_say_so() {
+        if !nix::unistd::geteuid().is_root() {
+            println!("skipped: needs root");
+            return;
+        }
+        let job = |policy| Job {
+            seed: 1,
+            plan: two_cables(),
+            policy,
+            programs: None,
+            window: None,
+            count_cost: false,
+        };
+        let begun = Mutex::new([0; 2]);
+        let watch = |run: usize, event: &Event| {
+            if matches!(event.what, trace::What::RunStart(_)) {
+                begun.lock().unwrap()[run] += 1;
+            }
+        };
+        // Every packet is later than nothing at all: both are repeated, and even alone they are late.
+        let rules = Rules {
+            punctual: Duration::ZERO,
+            stop: &Stop::new(),
+            watch: &watch,
+        };
+        let jobs = [PolicyName::Mptcp, PolicyName::Slowhand].map(job);
+        let done = run(&jobs, &rules).unwrap();
+        assert_eq!(*begun.lock().unwrap(), [2, 2]);
+        for (done, job) in done.iter().zip(&jobs) {
+            let run = &done.played.run;
+            assert_eq!(run.policy, job.policy);
+            assert!(
+                run.intact() && run.notes[0].starts_with("repeated alone, because 1 % of the packets were "),
+                "{run:#?}"
+            );
+            assert_eq!(done.played.record.summary(), Some(run));
+        }
+    }
+
+    #[test]
+    fn a_run_counts_as_alone_only_if_nobody_was_beside_it_at_any_time() {
+        let board = Board::new(3, 2);
+        let mut state = board.state();
+        let first = state.begin().unwrap();
+        assert!(!state.shared.contains(&first));
+        let second = state.begin().unwrap();
+        assert!([first, second].iter().all(|run| state.shared.contains(run)));
+        // Narrowed to one, the third begins while the second still runs.
+        state.running.retain(|run| *run != first);
+        let third = state.begin().unwrap();
+        assert!(state.shared.contains(&third));
+        let alone = Board::new(1, 1);
+        let only = alone.state().begin().unwrap();
+        assert!(!alone.state().shared.contains(&only));
     }
 
     #[test]

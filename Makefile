@@ -5,12 +5,13 @@ BIN    := $(TARGET)/debug/slowhand
 # The lab needs root; as a user, ask for it only where it is needed.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: help demo test check bench dist
+.PHONY: help demo test check bench papers dist
 help:
 	@echo 'make demo    a walk past five access points on this machine: live picture, table, page'
 	@echo 'make test    every test'
 	@echo 'make check   format, lints, import rules, licences, links'
 	@echo 'make bench   the figures of the README'
+	@echo 'make papers  figures and tables of papers, ours beside theirs'
 	@echo 'make dist    a tarball of the release build'
 
 demo: ready
@@ -29,6 +30,9 @@ check:
 
 bench: ready
 	@$(AS_ROOT) $(BIN) bench
+
+papers: ready
+	$(BIN) papers --html out/papers
 
 dist:
 	@scripts/setup.sh build

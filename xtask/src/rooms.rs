@@ -63,7 +63,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "sim",
         rooms: &["units", "wire", "links", "policy", "scenario", "trace"],
-        crates: &[],
+        crates: &["thiserror"],
         no_std: false,
         never: "the OS, a wall clock, threads inside one run: one seed, one run, byte for byte",
     },

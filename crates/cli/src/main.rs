@@ -12,6 +12,7 @@ mod heap;
 mod host;
 mod interrupt;
 mod man;
+mod papers;
 mod play;
 mod usage;
 
@@ -28,7 +29,8 @@ fn run(verb: Verb) -> anyhow::Result<ExitCode> {
     match verb {
         Verb::Bench(args) => bench::run(args),
         Verb::Demo(args) => demo::run(args),
-        Verb::Play(args) => play::run(args),
+        Verb::Play(args) => play::run(*args),
+        Verb::Papers(args) => papers::run(&args),
         Verb::Up(args) => host::up::run(&args),
         Verb::Down(args) => host::down::run(&args),
         Verb::Status(args) => host::status::run(&args),

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{bench, cc, completions, demo, host, man, play};
+use crate::{bench, cc, completions, demo, host, man, papers, play};
 
 /// Keep a moving host's connections alive and fast over every WiFi access point and cellular link it can see.
 #[derive(Debug, Parser)]
@@ -28,8 +28,10 @@ pub struct Usage {
 pub enum Verb {
     /// Walk past five access points and a cellular link on this machine's own kernel, policy by policy.
     Demo(demo::Args),
-    /// Play a scenario on this machine's own kernel over modelled links.
-    Play(play::Args),
+    /// Play a scenario on this machine's own kernel over modelled links, or in virtual time.
+    Play(Box<play::Args>),
+    /// Repeat the papers' figures and tables, and say which of their claims hold.
+    Papers(papers::Args),
     /// Measure speed, stalls and mistakes on this machine.
     Bench(bench::Args),
     /// Keep this host's connections alive over all its links, until stopped.

@@ -5,10 +5,12 @@
 
 mod figures;
 mod page;
+mod papers;
 mod svg;
 pub mod terminal;
 mod words;
 
 pub use page::page;
-pub use svg::svg;
+pub use papers::papers;
+pub use svg::{plot, svg};
 pub use words::headline;

@@ -10,6 +10,7 @@
 //! | [`routing`] | a table per link, and the default route that moves | `routing::install`, `routing::set_default` |
 //! | [`probe`] | is a host reachable over this one link? | `Prober` |
 //! | [`bpf`] | what only a BPF program can do | `WindowLever`, `UnsentLever` |
+//! | [`capture`] | what a monitor interface hears | `Capture::open`, `digest` |
 //! | [`journal`] | what was changed, on disk, and how to take it back | `Journal::open`, `Journal::undo` |
 //! | [`sysctl`] | kernel parameters of a namespace | `sysctl::read`, `sysctl::path_manager` |
 //! | [`netns`] | namespaces without names, and work inside them | `Netns::new`, `Netns::run` |
@@ -21,6 +22,7 @@
 //! descriptor for `epoll` whose `next` never blocks.
 
 pub mod bpf;
+pub mod capture;
 pub mod cla;
 pub mod daemon;
 pub mod diag;

@@ -25,6 +25,7 @@
 //! | what | where |
 //! |---|---|
 //! | one run in virtual time | [`World`] |
+//! | a scenario | [`play()`] |
 //! | UDP: saturated, constant rate, probes to everyone | [`Flow`] |
 //! | what happens when | [`EventQueue`] |
 //! | plans that tests and benches share | [`cells`] |
@@ -32,12 +33,14 @@
 //! | saturated stations in theory | [`theory`] |
 
 pub mod cells;
+mod play;
 mod queue;
 mod sweep;
 pub mod theory;
 mod traffic;
 mod world;
 
+pub use play::{Addresses, Capture, Cast, CastError, Play, Played, Radio, digest, play};
 pub use queue::EventQueue;
 pub use sweep::sweep;
 pub use traffic::{Flow, HEADERS, Pace, Tally};

@@ -4,7 +4,7 @@
 //! advances the time, so that a second of a quiet network costs nothing, and one seed gives one run.
 
 use links::air::schedule::{Blocks, Schedule};
-use links::air::{Air, AirConfig, AirError, Fate, Input, Output, Packet};
+use links::air::{Air, AirConfig, AirError, Fate, Input, Output, Overheard, Packet, StationId};
 use units::{Duration, Instant};
 
 use crate::queue::EventQueue;
@@ -57,6 +57,16 @@ impl<S: Schedule> World<S> {
     /// The air, to ask it what happened.
     pub const fn air(&self) -> &Air<S> {
         &self.air
+    }
+
+    /// From now on [`World::overheard`] tells what a monitor interface of this station would show.
+    pub fn monitor(&mut self, station: StationId) {
+        self.air.monitor(station);
+    }
+
+    /// The next frame that a monitor has heard.
+    pub fn overheard(&mut self) -> Option<Overheard> {
+        self.air.poll_overheard()
     }
 
     /// What came of each flow so far.

@@ -41,6 +41,10 @@ schema! {
     PlaySchema = "slowhand.play/1"
 }
 schema! {
+    /// The schema of `papers --json`.
+    PapersSchema = "slowhand.papers/1"
+}
+schema! {
     /// The schema of `bench --json`.
     BenchSchema = "slowhand.bench/1"
 }

@@ -6,9 +6,10 @@
 //! - `names`: policies, roles, modes and worlds, spelled as users type them.
 //! - `plan`: the scenario as flat records, enough to draw it.
 //! - `event`: the events, and the lines of a trace file.
-//! - `run`, `bench`: the `--json` documents of `play` and `bench`.
+//! - `run`, `bench`, `papers`: the `--json` documents of `play`, `bench` and `papers`.
 //! - `meter`, `stall`: from bytes read at an application to goodput and stalls, by one definition.
 //! - `best`: the row `tcp-best`, which is computed from the `tcp:<link>` runs.
+//! - `table`: results of many runs, as JSON Lines and as Parquet.
 //! - `view`: a comparison downsampled, as every face draws it.
 //! - `recorder`: writing and reading trace files (JSON Lines).
 
@@ -18,23 +19,27 @@ mod document;
 mod event;
 mod meter;
 mod names;
+mod papers;
 mod plan;
 mod recorder;
 mod run;
 mod stall;
+mod table;
 mod view;
 mod words;
 
 pub use bench::{BenchDocument, BenchRow, Better, TheirsFrom};
 pub use best::{BEST_WINDOW, tcp_best, versus_best};
-pub use document::{BenchSchema, PlaySchema, TraceSchema};
+pub use document::{BenchSchema, PapersSchema, PlaySchema, TraceSchema};
 pub use event::{Event, LatenessUs, LinkState, RunStart, SubflowEvent, What};
 pub use meter::{FlowMeter, SERIES_BIN};
 pub use names::{Mode, ParsePolicyError, PolicyName, Role, World};
+pub use papers::{Claim, ClaimKind, PaperFigure, PaperSeries, PapersDocument};
 pub use plan::{LinkKind, Plan, PlanFault, PlanLink, Walker, Waypoint};
 pub use recorder::{ReadError, Recorder, RunRecord, read_runs, write_runs};
 pub use run::{Flow, LinkUse, PathUse, PlayDocument, Run};
 pub use stall::{STALL_THRESHOLD, Stall, StallDetector, WAIT_THRESHOLD};
+pub use table::{Column, Table};
 pub use view::{Comparison, DecisionMark, FaultMark, Figures, LaneLevel, LaneSpan, PathSeries, Span, Track};
 pub use words::UnknownWord;
 

@@ -33,6 +33,8 @@ impl Kind {
     pub const BLOCK_ACK: Self = Self::Control(9);
     /// A request to send.
     pub const RTS: Self = Self::Control(11);
+    /// Asks an access point for one frame that it holds.
+    pub const PS_POLL: Self = Self::Control(10);
     /// The answer to it.
     pub const CTS: Self = Self::Control(12);
     /// Data without QoS.
@@ -41,6 +43,8 @@ impl Kind {
     pub const NULL: Self = Self::Data(4);
     /// Data with QoS.
     pub const QOS_DATA: Self = Self::Data(8);
+    /// A frame without data, with QoS.
+    pub const QOS_NULL: Self = Self::Data(12);
 
     const fn of(control: u8) -> Option<Self> {
         let subtype = control >> 4;
@@ -89,6 +93,7 @@ const TO_DS: u8 = 0x01;
 const FROM_DS: u8 = 0x02;
 const RETRY: u8 = 0x08;
 const POWER_SAVE: u8 = 0x10;
+const MORE: u8 = 0x20;
 
 impl Way {
     const fn of(flags: u8) -> Self {
@@ -121,6 +126,8 @@ pub struct Header {
     pub retry: bool,
     /// Its sender will sleep.
     pub power_save: bool,
+    /// Its sender holds more for the receiver.
+    pub more: bool,
     /// How long it reserves the medium, in µs; what is above 32,767 means something else.
     pub duration: u16,
     /// To whom it is sent over the air.
@@ -146,6 +153,7 @@ impl Header {
             way: Way::Direct,
             retry: false,
             power_save: false,
+            more: false,
             duration,
             receiver,
             transmitter,
@@ -168,6 +176,7 @@ impl Header {
             way,
             retry: flags & RETRY != 0,
             power_save: flags & POWER_SAVE != 0,
+            more: flags & MORE != 0,
             duration: word(frame, 2)?,
             receiver: address(frame, 4)?,
             transmitter: match kind {
@@ -189,7 +198,8 @@ impl Header {
         let retry = if self.retry { RETRY } else { 0 };
         let sleep = if self.power_save { POWER_SAVE } else { 0 };
         out.push(self.kind.octet());
-        out.push(self.way.flags() | retry | sleep);
+        let more = if self.more { MORE } else { 0 };
+        out.push(self.way.flags() | retry | sleep | more);
         out.extend_from_slice(&self.duration.to_le_bytes());
         out.extend_from_slice(&self.receiver.octets());
         for address in [self.transmitter, self.third].into_iter().flatten() {
@@ -284,16 +294,17 @@ mod tests {
         ];
         let address = any::<[u8; 6]>().prop_map(MacAddr::new);
         (
-            (kind, way, any::<[bool; 2]>(), 0_u16..32_768),
+            (kind, way, any::<[bool; 3]>(), 0_u16..32_768),
             [address.clone(), address.clone(), address],
             (0_u16..4_096, 0_u8..16),
         )
             .prop_map(
-                |((kind, way, [retry, power_save], duration), [a, b, c], (number, tid))| Header {
+                |((kind, way, [retry, power_save, more], duration), [a, b, c], (number, tid))| Header {
                     kind,
                     way,
                     retry,
                     power_save,
+                    more,
                     duration,
                     receiver: a,
                     transmitter: Some(b),

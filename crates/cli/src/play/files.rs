@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use super::Wanted;
 use super::world::Played;
 use crate::exit::Refused;
+use trace::Table;
 
 /// What is to be written, and where.
 pub struct Files {
@@ -17,7 +18,8 @@ pub struct Files {
     svg: Option<Target>,
 }
 
-struct Target {
+/// A file that will be written.
+pub struct Target {
     path: PathBuf,
     file: File,
 }
@@ -25,11 +27,10 @@ struct Target {
 impl Files {
     /// Makes the files, empty, and the folders that they lie in.
     pub fn create(wanted: &Wanted) -> anyhow::Result<Self> {
-        let create = |path: &Option<PathBuf>| path.as_deref().map(Target::create).transpose();
         Ok(Self {
-            trace: create(&wanted.trace)?,
-            html: create(&wanted.html)?,
-            svg: create(&wanted.svg)?,
+            trace: created(&wanted.trace)?,
+            html: created(&wanted.html)?,
+            svg: created(&wanted.svg)?,
         })
     }
 
@@ -48,7 +49,26 @@ impl Files {
     }
 }
 
+/// Makes one file, empty, if it is asked for.
+pub fn created(path: &Option<PathBuf>) -> anyhow::Result<Option<Target>> {
+    path.as_deref().map(Target::create).transpose()
+}
+
 impl Target {
+    /// Writes these bytes.
+    pub fn write(self, bytes: &[u8]) -> anyhow::Result<()> {
+        self.fill(|out| Ok(out.write_all(bytes)?))
+    }
+
+    /// Writes a table, in the form that the name of the file asks for.
+    pub fn write_table(self, table: &Table) -> anyhow::Result<()> {
+        if self.path.extension().is_some_and(|ending| ending == "parquet") {
+            self.write(&table.parquet())
+        } else {
+            self.write(table.json_lines().as_bytes())
+        }
+    }
+
     fn create(path: &Path) -> anyhow::Result<Self> {
         let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         let file = folder.and_then(|()| File::create(path)).map_err(|error| {

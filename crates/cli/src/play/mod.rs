@@ -5,6 +5,8 @@ mod paint;
 mod report;
 mod screen;
 mod selection;
+mod table;
+mod virtual_world;
 mod world;
 
 use std::ffi::OsString;
@@ -19,21 +21,24 @@ use crate::exit::{self, Refused};
 use files::Files;
 use world::Order;
 
-/// Play a scenario on this machine's own kernel, in network namespaces connected by models of links.
+/// Play a scenario on this machine's own kernel, in network namespaces connected by models of links, or in virtual time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Needs root, MPTCP and /dev/net/tun. Everything it makes lies in network namespaces of its own and is gone at the end.
+The lab needs root, MPTCP and /dev/net/tun. Everything it makes lies in network namespaces of its own and is gone at the end.
+Virtual time (--world sim) needs nothing. It has access points and UDP so far; one seed gives one trace, byte for byte.
 
 Examples:
   sudo slowhand play scenarios/building-walk.toml --compare --html walk.html
   sudo slowhand play scenarios/two-homes.toml --policy mptcp --policy slowhand --set cables.own.rtt_ms=80
   sudo slowhand play scenarios/two-homes.toml --cc lia --set server=slowhand
+  slowhand play scenarios/shared-air.toml --world sim --seed 7 --capture air.pcapng
+  slowhand play scenarios/shared-air.toml --world sim --seeds 0..100 --set aps.near.rate_mbps=24,54 --table air.parquet
   sudo slowhand play scenarios/two-homes.toml --serve 'mptcpize run iperf3 -s -1' --shell 'mptcpize run iperf3 -c $SLOWHAND_SERVER -t 5'")]
 pub struct Args {
     /// Scenario file (TOML).
     file: PathBuf,
 
-    /// Where to run it: `lab` is this machine's kernel over modelled links.
+    /// Where to run it: `lab` is this machine's kernel over modelled links, `sim` is virtual time.
     #[arg(long, value_enum, default_value_t = World::Lab)]
     world: World,
 
@@ -54,9 +59,22 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
-    /// Replace a value of the scenario, such as cells.lte.rate_mbps=6; may be given several times.
-    #[arg(long = "set", value_name = "KEY=V")]
+    /// Run every seed from A to the one before B (virtual time only).
+    #[arg(long, value_name = "A..B", value_parser = virtual_world::seeds, conflicts_with = "seed")]
+    seeds: Option<std::ops::Range<u64>>,
+
+    /// Replace a value of the scenario, such as cells.lte.rate_mbps=6; may be given several times. In virtual time a key may have several
+    /// values, separated by commas: every combination is run.
+    #[arg(long = "set", value_name = "KEY=V,V…")]
     settings: Vec<String>,
+
+    /// Write one row for each flow of each run into this file: Parquet if its name ends so, otherwise JSON Lines (virtual time only).
+    #[arg(long, value_name = "FILE")]
+    table: Option<PathBuf>,
+
+    /// Write what the client's radios hear into this file: pcapng with radiotap, as Wireshark opens it (virtual time, one run).
+    #[arg(long, value_name = "FILE")]
+    capture: Option<PathBuf>,
 
     /// Run this command in the client's namespace instead of the scenario's flows; $SLOWHAND_SERVER is the server's address there.
     /// The run ends with it.
@@ -97,11 +115,23 @@ pub struct Wanted {
 enum World {
     /// Network namespaces, the real kernel, modelled links.
     Lab,
+    /// Virtual time, modelled links, UDP.
+    Sim,
+}
+
+impl Wanted {
+    /// Whether what happened is needed, besides what came of it.
+    const fn wants_records(&self) -> bool {
+        self.trace.is_some() || self.html.is_some() || self.svg.is_some()
+    }
 }
 
 /// Plays, shows, judges.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let World::Lab = args.world;
+    if args.world == World::Sim {
+        return virtual_world::run(&args);
+    }
+    only_in_virtual_time(&args)?;
     let plan = plan(&args)?;
     let policies = selection::policies(&plan, &args.policies, args.compare)?;
     conduct(
@@ -112,6 +142,20 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         },
         &args.wanted,
     )
+}
+
+fn only_in_virtual_time(args: &Args) -> anyhow::Result<()> {
+    let asked = [
+        ("--seeds", args.seeds.is_some()),
+        ("--table", args.table.is_some()),
+        ("--capture", args.capture.is_some()),
+    ];
+    match asked.iter().find(|(_, asked)| *asked) {
+        Some((option, _)) => Err(Refused::because(format!(
+            "{option} is for virtual time: add --world sim, or leave it out"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Plays a scenario under every policy that it compares.
@@ -183,7 +227,7 @@ fn setting(text: &str) -> anyhow::Result<Setting> {
     match (values.pop(), values.is_empty()) {
         (Some(only), true) => Ok(only),
         _ => Err(Refused::because(format!(
-            "--set {text}: several values are several runs; give one, and run again for the next"
+            "--set {text}: several values are several runs; give one, and run again for the next, or use --world sim"
         ))),
     }
 }

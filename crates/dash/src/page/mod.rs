@@ -8,7 +8,7 @@ use std::fmt::Write;
 use trace::{Comparison, PlayDocument, RunRecord};
 
 const FRAME: &str = include_str!("page.html");
-const STYLE: &str = include_str!("style.css");
+pub(crate) const STYLE: &str = include_str!("style.css");
 
 /// In the order in which each needs the ones before it.
 const SCRIPTS: [&str; 10] = [
@@ -154,7 +154,7 @@ fn notes(rows: &[Row<'_>]) -> String {
 }
 
 /// Text for HTML, in elements and in quoted attributes.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -5,9 +5,12 @@
 mod canvas;
 mod chart;
 mod place;
+mod plot;
 
 use crate::figures::{Row, megabytes, rows};
 use crate::words::sentences;
+pub use plot::plot;
+
 use canvas::{Align, Canvas, Frame, INK, SOFT, colours};
 use trace::{Comparison, PlayDocument, RunRecord, Track};
 

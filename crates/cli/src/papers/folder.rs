@@ -1,0 +1,196 @@
+//! What a folder of `papers/` says: the published points and the claims.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+use serde::Deserialize;
+use trace::{Claim, ClaimKind};
+
+/// Published points and claims of one figure.
+#[derive(Debug)]
+pub struct Folder {
+    id: &'static str,
+    published: Vec<Point>,
+    claims: Vec<Stated>,
+}
+
+/// A published value.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// As claims call it.
+    pub name: String,
+    /// Where it stands in the figure, from left to right.
+    pub x: Option<f64>,
+    /// The value.
+    pub value: f64,
+    /// Where it stands in the paper.
+    #[serde(rename = "where")]
+    #[expect(dead_code, reason = "whoever reads the file wants to know")]
+    pub place: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PublishedFile {
+    figures: Vec<Point>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClaimsFile {
+    claims: Vec<Stated>,
+}
+
+/// A claim as its file states it: an order, a value near another, or a bound.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stated {
+    name: String,
+    kind: ClaimKind,
+    claim: String,
+    ascending: Option<Vec<String>>,
+    figure: Option<String>,
+    near: Option<f64>,
+    within: Option<f64>,
+    at_most: Option<f64>,
+    reason: String,
+    /// What a second experiment shows of the cause, where it does not hold.
+    cause: Option<String>,
+}
+
+/// What an experiment measured, by the names that claims use.
+pub type Figures = BTreeMap<String, f64>;
+
+impl Folder {
+    /// Reads the texts of its files.
+    pub fn read(id: &'static str, published: &str, claims: &str) -> anyhow::Result<Self> {
+        let published: PublishedFile =
+            toml::from_str(published).with_context(|| format!("papers/{id}/published.toml"))?;
+        let claims: ClaimsFile =
+            toml::from_str(claims).with_context(|| format!("papers/{id}/claims.toml"))?;
+        Ok(Self {
+            id,
+            published: published.figures,
+            claims: claims.claims,
+        })
+    }
+
+    /// The published points that have a place in the figure.
+    pub fn points(&self) -> Vec<[f64; 2]> {
+        let placed = self.published.iter();
+        placed.filter_map(|point| Some([point.x?, point.value])).collect()
+    }
+
+    /// What holds of what was measured.
+    pub fn judge(&self, measured: &Figures) -> anyhow::Result<Vec<Claim>> {
+        self.claims
+            .iter()
+            .map(|stated| self.verdict(stated, measured))
+            .collect()
+    }
+
+    fn verdict(&self, stated: &Stated, measured: &Figures) -> anyhow::Result<Claim> {
+        let names = stated.names();
+        let values: Vec<f64> = names
+            .iter()
+            .map(|name| measured.get(*name).copied())
+            .collect::<Option<_>>()
+            .with_context(|| {
+                format!(
+                    "{}: claim `{}` asks for what was not measured",
+                    self.id, stated.name
+                )
+            })?;
+        let holds = stated
+            .holds(&values)
+            .with_context(|| format!("{}: claim `{}` does not say what must hold", self.id, stated.name))?;
+        let published = self
+            .published
+            .iter()
+            .filter(|point| names.contains(&&*point.name));
+        Ok(Claim {
+            id: self.id.to_owned(),
+            name: stated.name.clone(),
+            kind: stated.kind,
+            claim: stated.claim.clone(),
+            published: published.map(|point| (point.name.clone(), point.value)).collect(),
+            ours: names.iter().map(|name| (*name).to_owned()).zip(values).collect(),
+            holds,
+            note: stated.note(holds),
+        })
+    }
+}
+
+impl Stated {
+    fn names(&self) -> Vec<&str> {
+        let ascending = self.ascending.iter().flatten();
+        ascending.chain(&self.figure).map(String::as_str).collect()
+    }
+
+    fn holds(&self, values: &[f64]) -> Option<bool> {
+        match (&self.ascending, self.near, self.within, self.at_most) {
+            (Some(_), None, None, None) => Some(values.windows(2).all(|pair| pair[0] < pair[1])),
+            (None, Some(near), Some(within), None) => Some((values.first()? - near).abs() <= within),
+            (None, None, None, Some(most)) => Some(*values.first()? <= most),
+            _ => None,
+        }
+    }
+
+    fn note(&self, holds: bool) -> String {
+        let tolerance = match (self.within, self.at_most) {
+            (Some(within), _) => format!("within {within}: {}", self.reason),
+            (None, Some(most)) => format!("at most {most}: {}", self.reason),
+            (None, None) => self.reason.clone(),
+        };
+        match &self.cause {
+            Some(cause) if !holds => format!("{tolerance}; does not hold: {cause}"),
+            _ => tolerance,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PUBLISHED: &str = "[[figures]]\nname = \"a\"\nx = 1\nvalue = 64\nwhere = \"table\"\n";
+
+    fn judged(claim: &str) -> anyhow::Result<Vec<Claim>> {
+        let claims =
+            format!("[[claims]]\nname = \"c\"\nkind = \"number\"\nclaim = \"x\"\nreason = \"so\"\n{claim}\n");
+        let folder = Folder::read("test", PUBLISHED, &claims)?;
+        let measured = [("a", 61.0), ("b", 70.0)].map(|(name, value)| (name.to_owned(), value));
+        folder.judge(&measured.into())
+    }
+
+    #[test]
+    fn orders_values_and_bounds() {
+        for (claim, holds) in [
+            ("ascending = [\"a\", \"b\"]", true),
+            ("ascending = [\"b\", \"a\"]", false),
+            ("figure = \"a\"\nnear = 64\nwithin = 5", true),
+            ("figure = \"a\"\nnear = 64\nwithin = 2", false),
+            ("figure = \"a\"\nat_most = 61", true),
+            ("figure = \"b\"\nat_most = 61", false),
+        ] {
+            assert_eq!(judged(claim).unwrap()[0].holds, holds, "{claim}");
+        }
+    }
+
+    #[test]
+    fn a_claim_shows_both_sides_and_its_cause() {
+        let claim = judged("figure = \"a\"\nnear = 64\nwithin = 2\ncause = \"see the sweep\"")
+            .unwrap()
+            .remove(0);
+        assert_eq!((claim.published["a"], claim.ours["a"]), (64.0, 61.0));
+        assert_eq!(claim.note, "within 2: so; does not hold: see the sweep");
+    }
+
+    #[test]
+    fn a_claim_about_nothing_is_an_error() {
+        assert!(judged("figure = \"c\"\nat_most = 1").is_err());
+        assert!(judged("figure = \"a\"").is_err());
+        assert!(judged("figure = \"a\"\nat_moist = 1").is_err());
+    }
+}

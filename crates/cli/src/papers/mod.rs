@@ -1,0 +1,203 @@
+//! `slowhand papers`: repeats figures and tables of papers, says which claims hold, and draws ours beside the published points.
+
+mod fig5;
+mod folder;
+mod users;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant as Wall;
+
+use anyhow::Context as _;
+use trace::{PaperFigure, PapersDocument};
+
+use crate::exit::{self, Refused};
+use folder::{Figures, Folder};
+
+/// Repeat the papers' figures and tables, and say which of their claims hold.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Papers:
+  nsdi15-fig5     how well a client estimates its access point's delivery probability
+  nsdi15-users    several clients that switch between three channels
+
+What each must show, and where it stands in the paper, is in papers/. Exit code 1: a claim does not hold.
+
+Examples:
+  slowhand papers
+  slowhand papers nsdi15-users --html out")]
+pub struct Args {
+    /// Which ones; all of them if none is named.
+    ids: Vec<String>,
+
+    /// Print one JSON document (schema slowhand.papers/1).
+    #[arg(long)]
+    json: bool,
+
+    /// Write a page with all figures into this directory (papers.html), and each figure as a picture (SVG).
+    #[arg(long, value_name = "DIR")]
+    html: Option<PathBuf>,
+}
+
+/// What an experiment came to.
+struct Experiment {
+    measured: Figures,
+    figures: Vec<PaperFigure>,
+}
+
+/// One folder of `papers/`, and the experiment for it.
+struct Paper {
+    id: &'static str,
+    published: &'static str,
+    claims: &'static str,
+    run: fn(&Folder) -> anyhow::Result<Experiment>,
+}
+
+const PAPERS: [Paper; 2] = [
+    Paper {
+        id: "nsdi15-fig5",
+        published: include_str!("../../../../papers/nsdi15-fig5/published.toml"),
+        claims: include_str!("../../../../papers/nsdi15-fig5/claims.toml"),
+        run: fig5::run,
+    },
+    Paper {
+        id: "nsdi15-users",
+        published: include_str!("../../../../papers/nsdi15-users/published.toml"),
+        claims: include_str!("../../../../papers/nsdi15-users/claims.toml"),
+        run: users::run,
+    },
+];
+
+/// Runs, judges, draws.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let chosen = chosen(&args.ids)?;
+    if let Some(directory) = &args.html {
+        std::fs::create_dir_all(directory).map_err(|error| {
+            let shown = directory.display();
+            Refused::because(format!(
+                "{shown}: {error}; name a directory that you may write to"
+            ))
+        })?;
+    }
+    let document = document(&chosen)?;
+    if let Some(directory) = &args.html {
+        write_pages(directory, &document)?;
+    }
+    let shown = if args.json {
+        format!("{}\n", serde_json::to_string_pretty(&document)?)
+    } else {
+        text(&document)
+    };
+    exit::print(shown.as_bytes())?;
+    Ok(if document.claims.iter().all(|claim| claim.holds) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn chosen(ids: &[String]) -> anyhow::Result<Vec<&'static Paper>> {
+    if ids.is_empty() {
+        return Ok(PAPERS.iter().collect());
+    }
+    ids.iter()
+        .map(|id| {
+            PAPERS.iter().find(|paper| paper.id == id).ok_or_else(|| {
+                let known: Vec<&str> = PAPERS.iter().map(|paper| paper.id).collect();
+                Refused::because(format!(
+                    "there is no paper `{id}`; there are {}",
+                    known.join(", ")
+                ))
+            })
+        })
+        .collect()
+}
+
+fn document(papers: &[&Paper]) -> anyhow::Result<PapersDocument> {
+    let begun = Wall::now();
+    let mut document = PapersDocument::default();
+    for paper in papers {
+        eprintln!("{} …", paper.id);
+        let folder = Folder::read(paper.id, paper.published, paper.claims)?;
+        let experiment = (paper.run)(&folder)?;
+        document.claims.extend(folder.judge(&experiment.measured)?);
+        document.figures.extend(experiment.figures);
+    }
+    document.wall_s = begun.elapsed().as_secs_f64();
+    Ok(document)
+}
+
+fn write_pages(directory: &std::path::Path, document: &PapersDocument) -> anyhow::Result<()> {
+    let write = |name: String, content: String| {
+        let path = directory.join(name);
+        std::fs::write(&path, content).with_context(|| format!("{}: cannot be written", path.display()))?;
+        eprintln!("wrote {}", path.display());
+        anyhow::Ok(())
+    };
+    for (place, figure) in document.figures.iter().enumerate() {
+        let before = document.figures[..place].iter();
+        let count = before.filter(|other| other.id == figure.id).count();
+        write(format!("{}-{}.svg", figure.id, count + 1), dash::plot(figure))?;
+    }
+    write("papers.html".to_owned(), dash::papers(document))
+}
+
+fn text(document: &PapersDocument) -> String {
+    let mut out = String::new();
+    for claim in &document.claims {
+        let verdict = if claim.holds {
+            "holds        "
+        } else {
+            "DOES NOT HOLD"
+        };
+        let values = |values: &std::collections::BTreeMap<String, f64>| {
+            let shown: Vec<String> = values
+                .iter()
+                .map(|(name, value)| format!("{name} {value:.4}"))
+                .collect();
+            shown.join(", ")
+        };
+        out += &format!("{verdict}  {}/{}: {}\n", claim.id, claim.name, claim.claim);
+        out += &format!("               ours: {}\n", values(&claim.ours));
+        if !claim.published.is_empty() {
+            out += &format!("               published: {}\n", values(&claim.published));
+        }
+        if !claim.holds {
+            out += &format!("               {}\n", claim.note);
+        }
+    }
+    let held = document.claims.iter().filter(|claim| claim.holds).count();
+    out + &format!(
+        "\n{held} of {} claims hold, {:.1} s\n",
+        document.claims.len(),
+        document.wall_s
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_folder_is_here_and_every_claim_says_why() {
+        let folders = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers")).unwrap();
+        let mut names: Vec<String> = folders
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.is_dir())
+            .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        let mut known: Vec<&str> = PAPERS.iter().map(|paper| paper.id).collect();
+        known.sort_unstable();
+        assert_eq!(names, known);
+        for paper in &PAPERS {
+            Folder::read(paper.id, paper.published, paper.claims).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_paper_that_is_not_there_is_refused_with_those_that_are() {
+        let error = chosen(&["nsdi15-fig55".to_owned()]).err().unwrap().to_string();
+        assert!(error.contains("there are nsdi15-fig5, nsdi15-users"), "{error}");
+    }
+}

@@ -1,0 +1,208 @@
+//! `play --world sim` and `papers` as a user runs them: no rights needed, one seed is one trace, what cannot be is refused before the run.
+
+mod common;
+
+use common::{Scratch, program, slowhand};
+use serde_json::Value;
+
+const SCENARIO: &str = "scenarios/shared-air.toml";
+
+#[test]
+fn one_seed_is_one_trace_and_what_must_hold_holds() {
+    let scratch = Scratch::new("virtual-trace");
+    let run = |name: &str, seed: &str| {
+        let (trace, capture) = (scratch.path(name), scratch.path(&format!("{name}.pcapng")));
+        let mut command = program();
+        command.args([
+            "play",
+            SCENARIO,
+            "--world",
+            "sim",
+            "--json",
+            "--seed",
+            seed,
+            "--set",
+            "duration_s=2",
+        ]);
+        command.arg("--trace").arg(&trace).arg("--capture").arg(&capture);
+        let ran = command.output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
+        assert_eq!(
+            (&document["schema"], &document["world"]),
+            (&"slowhand.play/1".into(), &"sim".into())
+        );
+        assert_eq!(document["seed"].to_string(), seed);
+        (std::fs::read(trace).unwrap(), std::fs::read(capture).unwrap())
+    };
+    let (first, again, other) = (run("a", "7"), run("b", "7"), run("c", "8"));
+    assert!(first == again, "the same seed gave another trace or capture");
+    assert!(first.1 != other.1, "another seed gave the same capture");
+}
+
+#[test]
+fn a_sweep_is_a_table_of_every_combination() {
+    let scratch = Scratch::new("virtual-sweep");
+    let sweep = |name: &str| {
+        let file = scratch.path(name);
+        let mut command = program();
+        command.args([
+            "play",
+            SCENARIO,
+            "--world",
+            "sim",
+            "--seeds",
+            "3..6",
+            "--set",
+            "duration_s=1",
+        ]);
+        command
+            .args(["--set", "aps.near.rate_mbps=6,54", "--table"])
+            .arg(&file);
+        let ran = command.output().unwrap();
+        // With a near access point as slow as the far one, `quick` does not reach what is expected: 1.
+        assert!(
+            ran.status.code().is_some_and(|code| code < 2),
+            "{}",
+            String::from_utf8_lossy(&ran.stderr)
+        );
+        std::fs::read(file).unwrap()
+    };
+    let rows: Vec<Value> = String::from_utf8(sweep("t.jsonl"))
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    // Two rates, three seeds, three flows.
+    assert_eq!(rows.len(), 18);
+    let seeds: Vec<i64> = rows
+        .iter()
+        .step_by(3)
+        .map(|row| row["seed"].as_i64().unwrap())
+        .collect();
+    assert_eq!(seeds, [3, 4, 5, 3, 4, 5]);
+    let quick = |rate: &str| {
+        let of = rows
+            .iter()
+            .filter(|row| row["flow"] == "quick" && row["aps.near.rate_mbps"] == rate);
+        of.map(|row| row["goodput_mbps"].as_f64().unwrap()).sum::<f64>() / 3.0
+    };
+    assert!(quick("54") > 1.3 * quick("6"), "{} {}", quick("54"), quick("6"));
+    let parquet = sweep("t.parquet");
+    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+}
+
+/// Replaces a part of the shipped scenario and plays it.
+fn refused(old: &str, new: &str) -> String {
+    let text = std::fs::read_to_string(common::root().join(SCENARIO)).unwrap();
+    assert!(text.contains(old), "{old}");
+    refused_text(&text.replacen(old, new, 1))
+}
+
+fn refused_text(text: &str) -> String {
+    let scratch = Scratch::new("virtual-refused");
+    let file = scratch.path("bad.toml");
+    std::fs::write(&file, text).unwrap();
+    std::fs::write(scratch.path("back.down"), "1\n7\n3\n").unwrap();
+    let ran = slowhand(&["play", file.to_str().unwrap(), "--world", "sim"]);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
+    assert!(ran.out.is_empty());
+    ran.err
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_position_and_remedy() {
+    for (old, new, position, remedy) in [
+        ("[aps.far]", "[aps.near]", "bad.toml:", "near"),
+        (
+            "rate_mbps = 54",
+            "rate_mbps = 55",
+            "bad.toml:11:13: this is not a rate of 802.11a",
+            "use 6, 9, 12, 18, 24, 36, 48, 54",
+        ),
+        (
+            "channel = 36",
+            "channel = 37",
+            "bad.toml:10:11: channel 37 is not in the band",
+            "use 36 to 64",
+        ),
+        (
+            "[walkers.client]",
+            "[cells.lte]\ndown_trace = \"back.down\"\nup_mbps = 1\nrtt_ms = 9\n\n[walkers.client]",
+            "back.down:3:1:",
+            "",
+        ),
+        (
+            "direction = \"down\"",
+            "direction = \"down\"\ntransport = \"tcp\"",
+            "bad.toml:",
+            "",
+        ),
+    ] {
+        let error = refused(old, new);
+        assert!(
+            error.contains(position) && error.contains(remedy),
+            "{new}: {error}"
+        );
+    }
+    let nothing = refused_text("sentence = \"x.\"\nduration_s = 1\n\n[flows.f]\ndirection = \"down\"\n");
+    assert!(
+        nothing.contains("bad.toml:1:1: the client has no link; add at least one"),
+        "{nothing}"
+    );
+}
+
+#[test]
+fn what_virtual_time_does_not_have_is_refused() {
+    let building = slowhand(&["play", "scenarios/building-walk.toml", "--world", "sim"]);
+    assert_eq!(building.code, Some(2));
+    assert!(
+        building
+            .err
+            .contains("building-walk.toml: flow `download` is TCP"),
+        "{}",
+        building.err
+    );
+    for option in [
+        ["--seeds", "0..2"],
+        ["--table", "x.jsonl"],
+        ["--capture", "x.pcapng"],
+    ] {
+        let ran = slowhand(&[&["play", SCENARIO], &option[..]].concat());
+        assert_eq!(ran.code, Some(2), "{option:?}");
+        assert!(ran.err.contains("add --world sim"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn papers_say_what_holds() {
+    let scratch = Scratch::new("virtual-papers");
+    let directory = scratch.path("out");
+    let ran = slowhand(&[
+        "papers",
+        "nsdi15-users",
+        "--json",
+        "--html",
+        directory.to_str().unwrap(),
+    ]);
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(document["schema"], "slowhand.papers/1");
+    let claims = document["claims"].as_array().unwrap();
+    assert_eq!(claims.len(), 10);
+    let all_hold = claims.iter().all(|claim| claim["holds"] == true);
+    assert_eq!(ran.code, Some(if all_hold { 0 } else { 1 }));
+    let page = std::fs::read_to_string(directory.join("papers.html")).unwrap();
+    assert!(page.contains("<svg") && !page.contains("http://localhost") && !page.contains("<script"));
+    assert!(directory.join("nsdi15-users-1.svg").exists());
+}
+
+#[test]
+fn the_estimate_is_within_three_points_of_the_truth() {
+    let ran = slowhand(&["papers", "nsdi15-fig5", "--json"]);
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    for name in ["tracks", "mean-error", "mean-error-swept"] {
+        let claims = document["claims"].as_array().unwrap();
+        let claim = claims.iter().find(|claim| claim["name"] == name).unwrap();
+        assert_eq!(claim["holds"], true, "{claim:#}");
+    }
+}

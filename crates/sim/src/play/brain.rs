@@ -1,0 +1,189 @@
+//! The engine in the loop: it hears what a monitor interface on each of the client's radios would show it, and what it decides is written down.
+//!
+//! # Where we differ, and why
+//! 1. The client is associated with every access point from the beginning, and nothing that the engine asks for changes that: datagrams go
+//!    where the scenario sends them. What it says about links is what is looked at.
+//!
+//! # Checked by
+//! `tests/play.rs`, `tests/capture.rs`.
+
+use links::air::{FrameKind, Overheard, StationId, Subtype};
+use policy::estimate::bandwidth::Sight;
+use policy::estimate::delivery::{Frame, Receiver};
+use policy::{Action, Engine, Input, LinkEvent, LinkId, LinkSpec};
+use scenario::{LinkKind, Plan};
+use trace::{Role, What};
+use units::{Bytes, Instant};
+
+use super::cast::Cast;
+use super::frames::{Addresses, Airtime, shown_at};
+
+/// One engine, and who its links are on the air.
+#[derive(Debug)]
+pub(super) struct Brain {
+    engine: Engine,
+    names: Vec<String>,
+    /// The link whose access point each station is.
+    links: Vec<Option<usize>>,
+    /// Of each station: what its radio has heard, if it is the client's.
+    heard: Vec<Option<Airtime>>,
+    /// Of each link: payload received, and the client's station on its channel.
+    received: Vec<(Bytes, StationId)>,
+    now: Instant,
+}
+
+impl Brain {
+    pub(super) fn new(policy: policy::Policy, plan: &Plan, cast: &Cast) -> Self {
+        let config = policy::Config {
+            policy,
+            peer_subflows: usize::from(plan.server_subflows),
+        };
+        let mut heard = vec![None; cast.air.stations.len()];
+        for station in cast.client_radios() {
+            heard[station.0 as usize] = Some(Airtime::default());
+        }
+        let mut brain = Self {
+            engine: Engine::new(config),
+            names: plan.links.iter().map(|link| link.name.clone()).collect(),
+            links: cast.access_points.clone(),
+            heard,
+            received: vec![(Bytes::ZERO, StationId(0)); plan.links.len()],
+            now: Instant::ZERO,
+        };
+        brain.meet(plan, cast);
+        brain
+    }
+
+    /// The links that the client is associated with from the beginning.
+    fn meet(&mut self, plan: &Plan, cast: &Cast) {
+        for (index, ap) in plan.access_points() {
+            let radio = cast
+                .radios
+                .iter()
+                .find(|radio| (radio.walker, radio.channel) == (0, ap.channel));
+            let Some(radio) = radio else { continue };
+            self.received[index].1 = radio.station;
+            let spec = spec(&plan.links[index]);
+            for event in [
+                LinkEvent::Appeared(spec),
+                LinkEvent::Carrier(true),
+                LinkEvent::Usable(true),
+            ] {
+                self.tell(Instant::ZERO, index, event);
+            }
+        }
+    }
+
+    fn tell(&mut self, now: Instant, link: usize, event: LinkEvent) {
+        self.now = self.now.max(now);
+        self.engine
+            .handle(self.now, Input::Link(LinkId(link as u16), event));
+    }
+
+    /// A monitor has shown a frame.
+    pub(super) fn hear(&mut self, frame: &Overheard) {
+        let now = shown_at(frame);
+        if let Some(channel) = &mut self.heard[frame.monitor.0 as usize] {
+            channel.add(frame);
+        }
+        let link = self.links.get(frame.from.0 as usize).copied().flatten();
+        if let (Some(link), Some(seen)) = (link, digest(frame)) {
+            if seen.receiver == Receiver::Us && !seen.retry {
+                self.received[link].0 += Bytes::new(u64::from(frame.bytes));
+            }
+            self.tell(now, link, LinkEvent::Frame(seen));
+        }
+    }
+
+    /// What a driver's survey says now.
+    pub(super) fn survey(&mut self, now: Instant) {
+        for link in 0..self.received.len() {
+            let (received, station) = self.received[link];
+            let Some(channel) = self.heard[station.0 as usize] else {
+                continue;
+            };
+            let sight = Sight {
+                received,
+                busy: channel.sum,
+                exchanges: channel.count,
+            };
+            self.tell(now, link, LinkEvent::Survey(sight));
+        }
+    }
+
+    /// Lets time pass; what was decided goes to `record`.
+    pub(super) fn tick(&mut self, now: Instant, mut record: impl FnMut(Instant, What)) {
+        while let Some((due, _)) = self.engine.wake_at().filter(|(due, _)| *due <= now) {
+            self.now = self.now.max(due);
+            self.engine.tick(self.now);
+            self.drain(&mut record);
+        }
+        self.drain(&mut record);
+    }
+
+    fn drain(&mut self, record: &mut impl FnMut(Instant, What)) {
+        while let Some(action) = self.engine.poll() {
+            if let Action::Note(note) = action {
+                let what = What::Decision {
+                    link: note.link.map(|link| self.names[usize::from(link.0)].clone()),
+                    conn: note.conn.map(|conn| conn.0),
+                    verb: note.verb.id().to_owned(),
+                    why: note.why,
+                };
+                record(self.now, what);
+            }
+        }
+    }
+
+    /// What the engine says about each link: its name and a sentence.
+    pub(super) fn explain(&self) -> Vec<(String, String)> {
+        let all = self.engine.explain().into_iter();
+        all.map(|about| (about.name, about.why)).collect()
+    }
+}
+
+/// What the engine is told of a frame that a monitor has shown: of those with a number, as `linux`'s capture code does.
+pub fn digest(frame: &Overheard) -> Option<Frame> {
+    let FrameKind::Data {
+        number,
+        retry,
+        subtype,
+        tid,
+        ..
+    } = frame.kind
+    else {
+        return None;
+    };
+    (subtype != Subtype::PsPoll).then(|| Frame {
+        receiver: match frame.to {
+            None => Receiver::Group,
+            Some(to) if to == frame.monitor => Receiver::Us,
+            Some(to) => Receiver::Other(Addresses::mac(to)),
+        },
+        tid: tid.filter(|_| frame.to.is_some()),
+        number,
+        retry,
+        rate: frame.mode.rate(),
+        bytes: u16::try_from(frame.bytes).unwrap_or(u16::MAX),
+        aggregate: frame.aggregate,
+    })
+}
+
+fn spec(link: &scenario::Link) -> LinkSpec {
+    let (kind, channel) = match &link.kind {
+        LinkKind::Wifi(ap) => (policy::LinkKind::Wifi, Some(ap.channel.into())),
+        LinkKind::Cell(_) => (policy::LinkKind::Cellular, None),
+        LinkKind::Cable(_) => (policy::LinkKind::Cable, None),
+    };
+    LinkSpec {
+        name: link.name.clone(),
+        kind,
+        role: match link.role {
+            Role::Primary => policy::Role::Primary,
+            Role::Secondary => policy::Role::Secondary,
+            Role::Backup => policy::Role::Backup,
+            Role::Never => policy::Role::Never,
+        },
+        channel,
+    }
+}

@@ -1,0 +1,345 @@
+//! Who plays: a scenario's access points and walkers as stations of the air, its flows as traffic.
+//!
+//! # Where we differ, and why
+//! 1. A walker's radio is one station on each channel that it uses: it hears all of them at once. The scenario's client listens to every channel
+//!    that has an access point.
+//! 2. The wire behind an access point is a pace, not a queue: what a saturated source sends through a slow wire arrives evenly at the wire's
+//!    rate, half a round trip later. Where that would not be exact the plan is refused.
+//! 3. Who is to choose a rate by the signal has the one with the largest goodput at the mean signal.
+//!
+//! # Checked by
+//! `tests/play.rs`.
+
+use links::Position;
+use links::air::{AirConfig, Destination, StationConfig, StationId};
+use links::wifi::{self, goodput};
+use scenario::{AccessPoint, LinkKind, Pace, Plan, Point, QueueLimit, RateControl, Transport, Way, Work};
+use units::wifi::NOISE_FLOOR_MBM;
+use units::{Bitrate, Bytes, Dbm, Duration, Instant};
+
+use super::error::CastError;
+use crate::traffic::{self, Flow, HEADERS};
+
+/// A scenario as the air needs it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cast {
+    /// The stations.
+    pub air: AirConfig,
+    /// Their traffic, in the order of the plan's flows.
+    pub flows: Vec<Flow>,
+    /// The link whose access point each station is; `None` for radios of walkers.
+    pub access_points: Vec<Option<usize>>,
+    /// The radios of walkers.
+    pub radios: Vec<Radio>,
+}
+
+/// A walker's radio on one channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Radio {
+    /// Whose: an index in [`Plan::walkers`].
+    pub walker: usize,
+    /// Where.
+    pub channel: u8,
+    /// The station that it is.
+    pub station: StationId,
+}
+
+/// Packets that a queue of so many bytes holds: full ones.
+const FULL_PACKET: u64 = 1_500;
+
+impl Cast {
+    /// The stations and flows of a plan.
+    pub fn of(plan: &Plan) -> Result<Self, CastError> {
+        possible(plan)?;
+        let mut cast = Self {
+            air: AirConfig::new(units::wifi::Standard::G, Vec::new()),
+            flows: Vec::new(),
+            access_points: Vec::new(),
+            radios: Vec::new(),
+        };
+        cast.air.walls = plan.place.walls.iter().map(wall).collect();
+        for (link, ap) in plan.access_points() {
+            cast.air.propagation = propagation(ap);
+            cast.access_points.push(Some(link));
+            cast.air.stations.push(access_point(plan, link, ap));
+        }
+        for (walker, channel) in wanted_radios(plan) {
+            cast.add_radio(plan, walker, channel)?;
+        }
+        for flow in &plan.flows {
+            let flow = cast.flow(plan, flow)?;
+            cast.flows.push(flow);
+        }
+        Ok(cast)
+    }
+
+    /// The client's radios.
+    pub fn client_radios(&self) -> impl Iterator<Item = StationId> {
+        self.radios
+            .iter()
+            .filter(|radio| radio.walker == 0)
+            .map(|radio| radio.station)
+    }
+
+    /// The station that is this link's access point.
+    pub fn access_point(&self, link: usize) -> Option<StationId> {
+        let place = self.access_points.iter().position(|ap| *ap == Some(link))?;
+        Some(StationId(place as u32))
+    }
+
+    fn radio(&self, walker: usize, channel: u8) -> Option<StationId> {
+        let radio = self
+            .radios
+            .iter()
+            .find(|radio| (radio.walker, radio.channel) == (walker, channel));
+        radio.map(|radio| radio.station)
+    }
+
+    fn add_radio(&mut self, plan: &Plan, walker: usize, channel: u8) -> Result<(), CastError> {
+        let mut there = plan.access_points().filter(|(_, ap)| ap.channel == channel);
+        let Some((_, first)) = there.next() else {
+            return Ok(());
+        };
+        if there.any(|(_, ap)| ap.standard != first.standard) {
+            return Err(CastError::Standards { channel });
+        }
+        let who = &plan.walkers[walker];
+        let position = position(who.position(Duration::ZERO));
+        let rate = self.upload_rates(plan, walker, channel).min();
+        let name = format!("{}@{channel}", who.name);
+        let station = StationConfig::new(&name, first.standard, position);
+        self.radios.push(Radio {
+            walker,
+            channel,
+            station: StationId(self.air.stations.len() as u32),
+        });
+        self.access_points.push(None);
+        self.air.stations.push(StationConfig {
+            channel,
+            power: who.tx_power,
+            rate: rate.unwrap_or(station.rate),
+            queue: packets(first),
+            ..station
+        });
+        Ok(())
+    }
+
+    /// The rates at which a walker's own flows can be sent on a channel: a radio has one, so the lowest is used.
+    fn upload_rates<'p>(
+        &self,
+        plan: &'p Plan,
+        walker: usize,
+        channel: u8,
+    ) -> impl Iterator<Item = Bitrate> + 'p {
+        let who = &plan.walkers[walker];
+        let there = plan.flows.iter().filter_map(move |flow| match flow.transport {
+            Transport::Udp { over } if flow.by == walker => {
+                plan.access_points().find(|(link, _)| *link == over)
+            }
+            _ => None,
+        });
+        there
+            .filter(move |(_, ap)| ap.channel == channel)
+            .map(move |(_, ap)| rate(plan, ap, who.tx_power, who.position(Duration::ZERO)))
+    }
+
+    fn flow(&self, plan: &Plan, flow: &scenario::Flow) -> Result<Flow, CastError> {
+        let (over, way, pace, payload) = datagrams(flow)?;
+        let link = &plan.links[over];
+        let LinkKind::Wifi(ap) = &link.kind else {
+            return Err(CastError::NotWifi {
+                flow: flow.name.clone(),
+                link: link.name.clone(),
+            });
+        };
+        let (ap_station, radio) = (self.access_point(over), self.radio(flow.by, ap.channel));
+        let (Some(ap_station), Some(radio)) = (ap_station, radio) else {
+            unreachable!("every access point and every radio that a flow needs has been cast")
+        };
+        let (from, to) = match way {
+            Way::Down => (ap_station, Destination::Station(radio)),
+            Way::Up => (radio, Destination::Station(ap_station)),
+            Way::Everyone => (ap_station, Destination::Everyone),
+        };
+        let air_rate = self.air.stations[from.0 as usize].rate;
+        let wire = Wire {
+            plan,
+            over,
+            ap,
+            air_rate,
+        };
+        let (pace, delay) = wire.passed(way, pace, payload)?;
+        Ok(Flow {
+            from,
+            to,
+            payload: payload.get() as u32,
+            pace,
+            start: Instant::ZERO + flow.start + delay,
+        })
+    }
+}
+
+/// The wire behind an access point, as far as it matters.
+struct Wire<'p> {
+    plan: &'p Plan,
+    over: usize,
+    ap: &'p AccessPoint,
+    air_rate: Bitrate,
+}
+
+impl Wire<'_> {
+    /// What comes out of it at the access point, and how much later.
+    fn passed(&self, way: Way, pace: Pace, payload: Bytes) -> Result<(traffic::Pace, Duration), CastError> {
+        let own = match pace {
+            Pace::Saturated => traffic::Pace::Saturated,
+            Pace::Every(interval) => traffic::Pace::Constant(interval),
+        };
+        match way {
+            Way::Everyone => Ok((own, Duration::ZERO)),
+            Way::Up if self.ap.backhaul.up < self.air_rate => {
+                Err(self.too_slow("what it drops on the way up is not modelled"))
+            }
+            Way::Up => Ok((own, Duration::ZERO)),
+            Way::Down if self.ap.backhaul.down >= self.air_rate => Ok((own, self.ap.backhaul.rtt / 2)),
+            Way::Down if self.is_shared() => Err(self.too_slow("several flows share it")),
+            Way::Down => {
+                let packet = payload + Bytes::new(u64::from(HEADERS));
+                let least = self.ap.backhaul.down.time_for(packet).unwrap_or(Duration::MAX);
+                let interval = match pace {
+                    Pace::Every(interval) if interval > least => interval,
+                    Pace::Every(_) | Pace::Saturated => least,
+                };
+                Ok((traffic::Pace::Constant(interval), self.ap.backhaul.rtt / 2))
+            }
+        }
+    }
+
+    fn is_shared(&self) -> bool {
+        let over = |flow: &&scenario::Flow| flow.transport == Transport::Udp { over: self.over };
+        self.plan.flows.iter().filter(over).count() > 1
+    }
+
+    fn too_slow(&self, what: &'static str) -> CastError {
+        CastError::Backhaul {
+            link: self.plan.links[self.over].name.clone(),
+            what,
+            needed: self.air_rate,
+        }
+    }
+}
+
+fn datagrams(flow: &scenario::Flow) -> Result<(usize, Way, Pace, Bytes), CastError> {
+    match (flow.transport, flow.work) {
+        (Transport::Udp { over }, Work::Datagrams { way, pace, payload }) => Ok((over, way, pace, payload)),
+        _ => Err(CastError::NotUdp(flow.name.clone())),
+    }
+}
+
+fn possible(plan: &Plan) -> Result<(), CastError> {
+    if !plan.faults.is_empty() {
+        return Err(CastError::Faults);
+    }
+    for flow in &plan.flows {
+        datagrams(flow)?;
+    }
+    for walker in &plan.walkers {
+        let first = walker.position(Duration::ZERO);
+        if walker.way.iter().any(|waypoint| waypoint.point != first) {
+            return Err(CastError::Walks(walker.name.clone()));
+        }
+    }
+    let mut shared = None;
+    for (link, ap) in plan.access_points() {
+        let name = || plan.links[link].name.clone();
+        if ap.propagation.shadowing.is_some() || ap.propagation.fading.is_some() {
+            return Err(CastError::Wavers(name()));
+        }
+        if *shared.get_or_insert(ap.propagation) != ap.propagation {
+            return Err(CastError::Propagation(name()));
+        }
+    }
+    Ok(())
+}
+
+/// Which walker needs a radio on which channel: the client on all, the others where their flows go.
+fn wanted_radios(plan: &Plan) -> Vec<(usize, u8)> {
+    let mut wanted: Vec<(usize, u8)> = plan.access_points().map(|(_, ap)| (0, ap.channel)).collect();
+    for flow in &plan.flows {
+        if let Transport::Udp { over } = flow.transport
+            && let LinkKind::Wifi(ap) = &plan.links[over].kind
+        {
+            wanted.push((flow.by, ap.channel));
+        }
+    }
+    wanted.sort_unstable();
+    wanted.dedup();
+    wanted
+}
+
+fn access_point(plan: &Plan, link: usize, ap: &AccessPoint) -> StationConfig {
+    // Towards whom it sends most, as far as that is known: the client, or whoever's flow it carries.
+    let receiver = plan
+        .flows
+        .iter()
+        .find(|flow| flow.transport == Transport::Udp { over: link })
+        .map_or(0, |flow| flow.by);
+    let there = plan.walkers[receiver].position(Duration::ZERO);
+    StationConfig {
+        channel: ap.channel,
+        power: ap.tx_power,
+        rate: rate(plan, ap, ap.tx_power, there),
+        queue: packets(ap),
+        ..StationConfig::new(&plan.links[link].name, ap.standard, position(ap.at))
+    }
+}
+
+/// The rate of the data between an access point and a walker who stands `there`, one of whom transmits with `power`.
+fn rate(plan: &Plan, ap: &AccessPoint, power: Dbm, there: Point) -> Bitrate {
+    if let RateControl::Fixed(rate) = ap.rate {
+        return rate;
+    }
+    let walls: Vec<wifi::Wall> = plan.place.walls.iter().map(wall).collect();
+    let propagation = propagation(ap);
+    let received = power - propagation.loss(position(ap.at), position(there), &walls);
+    let snr = received - Dbm::from_mbm(NOISE_FLOOR_MBM) - propagation.implementation_loss;
+    let rates = ap.standard.rates_kbps().iter();
+    rates
+        .map(|&kbps| Bitrate::from_kbps(kbps.into()))
+        .max_by_key(|&rate| (goodput(ap.standard, Some(rate), snr), std::cmp::Reverse(rate)))
+        .unwrap_or(ap.standard.basic_rate())
+}
+
+fn packets(ap: &AccessPoint) -> usize {
+    let packets = match ap.queue.limit {
+        QueueLimit::Packets(packets) => u64::from(packets),
+        QueueLimit::Bytes(bytes) => bytes.get() / FULL_PACKET,
+        QueueLimit::Time(time) => (ap.standard.basic_rate() * time).get() / FULL_PACKET,
+        QueueLimit::Bdp => 200,
+    };
+    packets.max(1) as usize
+}
+
+fn propagation(ap: &AccessPoint) -> wifi::Propagation {
+    wifi::Propagation {
+        reference: ap.propagation.reference,
+        exponent_centi: ap.propagation.exponent_centi,
+        implementation_loss: ap.propagation.implementation_loss,
+        shadowing: None,
+        fading: None,
+    }
+}
+
+fn wall(wall: &scenario::Wall) -> wifi::Wall {
+    wifi::Wall {
+        from: position(wall.from),
+        to: position(wall.to),
+        loss: wall.loss,
+    }
+}
+
+const fn position(point: Point) -> Position {
+    Position {
+        x_mm: point.x_mm,
+        y_mm: point.y_mm,
+    }
+}

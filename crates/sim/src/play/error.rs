@@ -1,0 +1,63 @@
+//! Why a good scenario cannot be played in the virtual world.
+
+use links::air::AirError;
+use thiserror::Error;
+
+/// What a plan asks for that virtual time does not have yet. Every message names the thing and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum CastError {
+    /// There is no model of TCP here.
+    #[error(
+        "flow `{0}` is TCP, which has no model in virtual time yet; give it `transport = \"udp\"` and `over`, or play the scenario in the lab (--world lab)"
+    )]
+    NotUdp(String),
+    /// There is a model of the air only.
+    #[error(
+        "flow `{flow}` goes over `{link}`, and cells and cables have no model in virtual time yet; send it over an access point, or use --world lab"
+    )]
+    NotWifi {
+        /// The flow.
+        flow: String,
+        /// Its link.
+        link: String,
+    },
+    /// Stations stand still.
+    #[error(
+        "`{0}` walks, and stations stand still in virtual time so far; give it `at_m`, or use --world lab"
+    )]
+    Walks(String),
+    /// Nothing breaks.
+    #[error("faults have no effect in virtual time yet; remove [[faults]], or use --world lab")]
+    Faults,
+    /// The air is one for all.
+    #[error("`{0}` has a propagation of its own, and all stations share one air; say it in [place]")]
+    Propagation(String),
+    /// Signals do not waver.
+    #[error(
+        "`{0}` has shadowing or fading, which virtual time does not have yet; remove it, or use --world lab"
+    )]
+    Wavers(String),
+    /// A client's radio follows one standard.
+    #[error(
+        "channel {channel} has access points of different standards, and a radio follows one; move one of them to another channel"
+    )]
+    Standards {
+        /// The channel.
+        channel: u8,
+    },
+    /// The wire is not modelled packet by packet.
+    #[error(
+        "the backhaul of `{link}` is slower than its air, and {what}; raise its rate to {needed}, or use --world lab"
+    )]
+    Backhaul {
+        /// The access point.
+        link: String,
+        /// Why that matters.
+        what: &'static str,
+        /// The air's rate.
+        needed: units::Bitrate,
+    },
+    /// The air refused it.
+    #[error(transparent)]
+    Air(#[from] AirError),
+}

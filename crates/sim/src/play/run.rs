@@ -1,0 +1,340 @@
+//! One run of a scenario: the air, its traffic, the engine that listens, and a record of it all.
+//!
+//! Nothing in a record depends on anything but the plan and the seed: one seed is one record, byte for byte.
+//!
+//! # Where we differ, and why
+//! 1. Applications are looked at every millisecond of virtual time: a stall is told to a millisecond.
+//! 2. A sender does not know whether an attempt collided or was not made out; `retries` has both, and `collisions` stays 0.
+//!
+//! # Checked by
+//! `tests/play.rs`.
+
+use links::air::{Counters, Overheard};
+use policy::steer::Form;
+use scenario::Plan;
+use trace::{
+    Event, Flow, FlowMeter, LinkState, LinkUse, PathUse, PolicyName, Run, RunRecord, RunStart, SERIES_BIN,
+    What, World as Where,
+};
+use units::{Duration, Instant};
+
+use super::brain::Brain;
+use super::cast::Cast;
+use super::error::CastError;
+use super::frames::{Addresses, Airtime, Capture};
+use crate::World;
+
+/// How often applications are looked at.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// What is to be played.
+#[derive(Debug, Clone)]
+pub struct Play<'p> {
+    /// The scenario.
+    pub plan: &'p Plan,
+    /// Who listens and decides.
+    pub policy: PolicyName,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// Most frames and datagrams together: a run that has more is stopped.
+    pub most: u64,
+    /// Whether to keep what the client's radios hear.
+    pub capture: bool,
+}
+
+impl<'p> Play<'p> {
+    /// More frames than this would take most of an hour of wall time.
+    pub const MOST: u64 = 1_000_000_000;
+
+    /// With the plan's own seed.
+    pub const fn new(plan: &'p Plan, policy: PolicyName) -> Self {
+        Self {
+            plan,
+            policy,
+            seed: plan.seed,
+            most: Self::MOST,
+            capture: false,
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Played {
+    /// Its row of the result.
+    pub run: Run,
+    /// Everything that happened.
+    pub record: RunRecord,
+    /// When it was stopped, if it had become too long.
+    pub stopped: Option<Instant>,
+    /// What the client's radios heard (pcapng), if that was asked for.
+    pub capture: Option<Vec<u8>>,
+    /// Frames and datagrams.
+    pub steps: u64,
+}
+
+/// Plays a scenario to its end.
+///
+/// # Panics
+/// If the policy is `tcp-best`, which is computed and not run.
+pub fn play(what: &Play<'_>) -> Result<Played, CastError> {
+    let mut stage = Stage::build(what)?;
+    stage.begin();
+    let end = Instant::ZERO + what.plan.duration;
+    while stage.now < end && stage.steps() < what.most {
+        stage.step(end);
+    }
+    Ok(stage.finish(end))
+}
+
+struct Stage<'p> {
+    what: &'p Play<'p>,
+    cast: Cast,
+    world: World,
+    brain: Brain,
+    capture: Option<Capture>,
+    meters: Vec<FlowMeter>,
+    seen: Vec<u64>,
+    /// Air that the client's own frames took, by link.
+    own_air: Vec<Airtime>,
+    events: Vec<Event>,
+    now: Instant,
+}
+
+impl<'p> Stage<'p> {
+    fn build(what: &'p Play<'p>) -> Result<Self, CastError> {
+        let cast = Cast::of(what.plan)?;
+        let mut world = World::new(what.seed, &cast.air, cast.flows.clone())?;
+        cast.client_radios().for_each(|station| world.monitor(station));
+        let access_points = cast.access_points.iter().map(Option::is_some).collect();
+        let addresses = Addresses::of(&cast.air, access_points);
+        let meter = |flow: &scenario::Flow| FlowMeter::new(&flow.name, Instant::ZERO + flow.start);
+        Ok(Self {
+            what,
+            world,
+            brain: Brain::new(engine_policy(&what.policy, what.plan), what.plan, &cast),
+            capture: what
+                .capture
+                .then(|| Capture::new(addresses, cast.flows.clone(), "client")),
+            meters: what.plan.flows.iter().map(meter).collect(),
+            seen: vec![0; what.plan.flows.len()],
+            own_air: vec![Airtime::default(); what.plan.links.len()],
+            events: Vec::new(),
+            cast,
+            now: Instant::ZERO,
+        })
+    }
+
+    fn begin(&mut self) {
+        let plan = self.what.plan;
+        self.record(What::RunStart(Box::new(RunStart {
+            scenario: plan.name.clone(),
+            world: Where::Sim,
+            policy: self.what.policy.clone(),
+            cc: plan.cc.clone(),
+            server: plan.server.as_str().to_owned(),
+            seed: self.what.seed,
+            plan: plan.to_trace(),
+        })));
+        for (link, _) in plan.access_points() {
+            let link = plan.links[link].name.clone();
+            let state = LinkState::Up;
+            self.record(What::LinkState { link, state });
+        }
+        self.think();
+    }
+
+    fn steps(&self) -> u64 {
+        self.world.air().transmissions() + self.world.total().offered
+    }
+
+    /// One look's time.
+    fn step(&mut self, end: Instant) {
+        let length = LOOK.min(end.since(self.now));
+        self.world.run_for(length);
+        self.now += length;
+        while let Some(frame) = self.world.overheard() {
+            self.hear(&frame);
+        }
+        self.think();
+        self.look();
+        if self.now.as_nanos().is_multiple_of(SERIES_BIN.as_nanos() as u64) {
+            self.sample();
+        }
+    }
+
+    fn hear(&mut self, frame: &Overheard) {
+        if frame.from == frame.monitor
+            && let Some(to) = frame.to
+            && let Some(link) = self.cast.access_points[to.0 as usize]
+        {
+            self.own_air[link].add(frame);
+        }
+        self.brain.hear(frame);
+        if let Some(capture) = &mut self.capture {
+            capture.add(frame);
+        }
+    }
+
+    fn think(&mut self) {
+        let events = &mut self.events;
+        self.brain
+            .tick(self.now, |at, what| events.push(Event::new(at, what)));
+    }
+
+    fn look(&mut self) {
+        for flow in 0..self.seen.len() {
+            let bytes = self.world.tallies()[flow].payload_bytes;
+            let fresh = bytes - std::mem::replace(&mut self.seen[flow], bytes);
+            if let Some(stall) = self.meters[flow].read(self.now, fresh) {
+                self.stalled(flow, stall);
+            }
+        }
+    }
+
+    fn sample(&mut self) {
+        self.brain.survey(self.now);
+        for flow in 0..self.seen.len() {
+            let bytes = self.seen[flow];
+            let (flow, link) = (self.flow_name(flow), self.link_of(flow));
+            let (path, of) = (flow.clone(), link);
+            self.record(What::AppBytes { flow, bytes });
+            self.record(What::PathBytes {
+                flow: path,
+                link: of,
+                bytes,
+            });
+        }
+    }
+
+    fn stalled(&mut self, flow: usize, stall: trace::Stall) {
+        let flow = self.flow_name(flow);
+        let (from_ns, to_ns) = (stall.from.as_nanos(), stall.to.as_nanos());
+        self.record(What::Stall { flow, from_ns, to_ns });
+    }
+
+    fn record(&mut self, what: What) {
+        self.events.push(Event::new(self.now, what));
+    }
+
+    fn flow_name(&self, flow: usize) -> String {
+        self.what.plan.flows[flow].name.clone()
+    }
+
+    fn link_of(&self, flow: usize) -> String {
+        let plan = self.what.plan;
+        let over = match plan.flows[flow].transport {
+            scenario::Transport::Udp { over } | scenario::Transport::Tcp { over } => Some(over),
+            scenario::Transport::Mptcp => None,
+        };
+        over.map_or_else(String::new, |over| plan.links[over].name.clone())
+    }
+
+    fn finish(mut self, end: Instant) -> Played {
+        for flow in 0..self.meters.len() {
+            if let Some(stall) = self.meters[flow].end(self.now) {
+                self.stalled(flow, stall);
+            }
+        }
+        let stopped = (self.now < end).then_some(self.now);
+        let run = self.summary(stopped);
+        self.record(What::RunEnd {
+            summary: Box::new(run.clone()),
+        });
+        let steps = self.steps();
+        self.events.sort_by_key(|event| event.t_ns);
+        Played {
+            run,
+            record: RunRecord { events: self.events },
+            stopped,
+            capture: self.capture.map(Capture::finish),
+            steps,
+        }
+    }
+
+    fn summary(&self, stopped: Option<Instant>) -> Run {
+        let plan = self.what.plan;
+        let bins = self
+            .now
+            .since(Instant::ZERO)
+            .as_nanos()
+            .div_ceil(SERIES_BIN.as_nanos()) as usize;
+        let mut series = vec![0; bins];
+        for meter in &self.meters {
+            for (sum, bytes) in series.iter_mut().zip(meter.series()) {
+                *sum += bytes;
+            }
+        }
+        Run {
+            policy: self.what.policy.clone(),
+            cc: plan.cc.clone(),
+            server: plan.server.as_str().to_owned(),
+            seed: self.what.seed,
+            duration_s: self.now.since(Instant::ZERO).as_secs_f64(),
+            flows: (0..self.meters.len()).map(|flow| self.flow(flow)).collect(),
+            links: (0..plan.links.len()).map(|link| self.link(link)).collect(),
+            energy_j: 0.0,
+            optimal_mbps: 0.0,
+            goodput_series: series,
+            notes: self.notes(stopped),
+        }
+    }
+
+    fn flow(&self, flow: usize) -> Flow {
+        let path = PathUse {
+            link: self.link_of(flow),
+            bytes: self.seen[flow],
+            retransmits: 0,
+            ce_marks: 0,
+        };
+        self.meters[flow].result(self.now, true, vec![path])
+    }
+
+    fn link(&self, link: usize) -> LinkUse {
+        let counters = self
+            .cast
+            .access_point(link)
+            .map_or_else(Counters::default, |station| self.world.air().counters(station));
+        let air = counters.airtime + self.own_air[link].sum;
+        LinkUse {
+            name: self.what.plan.links[link].name.clone(),
+            kind: self.what.plan.links[link].kind.word(),
+            frames: counters.attempts,
+            retries: counters.failures - counters.given_up,
+            collisions: 0,
+            airtime_share: air.as_secs_f64() / self.now.since(Instant::ZERO).as_secs_f64().max(1e-9),
+        }
+    }
+
+    fn notes(&self, stopped: Option<Instant>) -> Vec<String> {
+        let bounded = stopped.map(|at| {
+            format!(
+                "stopped after {} frames and datagrams, {} s of {} s: it would have gone on too long; shorten `duration_s`, or offer less",
+                self.steps(),
+                at.since(Instant::ZERO).as_secs_f64(),
+                self.what.plan.duration.as_secs_f64(),
+            )
+        });
+        let links = self.brain.explain();
+        let said = links.into_iter().map(|(link, why)| format!("{link}: {why}"));
+        bounded.into_iter().chain(said).collect()
+    }
+}
+
+fn engine_policy(name: &PolicyName, plan: &Plan) -> policy::Policy {
+    use policy::Policy;
+    match name {
+        PolicyName::Tcp(link) => {
+            Policy::Tcp(policy::LinkId(plan.link_index(link).unwrap_or_default() as u16))
+        }
+        PolicyName::TcpBest => panic!("tcp-best is computed from other runs"),
+        PolicyName::Handover => Policy::Handover,
+        PolicyName::HandoverWarm => Policy::HandoverWarm,
+        PolicyName::HandoverCell => Policy::HandoverCell,
+        PolicyName::WifiFirst => Policy::WifiFirst,
+        PolicyName::Mptcp => Policy::Mptcp,
+        PolicyName::Ecn => Policy::Ecn(Form::DEFAULT),
+        PolicyName::Slowhand => Policy::Slowhand,
+        PolicyName::SlowhandNoWindow => Policy::SlowhandNoWindow,
+    }
+}

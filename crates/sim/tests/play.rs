@@ -1,0 +1,164 @@
+//! Scenarios in virtual time: what comes of them, what is refused, and that one seed is one record.
+
+mod common;
+
+use common::{ONE, plan};
+use sim::{CastError, Play, Played, play};
+use trace::PolicyName;
+
+fn played(text: &str, settings: &[&str]) -> Played {
+    let plan = plan(text, settings);
+    play(&Play::new(&plan, PolicyName::Slowhand)).unwrap()
+}
+
+fn refused(text: &str, settings: &[&str]) -> CastError {
+    let plan = plan(text, settings);
+    play(&Play::new(&plan, PolicyName::Slowhand)).unwrap_err()
+}
+
+fn goodput(played: &Played, flow: &str) -> f64 {
+    let flow = played.run.flows.iter().find(|known| known.name == flow).unwrap();
+    flow.bytes as f64 * 8e-6 / played.run.duration_s
+}
+
+fn with(rest: &str) -> String {
+    format!("{ONE}\n{rest}")
+}
+
+#[test]
+fn a_saturated_access_point_moves_what_one_station_can() {
+    let played = played(ONE, &[]);
+    // 29.886 Mb/s for all of the time but the first 10 ms, in which the first datagram is on the wire.
+    let mbps = goodput(&played, "download");
+    assert!((29.4..30.2).contains(&mbps), "{mbps}");
+    let link = &played.run.links[0];
+    assert!(
+        link.frames > 4_900 && link.airtime_share > 0.65 && link.airtime_share < 1.0,
+        "{link:?}"
+    );
+    assert_eq!((link.retries, played.stopped), (0, None));
+}
+
+#[test]
+fn a_slow_wire_is_the_bottleneck_and_a_pace_is_kept() {
+    let slow = played(ONE, &["aps.near.backhaul={ rate_mbps = 10, rtt_ms = 20 }"]);
+    // 1,470 of 1,498 bytes are payload.
+    assert!(
+        (goodput(&slow, "download") - 9.81).abs() < 0.12,
+        "{:?}",
+        slow.run.flows
+    );
+    let paced = played(ONE, &["flows.download.limit_mbps=2"]);
+    assert!((goodput(&paced, "download") - 2.0).abs() < 0.03);
+}
+
+#[test]
+fn uploads_and_probes_go_their_ways() {
+    let text = with(
+        "[flows.up]\ntransport = \"udp\"\nover = \"near\"\ndirection = \"up\"\nlimit_mbps = 3\n\n\
+         [flows.probe]\ntransport = \"udp\"\nover = \"near\"\ndirection = \"everyone\"\npayload_bytes = 100\nevery_ms = 100\n",
+    );
+    let played = played(&text, &["flows.download.limit_mbps=3"]);
+    assert!((goodput(&played, "up") - 3.0).abs() < 0.05);
+    let probe = played.run.flows.iter().find(|flow| flow.name == "probe").unwrap();
+    // One in a hundred milliseconds; what collides is lost.
+    assert!((1_500..=2_000).contains(&probe.bytes), "{}", probe.bytes);
+}
+
+#[test]
+fn one_seed_is_one_record_and_one_capture() {
+    let text = with(
+        "[walkers.other]\nat_m = [0, 5]\n\n[flows.rival]\ntransport = \"udp\"\nover = \"near\"\nby = \"other\"\ndirection = \"up\"\n",
+    );
+    let plan = plan(&text, &[]);
+    let bytes = |seed| {
+        let played = play(&Play {
+            seed,
+            capture: true,
+            ..Play::new(&plan, PolicyName::Slowhand)
+        })
+        .unwrap();
+        let mut trace = Vec::new();
+        trace::write_runs(&mut trace, &[played.record]).unwrap();
+        (trace, played.capture.unwrap())
+    };
+    let (first, again, another) = (bytes(1), bytes(1), bytes(2));
+    assert_eq!(first, again);
+    assert_ne!(first.1, another.1);
+    assert!(first.0.len() > 4_000 && first.1.len() > 100_000);
+}
+
+#[test]
+fn the_engine_listens() {
+    let played = played(ONE, &[]);
+    let said = &played.run.notes[0];
+    // Nobody is in the way, and 5 m are near: every frame arrives at its first attempt.
+    assert!(
+        said.starts_with("near: ") && said.contains("100.00 % of"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_run_that_is_too_long_is_stopped_and_says_so() {
+    let plan = plan(ONE, &["duration_s=21600", "flows.download.limit_mbps=100"]);
+    let played = play(&Play {
+        most: 20_000,
+        ..Play::new(&plan, PolicyName::Slowhand)
+    })
+    .unwrap();
+    let at = played.stopped.expect("20,000 frames are soon there");
+    assert!(at.as_secs_f64() < 5.0);
+    assert!(played.steps < 20_200, "{}", played.steps);
+    let note = &played.run.notes[0];
+    assert!(
+        note.contains("s of 21600 s") && note.contains("shorten `duration_s`"),
+        "{note}"
+    );
+}
+
+#[test]
+fn what_virtual_time_does_not_have_is_refused() {
+    let tcp = ONE.replace("transport = \"udp\"\nover = \"near\"\n", "");
+    assert_eq!(refused(&tcp, &[]), CastError::NotUdp("download".into()));
+    let wired =
+        with("[cables.dsl]\nrate_mbps = 5\nrtt_ms = 10\n").replace("over = \"near\"", "over = \"dsl\"");
+    assert!(matches!(refused(&wired, &[]), CastError::NotWifi { .. }));
+    let walk = ONE.replace(
+        "at_m = [5, 0]",
+        "way = [{ at_m = [0, 0], t_s = 0 }, { at_m = [9, 0], t_s = 2 }]",
+    );
+    assert_eq!(refused(&walk, &[]), CastError::Walks("client".into()));
+    let fault = with("[[faults]]\nkind = \"blackhole\"\nlink = \"near\"\nat_s = 1\n");
+    assert_eq!(refused(&fault, &[]), CastError::Faults);
+    let mixed = with(
+        "[aps.old]\nat_m = [9, 0]\nstandard = \"b\"\nchannel = 6\nbackhaul = { rate_mbps = 100, rtt_ms = 2 }\n\n\
+                      [aps.new]\nat_m = [9, 1]\nstandard = \"g\"\nchannel = 6\nbackhaul = { rate_mbps = 100, rtt_ms = 2 }\n\n\
+                      [place]\nreference_loss_db = 40\npath_loss_exponent = 3\n",
+    );
+    assert_eq!(refused(&mixed, &[]), CastError::Standards { channel: 6 });
+    let slow = refused(
+        ONE,
+        &[
+            "flows.download.direction=up",
+            "aps.near.backhaul={ rate_mbps = 5, rtt_ms = 1 }",
+        ],
+    );
+    assert!(slow.to_string().contains("raise its rate to 54"), "{slow}");
+}
+
+#[test]
+fn one_more_station_does_not_shift_the_others_draws() {
+    let two = with(
+        "[walkers.other]\nat_m = [0, 5]\n\n[flows.rival]\ntransport = \"udp\"\nover = \"near\"\nby = \"other\"\ndirection = \"up\"\n",
+    );
+    // Out of everybody's hearing, and numbered before the walkers' radios.
+    let three = format!(
+        "{two}\n[aps.beyond]\nat_m = [90000, 0]\nstandard = \"a\"\nchannel = 36\nbackhaul = {{ rate_mbps = 100, rtt_ms = 2 }}\n\n\
+         [walkers.hermit]\nat_m = [90001, 0]\n\n[flows.alone]\ntransport = \"udp\"\nover = \"beyond\"\nby = \"hermit\"\ndirection = \"down\"\n"
+    );
+    let (before, after) = (played(&two, &[]), played(&three, &[]));
+    assert_eq!(before.run.flows[..], after.run.flows[..2]);
+    assert!(before.run.links[0].retries > 10, "they collided, and so drew");
+    assert_eq!(before.run.links[0], after.run.links[0]);
+}

@@ -11,8 +11,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Long enough for every link to be joined and used.
-const SECONDS: u32 = 5;
+/// Long enough for every link to be joined and used, and for what breaks to begin.
+const SECONDS: u32 = 8;
 
 /// A line of a block that is to be run, and where it stands.
 struct Line {

@@ -13,7 +13,7 @@ use linux::bpf::RunTime;
 use linux::bpf::cc::{self, AddressEnd, CcError, Controller, ControllerName, Coupled};
 use linux::cla::{Advisor, Listener};
 use linux::daemon::{Sender, SignalReports};
-use linux::journal::Shared;
+use linux::journal::{List, Shared};
 use linux::netns::Netns;
 use linux::sysctl::{self, Key};
 use scenario::{Flow, Plan, Server, Work};
@@ -259,11 +259,12 @@ fn permission(cc: &str) -> Result<Option<Shared>, PlayError> {
         cc: cc.to_owned(),
         source,
     };
-    let allowed = Key::new("net.ipv4.tcp_allowed_congestion_control");
+    let allowed = List::allowed_controllers();
     Shared::recover(Path::new(RUNTIME), &allowed).map_err(refused)?;
-    let list = sysctl::read(&allowed).map_err(|error| refused(error.into()))?;
+    let list = sysctl::read(&allowed.key).map_err(|error| refused(error.into()))?;
     if cc == STOCK
-        || list.split_whitespace().any(|word| word == cc) && !Path::new(RUNTIME).join(allowed.name()).exists()
+        || list.split_whitespace().any(|word| word == cc)
+            && !Path::new(RUNTIME).join(allowed.key.name()).exists()
     {
         return Ok(None);
     }

@@ -22,7 +22,7 @@ mod tests;
 mod undo;
 
 pub use change::{Change, ParseChangeError};
-pub use shared::{Shared, SharedError};
+pub use shared::{List, Shared, SharedError};
 pub use undo::{Leftover, Undone};
 
 use crate::netns::Netns;

@@ -2,7 +2,8 @@
 //!
 //! The values of `net.ipv4.tcp_allowed_congestion_control` and the like belong to the initial namespace, so every run of every
 //! namespace shares them. A file under a runtime folder, locked while it is read and written, holds what the value was and who
-//! needs what; holders that died are struck off by whoever comes next.
+//! needs what; holders that died are struck off by whoever comes next. So are words that the kernel knows no more: it refuses a list
+//! for a single one of them (`tcp_set_allowed_congestion_control`), and a controller that was loaded when the record began may be gone.
 
 use crate::sysctl::{self, Key, SysctlError};
 use std::collections::BTreeSet;
@@ -31,8 +32,27 @@ pub enum SharedError {
 #[derive(Debug)]
 pub struct Shared {
     path: PathBuf,
-    key: Key,
+    list: List,
     holder: Holder,
+}
+
+/// A list of words, and the list of the words that may stand in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct List {
+    /// The list.
+    pub key: Key,
+    /// What the kernel knows now.
+    pub known: Key,
+}
+
+impl List {
+    /// The congestion controllers that anybody may use.
+    pub fn allowed_controllers() -> Self {
+        Self {
+            key: Key::new("net.ipv4.tcp_allowed_congestion_control"),
+            known: Key::new("net.ipv4.tcp_available_congestion_control"),
+        }
+    }
 }
 
 /// Who needs which word: a process by its id and start time; once for every time that it asked.
@@ -95,19 +115,23 @@ impl Record {
         format!("{}\n{holders}", self.before)
     }
 
-    /// The list as it was, and every word that somebody needs.
-    fn value(&self) -> String {
+    /// The list as it was, and every word that somebody needs; of what is known.
+    fn value(&self, known: &str) -> String {
+        let known: BTreeSet<&str> = known.split_whitespace().collect();
         let before: Vec<&str> = self.before.split_whitespace().collect();
         let needed: BTreeSet<&str> = self.holders.iter().map(|holder| holder.word.as_str()).collect();
         let added = needed.into_iter().filter(|word| !before.contains(word));
-        before.iter().copied().chain(added).collect::<Vec<_>>().join(" ")
+        let all = before.iter().copied().chain(added);
+        all.filter(|word| known.contains(word))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 
 impl Shared {
-    /// Makes sure that the list `key` of this namespace holds `word`. The record is kept in `folder`.
-    pub fn hold(folder: &Path, key: &Key, word: &str) -> Result<Self, SharedError> {
-        let path = folder.join(key.name());
+    /// Makes sure that this namespace's list holds `word`. The record is kept in `folder`.
+    pub fn hold(folder: &Path, list: &List, word: &str) -> Result<Self, SharedError> {
+        let path = folder.join(list.key.name());
         let file = |source| SharedError::File {
             path: path.clone(),
             source,
@@ -117,7 +141,7 @@ impl Shared {
         let started = start_time(pid).unwrap_or(0);
         let shared = Self {
             path: path.clone(),
-            key: key.clone(),
+            list: list.clone(),
             holder: Holder {
                 pid,
                 started,
@@ -145,22 +169,31 @@ impl Shared {
         file.read_to_string(&mut text).map_err(failed)?;
         let mut record = Record::parse(&text);
         if record.holders.is_empty() {
-            record.before = sysctl::read(&self.key)?;
+            record.before = sysctl::read(&self.list.key)?;
         }
         record.holders.retain(Holder::lives);
         change(&mut record, self.holder.clone());
         // On record first: a crash in between leaves a word too much, which the next holder takes back.
         write(&mut file, &record.text()).map_err(failed)?;
-        sysctl::write(&self.key, &record.value())?;
+        self.set(&record)?;
         if record.holders.is_empty() {
             write(&mut file, "").map_err(failed)?;
         }
         Ok(())
     }
 
+    /// A controller may be unloaded between the two lines, by somebody who knows nothing of the record: then once more.
+    fn set(&self, record: &Record) -> Result<(), SysctlError> {
+        let set = || sysctl::write(&self.list.key, &record.value(&sysctl::read(&self.list.known)?));
+        match set() {
+            Err(SysctlError::Missing(_)) => set(),
+            other => other,
+        }
+    }
+
     /// Puts back what died with its holders. To be called at every start.
-    pub fn recover(folder: &Path, key: &Key) -> Result<(), SharedError> {
-        let path = folder.join(key.name());
+    pub fn recover(folder: &Path, list: &List) -> Result<(), SharedError> {
+        let path = folder.join(list.key.name());
         if !path.exists() {
             return Ok(());
         }
@@ -171,7 +204,7 @@ impl Shared {
         };
         let nobody = std::mem::ManuallyDrop::new(Self {
             path,
-            key: key.clone(),
+            list: list.clone(),
             holder,
         });
         nobody.change(|_, _| {})
@@ -194,7 +227,7 @@ impl Drop for Shared {
         });
         if let Err(error) = released {
             // The next start takes it back: the record still names this process.
-            eprintln!("slowhand: {} was not put back: {error}", self.key);
+            eprintln!("slowhand: {} was not put back: {error}", self.list.key);
         }
     }
 }

@@ -183,29 +183,45 @@ fn a_line_cut_short_by_a_crash_was_never_done() {
 #[test]
 fn a_shared_list_is_as_it_was_when_nobody_holds_a_word_any_more() {
     let folder = Folder::new("shared");
-    let key = Key::new("net.ipv4.tcp_allowed_congestion_control");
-    let Ok(before) = sysctl::read(&key) else { return };
+    let list = List::allowed_controllers();
+    let key = &list.key;
+    let Ok(before) = sysctl::read(key) else { return };
     let held = [
-        Shared::hold(&folder.0, &key, "reno").unwrap(),
-        Shared::hold(&folder.0, &key, "reno").unwrap(),
+        Shared::hold(&folder.0, &list, "reno").unwrap(),
+        Shared::hold(&folder.0, &list, "reno").unwrap(),
     ];
     let record = std::fs::read_to_string(folder.0.join(key.name())).unwrap();
     assert_eq!(record.lines().count(), 3, "{record}");
     drop(held);
     assert_eq!(std::fs::read_to_string(folder.0.join(key.name())).unwrap(), "");
-    assert_eq!(sysctl::read(&key).unwrap(), before);
+    assert_eq!(sysctl::read(key).unwrap(), before);
 }
 
 #[test]
 fn a_holder_that_died_is_struck_off() {
     let folder = Folder::new("struck");
-    let key = Key::new("net.ipv4.tcp_allowed_congestion_control");
-    let Ok(before) = sysctl::read(&key) else { return };
+    let list = List::allowed_controllers();
+    let key = &list.key;
+    let Ok(before) = sysctl::read(key) else { return };
     // No process has this id and this start time.
     std::fs::write(folder.0.join(key.name()), format!("{before}\n4194305\t1\treno\n")).unwrap();
-    Shared::recover(&folder.0, &key).unwrap();
+    Shared::recover(&folder.0, &list).unwrap();
     assert_eq!(std::fs::read_to_string(folder.0.join(key.name())).unwrap(), "");
-    assert_eq!(sysctl::read(&key).unwrap(), before);
+    assert_eq!(sysctl::read(key).unwrap(), before);
+}
+
+#[test]
+fn a_controller_that_was_unloaded_since_does_not_stand_in_the_way() {
+    let folder = Folder::new("unloaded");
+    let list = List::allowed_controllers();
+    let key = &list.key;
+    let Ok(before) = sysctl::read(key) else { return };
+    let record = format!("{before} slow_gone\n4194305\t1\tslow_gone_too\n");
+    std::fs::write(folder.0.join(key.name()), record).unwrap();
+    let held = Shared::hold(&folder.0, &list, "reno").unwrap();
+    assert_eq!(sysctl::read(key).unwrap(), before);
+    drop(held);
+    assert_eq!(sysctl::read(key).unwrap(), before);
 }
 
 fn change() -> impl Strategy<Value = Change> {

@@ -1,9 +1,13 @@
-//! Any sequence of facts: the engine never panics, never spins without time passing, asks only for what exists, and stays small
-//! (libFuzzer watches its memory).
+//! Any sequence of facts: the engine never panics, never spins without time passing, asks only for what exists, and stays small.
 #![no_main]
 
+#[path = "../../crates/policy/tests/counting/mod.rs"]
+mod counting;
 #[path = "../../crates/policy/tests/drive/mod.rs"]
 mod drive;
+
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     drive::drive(bytes);

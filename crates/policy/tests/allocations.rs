@@ -1,7 +1,6 @@
 //! Once they are built, the estimators that hear every frame never allocate, and never free.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod counting;
 
 use policy::estimate::airtime::{Contention, Exchange, Form};
 use policy::estimate::bandwidth::{Bandwidth, Sight};
@@ -10,34 +9,8 @@ use policy::estimate::mobility::Mobility;
 use units::wifi::Standard;
 use units::{Bitrate, Bytes, Db, Duration, Instant, MacAddr, Ratio, Rng, SeqNum};
 
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    // A thread that ends has no cell any more; what it does then is of no interest.
-    let _ = COUNT.try_with(|count| count.set(count.get() + 1));
-}
-
-// SAFETY: every call is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps `alloc`'s contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count();
-        // SAFETY: `pointer` came from `System.alloc` with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: counting::Counting = counting::Counting;
 
 /// Any frame to anybody, later than the one before.
 fn frame(rng: &mut Rng) -> Frame {
@@ -65,7 +38,7 @@ fn no_frame_and_no_answer_costs_an_allocation() {
     let mut bandwidth = Bandwidth::new(&Contention::dcf(Standard::G));
     let mut rng = Rng::named(5, "frames");
     let mut now = Instant::ZERO;
-    let before = COUNT.get();
+    let before = (counting::calls(), counting::frees());
     for _ in 0..100_000 {
         now += rng.duration_up_to(Duration::from_millis(2));
         let frame = frame(&mut rng);
@@ -82,5 +55,5 @@ fn no_frame_and_no_answer_costs_an_allocation() {
         bandwidth.read(now, sight, Bytes::new(1_500), airtime);
     }
     assert!(mobility.trend(now).is_some() && delivery.traffic(now).is_some() && bandwidth.limit().is_some());
-    assert_eq!(COUNT.get(), before);
+    assert_eq!((counting::calls(), counting::frees()), before);
 }

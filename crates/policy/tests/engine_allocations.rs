@@ -1,47 +1,16 @@
 //! Once warm, taking in a frame or a subflow's counters allocates nothing; looking at everything anew, twenty times a second, allocates little.
 
+mod counting;
+
 use policy::estimate::delivery::{Frame, Receiver};
 use policy::{
     Action, Config, ConnEvent, ConnId, ConnSample, Engine, Input, LinkEvent, LinkId, LinkKind, LinkSpec,
     Policy, Role, SubflowEvent, SubflowId, SubflowSample,
 };
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant, MacAddr, SeqNum};
 
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    // A thread that ends has no cell any more; what it frees is of no interest.
-    let _ = COUNT.try_with(|count| count.set(count.get() + 1));
-}
-
-// SAFETY: every call is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps `alloc`'s contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: `pointer` came from `System.alloc` or `System.realloc` with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: as `dealloc`; the caller keeps `size`'s contract.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: counting::Counting = counting::Counting;
 
 const CONN: ConnId = ConnId(7);
 const MS: Duration = Duration::from_millis(1);
@@ -100,13 +69,13 @@ fn sample(subflow: u64, ms: u64) -> Input {
 
 /// Tells one fact and carries out what is asked; how many allocations that took, and whether anything was asked but notes.
 fn tell(engine: &mut Engine, now: Instant, input: Input) -> (u64, bool) {
-    let before = COUNT.get();
+    let before = counting::calls();
     engine.handle(now, input);
     let mut asked = false;
     while let Some(action) = engine.poll() {
         asked |= !matches!(action, Action::Note(_));
     }
-    (COUNT.get() - before, asked)
+    (counting::calls() - before, asked)
 }
 
 /// Tells everything that happens in one millisecond; what each counter cost, and whether it was time to look at everything.

@@ -1,14 +1,15 @@
 //! Drives an engine with facts read from bytes: any bytes are a sequence of facts, plausible or not, and the engine must stand
-//! every one of them. Used by the property test beside this file and by the fuzzer.
+//! every one of them. Used by the property test beside this file and by the fuzzer; both count what is allocated.
 
+use crate::counting;
 use policy::energy_schedule::Variant;
 use policy::estimate::bandwidth::Sight;
 use policy::estimate::delivery::{Frame, Receiver};
-use policy::estimate::energy::{Set, Technology};
+use policy::estimate::energy::{Phase, Radio};
 use policy::estimate::phy::Phy;
 use policy::flow::{FlowId, PeerId};
 use policy::slot::{self, Rules};
-use policy::steer::Form;
+use policy::steer::{Form, Model};
 use policy::{
     Action, Config, ConnEvent, ConnId, ConnSample, Division, Engine, FlowEvent, Input, JoinFailure,
     LinkEvent, LinkId, LinkKind, LinkSpec, Policy, RadioEvent, RadioId, Role, SubflowEvent, SubflowId,
@@ -22,6 +23,9 @@ use units::{Bitrate, Bytes, Dbm, Duration, Instant, MacAddr, SeqNum};
 const TICKS_AT_ONCE: u32 = 4;
 /// One fact cannot be worth more actions than this.
 const ACTIONS_AT_ONCE: usize = 10_000;
+
+/// Seven links, four connections, twenty-four subflows, three radios, twenty flows; the frames of each link take up to 200 kB.
+const MOST_HELD: isize = 2 << 20;
 
 /// Reads numbers from bytes; zero when they are used up.
 struct Reader<'a>(&'a [u8]);
@@ -81,7 +85,7 @@ impl Reader<'_> {
             4 => Policy::WifiFirst,
             5 => Policy::Mptcp,
             6 => Policy::SlowhandNoWindow,
-            7 => Policy::Ecn(Form::DEFAULT),
+            7 => Policy::Ecn(self.form()),
             8 => Policy::OneAtATime,
             9 => Policy::Omniscient,
             10 => Policy::Energy(
@@ -93,6 +97,18 @@ impl Reader<'_> {
                 ][usize::from(self.below(4))],
             ),
             _ => Policy::Slowhand,
+        }
+    }
+
+    fn form(&mut self) -> Form {
+        let model = [Model::One, Model::ThreeHalves, Model::Two][usize::from(self.below(3))];
+        let buffer = self.number() as u16;
+        match self.below(5) {
+            0 => Form::Printed,
+            1 => Form::PrintedCapped,
+            2 => Form::Exact { buffer, model },
+            3 => Form::BaseRtt { buffer, model },
+            _ => Form::Cap,
         }
     }
 
@@ -160,13 +176,50 @@ impl Reader<'_> {
             3 => LinkEvent::Period {
                 used: Bytes::new(self.number()),
             },
-            4 => LinkEvent::Draws(
-                Set::Mobiarch11
-                    .radio(Technology::ThreeG)
-                    .expect("the paper has it"),
-            ),
+            4 => LinkEvent::Draws(self.draws()),
             5 => LinkEvent::Foreseen(Bytes::new(self.number())),
             _ => LinkEvent::Carried(Bytes::new(self.number())),
+        }
+    }
+
+    fn draws(&mut self) -> Radio {
+        let mut mw = || self.number() as u32;
+        let (idle_mw, active_mw, down_mw_per_mbps, up_mw_per_mbps) = (mw(), mw(), mw(), mw());
+        let mut phase = || Phase {
+            mw: self.number() as u32,
+            lasts: self.duration(),
+        };
+        Radio {
+            idle_mw,
+            promotion: phase(),
+            active_mw,
+            down_mw_per_mbps,
+            up_mw_per_mbps,
+            tail: phase(),
+        }
+    }
+
+    fn rules(&mut self) -> Rules {
+        Rules {
+            cycle: if self.flag() {
+                Rules::NSDI15.cycle
+            } else {
+                self.duration()
+            },
+            alpha: u32::from(self.below(6)),
+            radio: self.radio(),
+        }
+    }
+
+    fn radio(&mut self) -> slot::Radio {
+        match self.below(3) {
+            0 => slot::Radio::NSDI15,
+            1 => slot::Radio::JUGGLER,
+            _ => slot::Radio {
+                switch: self.duration(),
+                same_channel: self.duration(),
+                least: self.duration(),
+            },
         }
     }
 
@@ -177,12 +230,9 @@ impl Reader<'_> {
     fn radio_event(&mut self) -> RadioEvent {
         let link = self.link();
         match self.below(9) {
-            0 => RadioEvent::Appeared(Division::Adaptive(Rules {
-                alpha: u32::from(self.below(6)),
-                ..Rules::NSDI15
-            })),
+            0 => RadioEvent::Appeared(Division::Adaptive(self.rules())),
             1 => RadioEvent::Appeared(Division::Weighted {
-                radio: slot::Radio::JUGGLER,
+                radio: self.radio(),
                 slice: self.duration(),
             }),
             2 => RadioEvent::Gone,
@@ -354,8 +404,9 @@ impl Known {
     }
 }
 
-/// Tells an engine everything that these bytes hold, keeping the contract of a driver. The engine as it is then.
-pub fn drive(bytes: &[u8]) -> Engine {
+/// Tells an engine everything that these bytes hold, keeping the contract of a driver. How many bytes of memory were held at most.
+pub fn drive(bytes: &[u8]) -> isize {
+    let (before, mut most) = (counting::held(), 0);
     let mut reader = Reader(bytes);
     let mut engine = Engine::new(reader.config());
     let (mut known, mut now) = (Known::default(), Instant::ZERO);
@@ -367,9 +418,11 @@ pub fn drive(bytes: &[u8]) -> Engine {
         known.told(&input);
         engine.handle(now, input);
         carry_out(&mut engine, &known);
+        most = most.max(counting::held() - before);
+        assert!(most < MOST_HELD, "it holds {most} bytes");
     }
-    engine.explain();
-    engine
+    assert!(engine.explain().iter().all(|link| !link.why.is_empty()));
+    most
 }
 
 /// Ticks whenever the engine asks for it, up to a number that no pause is worth; then lets the rest of the time pass at once.

@@ -1,0 +1,130 @@
+//! The client's estimate of a packet's air against the exact medium of `links`, in which a station contends, transmits, waits for its
+//! acknowledgement and repeats: nothing there knows the formula.
+
+use links::Position;
+use links::air::{Air, AirConfig, Counters, Destination, Input, Output, Packet, StationConfig, StationId};
+use policy::estimate::airtime::{Exchange, Form};
+use units::wifi::{ACK_BYTES, Standard};
+use units::{Bitrate, Db, Dbm, Duration, Instant, Ratio};
+
+const SENDER: StationId = StationId(0);
+const PACKETS: u64 = 1_000;
+
+/// A sender and a receiver alone on the air.
+fn pair(standard: Standard, rate: Bitrate, power: Dbm, attempts: u32) -> Air {
+    let station = |name, x_mm| StationConfig {
+        rate,
+        power,
+        // So deaf to nothing that decoding, not carrier sense, is what loses frames.
+        carrier_sense: Dbm::from_dbm(-110),
+        ..StationConfig::new(name, standard, Position { x_mm, y_mm: 0 })
+    };
+    let mut config = AirConfig::new(standard, vec![station("ap", 0), station("client", 5_000)]);
+    config.rules.attempts = Some(attempts);
+    Air::new(11, &config).expect("a sound plan")
+}
+
+/// What a sender that always has more to send did, and how long that took.
+fn saturate(air: &mut Air, bytes: u32) -> (Counters, Duration) {
+    let packet = |token| Packet::new(Destination::Station(StationId(1)), bytes, token);
+    air.handle(Instant::ZERO, Input::Send(SENDER, packet(0)));
+    air.handle(Instant::ZERO, Input::Send(SENDER, packet(1)));
+    let (mut sent, mut now) = (2, Instant::ZERO);
+    while let Some((at, _)) = air.wake_at() {
+        air.tick(at);
+        while let Some((done, output)) = air.poll_due() {
+            if matches!(output, Output::Done { .. }) {
+                now = done;
+                if sent < PACKETS {
+                    air.handle(done, Input::Send(SENDER, packet(sent)));
+                    sent += 1;
+                }
+            }
+        }
+    }
+    (air.counters(SENDER), now - Instant::ZERO)
+}
+
+/// Loss of an attempt, air of a delivered packet as it was, and as the client reckons it from that loss.
+fn point(
+    standard: Standard,
+    rate: Bitrate,
+    power: Dbm,
+    attempts: u32,
+    bytes: u32,
+) -> Option<(f64, f64, f64)> {
+    let (counters, took) = saturate(&mut pair(standard, rate, power, attempts), bytes);
+    if counters.acknowledged < 50 {
+        return None;
+    }
+    let loss = Ratio::from_fraction(counters.failures, counters.attempts);
+    let exchange = Exchange::legacy(standard, rate, bytes).with_retries(attempts - 1);
+    let reckoned = exchange.airtime(Form::PerDelivered, loss)?;
+    Some((
+        loss.as_f64(),
+        took.as_secs_f64() / counters.acknowledged as f64,
+        reckoned.as_secs_f64(),
+    ))
+}
+
+/// What the formula does not know: whose acknowledgement does not begin in time goes on at once, for the time-out is longer than DIFS.
+fn gained(standard: Standard, rate: Bitrate) -> Duration {
+    let ack = standard.frame_time(ACK_BYTES, standard.ack_rate(rate));
+    let header = Duration::from_micros(if standard == Standard::B { 192 } else { 20 });
+    let timeout = standard.sifs() + standard.slot() + header;
+    standard.sifs() + ack + standard.difs() - timeout
+}
+
+/// Weaker and weaker, from where nothing is lost to where hardly anything gets through.
+fn powers() -> impl Iterator<Item = Dbm> {
+    (0..120).map(|step| Dbm::from_dbm(15) - Db::from_centi(50 * step))
+}
+
+#[test]
+fn a_packet_takes_as_long_as_reckoned_whatever_is_lost() {
+    for (standard, kbps) in [
+        (Standard::A, 6_000),
+        (Standard::A, 54_000),
+        (Standard::G, 24_000),
+        (Standard::B, 11_000),
+    ] {
+        for attempts in [1, 4, 7] {
+            let rate = Bitrate::from_kbps(kbps);
+            let points: Vec<(f64, f64, f64)> = powers()
+                .filter_map(|power| point(standard, rate, power, attempts, 1_500))
+                .collect();
+            let gained = gained(standard, rate).as_secs_f64();
+            for &(loss, was, reckoned) in &points {
+                let expected = reckoned - gained * loss / (1.0 - loss);
+                // 1,000 draws of a backoff scatter by 2 % of it, and fewer packets get through where most are lost.
+                assert!(
+                    (was / expected - 1.0).abs() < 0.025,
+                    "{standard:?} {rate}, {attempts} attempts, loss {loss}: {was} s, not {expected}"
+                );
+                assert!(
+                    (0.9..1.025).contains(&(was / reckoned)),
+                    "{standard:?} {rate}: {was} s, not {reckoned}"
+                );
+            }
+            for (from, to) in [(0.0, 0.01), (0.02, 0.4), (0.4, 0.95)] {
+                let found = points.iter().any(|(loss, ..)| (from..to).contains(loss));
+                assert!(
+                    found,
+                    "{standard:?} {rate}: no point between {from} and {to}: {points:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn short_packets_too() {
+    for (standard, kbps) in [(Standard::A, 54_000), (Standard::G, 6_000), (Standard::B, 1_000)] {
+        let rate = Bitrate::from_kbps(kbps);
+        let (loss, was, reckoned) = point(standard, rate, Dbm::from_dbm(15), 7, 52).expect("5 m are near");
+        assert!(
+            loss < 0.001 && (was / reckoned - 1.0).abs() < 0.02,
+            "{standard:?} {rate}: {loss}, {was} s, not {reckoned}"
+        );
+    }
+}

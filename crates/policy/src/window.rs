@@ -16,7 +16,7 @@
 //! 5. A new connection begins with twice the formula, so that slow start may find the links' rates, which the formula needs.
 //!
 //! # Checked by
-//! `tests`, also against a fluid model of links and sender; `stall-drop` and `walk` in the benchmarks.
+//! `golden/window.csv`; `tests`, also against a fluid model of links and sender; `stall-drop` and `walk` in the benchmarks.
 
 #[cfg(test)]
 mod tests;

@@ -291,6 +291,31 @@ fn a_full_window_is_unblocked_by_the_faster_subflow() {
     assert_eq!((rescued.again_on, rescued.penalise), (Some(0), Some(1)));
 }
 
+/// The link of one subflow is gone, and with it what was under way there.
+#[test]
+fn after_a_time_out_the_kernel_sends_again_on_what_is_idle() {
+    let mut sender = Sender::new(Controller::Lia, &[(10, 20), (10, 40)]);
+    sender.run(&mut Scheduler::LinuxDefault(LinuxDefault::default()), 1_000 * MS);
+    let again_on = |sender: &Sender, backup: bool, stale_count: u8| {
+        let mut views: Vec<View> = (0..)
+            .zip(&sender.subflows)
+            .map(|(id, subflow)| subflow.view(sender.now, id))
+            .collect();
+        (views[0].stale_count, views[1].backup) = (stale_count, backup);
+        LinuxDefault::retransmit_on(&Connection {
+            subflows: &views,
+            window_left: Bytes::from_kib(64),
+            unassigned: Bytes::ZERO,
+        })
+    };
+    assert_eq!(again_on(&sender, false, 0), None, "both are busy");
+    sender.now += 1_000 * MS;
+    sender.acknowledge(1);
+    assert_eq!(again_on(&sender, false, 0), Some(1));
+    assert_eq!(again_on(&sender, true, 1), None, "a backup waits");
+    assert_eq!(again_on(&sender, true, 2), Some(1), "until the others are stuck");
+}
+
 /// A competitor as `sim` has it: CUBIC alone on a path of 20 Mb/s and 40 ms.
 #[test]
 fn background_traffic_fills_its_path() {

@@ -104,11 +104,12 @@ fn a_radio_whose_user_is_lost_is_replaced_at_once() {
     assert_eq!(used.last().unwrap(), &[1]);
 }
 
-#[test]
-fn short_associations_keep_the_modem_awake() {
+/// A phone whose associations last two seconds, with a modem that has this tail.
+fn restless(tail: Duration) -> World {
     let mut world = phone(Policy::Energy(Variant::AssociationAware));
+    let modem = Set::Mobisys2012.radio(Technology::Lte).unwrap().with_tail(tail);
+    world.tell(Input::Link(LinkId(1), LinkEvent::Draws(modem)));
     world.follow(&[Step::Open(1)]);
-    // Associations of two seconds: less than the modem's tail.
     for _ in 0..3 {
         world.follow(&[
             Step::Run(2 * S),
@@ -117,10 +118,23 @@ fn short_associations_keep_the_modem_awake() {
             Step::Up(0, true),
         ]);
     }
+    world
+}
+
+#[test]
+fn short_associations_keep_the_modem_awake() {
+    let mut world = restless(11 * S);
     let used = followed(&mut world, 25);
     assert!(used[15..].iter().all(|used| *used == [0, 1]), "{used:?}");
     let why = &world.notes(Verb::Use).last().unwrap().why;
     assert!(why.contains("associations last"), "{why}");
+}
+
+#[test]
+fn a_modem_that_falls_asleep_soon_is_let_sleep() {
+    let mut world = restless(S);
+    let used = followed(&mut world, 25);
+    assert!(used[15..].iter().all(|used| *used == [0]), "{used:?}");
 }
 
 /// Every change of the one radio that is on, while each of two is better for so long in turn.

@@ -9,13 +9,13 @@
 //!    hundreds) would otherwise jump.
 //!
 //! # Checked by
-//! `cc::tests`: golden vectors; on one path it is Reno.
+//! `cc::tests`: golden vectors; against the equation in `f64`; on one path it is Reno.
 
 use super::{Flow, Increase, Soft, reno, total_rate};
 
 /// The controller.
 #[derive(Debug, Clone, Copy)]
-pub struct Balia;
+pub(super) struct Balia;
 
 impl Balia {
     /// `a_r`: how many times faster the fastest path is.

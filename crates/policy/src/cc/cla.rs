@@ -67,10 +67,6 @@ pub struct MobileStage {
     cut: [bool; MOST_PATHS],
 }
 
-/// CLA's window arithmetic.
-#[derive(Debug, Clone, Copy)]
-pub struct Cla;
-
 impl MobileStage {
     /// New windows in segments, one for each path, where a path has just begun to fade; `None` when nothing changes.
     pub fn report(&mut self, paths: &[Report], mss: u32) -> Option<[u32; MOST_PATHS]> {
@@ -94,7 +90,7 @@ impl MobileStage {
         Some(core::array::from_fn(|path| {
             paths
                 .get(path)
-                .map_or(0, |report| Cla::window(rates[path], report, mss))
+                .map_or(0, |report| window(rates[path], report, mss))
         }))
     }
 
@@ -119,11 +115,9 @@ impl MobileStage {
     }
 }
 
-impl Cla {
-    /// `R·RTT/MSS` in whole segments, at least 2.
-    fn window(rate: f64, report: &Report, mss: u32) -> u32 {
-        ((rate * report.base_rtt_s / f64::from(mss.max(1))) as u32).max(2)
-    }
+/// `R·RTT/MSS` in whole segments, at least 2.
+fn window(rate: f64, report: &Report, mss: u32) -> u32 {
+    ((rate * report.base_rtt_s / f64::from(mss.max(1))) as u32).max(2)
 }
 
 #[cfg(test)]

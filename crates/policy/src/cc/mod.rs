@@ -3,13 +3,25 @@
 //!
 //! A controller says by how much the window grows for one newly acknowledged segment in congestion avoidance ([`Increase`]), and
 //! what is left of it after a loss. Slow start, recovery and time-outs are TCP's. Numbers are [`Soft`], so any window and
-//! round-trip time may come; what is returned is in parts of 2³² of a segment, exact to 10 parts in 2³¹ before it is cut.
+//! round-trip time may come; what is returned is in parts of 2³² of a segment.
+//!
+//! | controller | growth, against its equation in real numbers | window after a loss |
+//! |---|---|---|
+//! | Reno | one part in 2³¹, and one of the parts that are returned | exact, cut to a segment |
+//! | LIA, OLIA | 10 parts in 2³⁰, and three of those parts | exact, cut to a segment |
+//! | BALIA | 20 parts in 2³⁰, and one | one segment |
+//!
+//! OLIA's sets are of paths that are equal within 1/64; where a path is on that very edge the equation, too, gives either of two answers.
+//! CUBIC and CLA's mobile stage are computed in `f64`: nothing in BPF repeats them.
 //!
 //! This does not pass through the engine: whoever sends owns a [`Controller`] (a modelled TCP) or loads its BPF twin (a host). What the
 //! engine knows and a controller needs, how a signal goes, comes as [`crate::Action::Outlook`].
 //!
 //! # Sources
 //! - RFC 5681 (Reno), RFC 6356 (LIA), RFC 9438 (CUBIC); the others name theirs in their files.
+//!
+//! # Where we differ, and why
+//! 1. Windows are in segments, and growth is for one segment newly acknowledged, as the kernel counts; the equations of RFC 6356 count bytes.
 //!
 //! # Checked by
 //! `tests`: golden vectors, the real-valued equations, invariants; `tests/data_plane.rs`: senders over two paths; `tests/engine_air.rs`: CLA's
@@ -25,10 +37,11 @@ mod soft;
 #[cfg(test)]
 mod tests;
 
-pub use balia::Balia;
-pub use cla::{Cla, MobileStage, Report, bdp_upper_bound, mobility_index, quality};
+use balia::Balia;
+pub use cla::{MobileStage, Report, bdp_upper_bound, mobility_index, quality};
 pub use cubic::Cubic;
-pub use olia::{Interval, Olia};
+pub use olia::Interval;
+use olia::Olia;
 pub use soft::Soft;
 
 /// The most paths of one connection that a controller looks at, as in the BPF programs.

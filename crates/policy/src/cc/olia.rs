@@ -10,7 +10,7 @@
 //! 2. "Equal" means within 1/64: with noise two paths are never exactly equal, and the sets would each hold one path always.
 //!
 //! # Checked by
-//! `cc::tests`: golden vectors; the α sum to zero; nothing is taken when every best path has the largest window.
+//! `cc::tests`: golden vectors; against the equation in `f64`; the α sum to zero; nothing is taken when every best path has the largest window.
 
 use super::{Flow, Increase, MOST_PATHS, Soft, reno, total_rate};
 
@@ -42,7 +42,7 @@ impl Interval {
 
 /// The controller.
 #[derive(Debug, Clone, Copy)]
-pub struct Olia;
+pub(super) struct Olia;
 
 /// Membership of the paths in one of the draft's sets.
 type Set = [bool; MOST_PATHS];

@@ -3,8 +3,11 @@
 //! # Sources
 //! - RFC 5681 §3.1, equations 2 and 4.
 //!
+//! # Where we differ, and why
+//! 1. The loss halves the window, not what is in flight: an application that sends less than it may is not punished for it twice.
+//!
 //! # Checked by
-//! `cc::tests`.
+//! `cc::tests`: golden vectors, the equation.
 
 use super::{Flow, Increase, Soft};
 

@@ -1,4 +1,5 @@
 use super::*;
+use alloc::vec::Vec;
 use proptest::prelude::*;
 
 fn flow(cwnd: u32, srtt_us: u32) -> Flow {
@@ -190,7 +191,75 @@ fn a_fading_path_is_cut_once_and_the_others_gain_what_it_lost() {
     assert_eq!(bdp_upper_bound(None), 10);
 }
 
+/// Ten parts in 2³⁰.
+const TEN: f64 = 10.0 / 1_073_741_824.0;
+
+/// OLIA's equation in real numbers for paths of which all count; `None` where a path is on the edge of one of its sets.
+fn olia(own: usize, flows: &[Flow]) -> Option<f64> {
+    let square = |x: f64| x * x;
+    let window = |f: &Flow| f64::from(f.cwnd);
+    let rtt = |f: &Flow| f64::from(f.srtt_us);
+    let quality = |f: &Flow| f.interval.since_loss.max(f.interval.between_losses) as f64 / square(rtt(f));
+    let near = |measure: &dyn Fn(&Flow) -> f64| {
+        let most = flows.iter().map(measure).fold(0.0, f64::max);
+        let ratios: Vec<f64> = flows
+            .iter()
+            .map(|f| if most > 0.0 { measure(f) / most } else { 1.0 })
+            .collect();
+        let edge = ratios
+            .iter()
+            .any(|ratio| (ratio * 64.0 / 63.0 - 1.0).abs() < 1e-6);
+        (!edge).then(|| {
+            ratios
+                .iter()
+                .map(|ratio| *ratio >= 63.0 / 64.0)
+                .collect::<Vec<bool>>()
+        })
+    };
+    let (best, largest) = (near(&quality)?, near(&window)?);
+    let collected: Vec<bool> = best
+        .iter()
+        .zip(&largest)
+        .map(|(best, largest)| *best && !largest)
+        .collect();
+    let members = |set: &[bool]| set.iter().filter(|member| **member).count() as f64;
+    let n = flows.len() as f64;
+    let alpha = match members(&collected) {
+        0.0 => 0.0,
+        count if collected[own] => 1.0 / (n * count),
+        _ if largest[own] => -1.0 / (n * members(&largest)),
+        _ => 0.0,
+    };
+    let total: f64 = flows.iter().map(|f| window(f) / rtt(f)).sum();
+    let own = &flows[own];
+    Some(window(own) / square(rtt(own)) / square(total) + alpha / window(own))
+}
+
 proptest! {
+    #[test]
+    fn olia_agrees_with_its_equation(
+        paths in prop::collection::vec((1u32..1 << 20, 1u32..10_000_000, 0u64..1 << 40, 0u64..1 << 40), 1..=MOST_PATHS), own_at: prop::sample::Index
+    ) {
+        let own = own_at.index(paths.len());
+        let flows: Vec<Flow> = paths.iter().map(|&(cwnd, rtt, since_loss, between_losses)| Flow {
+            interval: Interval { since_loss, between_losses }, ..flow(cwnd, rtt)
+        }).collect();
+        let Some(exact) = olia(own, &flows) else { return Ok(()) };
+        let exact = exact * 4_294_967_296.0;
+        let growth = Controller::Olia.increase(own, &flows).0 as f64;
+        // Two terms, each with an error of its own.
+        prop_assert!((growth - exact).abs() <= (exact.abs() + 4_294_967_296.0 / f64::from(flows[own].cwnd)) * TEN + 3.0, "{} against {}", growth, exact);
+        prop_assert_eq!(Controller::Olia.after_loss(own, &flows), (flows[own].cwnd / 2).max(2));
+    }
+
+    #[test]
+    fn reno_agrees_with_its_equation(cwnd in 1u32..) {
+        let growth = Controller::Reno.increase(0, &[flow(cwnd, 20_000)]).0 as f64;
+        let exact = q32(1.0 / f64::from(cwnd));
+        prop_assert!(growth <= exact && growth >= exact * (1.0 - 1.0 / 2_147_483_648.0) - 1.0, "{} against {}", growth, exact);
+        prop_assert_eq!(Controller::Reno.after_loss(0, &[flow(cwnd, 20_000)]), (cwnd / 2).max(2));
+    }
+
     #[test]
     fn lia_agrees_with_its_equation_and_never_beats_reno(
         windows in prop::collection::vec((1u32..1 << 20, 1u32..10_000_000), 1..8), own_at: prop::sample::Index
@@ -202,7 +271,7 @@ proptest! {
         let best = flows.iter().map(|f| real(f).0 / real(f).1 / real(f).1).fold(0.0, f64::max);
         let exact = q32((best / total / total).min(1.0 / real(&flows[own]).0));
         let growth = Controller::Lia.increase(own, &flows).0 as f64;
-        prop_assert!(growth <= exact * (1.0 + 1e-8) + 1.0 && growth >= exact * (1.0 - 1e-8) - 1.0, "{} against {}", growth, exact);
+prop_assert!((growth - exact).abs() <= exact * TEN + 3.0, "{} against {}", growth, exact);
         prop_assert!(Controller::Lia.increase(own, &flows) <= Controller::Reno.increase(own, &flows));
     }
 
@@ -214,9 +283,10 @@ proptest! {
         let ratio = x(&flows[0]).max(x(&flows[1])) / x(&flows[0]);
         let exact = q32(x(&flows[0]) / (f64::from(a.1) * total * total) * (1.0 + ratio) / 2.0 * (4.0 + ratio) / 5.0);
         let growth = Controller::Balia.increase(0, &flows).0 as f64;
-        prop_assert!((growth - exact).abs() <= exact * 2e-8 + 1.0, "{} against {}", growth, exact);
+        prop_assert!((growth - exact).abs() <= exact * 2.0 * TEN + 1.0, "{} against {}", growth, exact);
         let left = Controller::Balia.after_loss(0, &flows);
-        prop_assert!(left >= 2 && left <= a.0.max(2) && left + 1 >= a.0 / 4);
+        let exact = f64::from(a.0) * (1.0 - ratio.min(1.5) / 2.0);
+        prop_assert!((f64::from(left) - exact.max(2.0)).abs() <= 1.0, "{} segments, not {}", left, exact);
     }
 
     #[test]

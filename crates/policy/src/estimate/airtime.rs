@@ -47,6 +47,8 @@ use units::{Bitrate, Bytes, Duration, Ratio};
 
 /// Repetitions of a packet before it is dropped, as most senders have it: seven attempts.
 pub const RETRIES: u32 = 6;
+/// No IP packet is longer.
+pub const MOST_BYTES: u32 = 65_535;
 /// More than any sender does; bounds the sums.
 const MOST_RETRIES: u32 = 31;
 
@@ -124,8 +126,9 @@ impl Contention {
 }
 
 impl Exchange {
-    /// An IP packet in 802.11 a, b or g.
+    /// An IP packet of at most [`MOST_BYTES`] in 802.11 a, b or g, at the standard's slowest rate at least.
     pub fn legacy(standard: Standard, rate: Bitrate, ip_bytes: u32) -> Self {
+        let (rate, ip_bytes) = (rate.max(standard.basic_rate()), ip_bytes.min(MOST_BYTES));
         let ack = standard.frame_time(ACK_BYTES, standard.ack_rate(rate));
         Self {
             busy: standard.frame_time(ip_bytes + DATA_OVERHEAD_BYTES, rate) + standard.sifs() + ack,
@@ -136,8 +139,9 @@ impl Exchange {
         }
     }
 
-    /// An IP packet in 802.11n, one of `frames_milli` thousandths in an aggregate (1,000: alone, with an acknowledgement of its own).
+    /// An IP packet of at most [`MOST_BYTES`] in 802.11n, one of `frames_milli` thousandths in an aggregate (1,000: alone, with an acknowledgement of its own).
     pub fn ht(mode: Mode, band: Band, ip_bytes: u32, frames_milli: u32) -> Self {
+        let ip_bytes = ip_bytes.min(MOST_BYTES);
         let (standard, mpdu) = (band.legacy(), ip_bytes + QOS_DATA_OVERHEAD_BYTES);
         let most = (AGGREGATE_BYTES / subframe_bytes(mpdu)).clamp(1, AGGREGATE_FRAMES) * 1_000;
         let frames_milli = frames_milli.clamp(1_000, most);

@@ -159,6 +159,38 @@ impl Best {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_counter_makes_a_rate_out_of_bounds(
+            begins_ms in 0_u64..10_000, readings in proptest::collection::vec((0_u64..2_000, any::<u64>(), any::<u64>()), 0..60),
+        ) {
+            let (mut now, mut most) = (ms(begins_ms), Bitrate::ZERO);
+            let mut arrivals = Arrivals::new(now);
+            for (later_ms, segments, bytes) in readings {
+                now += Duration::from_millis(later_ms);
+                arrivals.read(now, segments, Bytes::new(bytes));
+                let (rate, recent) = (arrivals.rate(now), arrivals.recent_segments(now));
+                most = most.max(rate);
+                prop_assert!(rate <= Bytes::new(recent.saturating_mul(SEGMENT)).per(BIN), "{rate} of {recent} segments");
+                prop_assert!(arrivals.best_rate(now) <= most);
+                prop_assert!(arrivals.silence(now) <= now - ms(begins_ms));
+            }
+        }
+
+        #[test]
+        fn twice_as_much_is_twice_the_rate(step_ms in 1_u64..50, segments in 1_u64..1_000) {
+            let rate = |factor: u64| {
+                let mut arrivals = Arrivals::new(ms(0));
+                for n in 1..100 {
+                    arrivals.read(ms(n * step_ms), n * segments * factor, Bytes::new(n * segments * factor * 1_000));
+                }
+                arrivals.rate(ms(99 * step_ms)).as_bps()
+            };
+            prop_assert!((rate(1) * 2).abs_diff(rate(2)) <= rate(2) / 1_000 + 1_000, "{} {}", rate(1), rate(2));
+        }
+    }
 
     fn ms(ms: u64) -> Instant {
         Instant::from_millis(ms)

@@ -296,5 +296,43 @@ mod tests {
                 let _ = bandwidth.room(PACKET, airtime.map(Duration::from_nanos));
             }
         }
+
+        #[test]
+        fn a_busier_channel_never_leaves_more(
+            readings in proptest::collection::vec((1_u64..2_000, 0_u64..10_000_000, 0_u64..2_000_000, 0_u64..4_000), 2..40), more_us in 0_u64..1_000_000,
+        ) {
+            let told = |more_us: u64| {
+                let (mut bandwidth, mut sight) = fresh();
+                let mut now = Instant::from_secs(1);
+                for &(later_ms, bytes, busy_us, exchanges) in &readings {
+                    now += Duration::from_millis(later_ms);
+                    sight.received += Bytes::new(bytes);
+                    sight.busy += Duration::from_micros(busy_us + more_us);
+                    sight.exchanges += exchanges;
+                    bandwidth.read(now, sight, PACKET, airtime());
+                }
+                bandwidth
+            };
+            let (calm, busy) = (told(0), told(more_us));
+            prop_assert_eq!(calm.goodput(), busy.goodput());
+            prop_assert!(calm.taken() <= busy.taken());
+            prop_assert!(calm.room(PACKET, airtime()) >= busy.room(PACKET, airtime()));
+        }
+
+        #[test]
+        fn twice_as_much_is_twice_the_goodput(readings in proptest::collection::vec((1_u64..2_000, 0_u64..10_000_000), 2..40)) {
+            let goodput = |factor: u64| {
+                let (mut bandwidth, mut sight) = fresh();
+                let mut now = Instant::from_secs(1);
+                for &(later_ms, bytes) in &readings {
+                    now += Duration::from_millis(later_ms);
+                    sight.received += Bytes::new(bytes * factor);
+                    bandwidth.read(now, sight, PACKET, airtime());
+                }
+                bandwidth.goodput().as_bps()
+            };
+            // Each reading is cut to whole bits a second.
+            prop_assert!((goodput(1) * 2).abs_diff(goodput(2)) <= 100, "{} {}", goodput(1), goodput(2));
+        }
     }
 }

@@ -138,11 +138,6 @@ impl Radio {
         let bps = u128::from(down.as_bps()) + u128::from(up.as_bps());
         u64::try_from(bps * 1_000_000 / uw).unwrap_or(u64::MAX)
     }
-
-    /// What it costs to use an idle radio for an instant: promotion and tail.
-    pub fn overhead(&self) -> Energy {
-        Energy::of(self.promotion) + Energy::of(self.tail)
-    }
 }
 
 /// Thousandths of the power at good signal: 1,000 from −70 dBm on, 1,500 down from −90.
@@ -165,11 +160,6 @@ impl Energy {
 
     fn spent(uw: u64, lasts: Duration) -> Self {
         Self(u128::from(uw) * lasts.as_nanos() / 1_000)
-    }
-
-    /// Whole microjoules.
-    pub const fn as_microjoules(self) -> u64 {
-        (self.0 / 1_000_000) as u64
     }
 
     /// Joules, for people and pictures.

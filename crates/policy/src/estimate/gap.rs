@@ -4,7 +4,7 @@
 //! fades by half every minute, so that one bad second does not make a link slow to give up for ever.
 //!
 //! # Checked by
-//! `tests` below; `wrong-removals` in the benchmarks.
+//! `tests` below; `golden/gap.csv`; `wrong-removals` in the benchmarks.
 
 use crate::io::LinkKind;
 use units::{Duration, Instant};
@@ -53,6 +53,62 @@ impl Gap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    const KINDS: [LinkKind; 3] = [LinkKind::Cable, LinkKind::Wifi, LinkKind::Cellular];
+
+    proptest! {
+        #[test]
+        fn patience_is_bounded_and_only_shrinks_by_itself(
+            late in proptest::collection::vec((any::<u32>(), any::<u64>()), 0..40), a: u64, b: u64,
+        ) {
+            let (mut gap, mut now) = (Gap::default(), Instant::ZERO);
+            for (later_ms, overdue_ns) in late {
+                now += Duration::from_millis(later_ms.into());
+                gap.survived(now, Duration::from_nanos(overdue_ns));
+                for kind in KINDS {
+                    let shown = Duration::from_nanos(overdue_ns).min(LONGEST) * 3 / 2;
+                    let patience = gap.patience(now, kind);
+                    prop_assert!(patience >= shown && patience >= Gap::default().patience(now, kind));
+                    prop_assert!(patience <= Duration::from_millis(4_500));
+                }
+            }
+            let after = |ns| gap.patience(now + Duration::from_nanos(ns), LinkKind::Wifi);
+            prop_assert!(after(a.min(b)) >= after(a.max(b)));
+        }
+    }
+
+    /// `golden/gap.csv`: silences survived, when, kind of link, patience.
+    #[test]
+    fn golden_vectors_hold() {
+        let rows = include_str!("../../../../golden/gap.csv")
+            .lines()
+            .filter(|line| !line.starts_with(['#', 's']));
+        let mut count = 0;
+        for row in rows {
+            let cells: alloc::vec::Vec<&str> = row.split(',').map(str::trim).collect();
+            let mut gap = Gap::default();
+            for (at, silence) in cells[0]
+                .split_whitespace()
+                .filter_map(|cell| cell.split_once(':'))
+            {
+                gap.survived(
+                    Instant::from_millis(at.parse().unwrap()),
+                    Duration::from_millis(silence.parse().unwrap()),
+                );
+            }
+            let kind = match cells[2] {
+                "cable" => LinkKind::Cable,
+                "wifi" => LinkKind::Wifi,
+                "cellular" => LinkKind::Cellular,
+                other => panic!("no link is a {other}"),
+            };
+            let patience = gap.patience(Instant::from_millis(cells[1].parse().unwrap()), kind);
+            assert_eq!(patience.as_micros(), cells[3].parse::<u128>().unwrap(), "{row}");
+            count += 1;
+        }
+        assert!(count >= 12, "only {count} vectors");
+    }
 
     #[test]
     fn a_link_that_has_shown_gaps_is_given_longer() {

@@ -50,7 +50,7 @@ impl Phy {
         match self {
             Self::Legacy(standard) => {
                 let standard = standard_at(standard, rate);
-                Exchange::legacy(standard, rate.max(standard.basic_rate()), ip_bytes)
+                Exchange::legacy(standard, rate, ip_bytes)
             }
             Self::Ht { band, width, guard } => {
                 Exchange::ht(mode_at(rate, width, guard), band, ip_bytes, frames_milli)

@@ -9,7 +9,7 @@
 //! 2. The rate expected is the one at which a frame is as good as certain: 3 dB above the standard's 10 % loss.
 //!
 //! # Checked by
-//! `tests` below.
+//! `tests` below; `golden/signal.csv`, `golden/signal-trend.csv`.
 
 use units::wifi::{ACK_BYTES, DATA_OVERHEAD_BYTES, Standard};
 use units::{Bitrate, Bytes, Dbm, Duration, Instant};
@@ -97,6 +97,95 @@ fn packet_time(ip_bytes: u32, rate: Bitrate) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_mean_lies_between_what_was_heard(beacons in proptest::collection::vec((0_u64..5_000, any::<i32>()), 1..60)) {
+            let (mut signal, mut now, mut least, mut most) = (Signal::default(), Instant::ZERO, i32::MAX, i32::MIN);
+            for (later_ms, mbm) in beacons {
+                now += Duration::from_millis(later_ms);
+                signal.hear(now, Dbm::from_mbm(mbm));
+                (least, most) = (least.min(mbm), most.max(mbm));
+                let mean = signal.mean().unwrap().as_mbm();
+                prop_assert!(mean >= least.saturating_sub(1) && mean <= most.saturating_add(1), "{mean}");
+                let slope = signal.slope_db_per_s();
+                prop_assert!(slope.abs() <= f64::from(most.abs_diff(least)) / 100.0, "{slope}");
+                prop_assert!(signal.ahead(Duration::MAX).is_some());
+            }
+        }
+
+        #[test]
+        fn a_louder_access_point_moves_the_same(mbm in proptest::collection::vec(-9_000_i32..-3_000, 2..40), louder in 0_i32..3_000) {
+            let heard = |offset: i32| {
+                let mut signal = Signal::default();
+                for (n, mbm) in (0_u64..).zip(&mbm) {
+                    signal.hear(Instant::from_millis(n * 100), Dbm::from_mbm(mbm + offset));
+                }
+                signal
+            };
+            let (quiet, loud) = (heard(0), heard(louder));
+            prop_assert!((quiet.slope_db_per_s() - loud.slope_db_per_s()).abs() < 1e-6);
+            let apart = loud.mean().unwrap().as_mbm() - quiet.mean().unwrap().as_mbm();
+            prop_assert!((apart - louder).abs() <= 1);
+        }
+
+        #[test]
+        fn more_signal_never_promises_less(a: i32, b: i32) {
+            let goodput = |mbm| expected_goodput(Dbm::from_mbm(mbm));
+            prop_assert!(goodput(a.min(b)) <= goodput(a.max(b)));
+            prop_assert!(goodput(a) <= Bitrate::from_mbps(54));
+        }
+    }
+
+    /// `golden/signal.csv`: signal, the surest rate, goodput.
+    #[test]
+    fn golden_vectors_hold() {
+        let rows = include_str!("../../../../golden/signal.csv")
+            .lines()
+            .filter(|line| !line.starts_with(['#', 's']));
+        let mut count = 0;
+        for row in rows {
+            let cells: alloc::vec::Vec<&str> = row.split(',').map(str::trim).collect();
+            let signal = Dbm::from_mbm(cells[0].parse().unwrap());
+            let rate = sure_rate(signal).map(|rate| rate.as_bps() / 1_000);
+            assert_eq!(rate, cells[1].parse().ok(), "{row}");
+            assert_eq!(
+                expected_goodput(signal).as_bps(),
+                cells[2].parse::<u64>().unwrap(),
+                "{row}"
+            );
+            count += 1;
+        }
+        assert!(count >= 12, "only {count} vectors");
+    }
+
+    /// `golden/signal-trend.csv`: beacons, mean and slope after them, and the signal a second ahead.
+    #[test]
+    fn golden_trends_hold() {
+        let rows = include_str!("../../../../golden/signal-trend.csv")
+            .lines()
+            .filter(|line| !line.starts_with(['#', 'b']));
+        let mut count = 0;
+        for row in rows {
+            let cells: alloc::vec::Vec<&str> = row.split(',').map(str::trim).collect();
+            let mut signal = Signal::default();
+            for beacon in cells[0].split_whitespace() {
+                let (ms, mbm) = beacon.split_once(':').unwrap();
+                signal.hear(
+                    Instant::from_millis(ms.parse().unwrap()),
+                    Dbm::from_mbm(mbm.parse().unwrap()),
+                );
+            }
+            let mdb_per_s = libm::round(signal.slope_db_per_s() * 1e3) as i64;
+            let ahead = signal.ahead(Duration::from_secs(1));
+            let got = (signal.mean().map(Dbm::as_mbm), mdb_per_s, ahead.map(Dbm::as_mbm));
+            let number = |at: usize| cells[at].parse::<i32>().ok();
+            assert_eq!(got, (number(1), cells[2].parse().unwrap(), number(3)), "{row}");
+            count += 1;
+        }
+        assert!(count >= 5, "only {count} vectors");
+    }
 
     fn heard(slope_db_per_s: f64, seconds: u64) -> Signal {
         let mut signal = Signal::default();

@@ -53,6 +53,25 @@ impl Fluid {
     }
 }
 
+/// `golden/window.csv`: rate, round trip, sixteenths, window.
+#[test]
+fn golden_vectors_hold() {
+    let rows = include_str!("../../../../golden/window.csv")
+        .lines()
+        .filter(|line| !line.starts_with(['#', 'r']));
+    let mut count = 0;
+    for row in rows {
+        let numbers: alloc::vec::Vec<u64> = row.split(',').map(|cell| cell.trim().parse().unwrap()).collect();
+        let need = Need {
+            rate: Bitrate::from_kbps(numbers[0]),
+            ..need(0, numbers[1])
+        };
+        assert_eq!(need.target(numbers[2]), Bytes::new(numbers[3]), "{row}");
+        count += 1;
+    }
+    assert!(count >= 8, "only {count} vectors");
+}
+
 #[test]
 fn starts_wide_and_comes_down_to_what_the_formula_says() {
     let mut fluid = Fluid::new();

@@ -88,7 +88,7 @@ proptest! {
             return Ok(());
         };
         for (path, window) in paths.iter().zip(windows) {
-            let still = Cla::window(path.rate, path, 1_448);
+            let still = super::window(path.rate, path, 1_448);
             let moved = if path.is_fading() { still.checked_sub(window) } else { window.checked_sub(still) };
             prop_assert!(moved.is_some(), "{:?}: {} after {}", path, window, still);
         }

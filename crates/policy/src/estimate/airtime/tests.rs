@@ -148,8 +148,12 @@ fn a_lost_frame_of_an_aggregate_costs_its_part_of_another() {
     assert!((half / clean - 2.0).abs() < 0.001, "{half} beside {clean}");
 }
 
+fn any_standard() -> impl Strategy<Value = Standard> {
+    prop_oneof![Just(Standard::A), Just(Standard::B), Just(Standard::G)]
+}
+
 fn any_exchange() -> impl Strategy<Value = Exchange> {
-    let standard = prop_oneof![Just(Standard::A), Just(Standard::B), Just(Standard::G)];
+    let standard = any_standard();
     let legacy = (standard, 0_usize..8, 1_u32..2_305).prop_map(|(standard, rate, bytes)| {
         let rates = standard.rates_kbps();
         Exchange::legacy(
@@ -188,6 +192,27 @@ proptest! {
         if let Some(delivered) = exchange.airtime(Form::PerDelivered, loss) {
             prop_assert!(delivered >= clean && delivered + Duration::from_nanos(1) >= real);
         }
+    }
+
+    #[test]
+    fn no_number_is_too_large(standard in any_standard(), bps: u64, bytes: u32, frames: u32, retries: u32, ppm in 0_u32..1_000_000) {
+        let exchanges = [
+            Exchange::legacy(standard, Bitrate::from_bps(bps), bytes),
+            Exchange::ht(mode(7, Width::Mhz20, Guard::Long), Band::Ghz2, bytes, frames),
+        ];
+        for exchange in exchanges.map(|exchange| exchange.with_retries(retries)) {
+            let time = exchange.airtime(Form::PerDelivered, Ratio::from_ppm(ppm)).unwrap();
+            prop_assert!(time > Duration::ZERO);
+            // 65,535 bytes at 1 Mb/s, with all that surrounds them, a million times.
+            prop_assert!(time < Duration::from_secs(600_000), "{time:?}");
+        }
+    }
+
+    #[test]
+    fn a_longer_packet_never_takes_less(standard in any_standard(), kbps in 0_u64..60_000, a: u16, b: u16, ppm in 0_u32..1_000_000) {
+        let time = |bytes: u16| Exchange::legacy(standard, Bitrate::from_kbps(kbps), bytes.into())
+            .airtime(Form::PerDelivered, Ratio::from_ppm(ppm)).unwrap();
+        prop_assert!(time(a.min(b)) <= time(a.max(b)));
     }
 
     #[test]

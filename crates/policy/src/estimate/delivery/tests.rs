@@ -546,6 +546,37 @@ proptest! {
     }
 
     #[test]
+    fn a_repetition_more_never_makes_it_better(retries in proptest::collection::vec(any::<bool>(), 1..300), at: prop::sample::Index) {
+        let delivered = |retries: &[bool]| {
+            let frames: Vec<Frame> = (0..).zip(retries).map(|(n, retry)| frame(n, *retry)).collect();
+            let (mut delivery, now) = heard(Config::LEGACY, &frames);
+            let Estimate::Known { delivered, frames } = delivery.estimate(now) else { panic!() };
+            (delivered, frames)
+        };
+        let (before, frames) = delivered(&retries);
+        prop_assert_eq!(frames as usize, retries.len());
+        let mut worse = retries.clone();
+        worse[at.index(retries.len())] = true;
+        prop_assert!(delivered(&worse).0 <= before);
+    }
+
+    #[test]
+    fn only_the_order_counts_where_the_window_is_as_much_longer(
+        frames in proptest::collection::vec(any_frame(), 1..200), factor in 2_u32..100,
+    ) {
+        let estimate = |factor: u32| {
+            let mut delivery = Delivery::new(Config { window: Config::HT.window * factor, ..Config::HT });
+            let mut now = Instant::ZERO;
+            for (later_ms, frame) in &frames {
+                now += Duration::from_millis(*later_ms) * factor;
+                delivery.hear(now, frame);
+            }
+            delivery.estimate(now)
+        };
+        prop_assert_eq!(estimate(1), estimate(factor));
+    }
+
+    #[test]
     fn nothing_that_is_heard_breaks_it(frames in proptest::collection::vec(any_frame(), 1..400), everybody: bool) {
         let scope = if everybody { Scope::Everybody } else { Scope::Ours };
         let mut delivery = Delivery::new(Config { scope, records: 50, ..Config::LEGACY });

@@ -1,4 +1,7 @@
 //! What the closed loop remembers of one access point, and its means and pauses.
+//!
+//! # Checked by
+//! `tests` below: `golden/left-air.csv`; `steer::tests`.
 
 use crate::io::LinkId;
 use crate::steer::AccessPoint;
@@ -117,5 +120,44 @@ impl Pause {
 
     pub(super) fn is_over(&self, now: Instant) -> bool {
         self.until.is_none_or(|until| now >= until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `golden/left-air.csv`: packet time, round trip without queue, goodput, share of the air; alone, held, taken.
+    #[test]
+    fn golden_vectors_hold() {
+        let rows = include_str!("../../../../../golden/left-air.csv")
+            .lines()
+            .filter(|line| !line.starts_with(['#', 'p']));
+        let mut count = 0;
+        for row in rows {
+            let numbers: alloc::vec::Vec<u64> =
+                row.split(',').map(|cell| cell.trim().parse().unwrap()).collect();
+            let mut watched = Watched::new(LinkId(0));
+            let point = AccessPoint {
+                link: LinkId(0),
+                packet_time: Duration::from_micros(numbers[0]),
+                goodput: Bitrate::from_bps(numbers[2]),
+                rtt: Duration::ZERO,
+                base_rtt: Duration::from_micros(numbers[1]),
+                backup: false,
+            };
+            watched.read(Instant::ZERO, &point);
+            let packet = Bytes::new(1_448);
+            let ppm = |share: Ratio| libm::round(share.as_f64() * 1e6) as u64;
+            let alone = watched.alone(packet, Ratio::from_ppm(numbers[3] as u32)).as_bps();
+            assert!(alone.abs_diff(numbers[4]) <= 1, "{row}: {alone}");
+            assert_eq!(
+                [ppm(watched.air_when_held()), ppm(watched.air(packet))],
+                numbers[5..],
+                "{row}"
+            );
+            count += 1;
+        }
+        assert!(count >= 5, "only {count} vectors");
     }
 }

@@ -12,10 +12,12 @@
 //! `tests/engine_flows.rs`; [`crate::flow`]'s own tests.
 
 use crate::flow::{AssignError, FlowId, MOST, PeerId, Peers, Pins};
-use crate::io::{Action, FlowEvent, LinkId, Wish};
+use crate::io::{Action, FlowEvent, LinkId, Verb, Wish};
 use crate::path::Path;
 use crate::state::State;
 use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// More flows do not wait for a network: they are ended.
@@ -67,6 +69,11 @@ impl Assignments {
         self.refresh(state);
         for flow in self.lost.drain(..) {
             state.push(Action::EndFlow(flow));
+            say(
+                state,
+                flow,
+                "is ended: its network is gone, and its other end knows it by that address",
+            );
         }
         if self.configured.is_empty() {
             return;
@@ -118,13 +125,35 @@ impl Assignments {
             Wish::Peer(peer) => self.place(flow, peer),
         };
         match self.pins.network(flow, wish_for, active, &self.configured) {
-            Ok(link) => state.push(Action::Assign(flow, link)),
+            Ok(link) => {
+                state.push(Action::Assign(flow, link));
+                state.remark(link, Verb::Assign, granted(flow, wish, link));
+            }
             Err(AssignError::NoNetwork) if self.held.len() < MOST_HELD => {
                 self.held.retain(|(held, _)| *held != flow);
                 self.held.push((flow, wish));
                 state.push(Action::Hold(flow));
+                say(state, flow, "waits until a network has an address");
             }
-            Err(_) => state.push(Action::EndFlow(flow)),
+            Err(_) => {
+                state.push(Action::EndFlow(flow));
+                say(state, flow, "is ended: there are more than can be kept apart");
+            }
         }
     }
+}
+
+/// Why a flow goes over this link.
+fn granted(flow: FlowId, wish: Wish, link: LinkId) -> String {
+    let because = match wish {
+        Wish::Active => "as new connections do",
+        Wish::Network(wanted) if wanted == link => "as its application wants it",
+        Wish::Network(_) => "because the network that its application wants has no address",
+        Wish::Peer(_) => "because peers are spread evenly over all networks",
+    };
+    format!("flow {} goes over it, {because}", flow.0)
+}
+
+fn say(state: &mut State, flow: FlowId, what: &str) {
+    state.note(None, None, Verb::Assign, format!("flow {} {what}", flow.0));
 }

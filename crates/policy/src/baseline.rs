@@ -1,10 +1,21 @@
 //! The baselines that leave connections to the kernel: plain TCP over one link, and the kernel's own path manager.
+//!
+//! # Sources
+//! - nsdi15 §6.2.1, mobiarch11 §3.2: TCP over each link alone, and MPTCP left to itself, are what both papers compare with.
+//! - Linux `Documentation/networking/mptcp.rst`: endpoints, from which the kernel's own path manager makes subflows.
+//!
+//! # Where we differ, and why
+//! 1. Access points are associated as soon as they are heard: no baseline loses time to what ours would not have to wait for either.
+//!
+//! # Checked by
+//! `tests::baselines`.
 
 use crate::handover::audible;
-use crate::io::LinkId;
+use crate::io::{LinkId, Verb};
 use crate::path::Path;
 use crate::state::State;
 use alloc::collections::BTreeSet;
+use alloc::string::String;
 use alloc::vec::Vec;
 use units::Instant;
 
@@ -14,6 +25,10 @@ pub(crate) fn one_link(now: Instant, state: &mut State, link: LinkId) {
         state.associate(now, link);
     }
     if state.paths.get(&link).is_some_and(Path::is_usable) {
+        if state.route() != Some(link) {
+            let why = String::from("plain TCP over this link was asked for");
+            state.note(Some(link), None, Verb::Use, why);
+        }
         state.default_route(link);
     }
 }
@@ -38,7 +53,11 @@ impl KernelPaths {
         let gone: Vec<LinkId> = self.endpoints.difference(&usable).copied().collect();
         let new: Vec<LinkId> = usable.difference(&self.endpoints).copied().collect();
         gone.into_iter().for_each(|link| state.endpoint(link, false));
-        new.into_iter().for_each(|link| state.endpoint(link, true));
+        for link in new {
+            state.endpoint(link, true);
+            let why = String::from("it has an address: the kernel's own path manager may use it");
+            state.note(Some(link), None, Verb::Use, why);
+        }
         if state.route().is_none()
             && let Some(&first) = usable.first()
         {

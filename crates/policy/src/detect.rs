@@ -70,6 +70,11 @@ pub(crate) fn inspect(now: Instant, state: &mut State, conn_id: ConnId, subflow_
         verdict,
     };
     path.health = Health::Doubted(doubt);
+    let why = format!(
+        "nothing has come over it for {} ms: it is asked whether it is alive",
+        silence.as_millis()
+    );
+    state.remark(link, Verb::Suspect, why);
     ask(now, state, link);
     true
 }

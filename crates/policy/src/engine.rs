@@ -129,7 +129,7 @@ impl Engine {
 
     fn dispatch(&mut self, now: Instant, input: Input) -> Change {
         match input {
-            Input::Radio(radio, event) => self.radios.about(&mut self.state, radio, event),
+            Input::Radio(radio, event) => self.radios.about(now, &mut self.state, radio, event),
             Input::Flow(flow, event) => self.assignments.about(&mut self.state, flow, event),
             Input::Allow(trust, allowed) => return self.allowed.set(trust, allowed),
             input => return self.learn(now, input),
@@ -141,7 +141,7 @@ impl Engine {
         let sampled = sampled_subflow(&input);
         match input {
             Input::Link(link, LinkEvent::Usable(true)) => self.state.forget_route(link),
-            Input::Link(link, LinkEvent::Gone) => self.radios.forget(&mut self.state, link),
+            Input::Link(link, LinkEvent::Gone) => self.radios.forget(now, &mut self.state, link),
             _ => {}
         }
         let change = self.state.learn(now, input);

@@ -1,4 +1,16 @@
-//! Why each link is used, idle or refused, in words a user reads.
+//! Why each link is used, idle or refused, in words a user reads, and in one word for machines.
+//!
+//! What is decided comes as [`crate::Note`]s, with a [`crate::Verb`] for machines; what is so now is asked for here. The words are stable and
+//! listed in ARCHITECTURE.md ("The words of decisions").
+//!
+//! # Sources
+//! - None: no paper says how a decision is explained. The order of the answers is that of what would have to change first.
+//!
+//! # Where we differ, and why
+//! 1. One word for each link, although several may be true: a link that may not be used is `refused` also while it has no carrier.
+//!
+//! # Checked by
+//! `tests/engine_explains.rs`: every word is said, and documented; `tests/engine_air.rs`, `tests/engine_cost.rs`: the numbers behind them.
 
 use crate::air::{LEAST_FRAMES, View};
 use crate::estimate::bandwidth::Limit;
@@ -17,11 +29,23 @@ pub struct Explanation {
     pub link: LinkId,
     /// Its name.
     pub name: String,
-    /// A stable identifier: `never`, `refused`, `down`, `no-address`, `in-doubt`, `dead`, or the last decision's verb (`use`, `demote`, …);
-    /// `idle` before any.
+    /// A stable identifier: one of [`Explanation::STATES`], or the last decision's verb (`use`, `demote`, …).
     pub state: &'static str,
     /// A sentence.
     pub why: String,
+}
+
+impl Explanation {
+    /// The states that are not a decision's.
+    pub const STATES: [&str; 7] = [
+        "never",
+        "refused",
+        "down",
+        "no-address",
+        "in-doubt",
+        "dead",
+        "idle",
+    ];
 }
 
 pub(crate) fn all(state: &State) -> Vec<Explanation> {

@@ -13,11 +13,13 @@
 //! # Checked by
 //! `tests` (counts and the moment of the switch); `walk` in the benchmarks.
 
-use crate::io::{LinkId, LinkKind, SubflowId};
+use crate::io::{LinkId, LinkKind, SubflowId, Verb};
 use crate::membership;
 use crate::path::Path;
 use crate::select::{Use, Want};
 use crate::state::State;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use units::Instant;
 
@@ -42,11 +44,17 @@ pub(crate) enum Form {
 pub(crate) struct Handover {
     form: Form,
     current: Option<LinkId>,
+    /// The link of which it was last said that it is used.
+    said: Option<LinkId>,
 }
 
 impl Handover {
     pub(crate) const fn new(form: Form) -> Self {
-        Self { form, current: None }
+        Self {
+            form,
+            current: None,
+            said: None,
+        }
     }
 
     pub(crate) fn decide(&mut self, now: Instant, state: &mut State) {
@@ -55,12 +63,30 @@ impl Handover {
         let wants = self.wants(state);
         if let Some(first) = wants.first() {
             state.default_route(first.link);
+            self.say(now, state, first.link);
         }
         let conns: Vec<_> = state.conns.keys().copied().collect();
         for conn in conns {
             membership::fit(now, state, conn, &wants);
             leave_others(now, state, conn, &wants);
         }
+    }
+
+    /// Once for each change.
+    fn say(&mut self, now: Instant, state: &mut State, link: LinkId) {
+        let Some(path) = state.paths.get(&link) else {
+            return;
+        };
+        if self.said.replace(link) == Some(link) {
+            return;
+        }
+        let why = if path.is_wifi() {
+            let heard = path.beacons.count(now);
+            format!("{heard} of its beacons were heard in two seconds, the most when it was chosen")
+        } else {
+            String::from("no access point can be used")
+        };
+        state.note(Some(link), None, Verb::Use, why);
     }
 
     fn choose(&mut self, now: Instant, state: &mut State) {

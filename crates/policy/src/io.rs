@@ -391,11 +391,11 @@ pub enum Verb {
     Use,
     /// A link is kept as backup from now on.
     Demote,
-    /// A link is in doubt.
+    /// A link fell silent, and is asked whether it is alive.
     Suspect,
-    /// A link answered: it is in doubt no longer.
+    /// A link that was given up answers again.
     Clear,
-    /// A link is given up because its loss was seen coming.
+    /// What a link carries is drained to others, because its loss was seen coming.
     Retire,
     /// A link is given up because it is dead.
     Remove,
@@ -416,6 +416,23 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// All of them.
+    pub const ALL: [Self; 13] = [
+        Self::Use,
+        Self::Demote,
+        Self::Suspect,
+        Self::Clear,
+        Self::Retire,
+        Self::Remove,
+        Self::Retry,
+        Self::Refuse,
+        Self::Window,
+        Self::Mark,
+        Self::Fade,
+        Self::Slots,
+        Self::Assign,
+    ];
+
     /// The stable identifier in traces and JSON.
     pub const fn id(self) -> &'static str {
         match self {

@@ -9,10 +9,11 @@
 
 use crate::conn::{Conn, Subflow};
 use crate::farewell::{self, EMPTY_AFTER};
-use crate::io::{ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowId};
+use crate::io::{ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowId, Verb};
 use crate::path::{Health, Path};
 use crate::select::{Use, Want, is_faded};
 use crate::state::State;
+use alloc::format;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
 
@@ -226,6 +227,7 @@ fn retire_faded(now: Instant, state: &mut State, id: ConnId) {
         return;
     }
     for subflow in retiring {
+        say_retired(state, id, subflow);
         state.set_backup(id, subflow, true);
         let conn = state
             .conns
@@ -234,5 +236,20 @@ fn retire_faded(now: Instant, state: &mut State, id: ConnId) {
             .flat_map(|conn| conn.subflows.iter_mut());
         conn.filter(|other| other.id == subflow)
             .for_each(|subflow| subflow.draining = Some(now));
+    }
+}
+
+fn say_retired(state: &mut State, id: ConnId, subflow: SubflowId) {
+    let conn = state.conns.get(&id);
+    let link = conn.and_then(|conn| conn.subflows.iter().find(|other| other.id == subflow));
+    let Some(link) = link.map(|subflow| subflow.link) else {
+        return;
+    };
+    let signal = state.paths.get(&link).and_then(|path| path.signal.mean());
+    if let Some(signal) = signal {
+        let why = format!(
+            "its signal of {signal} carries hardly a frame any more: what is under way on it is drained"
+        );
+        state.note(Some(link), Some(id), Verb::Retire, why);
     }
 }

@@ -6,22 +6,28 @@
 //! - nsdi15 §7 (a cycle follows from what the one before brought); juggler §3.3 (weights, scanning slot, ad hoc networks).
 //!
 //! # Where we differ, and why
-//! 1. A plan that does not fit is refused with the reason, and the one before stays in force: better a network too few than none.
+//! 1. nsdi15 and juggler share a radio among all that they are given. Where not all fit into a cycle, the networks with the least to expect are left
+//!    out, by name and with the reason; which those are stands for [`RANKED_FOR`].
+//! 2. A plan that cannot be made to fit is refused with the reason, and the one before stays in force.
 //!
 //! # Checked by
-//! `tests/engine_slots.rs`; [`crate::slot`]'s own tests.
+//! `tests/engine_slots.rs`, also which channels are left out; [`crate::slot`]'s own tests.
 
 use crate::io::{Action, Division, LinkId, RadioEvent, RadioId, Verb};
+use crate::select;
 use crate::slot::{Occupant, Refused, Rotation, Rules, ScanChannels, Slot, by_weight};
 use crate::state::State;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, Instant};
 
 /// More radios than any host has; a bound for memory.
 const MOST_RADIOS: usize = 16;
+
+/// How long a choice of networks stands, unless one comes or goes: a better one for a moment is not worth the change.
+const RANKED_FOR: Duration = Duration::from_secs(5);
 
 /// All radios and their plans.
 #[derive(Debug, Default)]
@@ -37,11 +43,13 @@ struct Radio {
     weighted: Vec<(Occupant, u16, u32)>,
     plan: Vec<Slot>,
     why: String,
+    /// When its networks were ranked last; `None` when one came or went since.
+    ranked: Option<Instant>,
 }
 
 impl Radios {
     /// Something happened to a radio.
-    pub(crate) fn about(&mut self, state: &mut State, id: RadioId, event: RadioEvent) {
+    pub(crate) fn about(&mut self, now: Instant, state: &mut State, id: RadioId, event: RadioEvent) {
         match event {
             RadioEvent::Appeared(division) if self.radios.len() < MOST_RADIOS => {
                 self.radios.entry(id).or_insert_with(|| Radio::new(division));
@@ -51,17 +59,17 @@ impl Radios {
                 if let Some(radio) = self.radios.get_mut(&id)
                     && radio.learn(state, event)
                 {
-                    radio.plan(state, id);
+                    radio.plan(now, state, id);
                 }
             }
         }
     }
 
     /// A link is gone: nobody listens to it any more.
-    pub(crate) fn forget(&mut self, state: &mut State, link: LinkId) {
+    pub(crate) fn forget(&mut self, now: Instant, state: &mut State, link: LinkId) {
         for (&id, radio) in &mut self.radios {
             if radio.remove(link) {
-                radio.plan(state, id);
+                radio.plan(now, state, id);
             }
         }
     }
@@ -82,6 +90,7 @@ impl Radio {
             weighted: Vec::new(),
             plan: Vec::new(),
             why: String::new(),
+            ranked: None,
         }
     }
 
@@ -127,6 +136,7 @@ impl Radio {
     }
 
     fn weigh(&mut self, occupant: Occupant, channel: u16, weight: u32) {
+        self.ranked = None;
         self.weighted.retain(|(known, ..)| *known != occupant);
         self.weighted.push((occupant, channel, weight));
     }
@@ -136,6 +146,7 @@ impl Radio {
         let stays = |occupant: Occupant| !matches!(occupant, Occupant::Network(id) | Occupant::AdHoc(id) if id == link);
         self.weighted.retain(|(occupant, ..)| stays(*occupant));
         self.rotation.remove(link);
+        self.ranked = None;
         self.weighted.len() != before
     }
 
@@ -156,7 +167,8 @@ impl Radio {
     }
 
     /// The next cycle; handed out if it is another one.
-    fn plan(&mut self, state: &mut State, id: RadioId) {
+    fn plan(&mut self, now: Instant, state: &mut State, id: RadioId) {
+        self.rank(now, state);
         if self.weighted.is_empty() {
             if !self.plan.is_empty() {
                 self.plan.clear();
@@ -166,17 +178,41 @@ impl Radio {
         }
         let (plan, verdict) = self.next();
         let why = match verdict {
-            Ok(()) if plan == self.plan => return,
             Ok(()) => {
-                self.plan.clone_from(&plan);
-                state.push(Action::Slots(id, plan));
-                words(&self.plan)
+                if plan != self.plan {
+                    self.plan.clone_from(&plan);
+                    state.push(Action::Slots(id, plan));
+                }
+                words(&self.plan, self.left_out())
             }
             Err(refused) => refused.to_string(),
         };
         if self.why != why {
             self.why.clone_from(&why);
             state.note(None, None, Verb::Slots, format!("radio {}: {why}", id.0));
+        }
+    }
+
+    /// The networks that promise most first, those now listened to before others that promise about as much.
+    fn rank(&mut self, now: Instant, state: &State) {
+        if self.ranked.is_some_and(|ranked| now - ranked < RANKED_FOR) {
+            return;
+        }
+        self.ranked = Some(now);
+        let networks = self.weighted.iter().filter_map(|(occupant, ..)| match occupant {
+            Occupant::Network(link) => Some(*link),
+            Occupant::AdHoc(_) | Occupant::Scan => None,
+        });
+        let plan = &self.plan;
+        let held = |link| plan.iter().any(|slot| slot.occupant == Occupant::Network(link));
+        self.rotation
+            .rank(&select::best_first(&state.paths, networks, held));
+    }
+
+    fn left_out(&self) -> &[LinkId] {
+        match self.division {
+            Division::Adaptive(_) => self.rotation.left_out(),
+            Division::Weighted { .. } => &[],
         }
     }
 
@@ -210,7 +246,7 @@ impl Radio {
 }
 
 /// Who is listened to for how long.
-fn words(slots: &[Slot]) -> String {
+fn words(slots: &[Slot], left_out: &[LinkId]) -> String {
     let mut words = String::from("in each cycle");
     for slot in slots {
         let comma = if words.ends_with("cycle") { "" } else { "," };
@@ -219,6 +255,12 @@ fn words(slots: &[Slot]) -> String {
             slot.stays.as_millis(),
             slot.channel,
             slot.occupant
+        );
+    }
+    for link in left_out {
+        words += &format!(
+            "; network {} is left out: others promise more, and not all fit",
+            link.0
         );
     }
     words

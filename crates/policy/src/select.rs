@@ -11,9 +11,11 @@
 //! 1. One access point of a channel is used, the others are kept joined as backup: two of one channel share one air, so the
 //!    second adds nothing while the first is good, and MP_PRIO exchanges them without a pause.
 //! 2. An access point is judged by the signal it will have, not by the one it has.
+//! 3. Every channel with a good access point is used. Only where one radio has to listen to more of them than fit into its cycle, those that
+//!    promise most are taken ([`best_first`]).
 //!
 //! # Checked by
-//! `tests`; `walk` in the benchmarks.
+//! `tests`; `tests/engine_select.rs`: channels, modems, tariffs; `tests/engine_properties.rs`: never flaps; `walk` in the benchmarks.
 
 use crate::estimate::signal::{EDGE, expected_goodput};
 use crate::io::{LinkId, LinkKind, Role};
@@ -131,6 +133,34 @@ impl Selection {
             holder.challenge(now, leader, path, paths);
         }
     }
+}
+
+/// Where a network stands among those that share a radio; the least is the best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn {
+    metered: bool,
+    expected: Reverse<Bitrate>,
+    link: LinkId,
+}
+
+/// Networks that share a radio, best first. Those that are `held` count a tenth more.
+pub(crate) fn best_first(
+    paths: &BTreeMap<LinkId, Path>,
+    networks: impl Iterator<Item = LinkId>,
+    held: impl Fn(LinkId) -> bool,
+) -> Vec<LinkId> {
+    let turn = |link| {
+        let path = paths.get(&link)?;
+        let percent = if held(link) { 110 } else { 100 };
+        Some(Turn {
+            metered: path.cost.is_metered(),
+            expected: Reverse(prospect(path).percent(percent)),
+            link,
+        })
+    };
+    let mut turns: Vec<Turn> = networks.filter_map(turn).collect();
+    turns.sort_unstable();
+    turns.iter().map(|turn| turn.link).collect()
 }
 
 /// What a WiFi link promises: goodput first; among equals, the stronger signal.

@@ -269,12 +269,14 @@ impl Ecn {
 #[derive(Debug)]
 pub(crate) struct OneAtATime {
     channels: Channels,
+    said: BTreeMap<LinkId, Use>,
 }
 
 impl Default for OneAtATime {
     fn default() -> Self {
         Self {
             channels: Channels::new(Way::OnOff),
+            said: BTreeMap::new(),
         }
     }
 }
@@ -293,6 +295,7 @@ impl OneAtATime {
             })
             .collect();
         self.channels.apply(state, &mut wants);
+        self.say(state, &wants);
         if state.route().is_none()
             && let Some(first) = wants.first()
         {
@@ -301,6 +304,24 @@ impl OneAtATime {
         let conns: Vec<ConnId> = state.conns.keys().copied().collect();
         for conn in conns {
             membership::fit(now, state, conn, &wants);
+        }
+    }
+
+    /// Once for each change.
+    fn say(&mut self, state: &mut State, wants: &[Want]) {
+        self.said
+            .retain(|link, _| wants.iter().any(|want| want.link == *link));
+        for want in wants {
+            if self.said.insert(want.link, want.purpose) == Some(want.purpose) {
+                continue;
+            }
+            let verb = match want.purpose {
+                Use::Active => Verb::Use,
+                Use::Warm => Verb::Demote,
+            };
+            let why = self.channels.why(want.link);
+            let why = why.unwrap_or_else(|| String::from("it is up and no other of its channel is better"));
+            state.note(Some(want.link), None, verb, why);
         }
     }
 }

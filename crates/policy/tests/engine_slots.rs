@@ -158,15 +158,61 @@ fn weights_divide_as_juggler_does() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_the_reason_and_the_old_plan_stays() {
+fn where_not_all_channels_fit_the_best_are_taken_and_the_others_named() {
     let mut world = World::after(Policy::Slowhand, TWO);
     let channels: Vec<Step> = (2..20).map(|id| access_point(id, 36 + 4 * id)).collect();
     world.follow(&channels);
+    // The even ones are near, the odd ones far.
+    let signals = (0..20).map(|id| Step::Signal {
+        id,
+        dbm: if id % 2 == 0 { -50 } else { -75 },
+        db_per_s: 0.0,
+    });
+    world.follow(&signals.collect::<Vec<_>>());
+    world.follow(&[Step::Run(2_000 * MS)]);
     world.follow(&(2..20).map(|id| serves(id, 1)).collect::<Vec<_>>());
-    let last = plans(&world).pop().unwrap();
-    assert!(length(&last) <= 200 * MS && last.len() < 20);
-    let notes = world.notes(Verb::Slots);
-    let why = &notes.last().unwrap().why;
+    let taken = |world: &World| -> Vec<u16> {
+        let plan = plans(world).pop().unwrap();
+        assert_eq!(length(&plan), 200 * MS, "{plan:?}");
+        let links = plan.iter().map(|slot| match slot.occupant {
+            Occupant::Network(link) => link.0,
+            other => panic!("{other} was not asked for"),
+        });
+        links.collect()
+    };
+    // Thirteen slots of 10 ms and as many switches fit: all the near ones, and three of the far.
+    let first = taken(&world);
+    assert_eq!(first.len(), 13);
+    assert!((0..10).all(|near| first.contains(&(2 * near))), "{first:?}");
+    let why = &world.notes(Verb::Slots).last().unwrap().why;
+    assert!(why.contains("network 19 is left out"), "{why}");
+    // A far one comes near: it is taken, but not before the choice has stood for a while.
+    world.follow(&[
+        Step::Signal {
+            id: 19,
+            dbm: -45,
+            db_per_s: 0.0,
+        },
+        Step::Run(2_000 * MS),
+        radio(RadioEvent::CycleEnded),
+    ]);
+    assert_eq!(taken(&world), first);
+    world.follow(&[Step::Run(5_000 * MS), radio(RadioEvent::CycleEnded)]);
+    assert!(taken(&world).contains(&19));
+}
+
+#[test]
+fn what_cannot_be_made_to_fit_is_refused_with_the_reason_and_the_old_plan_stays() {
+    let mut world = World::after(Policy::Slowhand, TWO);
+    world.follow(&[access_point(2, 1)]);
+    let before = plans(&world).pop().unwrap();
+    let stays = 190 * MS;
+    world.follow(&[radio(RadioEvent::AdHoc {
+        link: LinkId(2),
+        stays,
+    })]);
+    assert_eq!(plans(&world).pop().unwrap(), before);
+    let why = &world.notes(Verb::Slots).last().unwrap().why;
     assert!(why.contains("leave one out or lengthen the cycle"), "{why}");
 }
 

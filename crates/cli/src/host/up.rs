@@ -214,6 +214,8 @@ fn policy(name: &PolicyName, links: &[DeclaredLink]) -> Result<Policy, String> {
 /// Decisions, and what did not work, for the service's log.
 fn log(names: &[(LinkId, String)], observation: &Observation<'_>) {
     match observation {
+        // Asked, and mostly answered within milliseconds: `slowhand status` shows what is in doubt.
+        Observation::Done(policy::Action::Note(note)) if note.verb == policy::Verb::Suspect => {}
         Observation::Done(policy::Action::Note(note)) => {
             let link = note
                 .link

@@ -9,6 +9,9 @@
 //! # Sources
 //! - juggler §3.1 (flows), §6.2.2 (striping), §6.2.3 (peers).
 //!
+//! # Where we differ, and why
+//! 1. Each file says it of its own part; none of them moves a flow that has begun.
+//!
 //! # Checked by
 //! `tests`: golden vectors, properties, and juggler's video over links of constant rate; `tests/engine_flows.rs`: through the engine.
 

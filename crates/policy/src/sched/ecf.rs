@@ -7,8 +7,11 @@
 //! - Lim, Nahum, Towsley, Gibbens, "ECF: an MPTCP path scheduler to manage heterogeneous paths" (CoNEXT 2017), algorithm 1,
 //!   with β = ¼ and δ the larger variation of the two round-trip times.
 //!
+//! # Where we differ, and why
+//! 1. Segments and windows are whole numbers, as the paper's kernel code has them; its algorithm is written with real ones.
+//!
 //! # Checked by
-//! `sched::tests`.
+//! `sched::tests`: golden vectors; `tests/data_plane.rs`.
 
 use super::lowest_rtt::{fastest, fastest_with_room};
 use super::{Choice, Connection, View};

@@ -13,6 +13,9 @@
 //! # Sources
 //! - Each scheduler's file names its own; RFC 6182 §5.6 and RFC 8684 §3.3 leave the choice to the sender.
 //!
+//! # Where we differ, and why
+//! 1. Backup is one rule for all schedulers, in [`Connection`]: RFC 8684 asks for it whatever the scheduler.
+//!
 //! # Checked by
 //! `tests`: golden vectors, properties, and a sender over unequal paths with a small window; `tests/data_plane.rs`: every scheduler with every
 //! controller, beside an engine that makes subflows backup.

@@ -6,6 +6,8 @@
 //! # Where we differ, and why
 //! 1. What was received is averaged with what was known, half and half, each cycle: one idle slot must not halve a channel.
 //! 2. A network that was never measured counts as the mean of the others, so that its first slot can show what it is worth.
+//! 3. Where not all networks fit into a cycle, those that are ranked last are left out, and said to be: better fewer channels than none. Fixed slots
+//!    are somebody's wish, and stay.
 //!
 //! # Checked by
 //! `slot::tests`.
@@ -46,6 +48,8 @@ struct Member {
     occupant: Occupant,
     channel: u16,
     kind: Kind,
+    /// Where not all fit, the largest is left out first.
+    rank: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +67,7 @@ pub struct Rotation {
     scan: Option<(ScanChannels, Duration)>,
     seats: Vec<Seat>,
     slots: Vec<Slot>,
+    left_out: Vec<LinkId>,
 }
 
 impl Rotation {
@@ -74,6 +79,7 @@ impl Rotation {
             scan: None,
             seats: Vec::new(),
             slots: Vec::new(),
+            left_out: Vec::new(),
         }
     }
 
@@ -104,7 +110,18 @@ impl Rotation {
             occupant,
             channel,
             kind,
+            rank: usize::MAX,
         });
+    }
+
+    /// The networks, best first: from the end of this list they are left out where not all fit. One that is not in it goes first of all.
+    pub fn rank(&mut self, best_first: &[LinkId]) {
+        for member in &mut self.members {
+            if let Occupant::Network(link) = member.occupant {
+                let place = best_first.iter().position(|known| *known == link);
+                member.rank = place.unwrap_or(usize::MAX);
+            }
+        }
     }
 
     /// This much came from a network in its slot of the current cycle; without a slot nothing is learned.
@@ -127,11 +144,45 @@ impl Rotation {
         *mean = Some(mean.map_or(rate, both));
     }
 
-    /// Divides the next cycle.
+    /// Divides the next cycle, among as many as fit.
     ///
     /// # Errors
-    /// If those who take part do not fit: nobody is listened to until one is removed or the rules change.
+    /// If nothing can be left out any more: nobody is listened to until a fixed slot is removed or the rules change.
     pub fn next_cycle(&mut self) -> Result<&[Slot], Refused> {
+        self.take_seats();
+        self.left_out.clear();
+        loop {
+            let refused = match divide(&self.rules, &self.seats, &mut self.slots) {
+                Ok(()) => return Ok(&self.slots),
+                Err(refused) => refused,
+            };
+            let last = self
+                .last()
+                .filter(|_| matches!(refused, Refused::DoesNotFit { .. }));
+            let Some(link) = last else { return Err(refused) };
+            self.seats.retain(|seat| seat.occupant != Occupant::Network(link));
+            self.left_out.push(link);
+        }
+    }
+
+    /// Whom the last cycle has no room for, the least first.
+    pub fn left_out(&self) -> &[LinkId] {
+        &self.left_out
+    }
+
+    /// The network that is left out next; none while it is the only one.
+    fn last(&self) -> Option<LinkId> {
+        let sits = |occupant| self.seats.iter().any(|seat| seat.occupant == occupant);
+        let sitting = self.members.iter().filter(|member| sits(member.occupant));
+        let networks = sitting.filter_map(|member| match member.occupant {
+            Occupant::Network(link) => Some((member.rank, link)),
+            Occupant::AdHoc(_) | Occupant::Scan => None,
+        });
+        let (count, last) = networks.fold((0, None), |(count, last), next| (count + 1, last.max(Some(next))));
+        last.filter(|_| count > 1).map(|(_, link)| link)
+    }
+
+    fn take_seats(&mut self) {
         self.seats.clear();
         let unknown = self.mean();
         self.seats.extend(self.members.iter().map(|member| Seat {
@@ -149,8 +200,6 @@ impl Rotation {
                 share: Share::Fixed(*stays),
             });
         }
-        divide(&self.rules, &self.seats, &mut self.slots)?;
-        Ok(&self.slots)
     }
 
     /// Mean rate of those that were measured.

@@ -1,4 +1,7 @@
 //! The reason of an order, in a sentence with the numbers behind it.
+//!
+//! # Checked by
+//! `steer::tests`: every order has its reason; `tests/engine_steering.rs`: what a user reads.
 
 use core::fmt;
 use units::{Bitrate, Duration, Ratio};
@@ -81,25 +84,6 @@ pub enum Why {
         /// What the chosen one's costs.
         best: Duration,
     },
-}
-
-impl Why {
-    /// The stable identifier in traces and JSON.
-    pub const fn id(&self) -> &'static str {
-        match self {
-            Self::Efficient { .. } => "efficient",
-            Self::Poor { .. } => "poor",
-            Self::Short { .. } => "short",
-            Self::IdleAir { .. } => "idle-air",
-            Self::NoGain { .. } => "no-gain",
-            Self::Trying { .. } => "trying",
-            Self::Missed { .. } => "missed",
-            Self::Marked { .. } => "marked",
-            Self::Held { .. } => "held",
-            Self::OnlyOne { .. } => "only-one",
-            Self::OneAtATime { .. } => "one-at-a-time",
-        }
-    }
 }
 
 /// Milliseconds with two decimals.

@@ -70,7 +70,7 @@ struct Mistakes {
     scenario: String,
     /// Paths given up.
     removed: usize,
-    /// Paths demoted because they might be dead.
+    /// How often a path fell silent and was asked whether it is alive.
     suspected: usize,
     /// Subflows that became a backup or stopped being one: the window controller's trials of slow links.
     roles: usize,

@@ -59,8 +59,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let stopped = done.iter().any(|run| run.stopped.is_some());
     let played = assemble(&jobs, done, begun);
     let failures = failures(&jobs, &played);
-    let shown = if args.wanted.json {
+    // The picture of a single run has its verdicts.
+    if args.wanted.json || !single {
         failures.iter().for_each(|line| eprintln!("{line}"));
+    }
+    let shown = if args.wanted.json {
         format!("{}\n", serde_json::to_string_pretty(&played.document)?)
     } else if single {
         report::text(&jobs[0].plan, &played)
@@ -93,17 +96,18 @@ fn play(job: &Job, capture: bool, keep: bool) -> Result<Played, sim::CastError> 
 
 /// What does not hold, run by run.
 fn failures(jobs: &[Job], played: &world::Played) -> Vec<String> {
-    let single = jobs.len() == 1;
     let mut failed = Vec::new();
     for (job, run) in jobs.iter().zip(&played.document.runs) {
         let verdicts = scenario::judge(&job.plan, std::slice::from_ref(run));
         let broken = verdicts
             .iter()
             .filter(|verdict| verdict.outcome == scenario::Outcome::Fails);
-        failed.extend(broken.map(|verdict| match single {
-            true => verdict.to_string(),
-            false => format!("seed {}: {verdict}", job.seed),
-        }));
+        let values: String = job
+            .settings
+            .iter()
+            .map(|value| format!(" with {value}"))
+            .collect();
+        failed.extend(broken.map(|verdict| format!("{verdict}{values}")));
     }
     failed
 }

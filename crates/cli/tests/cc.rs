@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Ran, Scratch, program, slowhand};
+use common::{Ran, Scratch, program, seeing, slowhand};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, Uid};
 use serde_json::Value;
@@ -164,8 +164,58 @@ fn without_rights_it_is_said_which() {
     assert!(refused.err.contains("CAP_BPF"), "{}", refused.err);
 }
 
+#[test]
+fn a_refusal_is_put_down_to_lockdown_where_the_kernel_is_locked_down() {
+    if !is_root() {
+        return;
+    }
+    let scratch = Scratch::new("cc-lockdown");
+    std::fs::write(scratch.path("lockdown"), "none integrity [confidentiality]\n").unwrap();
+    let mut command = program();
+    command.args(["cc", "load", "lia", "--name", &own_name("ld")]);
+    seeing(&mut command, &scratch.path(""), "/sys/kernel/security");
+    give_up_rights(&mut command);
+    let refused: Ran = command.output().unwrap().into();
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(
+        refused
+            .err
+            .contains("locked down (none integrity [confidentiality])"),
+        "{}",
+        refused.err
+    );
+}
+
+#[test]
+fn a_kernel_that_does_not_describe_itself_is_named() {
+    if !is_root() {
+        return;
+    }
+    let nothing = Scratch::new("cc-nothing");
+    let on_such_a_kernel = |arguments: &[&str]| -> Ran {
+        let mut command = program();
+        seeing(command.args(arguments), &nothing.path(""), "/sys/kernel/btf");
+        command.output().unwrap().into()
+    };
+    let listed = on_such_a_kernel(&["cc", "list", "--json"]);
+    assert_eq!(listed.code, Some(1), "{}", listed.err);
+    let missing = document(&listed)["missing"].as_str().unwrap().to_owned();
+    assert!(missing.contains("CONFIG_DEBUG_INFO_BTF=y"), "{missing}");
+    for arguments in [&["cc", "load", "cla"][..], &["cc", "status"]] {
+        let refused = on_such_a_kernel(arguments);
+        assert_eq!(refused.code, Some(2), "{}", refused.err);
+        assert!(refused.err.contains(&missing), "{arguments:?}: {}", refused.err);
+    }
+}
+
 /// Runs the program as root without any of root's capabilities.
 fn without_rights(arguments: &[&str]) -> Ran {
+    let mut command = program();
+    give_up_rights(command.args(arguments));
+    command.output().unwrap().into()
+}
+
+fn give_up_rights(command: &mut Command) {
     use std::os::unix::process::CommandExt as _;
     let give_up = || {
         for capability in 0..=63 {
@@ -174,9 +224,6 @@ fn without_rights(arguments: &[&str]) -> Ran {
         }
         Ok(())
     };
-    let mut command = program();
-    command.args(arguments);
     // SAFETY: the closure makes system calls only.
     unsafe { command.pre_exec(give_up) };
-    command.output().unwrap().into()
 }

@@ -1,5 +1,8 @@
 //! `up`, `down`, `status`, `why` and `doctor` in namespaces: the program as users run it.
 
+mod common;
+
+use common::{Scratch, seeing};
 use linux::netns::{CreateError, Netns};
 use linux::rtnl::{Address, AddressFlags, IfName, Rtnl, VethPeer};
 use serde_json::Value;
@@ -105,6 +108,11 @@ impl Host {
     }
 
     fn up_with(&self, arguments: &[&str]) -> Up {
+        self.up_where(arguments, |_| {})
+    }
+
+    /// The same, on a machine that `change` makes another one for it.
+    fn up_where(&self, arguments: &[&str], change: impl FnOnce(&mut Command)) -> Up {
         let path = self.root.join("notify.sock");
         let _ = std::fs::remove_file(&path);
         let ear = UnixDatagram::bind(&path).unwrap();
@@ -116,6 +124,7 @@ impl Host {
             .args(arguments)
             .env("NOTIFY_SOCKET", &path)
             .env("WATCHDOG_USEC", "200000");
+        change(&mut command);
         let up = Up {
             child: command.stderr(Stdio::piped()).spawn().unwrap(),
             ear,
@@ -366,4 +375,21 @@ fn connections_are_sent_with_the_asked_controller_until_the_daemon_ends() {
     assert_eq!(host.ask("down", &[]).status.code(), Some(0));
     assert!(up.child.wait().unwrap().success());
     assert_eq!(default(), before);
+}
+
+#[test]
+fn on_a_kernel_that_takes_no_controller_connections_keep_the_kernels_own() {
+    let Some(host) = Host::new("nocc") else { return };
+    let nothing = Scratch::new("up-without-btf");
+    let mut up = host.up_where(&["--cc", "olia"], |command| {
+        seeing(command, &nothing.path(""), "/sys/kernel/btf");
+    });
+    let before = || output("sysctl -n net.ipv4.tcp_congestion_control");
+    let kernels = host.client.run(before).unwrap().trim().to_owned();
+    assert_eq!(host.json("status")["cc"], kernels.as_str());
+    assert_eq!(host.ask("down", &[]).status.code(), Some(0));
+    assert!(up.child.wait().unwrap().success());
+    let mut said = String::new();
+    up.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("without `olia`: this kernel has no BTF"), "{said}");
 }

@@ -5,7 +5,8 @@
 //! # Checked by
 //! `tests`, as root and as nobody.
 
-use crate::bpf::WindowLever;
+use crate::bpf::cc::Coupled;
+use crate::bpf::{self, WindowLever};
 use crate::sysctl::{self, PathManager};
 use std::fmt;
 use std::path::Path;
@@ -68,6 +69,7 @@ pub fn checks() -> Vec<Check> {
         check("mptcp", Need::Must, mptcp()),
         check("path-manager", Need::Must, path_manager()),
         check("window-lever", Need::Should, window_lever()),
+        check("coupled", Need::Should, coupled()),
         check("blackhole", Need::Should, blackhole()),
         check("tun", Need::Lab, tun()),
         check("real-time", Need::Lab, real_time()),
@@ -128,6 +130,18 @@ fn window_lever() -> Result<String, String> {
         },
         Err(error) => Err(format!(
             "{error}; without it a dying link costs seconds instead of a tenth"
+        )),
+    }
+}
+
+fn coupled() -> Result<String, String> {
+    match bpf::cc::missing() {
+        None => Ok(format!(
+            "{} can be loaded",
+            Coupled::ALL.map(Coupled::id).join(", ")
+        )),
+        Some(missing) => Err(format!(
+            "{missing}; without it several paths through one bottleneck take more than their share"
         )),
     }
 }

@@ -8,7 +8,9 @@ use clap::error::ErrorKind;
 use crate::usage::{Usage, Verb};
 
 /// Programs of others that documents may tell a reader to run, and which `scripts/setup.sh` or the reader brings along.
-const OTHERS: [&str; 6] = ["git", "cd", "man", "curl", "mptcpize", "ip"];
+const OTHERS: [&str; 11] = [
+    "git", "cd", "man", "curl", "mptcpize", "ip", "sysctl", "ss", "clang", "bpftool", "openssl",
+];
 
 /// Whether a command would be understood; if not, why.
 pub fn judge(root: &Path, words: &[String]) -> Result<(), String> {

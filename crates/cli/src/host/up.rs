@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         links,
         epoch_ns: daemon::monotonic_ns(),
         inlet,
-        sender: sender(args.cc.as_deref().or(config.cc.as_deref())).map_err(Refused::because)?,
+        sender: args.cc.as_deref().or(config.cc.as_deref()).and_then(sender),
         reports: reports(&config).map_err(Refused::because)?,
         associate: Box::new(|_| {}),
         observe: Box::new(move |_, observation| log(&names, &observation)),
@@ -95,15 +95,19 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Loads the controller if it is one of ours.
-fn sender(name: Option<&str>) -> Result<Option<Sender>, String> {
-    let Some(name) = name else { return Ok(None) };
+/// Loads the controller if it is one of ours. A host whose kernel does not take it is better off with the kernel's own than without a daemon.
+fn sender(name: &str) -> Option<Sender> {
     let Some(coupled) = Coupled::from_id(name) else {
-        return Ok(Some(Sender::Kernel(name.to_owned())));
+        return Some(Sender::Kernel(name.to_owned()));
     };
-    let loaded = Controller::load_beside_others(coupled);
-    let loaded = loaded.map_err(|error| format!("{:#}", anyhow::Error::new(error)))?;
-    Ok(Some(Sender::Coupled(Arc::new(loaded))))
+    match Controller::load_beside_others(coupled) {
+        Ok(loaded) => Some(Sender::Coupled(Arc::new(loaded))),
+        Err(error) => {
+            let error = anyhow::Error::new(error);
+            eprintln!("without `{name}`: {error:#}; connections keep the kernel's own controller");
+            None
+        }
+    }
 }
 
 /// Whom to tell how signals go.

@@ -1,6 +1,7 @@
 //! Runs the program as a user does.
 #![allow(dead_code, reason = "each test binary uses its own part of it")]
 
+use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -44,6 +45,34 @@ pub fn program() -> Command {
 /// Runs the program with these arguments.
 pub fn slowhand(arguments: &[&str]) -> Ran {
     program().args(arguments).output().unwrap().into()
+}
+
+/// Lets the command alone see a directory in place of another: a kernel that says something else of itself.
+pub fn seeing(command: &mut Command, directory: &Path, place: &str) {
+    use std::os::unix::process::CommandExt as _;
+    let text = |path: &Path| CString::new(path.to_str().unwrap()).unwrap();
+    let (from, onto, all) = (text(directory), text(Path::new(place)), text(Path::new("/")));
+    let see = move || {
+        let none = std::ptr::null();
+        // SAFETY: C strings that outlive the calls; the mounts of the child only.
+        let fine = unsafe {
+            libc::unshare(libc::CLONE_NEWNS) == 0
+                && libc::mount(
+                    none,
+                    all.as_ptr(),
+                    none,
+                    libc::MS_REC | libc::MS_PRIVATE,
+                    none.cast(),
+                ) == 0
+                && libc::mount(from.as_ptr(), onto.as_ptr(), none, libc::MS_BIND, none.cast()) == 0
+        };
+        match fine {
+            true => Ok(()),
+            false => Err(std::io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: the closure makes system calls only.
+    unsafe { command.pre_exec(see) };
 }
 
 /// A directory of its own, gone at the end.

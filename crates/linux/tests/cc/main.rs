@@ -13,6 +13,7 @@ mod tcp;
 
 mod advice;
 mod golden;
+mod lacking;
 mod live;
 mod load;
 mod orders;

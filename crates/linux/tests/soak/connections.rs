@@ -1,0 +1,140 @@
+//! One connection after the other, ended in each way that there is.
+
+use crate::net::Hosts;
+use linux::bpf::cc::ControllerName;
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, SocketAddr};
+use std::os::fd::AsRawFd as _;
+use std::thread;
+
+/// Enough for every subflow to have joined before the end.
+const BYTES: usize = 300_000;
+
+/// How a connection ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// All was said and read.
+    Complete,
+    /// The receiver closes in the middle.
+    Unread,
+    /// Both ends give up in the middle.
+    Aborted,
+}
+
+impl Ending {
+    /// Each in turn.
+    pub const fn of(number: usize) -> Self {
+        match number % 3 {
+            0 => Self::Complete,
+            1 => Self::Unread,
+            _ => Self::Aborted,
+        }
+    }
+}
+
+/// Where one worker's connections arrive.
+pub struct Listener {
+    socket: Socket,
+    address: SocketAddr,
+}
+
+impl Listener {
+    pub fn start(hosts: &Hosts, address: SocketAddr) -> Self {
+        let socket = hosts.server.run(|| listen(address)).expect("enter the server");
+        Self { socket, address }
+    }
+}
+
+/// One connection, whose sender is switched to `controller()` in the middle.
+pub fn transfer(
+    hosts: &Hosts,
+    listener: &Listener,
+    ending: Ending,
+    download: bool,
+    controller: impl Fn() -> String,
+) {
+    let Listener { socket, address } = listener;
+    let address = *address;
+    let client = hosts.client.run(|| connect(address)).expect("enter the client");
+    let (server, _) = socket.accept().expect("accept");
+    let (from, to) = if download {
+        (server, client)
+    } else {
+        (client, server)
+    };
+    thread::scope(|scope| {
+        let sender = &from;
+        scope.spawn(move || send(sender));
+        let half = read(&to, BYTES / 2);
+        assert_eq!(half, BYTES / 2, "the sender goes on until somebody ends it");
+        switch(&from, &controller());
+        match ending {
+            Ending::Complete => assert_eq!(half + read(&to, usize::MAX), BYTES, "all arrives"),
+            // The sender is told by a reset; the other end of the scope waits for it to be so.
+            Ending::Unread => drop(to),
+            Ending::Aborted => {
+                for socket in [&from, &to] {
+                    // The other end may have reset it already.
+                    let _ = socket.shutdown(Shutdown::Both);
+                }
+                disconnect(&to);
+            }
+        }
+    });
+    if ending == Ending::Aborted {
+        disconnect(&from);
+    }
+}
+
+fn listen(address: SocketAddr) -> Socket {
+    let listener = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).expect("socket");
+    listener.set_reuse_address(true).expect("reuse");
+    listener.bind(&SockAddr::from(address)).expect("bind");
+    listener.listen(8).expect("listen");
+    listener
+}
+
+fn connect(address: SocketAddr) -> Socket {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).expect("socket");
+    socket.connect(&SockAddr::from(address)).expect("connect");
+    socket
+}
+
+/// Until all is said or the other end does not listen any more.
+fn send(socket: &Socket) {
+    let bytes = vec![0; BYTES];
+    if (&mut &*socket).write_all(&bytes).is_ok() {
+        // The other end may have reset it already.
+        let _ = socket.shutdown(Shutdown::Write);
+    }
+}
+
+/// How many of so many bytes come before the end.
+fn read(socket: &Socket, most: usize) -> usize {
+    let (mut bytes, mut count) = (vec![0; 1 << 16], 0);
+    while count < most {
+        let room = bytes.len().min(most - count);
+        match (&mut &*socket).read(&mut bytes[..room]) {
+            Ok(read @ 1..) => count += read,
+            Ok(0) | Err(_) => break,
+        }
+    }
+    count
+}
+
+/// A controller that has just been unloaded is silently not chosen; a connection that has just been reset refuses.
+fn switch(socket: &Socket, controller: &str) {
+    let known: Result<ControllerName, _> = controller.parse();
+    let name = known.expect("it was chosen by this name");
+    let _ = socket.set_tcp_congestion(name.as_str().as_bytes());
+}
+
+fn disconnect(socket: &Socket) {
+    // SAFETY: an address of zeros is AF_UNSPEC, which is 0; it outlives the call, and its length is right.
+    unsafe {
+        let nowhere: libc::sockaddr = std::mem::zeroed();
+        let length = size_of_val(&nowhere) as libc::socklen_t;
+        libc::connect(socket.as_raw_fd(), &raw const nowhere, length);
+    }
+}

@@ -1,0 +1,206 @@
+//! 1,000 connections come, open and close subflows, and go, while the controllers under them are loaded, switched and unloaded: nothing
+//! leaks, nothing gets stuck, and the kernel complains about nothing.
+//!
+//! Needs root, MPTCP and iproute2. `cargo test -p linux --test soak`.
+
+#[expect(dead_code, reason = "shared with the tests of the levers")]
+#[path = "../bpf/net.rs"]
+mod net;
+
+mod connections;
+mod kernel;
+
+use connections::{Ending, Listener, transfer};
+use kernel::{Log, mptcp_count, sockets};
+use linux::bpf::cc::{self, Controller, ControllerName, Coupled};
+use linux::netns::Netns;
+use net::{Hosts, eventually, run};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+const CONNECTIONS: usize = 1_000;
+/// As many at a time.
+const WORKERS: usize = 8;
+const LINKS: u8 = 4;
+/// Slow enough that a controller is used by some hundred connections, and fast enough that it changes under most of them.
+const CHANGE: Duration = Duration::from_millis(100);
+
+struct Soak {
+    hosts: Hosts,
+    /// What new sockets begin with, and what living ones are switched to.
+    chosen: Mutex<String>,
+    begun: AtomicUsize,
+    ended: AtomicUsize,
+    loads: AtomicUsize,
+}
+
+impl Soak {
+    fn new() -> Self {
+        let hosts = Hosts::joined(LINKS, 100);
+        for host in [&hosts.client, &hosts.server] {
+            // A socket that was closed before its peer had said everything waits so many seconds for nothing; the usual 60 would hide one
+            // that is stuck.
+            run(host, "sysctl -qw net.mptcp.close_timeout=2");
+        }
+        Self {
+            hosts,
+            chosen: Mutex::new("reno".to_owned()),
+            begun: AtomicUsize::new(0),
+            ended: AtomicUsize::new(0),
+            loads: AtomicUsize::new(0),
+        }
+    }
+
+    fn goes_on(&self) -> bool {
+        self.ended.load(Ordering::Relaxed) < CONNECTIONS
+    }
+
+    fn chosen(&self) -> String {
+        self.chosen.lock().expect("no thread has failed").clone()
+    }
+
+    fn choose(&self, name: &str) {
+        for host in [&self.hosts.client, &self.hosts.server] {
+            run(
+                host,
+                &format!("sysctl -qw net.ipv4.tcp_congestion_control={name}"),
+            );
+        }
+        name.clone_into(&mut self.chosen.lock().expect("no thread has failed"));
+    }
+
+    fn work(&self, worker: u16) {
+        let _failure = EndsAll(&self.ended);
+        let listener = Listener::start(&self.hosts, self.hosts.server_address(7_300 + worker));
+        loop {
+            let number = self.begun.fetch_add(1, Ordering::Relaxed);
+            if number >= CONNECTIONS {
+                return;
+            }
+            transfer(
+                &self.hosts,
+                &listener,
+                Ending::of(number),
+                number.is_multiple_of(2),
+                || self.chosen(),
+            );
+            self.ended.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The subflows over one link after the other are closed and opened.
+    fn open_and_close_subflows(&self) {
+        for link in (2..=LINKS).cycle() {
+            if !self.goes_on() {
+                return;
+            }
+            let id = link - 1;
+            run(&self.hosts.client, &format!("ip mptcp endpoint delete id {id}"));
+            thread::sleep(CHANGE / 4);
+            run(
+                &self.hosts.client,
+                &format!("ip mptcp endpoint add 10.77.{link}.1 dev l{link} id {id} subflow"),
+            );
+        }
+    }
+
+    /// Each controller comes while the one before is in use, and outlives its place among those to choose from.
+    fn load_and_unload(&self) {
+        let mut last: Option<Controller> = None;
+        for coupled in Coupled::ALL.into_iter().cycle() {
+            if !self.goes_on() {
+                break;
+            }
+            let next = load(coupled);
+            self.choose(next.name().as_str());
+            last = Some(next);
+            self.loads.fetch_add(1, Ordering::Relaxed);
+            thread::sleep(CHANGE);
+        }
+        // While it is still what new sockets begin with.
+        drop(last);
+        self.choose("reno");
+    }
+}
+
+/// The other threads must not go on for ever when one fails.
+struct EndsAll<'a>(&'a AtomicUsize);
+
+impl Drop for EndsAll<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(CONNECTIONS, Ordering::Relaxed);
+        }
+    }
+}
+
+fn own_name(coupled: Coupled) -> ControllerName {
+    let digit = |place: u32| char::from_digit(std::process::id() / place % 36, 36).expect("under 36");
+    let suffix: String = ['s', digit(36 * 36), digit(36), digit(1)].into_iter().collect();
+    ControllerName::with_suffix(coupled, &suffix).expect("four letters and digits fit")
+}
+
+/// The last one of this name may take a moment to go.
+fn load(coupled: Coupled) -> Controller {
+    let name = own_name(coupled);
+    let mut loaded = None;
+    let mut try_it = || {
+        loaded = Controller::load(coupled, &name).ok();
+        loaded.is_some()
+    };
+    eventually("loaded", &mut try_it, || name.to_string());
+    loaded.expect("it is loaded by now")
+}
+
+fn soak() -> Soak {
+    let soak = Soak::new();
+    thread::scope(|scope| {
+        let shared = &soak;
+        scope.spawn(|| shared.open_and_close_subflows());
+        scope.spawn(|| shared.load_and_unload());
+        for worker in 0..WORKERS {
+            scope.spawn(move || shared.work(worker as u16));
+        }
+    });
+    soak
+}
+
+fn none_of_ours_is_left() {
+    let ours = Coupled::ALL.map(own_name);
+    let left = || {
+        let mut loaded = cc::loaded().expect("list what is loaded");
+        loaded.retain(|loaded| ours.contains(&loaded.name));
+        loaded
+    };
+    eventually("freed", || left().is_empty(), || format!("{:?}", left()));
+}
+
+fn no_socket_is_left(name: &str, host: &Netns) {
+    let left = || sockets(host);
+    eventually("closed", || left().is_empty(), || format!("{name}: {:?}", left()));
+}
+
+#[test]
+fn a_thousand_connections_leave_nothing() {
+    // SAFETY: no arguments, no memory.
+    if unsafe { libc::geteuid() } != 0 {
+        println!("skipped: needs root for network namespaces and BPF");
+        return;
+    }
+    let log = Log::from_now();
+    let soak = soak();
+    let loads = soak.loads.load(Ordering::Relaxed);
+    let joined = mptcp_count(&soak.hosts.server, "MPJoinAckRx");
+    let removed = mptcp_count(&soak.hosts.client, "RmSubflow");
+    println!("{CONNECTIONS} connections, {joined} joined subflows, {removed} removed, {loads} loads");
+    assert!(loads >= 2 * Coupled::ALL.len(), "only {loads} loads");
+    assert!(joined >= CONNECTIONS as u64, "only {joined} subflows joined");
+    assert!(removed >= 50, "only {removed} subflows were removed");
+    no_socket_is_left("client", &soak.hosts.client);
+    no_socket_is_left("server", &soak.hosts.server);
+    drop(soak);
+    none_of_ours_is_left();
+    assert_eq!(log.complaints(), [""; 0]);
+}

@@ -24,6 +24,10 @@ pub struct Advice {
 }
 
 impl Advice {
+    const fn is_fading(&self) -> bool {
+        self.mobility_ppm < 0 && self.quality_ppm <= HALF_PPM
+    }
+
     /// What the engine says of the link that the path uses.
     pub fn of(address: AddressId, outlook: &Outlook, handed_off: bool) -> Self {
         Self {
@@ -34,6 +38,9 @@ impl Advice {
         }
     }
 }
+
+/// At this quality or less another access point is as good.
+const HALF_PPM: u32 = 500_000;
 
 /// Why advice was not followed.
 #[derive(Debug, Error)]
@@ -74,6 +81,7 @@ struct Seen {
     rate: f64,
     base_rtt_s: f64,
     mss: u32,
+    cwnd: u32,
 }
 
 type Paths = BTreeMap<AddressId, Seen>;
@@ -140,6 +148,7 @@ impl Advisor {
                     rate: info.delivery_rate.as_bps() as f64 / 8.0,
                     base_rtt_s: info.min_rtt.unwrap_or(info.rtt).as_secs_f64(),
                     mss: info.snd_mss,
+                    cwnd: info.snd_cwnd,
                 };
                 found
                     .entry(ConnId(subflow.token.0))
@@ -207,9 +216,13 @@ impl Known {
         let mss = seen.values().map(|path| path.mss).max()?;
         let windows = self.stage.report(&reports, mss)?;
         let ordered = self.paths.iter().zip(windows);
+        let changes = |(path, window): &(&Advice, u32)| {
+            let now = seen.get(&path.address);
+            now.is_some_and(|now| path.is_fading() || *window > now.cwnd)
+        };
         Some(
             ordered
-                .filter(|(path, _)| seen.contains_key(&path.address))
+                .filter(changes)
                 .map(|(path, window)| (path.address, window))
                 .collect(),
         )
@@ -240,8 +253,8 @@ mod tests {
         }
     }
 
-    fn seen(paths: &[(u8, f64, f64)]) -> Paths {
-        let path = |&(address, rate, base_rtt_s)| {
+    fn seen(paths: &[(u8, f64, f64, u32)]) -> Paths {
+        let path = |&(address, rate, base_rtt_s, cwnd)| {
             let mss = 1_448;
             (
                 AddressId(address),
@@ -249,6 +262,7 @@ mod tests {
                     rate,
                     base_rtt_s,
                     mss,
+                    cwnd,
                 },
             )
         };
@@ -259,7 +273,7 @@ mod tests {
     fn a_path_that_begins_to_fade_gives_its_rate_to_those_nothing_was_said_of() {
         let mut known = Known::default();
         known.place(says(0, -800_000, 300_000));
-        let paths = seen(&[(0, 1e6, 0.02), (3, 2e6, 0.06)]);
+        let paths = seen(&[(0, 1e6, 0.02, 30), (3, 2e6, 0.06, 90)]);
         let windows = known.windows(&paths).unwrap();
         assert_eq!(
             windows,
@@ -274,6 +288,15 @@ mod tests {
         assert_eq!(known.windows(&paths), None);
         known.place(says(0, -800_000, 300_000));
         assert!(known.windows(&paths).is_some());
+    }
+
+    #[test]
+    fn a_path_that_does_not_fade_keeps_a_larger_window() {
+        let mut known = Known::default();
+        known.place(says(0, -800_000, 300_000));
+        let paths = seen(&[(0, 1e6, 0.02, 30), (3, 2e6, 0.06, 200)]);
+        let windows = known.windows(&paths).unwrap();
+        assert_eq!(windows, [(AddressId(0), (4.4e5 * 0.02 / 1_448.0) as u32)]);
     }
 
     #[test]

@@ -12,7 +12,9 @@
 //! 1. A path's rate is the kernel's own delivery rate, which it measures over about a round trip; its base round trip is the kernel's minimum.
 //! 2. The windows of the mobile stage are thresholds too: a window that is lowered must not be in slow start, and one that is raised has
 //!    been given what it may have.
-//! 3. A hand-off here is a subflow of its own, which begins with the kernel's initial window anyhow; `BDP_UB` is ordered for it all the same.
+//! 3. A path that does not fade is never lowered: its window may hold a queue, which the paper's `w = R·RTT/MSS` would take away from the very
+//!    path that is to carry more.
+//! 4. A hand-off here is a subflow of its own, which begins with the kernel's initial window anyhow; `BDP_UB` is ordered for it all the same.
 //!
 //! # Checked by
 //! `tests/cc/advice.rs`: real connections both ways.

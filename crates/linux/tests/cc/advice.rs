@@ -60,8 +60,8 @@ fn an_uploading_mobile_lowers_its_own_window() {
         let again = advisor.hear(conn, sinks(second)).expect("order");
         (first, again)
     });
-    // Both windows are set anew, once for each fading.
-    assert_eq!(ordered.expect("enter"), (2, 0));
+    // Once for each fading; the other path's window is larger than its rate without a queue would make it.
+    assert_eq!(ordered.expect("enter"), (1, 0));
     let now = || windows(&hosts.client, conn, AddressEnd::Local);
     eventually("lowered", || now()[&second] <= 20, || format!("{:?}", now()));
 }
@@ -135,7 +135,7 @@ fn a_server_lowers_the_window_towards_a_mobile_that_says_so() {
     );
     assert_eq!(
         (counted.followed, counted.orders, counted.forged),
-        (1, 2, 0),
+        (1, 1, 0),
         "{counted:?}"
     );
 }

@@ -24,20 +24,30 @@ struct Setting {
     users: usize,
     cycle: Duration,
     alpha: u32,
+    /// The time that is added to a slot is time in which nothing is received.
+    deaf: bool,
 }
 
 /// Runs all of it.
 pub(super) fn run(folder: &Folder) -> anyhow::Result<Experiment> {
-    let curve = |alpha, cycle_ms| -> anyhow::Result<Vec<[f64; 2]>> {
+    let curve = |alpha, cycle_ms, deaf| -> anyhow::Result<Vec<[f64; 2]>> {
         let cycle = Duration::from_millis(cycle_ms);
         USERS
             .iter()
-            .map(|&users| Ok([users as f64, percent(Setting { users, cycle, alpha })?]))
+            .map(|&users| {
+                let setting = Setting {
+                    users,
+                    cycle,
+                    alpha,
+                    deaf,
+                };
+                Ok([users as f64, percent(setting)?])
+            })
             .collect()
     };
     let swept: Vec<Vec<[f64; 2]>> = CYCLES_MS
         .iter()
-        .map(|&ms| curve(2, ms))
+        .map(|&ms| curve(2, ms, false))
         .collect::<Result<_, _>>()?;
     let mean: Vec<[f64; 2]> = (0..USERS.len())
         .map(|place| {
@@ -45,7 +55,7 @@ pub(super) fn run(folder: &Folder) -> anyhow::Result<Experiment> {
             [swept[0][place][0], sum / swept.len() as f64]
         })
         .collect();
-    let equal = curve(0, 200)?;
+    let (equal, deaf) = (curve(0, 200, false)?, curve(2, 100, true)?);
     let mut measured: Figures = USERS
         .iter()
         .zip(&mean)
@@ -61,6 +71,7 @@ pub(super) fn run(folder: &Folder) -> anyhow::Result<Experiment> {
     let cycles = CYCLES_MS.iter().zip(swept);
     series.extend(cycles.map(|(ms, points)| ours(format!("C = {ms} ms"), points)));
     series.push(ours("equal slots (α = 0)".to_owned(), equal));
+    series.push(ours("deaf for 1 to 10 ms (C = 100 ms)".to_owned(), deaf));
     series.push(PaperSeries {
         name: "published".to_owned(),
         published: true,
@@ -94,6 +105,8 @@ struct Client {
     slots: Vec<Slot>,
     place: usize,
     until: Duration,
+    /// Until then it receives nothing.
+    deaf_until: Duration,
     /// Since it came to this channel, and what it has received here.
     since: Duration,
     bits: f64,
@@ -104,6 +117,19 @@ struct Client {
 impl Client {
     fn channel(&self) -> usize {
         usize::from(self.slots[self.place].channel)
+    }
+
+    fn hears(&self, now: Duration) -> bool {
+        self.deaf_until <= now
+    }
+
+    /// When it begins to hear, or leaves.
+    fn next_change(&self, now: Duration) -> Duration {
+        if self.hears(now) {
+            self.until
+        } else {
+            self.deaf_until.min(self.until)
+        }
     }
 }
 
@@ -116,8 +142,12 @@ fn share(setting: Setting, seed: u64) -> anyhow::Result<f64> {
     }
     let (mut now, mut bits) = (Duration::ZERO, 0.0);
     while now < LENGTH {
-        let next = clients.iter().map(|client| client.until).min().unwrap_or(LENGTH);
-        let moved = pass(&mut clients, (next - now).as_secs_f64());
+        let next = clients
+            .iter()
+            .map(|client| client.next_change(now))
+            .min()
+            .unwrap_or(LENGTH);
+        let moved = pass(&mut clients, now, (next - now).as_secs_f64());
         if now >= WARM {
             bits += moved;
         }
@@ -139,18 +169,21 @@ fn begin(setting: &Setting, rng: &mut Rng) -> anyhow::Result<Client> {
         slots,
         place,
         until,
+        deaf_until: Duration::ZERO,
         since: Duration::ZERO,
         bits: 0.0,
         rates,
     })
 }
 
-/// Lets time pass: everybody on a channel gets an equal part of it.
-fn pass(clients: &mut [Client], seconds: f64) -> f64 {
+/// Lets time pass: everybody who hears a channel gets an equal part of it.
+fn pass(clients: &mut [Client], now: Duration, seconds: f64) -> f64 {
     let mut present = [0_u32; CHANNELS];
-    clients.iter().for_each(|client| present[client.channel()] += 1);
+    for client in clients.iter().filter(|client| client.hears(now)) {
+        present[client.channel()] += 1;
+    }
     let mut moved = 0.0;
-    for client in clients {
+    for client in clients.iter_mut().filter(|client| client.hears(now)) {
         let bits = ALONE.as_bps() as f64 * seconds / f64::from(present[client.channel()]);
         client.bits += bits;
         moved += bits;
@@ -173,6 +206,7 @@ fn switch(client: &mut Client, now: Duration, setting: &Setting, rng: &mut Rng) 
     client.bits = 0.0;
     client.since = now;
     let late = Duration::from_millis(1) + rng.duration_up_to(Duration::from_millis(9));
+    client.deaf_until = if setting.deaf { now + late } else { now };
     client.until = now + client.slots[client.place].stays + late;
     Ok(())
 }
@@ -209,6 +243,7 @@ mod tests {
                 users,
                 cycle: Duration::from_millis(200),
                 alpha: 2,
+                deaf: false,
             };
             100.0 * share(setting, 1).unwrap()
         };

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use units::{Duration, Ratio, Rng};
 
 use crate::LinkId;
+use crate::cellular::Radio;
 use crate::config::{BottleneckConfig, CableConfig, CellConfig, LinkConfig, NetworkConfig, Wire};
 use crate::holes::Holes;
 use crate::lane::{Lane, LaneConfig};
@@ -63,6 +64,7 @@ impl Parts {
             delay: wire.delay,
             jitter: wire.jitter,
             loss: wire.loss,
+            repeats: None,
         };
         self.link(
             seed,
@@ -88,8 +90,12 @@ impl Parts {
             delay: lane.delay,
             jitter: lane.jitter,
             loss: Ratio::ZERO,
+            repeats: cell.repeats,
         });
         self.link(seed, &cell.name, first, lanes, Kind::Wired { down: false });
+        if let Some(link) = self.links.last_mut() {
+            link.radio = cell.radio.map(Radio::new);
+        }
     }
 
     fn backhaul(&mut self, seed: u64, wifi: &WifiConfig) {
@@ -103,6 +109,7 @@ impl Parts {
             delay: backhaul.delay,
             jitter: Duration::ZERO,
             loss: Ratio::ZERO,
+            repeats: None,
         };
         let bss = self.air.add(LinkId(self.links.len() as u16), wifi);
         self.link(seed, &wifi.name, first, [lane; 2], Kind::Wifi(bss));
@@ -118,6 +125,7 @@ impl Parts {
         self.links.push(Link {
             ports: [first_port, first_port + 1],
             kind,
+            radio: None,
             blackhole: false,
         });
     }

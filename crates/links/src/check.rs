@@ -2,7 +2,7 @@
 
 use alloc::string::{String, ToString};
 use units::wifi::Standard;
-use units::{Bitrate, Duration};
+use units::{Bitrate, Duration, Ratio};
 
 use crate::ConfigError;
 use crate::config::{CableConfig, CellConfig, CellRate, Holes, LinkConfig, NetworkConfig};
@@ -52,6 +52,12 @@ fn cell_is_sound(cell: &CellConfig) -> Result<(), ConfigError> {
             CellRate::Constant(rate) => moves(&cell.name, &[*rate])?,
             CellRate::Trace(times) => trace_is_sound(&cell.name, times)?,
         }
+    }
+    if cell
+        .repeats
+        .is_some_and(|repeats| repeats.most == 0 || repeats.loss >= Ratio::ONE)
+    {
+        return Err(ConfigError::Repeats(cell.name.clone()));
     }
     if holes_are_sound(&cell.holes) {
         return Ok(());

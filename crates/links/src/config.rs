@@ -7,6 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Bitrate, Bytes, Duration, Ratio};
 
+use crate::cellular::{RadioStates, Repeats};
 use crate::wifi::{Radio, Wall, WifiConfig};
 
 /// The whole network, as [`crate::Network::new`] takes it.
@@ -187,6 +188,10 @@ pub struct CellConfig {
     pub down: CellLane,
     /// When there is no coverage: nothing is delivered either way and what is queued waits; the link stays up.
     pub holes: Holes,
+    /// When its radio sleeps; `None`: never.
+    pub radio: Option<RadioStates>,
+    /// How it repeats what is lost on the air; `None`: nothing is.
+    pub repeats: Option<Repeats>,
 }
 
 impl CellConfig {
@@ -212,6 +217,8 @@ impl CellConfig {
             up: lane(up),
             down: lane(down),
             holes: Holes::default(),
+            radio: None,
+            repeats: None,
         }
     }
 }

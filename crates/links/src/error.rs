@@ -42,6 +42,9 @@ pub enum ConfigError {
         "the coverage holes of `{0}` must be in order, must not overlap, must end within their period and leave some coverage"
     )]
     Holes(String),
+    /// A radio that would never send, or never get anything through.
+    #[error("`{0}` must send each packet at least one time, and lose a share of them below 1")]
+    Repeats(String),
     /// A rate that the standard does not have.
     #[error("`{link}`: {rate} is not a rate of 802.11{band}; leave it out, or take one of the standard's")]
     Rate {

@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 use units::{Bytes, Duration, Instant, Ratio, Rng};
 
 use crate::DropReason;
+use crate::cellular::Repeats;
 use crate::exits::Exits;
 use crate::queue::{Depth, Entry};
 
@@ -13,6 +14,7 @@ pub(crate) struct LaneConfig {
     pub(crate) delay: Duration,
     pub(crate) jitter: Duration,
     pub(crate) loss: Ratio,
+    pub(crate) repeats: Option<Repeats>,
 }
 
 /// Packets in flight, in order.
@@ -34,13 +36,20 @@ impl Lane {
         }
     }
 
-    /// A packet leaves the bottleneck at `now`.
-    pub(crate) fn push(&mut self, now: Instant, entry: Entry, exits: &mut Exits) {
+    /// A packet leaves the bottleneck at `now`, and the place before the lane (a radio that wakes up) at `ready`.
+    pub(crate) fn push(&mut self, now: Instant, ready: Instant, entry: Entry, exits: &mut Exits) {
         if self.config.loss != Ratio::ZERO && self.rng.chance(self.config.loss) {
             exits.drop(now, entry.packet, DropReason::Loss);
             return;
         }
-        let mut due = now + self.config.delay;
+        let mut due = now.max(ready) + self.config.delay;
+        if let Some(repeats) = self.config.repeats {
+            let Some(later) = repeats.draw(&mut self.rng) else {
+                exits.drop(now, entry.packet, DropReason::Retries);
+                return;
+            };
+            due += later;
+        }
         if !self.config.jitter.is_zero() {
             due += self.rng.duration_up_to(self.config.jitter);
         }

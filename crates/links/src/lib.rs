@@ -36,6 +36,7 @@
 //! | what a plan says | [`config`], [`wifi`] |
 //! | bottlenecks: queue, CoDel, rate, trace, coverage holes | `port`, `queue`, `codel`, `opportunities`, `holes` |
 //! | wires: loss, delay, jitter | `lane` |
+//! | cells: promotions, tails, local repetitions; synthetic traces | `cellular`, [`Synthetic`] |
 //! | 802.11 for the lab: contention, exchanges, errors, rates, joining | [`wifi`] |
 //! | 802.11 exactly: who hears whom, capture, every station's countdown | [`air`] |
 //! | what all links together could carry | [`optimal`] |
@@ -45,6 +46,7 @@ extern crate alloc;
 
 pub mod air;
 mod build;
+mod cellular;
 mod check;
 mod codel;
 pub mod config;
@@ -58,9 +60,11 @@ mod opportunities;
 mod optimal;
 mod port;
 mod queue;
+mod synthetic;
 mod timers;
 pub mod wifi;
 
+pub use cellular::{RadioStates, Repeats};
 pub use config::{
     BottleneckConfig, CableConfig, CellConfig, CellLane, CellRate, Codel, Holes, LinkConfig, NetworkConfig,
     QueueConfig, QueueLimit, Wire,
@@ -72,4 +76,5 @@ pub use io::{
 pub use network::Network;
 pub use optimal::{Condition, optimal};
 pub use queue::Depth;
+pub use synthetic::Synthetic;
 pub use wifi::WifiConfig;

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use units::{Bitrate, Db, Dbm, Instant};
 
 use crate::build::Parts;
+use crate::cellular::Radio;
 use crate::config::NetworkConfig;
 use crate::exits::Exits;
 use crate::lane::Lane;
@@ -41,6 +42,8 @@ struct Slots {
 pub(crate) struct Link {
     pub(crate) ports: [usize; 2],
     pub(crate) kind: Kind,
+    /// A cell's radio, which sleeps.
+    pub(crate) radio: Option<Radio>,
     pub(crate) blackhole: bool,
 }
 
@@ -213,6 +216,9 @@ impl Network {
     }
 
     fn enter_port(&mut self, entry: Entry) {
+        if let Some(radio) = &mut self.links[usize::from(entry.packet.link.0)].radio {
+            radio.touch(self.now);
+        }
         let port = self.link(entry.packet.link).ports[side(entry.packet.direction)];
         self.ports[port].push(self.now, entry, &mut self.exits);
         self.set_port_timer(port);
@@ -263,7 +269,9 @@ impl Network {
         while let Some(mut entry) = self.ports[port].serve(self.now, &mut self.exits) {
             entry.since = self.now;
             let lane = lane_of(entry.packet.link, entry.packet.direction);
-            self.lanes[lane].push(self.now, entry, &mut self.exits);
+            let radio = self.link(entry.packet.link).radio.as_ref();
+            let ready = radio.map_or(self.now, Radio::ready);
+            self.lanes[lane].push(self.now, ready, entry, &mut self.exits);
             self.set_lane_timer(lane);
         }
         self.set_port_timer(port);

@@ -143,6 +143,8 @@ fn cell_config(plan: &Plan, name: &str, cell: &Cell, seed: u64) -> CellConfig {
             spans: holes.into_iter().map(|hole| (hole.at, hole.lasts)).collect(),
             period: None,
         },
+        radio: None,
+        repeats: None,
     }
 }
 

@@ -16,7 +16,18 @@ pub(super) fn check(config: &AirConfig) -> Result<(), AirError> {
     if config.rules.attempts == Some(0) {
         return Err(AirError::NoAttempts);
     }
+    if config.propagation.shadowing.is_some() {
+        return Err(AirError::Shadowing);
+    }
     let mut names = BTreeSet::new();
+    for noise in &config.noise {
+        if !names.insert(&noise.name) {
+            return Err(AirError::DuplicateName(noise.name.clone()));
+        }
+        if noise.on.is_zero() || noise.off.is_zero() {
+            return Err(AirError::Noise(noise.name.clone()));
+        }
+    }
     for station in &config.stations {
         if !names.insert(&station.name) {
             return Err(AirError::DuplicateName(station.name.clone()));
@@ -50,11 +61,13 @@ fn station_is_sound(station: &StationConfig) -> Result<(), AirError> {
             right,
         });
     }
-    match crate::check::channels(station.standard) {
-        (exists, ..) if exists(station.channel) => Ok(()),
-        (_, band, right) => Err(AirError::Channel {
+    let (exists, band, right) = crate::check::channels(station.standard);
+    let mut all = core::iter::once(station.channel).chain(station.also.iter().copied());
+    match all.find(|&channel| !exists(channel)) {
+        None => Ok(()),
+        Some(channel) => Err(AirError::Channel {
             station: name(),
-            channel: station.channel,
+            channel,
             band,
             right,
         }),

@@ -17,6 +17,8 @@ pub struct AirConfig {
     pub propagation: Propagation,
     /// What stands in their way.
     pub walls: Vec<Wall>,
+    /// What else is on the channels.
+    pub noise: Vec<NoiseConfig>,
     /// What the standard leaves open, or an experiment changes.
     pub rules: Rules,
 }
@@ -28,6 +30,7 @@ impl AirConfig {
             stations,
             propagation: Propagation::indoor(standard),
             walls: Vec::new(),
+            noise: Vec::new(),
             rules: Rules::default(),
         }
     }
@@ -42,6 +45,8 @@ pub struct StationConfig {
     pub position: Position,
     /// Its channel number; stations on different channels do not hear each other.
     pub channel: u8,
+    /// Other channels that it may be told to turn to ([`super::Input::Tune`]).
+    pub also: Vec<u8>,
     /// How it transmits.
     pub standard: Standard,
     /// Transmit power, antenna gain included.
@@ -50,10 +55,14 @@ pub struct StationConfig {
     pub rate: Bitrate,
     /// What it has of 802.11n.
     pub ht: Option<Ht>,
+    /// Who decides about the modes of its data frames.
+    pub control: RateControl,
     /// Frames and aggregates of more bytes than this are preceded by a request to send and the answer to it; `None`: never.
     pub rts: Option<u32>,
     /// Packets that wait at most; what comes then is dropped.
     pub queue: usize,
+    /// In which order they leave, and which are dropped before.
+    pub discipline: Discipline,
     /// The weakest frame whose preamble it finds: carrier sense and reception begin here.
     pub carrier_sense: Dbm,
     /// The weakest signal whose energy alone makes the medium busy.
@@ -70,14 +79,84 @@ impl StationConfig {
             name: name.into(),
             position,
             channel: if standard == Standard::A { 36 } else { 6 },
+            also: Vec::new(),
             standard,
             power: Dbm::from_dbm(15),
             rate: Bitrate::from_kbps(fastest.into()),
             ht: None,
+            control: RateControl::Fixed,
             rts: None,
             queue: 200,
+            discipline: Discipline::TailDrop,
             carrier_sense: Dbm::from_dbm(-82),
             energy_detection: Dbm::from_dbm(-62),
+        }
+    }
+}
+
+/// Who decides in which mode a station's data frames are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RateControl {
+    /// Nobody: always the plan's.
+    Fixed,
+    /// AARF: up after successes, down after failures.
+    Aarf,
+    /// Minstrel, to those that have 802.11n Minstrel-HT.
+    Minstrel,
+}
+
+/// In which order waiting packets leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Discipline {
+    /// As they came.
+    TailDrop,
+    /// Flow by flow, and of each the oldest are dropped when packets wait too long (RFC 8290). Nothing is marked.
+    FqCodel(crate::Codel),
+}
+
+impl Discipline {
+    /// FQ-CoDel with the RFC's constants.
+    pub const fn fq_codel() -> Self {
+        Self::FqCodel(crate::Codel {
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+            ecn: false,
+        })
+    }
+}
+
+/// Something on a channel that is not 802.11: a microwave oven, a video link.
+///
+/// Who receives its energy above the threshold finds the medium busy; everybody else has it as interference.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NoiseConfig {
+    /// Its name: its random stream is named after it.
+    pub name: String,
+    /// Where it stands.
+    pub position: Position,
+    /// The channel that it is on; what is wider is several of them.
+    pub channel: u8,
+    /// Its power within that channel.
+    pub power: Dbm,
+    /// How long it is on, and off.
+    pub on: Duration,
+    /// How long it is off.
+    pub off: Duration,
+    /// `true`: both times are exponentially distributed with these means; `false`: they are always the same.
+    pub random: bool,
+}
+
+impl NoiseConfig {
+    /// A microwave oven: on for half of each period of the mains at 50 Hz (ITU-R SM.2210; Taher et al. 2008), 20 dBm within a channel.
+    pub fn microwave(name: &str, position: Position, channel: u8) -> Self {
+        Self {
+            name: name.into(),
+            position,
+            channel,
+            power: Dbm::from_dbm(20),
+            on: Duration::from_millis(10),
+            off: Duration::from_millis(10),
+            random: false,
         }
     }
 }

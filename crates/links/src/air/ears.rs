@@ -6,6 +6,7 @@ use units::Rng;
 use super::config::{Eifs, Rules};
 use super::flight::{Flight, Flights};
 use super::hearing::{Audience, Run};
+use super::io::Kind;
 use super::radio::{NONE, Phase, Radio};
 use super::reception::{Ether, Outcome};
 use super::schedule::{NEVER, Schedule};
@@ -51,12 +52,23 @@ pub(super) struct Ears<'a, S> {
 impl<S: Schedule> Ears<'_, S> {
     /// A frame begins.
     pub(super) fn begin(&mut self, id: u16, audience: &Audience, now: u64) {
+        let flight = self.flights.get(id);
+        let (is_noise, channel) = (flight.kind == Kind::Noise, flight.channel);
         for station in stations(&audience.loud) {
+            if self.radios[station].channel != channel {
+                continue;
+            }
             self.radios[station].loud += 1;
-            self.notice(station, id, now, 1);
+            if is_noise {
+                self.sense(station, now);
+            } else {
+                self.notice(station, id, now, 1);
+            }
         }
         for station in stations(&audience.faint) {
-            self.notice(station, id, now, 0);
+            if self.radios[station].channel == channel {
+                self.notice(station, id, now, 0);
+            }
         }
     }
 
@@ -76,6 +88,21 @@ impl<S: Schedule> Ears<'_, S> {
         }
         radio.lock = id;
         radio.disturbed = radio.loud > own;
+        self.stop_counting(station, now);
+    }
+
+    /// Energy without a preamble.
+    fn sense(&mut self, station: usize, now: u64) {
+        let radio = &mut self.radios[station];
+        radio.disturbed = true;
+        if radio.phase != Phase::Transmitting {
+            self.stop_counting(station, now);
+        }
+    }
+
+    #[inline]
+    fn stop_counting(&mut self, station: usize, now: u64) {
+        let radio = &mut self.radios[station];
         let timing = &self.timings[usize::from(radio.timing)];
         if radio.counting && !radio.is_committed(now, timing) {
             radio.freeze(now, timing, self.rules.countdown);
@@ -93,6 +120,9 @@ impl<S: Schedule> Ears<'_, S> {
         let flight = *self.flights.get(id);
         let quiet = flight.sure && self.flights.is_alone(id);
         for station in stations(&audience.loud) {
+            if self.radios[station].channel != flight.channel {
+                continue;
+            }
             self.radios[station].loud -= 1;
             self.let_go(station, id, &flight, quiet);
             self.go_on(station, now);

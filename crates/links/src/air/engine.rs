@@ -3,20 +3,24 @@
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::vec::Vec;
+use units::wifi::Standard;
 use units::{Instant, Rng};
 
 use super::check::check;
-use super::config::{AirConfig, Rules, StationConfig};
+use super::config::{AirConfig, NoiseConfig, Rules, StationConfig};
 use super::decoder::Decoder;
 use super::ears::{Ears, Heard};
 use super::error::AirError;
+use super::fading::Fades;
 use super::flight::Flights;
 use super::geometry::Geometry;
 use super::grid::Grid;
-use super::hearing::{Audience, Strength};
+use super::hearing::Audience;
 use super::io::{Counters, Input, Output, Packet, StationId};
 use super::mode::Mode;
 use super::monitor::Overheard;
+use super::noise::Noise;
+use super::places::Receiver;
 use super::radio::{Phase, Radio};
 use super::reception::{Ether, Site, milliwatts};
 use super::schedule::{Blocks, NEVER, Schedule};
@@ -35,6 +39,9 @@ pub struct Air<S = Blocks> {
     pub(super) stations: Vec<Station>,
     pub(super) schedule: S,
     pub(super) audiences: Vec<Audience>,
+    pub(super) receivers: Vec<Receiver>,
+    /// Numbers of all channels that anybody can be on.
+    pub(super) channels: Vec<u8>,
     pub(super) ether: Ether,
     pub(super) flights: Flights,
     pub(super) rngs: Vec<Rng>,
@@ -44,6 +51,9 @@ pub struct Air<S = Blocks> {
     /// Room for packets that leave a window.
     pub(super) packets: Vec<Packet>,
     pub(super) capabilities: Vec<Capabilities>,
+    /// Sources of noise stand after the stations, from this place on.
+    pub(super) first_noise: usize,
+    pub(super) noises: Vec<Noise>,
     pub(super) exits: VecDeque<(u64, Output)>,
     pub(super) transmissions: u64,
 }
@@ -61,28 +71,38 @@ impl<S: Schedule> Air<S> {
         check(config)?;
         let mut parts = Parts::default();
         for station in &config.stations {
-            parts.add(seed, station);
+            parts.add(seed, station, false);
         }
+        for noise in &config.noise {
+            parts.add_noise(seed, noise);
+        }
+        let names = config.stations.iter().map(|station| &station.name);
+        let names = names.chain(config.noise.iter().map(|noise| &noise.name));
+        let fading = config.propagation.fading;
+        let fades = fading.map(|fading| Fades::new(seed, fading, names.cloned()));
         let ether = Ether::new(
             parts.sites,
             Geometry::new(config.propagation, &config.walls),
             Decoder::new(config.propagation.implementation_loss),
+            fades,
             &config.rules,
         );
-        let audiences = (0..config.stations.len() as u32)
-            .map(|from| audience(from, config, &ether))
-            .collect();
-        let places = config.stations.iter().map(|station| station.position);
+        let count = parts.stations.len();
+        let places = ether.sites.iter().map(|site| site.position);
         let grid = Grid::new(places, ether.reach_mm());
-        Ok(Self {
+        let mut air = Self {
             now: 0,
             rules: config.rules,
             timings: parts.timings,
             radios: parts.radios,
-            schedule: S::with_stations(config.stations.len()),
+            schedule: S::with_stations(count),
+            first_noise: config.stations.len(),
+            noises: parts.noises,
             stations: parts.stations,
-            audiences,
+            audiences: Vec::new(),
+            receivers: parts.receivers,
             flights: Flights::new(parts.channels.len(), grid),
+            channels: parts.channels,
             ether,
             rngs: parts.rngs,
             heard: Vec::new(),
@@ -92,7 +112,10 @@ impl<S: Schedule> Air<S> {
             capabilities: config.stations.iter().map(|station| station.ht).collect(),
             exits: VecDeque::new(),
             transmissions: 0,
-        })
+        };
+        air.audiences = (0..count as u32).map(|from| air.audience(from)).collect();
+        air.start_noises();
+        Ok(air)
     }
 
     /// Takes in one input that happens at `now`, after everything that was due until then.
@@ -102,7 +125,11 @@ impl<S: Schedule> Air<S> {
     pub fn handle(&mut self, now: Instant, input: Input) {
         self.tick(now);
         match input {
-            Input::Send(station, packet) => self.send(station, packet),
+            Input::Send(station, packet) => self.send(station, packet, false),
+            Input::SendFirst(station, packet) => self.send(station, packet, true),
+            Input::Withdraw(station, receiver) => self.withdraw(station, receiver),
+            Input::Tune(station, channel) => self.tune(station, channel),
+            Input::Move(station, position) => self.move_to(station, position),
         }
     }
 
@@ -210,19 +237,38 @@ struct Parts {
     stations: Vec<Station>,
     sites: Vec<Site>,
     rngs: Vec<Rng>,
+    noises: Vec<Noise>,
+    receivers: Vec<Receiver>,
 }
 
 impl Parts {
-    fn add(&mut self, seed: u64, config: &StationConfig) {
+    /// A source of noise takes part as a station that never has anything to send.
+    fn add_noise(&mut self, seed: u64, config: &NoiseConfig) {
+        let station = StationConfig {
+            channel: config.channel,
+            power: config.power,
+            ..StationConfig::new(&config.name, Standard::A, config.position)
+        };
+        self.add(seed, &station, true);
+        self.noises.push(Noise::new(seed, config));
+    }
+
+    fn add(&mut self, seed: u64, config: &StationConfig, is_noise: bool) {
         let timing = Timing::of(config.standard, config.ht.is_some());
         let timing = place_of(&mut self.timings, timing);
         let channel = place_of(&mut self.channels, config.channel);
         let mode = Mode::of(config.standard, config.rate).unwrap_or(Mode::basic(config.standard));
-        let mut radio = Radio::new(timing);
+        let also = config
+            .also
+            .iter()
+            .map(|&number| place_of(&mut self.channels, number));
+        let channels = also.fold(1_u128 << channel, |bits, place| bits | 1 << place);
+        self.receivers.push(Receiver::new(channels, config, is_noise));
+        let mut radio = Radio::new(timing, channel);
         // The run begins on an idle medium.
         radio.resume(0, &self.timings[usize::from(timing)]);
         self.radios.push(radio);
-        self.stations.push(Station::new(seed, config, channel, mode));
+        self.stations.push(Station::new(seed, config, mode));
         self.sites.push(Site {
             position: config.position,
             milliwatts: milliwatts(config.power),
@@ -238,23 +284,4 @@ fn place_of<T: PartialEq>(list: &mut Vec<T>, value: T) -> u8 {
         list.push(value);
         list.len() - 1
     }) as u8
-}
-
-fn audience(from: u32, config: &AirConfig, ether: &Ether) -> Audience {
-    let channel = config.stations[from as usize].channel;
-    Audience::collect(config.stations.len(), |to| {
-        let receiver = &config.stations[to as usize];
-        if to == from || receiver.channel != channel {
-            return (Strength::Unheard, 0.0);
-        }
-        let power = ether.power(from, to);
-        let strength = if power >= milliwatts(receiver.energy_detection) {
-            Strength::Loud
-        } else if power >= milliwatts(receiver.carrier_sense) {
-            Strength::Faint
-        } else {
-            Strength::Unheard
-        };
-        (strength, power)
-    })
 }

@@ -47,6 +47,14 @@ pub enum AirError {
         /// What exists.
         right: &'static str,
     },
+    /// The exact medium has no shadowing.
+    #[error(
+        "signals would be shadowed by the way walked, which the exact medium does not know; set walls instead"
+    )]
+    Shadowing,
+    /// A source of noise that is always on, or never.
+    #[error("noise `{0}` must be on and off for some time each; give both")]
+    Noise(String),
     /// It would never transmit.
     #[error("`{0}` has room for no packet; give its queue at least one place")]
     NoQueue(String),

@@ -17,9 +17,10 @@ use super::engine::Air;
 use super::flight::Flight;
 use super::io::{Destination, Fate, Kind, Output, Packet, StationId};
 use super::mode::Mode;
+use super::places::AWAY;
 use super::radio::{NONE, Phase};
 use super::schedule::{NEVER, Schedule};
-use super::session::EVERYONE;
+use super::session::{EVERYONE, Session};
 use super::station::Answer;
 use units::Duration;
 use units::wifi::ACK_BYTES;
@@ -29,19 +30,42 @@ const RTS_BYTES: u32 = 20;
 
 impl<S: Schedule> Air<S> {
     /// A packet enters a station's queue.
-    pub(super) fn send(&mut self, station: StationId, packet: Packet) {
+    pub(super) fn send(&mut self, station: StationId, packet: Packet, first: bool) {
         let place = station.0 as usize;
-        if !self.stations[place].queue.push(packet) {
+        let now = self.now;
+        if first {
+            self.stations[place].queue.push_first(packet);
+        } else if let Some(packet) = self.stations[place].queue.push(now, packet) {
             self.exit(Output::Done {
                 station,
                 packet,
                 fate: Fate::QueueFull,
             });
-            return;
         }
-        if !self.radios[place].wants {
+        let ready = self.radios[place].channel != AWAY && !self.radios[place].wants;
+        if ready && self.stations[place].has_work() {
             self.take_up(place);
         }
+    }
+
+    /// Takes back what waits for a receiver.
+    pub(super) fn withdraw(&mut self, station: StationId, receiver: StationId) {
+        let mut packets = core::mem::take(&mut self.packets);
+        let sender = &mut self.stations[station.0 as usize];
+        let busy = match self.radios[station.0 as usize].phase {
+            Phase::Listening => false,
+            Phase::Transmitting | Phase::Awaiting => true,
+            Phase::Responding => sender.answer == Some(Answer::Data),
+        };
+        sender.withdraw(receiver.0, busy, &mut packets);
+        for packet in packets.drain(..) {
+            self.exit(Output::Done {
+                station,
+                packet,
+                fate: Fate::Withdrawn,
+            });
+        }
+        self.packets = packets;
     }
 
     /// A station that had nothing to send takes up a packet.
@@ -68,11 +92,18 @@ impl<S: Schedule> Air<S> {
     pub(super) fn transmit(&mut self, place: usize) {
         self.radios[place].slots = 0;
         let sender = &mut self.stations[place];
-        if !sender.prepare(&self.capabilities) {
+        let ready = sender.prepare(self.now, &self.capabilities);
+        let dropped = sender.queue.has_dropped();
+        if dropped {
+            self.tell_dropped(place);
+        }
+        if !ready {
             self.radios[place].wants = false;
             self.schedule.set(place, NEVER);
+            self.begin_noise(place);
             return;
         }
+        let sender = &mut self.stations[place];
         let rts = sender.rts;
         let Some(session) = sender.current_mut() else {
             return;
@@ -83,6 +114,17 @@ impl<S: Schedule> Air<S> {
             self.request(place);
         } else {
             self.send_data(place);
+        }
+    }
+
+    /// Queue management has chosen packets of this station.
+    fn tell_dropped(&mut self, place: usize) {
+        while let Some(packet) = self.stations[place].queue.dropped() {
+            self.exit(Output::Done {
+                station: StationId(place as u32),
+                packet,
+                fate: Fate::Dropped,
+            });
         }
     }
 
@@ -135,7 +177,7 @@ impl<S: Schedule> Air<S> {
         let sender = &mut self.stations[place];
         let Some((to, mode, bytes, count)) = sender
             .current()
-            .map(|session| (session.to, session.mode, session.psdu_bytes(), session.count()))
+            .map(|session| (session.to, session.mode(), session.psdu_bytes(), session.count()))
         else {
             unreachable!("a frame is being tried whenever one goes out")
         };
@@ -167,7 +209,7 @@ impl<S: Schedule> Air<S> {
             to: frame.to,
             kind: frame.kind,
             mode: frame.mode,
-            channel: station.channel,
+            channel: self.radios[place].channel,
             bytes: frame.bytes,
             count: frame.count,
             got: frame.got,
@@ -210,6 +252,7 @@ impl<S: Schedule> Air<S> {
         ears.end(id, &audiences[place], now);
         self.capture(&flight);
         self.flights.end(id);
+        self.stations[place].flight = NONE;
         match (flight.kind, flight.to) {
             (Kind::Data | Kind::Rts, Some(_)) => {
                 self.await_answer(place);
@@ -220,6 +263,7 @@ impl<S: Schedule> Air<S> {
                 self.react(&flight);
                 self.settle_all(place, Fate::Unknown);
             }
+            (Kind::Noise, _) => self.end_noise(place),
             (Kind::Cts | Kind::Ack | Kind::BlockAck, _) => {
                 self.turn_to_listening(place);
                 self.count_down(place);
@@ -279,6 +323,9 @@ impl<S: Schedule> Air<S> {
         } else {
             u64::MAX
         };
+        if let Some(session) = self.stations[place].current_mut() {
+            session.report(session.arrived(got));
+        }
         self.settle(place, got, Fate::Acknowledged);
         let failed = self.stations[place]
             .current()
@@ -305,11 +352,14 @@ impl<S: Schedule> Air<S> {
         let tried = station.current().map_or(0, |session| session.count());
         if !core::mem::take(&mut station.requested) {
             station.counters.failures += u64::from(tried);
+            if let Some(session) = station.current_mut() {
+                session.report(0);
+            }
         }
         station.failures += 1;
         self.give_up(place);
         let station = &mut self.stations[place];
-        if station.current().is_none_or(|session| session.count() == 0) {
+        if station.current().is_none_or(Session::is_used_up) {
             station.put_away();
         }
         let failures = self.stations[place].failures;
@@ -345,7 +395,7 @@ impl<S: Schedule> Air<S> {
         match fate {
             Fate::Acknowledged => station.counters.acknowledged += count,
             Fate::GivenUp => station.counters.given_up += count,
-            Fate::Unknown | Fate::QueueFull => {}
+            Fate::Unknown | Fate::QueueFull | Fate::Dropped | Fate::Withdrawn => {}
         }
         for packet in packets.drain(..) {
             self.exit(Output::Done {
@@ -394,13 +444,16 @@ impl<S: Schedule> Air<S> {
         let (station, radio) = (&mut self.stations[place], &mut self.radios[place]);
         let timing = &self.timings[usize::from(radio.timing)];
         radio.phase = Phase::Listening;
-        radio.wants = station.has_work();
+        radio.wants = station.has_work() && radio.channel != AWAY;
         radio.begin_backoff(self.now, station.draw(failures, timing), timing);
         self.count_down(place);
     }
 
     /// Sets a listening station's deadline to the end of its countdown, if it has something to send and the medium is idle.
     pub(super) fn count_down(&mut self, place: usize) {
+        if self.stations[place].changes.is_some() {
+            self.change(place);
+        }
         let radio = &self.radios[place];
         let timing = &self.timings[usize::from(radio.timing)];
         let deadline = if radio.wants && radio.counting {

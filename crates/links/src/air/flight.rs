@@ -138,6 +138,15 @@ impl Flights {
         flight.alone == Some(self.channels[usize::from(flight.channel)].begun)
     }
 
+    /// What is on the air of a channel now.
+    pub(super) fn present(&self, channel: u8) -> impl Iterator<Item = (u16, &Flight)> {
+        let order = self.channels[usize::from(channel)].order.iter();
+        order
+            .map(|&(start, id)| (start, id, self.get(id)))
+            .filter(|(start, _, flight)| flight.start == *start && !flight.over)
+            .map(|(_, id, flight)| (id, flight))
+    }
+
     /// Frames that overlap in time with this one, itself excluded, and that may be received at a place.
     pub(super) fn overlapping(&self, id: u16, place: Position) -> impl Iterator<Item = &Flight> {
         let flight = self.get(id);

@@ -4,6 +4,8 @@ use units::Duration;
 use units::wifi::DATA_OVERHEAD_BYTES;
 use units::wifi::ht::QOS_DATA_OVERHEAD_BYTES;
 
+use crate::Position;
+
 /// A station's number: its place in the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StationId(pub u32);
@@ -117,6 +119,8 @@ pub(super) enum Kind {
     Rts,
     /// Clear to send.
     Cts,
+    /// Not 802.11 at all.
+    Noise,
 }
 
 /// Something that happens to the air.
@@ -124,6 +128,14 @@ pub(super) enum Kind {
 pub enum Input {
     /// A packet enters a station's queue.
     Send(StationId, Packet),
+    /// A packet goes before all others of a station: beacons, and what answers to power saving.
+    SendFirst(StationId, Packet),
+    /// A station is told to leave a receiver alone: what waits for it comes back as [`Fate::Withdrawn`], but what is on the air.
+    Withdraw(StationId, StationId),
+    /// A radio turns to another of its channels, or hears and sends nothing until it is told to turn to one. It finishes its exchange before.
+    Tune(StationId, Option<u8>),
+    /// A station stands there now; one that is sending moves when its frame is over.
+    Move(StationId, Position),
 }
 
 /// Something that happened. Order is the order in which it happened.
@@ -160,6 +172,10 @@ pub enum Fate {
     GivenUp,
     /// The queue was full.
     QueueFull,
+    /// The queue's management chose it.
+    Dropped,
+    /// Its sender was told to leave the receiver alone.
+    Withdrawn,
 }
 
 /// What a station has done since the start.

@@ -27,7 +27,8 @@
 //! - IEEE 802.11-2020 §10.3 (DCF), §10.25 (block acknowledgement), §15 to §19 (PHYs); each file names its sections.
 //!
 //! # Where we differ, and why
-//! 1. Stations do not transmit beacons, associate or save power by themselves yet: whoever drives the air queues what they send.
+//! 1. Stations by themselves only contend, send and acknowledge: what access points and clients say to each other is queued by [`wlan`], or by
+//!    whoever drives the air.
 //! 2. Adjacent channels do not leak into each other. A channel of 40 MHz is that of its first half: nobody may use the other.
 //!
 //! # Checked by
@@ -46,8 +47,15 @@
 //! | SINR by section, capture, errors | `reception`, `decoder` |
 //! | a station's queue, its choice of what is next, backoff draws | `station`, `queue` |
 //! | sequence numbers, windows, aggregates | `session` |
+//! | fixed modes, AARF, Minstrel, Minstrel-HT | `rate` |
+//! | FQ-CoDel | `fq_codel` |
+//! | Rayleigh and Rice fading | `fading` |
+//! | moving, and turning to other channels | `places` |
+//! | microwave ovens and their like | `noise` |
 //! | how frames follow each other | `exchange`, `response`, `ears` |
 //! | what a monitor interface shows | [`Overheard`] |
+//! | access points and clients: joining, beacons, power saving, slots | [`wlan`] |
+//! | a coarser medium behind the same contract | [`Medium`], [`Wfq`] |
 //! | deadlines of all stations | [`schedule`] |
 
 mod check;
@@ -57,29 +65,43 @@ mod ears;
 mod engine;
 mod error;
 mod exchange;
+mod fading;
 mod flight;
+mod fq_codel;
 mod geometry;
 mod grid;
 mod hearing;
 mod io;
+mod medium;
 mod mode;
 mod monitor;
+mod noise;
+mod places;
 mod queue;
 mod radio;
+mod rate;
 mod reception;
 mod response;
 pub mod schedule;
 mod session;
 mod station;
 mod timing;
+mod wfq;
+pub mod wlan;
 
-pub use config::{AirConfig, Countdown, Eifs, Ht, Rules, StationConfig};
+pub use config::{
+    AirConfig, Countdown, Discipline, Eifs, Ht, NoiseConfig, RateControl, Rules, StationConfig,
+};
 pub use engine::Air;
 pub use error::AirError;
 pub use io::{Counters, Destination, Fate, Input, Output, Packet, StationId, Subtype};
+pub use medium::Medium;
 pub use mode::Mode;
 pub use monitor::{FrameKind, Overheard};
+pub use wfq::{Wfq, WfqError, WfqStation};
 
+#[cfg(test)]
+mod disturbance_tests;
 #[cfg(test)]
 mod monitor_tests;
 #[cfg(test)]

@@ -86,7 +86,7 @@ impl<S: Schedule> Air<S> {
     /// Monitors have heard this frame, or those frames of an aggregate; it ends now.
     pub(super) fn capture(&mut self, flight: &Flight) {
         while let Some((monitor, got)) = self.overheard.pop() {
-            let signal = self.ether.power(flight.from, monitor);
+            let signal = self.ether.power_at(flight.from, monitor, flight.start);
             self.show(monitor, flight, signal, got);
         }
     }
@@ -141,7 +141,7 @@ const fn response(kind: Kind) -> FrameKind {
         Kind::BlockAck => FrameKind::BlockAck,
         Kind::Rts => FrameKind::Rts,
         Kind::Cts => FrameKind::Cts,
-        Kind::Data | Kind::Ack => FrameKind::Ack,
+        Kind::Data | Kind::Ack | Kind::Noise => FrameKind::Ack,
     }
 }
 

@@ -1,52 +1,135 @@
 //! Packets that wait at a station for their turn on the air.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
+use super::config::Discipline;
+use super::fq_codel::FqCodel;
 use super::io::Packet;
 
-/// First come, first served, up to a number of packets.
+/// In which order packets leave.
 #[derive(Debug)]
 pub(super) struct Queue {
     capacity: usize,
-    packets: VecDeque<Packet>,
+    /// What goes before everything else.
+    urgent: VecDeque<Packet>,
+    order: Order,
+}
+
+#[derive(Debug)]
+enum Order {
+    Arrival(VecDeque<Packet>),
+    Flows(Box<FqCodel>),
 }
 
 impl Queue {
-    pub(super) const fn new(capacity: usize) -> Self {
+    pub(super) fn new(capacity: usize, discipline: Discipline) -> Self {
+        let order = match discipline {
+            Discipline::TailDrop => Order::Arrival(VecDeque::new()),
+            Discipline::FqCodel(codel) => Order::Flows(Box::new(FqCodel::new(codel))),
+        };
         Self {
             capacity,
-            packets: VecDeque::new(),
+            urgent: VecDeque::new(),
+            order,
         }
     }
 
-    /// Takes a packet in; `false` if there is no room.
-    pub(super) fn push(&mut self, packet: Packet) -> bool {
-        let room = self.packets.len() < self.capacity;
-        if room {
-            self.packets.push_back(packet);
+    /// Takes a packet in; the packet for which there is no room then, which need not be the same.
+    pub(super) fn push(&mut self, now: u64, packet: Packet) -> Option<Packet> {
+        match &mut self.order {
+            Order::Arrival(packets) if packets.len() >= self.capacity => Some(packet),
+            Order::Arrival(packets) => {
+                packets.push_back(packet);
+                None
+            }
+            Order::Flows(flows) => {
+                flows.push(now, packet);
+                if flows.len() > self.capacity {
+                    flows.drop_of_fattest()
+                } else {
+                    None
+                }
+            }
         }
-        room
     }
 
     pub(super) fn len(&self) -> usize {
-        self.packets.len()
+        self.urgent.len()
+            + match &self.order {
+                Order::Arrival(packets) => packets.len(),
+                Order::Flows(flows) => flows.len(),
+            }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.packets.is_empty()
+        self.len() == 0
     }
 
     /// The packet whose turn it is.
-    pub(super) fn first(&self) -> Option<&Packet> {
-        self.packets.front()
+    pub(super) fn first(&mut self, now: u64) -> Option<&Packet> {
+        if !self.urgent.is_empty() {
+            return self.urgent.front();
+        }
+        match &mut self.order {
+            Order::Arrival(packets) => packets.front(),
+            Order::Flows(flows) => flows.first(now),
+        }
     }
 
-    /// Takes the oldest packet that is wanted.
-    pub(super) fn take_if(&mut self, wanted: impl Fn(&Packet) -> bool) -> Option<Packet> {
-        if self.packets.front().is_some_and(&wanted) {
-            return self.packets.pop_front();
+    /// Takes the first packet that is wanted.
+    pub(super) fn take_if(&mut self, now: u64, wanted: impl Fn(&Packet) -> bool) -> Option<Packet> {
+        if let Some(packet) = self.urgent.front().copied().filter(&wanted) {
+            self.urgent.pop_front();
+            return Some(packet);
         }
-        let place = self.packets.iter().position(wanted)?;
-        self.packets.remove(place)
+        match &mut self.order {
+            Order::Arrival(packets) => {
+                if packets.front().is_some_and(&wanted) {
+                    return packets.pop_front();
+                }
+                let place = packets.iter().position(wanted)?;
+                packets.remove(place)
+            }
+            Order::Flows(flows) => flows.take_if(now, wanted),
+        }
+    }
+
+    /// Puts a packet before all others, however many there are.
+    pub(super) fn push_first(&mut self, packet: Packet) {
+        self.urgent.push_back(packet);
+    }
+
+    /// Takes all packets of this kind back.
+    pub(super) fn withdraw(&mut self, wanted: impl Fn(&Packet) -> bool, taken: &mut Vec<Packet>) {
+        let mut keep = |packet: &Packet| {
+            let stays = !wanted(packet);
+            if !stays {
+                taken.push(*packet);
+            }
+            stays
+        };
+        self.urgent.retain(&mut keep);
+        match &mut self.order {
+            Order::Arrival(packets) => packets.retain(&mut keep),
+            Order::Flows(flows) => flows.retain(&mut keep),
+        }
+    }
+
+    /// Whether the queue's management has dropped anything that nobody was told of.
+    pub(super) fn has_dropped(&self) -> bool {
+        match &self.order {
+            Order::Arrival(_) => false,
+            Order::Flows(flows) => !flows.dropped.is_empty(),
+        }
+    }
+
+    /// The next of those.
+    pub(super) fn dropped(&mut self) -> Option<Packet> {
+        match &mut self.order {
+            Order::Arrival(_) => None,
+            Order::Flows(flows) => flows.dropped.pop_front(),
+        }
     }
 }

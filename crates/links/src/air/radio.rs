@@ -40,7 +40,7 @@ pub(super) struct Radio {
     /// Until when frames that were heard have reserved the medium.
     pub(super) nav: u64,
     /// Slots that are left to count.
-    pub(super) slots: u32,
+    pub(super) slots: u16,
     /// Frames on the air whose energy alone makes the medium busy here.
     pub(super) loud: u16,
     /// The frame to which the receiver is synchronised.
@@ -58,12 +58,14 @@ pub(super) struct Radio {
     pub(super) fresh: bool,
     /// Which of the air's timings it keeps.
     pub(super) timing: u8,
+    /// The channel that it is on, as its place in the air's list.
+    pub(super) channel: u8,
     /// The world is told of every frame that it makes sense of.
     pub(super) monitor: bool,
 }
 
 impl Radio {
-    pub(super) const fn new(timing: u8) -> Self {
+    pub(super) const fn new(timing: u8, channel: u8) -> Self {
         Self {
             from: 0,
             nav: 0,
@@ -77,6 +79,7 @@ impl Radio {
             broken: false,
             fresh: false,
             timing,
+            channel,
             monitor: false,
         }
     }
@@ -104,7 +107,8 @@ impl Radio {
             return;
         }
         let passed = (now - self.from).min(u64::from(u32::MAX)) as u32 / timing.slot;
-        let busy = u32::from(countdown == Countdown::BusyCountsAsSlot);
+        let passed = passed.min(u32::from(u16::MAX) - 1) as u16;
+        let busy = u16::from(countdown == Countdown::BusyCountsAsSlot);
         self.slots = self.slots.saturating_sub(passed + busy);
     }
 
@@ -118,7 +122,7 @@ impl Radio {
     }
 
     /// Begins a backoff of `slots` at `now`: on an idle medium at the next boundary of a slot (802.11-2020 figure 10-26).
-    pub(super) fn begin_backoff(&mut self, now: u64, slots: u32, timing: &Timing) {
+    pub(super) fn begin_backoff(&mut self, now: u64, slots: u16, timing: &Timing) {
         if self.counting && now > self.from {
             let slot = u64::from(timing.slot);
             self.from += (now - self.from).div_ceil(slot) * slot;

@@ -7,8 +7,8 @@ fn timing() -> Timing {
     Timing::of(Standard::A, false)
 }
 
-fn counting(slots: u32) -> Radio {
-    let mut radio = Radio::new(0);
+fn counting(slots: u16) -> Radio {
+    let mut radio = Radio::new(0, 0);
     radio.resume(0, &timing());
     radio.slots = slots;
     radio

@@ -24,6 +24,7 @@ use units::{Dbm, Rng};
 
 use super::config::Rules;
 use super::decoder::Decoder;
+use super::fading::Fades;
 use super::flight::{Flight, Flights};
 use super::geometry::Geometry;
 use super::mode::Mode;
@@ -53,6 +54,7 @@ pub(super) struct Ether {
     pub(super) sites: Vec<Site>,
     pub(super) geometry: Geometry,
     pub(super) decoder: Decoder,
+    fades: Option<Fades>,
     /// Which frames of the last aggregate that was weighed were received, one bit each.
     pub(super) got: u64,
     noise: f64,
@@ -77,12 +79,19 @@ pub(super) fn milliwatts(power: Dbm) -> f64 {
 }
 
 impl Ether {
-    pub(super) fn new(sites: Vec<Site>, geometry: Geometry, decoder: Decoder, rules: &Rules) -> Self {
+    pub(super) fn new(
+        sites: Vec<Site>,
+        geometry: Geometry,
+        decoder: Decoder,
+        fades: Option<Fades>,
+        rules: &Rules,
+    ) -> Self {
         let noise = milliwatts(Dbm::from_mbm(NOISE_FLOOR_MBM));
         Self {
             sites,
             geometry,
             decoder,
+            fades,
             got: 0,
             noise,
             negligible: noise / 100.0,
@@ -92,7 +101,18 @@ impl Ether {
         }
     }
 
-    /// The power at which one station receives another, in mW.
+    /// The power at which one station receives another at a moment, in mW.
+    pub(super) fn power_at(&mut self, from: u32, to: u32, now: u64) -> f64 {
+        self.power(from, to) * self.fade(from, to, now)
+    }
+
+    fn fade(&mut self, one: u32, other: u32, now: u64) -> f64 {
+        self.fades
+            .as_mut()
+            .map_or(1.0, |fades| fades.gain(one, other, now))
+    }
+
+    /// The mean power at which one station receives another, in mW.
     pub(super) fn power(&self, from: u32, to: u32) -> f64 {
         let (from, to) = (&self.sites[from as usize], &self.sites[to as usize]);
         from.milliwatts * self.geometry.gain(from.position, to.position)
@@ -106,7 +126,7 @@ impl Ether {
 
     /// Whether a signal of this power is received for sure when nothing else is on the air.
     pub(super) fn is_sure(&self, power: f64, mode: Mode) -> bool {
-        self.stands_out(power / self.noise, mode)
+        self.fades.is_none() && self.stands_out(power / (self.noise * mode.noise()), mode)
     }
 
     fn stands_out(&self, ratio: f64, mode: Mode) -> bool {
@@ -116,14 +136,16 @@ impl Ether {
     /// Whether a receiver that follows `held` turns to `new`, which has just begun.
     ///
     /// During the preamble of `held` it takes what stands out; later it takes what is stronger by the capture margin.
-    pub(super) fn captures(&self, receiver: u32, held: &Flight, new: &Flight) -> bool {
+    pub(super) fn captures(&mut self, receiver: u32, held: &Flight, new: &Flight) -> bool {
         let margin = if new.start < held.payload {
             Some(self.preamble)
         } else {
             self.capture
         };
-        margin
-            .is_some_and(|margin| self.power(new.from, receiver) >= margin * self.power(held.from, receiver))
+        margin.is_some_and(|margin| {
+            let strength = self.power_at(new.from, receiver, new.start);
+            strength >= margin * self.power_at(held.from, receiver, new.start)
+        })
     }
 
     /// What a receiver that followed this frame to its end makes of it.
@@ -137,7 +159,9 @@ impl Ether {
             .overlapping(id, place)
             .filter(|other| other.from != receiver)
         {
-            let power = other.milliwatts * self.geometry.gain(other.position, place);
+            let power = other.milliwatts
+                * self.geometry.gain(other.position, place)
+                * self.fade(other.from, receiver, other.start);
             let (start, end) = (other.start.max(flight.start), other.end.min(flight.end));
             if power > self.noise {
                 others.push(Interferer { start, end, power });
@@ -146,7 +170,9 @@ impl Ether {
             }
         }
         let ratios = Ratios {
-            signal: flight.milliwatts * self.geometry.gain(flight.position, place),
+            signal: flight.milliwatts
+                * self.geometry.gain(flight.position, place)
+                * self.fade(flight.from, receiver, flight.start),
             floor,
             others: &others,
         };

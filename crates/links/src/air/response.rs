@@ -30,7 +30,7 @@ impl<S: Schedule> Air<S> {
                 (Heard::Frame(_), Kind::Cts) => self.clear_to_send(place, flight),
                 (Heard::Other, _) => self.fail(place),
                 (Heard::Noise, _) if self.now >= self.stations[place].patience => self.fail(place),
-                (Heard::Noise | Heard::Interrupted, _) => {}
+                (Heard::Noise | Heard::Interrupted, _) | (Heard::Frame(_), Kind::Noise) => {}
             }
         }
     }

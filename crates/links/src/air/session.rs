@@ -16,12 +16,13 @@
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use units::SeqNum;
 use units::wifi::ht::subframe_bytes;
+use units::{Rng, SeqNum};
 
 use super::config::Ht;
 use super::io::Packet;
 use super::mode::Mode;
+use super::rate::{Chain, Rate};
 
 /// Frames to everybody.
 pub(super) const EVERYONE: u32 = u32::MAX;
@@ -52,7 +53,10 @@ pub(super) struct Session {
     pub(super) tid: u8,
     /// What both sides have of 802.11n.
     pub(super) ht: Option<Ht>,
-    pub(super) mode: Mode,
+    rate: Rate,
+    /// The modes of what is being tried, and how often it was.
+    chain: Chain,
+    tries: u32,
     numbers: SeqNum,
     window: VecDeque<Mpdu>,
     /// Which of the window are in the frame that is being tried, one bit each.
@@ -60,12 +64,15 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(to: u32, tid: u8, ht: Option<Ht>, mode: Mode) -> Self {
+    /// `mode` is what the chain begins with before the rate control says otherwise.
+    pub(super) fn new(to: u32, tid: u8, ht: Option<Ht>, rate: Rate, mode: Mode) -> Self {
         Self {
             to,
             tid,
             ht,
-            mode,
+            rate,
+            chain: Chain::always(mode),
+            tries: 0,
             numbers: SeqNum::new(0),
             window: VecDeque::new(),
             tried: 0,
@@ -77,6 +84,32 @@ impl Session {
         self.ht.is_some()
     }
 
+    /// The mode of the next try.
+    pub(super) fn mode(&self) -> Mode {
+        self.chain.mode(self.tries)
+    }
+
+    /// Of what was tried, so many frames were acknowledged.
+    pub(super) fn report(&mut self, acknowledged: u32) {
+        self.chain = self
+            .rate
+            .tried(self.chain, self.mode(), self.count(), acknowledged);
+        self.tries += 1;
+    }
+
+    /// Whether what is being tried should be put together anew, with other modes.
+    pub(super) fn is_used_up(&self) -> bool {
+        self.count() == 0 || self.is_qos() && self.tries >= self.chain.total()
+    }
+
+    /// Takes away everything that is not done with.
+    pub(super) fn clear(&mut self, packets: &mut Vec<Packet>) {
+        let left = self.window.iter().filter(|mpdu| !mpdu.settled && !mpdu.received);
+        packets.extend(left.map(|mpdu| mpdu.packet));
+        self.window.clear();
+        self.tried = 0;
+    }
+
     /// How many frames are not done with.
     pub(super) fn pending(&self) -> usize {
         self.window.iter().filter(|mpdu| !mpdu.settled).count()
@@ -86,12 +119,13 @@ impl Session {
     /// the bytes that are left; `shared` numbers what is not QoS data.
     pub(super) fn fill(
         &mut self,
-        mode: Mode,
+        (now, rng): (u64, &mut Rng),
         shared: &mut SeqNum,
         mut next: impl FnMut(u32) -> Option<Packet>,
     ) {
-        self.mode = mode;
-        let (frames, most) = self.limits(mode);
+        self.chain = self.rate.chain(now, rng);
+        self.tries = 0;
+        let (frames, most) = self.limits();
         let (mut count, mut bytes) = (0, 0);
         self.tried = 0;
         for (place, mpdu) in self.window.iter().enumerate().filter(|(_, mpdu)| !mpdu.settled) {
@@ -112,11 +146,14 @@ impl Session {
         }
     }
 
-    fn limits(&self, mode: Mode) -> (u32, u32) {
-        match (&self.ht, mode.as_ht()) {
-            (Some(ht), Some(mode)) => (ht.frames, ht.bytes.min(ht.bytes_within_time(mode))),
-            _ => (1, u32::MAX),
-        }
+    /// Most frames and bytes in what is tried next: it must be short enough in all its modes.
+    fn limits(&self) -> (u32, u32) {
+        let Some(ht) = self.ht.as_ref().filter(|_| !self.chain.probe) else {
+            return (1, u32::MAX);
+        };
+        let modes = self.chain.modes().filter_map(Mode::as_ht);
+        let shortest = modes.map(|mode| ht.bytes_within_time(mode)).min();
+        (ht.frames, ht.bytes.min(shortest.unwrap_or(u32::MAX)))
     }
 
     fn append(&mut self, packet: Packet, shared: &mut SeqNum) {
@@ -152,6 +189,11 @@ impl Session {
             .map(|(_, mpdu)| mpdu)
     }
 
+    /// How many of the frames that are being tried are among those of the window.
+    pub(super) const fn arrived(&self, bits: u64) -> u32 {
+        (bits & self.tried).count_ones()
+    }
+
     /// How many frames are being tried.
     pub(super) const fn count(&self) -> u32 {
         self.tried.count_ones()
@@ -176,7 +218,7 @@ impl Session {
             .map(|(_, mpdu)| mpdu)
     }
 
-    /// One more attempt of what is being tried; whether it is a first attempt of all of it.
+    /// One more attempt of what is being tried.
     pub(super) fn attempt(&mut self) {
         self.tried_mut().for_each(|mpdu| mpdu.attempts += 1);
     }
@@ -229,6 +271,11 @@ impl Session {
 
     /// Those that have had all their attempts, of what is being tried.
     pub(super) fn exhausted(&self, attempts: Option<u32>) -> u64 {
+        let attempts = if self.rate.chain_limits_attempts() {
+            Some(self.chain.total())
+        } else {
+            attempts
+        };
         let Some(most) = attempts else {
             return 0;
         };

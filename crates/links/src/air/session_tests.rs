@@ -9,16 +9,17 @@ fn packet(token: u64) -> Packet {
 /// A session of 802.11n, with as many packets to send as are asked for.
 fn session(ht: Ht) -> (Session, Mode) {
     let mode = Mode::of_ht(ht.mode().unwrap());
-    (Session::new(1, 0, Some(ht), mode), mode)
+    (Session::new(1, 0, Some(ht), Rate::Fixed(mode), mode), mode)
 }
 
 fn ht() -> Ht {
     Ht::new(1, Width::Mhz20, Guard::Long)
 }
 
-fn fill(session: &mut Session, mode: Mode, from: u64, count: u64) {
+fn fill(session: &mut Session, from: u64, count: u64) {
     let (mut shared, mut tokens) = (SeqNum::new(77), from..from + count);
-    session.fill(mode, &mut shared, |most| {
+    let mut rng = Rng::named(1, "rates");
+    session.fill((0, &mut rng), &mut shared, |most| {
         tokens.next().filter(|_| most > 1_540).map(packet)
     });
 }
@@ -36,7 +37,7 @@ fn delivered(session: &mut Session) -> Vec<u64> {
 #[test]
 fn an_aggregate_ends_at_its_limit_of_time() {
     let (mut session, mode) = session(ht());
-    fill(&mut session, mode, 0, 100);
+    fill(&mut session, 0, 100);
     // 1,362 symbols of 260 bits within 5.484 ms: 44,261 bytes; a frame takes 4 + 1,536.
     assert_eq!(session.count(), 28);
     assert_eq!(session.psdu_bytes(), 28 * 1_540);
@@ -53,8 +54,8 @@ fn an_aggregate_ends_at_its_limits_of_frames_and_bytes() {
         (Ht { bytes: 8_000, ..fast }, 5),
         (Ht { frames: 1, ..fast }, 1),
     ] {
-        let (mut session, mode) = session(ht);
-        fill(&mut session, mode, 0, 100);
+        let (mut session, _) = session(ht);
+        fill(&mut session, 0, 100);
         assert_eq!(session.count(), frames, "{ht:?}");
     }
 }
@@ -62,16 +63,16 @@ fn an_aggregate_ends_at_its_limits_of_frames_and_bytes() {
 #[test]
 fn without_802_11n_frames_go_one_by_one_and_share_the_senders_numbers() {
     let mode = Mode::basic(units::wifi::Standard::A);
-    let mut session = Session::new(1, 0, None, mode);
-    fill(&mut session, mode, 0, 10);
+    let mut session = Session::new(1, 0, None, Rate::Fixed(mode), mode);
+    fill(&mut session, 0, 10);
     assert_eq!(session.count(), 1);
     assert_eq!(session.tried().next().unwrap().number, SeqNum::new(77));
 }
 
 #[test]
 fn frames_behind_a_hole_wait_for_it() {
-    let (mut session, mode) = session(Ht { frames: 5, ..ht() });
-    fill(&mut session, mode, 0, 5);
+    let (mut session, _) = session(Ht { frames: 5, ..ht() });
+    fill(&mut session, 0, 5);
     let got = session.receive(0b11101);
     assert_eq!(got, 0b11101);
     assert_eq!(delivered(&mut session), [0]);
@@ -79,7 +80,7 @@ fn frames_behind_a_hole_wait_for_it() {
     session.settle(got, &mut done);
     session.slide();
     assert_eq!(done.len(), 4);
-    fill(&mut session, mode, 5, 5);
+    fill(&mut session, 5, 5);
     assert_eq!(tokens(&session), [1, 5, 6, 7, 8], "what failed goes first");
     // The second aggregate's first and third frame: 1 and 6.
     let got = session.receive(0b101);
@@ -91,8 +92,8 @@ fn frames_behind_a_hole_wait_for_it() {
 
 #[test]
 fn a_frame_that_is_given_up_lets_the_others_pass() {
-    let (mut session, mode) = session(Ht { frames: 3, ..ht() });
-    fill(&mut session, mode, 0, 3);
+    let (mut session, _) = session(Ht { frames: 3, ..ht() });
+    fill(&mut session, 0, 3);
     let got = session.receive(0b110);
     let mut done = Vec::new();
     session.settle(got, &mut done);
@@ -108,8 +109,8 @@ fn a_frame_that_is_given_up_lets_the_others_pass() {
 
 #[test]
 fn a_duplicate_is_handed_on_once() {
-    let (mut session, mode) = session(Ht { frames: 2, ..ht() });
-    fill(&mut session, mode, 0, 2);
+    let (mut session, _) = session(Ht { frames: 2, ..ht() });
+    fill(&mut session, 0, 2);
     session.receive(0b11);
     assert_eq!(delivered(&mut session), [0, 1]);
     session.receive(0b11);
@@ -118,10 +119,10 @@ fn a_duplicate_is_handed_on_once() {
 
 #[test]
 fn the_window_never_spans_more_than_an_acknowledgement_can_say() {
-    let (mut session, mode) = session(Ht::new(4, Width::Mhz40, Guard::Short));
+    let (mut session, _) = session(Ht::new(4, Width::Mhz40, Guard::Short));
     let mut done = Vec::new();
     for round in 0..5 {
-        fill(&mut session, mode, round * 100, 100);
+        fill(&mut session, round * 100, 100);
         // The first frame never arrives.
         let got = session.receive(!1);
         session.settle(got, &mut done);

@@ -3,23 +3,24 @@
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::vec::Vec;
-use units::wifi::ht::BLOCK_ACK_BYTES;
+use units::wifi::ht::{BLOCK_ACK_BYTES, subframe_bytes};
 use units::wifi::{ACK_BYTES, Standard};
 use units::{Rng, SeqNum};
 
-use super::config::{Ht, StationConfig};
+use super::config::{Ht, RateControl, StationConfig};
 use super::io::{Counters, Packet};
 use super::mode::Mode;
 use super::queue::Queue;
 use super::radio::NONE;
+use super::rate::Rate;
 use super::session::{EVERYONE, Session};
 use super::timing::{Timing, nanos};
+use crate::Position;
 
 #[derive(Debug)]
 pub(super) struct Station {
     pub(super) standard: Standard,
     pub(super) ht: Option<Ht>,
-    pub(super) channel: u8,
     /// How it sends data to those without 802.11n.
     mode: Mode,
     pub(super) queue: Queue,
@@ -40,13 +41,25 @@ pub(super) struct Station {
     pub(super) rts: Option<u32>,
     /// It has sent such a request and waits for the answer.
     pub(super) requested: bool,
+    /// Where it goes and what it turns to when its exchange is over.
+    pub(super) changes: Option<Changes>,
     /// The frame it has on the air.
     pub(super) flight: u16,
     /// When its wait for an answer is over.
     pub(super) patience: u64,
     pub(super) counters: Counters,
     backoff: Rng,
+    rates: Rng,
+    control: RateControl,
     airtime: Airtime,
+}
+
+/// What waits for the end of an exchange.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Changes {
+    pub(super) position: Option<Position>,
+    /// A place in the air's list of channels, or away from all.
+    pub(super) channel: Option<u8>,
 }
 
 /// What a station sends after SIFS.
@@ -77,13 +90,12 @@ pub(super) type Capabilities = Option<Ht>;
 const MANAGEMENT: u8 = 16;
 
 impl Station {
-    pub(super) fn new(seed: u64, config: &StationConfig, channel: u8, mode: Mode) -> Self {
+    pub(super) fn new(seed: u64, config: &StationConfig, mode: Mode) -> Self {
         Self {
             standard: config.standard,
             ht: config.ht,
-            channel,
             mode,
-            queue: Queue::new(config.queue),
+            queue: Queue::new(config.queue, config.discipline),
             sessions: Vec::new(),
             places: Vec::new(),
             current: None,
@@ -93,10 +105,13 @@ impl Station {
             answer: None,
             rts: config.rts,
             requested: false,
+            changes: None,
             flight: NONE,
             patience: 0,
             counters: Counters::default(),
             backoff: Rng::named(seed, &format!("{}/backoff", config.name)),
+            rates: Rng::named(seed, &format!("{}/rates", config.name)),
+            control: config.control,
             airtime: Airtime {
                 mode,
                 bytes: 0,
@@ -115,6 +130,27 @@ impl Station {
     /// Whether there is anything to send.
     pub(super) fn has_work(&self) -> bool {
         self.current.is_some() || !self.again.is_empty() || !self.queue.is_empty()
+    }
+
+    /// Takes everything back that waits for this receiver; `busy`: what is being tried is on the air, or its answer is awaited.
+    pub(super) fn withdraw(&mut self, receiver: u32, busy: bool, packets: &mut Vec<Packet>) {
+        let trying = self.current.filter(|_| busy);
+        for (place, session) in self.sessions.iter_mut().enumerate() {
+            if session.to == receiver && session.tid != MANAGEMENT && trying != Some(place as u16) {
+                session.clear(packets);
+            }
+        }
+        let sessions = &self.sessions;
+        self.again
+            .retain(|&place| sessions[usize::from(place)].pending() > 0);
+        if self
+            .current()
+            .is_some_and(|session| session.to == receiver && session.pending() == 0 && !busy)
+        {
+            (self.current, self.failures) = (None, 0);
+        }
+        let wanted = |packet: &Packet| packet.subtype.is_data() && packet.to.station() == Some(receiver);
+        self.queue.withdraw(wanted, packets);
     }
 
     /// The session of the frame that is being tried.
@@ -141,29 +177,27 @@ impl Station {
     ///
     /// What windows hold is filled up with fresh packets only while the oldest of them is for the same receiver: losses on the way to
     /// one receiver must not keep the others waiting.
-    pub(super) fn prepare(&mut self, all: &[Capabilities]) -> bool {
+    pub(super) fn prepare(&mut self, now: u64, all: &[Capabilities]) -> bool {
         if self.current.is_some() {
             return true;
         }
-        let oldest = self.queue.first().map(key_of);
+        let oldest = self.queue.first(now).map(key_of);
         let place = match (self.again.pop_front(), oldest) {
             (Some(place), _) => place,
             (None, Some(key)) => self.session(key, all),
             (None, None) => return false,
         };
         let session = &mut self.sessions[usize::from(place)];
-        let (key, mode) = (key(session.to, session.tid), mode_of(session, self.mode));
+        let key = key(session.to, session.tid);
         let fresh = oldest == Some(key);
         let qos = session.is_qos();
         let queue = &mut self.queue;
-        session.fill(mode, &mut self.number, |most| {
-            fresh.then(|| {
-                queue.take_if(|packet| {
-                    key_of(packet) == key
-                        && (most == u32::MAX
-                            || units::wifi::ht::subframe_bytes(packet.mpdu_bytes(qos)) <= most)
-                })
-            })?
+        let fits = |packet: &Packet, most: u32| {
+            key_of(packet) == key && (most == u32::MAX || subframe_bytes(packet.mpdu_bytes(qos)) <= most)
+        };
+        session.fill((now, &mut self.rates), &mut self.number, |most| {
+            let next = fresh.then(|| queue.take_if(now, |packet| fits(packet, most)));
+            next.flatten()
         });
         self.current = Some(place);
         true
@@ -175,19 +209,31 @@ impl Station {
             Err(at) => {
                 let place = self.sessions.len() as u16;
                 self.places.insert(at, (key, place));
-                self.sessions
-                    .push(new_session(key, self.ht, self.mode, self.standard, all));
+                self.sessions.push(self.new_session(key, all));
                 place
             }
         }
     }
 
+    fn new_session(&self, key: u64, all: &[Capabilities]) -> Session {
+        let (to, tid) = ((key >> 8) as u32, key as u8);
+        if to == EVERYONE || tid == MANAGEMENT {
+            let basic = Mode::basic(self.mode.phy());
+            return Session::new(to, tid, None, Rate::Fixed(basic), basic);
+        }
+        let theirs = all.get(to as usize).copied().flatten();
+        let ht = self.ht.zip(theirs).map(|(own, theirs)| own.with(theirs));
+        let mode = ht.and_then(|ht| ht.mode()).map_or(self.mode, Mode::of_ht);
+        let rate = Rate::new(self.control, self.standard, ht.as_ref(), mode);
+        Session::new(to, tid, ht, rate, mode)
+    }
+
     /// Slots to count before the next attempt, after this many failures of the frame.
-    pub(super) fn draw(&mut self, failures: u32, timing: &Timing) -> u32 {
+    pub(super) fn draw(&mut self, failures: u32, timing: &Timing) -> u16 {
         let doubled = (u64::from(timing.cw_min) + 1) << failures.min(16);
         let window = doubled.min(u64::from(timing.cw_max) + 1);
         // Windows are powers of two: some of the bits are uniform without rejection.
-        (self.backoff.next_u64() >> 32) as u32 & (window as u32 - 1)
+        ((self.backoff.next_u64() >> 32) as u32 & (window as u32 - 1)) as u16
     }
 
     /// How long a frame or an aggregate of that many bytes is on the air, and the acknowledgement of it.
@@ -206,15 +252,6 @@ impl Station {
     }
 }
 
-/// How a session's next frame is sent.
-fn mode_of(session: &Session, legacy: Mode) -> Mode {
-    if session.tid == MANAGEMENT || session.to == EVERYONE {
-        Mode::basic(legacy.phy())
-    } else {
-        session.mode
-    }
-}
-
 const fn key(to: u32, tid: u8) -> u64 {
     (to as u64) << 8 | tid as u64
 }
@@ -227,18 +264,6 @@ fn key_of(packet: &Packet) -> u64 {
         MANAGEMENT
     };
     key(packet.to.station().unwrap_or(EVERYONE), tid)
-}
-
-fn new_session(key: u64, own: Option<Ht>, legacy: Mode, standard: Standard, all: &[Capabilities]) -> Session {
-    let (to, tid) = ((key >> 8) as u32, key as u8);
-    let theirs = all.get(to as usize).copied().flatten();
-    let ht = own
-        .zip(theirs)
-        .filter(|_| tid != MANAGEMENT)
-        .map(|(own, theirs)| own.with(theirs));
-    let mode = ht.and_then(|ht| ht.mode()).map_or(legacy, Mode::of_ht);
-    debug_assert!(mode == legacy || standard != Standard::B);
-    Session::new(to, tid, ht, mode)
 }
 
 /// How long the acknowledgement of a frame in this mode lasts, or of an aggregate.

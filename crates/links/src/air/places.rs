@@ -1,0 +1,165 @@
+//! Stations that move and radios that turn to other channels: who hears whom is worked out anew.
+//!
+//! # Where we differ, and why
+//! 1. A station that is sending, waits for an answer, or is about to answer moves and turns when that is over, as drivers do: the world asks,
+//!    and the change happens within milliseconds.
+//! 2. What arrives at a channel in the middle of a frame missed its preamble, and senses it by energy only.
+//!
+//! # Checked by
+//! `places_tests`.
+
+use super::engine::Air;
+use super::hearing::{Audience, Strength};
+use super::io::StationId;
+use super::radio::{NONE, Phase};
+use super::reception::milliwatts;
+use super::schedule::{NEVER, Schedule};
+use super::station::Changes;
+use crate::Position;
+
+/// On no channel.
+pub(super) const AWAY: u8 = u8::MAX;
+
+/// What decides whether a station hears another.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Receiver {
+    /// The channels that it can be on, one bit for each of the air's list.
+    pub(super) channels: u128,
+    pub(super) energy: f64,
+    pub(super) preamble: f64,
+    /// It is no radio, but a source of noise.
+    pub(super) is_noise: bool,
+}
+
+impl Receiver {
+    pub(super) fn new(channels: u128, config: &super::StationConfig, is_noise: bool) -> Self {
+        Self {
+            channels,
+            energy: milliwatts(config.energy_detection),
+            preamble: milliwatts(config.carrier_sense),
+            is_noise,
+        }
+    }
+}
+
+/// How one station hears another that arrives with this power: noise has no preamble that could be found.
+pub(super) fn strength(from: &Receiver, to: &Receiver, power: f64) -> Strength {
+    if to.is_noise || from.channels & to.channels == 0 {
+        Strength::Unheard
+    } else if power >= to.energy {
+        Strength::Loud
+    } else if power >= to.preamble && !from.is_noise {
+        Strength::Faint
+    } else {
+        Strength::Unheard
+    }
+}
+
+impl<S: Schedule> Air<S> {
+    /// A station stands there now.
+    pub(super) fn move_to(&mut self, station: StationId, position: Position) {
+        let place = station.0 as usize;
+        let changes = self.stations[place].changes.get_or_insert_default();
+        changes.position = Some(position);
+        self.change_if_idle(place);
+    }
+
+    /// A radio turns to a channel, or away from all.
+    ///
+    /// # Panics
+    /// If the plan does not say that it may be on that channel.
+    pub(super) fn tune(&mut self, station: StationId, channel: Option<u8>) {
+        let place = station.0 as usize;
+        let channel = channel.map_or(AWAY, |number| {
+            let known = self.channels.iter().position(|&known| known == number);
+            let known = known.filter(|&known| self.receivers[place].channels >> known & 1 == 1);
+            known.expect("a channel of the station's plan") as u8
+        });
+        let changes = self.stations[place].changes.get_or_insert_default();
+        changes.channel = Some(channel);
+        self.change_if_idle(place);
+    }
+
+    fn change_if_idle(&mut self, place: usize) {
+        if self.radios[place].phase == Phase::Listening {
+            self.change(place);
+            self.count_down(place);
+        }
+    }
+
+    /// Carries out what has waited for the end of an exchange.
+    pub(super) fn change(&mut self, place: usize) {
+        let Some(Changes { position, channel }) = self.stations[place].changes.take() else {
+            return;
+        };
+        if let Some(position) = position {
+            self.ether.sites[place].position = position;
+            self.hear_anew(place);
+        }
+        if let Some(channel) = channel {
+            self.radios[place].channel = channel;
+            self.radios[place].nav = 0;
+        }
+        self.sense_anew(place);
+    }
+
+    /// Who hears this station, and whom it hears.
+    fn hear_anew(&mut self, place: usize) {
+        let number = place as u32;
+        self.audiences[place] = self.audience(number);
+        for other in 0..self.audiences.len() {
+            if other != place {
+                let power = self.ether.power(other as u32, number);
+                let strength = strength(&self.receivers[other], &self.receivers[place], power);
+                self.audiences[other].set(number, strength, power);
+            }
+        }
+    }
+
+    /// Who hears a station.
+    pub(super) fn audience(&self, from: u32) -> Audience {
+        let own = &self.receivers[from as usize];
+        Audience::collect(self.receivers.len(), |to| {
+            let other = &self.receivers[to as usize];
+            if to == from || other.is_noise || own.channels & other.channels == 0 {
+                return (Strength::Unheard, 0.0);
+            }
+            let power = self.ether.power(from, to);
+            (strength(own, other, power), power)
+        })
+    }
+
+    /// What is on the air where the radio is now: its energy counts, its preambles are missed; a frame that is still heard is still followed.
+    fn sense_anew(&mut self, place: usize) {
+        let (number, held) = (place as u32, self.radios[place].lock);
+        let (mut loud, mut follows) = (0, false);
+        let channel = self.radios[place].channel;
+        if channel != AWAY {
+            for (id, flight) in self.flights.present(channel) {
+                let strength = self.audiences[flight.from as usize].strength(number);
+                loud += u16::from(strength == Strength::Loud);
+                follows |= id == held && strength != Strength::Unheard;
+            }
+        }
+        let now = self.now;
+        let radio = &mut self.radios[place];
+        // Away from all channels, the medium is as good as busy.
+        radio.loud = loud + u16::from(channel == AWAY);
+        if !follows {
+            radio.lock = NONE;
+        }
+        radio.wants = channel != AWAY && self.stations[place].has_work();
+        let timing = &self.timings[usize::from(radio.timing)];
+        if radio.is_idle() {
+            self.ears().0.go_on(place, now);
+        } else if radio.counting {
+            radio.freeze(now, timing, self.rules.countdown);
+            radio.fresh = false;
+            self.schedule.set(place, NEVER);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "places_tests.rs"]
+mod tests;

@@ -1,0 +1,243 @@
+//! An access point: its beacons, its answers to those who join, and what it holds for those who sleep.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use units::{Duration, Instant};
+
+use super::super::io::{Destination, Input, Packet, StationId};
+use super::message::{Message, Tag};
+use super::{AccessPointConfig, AirConfig, Frame, InterfaceId, Timer, Wlan};
+use crate::{Direction, DropReason};
+
+#[derive(Debug)]
+pub(super) struct AccessPoint {
+    pub(super) station: StationId,
+    pub(super) channel: u8,
+    pub(super) beacon: Duration,
+    /// When the last one was due.
+    pub(super) last_beacon: Instant,
+    room: usize,
+    /// Those who are associated, by interface.
+    members: BTreeMap<usize, Member>,
+}
+
+#[derive(Debug, Default)]
+struct Member {
+    asleep: bool,
+    /// Bytes and tokens of what waits for it to wake.
+    held: VecDeque<(u32, u64)>,
+}
+
+impl AccessPoint {
+    pub(super) fn new(config: &AccessPointConfig, air: &AirConfig) -> Self {
+        Self {
+            station: config.station,
+            channel: air.stations[config.station.0 as usize].channel,
+            beacon: config.beacon,
+            last_beacon: Instant::ZERO,
+            room: config.held,
+            members: BTreeMap::new(),
+        }
+    }
+
+    /// What its traffic indication map says of an interface.
+    pub(super) fn holds(&self, interface: usize) -> bool {
+        self.members
+            .get(&interface)
+            .is_some_and(|member| !member.held.is_empty())
+    }
+}
+
+impl Wlan {
+    /// Beacons of different access points do not begin at the same time: they are spread over the first interval.
+    pub(super) fn start_beacons(&mut self) {
+        let count = self.access_points.len() as u32;
+        for (number, ap) in self.access_points.iter().enumerate() {
+            let first = Instant::ZERO + ap.beacon * number as u32 / count;
+            self.timers.insert((first, Timer::Beacon(number as u16)));
+        }
+    }
+
+    pub(super) fn send_beacon(&mut self, now: Instant, place: usize) {
+        let ap = &mut self.access_points[place];
+        ap.last_beacon = now;
+        let (station, next) = (ap.station, now + ap.beacon);
+        self.timers.insert((next, Timer::Beacon(place as u16)));
+        let frame = Frame {
+            bytes: Message::Beacon.bytes(),
+            first: true,
+            ..Frame::default()
+        };
+        let tag = Tag::new(Message::Beacon, 0, 0);
+        self.say(now, station, Destination::Everyone, tag, frame);
+    }
+
+    /// An access point has received a frame.
+    pub(super) fn ap_receives(&mut self, now: Instant, ap: usize, from: StationId, tag: Tag, packet: Packet) {
+        let place = tag.interface;
+        if !self.is_of(from, place) || self.interfaces[place].ap != Some(ap) {
+            return;
+        }
+        self.note_power(now, place, packet.asleep);
+        match tag.message {
+            Message::ProbeRequest => self.say_down(now, place, Message::ProbeResponse),
+            Message::Authenticate => self.say_down(now, place, Message::Authenticated),
+            Message::Associate => {
+                self.access_points[ap].members.insert(place, Member::default());
+                self.say_down(now, place, Message::Associated);
+            }
+            Message::Deauthentication => self.forget(now, place),
+            Message::PsPoll => self.give_one(now, place),
+            Message::DhcpDiscover | Message::DhcpRequest => self.ask_dhcp(now, place, tag.message),
+            Message::Data => self.pass_on(now, place, packet.bytes, tag.token),
+            _ => {}
+        }
+    }
+
+    /// Whether an interface belongs to that radio.
+    fn is_of(&self, station: StationId, place: usize) -> bool {
+        let client = self.interfaces.get(place).map(|of| &self.clients[of.client]);
+        client.is_some_and(|client| client.station == station)
+    }
+
+    fn member(&mut self, place: usize) -> Option<&mut Member> {
+        let ap = self.interfaces[place].ap?;
+        self.access_points[ap].members.get_mut(&place)
+    }
+
+    fn pass_on(&mut self, now: Instant, place: usize, bytes: u32, token: u64) {
+        if self.member(place).is_some() {
+            self.enter(now, InterfaceId(place), Direction::Up, bytes, token);
+        } else {
+            let tag = Tag::new(Message::Data, place, token);
+            self.lose(now, tag, DropReason::Detached);
+        }
+    }
+
+    /// Every frame of a client says whether it sleeps after it.
+    fn note_power(&mut self, now: Instant, place: usize, asleep: bool) {
+        let Some(member) = self.member(place) else {
+            return;
+        };
+        if core::mem::replace(&mut member.asleep, asleep) == asleep {
+            return;
+        }
+        if asleep {
+            let (station, client) = self.ends(place);
+            self.air.handle(now, Input::Withdraw(station, client));
+        } else {
+            let held = core::mem::take(&mut member.held);
+            for (bytes, token) in held {
+                self.send_data(now, place, bytes, token, false);
+            }
+        }
+    }
+
+    /// Radio of the access point and of the client.
+    fn ends(&self, place: usize) -> (StationId, StationId) {
+        let of = &self.interfaces[place];
+        let client = self.clients[of.client].station;
+        (of.ap.map_or(client, |ap| self.access_points[ap].station), client)
+    }
+
+    /// A packet for a client has come out of the wire.
+    pub(super) fn send_down(&mut self, now: Instant, place: usize, bytes: u32, token: u64) {
+        match self.member(place) {
+            None => {
+                if let Some(tag) = Tag::read(token) {
+                    self.lose(now, tag, DropReason::Detached);
+                }
+            }
+            Some(member) if member.asleep => self.keep_for_later(now, place, bytes, token),
+            Some(_) => self.send_data(now, place, bytes, token, false),
+        }
+    }
+
+    /// A packet whose receiver sleeps.
+    pub(super) fn keep_for_later(&mut self, now: Instant, place: usize, bytes: u32, token: u64) {
+        let room = self.interfaces[place]
+            .ap
+            .map_or(0, |ap| self.access_points[ap].room);
+        let reason = match self.member(place) {
+            Some(member) if member.held.len() < room => {
+                member.held.push_back((bytes, token));
+                return;
+            }
+            Some(_) => DropReason::QueueFull,
+            None => DropReason::Detached,
+        };
+        if let Some(tag) = Tag::read(token) {
+            self.lose(now, tag, reason);
+        }
+    }
+
+    fn send_data(&mut self, now: Instant, place: usize, bytes: u32, token: u64, more: bool) {
+        let (station, client) = self.ends(place);
+        let Some(tag) = Tag::read(token) else {
+            return;
+        };
+        let frame = Frame {
+            bytes,
+            more,
+            ..Frame::default()
+        };
+        self.say(now, station, Destination::Station(client), tag, frame);
+    }
+
+    /// A client that sleeps has asked for one packet.
+    fn give_one(&mut self, now: Instant, place: usize) {
+        let Some(member) = self.member(place) else {
+            return;
+        };
+        if let Some((bytes, token)) = member.held.pop_front() {
+            let more = !member.held.is_empty();
+            self.send_data(now, place, bytes, token, more);
+        }
+    }
+
+    fn say_down(&mut self, now: Instant, place: usize, message: Message) {
+        let (station, client) = self.ends(place);
+        let frame = Frame {
+            bytes: message.bytes(),
+            ..Frame::default()
+        };
+        let tag = Tag::new(message, place, 0);
+        self.say(now, station, Destination::Station(client), tag, frame);
+    }
+
+    /// The server behind the access point takes half of its time for each of its two answers.
+    fn ask_dhcp(&mut self, now: Instant, place: usize, message: Message) {
+        let time = self.clients[self.interfaces[place].client].dhcp / 2;
+        let timer = Timer::Address(place as u16, message == Message::DhcpRequest);
+        self.timers.insert((now + time, timer));
+    }
+
+    pub(super) fn answer_dhcp(&mut self, now: Instant, place: usize, last: bool) {
+        let message = if last {
+            Message::DhcpAck
+        } else {
+            Message::DhcpOffer
+        };
+        let tag = Tag::new(message, place, 0);
+        self.send_down(now, place, message.bytes(), tag.write());
+    }
+
+    pub(super) fn deauthenticate(&mut self, now: Instant, interface: InterfaceId) {
+        if self.member(interface.0).is_some() {
+            self.forget(now, interface.0);
+            self.say_down(now, interface.0, Message::Deauthentication);
+        }
+    }
+
+    /// A client is no member any more: what is held and queued for it is lost.
+    fn forget(&mut self, now: Instant, place: usize) {
+        let (station, client) = self.ends(place);
+        let Some(ap) = self.interfaces[place].ap else {
+            return;
+        };
+        if let Some(member) = self.access_points[ap].members.remove(&place) {
+            let tags = member.held.iter().filter_map(|&(_, token)| Tag::read(token));
+            tags.for_each(|tag| self.lose(now, tag, DropReason::Detached));
+        }
+        self.air.handle(now, Input::Withdraw(station, client));
+    }
+}

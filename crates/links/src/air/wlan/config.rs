@@ -1,0 +1,214 @@
+//! What a plan says about access points and clients, what goes in and what comes out.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use thiserror::Error;
+use units::wifi::BEACON_INTERVAL;
+use units::{Bitrate, Duration};
+
+use super::super::error::AirError;
+use super::super::io::{Output, Packet, StationId};
+use super::AirConfig;
+use crate::wifi::Join;
+use crate::{CableConfig, ConfigError, Direction, DropReason, LinkConfig, LinkState, Position};
+
+/// A place with access points and clients.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WlanConfig {
+    /// All stations, also those that are neither.
+    pub air: AirConfig,
+    /// Which of them are access points.
+    pub access_points: Vec<AccessPointConfig>,
+    /// Which of them are clients.
+    pub clients: Vec<ClientConfig>,
+}
+
+/// One access point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AccessPointConfig {
+    /// Its place in the plan of the air.
+    pub station: StationId,
+    /// From one beacon to the next.
+    pub beacon: Duration,
+    /// Packets that it holds at most for each client that sleeps.
+    pub held: usize,
+    /// The wired segment behind it.
+    pub wire: CableConfig,
+}
+
+impl AccessPointConfig {
+    /// Beacons every 102.4 ms, 128 packets held (Linux mac80211's `STA_MAX_TX_BUFFER` is 64 for each of four classes), 1 Gb/s without delay
+    /// behind it.
+    pub fn new(station: StationId, name: &str) -> Self {
+        Self {
+            station,
+            beacon: BEACON_INTERVAL,
+            held: 128,
+            wire: CableConfig::symmetric(name, Bitrate::from_mbps(1_000), Duration::ZERO),
+        }
+    }
+}
+
+/// One client.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClientConfig {
+    /// Its place in the plan of the air.
+    pub station: StationId,
+    /// How many associations its radio can have at a time.
+    pub interfaces: u8,
+    /// How long joining takes.
+    pub join: Join,
+    /// What it costs to turn to another channel.
+    pub switch: Duration,
+}
+
+impl ClientConfig {
+    /// One association; 5 ms to turn to another channel (Croitoru, Niculescu and Raiciu 2015, §7).
+    pub fn new(station: StationId) -> Self {
+        Self {
+            station,
+            interfaces: 1,
+            join: Join::default(),
+            switch: Duration::from_millis(5),
+        }
+    }
+}
+
+/// One association of a client: numbered through all clients, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InterfaceId(pub usize);
+
+/// A radio's time on one channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot {
+    /// Channel number.
+    pub channel: u8,
+    /// How long.
+    pub time: Duration,
+}
+
+/// Something that happens to access points and clients.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WlanInput {
+    /// A packet for a client enters the wire of its access point: bytes, and the world's name for it (40 bits).
+    Down(InterfaceId, u32, u64),
+    /// A packet leaves a client: bytes, and the world's name for it (40 bits).
+    Up(InterfaceId, u32, u64),
+    /// A client wants to be associated with this access point.
+    Associate(InterfaceId, StationId),
+    /// A client leaves its access point and says so.
+    Leave(InterfaceId),
+    /// An access point throws a client out.
+    Deauthenticate(InterfaceId),
+    /// A radio takes turns on these channels from now on; an empty plan: it stays where it is.
+    Slots(StationId, Vec<Slot>),
+    /// A radio sleeps between beacons, or no longer.
+    PowerSave(StationId, bool),
+    /// A station stands there now.
+    Move(StationId, Position),
+    /// A packet of a station that is neither (its token has 60 bits).
+    Send(StationId, Packet),
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WlanOutput {
+    /// A packet arrived at its other end.
+    Delivered {
+        /// Whose.
+        interface: InterfaceId,
+        /// Which way.
+        direction: Direction,
+        /// The world's name for it.
+        token: u64,
+    },
+    /// A packet is lost.
+    Dropped {
+        /// Whose.
+        interface: InterfaceId,
+        /// The world's name for it.
+        token: u64,
+        /// Why.
+        reason: DropReason,
+    },
+    /// An association has changed.
+    State(InterfaceId, LinkState),
+    /// A client heard a beacon.
+    Beacon {
+        /// Who heard it.
+        client: StationId,
+        /// Whose.
+        from: StationId,
+    },
+    /// What came of a packet of a station that is neither.
+    Air(Output),
+}
+
+/// Why a plan cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum WlanError {
+    /// The air.
+    #[error(transparent)]
+    Air(#[from] AirError),
+    /// The wires.
+    #[error(transparent)]
+    Wire(#[from] ConfigError),
+    /// A role for a station that is not in the plan, or two for one.
+    #[error(
+        "station {0} is given a role twice, or is not in the plan of the air; give each station one role at most"
+    )]
+    Role(u32),
+    /// A client with nothing to join by.
+    #[error("client {0} has no interface; give it at least one")]
+    NoInterface(String),
+    /// A client that no access point could serve.
+    #[error("client {0} has no access point to join; add one")]
+    NoAccessPoint(String),
+    /// No time between beacons.
+    #[error("access point {0} sends beacons without a pause; give it an interval")]
+    Beacon(String),
+}
+
+impl WlanConfig {
+    pub(super) fn check(&self) -> Result<(), WlanError> {
+        let mut roles = alloc::vec![false; self.air.stations.len()];
+        let aps = self.access_points.iter().map(|ap| ap.station.0);
+        for station in aps.chain(self.clients.iter().map(|client| client.station.0)) {
+            match roles.get_mut(station as usize) {
+                Some(taken) if !*taken => *taken = true,
+                _ => return Err(WlanError::Role(station)),
+            }
+        }
+        let name = |station: StationId| self.air.stations[station.0 as usize].name.clone();
+        for client in &self.clients {
+            if client.interfaces == 0 {
+                return Err(WlanError::NoInterface(name(client.station)));
+            }
+            if self.access_points.is_empty() {
+                return Err(WlanError::NoAccessPoint(name(client.station)));
+            }
+        }
+        let silent = self.access_points.iter().find(|ap| ap.beacon.is_zero());
+        silent.map_or(Ok(()), |ap| Err(WlanError::Beacon(name(ap.station))))
+    }
+
+    /// Clients may turn to the channels of all access points.
+    pub(super) fn channels(&self, air: &mut AirConfig) {
+        let mut channels: Vec<u8> = self
+            .access_points
+            .iter()
+            .map(|ap| self.air.stations[ap.station.0 as usize].channel)
+            .collect();
+        channels.sort_unstable();
+        channels.dedup();
+        for client in &self.clients {
+            let station = &mut air.stations[client.station.0 as usize];
+            station.also.extend_from_slice(&channels);
+        }
+    }
+
+    pub(super) fn wires(&self) -> Vec<LinkConfig> {
+        let wires = self.access_points.iter().map(|ap| ap.wire.clone());
+        wires.map(LinkConfig::Cable).collect()
+    }
+}

@@ -1,0 +1,301 @@
+//! One association: scanning, authentication, association, an address, and how its end is noticed.
+
+use units::{Duration, Instant};
+
+use super::super::io::{Destination, Input, Packet, StationId};
+use super::message::{Message, Tag};
+use super::{Frame, InterfaceId, Timer, Wlan, WlanOutput};
+use crate::wifi::Join;
+use crate::{Direction, DropReason, LinkState};
+
+/// Beacons that may be missed in a row before the access point is asked.
+const MISSED: u32 = 7;
+/// A radio that is on another channel, or sleeps, is asked again after this time whether it is back.
+const ABSENT: Duration = Duration::from_millis(20);
+/// DHCP's repetitions double up to so many times the first.
+const PATIENCE: u32 = 16;
+
+#[derive(Debug)]
+pub(super) struct Interface {
+    pub(super) client: usize,
+    config: Join,
+    /// The access point that it belongs to or wants to join, as its place among them.
+    pub(super) ap: Option<usize>,
+    phase: Phase,
+    /// When its wait is over.
+    until: Option<Instant>,
+    /// It has heard the access point since it began to scan.
+    heard: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Out,
+    Scanning { tries: u32 },
+    Authenticating { tries: u32 },
+    Associating { tries: u32 },
+    Addressing { offered: bool, wait: Duration },
+    In { asked: bool },
+}
+
+impl Interface {
+    pub(super) const fn new(client: usize, config: Join) -> Self {
+        Self {
+            client,
+            config,
+            ap: None,
+            phase: Phase::Out,
+            until: None,
+            heard: false,
+        }
+    }
+
+    pub(super) const fn state(&self) -> LinkState {
+        match self.phase {
+            Phase::Out => LinkState::Down,
+            Phase::Scanning { .. } | Phase::Authenticating { .. } | Phase::Associating { .. } => {
+                LinkState::Joining
+            }
+            Phase::Addressing { .. } => LinkState::Carrier,
+            Phase::In { .. } => LinkState::Up,
+        }
+    }
+
+    pub(super) const fn is_associated(&self) -> bool {
+        matches!(self.phase, Phase::Addressing { .. } | Phase::In { .. })
+    }
+}
+
+impl Wlan {
+    pub(super) fn associate(&mut self, now: Instant, interface: InterfaceId, ap: StationId) {
+        let place = interface.0;
+        let ap = self.access_point_at(ap);
+        let client = self.interfaces[place].client;
+        let taken = self.interfaces.iter().enumerate().any(|(other, of)| {
+            other != place && of.client == client && of.ap == ap && of.phase != Phase::Out
+        });
+        if ap.is_none() || taken || self.interfaces[place].phase != Phase::Out {
+            return;
+        }
+        self.interfaces[place].ap = ap;
+        self.turn_to_channel_of(now, place);
+        self.enter_phase(now, place, Phase::Scanning { tries: 1 });
+    }
+
+    pub(super) fn leave(&mut self, now: Instant, interface: InterfaceId) {
+        if self.interfaces[interface.0].is_associated() {
+            self.say_up(now, interface.0, Message::Deauthentication, false);
+        }
+        self.enter_phase(now, interface.0, Phase::Out);
+    }
+
+    fn enter_phase(&mut self, now: Instant, place: usize, phase: Phase) {
+        let of = &mut self.interfaces[place];
+        let before = of.state();
+        of.phase = phase;
+        let wait = match phase {
+            Phase::Out => None,
+            Phase::Scanning { .. } => Some(of.config.scan),
+            Phase::Authenticating { .. } | Phase::Associating { .. } => Some(of.config.retry),
+            Phase::Addressing { wait, .. } => Some(wait),
+            Phase::In { .. } => of.ap.map(|ap| self.access_points[ap].beacon * (MISSED + 1)),
+        };
+        let of = &mut self.interfaces[place];
+        if matches!(phase, Phase::Scanning { .. }) {
+            of.heard = false;
+        }
+        let after = of.state();
+        self.wait_until(place, wait.map(|wait| now + wait));
+        match phase {
+            Phase::Out | Phase::In { asked: false } => {}
+            Phase::Scanning { .. } => self.say_up(now, place, Message::ProbeRequest, false),
+            Phase::Authenticating { .. } => self.say_up(now, place, Message::Authenticate, false),
+            Phase::Associating { .. } => self.say_up(now, place, Message::Associate, false),
+            Phase::Addressing { offered: false, .. } => self.say_up(now, place, Message::DhcpDiscover, false),
+            Phase::Addressing { offered: true, .. } => self.say_up(now, place, Message::DhcpRequest, false),
+            Phase::In { asked: true } => self.say_up(now, place, Message::Null, false),
+        }
+        if before != after {
+            self.tell(now, WlanOutput::State(InterfaceId(place), after));
+        }
+    }
+
+    fn wait_until(&mut self, place: usize, until: Option<Instant>) {
+        self.interfaces[place].until = until;
+        if let Some(until) = until {
+            self.timers.insert((until, Timer::Interface(place as u16)));
+        }
+    }
+
+    /// An answer is overdue, or too many beacons were missed.
+    pub(super) fn wait_is_over(&mut self, now: Instant, place: usize) {
+        let of = &self.interfaces[place];
+        if of.until.is_none_or(|until| until > now) {
+            return;
+        }
+        let (most, heard) = (of.config.attempts, of.heard);
+        if self.is_away(place) && of.phase != Phase::Out {
+            self.wait_until(place, Some(now + ABSENT));
+            return;
+        }
+        let phase = match of.phase {
+            Phase::Out => return,
+            Phase::Scanning { .. } if heard => Phase::Authenticating { tries: 1 },
+            Phase::Scanning { tries } if tries < most => Phase::Scanning { tries: tries + 1 },
+            Phase::Authenticating { tries } if tries < most => Phase::Authenticating { tries: tries + 1 },
+            Phase::Associating { tries } if tries < most => Phase::Associating { tries: tries + 1 },
+            Phase::Addressing { offered, wait } => Phase::Addressing {
+                offered,
+                wait: (wait * 2).min(of.config.dhcp_retry * PATIENCE),
+            },
+            Phase::In { asked: false } => Phase::In { asked: true },
+            _ => Phase::Out,
+        };
+        self.enter_phase(now, place, phase);
+    }
+
+    /// A client's radio has received a frame.
+    pub(super) fn client_receives(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        from: StationId,
+        tag: Tag,
+        packet: Packet,
+    ) {
+        let Some(client) = self.clients.iter().position(|client| client.station == station) else {
+            return;
+        };
+        if tag.message == Message::Beacon {
+            self.tell(
+                now,
+                WlanOutput::Beacon {
+                    client: station,
+                    from,
+                },
+            );
+            self.beacon_is_heard(now, client, from);
+            return;
+        }
+        let place = tag.interface;
+        let of = &self.interfaces[place];
+        if of.client != client || of.ap != self.access_point_at(from) {
+            return;
+        }
+        let phase = match (tag.message, of.phase) {
+            (Message::ProbeResponse, Phase::Scanning { .. }) => {
+                self.interfaces[place].heard = true;
+                return;
+            }
+            (Message::Authenticated, Phase::Authenticating { .. }) => Phase::Associating { tries: 1 },
+            (Message::Associated, Phase::Associating { .. }) => Phase::Addressing {
+                offered: false,
+                wait: of.config.dhcp_retry,
+            },
+            (Message::DhcpOffer, Phase::Addressing { offered: false, .. }) => Phase::Addressing {
+                offered: true,
+                wait: of.config.dhcp_retry,
+            },
+            (Message::DhcpAck, Phase::Addressing { offered: true, .. }) => Phase::In { asked: false },
+            (Message::Deauthentication, _) => Phase::Out,
+            (Message::Data, _) => {
+                self.deliver(now, tag, Direction::Down);
+                self.polled(now, place, packet.more);
+                return;
+            }
+            _ => return,
+        };
+        self.enter_phase(now, place, phase);
+    }
+
+    fn beacon_is_heard(&mut self, now: Instant, client: usize, from: StationId) {
+        let ap = self.access_point_at(from);
+        for place in self.clients[client].interfaces.clone() {
+            let of = &mut self.interfaces[place];
+            if of.ap != ap {
+                continue;
+            }
+            of.heard = true;
+            if matches!(of.phase, Phase::In { .. }) {
+                self.keep(now, place);
+            }
+        }
+        self.wake_for_traffic(now, client, ap);
+    }
+
+    /// The access point is there: count its beacons anew.
+    fn keep(&mut self, now: Instant, place: usize) {
+        let of = &mut self.interfaces[place];
+        of.phase = Phase::In { asked: false };
+        let wait = of.ap.map(|ap| self.access_points[ap].beacon * (MISSED + 1));
+        self.wait_until(place, wait.map(|wait| now + wait));
+    }
+
+    /// A frame without contents is done with: an access point that was asked has answered, or is gone.
+    pub(super) fn null_is_done(&mut self, now: Instant, place: usize, asleep: bool, lost: bool) {
+        let asked = matches!(self.interfaces[place].phase, Phase::In { asked: true });
+        if asked && !asleep {
+            if lost {
+                self.enter_phase(now, place, Phase::Out);
+            } else {
+                self.keep(now, place);
+            }
+        }
+        self.farewell_is_said(now, self.interfaces[place].client, asleep);
+    }
+
+    /// A packet leaves a client.
+    pub(super) fn send_up(&mut self, now: Instant, interface: InterfaceId, bytes: u32, token: u64) {
+        let tag = Tag::new(Message::Data, interface.0, token);
+        let of = &self.interfaces[interface.0];
+        match of.ap.filter(|_| of.is_associated()) {
+            None => self.lose(now, tag, DropReason::Detached),
+            Some(ap) => {
+                let asleep = self.clients[of.client].dozes();
+                self.wake_to_send(now, of.client);
+                let frame = Frame {
+                    bytes,
+                    asleep,
+                    ..Frame::default()
+                };
+                let to = Destination::Station(self.access_points[ap].station);
+                let from = self.clients[self.interfaces[interface.0].client].station;
+                self.say(now, from, to, tag, frame);
+            }
+        }
+    }
+
+    /// A frame from a client to its access point; before all others if it is about power saving.
+    pub(super) fn say_up(&mut self, now: Instant, place: usize, message: Message, asleep: bool) {
+        let of = &self.interfaces[place];
+        let Some(ap) = of.ap else {
+            return;
+        };
+        let to = if message == Message::ProbeRequest {
+            Destination::Everyone
+        } else {
+            Destination::Station(self.access_points[ap].station)
+        };
+        let frame = Frame {
+            bytes: message.bytes(),
+            first: matches!(message, Message::Null | Message::PsPoll),
+            asleep,
+            more: false,
+        };
+        let from = self.clients[of.client].station;
+        self.say(now, from, to, Tag::new(message, place, 0), frame);
+    }
+
+    /// An interface's client turns to the channel of the access point that it wants to join, unless a plan says where it is.
+    fn turn_to_channel_of(&mut self, now: Instant, place: usize) {
+        let of = &self.interfaces[place];
+        let (Some(ap), client) = (of.ap, &self.clients[of.client]) else {
+            return;
+        };
+        if client.has_no_plan() {
+            let (station, channel) = (client.station, self.access_points[ap].channel);
+            self.clients[of.client].channel = channel;
+            self.air.handle(now, Input::Tune(station, Some(channel)));
+        }
+    }
+}

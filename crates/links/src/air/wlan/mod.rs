@@ -1,0 +1,346 @@
+//! Access points and their clients on the exact medium: beacons, joining, power saving, radios that take turns on several channels.
+//!
+//! [`Wlan`] keeps the contract of the whole crate: `handle` what happens, `poll` until nothing is left, sleep until `wake_at`, `tick`.
+//! Everything that access points and clients say to each other is a frame on the air and may be lost there.
+//!
+//! # Sources
+//! - IEEE 802.11-2020 §11.1 (beacons, scanning), §11.3 (authentication, association, deauthentication), §11.2.3 (power saving: the
+//!   power-management bit, held frames, the traffic indication map, PS-Poll); RFC 2131 §3.1 (DHCP's four messages).
+//! - Linux `net/mac80211/mlme.c`: seven missed beacons, then a frame without contents as a probe.
+//!
+//! # Where we differ, and why
+//! 1. A client knows on which channel the access point is that it is told to join: it scans that one.
+//! 2. Associations of one radio share its address; each belongs to another access point, which is how frames are told apart.
+//! 3. The traffic indication map is read where it stands, at the access point, when a beacon arrives.
+//!
+//! # Checked by
+//! `tests`.
+//!
+//! | what | where |
+//! |---|---|
+//! | what a plan says | `config` |
+//! | what frames mean | `message` |
+//! | scanning, joining, losing | `join` |
+//! | beacons, held packets | `access_point` |
+//! | slots and sleep of a radio | `radio` |
+
+mod access_point;
+mod config;
+mod join;
+mod message;
+mod radio;
+
+use alloc::collections::{BTreeSet, VecDeque};
+use alloc::vec::Vec;
+use units::Instant;
+
+pub use config::{
+    AccessPointConfig, ClientConfig, InterfaceId, Slot, WlanConfig, WlanError, WlanInput, WlanOutput,
+};
+
+use super::io::{Destination, Fate, Input, Output, Packet, StationId};
+use super::{Air, AirConfig};
+use crate::{Direction, DropReason, LinkId, LinkState, Network};
+use access_point::AccessPoint;
+use join::Interface;
+use message::{Message, Tag};
+use radio::Client;
+
+/// Access points, clients, and the air between them.
+#[derive(Debug)]
+pub struct Wlan {
+    air: Air,
+    /// What lies behind each access point.
+    wires: Network,
+    access_points: Vec<AccessPoint>,
+    clients: Vec<Client>,
+    interfaces: Vec<Interface>,
+    timers: BTreeSet<(Instant, Timer)>,
+    outputs: VecDeque<(Instant, WlanOutput)>,
+}
+
+/// Who asked to be woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    Beacon(u16),
+    Address(u16, bool),
+    Interface(u16),
+    Radio(u16),
+}
+
+impl Wlan {
+    /// Builds everything at its start, [`Instant::ZERO`]: nobody is associated yet, and access points begin to send beacons one after the
+    /// other.
+    pub fn new(seed: u64, config: &WlanConfig) -> Result<Self, WlanError> {
+        config.check()?;
+        let mut air = config.air.clone();
+        config.channels(&mut air);
+        let mut wlan = Self {
+            air: Air::new(seed, &air)?,
+            wires: Network::new(seed, config.wires())?,
+            access_points: config
+                .access_points
+                .iter()
+                .map(|ap| AccessPoint::new(ap, &config.air))
+                .collect(),
+            clients: Vec::new(),
+            interfaces: Vec::new(),
+            timers: BTreeSet::new(),
+            outputs: VecDeque::new(),
+        };
+        for (number, client) in config.clients.iter().enumerate() {
+            let first = wlan.interfaces.len();
+            let interface = || Interface::new(number, client.join);
+            wlan.interfaces
+                .extend(core::iter::repeat_with(interface).take(usize::from(client.interfaces)));
+            wlan.clients
+                .push(Client::new(client, &config.air, first..wlan.interfaces.len()));
+        }
+        wlan.start_beacons();
+        Ok(wlan)
+    }
+
+    /// Takes in one input that happens at `now`, after everything that was due until then.
+    ///
+    /// # Panics
+    /// If there is no such interface or station, as all methods that take one do.
+    pub fn handle(&mut self, now: Instant, input: WlanInput) {
+        self.tick(now);
+        match input {
+            WlanInput::Down(interface, bytes, token) => {
+                self.enter(now, interface, Direction::Down, bytes, token)
+            }
+            WlanInput::Up(interface, bytes, token) => self.send_up(now, interface, bytes, token),
+            WlanInput::Associate(interface, ap) => self.associate(now, interface, ap),
+            WlanInput::Leave(interface) => self.leave(now, interface),
+            WlanInput::Deauthenticate(interface) => self.deauthenticate(now, interface),
+            WlanInput::Slots(client, slots) => self.plan(now, client, slots),
+            WlanInput::PowerSave(client, on) => self.save_power(now, client, on),
+            WlanInput::Move(station, position) => self.air.handle(now, Input::Move(station, position)),
+            WlanInput::Send(station, packet) => {
+                let token = Tag::foreign(packet.token);
+                self.air
+                    .handle(now, Input::Send(station, Packet { token, ..packet }));
+            }
+        }
+        self.settle(now);
+    }
+
+    /// Lets time pass up to and including `now`.
+    pub fn tick(&mut self, now: Instant) {
+        while let Some((at, _)) = self.wake_at().filter(|(at, _)| *at <= now) {
+            self.air.tick(at);
+            self.wires.tick(at);
+            self.settle(at);
+            while let Some(timer) = self.due_timer(at) {
+                self.ring(at, timer);
+                self.settle(at);
+            }
+        }
+        self.air.tick(now);
+        self.settle(now);
+    }
+
+    /// The next thing that happened, and when.
+    pub fn poll(&mut self) -> Option<(Instant, WlanOutput)> {
+        self.outputs.pop_front()
+    }
+
+    /// When to call [`Wlan::tick`] next, and what is due then.
+    pub fn wake_at(&mut self) -> Option<(Instant, &'static str)> {
+        let timer = self.timers.first().map(|&(at, timer)| (at, timer.reason()));
+        let wakes = [self.air.wake_at(), self.wires.wake_at(), timer];
+        wakes.into_iter().flatten().min_by_key(|&(at, _)| at)
+    }
+
+    /// The air, to ask it what happened there.
+    pub const fn air(&self) -> &Air {
+        &self.air
+    }
+
+    /// How an association stands.
+    pub fn state(&self, interface: InterfaceId) -> LinkState {
+        self.interfaces[interface.0].state()
+    }
+
+    fn due_timer(&mut self, now: Instant) -> Option<Timer> {
+        let first = *self.timers.first().filter(|(due, _)| *due <= now)?;
+        self.timers.remove(&first);
+        Some(first.1)
+    }
+
+    fn ring(&mut self, now: Instant, timer: Timer) {
+        match timer {
+            Timer::Beacon(ap) => self.send_beacon(now, usize::from(ap)),
+            Timer::Address(interface, last) => self.answer_dhcp(now, usize::from(interface), last),
+            Timer::Interface(interface) => self.wait_is_over(now, usize::from(interface)),
+            Timer::Radio(client) => self.radio_wait_is_over(now, usize::from(client)),
+        }
+    }
+
+    /// Takes in what the air and the wires have done.
+    fn settle(&mut self, now: Instant) {
+        loop {
+            if let Some((at, output)) = self.air.poll_due() {
+                self.take(at.max(now), output);
+            } else if let Some((_, output)) = self.wires.poll_due() {
+                self.arrive(now, output);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn take(&mut self, now: Instant, output: Output) {
+        match output {
+            Output::Received {
+                station,
+                from,
+                packet,
+            } => match (Tag::read(packet.token), self.access_point_at(station)) {
+                (None, _) => self.tell(now, WlanOutput::Air(output)),
+                (Some(tag), Some(ap)) => self.ap_receives(now, ap, from, tag, packet),
+                (Some(tag), None) => self.client_receives(now, station, from, tag, packet),
+            },
+            Output::Done {
+                station,
+                packet,
+                fate,
+            } => match Tag::read(packet.token) {
+                None => self.tell(now, WlanOutput::Air(output)),
+                Some(tag) => self.done(now, station, tag, packet, fate),
+            },
+        }
+    }
+
+    /// A sender is done with a frame of ours.
+    fn done(&mut self, now: Instant, station: StationId, tag: Tag, packet: Packet, fate: Fate) {
+        let lost = !matches!(fate, Fate::Acknowledged | Fate::Unknown);
+        match tag.message {
+            Message::Data | Message::DhcpOffer | Message::DhcpAck
+                if fate == Fate::Withdrawn && self.access_point_at(station).is_some() =>
+            {
+                self.keep_for_later(now, tag.interface, packet.bytes, packet.token);
+            }
+            Message::Data if lost => self.lose(now, tag, reason(fate)),
+            Message::Null => self.null_is_done(now, tag.interface, packet.asleep, lost),
+            _ => {}
+        }
+    }
+
+    fn lose(&mut self, now: Instant, tag: Tag, reason: DropReason) {
+        if tag.message != Message::Data {
+            return;
+        }
+        let (interface, token) = (InterfaceId(tag.interface), tag.token);
+        let dropped = WlanOutput::Dropped {
+            interface,
+            token,
+            reason,
+        };
+        self.tell(now, dropped);
+    }
+
+    /// A packet comes out of the wire, at the access point or beyond it.
+    fn arrive(&mut self, now: Instant, output: crate::Output) {
+        match output {
+            crate::Output::Delivered { packet, .. } => {
+                let Some(tag) = Tag::read(packet.token) else {
+                    return;
+                };
+                match packet.direction {
+                    Direction::Down => self.send_down(now, tag.interface, packet.bytes, packet.token),
+                    Direction::Up => self.deliver(now, tag, Direction::Up),
+                }
+            }
+            crate::Output::Dropped { packet, reason } => {
+                if let Some(tag) = Tag::read(packet.token) {
+                    self.lose(now, tag, reason);
+                }
+            }
+            crate::Output::Beacon { .. } | crate::Output::Heard { .. } | crate::Output::State { .. } => {}
+        }
+    }
+
+    /// A packet enters the wire of the access point that an interface belongs to.
+    fn enter(&mut self, now: Instant, interface: InterfaceId, direction: Direction, bytes: u32, token: u64) {
+        let tag = Tag::new(Message::Data, interface.0, token);
+        let Some(ap) = self.interfaces[interface.0].ap else {
+            self.lose(now, tag, DropReason::Detached);
+            return;
+        };
+        let packet = crate::Packet {
+            link: LinkId(ap as u16),
+            direction,
+            bytes,
+            ect: false,
+            token: tag.write(),
+        };
+        self.wires.handle(now, crate::Input::Packet(packet));
+    }
+
+    fn deliver(&mut self, now: Instant, tag: Tag, direction: Direction) {
+        let delivered = WlanOutput::Delivered {
+            interface: InterfaceId(tag.interface),
+            direction,
+            token: tag.token,
+        };
+        self.tell(now, delivered);
+    }
+
+    /// Puts one frame into a station's queue.
+    fn say(&mut self, now: Instant, from: StationId, to: Destination, tag: Tag, frame: Frame) {
+        let packet = Packet {
+            subtype: tag.message.subtype(),
+            asleep: frame.asleep,
+            more: frame.more,
+            ..Packet::new(to, frame.bytes, tag.write())
+        };
+        let input = if frame.first {
+            Input::SendFirst(from, packet)
+        } else {
+            Input::Send(from, packet)
+        };
+        self.air.handle(now, input);
+    }
+
+    fn access_point_at(&self, station: StationId) -> Option<usize> {
+        self.access_points.iter().position(|ap| ap.station == station)
+    }
+
+    fn tell(&mut self, now: Instant, output: WlanOutput) {
+        self.outputs.push_back((now, output));
+    }
+}
+
+/// A frame that is about to be queued.
+#[derive(Debug, Clone, Copy, Default)]
+struct Frame {
+    bytes: u32,
+    first: bool,
+    asleep: bool,
+    more: bool,
+}
+
+impl Timer {
+    const fn reason(self) -> &'static str {
+        match self {
+            Self::Beacon(_) => "beacon",
+            Self::Address(..) => "answer of the DHCP server",
+            Self::Interface(_) => "an answer is overdue, or beacons are missed",
+            Self::Radio(_) => "end of a slot, a switch or a sleep",
+        }
+    }
+}
+
+const fn reason(fate: Fate) -> DropReason {
+    match fate {
+        Fate::QueueFull => DropReason::QueueFull,
+        Fate::Dropped => DropReason::Aqm,
+        Fate::Withdrawn => DropReason::Detached,
+        Fate::Acknowledged | Fate::Unknown | Fate::GivenUp => DropReason::Retries,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,290 @@
+//! A client's radio: slots on several channels, and sleep between beacons.
+//!
+//! # Sources
+//! - Croitoru, Niculescu and Raiciu 2015, §7; Nicholson, Wolchok and Noble 2010 (Juggler), §3.3: before it turns away, a client tells the access
+//!   points of the channel that it sleeps; on its return, that it is awake.
+//! - IEEE 802.11-2020 §11.2.3.6 (a client that sleeps wakes for beacons; if the map says so, it polls frame by frame).
+//!
+//! # Where we differ, and why
+//! 1. A radio that sleeps wakes for every beacon of the access point that it joined first.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+use units::{Duration, Instant};
+
+use super::super::io::{Input, StationId};
+use super::message::Message;
+use super::{AirConfig, ClientConfig, Slot, Timer, Wlan};
+
+/// A farewell that is not acknowledged by then is not waited for.
+const FAREWELL: Duration = Duration::from_millis(10);
+/// A radio wakes so long before a beacon.
+const EARLY: Duration = Duration::from_millis(2);
+/// A radio goes back to sleep if no beacon comes for so long.
+const LATE: Duration = Duration::from_millis(10);
+
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) station: StationId,
+    pub(super) interfaces: Range<usize>,
+    pub(super) dhcp: Duration,
+    pub(super) channel: u8,
+    switch: Duration,
+    slots: Vec<Slot>,
+    state: State,
+    /// When its wait is over.
+    until: Option<Instant>,
+    /// Farewells that are not acknowledged yet.
+    farewells: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It stays on a channel.
+    Still,
+    /// It is in a slot.
+    Dwelling(usize),
+    /// It tells access points that it will be away.
+    Leaving(usize),
+    /// It turns to the channel of a slot.
+    Turning(usize),
+    /// It tells access points that it will sleep.
+    Yawning,
+    /// It sleeps.
+    Dozing,
+    /// It listens for a beacon, or for what it has asked for.
+    Listening,
+}
+
+impl Client {
+    pub(super) fn new(config: &ClientConfig, air: &AirConfig, interfaces: Range<usize>) -> Self {
+        Self {
+            station: config.station,
+            interfaces,
+            dhcp: config.join.dhcp,
+            channel: air.stations[config.station.0 as usize].channel,
+            switch: config.switch,
+            slots: Vec::new(),
+            state: State::Still,
+            until: None,
+            farewells: 0,
+        }
+    }
+
+    pub(super) const fn has_no_plan(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// It saves power: what it sends says that it sleeps afterwards.
+    pub(super) const fn dozes(&self) -> bool {
+        matches!(self.state, State::Dozing | State::Listening)
+    }
+}
+
+impl Wlan {
+    /// Whether a radio misses what is on the channel of an interface.
+    pub(super) fn is_away(&self, place: usize) -> bool {
+        let of = &self.interfaces[place];
+        let client = &self.clients[of.client];
+        let here = of
+            .ap
+            .is_some_and(|ap| self.access_points[ap].channel == client.channel);
+        !here || !matches!(client.state, State::Still | State::Dwelling(_))
+    }
+
+    fn client_at(&self, station: StationId) -> Option<usize> {
+        self.clients.iter().position(|client| client.station == station)
+    }
+
+    /// A radio takes turns on channels from now on.
+    pub(super) fn plan(&mut self, now: Instant, station: StationId, slots: Vec<Slot>) {
+        let Some(client) = self.client_at(station) else {
+            return;
+        };
+        self.clients[client].slots = slots;
+        match self.clients[client].slots.len() {
+            0 => self.enter_state(client, State::Still, None),
+            _ => self.say_farewell(now, client, State::Leaving(0)),
+        }
+    }
+
+    /// A radio sleeps between beacons, or no longer.
+    pub(super) fn save_power(&mut self, now: Instant, station: StationId, on: bool) {
+        let Some(client) = self.client_at(station) else {
+            return;
+        };
+        let state = self.clients[client].state;
+        match (state, on) {
+            (State::Still, true) => self.say_farewell(now, client, State::Yawning),
+            (State::Yawning | State::Dozing | State::Listening, false) => {
+                self.enter_state(client, State::Still, None);
+                self.tune(now, client, Some(self.clients[client].channel));
+                self.greet(now, client);
+            }
+            _ => {}
+        }
+    }
+
+    fn enter_state(&mut self, client: usize, state: State, until: Option<Instant>) {
+        let of = &mut self.clients[client];
+        (of.state, of.until) = (state, until);
+        if let Some(until) = until {
+            self.timers.insert((until, Timer::Radio(client as u16)));
+        }
+    }
+
+    fn tune(&mut self, now: Instant, client: usize, channel: Option<u8>) {
+        let station = self.clients[client].station;
+        self.air.handle(now, Input::Tune(station, channel));
+    }
+
+    /// The associations whose access points are on the radio's channel.
+    fn members_here(&self, client: usize) -> Vec<usize> {
+        let of = &self.clients[client];
+        let here = |&place: &usize| {
+            let interface = &self.interfaces[place];
+            let ap = interface.ap.filter(|_| interface.is_associated());
+            ap.is_some_and(|ap| self.access_points[ap].channel == of.channel)
+        };
+        of.interfaces.clone().filter(here).collect()
+    }
+
+    /// Tells all access points of the channel that the radio will sleep; what follows waits for their acknowledgements, but not for ever.
+    fn say_farewell(&mut self, now: Instant, client: usize, state: State) {
+        let members = self.members_here(client);
+        self.clients[client].farewells = members.len() as u32;
+        self.enter_state(client, state, Some(now + FAREWELL));
+        for place in &members {
+            self.say_up(now, *place, Message::Null, true);
+        }
+        if members.is_empty() {
+            self.go(now, client);
+        }
+    }
+
+    /// A frame without contents is done with: perhaps the last farewell.
+    pub(super) fn farewell_is_said(&mut self, now: Instant, client: usize, asleep: bool) {
+        let of = &mut self.clients[client];
+        if !asleep || !matches!(of.state, State::Leaving(_) | State::Yawning) {
+            return;
+        }
+        of.farewells = of.farewells.saturating_sub(1);
+        if of.farewells == 0 {
+            self.go(now, client);
+        }
+    }
+
+    /// All farewells are said: turns away, or falls asleep.
+    fn go(&mut self, now: Instant, client: usize) {
+        let of = &self.clients[client];
+        let (state, until) = match of.state {
+            State::Leaving(slot) => (State::Turning(slot), now + of.switch),
+            _ => (State::Dozing, self.next_beacon(now, client)),
+        };
+        self.tune(now, client, None);
+        self.enter_state(client, state, Some(until));
+    }
+
+    /// When to listen for the next beacon.
+    fn next_beacon(&self, now: Instant, client: usize) -> Instant {
+        let mut interfaces = self.clients[client].interfaces.clone();
+        let ap = interfaces.find_map(|place| self.interfaces[place].ap);
+        let Some(ap) = ap.map(|ap| &self.access_points[ap]) else {
+            return now + units::wifi::BEACON_INTERVAL;
+        };
+        let mut next = ap.last_beacon;
+        while next <= now + EARLY {
+            next += ap.beacon;
+        }
+        Instant::from_nanos(next.as_nanos() - EARLY.as_nanos() as u64)
+    }
+
+    /// Tells all access points of the channel that the radio is awake.
+    fn greet(&mut self, now: Instant, client: usize) {
+        for place in self.members_here(client) {
+            self.say_up(now, place, Message::Null, false);
+        }
+    }
+
+    pub(super) fn radio_wait_is_over(&mut self, now: Instant, client: usize) {
+        let of = &self.clients[client];
+        if of.until.is_none_or(|until| until > now) {
+            return;
+        }
+        match of.state {
+            State::Still => {}
+            State::Dwelling(slot) => {
+                let next = (slot + 1) % of.slots.len().max(1);
+                self.say_farewell(now, client, State::Leaving(next));
+            }
+            State::Leaving(_) | State::Yawning => self.go(now, client),
+            State::Turning(slot) => self.arrive_in_slot(now, client, slot),
+            State::Dozing => self.listen(now, client),
+            // No beacon, or no answer: back to sleep.
+            State::Listening => {
+                self.enter_state(client, State::Yawning, None);
+                self.go(now, client);
+            }
+        }
+    }
+
+    fn arrive_in_slot(&mut self, now: Instant, client: usize, slot: usize) {
+        let of = &mut self.clients[client];
+        let Some(&Slot { channel, time }) = of.slots.get(slot) else {
+            return;
+        };
+        of.channel = channel;
+        self.tune(now, client, Some(channel));
+        self.enter_state(client, State::Dwelling(slot), Some(now + time));
+        self.greet(now, client);
+    }
+
+    fn listen(&mut self, now: Instant, client: usize) {
+        let channel = self.clients[client].channel;
+        self.tune(now, client, Some(channel));
+        self.enter_state(client, State::Listening, Some(now + EARLY + LATE));
+    }
+
+    /// A client that sleeps has something to send: it need not wait for a beacon.
+    pub(super) fn wake_to_send(&mut self, now: Instant, client: usize) {
+        if self.clients[client].state == State::Dozing {
+            self.listen(now, client);
+        }
+    }
+
+    /// A beacon has arrived: what it says is held is asked for.
+    pub(super) fn wake_for_traffic(&mut self, now: Instant, client: usize, ap: Option<usize>) {
+        if self.clients[client].state != State::Listening {
+            return;
+        }
+        let holds = |place: &usize| {
+            let of = &self.interfaces[*place];
+            of.ap == ap && ap.is_some_and(|ap| self.access_points[ap].holds(*place))
+        };
+        let asked: Vec<usize> = self.clients[client].interfaces.clone().filter(holds).collect();
+        if asked.is_empty() {
+            self.go(now, client);
+        }
+        for place in asked {
+            self.poll_one(now, client, place);
+        }
+    }
+
+    fn poll_one(&mut self, now: Instant, client: usize, place: usize) {
+        self.enter_state(client, State::Listening, Some(now + LATE));
+        self.say_up(now, place, Message::PsPoll, true);
+    }
+
+    /// A packet that was asked for has arrived.
+    pub(super) fn polled(&mut self, now: Instant, place: usize, more: bool) {
+        let client = self.interfaces[place].client;
+        if self.clients[client].state != State::Listening {
+            return;
+        }
+        if more {
+            self.poll_one(now, client, place);
+        } else {
+            self.enter_state(client, State::Listening, Some(now + EARLY));
+        }
+    }
+}

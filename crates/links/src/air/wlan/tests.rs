@@ -1,0 +1,264 @@
+use super::*;
+use crate::Position;
+use crate::air::StationConfig;
+use units::Duration;
+use units::wifi::Standard;
+
+fn station(name: &str, x_mm: i64, channel: u8) -> StationConfig {
+    StationConfig {
+        channel,
+        ..StationConfig::new(name, Standard::A, Position { x_mm, y_mm: 0 })
+    }
+}
+
+/// Two access points on different channels and a client with two interfaces between them.
+fn config() -> WlanConfig {
+    let stations = Vec::from([
+        station("ap-1", 0, 36),
+        station("ap-2", 20_000, 48),
+        station("client", 10_000, 36),
+    ]);
+    WlanConfig {
+        air: AirConfig::new(Standard::A, stations),
+        access_points: Vec::from([
+            AccessPointConfig::new(StationId(0), "wire-1"),
+            AccessPointConfig::new(StationId(1), "wire-2"),
+        ]),
+        clients: Vec::from([ClientConfig {
+            interfaces: 2,
+            ..ClientConfig::new(StationId(2))
+        }]),
+    }
+}
+
+const CLIENT: StationId = StationId(2);
+const FIRST: InterfaceId = InterfaceId(0);
+const SECOND: InterfaceId = InterfaceId(1);
+
+fn wlan() -> Wlan {
+    Wlan::new(1, &config()).unwrap()
+}
+
+fn ms(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+fn until(wlan: &mut Wlan, end: Instant) -> Vec<(Instant, WlanOutput)> {
+    wlan.tick(end);
+    core::iter::from_fn(|| wlan.poll()).collect()
+}
+
+fn states(outputs: &[(Instant, WlanOutput)], of: InterfaceId) -> Vec<(u64, LinkState)> {
+    let states = outputs.iter().filter_map(|&(at, output)| match output {
+        WlanOutput::State(interface, state) if interface == of => Some((at.as_millis(), state)),
+        _ => None,
+    });
+    states.collect()
+}
+
+fn delivered(outputs: &[(Instant, WlanOutput)]) -> Vec<u64> {
+    let tokens = outputs.iter().filter_map(|(_, output)| match output {
+        WlanOutput::Delivered { token, .. } => Some(*token),
+        _ => None,
+    });
+    tokens.collect()
+}
+
+/// The first interface is up at the first access point.
+fn joined() -> Wlan {
+    let mut wlan = wlan();
+    wlan.handle(Instant::ZERO, WlanInput::Associate(FIRST, StationId(0)));
+    let outputs = until(&mut wlan, ms(2_000));
+    assert_eq!(wlan.state(FIRST), LinkState::Up, "{outputs:?}");
+    wlan
+}
+
+#[test]
+fn joining_takes_a_scan_four_frames_and_an_address() {
+    let mut wlan = wlan();
+    wlan.handle(ms(5), WlanInput::Associate(FIRST, StationId(0)));
+    let outputs = until(&mut wlan, ms(2_000));
+    let states = states(&outputs, FIRST);
+    let names: Vec<_> = states.iter().map(|&(_, state)| state).collect();
+    assert_eq!(names, [LinkState::Joining, LinkState::Carrier, LinkState::Up]);
+    // 30 ms of scan, some frames; then 1 s for DHCP.
+    assert!((35..45).contains(&states[1].0), "{states:?}");
+    assert!(
+        (1_000..1_020).contains(&(states[2].0 - states[1].0)),
+        "{states:?}"
+    );
+}
+
+#[test]
+fn packets_pass_both_ways_once_it_is_up() {
+    let mut wlan = joined();
+    wlan.handle(ms(2_000), WlanInput::Down(FIRST, 1_500, 7));
+    wlan.handle(ms(2_000), WlanInput::Up(FIRST, 1_500, 8));
+    wlan.handle(ms(2_000), WlanInput::Down(SECOND, 1_500, 9));
+    let outputs = until(&mut wlan, ms(2_100));
+    let mut tokens = delivered(&outputs);
+    tokens.sort_unstable();
+    assert_eq!(tokens, [7, 8]);
+    let lost = outputs.iter().any(|(_, output)| {
+        matches!(
+            output,
+            WlanOutput::Dropped {
+                token: 9,
+                reason: DropReason::Detached,
+                ..
+            }
+        )
+    });
+    assert!(lost);
+}
+
+#[test]
+fn beacons_come_every_hundred_time_units() {
+    let mut wlan = wlan();
+    let outputs = until(&mut wlan, ms(10_240));
+    let beacons: Vec<_> = outputs
+        .iter()
+        .filter(|(_, output)| {
+            matches!(
+                output,
+                WlanOutput::Beacon {
+                    from: StationId(0),
+                    ..
+                }
+            )
+        })
+        .collect();
+    assert!((98..=101).contains(&beacons.len()), "{}", beacons.len());
+    // The other one is on another channel.
+    assert!(!outputs.iter().any(|(_, output)| {
+        matches!(
+            output,
+            WlanOutput::Beacon {
+                from: StationId(1),
+                ..
+            }
+        )
+    }));
+}
+
+#[test]
+fn an_access_point_out_of_reach_is_given_up() {
+    let mut config = config();
+    config.air.stations[0].position.x_mm = -900_000;
+    let mut wlan = Wlan::new(1, &config).unwrap();
+    wlan.handle(Instant::ZERO, WlanInput::Associate(FIRST, StationId(0)));
+    let states = states(&until(&mut wlan, ms(5_000)), FIRST);
+    assert_eq!(states.last().map(|&(_, state)| state), Some(LinkState::Down));
+}
+
+#[test]
+fn who_walks_away_notices_by_missing_beacons() {
+    let mut wlan = joined();
+    let away = Position {
+        x_mm: 800_000,
+        y_mm: 0,
+    };
+    wlan.handle(ms(2_000), WlanInput::Move(CLIENT, away));
+    let states = states(&until(&mut wlan, ms(4_000)), FIRST);
+    assert_eq!(states.len(), 1);
+    // Seven beacons and the frame that asks.
+    assert!((2_600..2_950).contains(&states[0].0), "{states:?}");
+    assert_eq!(states[0].1, LinkState::Down);
+}
+
+#[test]
+fn a_deauthentication_ends_it_at_once() {
+    let mut wlan = joined();
+    wlan.handle(ms(2_000), WlanInput::Deauthenticate(FIRST));
+    let states = states(&until(&mut wlan, ms(2_010)), FIRST);
+    assert_eq!(
+        states.iter().map(|&(_, state)| state).collect::<Vec<_>>(),
+        [LinkState::Down]
+    );
+    wlan.handle(ms(2_020), WlanInput::Associate(FIRST, StationId(0)));
+    until(&mut wlan, ms(4_000));
+    assert_eq!(wlan.state(FIRST), LinkState::Up);
+    wlan.handle(ms(4_000), WlanInput::Leave(FIRST));
+    wlan.handle(ms(4_010), WlanInput::Down(FIRST, 1_500, 1));
+    assert!(delivered(&until(&mut wlan, ms(4_100))).is_empty());
+}
+
+#[test]
+fn one_radio_keeps_two_associations_in_slots_and_loses_nothing() {
+    let mut wlan = joined();
+    let slot = |channel| Slot {
+        channel,
+        time: Duration::from_millis(100),
+    };
+    wlan.handle(
+        ms(2_000),
+        WlanInput::Slots(CLIENT, Vec::from([slot(36), slot(48)])),
+    );
+    wlan.handle(ms(2_000), WlanInput::Associate(SECOND, StationId(1)));
+    until(&mut wlan, ms(12_000));
+    assert_eq!(wlan.state(SECOND), LinkState::Up);
+    assert_eq!(
+        wlan.state(FIRST),
+        LinkState::Up,
+        "missing beacons while away is no reason to leave"
+    );
+    // One packet every 5 ms to each interface: access points hold what comes while the radio is away.
+    let mut outputs = Vec::new();
+    for step in 0..400_u64 {
+        let now = ms(12_000 + 5 * step);
+        wlan.handle(now, WlanInput::Down(FIRST, 1_000, step * 2));
+        wlan.handle(now, WlanInput::Down(SECOND, 1_000, step * 2 + 1));
+        outputs.extend(until(&mut wlan, now));
+    }
+    outputs.extend(until(&mut wlan, ms(15_000)));
+    let mut tokens = delivered(&outputs);
+    assert_eq!(tokens.len(), 800, "none is lost");
+    tokens.sort_unstable();
+    tokens.dedup();
+    assert_eq!(tokens.len(), 800, "and none comes twice");
+}
+
+#[test]
+fn a_sleeping_client_polls_what_is_held_for_it() {
+    let mut wlan = joined();
+    wlan.handle(ms(2_000), WlanInput::PowerSave(CLIENT, true));
+    until(&mut wlan, ms(3_000));
+    for token in 0..3 {
+        wlan.handle(ms(3_000), WlanInput::Down(FIRST, 500, token));
+    }
+    let outputs = until(&mut wlan, ms(3_300));
+    assert_eq!(delivered(&outputs), [0, 1, 2]);
+    let first = outputs
+        .iter()
+        .find(|(_, output)| matches!(output, WlanOutput::Delivered { .. }));
+    // After the next beacon, at most an interval later.
+    assert!(first.unwrap().0 <= ms(3_110), "{first:?}");
+    // Awake again, a packet comes at once.
+    wlan.handle(ms(4_000), WlanInput::PowerSave(CLIENT, false));
+    until(&mut wlan, ms(4_010));
+    wlan.handle(ms(4_010), WlanInput::Down(FIRST, 500, 9));
+    assert_eq!(delivered(&until(&mut wlan, ms(4_013))), [9]);
+}
+
+#[test]
+fn a_sleeping_client_still_sends() {
+    let mut wlan = joined();
+    wlan.handle(ms(2_000), WlanInput::PowerSave(CLIENT, true));
+    until(&mut wlan, ms(3_000));
+    wlan.handle(ms(3_000), WlanInput::Up(FIRST, 500, 5));
+    assert_eq!(delivered(&until(&mut wlan, ms(3_005))), [5]);
+}
+
+#[test]
+fn a_plan_that_cannot_be_is_refused_with_a_remedy() {
+    let refused = |change: fn(&mut WlanConfig)| {
+        let mut config = config();
+        change(&mut config);
+        Wlan::new(1, &config).unwrap_err().to_string()
+    };
+    assert!(refused(|config| config.clients[0].interfaces = 0).contains("client client has no interface"));
+    assert!(refused(|config| config.access_points.clear()).contains("add one"));
+    assert!(refused(|config| config.access_points[1].station = CLIENT).contains("one role at most"));
+    assert!(refused(|config| config.clients[0].station = StationId(9)).contains("not in the plan"));
+    assert!(refused(|config| config.access_points[0].beacon = Duration::ZERO).contains("interval"));
+}

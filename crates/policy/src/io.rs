@@ -308,6 +308,8 @@ pub struct ConnSample {
     pub bytes_acked: Bytes,
     /// Payload bytes of ours that the application has written and the peer has not acknowledged.
     pub backlog: Bytes,
+    /// Payload bytes that came and wait for earlier ones.
+    pub held: Bytes,
 }
 
 /// Something that the world must carry out now. Actions come in the order in which they must reach the peer.

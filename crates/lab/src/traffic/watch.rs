@@ -10,7 +10,8 @@
 //! # Checked by
 //! `tests`: what is seen adds up to what was transferred; plain TCP is told from MPTCP.
 
-use linux::info::{MptcpInfo, TcpInfo, TcpState};
+use linux::info::{Held, MptcpInfo, TcpInfo, TcpState};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
@@ -24,6 +25,8 @@ const TCP_INFO_LEN: usize = TcpInfo::LEN;
 /// Number, padding, two `sockaddr_storage`.
 const SUBFLOW_LEN: usize = 8 + 2 * 128;
 const HEADER_LEN: usize = 40;
+/// `SK_MEMINFO_VARS` numbers; the first is what the receive queue takes.
+const MEMINFO_LEN: usize = 9 * 4;
 const FULL_LEN: usize = HEADER_LEN + MptcpInfo::LEN;
 
 /// Which end of a connection a socket is.
@@ -46,6 +49,8 @@ pub struct Look {
     pub token: Option<u32>,
     /// Its subflows; plain TCP has one.
     pub subflows: Vec<SubflowLook>,
+    /// What has come and waits for earlier bytes; nothing with plain TCP.
+    pub held: Bytes,
 }
 
 /// One subflow. Counters are since it was established.
@@ -73,6 +78,18 @@ struct Watched {
     flow: u64,
     end: End,
     socket: TcpStream,
+    held: Held,
+    /// How much of what each subflow has brought is in `held`.
+    counted: BTreeMap<(SocketAddr, SocketAddr), Bytes>,
+}
+
+/// What the kernel says of a connection.
+struct Seen {
+    /// Its token, unless it fell back.
+    token: Option<u32>,
+    /// What came in order, since it began.
+    in_order: Bytes,
+    subflows: Vec<SubflowLook>,
 }
 
 #[derive(Debug, Default)]
@@ -108,6 +125,8 @@ impl Watchlist {
             flow,
             end,
             socket,
+            held: Held::default(),
+            counted: BTreeMap::new(),
         });
         Ok(Watching {
             list: self.clone(),
@@ -119,7 +138,7 @@ impl Watchlist {
     pub fn look(&self) -> Vec<Look> {
         let mut inner = self.lock();
         let mut looks = std::mem::take(&mut inner.ended);
-        looks.extend(inner.sockets.iter().filter_map(Watched::look));
+        looks.extend(inner.sockets.iter_mut().filter_map(Watched::look));
         looks
     }
 
@@ -137,7 +156,7 @@ impl Drop for Watching {
             .iter()
             .position(|watched| watched.number == self.number)
         {
-            let watched = inner.sockets.swap_remove(at);
+            let mut watched = inner.sockets.swap_remove(at);
             inner.ended.extend(watched.look());
         }
     }
@@ -145,17 +164,30 @@ impl Drop for Watching {
 
 impl Watched {
     /// `None` when the connection is no more.
-    fn look(&self) -> Option<Look> {
-        let (token, subflows) = match full_info(self.socket.as_raw_fd()) {
-            Ok(seen) => seen,
-            Err(_) => (None, vec![self.plain().ok()?]),
+    fn look(&mut self) -> Option<Look> {
+        let (token, subflows, held) = match full_info(self.socket.as_raw_fd()) {
+            Ok(seen) => (seen.token, seen.subflows.clone(), self.held(&seen)),
+            Err(_) => (None, vec![self.plain().ok()?], Bytes::ZERO),
         };
         Some(Look {
             flow: self.flow,
             end: self.end,
             token,
             subflows,
+            held,
         })
+    }
+
+    fn held(&mut self, seen: &Seen) -> Bytes {
+        let mut arrived = Bytes::ZERO;
+        for subflow in &seen.subflows {
+            let counted = self
+                .counted
+                .insert((subflow.local, subflow.remote), subflow.received);
+            arrived += subflow.received.saturating_sub(counted.unwrap_or_default());
+        }
+        let queue = receive_memory(self.socket.as_raw_fd()).unwrap_or_default();
+        self.held.look(arrived, seen.in_order, queue)
     }
 
     fn plain(&self) -> io::Result<SubflowLook> {
@@ -174,8 +206,15 @@ impl Watched {
     }
 }
 
-/// What `mptcp_full_info` and its arrays say: the token, unless the connection fell back, and the subflows.
-fn full_info(fd: RawFd) -> io::Result<(Option<u32>, Vec<SubflowLook>)> {
+/// The memory of everything that has come and was not read.
+fn receive_memory(fd: RawFd) -> io::Result<Bytes> {
+    let mut meminfo = [0; MEMINFO_LEN];
+    getsockopt(fd, libc::SOL_SOCKET, libc::SO_MEMINFO, &mut meminfo)?;
+    Ok(Bytes::new(u32_at(&meminfo, 0).into()))
+}
+
+/// What `mptcp_full_info` and its arrays say.
+fn full_info(fd: RawFd) -> io::Result<Seen> {
     let mut ends = [0; MAX_SUBFLOWS * SUBFLOW_LEN];
     let mut infos = [0; MAX_SUBFLOWS * TCP_INFO_LEN];
     let mut full = [0; FULL_LEN];
@@ -199,7 +238,11 @@ fn full_info(fd: RawFd) -> io::Result<(Option<u32>, Vec<SubflowLook>)> {
     let looks = looks.collect();
     let connection = MptcpInfo::parse(&full[HEADER_LEN..]);
     let token = connection.token.filter(|_| !connection.fallback);
-    Ok((token.map(|token| token.0), looks))
+    Ok(Seen {
+        token: token.map(|token| token.0),
+        in_order: connection.bytes_received,
+        subflows: looks,
+    })
 }
 
 fn subflow(info: &TcpInfo, local: SocketAddr, remote: SocketAddr) -> SubflowLook {

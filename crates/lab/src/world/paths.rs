@@ -71,7 +71,7 @@ impl Paths {
 
     /// Takes looks in; tells what is new.
     pub(super) fn take(&mut self, looks: &[Look], glue: &Glue) -> Vec<What> {
-        let mut queues = Vec::new();
+        let mut levels = Vec::new();
         for look in looks {
             let Some(flow) = self.flows.iter().position(|flow| flow.seed == look.flow) else {
                 continue;
@@ -82,23 +82,29 @@ impl Paths {
                     .iter()
                     .for_each(|subflow| self.carried(flow, look.end, subflow, glue));
             }
-            if look.end == End::Server && look.token.is_some() {
-                queues.push((
-                    flow,
-                    look.subflows.iter().map(|subflow| subflow.queued).sum::<Bytes>(),
-                ));
+            if look.token.is_some() {
+                levels.push((flow, look));
             }
         }
-        let queues = queues.into_iter().filter_map(|(flow, bytes)| {
-            let conn = *self.tokens.get(&flow)?;
-            Some(What::ServerQueue {
-                conn,
-                bytes: bytes.get(),
-            })
-        });
-        let mut events: Vec<What> = queues.collect();
+        let mut events: Vec<What> = levels
+            .into_iter()
+            .filter_map(|(flow, look)| self.level(flow, look))
+            .collect();
         events.extend(self.news());
         events
+    }
+
+    /// What is queued at the server, or held at the end that receives: at the server both, of which the queue is told.
+    fn level(&self, flow: usize, look: &Look) -> Option<What> {
+        let conn = *self.tokens.get(&flow)?;
+        if look.end != self.flows[flow].sender {
+            let bytes = look.held.get();
+            return Some(What::OutOfOrder { conn, bytes });
+        }
+        (look.end == End::Server).then(|| What::ServerQueue {
+            conn,
+            bytes: look.subflows.iter().map(|subflow| subflow.queued.get()).sum(),
+        })
     }
 
     fn note_token(&mut self, flow: usize, look: &Look) {

@@ -15,11 +15,12 @@
 
 use super::pace::Motion;
 use crate::diag::Ends;
+use crate::info::Held;
 use crate::mptcp_pm;
 use policy::{ConnId, ConnSample, LinkId, SubflowId, SubflowSample};
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
-use units::Instant;
+use units::{Bytes, Instant};
 
 /// Ended subflows that are remembered per connection: their address may have to be withdrawn, and withdrawn again.
 const REMEMBERED: usize = 32;
@@ -89,6 +90,8 @@ pub(super) struct Conn {
     pub(super) motion: Motion,
     /// Counters at the latest look.
     pub(super) sample: ConnSample,
+    /// What waits for earlier bytes.
+    pub(super) held: Held,
     /// Living subflows.
     pub(super) subflows: Vec<SubflowId>,
     /// Ended ones, the latest last.
@@ -126,6 +129,8 @@ pub(super) struct Subflow {
     pub(super) standing: Standing,
     /// Counters at the latest look.
     pub(super) sample: SubflowSample,
+    /// How much of what has come is in its connection's [`Held`].
+    pub(super) counted: Bytes,
     /// How many looks in a row did not find it.
     pub(super) misses: u8,
 }
@@ -186,6 +191,19 @@ impl Flows {
         ids.iter().filter_map(|id| self.subflows.get(id))
     }
 
+    /// What has come on a connection's living subflows since this was last asked.
+    pub(super) fn arrived(&mut self, conn: ConnId) -> Bytes {
+        let ids = self.conns.get(&conn).map(|conn| conn.subflows.as_slice());
+        let mut arrived = Bytes::ZERO;
+        for id in ids.unwrap_or_default() {
+            if let Some(subflow) = self.subflows.get_mut(id) {
+                let counted = std::mem::replace(&mut subflow.counted, subflow.sample.bytes_received);
+                arrived += subflow.counted.saturating_sub(counted);
+            }
+        }
+        arrived
+    }
+
     /// Whether this host has ended a subflow with these ends, of which the kernel may still speak.
     pub(super) fn was_destroyed(&self, conn: ConnId, ends: &Ends) -> bool {
         let ended = self
@@ -223,6 +241,7 @@ impl Flows {
             phase: Phase::Fresh,
             motion: Motion::new(Instant::ZERO),
             sample: ConnSample::default(),
+            held: Held::default(),
             subflows: Vec::new(),
             ended: Vec::new(),
         })
@@ -319,6 +338,7 @@ impl NewSubflow {
             backup,
             standing,
             sample: SubflowSample::default(),
+            counted: Bytes::ZERO,
             misses: 0,
         }
     }

@@ -310,7 +310,8 @@ fn take_conn(
     inbox: &mut VecDeque<Input>,
     news: &mut Vec<News>,
 ) {
-    let arrived: u64 = flows.subflows_of(id).map(|subflow| subflow.sample.segs_in).sum();
+    let segments: u64 = flows.subflows_of(id).map(|subflow| subflow.sample.segs_in).sum();
+    let arrived = flows.arrived(id);
     let Some(conn) = flows.conn_mut(id).filter(|conn| conn.phase == Phase::Open) else {
         return;
     };
@@ -321,12 +322,13 @@ fn take_conn(
     let info = &socket.info;
     conn.motion.look(
         now,
-        arrived.wrapping_add(info.write_seq).wrapping_add(info.rcv_nxt),
+        segments.wrapping_add(info.write_seq).wrapping_add(info.rcv_nxt),
     );
     conn.sample = ConnSample {
         bytes_received: info.bytes_received,
         bytes_acked: info.bytes_acked,
         backlog: Bytes::new(info.write_seq.wrapping_sub(info.snd_una)),
+        held: conn.held.look(arrived, info.bytes_received, socket.receive_queue),
     };
     inbox.push_back(Input::Conn(id, ConnEvent::Sample(conn.sample)));
 }

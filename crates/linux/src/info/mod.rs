@@ -10,11 +10,13 @@
 //! # Checked by
 //! `tests`: every prefix of a structure is read; every field lies where the running kernel's BTF says it does.
 
+mod held;
 mod mptcp;
 mod tcp;
 #[cfg(test)]
 mod tests;
 
+pub use held::Held;
 pub use mptcp::MptcpInfo;
 pub use tcp::{CaState, TcpInfo, TcpOptions, TcpState};
 

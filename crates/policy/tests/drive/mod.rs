@@ -313,6 +313,7 @@ impl Reader<'_> {
                 bytes_received: Bytes::new(self.number()),
                 bytes_acked: Bytes::new(self.number()),
                 backlog: Bytes::new(self.number()),
+                held: Bytes::new(self.number()),
             }),
             _ => ConnEvent::JoinFailed {
                 link: self.link(),

@@ -21,6 +21,9 @@ pub(crate) const COLUMNS: [&str; 7] = [
     "intact",
 ];
 
+/// Headings of what waited, in their order: means over the run.
+pub(crate) const WAITING: [&str; 3] = ["server queue", "window", "held out of order"];
+
 impl Row<'_> {
     /// One text for each of [`COLUMNS`].
     pub(crate) fn cells(&self) -> [String; 7] {
@@ -39,6 +42,20 @@ impl Row<'_> {
                 intact.to_owned()
             },
         ]
+    }
+
+    /// One text for each of [`WAITING`]; nothing where nobody looked.
+    pub(crate) fn waiting(&self) -> Option<[String; 3]> {
+        let levels = &self.run.levels;
+        let bound = levels.window_bytes.map_or_else(|| "as the kernels like".to_owned(), bytes);
+        let or_unknown = |level: Option<u64>| level.map_or_else(|| "unknown".to_owned(), bytes);
+        (!levels.is_unknown()).then(|| {
+            [
+                or_unknown(levels.server_queue_bytes),
+                bound,
+                or_unknown(levels.held_bytes),
+            ]
+        })
     }
 
     /// Whether the reader must look: it waited for a second or more, or did not arrive as sent.
@@ -88,6 +105,14 @@ pub(crate) fn megabytes(bytes: f64) -> String {
     format!("{:.digits$} MB", bytes / 1e6)
 }
 
+/// "30 kB", "2.7 MB".
+fn bytes(bytes: u64) -> String {
+    match bytes {
+        ..1_000_000 => format!("{} kB", bytes.div_ceil(1_000)),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
+}
+
 /// "none", "340 ms", "1.30 s", "12.4 s".
 pub(crate) fn stall(ms: f64) -> String {
     match ms {
@@ -117,5 +142,6 @@ mod tests {
             ["none", "100 ms", "1.30 s", "12.4 s"]
         );
         assert_eq!(times(1.1), "1.10 ×");
+        assert_eq!([0, 1, 29_001, 2_740_000].map(bytes), ["0 kB", "1 kB", "30 kB", "2.7 MB"]);
     }
 }

@@ -35,6 +35,29 @@ fn the_table_is_aligned_and_ordered() {
 }
 
 #[test]
+fn what_waited_is_told_of_every_run_that_was_looked_into() {
+    let (_, mut document) = comparison();
+    for run in &mut document.runs {
+        run.levels = trace::Levels::default();
+    }
+    assert!(!table(&document, Paint::Plain).contains("waiting"));
+    document.runs[0].levels = trace::Levels {
+        server_queue_bytes: Some(410_000),
+        window_bytes: Some(1_100_000),
+        held_bytes: Some(52_000),
+    };
+    document.runs[1].levels.server_queue_bytes = Some(6_000_000);
+    let (text, page) = (table(&document, Paint::Plain), dash::page(&[], &document));
+    for (line, cells) in [(0, ["410 kB", "1.1 MB", "52 kB"]), (1, ["6.0 MB", "as the kernels like", "unknown"])] {
+        let name = document.runs[line].policy.to_string();
+        let told = text.split("waiting (means)").nth(1).unwrap();
+        let told = told.lines().find(|line| line.split_whitespace().next() == Some(name.as_str()));
+        assert!(cells.iter().all(|cell| told.unwrap().contains(cell)), "{text}");
+        assert!(cells.iter().all(|cell| page.contains(cell)));
+    }
+}
+
+#[test]
 fn the_table_has_colour_only_when_asked() {
     let (_, document) = comparison();
     let (plain, colour) = (table(&document, Paint::Plain), table(&document, Paint::Colour));

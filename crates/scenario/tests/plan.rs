@@ -186,6 +186,7 @@ fn run(policy: &str, bytes: u64, stall_ms: f64) -> Run {
         energy_j: 0.0,
         optimal_mbps: 100.0,
         goodput_series: Vec::new(),
+        levels: trace::Levels::default(),
         notes: Vec::new(),
     }
 }

@@ -94,6 +94,7 @@ fn computed(like: &Run, series: Vec<u64>, intact: bool) -> Run {
         energy_j: 0.0,
         optimal_mbps: like.optimal_mbps,
         goodput_series: series,
+        levels: crate::Levels::default(),
         notes: vec!["computed: for every 10 s the best tcp:<link> run".to_owned()],
     }
 }

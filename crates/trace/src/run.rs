@@ -1,6 +1,6 @@
 //! What came of a run: the document of `play --json`.
 
-use crate::{PlaySchema, PolicyName, World};
+use crate::{Levels, PlaySchema, PolicyName, World};
 use serde::{Deserialize, Serialize};
 
 /// What `slowhand play` says: one run per policy (and seed).
@@ -54,6 +54,9 @@ pub struct Run {
     /// Bytes read by all applications together in each 100 ms since the start.
     #[serde(default)]
     pub goodput_series: Vec<u64>,
+    /// What was queued at the server, how far ahead it might queue, and what waited at the client.
+    #[serde(default, skip_serializing_if = "Levels::is_unknown")]
+    pub levels: Levels,
     /// What a reader must know to judge it ("repeated alone: the emulator was 1.4 ms late"); usually nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

@@ -177,6 +177,7 @@ fn run(policy: &str, duration_s: f64, series: Vec<u64>) -> Run {
         energy_j: 0.0,
         optimal_mbps: 20.0,
         goodput_series: series,
+        levels: Levels::default(),
         notes: Vec::new(),
     }
 }

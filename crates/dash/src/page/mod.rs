@@ -2,7 +2,7 @@
 //!
 //! `page.html` is the frame, `style.css` the looks in light and dark, `js/` the script; the data travel inside as one line of JSON.
 
-use crate::figures::{COLUMNS, Row, rows};
+use crate::figures::{COLUMNS, Row, WAITING, rows};
 use crate::words::sentences;
 use std::fmt::Write;
 use trace::{Comparison, PlayDocument, RunRecord};
@@ -40,6 +40,7 @@ pub fn page(records: &[RunRecord], document: &PlayDocument) -> String {
         "others" => escape(&head.others),
         "about" => escape(&comparison.plan.sentence),
         "table" => table(&rows),
+        "waiting" => waiting(&rows),
         "notes" => notes(&rows),
         "footer" => escape(&footer(document)),
         "data" => in_script(&comparison.to_json()),
@@ -128,6 +129,29 @@ fn table_row(out: &mut String, row: &Row<'_>, share: f64) {
         );
     }
     out.push_str("</tr>\n");
+}
+
+/// What waited where, on average: nothing where nobody looked.
+fn waiting(rows: &[Row<'_>]) -> String {
+    let looked = rows.iter().filter_map(|row| Some((row, row.waiting()?)));
+    let lines: String = looked
+        .map(|(row, cells)| {
+            let cells = cells.map(|cell| format!("<td><span class=\"num\">{}</span></td>", escape(&cell)));
+            format!(
+                "<tr><th scope=\"row\">{}</th>{}</tr>\n",
+                escape(&row.label),
+                cells.concat()
+            )
+        })
+        .collect();
+    let heads = WAITING.map(|head| format!("<th scope=\"col\">{head}</th>"));
+    match lines.is_empty() {
+        true => String::new(),
+        false => format!(
+            "<table><thead><tr><th scope=\"col\">waiting (means)</th>{}</tr></thead><tbody>\n{lines}</tbody></table>",
+            heads.concat()
+        ),
+    }
 }
 
 fn meter(share: f64) -> String {

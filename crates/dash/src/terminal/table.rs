@@ -1,7 +1,7 @@
 //! The result as an aligned table.
 
 use super::{Look, Paint, bar};
-use crate::figures::{COLUMNS, Row, rows};
+use crate::figures::{COLUMNS, Row, WAITING, rows};
 use crate::words::headline;
 use std::fmt::Write;
 use trace::PlayDocument;
@@ -17,7 +17,7 @@ pub fn table(document: &PlayDocument, paint: Paint) -> String {
         .map(|row| row.label.chars().count())
         .max()
         .unwrap_or(0)
-        .max("policy".len());
+        .max("waiting (means)".len());
     let widths = widths(&cells);
     let mut out = format!("{}\n\n", paint.apply(Look::Strong, &headline(document)));
     let header = header(names, &widths);
@@ -42,7 +42,32 @@ pub fn table(document: &PlayDocument, paint: Paint) -> String {
             )
         );
     }
-    out + &told(document, &rows)
+    out + &waiting(&rows, names, paint) + &told(document, &rows)
+}
+
+/// What waited where, on average: nothing where nobody looked.
+fn waiting(rows: &[Row<'_>], names: usize, paint: Paint) -> String {
+    let cells = rows
+        .iter()
+        .filter_map(|row| Some((row.label.as_str(), row.waiting()?)));
+    let cells: Vec<(&str, [String; 3])> = cells.collect();
+    if cells.is_empty() {
+        return String::new();
+    }
+    let widths: [usize; 3] = std::array::from_fn(|column| {
+        let widest = cells.iter().map(|(_, cells)| cells[column].chars().count()).max();
+        widest.unwrap_or(0).max(WAITING[column].len())
+    });
+    let row = |label: &str, cells: [&str; 3]| {
+        let padded = cells.iter().zip(widths).map(|(cell, width)| format!("  {cell:>width$}"));
+        format!("{label:<names$}{}", padded.collect::<String>())
+    };
+    let mut out = format!("\n{}\n", paint.apply(Look::Soft, &row("waiting (means)", WAITING)));
+    for (label, cells) in &cells {
+        out += &row(label, cells.each_ref().map(String::as_str));
+        out.push('\n');
+    }
+    out
 }
 
 fn widths(cells: &[[String; 7]]) -> [usize; 7] {

@@ -90,6 +90,7 @@ fn single() -> trace::Run {
         energy_j: 0.0,
         optimal_mbps: 0.0,
         goodput_series: vec![1; 100],
+        levels: trace::Levels::default(),
         notes: Vec::new(),
     }
 }

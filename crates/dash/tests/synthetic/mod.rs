@@ -417,6 +417,7 @@ fn finish(mut writer: Writer, policy: &PolicyName) -> (RunRecord, Run) {
         energy_j: 0.0,
         optimal_mbps: 31.0,
         goodput_series: writer.flow.series().to_vec(),
+        levels: trace::Levels::default(),
         notes: Vec::new(),
     };
     writer.push(

@@ -253,6 +253,7 @@ impl<'r> Conductor<'r> {
         let report = emulator.finish();
         assert_faults(what, &report)?;
         radios.carried(ended, &report.links);
+        events.sort_by_key(|event| event.t_ns);
         let sources = Sources {
             plan: what.plan,
             network: &stage.config,
@@ -264,9 +265,9 @@ impl<'r> Conductor<'r> {
             radios: &radios,
             emulator: &report,
             strangers: &strangers,
+            events: &events,
         };
         let run = sources.run();
-        events.sort_by_key(|event| event.t_ns);
         // What was under way at the end may have arrived later.
         let last = events.last().map_or(ended, Event::at).max(ended);
         let end = Event::new(

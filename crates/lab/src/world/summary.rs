@@ -7,7 +7,7 @@ use crate::emulator::{FaultRecord, Report};
 use crate::traffic::Outcome;
 use links::{Condition, Direction, Fault, NetworkConfig};
 use scenario::{Plan, Work};
-use trace::{Flow, LinkUse, PolicyName, Run, SERIES_BIN};
+use trace::{Event, Flow, Levels, LinkUse, PolicyName, Run, SERIES_BIN};
 use units::{Bitrate, Duration, Instant};
 
 /// Everything that a summary is drawn from.
@@ -22,6 +22,8 @@ pub(super) struct Sources<'s> {
     pub(super) radios: &'s Radios,
     pub(super) emulator: &'s Report,
     pub(super) strangers: &'s [String],
+    /// In order.
+    pub(super) events: &'s [Event],
 }
 
 impl Sources<'_> {
@@ -38,6 +40,7 @@ impl Sources<'_> {
             energy_j: self.radios.joules(),
             optimal_mbps: self.optimal(duration).as_mbps_f64(),
             goodput_series: self.series(duration),
+            levels: Levels::of(self.events, self.ended),
             notes: self.remarks(),
         }
     }

@@ -276,6 +276,7 @@ impl<'p> Stage<'p> {
             energy_j: 0.0,
             optimal_mbps: 0.0,
             goodput_series: series,
+            levels: trace::Levels::default(),
             notes: self.notes(stopped),
         }
     }

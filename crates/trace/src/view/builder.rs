@@ -2,6 +2,7 @@
 
 use super::lanes::spans;
 use super::series::{kbps, levels, merged, per_step};
+use crate::levels::summed;
 use super::{Comparison, DecisionMark, FaultMark, PathSeries, Span, Track};
 use crate::{
     Event, LinkKind, Plan, PlanLink, PlayDocument, Run, RunRecord, SERIES_BIN, Walker, Waypoint, What,
@@ -222,36 +223,9 @@ impl Frame<'_> {
         events.iter().filter_map(mark).collect()
     }
 
-    /// Window, server's queue and bytes held, each summed over the connections that have it.
+    /// Window, server's queue and bytes held.
     fn levels(&self, events: &[Event]) -> [Vec<Option<u64>>; 3] {
-        let mut sums: [Summed; 3] = Default::default();
-        for event in events {
-            match event.what {
-                What::Window { conn, bytes, .. } => sums[0].set(event.t_ns, conn, bytes),
-                What::ServerQueue { conn, bytes } => sums[1].set(event.t_ns, conn, Some(bytes)),
-                What::OutOfOrder { conn, bytes } => sums[2].set(event.t_ns, conn, Some(bytes)),
-                _ => {}
-            }
-        }
-        sums.map(|sum| levels(&sum.samples, self.raster.step_ns(), self.raster.steps()))
-    }
-}
-
-/// A level that every connection has of its own, summed.
-#[derive(Default)]
-struct Summed {
-    now: BTreeMap<u32, u64>,
-    samples: Vec<(u64, Option<u64>)>,
-}
-
-impl Summed {
-    fn set(&mut self, t_ns: u64, conn: u32, level: Option<u64>) {
-        match level {
-            Some(bytes) => self.now.insert(conn, bytes),
-            None => self.now.remove(&conn),
-        };
-        self.samples
-            .push((t_ns, (!self.now.is_empty()).then(|| self.now.values().sum())));
+        summed(events).map(|samples| levels(&samples, self.raster.step_ns(), self.raster.steps()))
     }
 }
 

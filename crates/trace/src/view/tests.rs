@@ -31,6 +31,7 @@ fn run(policy: &PolicyName, seed: u64) -> Run {
         energy_j: 0.0,
         optimal_mbps: 0.02,
         goodput_series: vec![1_250],
+        levels: crate::Levels::default(),
         notes: Vec::new(),
     }
 }

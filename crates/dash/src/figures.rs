@@ -47,7 +47,9 @@ impl Row<'_> {
     /// One text for each of [`WAITING`]; nothing where nobody looked.
     pub(crate) fn waiting(&self) -> Option<[String; 3]> {
         let levels = &self.run.levels;
-        let bound = levels.window_bytes.map_or_else(|| "as the kernels like".to_owned(), bytes);
+        let bound = levels
+            .window_bytes
+            .map_or_else(|| "as the kernels like".to_owned(), bytes);
         let or_unknown = |level: Option<u64>| level.map_or_else(|| "unknown".to_owned(), bytes);
         (!levels.is_unknown()).then(|| {
             [
@@ -142,6 +144,9 @@ mod tests {
             ["none", "100 ms", "1.30 s", "12.4 s"]
         );
         assert_eq!(times(1.1), "1.10 ×");
-        assert_eq!([0, 1, 29_001, 2_740_000].map(bytes), ["0 kB", "1 kB", "30 kB", "2.7 MB"]);
+        assert_eq!(
+            [0, 1, 29_001, 2_740_000].map(bytes),
+            ["0 kB", "1 kB", "30 kB", "2.7 MB"]
+        );
     }
 }

@@ -48,10 +48,15 @@ fn what_waited_is_told_of_every_run_that_was_looked_into() {
     };
     document.runs[1].levels.server_queue_bytes = Some(6_000_000);
     let (text, page) = (table(&document, Paint::Plain), dash::page(&[], &document));
-    for (line, cells) in [(0, ["410 kB", "1.1 MB", "52 kB"]), (1, ["6.0 MB", "as the kernels like", "unknown"])] {
+    for (line, cells) in [
+        (0, ["410 kB", "1.1 MB", "52 kB"]),
+        (1, ["6.0 MB", "as the kernels like", "unknown"]),
+    ] {
         let name = document.runs[line].policy.to_string();
         let told = text.split("waiting (means)").nth(1).unwrap();
-        let told = told.lines().find(|line| line.split_whitespace().next() == Some(name.as_str()));
+        let told = told
+            .lines()
+            .find(|line| line.split_whitespace().next() == Some(name.as_str()));
         assert!(cells.iter().all(|cell| told.unwrap().contains(cell)), "{text}");
         assert!(cells.iter().all(|cell| page.contains(cell)));
     }

@@ -51,6 +51,15 @@ fn a_download_over_two_cables_is_measured_and_recorded() {
     assert!(played.record.events.is_sorted_by_key(|event| event.t_ns));
     let has = |wanted: fn(&What) -> bool| played.record.events.iter().any(|event| wanted(&event.what));
     assert!(has(
+        |what| matches!(what, What::OutOfOrder { bytes, .. } if *bytes > 0)
+    ));
+    let levels = run.levels;
+    assert!(
+        levels.server_queue_bytes > Some(0) && levels.held_bytes > Some(0),
+        "{levels:?}"
+    );
+    assert_eq!(levels.window_bytes, None, "nobody bounds it");
+    assert!(has(
         |what| matches!(what, What::ServerQueue { bytes, .. } if *bytes > 0)
     ));
     assert!(has(|what| matches!(
@@ -69,6 +78,11 @@ fn plain_tcp_uses_its_link_only() {
     assert!(played.run.intact());
     assert_eq!(path_bytes(&played, 0, "left"), 0);
     assert!(path_bytes(&played, 0, "right") > 500_000, "{:#?}", played.run);
+    assert!(
+        played.run.levels.is_unknown(),
+        "plain TCP holds nothing back: {:?}",
+        played.run.levels
+    );
     assert!(played.run.notes.is_empty(), "{:?}", played.run.notes);
 }
 

@@ -6,7 +6,7 @@
 //! `tests`, as root and as nobody.
 
 use crate::bpf::cc::Coupled;
-use crate::bpf::{self, WindowLever};
+use crate::bpf::{self, UnsentLever, WindowLever};
 use crate::sysctl::{self, PathManager};
 use std::fmt;
 use std::path::Path;
@@ -69,6 +69,7 @@ pub fn checks() -> Vec<Check> {
         check("mptcp", Need::Must, mptcp()),
         check("path-manager", Need::Must, path_manager()),
         check("window-lever", Need::Should, window_lever()),
+        check("unsent-lever", Need::Should, unsent_lever()),
         check("coupled", Need::Should, coupled()),
         check("blackhole", Need::Should, blackhole()),
         check("tun", Need::Lab, tun()),
@@ -129,7 +130,17 @@ fn window_lever() -> Result<String, String> {
             Some(why) => Ok(format!("{:?}, the coarser one, because: {why}", lever.kind())),
         },
         Err(error) => Err(format!(
-            "{error}; without it a dying link costs seconds instead of a tenth"
+            "{error}; without it only new connections can be bounded, by their receive buffer (tcp_rmem), and a dying link costs seconds \
+             instead of a tenth"
+        )),
+    }
+}
+
+fn unsent_lever() -> Result<String, String> {
+    match UnsentLever::load() {
+        Ok(_) => Ok("what waits unsent on the subflows of uploads".into()),
+        Err(error) => Err(format!(
+            "{error}; without it a link that dies during an upload costs half a second or more"
         )),
     }
 }
@@ -203,6 +214,21 @@ mod tests {
                 .collect();
             assert!(missing.is_empty(), "{missing:#?}");
         });
+    }
+
+    #[test]
+    fn without_rights_it_is_said_what_is_bounded_instead() {
+        const NOBODY: libc::c_long = 65_534;
+        let looked = std::thread::spawn(|| {
+            // SAFETY: no pointers. The bare system call changes this thread only.
+            let code = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
+            (code == 0).then(|| [window_lever(), unsent_lever()])
+        });
+        let Some([window, unsent]) = looked.join().unwrap() else {
+            return;
+        };
+        assert!(window.unwrap_err().contains("tcp_rmem"));
+        assert!(unsent.unwrap_err().contains("upload"));
     }
 
     #[test]

@@ -2,9 +2,14 @@
 
 use crate::estimate::arrivals::Arrivals;
 use crate::io::{ConnSample, LinkId, SubflowId, SubflowSample};
+use crate::slow::Slow;
 use crate::window::Window;
+use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
+
+/// A peer that has refused a join eight times is asked every two minutes.
+const MOST_DOUBLINGS: u32 = 8;
 
 /// A connection.
 #[derive(Debug)]
@@ -15,12 +20,15 @@ pub(crate) struct Conn {
     pub(crate) joining: Vec<Joining>,
     /// Subflows that the peer was told to give up, lately.
     pub(crate) withdrawn: Vec<Withdrawn>,
-    /// Links over which the last join failed, and when it may be tried again.
-    pub(crate) failed: Vec<(LinkId, Instant)>,
+    /// Links over which the last join failed.
+    pub(crate) failed: Vec<Failed>,
     /// How many subflows the peer lets us add.
     pub(crate) peer_subflows: usize,
     pub(crate) sample: ConnSample,
     pub(crate) window: Window,
+    /// Why the window is what it is.
+    pub(crate) why: Option<String>,
+    pub(crate) slow: Slow,
     /// The unsent limit in force.
     pub(crate) unsent_limited: bool,
 }
@@ -30,6 +38,16 @@ pub(crate) struct Conn {
 pub(crate) struct Joining {
     pub(crate) link: LinkId,
     pub(crate) since: Instant,
+}
+
+/// A link over which the last join failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Failed {
+    pub(crate) link: LinkId,
+    /// When it may be tried again.
+    pub(crate) until: Instant,
+    /// How often in a row the peer has refused it.
+    pub(crate) refusals: u32,
 }
 
 /// A subflow of which the peer was told that it is gone.
@@ -71,6 +89,8 @@ impl Conn {
             peer_subflows,
             sample: ConnSample::default(),
             window: Window::default(),
+            why: None,
+            slow: Slow::default(),
             unsent_limited: false,
         }
     }
@@ -89,7 +109,25 @@ impl Conn {
         !self
             .failed
             .iter()
-            .any(|&(failed, until)| failed == link && now < until)
+            .any(|failed| failed.link == link && now < failed.until)
+    }
+
+    /// A join over this link failed, and may be tried again after this pause; twice as long each time that the peer refuses it again.
+    pub(crate) fn join_failed(&mut self, now: Instant, link: LinkId, pause: Duration, refused: bool) {
+        let before = self.failed.iter().find(|failed| failed.link == link);
+        let refusals = before.map_or(0, |failed| failed.refusals);
+        let until = now + pause * (1 << refusals.min(MOST_DOUBLINGS));
+        self.failed.retain(|failed| failed.link != link);
+        self.failed.push(Failed {
+            link,
+            until,
+            refusals: if refused { refusals + 1 } else { 0 },
+        });
+    }
+
+    /// The peer has a place again: what it refused may be tried at once.
+    pub(crate) fn place_freed(&mut self) {
+        self.failed.retain(|failed| failed.refusals == 0);
     }
 }
 

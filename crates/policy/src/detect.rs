@@ -13,8 +13,8 @@
 //! 1. No silence alone is proof, however busy the path was: beside much slower links, and on a shared air, a healthy subflow is silent for
 //!    longer than a dead one needs to be found.
 //! 2. Probes leave while the silence is still short, so that asking costs no time.
-//! 3. The time given to an answer is that of an empty queue: were the queue full, data would arrive and end the doubt. For
-//!    uploads, whose queue is our own, the loaded round-trip time is given.
+//! 3. The time given to an answer is that of an empty queue: were the queue full, what is in it would arrive, or be acknowledged,
+//!    and end the doubt. Only where little came before the silence, the loaded round-trip time is given.
 //!
 //! 4. A doubt does not ripen while this host itself was asleep or starved: the answers may be there, unread.
 //!
@@ -55,7 +55,11 @@ pub(crate) fn inspect(now: Instant, state: &mut State, conn_id: ConnId, subflow_
     let Some(silence) = suspicious(now, conn, subflow) else {
         return false;
     };
-    let (link, loaded) = (subflow.link, subflow.loaded_rtt());
+    let link = subflow.link;
+    let loaded = match is_busy(now, subflow) {
+        true => Duration::ZERO,
+        false => subflow.loaded_rtt(),
+    };
     let Some(path) = state.paths.get_mut(&link).filter(|path| path.is_alive()) else {
         return false;
     };
@@ -91,6 +95,11 @@ fn suspicious(now: Instant, conn: &Conn, subflow: &Subflow) -> Option<Duration> 
     unanswered.or_else(|| missing_data(now, conn, subflow))
 }
 
+/// Whether much came before the silence, be it data or acknowledgements of ours.
+fn is_busy(now: Instant, subflow: &Subflow) -> bool {
+    subflow.arrivals.recent_segments(now) >= BUSY_SEGMENTS
+}
+
 fn ack_limit(subflow: &Subflow) -> Duration {
     subflow.sample.srtt.max(subflow.sample.min_rtt) * 5 / 4 + ACK_SLACK
 }
@@ -99,7 +108,7 @@ fn ack_limit(subflow: &Subflow) -> Duration {
 fn missing_data(now: Instant, conn: &Conn, subflow: &Subflow) -> Option<Duration> {
     let last = subflow.arrivals.last()?;
     let silence = now - last;
-    let busy = subflow.arrivals.recent_segments(now) >= BUSY_SEGMENTS;
+    let busy = is_busy(now, subflow);
     // One question per silence, unless the connection goes on elsewhere while this part of it is missing.
     let asked = subflow.cleared.is_some_and(|at| at > last);
     let others = conn

@@ -5,7 +5,7 @@ use crate::baseline::{self, KernelPaths};
 use crate::cost::{self, Allowed};
 use crate::detect;
 use crate::energy_schedule::Variant;
-use crate::explain::{self, Explanation};
+use crate::explain::{self, ConnExplanation, Explanation};
 use crate::foresight::Foresight;
 use crate::handover::{Form, Handover};
 use crate::io::{Action, Input, LinkEvent, LinkId, SubflowEvent, SubflowId};
@@ -234,6 +234,11 @@ impl Engine {
     /// For every link, what it is used for and why.
     pub fn explain(&self) -> Vec<Explanation> {
         explain::all(&self.state)
+    }
+
+    /// For every connection whose window is bounded, why it is what it is.
+    pub fn explain_connections(&self) -> Vec<ConnExplanation> {
+        explain::connections(&self.state)
     }
 }
 

@@ -15,7 +15,7 @@
 use crate::air::{LEAST_FRAMES, View};
 use crate::estimate::bandwidth::Limit;
 use crate::estimate::delivery::Estimate;
-use crate::io::{LinkId, Role};
+use crate::io::{ConnId, LinkId, Role};
 use crate::path::{Health, Path};
 use crate::state::State;
 use alloc::format;
@@ -46,6 +46,27 @@ impl Explanation {
         "dead",
         "idle",
     ];
+}
+
+/// One connection whose window is bounded, explained.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnExplanation {
+    /// Which.
+    pub conn: ConnId,
+    /// A sentence with the numbers behind its window.
+    pub why: String,
+}
+
+pub(crate) fn connections(state: &State) -> Vec<ConnExplanation> {
+    let bounded = state.conns.iter();
+    bounded
+        .filter_map(|(&conn, known)| {
+            Some(ConnExplanation {
+                conn,
+                why: known.why.clone()?,
+            })
+        })
+        .collect()
 }
 
 pub(crate) fn all(state: &State) -> Vec<Explanation> {

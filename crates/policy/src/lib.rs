@@ -26,6 +26,7 @@ extern crate alloc;
 mod air;
 mod assign;
 mod baseline;
+mod bounds;
 pub mod cc;
 mod conn;
 mod cost;
@@ -50,6 +51,7 @@ mod radios;
 pub mod sched;
 mod select;
 pub mod slot;
+mod slow;
 mod slowhand;
 mod state;
 pub mod steer;
@@ -59,7 +61,7 @@ mod window;
 
 pub use cost::{Tariff, Trust};
 pub use engine::{Config, Engine, Policy};
-pub use explain::Explanation;
+pub use explain::{ConnExplanation, Explanation};
 pub use io::{
     Action, ConnEvent, ConnId, ConnSample, Division, FlowEvent, Input, JoinFailure, LinkEvent, LinkId,
     LinkKind, LinkSpec, Note, RadioEvent, RadioId, Role, SubflowEvent, SubflowId, SubflowSample, Verb, Wish,

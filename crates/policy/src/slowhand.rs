@@ -10,28 +10,24 @@
 //! # Checked by
 //! `tests`; `tests/engine_steering.rs`, `tests/engine_properties.rs`; the scenarios.
 
+use crate::bounds;
 use crate::detect;
 use crate::estimate::signal::EDGE;
-use crate::io::{Action, ConnId, LinkId, LinkKind, Role, SubflowId, Verb};
+use crate::io::{ConnId, LinkId, LinkKind, Role, SubflowId, Verb};
 use crate::membership;
 use crate::overflow::Overflow;
 use crate::path::Path;
-use crate::select::{Selection, Use, Want, is_fading, is_sinking, prospect};
+use crate::select::{Selection, Use, Want, is_fading, prospect};
 use crate::state::State;
 use crate::steering::{Channels, Way};
-use crate::window::Need;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use units::{Bitrate, Bytes, Db, Duration, Instant};
+use units::{Db, Duration, Instant};
 
 /// How often everything is looked at anew while nothing happens.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// More than this waiting at this host is worth bounding.
-const BACKLOG_WORTH_BOUNDING: Bytes = Bytes::from_kib(256);
-/// What is left waiting on the subflows: enough for a burst, too little to matter when a path dies.
-const UNSENT_LIMIT: Bytes = Bytes::from_kib(64);
 
 /// What the strategy remembers beside the state.
 #[derive(Debug)]
@@ -77,10 +73,15 @@ impl Slowhand {
         route(state, &wants);
         let conns: Vec<ConnId> = state.conns.keys().copied().collect();
         for conn in conns {
-            membership::fit(now, state, conn, &wants);
-            if self.bounds_window {
-                bound(now, state, conn);
+            if !self.bounds_window {
+                membership::fit(now, state, conn, &wants);
+                continue;
             }
+            match bounds::without_slow(now, state, conn, &wants) {
+                Some(wants) => membership::fit(now, state, conn, &wants),
+                None => membership::fit(now, state, conn, &wants),
+            }
+            bounds::bound(now, state, conn);
         }
     }
 
@@ -165,61 +166,4 @@ fn route(state: &mut State, wants: &[Want]) {
     if let Some(link) = best.map(|want| want.link) {
         state.default_route(link);
     }
-}
-
-/// Bounds how far ahead the peer, and this host, may queue.
-fn bound(now: Instant, state: &mut State, id: ConnId) {
-    bound_unsent(state, id);
-    let Some(need) = need(now, state, id) else { return };
-    let Some(window) = state
-        .conns
-        .get_mut(&id)
-        .and_then(|conn| conn.window.update(now, need))
-    else {
-        return;
-    };
-    let why = format!(
-        "{window} of window for {} over {} ms",
-        need.rate,
-        need.rtt.as_millis()
-    );
-    state.push(Action::Window(id, Some(window)));
-    state.note(None, Some(id), Verb::Window, why);
-}
-
-fn bound_unsent(state: &mut State, id: ConnId) {
-    let Some(conn) = state.conns.get_mut(&id) else {
-        return;
-    };
-    let unsent: Bytes = conn.subflows.iter().map(|subflow| subflow.sample.unsent).sum();
-    if !conn.unsent_limited && unsent > BACKLOG_WORTH_BOUNDING {
-        conn.unsent_limited = true;
-        state.push(Action::Unsent(id, Some(UNSENT_LIMIT)));
-    }
-}
-
-fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
-    let conn = state.conns.get(&id)?;
-    let in_use = conn
-        .subflows
-        .iter()
-        .filter(|subflow| !subflow.backup && subflow.draining.is_none());
-    let (mut rate, mut rtt, mut sinking) = (Bitrate::ZERO, Duration::ZERO, false);
-    for subflow in in_use {
-        let path = state.paths.get(&subflow.link)?;
-        let promised = if path.is_wifi() {
-            prospect(path)
-        } else {
-            Bitrate::ZERO
-        };
-        rate = rate + subflow.arrivals.best_rate(now).max(promised);
-        rtt = rtt.max(path.rtt());
-        sinking |= is_sinking(path);
-    }
-    Some(Need {
-        rate,
-        rtt,
-        received: conn.sample.bytes_received,
-        sinking,
-    })
 }

@@ -220,15 +220,12 @@ impl State {
             return Change::Counters;
         };
         state.joining.retain(|join| join.link != link);
-        state
-            .failed
-            .retain(|&(failed, until)| failed != link && now < until);
         let (pause, why) = match reason {
             JoinFailure::Refused => (Duration::from_millis(500), "the peer takes no more subflows"),
             JoinFailure::Timeout => (Duration::from_secs(2), "the peer did not answer a join"),
             JoinFailure::Local => (Duration::from_secs(1), "this host's kernel refused a join"),
         };
-        state.failed.push((link, now + pause));
+        state.join_failed(now, link, pause, reason == JoinFailure::Refused);
         self.note(Some(link), Some(conn), Verb::Refuse, String::from(why));
         Change::Shape
     }
@@ -267,6 +264,7 @@ impl State {
         };
         conn.begun = true;
         conn.joining.retain(|join| join.link != subflow.link);
+        conn.failed.retain(|failed| failed.link != subflow.link);
         conn.withdrawn.retain(|withdrawn| withdrawn.link != subflow.link);
         self.owners.insert(subflow.id, id);
         let link = subflow.link;
@@ -279,6 +277,7 @@ impl State {
     fn subflow_closed(&mut self, id: SubflowId) -> Change {
         if let Some(conn) = self.owners.remove(&id).and_then(|conn| self.conns.get_mut(&conn)) {
             conn.subflows.retain(|subflow| subflow.id != id);
+            conn.place_freed();
         }
         Change::Shape
     }
@@ -404,6 +403,7 @@ impl State {
         self.actions
             .extend(gone.iter().map(|gone| Action::Withdraw(gone.subflow)));
         state.withdrawn.extend(gone);
+        state.place_freed();
         for subflow in subflows {
             self.owners.remove(subflow);
         }

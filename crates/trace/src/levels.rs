@@ -123,7 +123,10 @@ mod tests {
             at(500, held(1, 3)),
         ];
         let levels = Levels::of(&events, Instant::from_millis(1_000));
-        assert_eq!((levels.server_queue_bytes, levels.held_bytes), (Some(20), Some(2)));
+        assert_eq!(
+            (levels.server_queue_bytes, levels.held_bytes),
+            (Some(20), Some(2))
+        );
     }
 
     #[test]

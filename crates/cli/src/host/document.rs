@@ -117,6 +117,8 @@ pub struct Why {
     pub schema: String,
     /// One sentence or more for every link.
     pub links: Vec<LinkWhy>,
+    /// Connections whose window is bounded.
+    pub windows: Vec<ConnectionWhy>,
     /// Connections that are left alone.
     pub left_alone: Vec<ConnectionWhy>,
     /// What is in force instead of something better, and why.
@@ -134,7 +136,7 @@ pub struct LinkWhy {
     pub why: String,
 }
 
-/// Why a connection is left alone.
+/// Why a connection's window is what it is, or why it is left alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConnectionWhy {
     /// Which.
@@ -246,7 +248,12 @@ impl Why {
                 .iter()
                 .map(|link| LinkWhy::new(report, link))
                 .collect(),
-            left_alone: report.conns.iter().filter_map(ConnectionWhy::new).collect(),
+            windows: report.conns.iter().filter_map(ConnectionWhy::window).collect(),
+            left_alone: report
+                .conns
+                .iter()
+                .filter_map(ConnectionWhy::left_alone)
+                .collect(),
             levers: lever_sentences(report),
         }
     }
@@ -272,13 +279,21 @@ impl LinkWhy {
 }
 
 impl ConnectionWhy {
-    fn new(conn: &ConnReport) -> Option<Self> {
+    fn left_alone(conn: &ConnReport) -> Option<Self> {
         let why = conn.left_alone?.why().to_owned();
-        Some(Self {
+        Some(Self::new(conn, why))
+    }
+
+    fn window(conn: &ConnReport) -> Option<Self> {
+        Some(Self::new(conn, conn.window_why.clone()?))
+    }
+
+    fn new(conn: &ConnReport, why: String) -> Self {
+        Self {
             token: token(conn),
             remote: conn.remote,
             why,
-        })
+        }
     }
 }
 

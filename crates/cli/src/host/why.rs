@@ -1,4 +1,4 @@
-//! `slowhand why`: a sentence for every link.
+//! `slowhand why`: a sentence for every link, and for every connection whose window is bounded or that is left alone.
 
 use super::control::{Question, ask};
 use super::document::Why;
@@ -44,6 +44,7 @@ fn keep(why: &mut Why, wanted: &str) -> anyhow::Result<()> {
             known.join(", ")
         )));
     }
+    why.windows.clear();
     why.left_alone.clear();
     why.levers.clear();
     Ok(())
@@ -54,10 +55,8 @@ fn text(why: &Why) -> String {
         .links
         .iter()
         .map(|link| format!("{}: {}: {}\n", link.link, link.state, link.why));
-    let left_alone = why
-        .left_alone
-        .iter()
-        .map(|conn| format!("connection {} to {}: {}\n", conn.token, conn.remote, conn.why));
+    let told = why.windows.iter().chain(&why.left_alone);
+    let conns = told.map(|conn| format!("connection {} to {}: {}\n", conn.token, conn.remote, conn.why));
     let levers = why.levers.iter().map(|lever| format!("{lever}\n"));
-    links.chain(left_alone).chain(levers).collect()
+    links.chain(conns).chain(levers).collect()
 }

@@ -59,10 +59,16 @@ fn waiting(rows: &[Row<'_>], names: usize, paint: Paint) -> String {
         widest.unwrap_or(0).max(WAITING[column].len())
     });
     let row = |label: &str, cells: [&str; 3]| {
-        let padded = cells.iter().zip(widths).map(|(cell, width)| format!("  {cell:>width$}"));
+        let padded = cells
+            .iter()
+            .zip(widths)
+            .map(|(cell, width)| format!("  {cell:>width$}"));
         format!("{label:<names$}{}", padded.collect::<String>())
     };
-    let mut out = format!("\n{}\n", paint.apply(Look::Soft, &row("waiting (means)", WAITING)));
+    let mut out = format!(
+        "\n{}\n",
+        paint.apply(Look::Soft, &row("waiting (means)", WAITING))
+    );
     for (label, cells) in &cells {
         out += &row(label, cells.each_ref().map(String::as_str));
         out.push('\n');

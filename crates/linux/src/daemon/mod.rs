@@ -65,7 +65,7 @@ pub use inlet::{AskError, Ended, Inlet, InletSender, Stopper, inlet};
 pub use observe::Observation;
 pub use report::{ConnReport, LeverReport, LinkReport, MarkReport, Report, SubflowReport};
 pub use sender::Sender;
-pub use settings::recover;
+pub use settings::{RecoverError, recover};
 
 use crate::bpf::WindowKind;
 use policy::{LinkId, LinkSpec};

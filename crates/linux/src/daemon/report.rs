@@ -7,7 +7,9 @@ use super::sender::default_controller;
 use super::world::World;
 use crate::bpf::{MarkCounters, WindowKind};
 use crate::sysctl;
-use policy::{ConnId, ConnSample, Explanation, LinkId, LinkSpec, SubflowId, SubflowSample};
+use policy::{
+    ConnExplanation, ConnId, ConnSample, Engine, Explanation, LinkId, LinkSpec, SubflowId, SubflowSample,
+};
 use std::net::{IpAddr, SocketAddr};
 use units::{Bytes, Duration, Instant, Ratio};
 
@@ -75,6 +77,8 @@ pub struct ConnReport {
     pub sample: ConnSample,
     /// How far ahead the peer may queue, if bounded.
     pub window: Option<Bytes>,
+    /// Why it is what it is, in a sentence.
+    pub window_why: Option<String>,
     /// How much may wait unsent on a subflow, if bounded.
     pub unsent: Option<Bytes>,
     /// Living subflows.
@@ -118,16 +122,21 @@ pub struct LeverReport {
 }
 
 impl World {
-    /// Everything there is to say; `why` is the engine's part.
-    pub(super) fn report(&self, at: Instant, since: Instant, cpu: Duration, why: Vec<Explanation>) -> Report {
+    /// Everything there is to say; the reasons are the engine's.
+    pub(super) fn report(&self, at: Instant, since: Instant, cpu: Duration, engine: &Engine) -> Report {
+        let bounded = engine.explain_connections();
         Report {
             at,
             since,
             links: self.links.iter().map(|link| self.report_link(link)).collect(),
-            conns: self.flows.conns().map(|conn| self.report_conn(conn)).collect(),
+            conns: self
+                .flows
+                .conns()
+                .map(|conn| self.report_conn(conn, &bounded))
+                .collect(),
             levers: self.levers.report(self.settings.buffer()),
             cc: sysctl::read(&default_controller()).unwrap_or_default(),
-            why,
+            why: engine.explain(),
             cpu,
         }
     }
@@ -148,7 +157,7 @@ impl World {
         }
     }
 
-    fn report_conn(&self, conn: &Conn) -> ConnReport {
+    fn report_conn(&self, conn: &Conn, why: &[ConnExplanation]) -> ConnReport {
         let (window, unsent) = self.levers.bounds_of(conn.id);
         let left_alone = match conn.phase {
             Phase::LeftAlone(why) => Some(why),
@@ -160,6 +169,10 @@ impl World {
             left_alone,
             sample: conn.sample,
             window,
+            window_why: why
+                .iter()
+                .find(|why| why.conn == conn.id)
+                .map(|why| why.why.clone()),
             unsent,
             subflows: self.flows.subflows_of(conn.id).map(report_subflow).collect(),
         }

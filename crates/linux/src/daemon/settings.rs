@@ -10,11 +10,13 @@
 
 use super::StartError;
 use super::sender::{Sender, default_controller};
+use crate::bpf::{RestoreError, restore_subflows};
 use crate::journal::{Change, Journal, JournalError, SetSysctlError, Undone};
 use crate::mptcp_pm::{Commands, Limits};
 use crate::rtnl::Rtnl;
 use crate::sysctl::{self, Key, PathManager};
 use std::path::Path;
+use thiserror::Error;
 use units::Bytes;
 
 /// The most that the kernel takes.
@@ -25,12 +27,27 @@ const CLIENT_LIMITS: Limits = Limits {
 /// A buffer under this ruins every connection.
 const LEAST_BUFFER: u64 = 256 * 1024;
 
-/// Puts back what a crashed run left in the calling thread's namespace; how many changes that were.
+/// Why what a crashed run left could not be taken back.
+#[derive(Debug, Error)]
+pub enum RecoverError {
+    /// The record cannot be read, or another daemon has it open.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The settings are as they were, but limits may still lie on sockets.
+    #[error("limits may still lie on open connections; they go when the connections are closed")]
+    Sockets(#[from] RestoreError),
+}
+
+/// Puts back what a crashed run left in the calling thread's namespace, limits on sockets included; how many changes were on record.
 ///
 /// # Errors
-/// When the record cannot be read, or another daemon has it open.
-pub fn recover(journal: &Path) -> Result<usize, JournalError> {
-    Ok(Journal::open(journal)?.1.done)
+/// When something is left.
+pub fn recover(journal: &Path) -> Result<usize, RecoverError> {
+    let done = Journal::open(journal)?.1.done;
+    if done > 0 {
+        restore_subflows()?;
+    }
+    Ok(done)
 }
 
 /// The record of changes, and the handle to make those of routes.

@@ -47,18 +47,41 @@ fn never_more_subflows_than_the_peer_has_places_for() {
 }
 
 #[test]
-fn a_refused_join_is_not_repeated_at_once() {
+fn a_refused_join_is_tried_ever_more_rarely_until_a_place_is_free() {
     let mut world = World::new(Policy::Slowhand);
     world.places = 0;
-    world.up(0, LinkKind::Cable, Role::Primary, 50, 20);
-    world.up(1, LinkKind::Cable, Role::Primary, 50, 20);
+    for id in 0..2 {
+        world.up(id, LinkKind::Cable, Role::Primary, 50, 20);
+    }
     world.open(1, 0);
+    let joins = |world: &World, since| world.asked(since, |action| matches!(action, Action::Join { .. }));
     let since = world.now;
-    world.run(10 * S);
-    let joins = world
-        .asked(since, |action| matches!(action, Action::Join { .. }))
-        .len();
-    assert!((2..=21).contains(&joins), "{joins} joins in 10 s");
+    world.run(60 * S);
+    let tried = joins(&world, since);
+    assert!((2..=8).contains(&tried.len()), "{tried:?}");
+    let pauses: Vec<_> = tried.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(pauses.windows(2).all(|pair| pair[1] > pair[0]), "{pauses:?}");
+}
+
+#[test]
+fn a_place_that_comes_free_is_filled_at_once_although_a_join_was_refused() {
+    let mut world = World::new(Policy::Slowhand);
+    world.places = 1;
+    for id in 0..3 {
+        world.up(id, LinkKind::Cable, Role::Primary, 50, 20 + 10 * u64::from(id));
+    }
+    world.open(1, 0);
+    world.run(20 * S);
+    assert_eq!(world.joined().len(), 2, "the peer takes one");
+    let victim = world.joined()[1];
+    let cut = world.now;
+    world.set_alive(victim, false);
+    world.run(S);
+    let told = world.withdrawn(cut)[0];
+    let filled = world.asked(told, |action| matches!(action, Action::Join { .. }));
+    assert!(filled[0] - told <= S / 10, "{:?}", filled[0] - told);
+    assert_eq!(world.joined().len(), 2);
+    assert!(!world.joined().contains(&victim));
 }
 
 #[test]

@@ -66,6 +66,75 @@ fn a_dead_link_is_asked_more_and_more_rarely_whether_it_is_back() {
 }
 
 #[test]
+fn the_peer_is_told_twice_in_case_the_first_word_was_lost() {
+    let mut world = three_cables();
+    let cut = world.now;
+    world.set_alive(1, false);
+    world.run(S);
+    let told = world.withdrawn(cut);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(
+        told[1] - told[0] >= 100 * MS && told[1] - told[0] <= 400 * MS,
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_dead_path_is_never_made_a_backup_first() {
+    let mut world = three_cables();
+    let cut = world.now;
+    world.set_alive(1, false);
+    world.run(S);
+    let demoted = world.asked(cut, |action| matches!(action, Action::SetBackup { .. }));
+    assert!(
+        demoted.is_empty(),
+        "the word would leave on a path that delivers nothing: {demoted:?}"
+    );
+}
+
+#[test]
+fn a_thin_path_that_dies_is_found_by_probes() {
+    let mut world = three_cables();
+    world.demand = 0.004;
+    world.run(5 * S);
+    let cut = world.now;
+    world.set_alive(1, false);
+    world.run(2 * S);
+    let probed = world.asked(cut, |action| {
+        matches!(action, Action::Probe { link: LinkId(1), .. })
+    });
+    let told = world.withdrawn(cut);
+    assert!(probed.len() >= 3 && !told.is_empty(), "{probed:?}, {told:?}");
+    assert!(
+        told[0] > probed[2] && told[0] - cut <= 600 * MS,
+        "{:?}",
+        told[0] - cut
+    );
+}
+
+#[test]
+fn a_start_in_bursts_costs_no_link() {
+    let mut world = World::new(Policy::Slowhand);
+    for (id, rtt) in [(0, 20), (1, 30), (2, 50)] {
+        world.up(id, LinkKind::Cable, Role::Primary, 50, rtt);
+    }
+    world.open(1, 0);
+    let since = world.now;
+    // Slow start: a burst in every round trip, twice as long as the one before.
+    for doubling in 0..6 {
+        let burst = (1 << doubling) * MS;
+        world.demand = 1.0;
+        world.run(burst.max(5 * MS));
+        world.demand = 0.0;
+        world.run((50 * MS).saturating_sub(burst));
+    }
+    world.demand = 1.0;
+    world.run(2 * S);
+    assert!(world.withdrawn(since).is_empty());
+    assert_eq!(world.in_use(), [0, 1, 2]);
+}
+
+#[test]
 fn two_links_that_die_together_are_both_ended_before_the_peer_is_told() {
     let mut world = three_cables();
     let cut = world.now;

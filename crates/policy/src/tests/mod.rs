@@ -1,6 +1,7 @@
 //! The engine driven by plans, as a world would drive it.
 
 mod baselines;
+mod bounds;
 mod links;
 mod loss;
 mod world;

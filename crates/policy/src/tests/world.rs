@@ -35,6 +35,8 @@ pub(super) struct World {
     pub(super) done: Vec<(Instant, Action)>,
     /// The share of the links' rate that the application asks for.
     pub(super) demand: f64,
+    /// What waits for earlier bytes.
+    pub(super) held: Bytes,
     /// How many added subflows the peer takes.
     pub(super) places: usize,
     subs: BTreeMap<SubflowId, Sub>,
@@ -64,6 +66,7 @@ impl World {
             links: BTreeMap::new(),
             done: Vec::new(),
             demand: 1.0,
+            held: Bytes::ZERO,
             places: 2,
             subs: BTreeMap::new(),
             answers: Vec::new(),
@@ -163,6 +166,7 @@ impl World {
         for (conn, bytes) in received {
             let sample = ConnSample {
                 bytes_received: Bytes::new(bytes as u64),
+                held: self.held,
                 ..ConnSample::default()
             };
             self.tell(Input::Conn(conn, ConnEvent::Sample(sample)));

@@ -2,8 +2,8 @@
 
 use super::lanes::spans;
 use super::series::{kbps, levels, merged, per_step};
-use crate::levels::summed;
 use super::{Comparison, DecisionMark, FaultMark, PathSeries, Span, Track};
+use crate::levels::summed;
 use crate::{
     Event, LinkKind, Plan, PlanLink, PlayDocument, Run, RunRecord, SERIES_BIN, Walker, Waypoint, What,
 };

@@ -1,0 +1,152 @@
+//! What bounds a connection's queues: its window, the role of its slow link, and what waits unsent on its subflows.
+//!
+//! [`Window`](crate::window::Window) and [`Slow`](crate::slow::Slow) decide; here they are shown the connection, and what they decide is asked for.
+//!
+//! # Checked by
+//! `tests::bounds`; `window-…` in the benchmarks.
+
+use crate::conn::Subflow;
+use crate::io::{Action, ConnId, LinkId, Verb};
+use crate::path::Path;
+use crate::select::{Use, Want, is_sinking, prospect};
+use crate::slow::{Look, View};
+use crate::state::State;
+use crate::window::Need;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use units::{Bitrate, Bytes, Duration, Instant};
+
+/// More than this waiting at this host is worth bounding.
+const BACKLOG_WORTH_BOUNDING: Bytes = Bytes::from_kib(256);
+/// What is left waiting on the subflows: enough for a burst, too little to matter when a path dies.
+const UNSENT_LIMIT: Bytes = Bytes::from_kib(64);
+/// What a stock host lets its peer send ahead (the default `tcp_rmem`).
+const STOCK: Bytes = Bytes::new(6_000_000);
+
+/// What this connection wants, if that is not what all want: one link of its own is slow and is better a backup.
+pub(crate) fn without_slow(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) -> Option<Vec<Want>> {
+    watch_slow(now, state, id, wants);
+    let spared = state.conns.get(&id)?.slow.spared()?;
+    let alone = |want: &Want| want.link == spared || want.purpose == Use::Warm;
+    if wants.iter().all(alone) {
+        return None;
+    }
+    let mut wants = wants.to_vec();
+    let slow = wants.iter_mut().filter(|want| want.link == spared);
+    slow.for_each(|want| want.purpose = Use::Warm);
+    Some(wants)
+}
+
+fn watch_slow(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
+    let Some(conn) = state.conns.get(&id) else { return };
+    let may_use = |link: LinkId| {
+        wants
+            .iter()
+            .any(|want| want.link == link && want.purpose == Use::Active)
+    };
+    let sound = |subflow: &&Subflow| {
+        subflow.draining.is_none()
+            && may_use(subflow.link)
+            && state.paths.get(&subflow.link).is_some_and(Path::is_candidate)
+    };
+    let views: Vec<View> = conn
+        .subflows
+        .iter()
+        .filter(sound)
+        .map(|subflow| View {
+            link: subflow.link,
+            best: shown(now, subflow, &state.paths[&subflow.link]),
+            rate: subflow.arrivals.rate(now),
+        })
+        .collect();
+    let rtts = views.iter().map(|view| state.paths[&view.link].rtt());
+    let look = Look {
+        rtt: rtts.max().unwrap_or_default(),
+        links: &views,
+        held: conn.sample.held,
+        received: conn.sample.bytes_received,
+    };
+    let changed = state
+        .conns
+        .get_mut(&id)
+        .and_then(|conn| conn.slow.look(now, &look));
+    if let Some(changed) = changed {
+        let verb = if changed.in_use { Verb::Use } else { Verb::Demote };
+        state.note(Some(changed.link), Some(id), verb, changed.why);
+    }
+}
+
+/// The most that a subflow has brought lately, or for WiFi what the signal promises.
+fn shown(now: Instant, subflow: &Subflow, path: &Path) -> Bitrate {
+    let promised = if path.is_wifi() {
+        prospect(path)
+    } else {
+        Bitrate::ZERO
+    };
+    subflow.arrivals.best_rate(now).max(promised)
+}
+
+/// Bounds how far ahead the peer, and this host, may queue.
+pub(crate) fn bound(now: Instant, state: &mut State, id: ConnId) {
+    bound_unsent(state, id);
+    let Some(need) = need(now, state, id) else { return };
+    let Some(conn) = state.conns.get_mut(&id) else {
+        return;
+    };
+    let Some(window) = conn.window.update(now, need) else {
+        return;
+    };
+    let why = sentence(window, need);
+    conn.why = Some(why.clone());
+    state.push(Action::Window(id, Some(window)));
+    state.note(None, Some(id), Verb::Window, why);
+}
+
+/// "1.1 MB = 2.0 × 90 Mb/s × 50 ms; …"
+fn sentence(window: Bytes, need: Need) -> String {
+    let product = (need.rate * need.rtt).get().max(1);
+    let tenths = window.get().saturating_mul(10).saturating_add(product / 2) / product;
+    let cost = need.rate.time_for(STOCK).unwrap_or_default().as_millis() / 100;
+    format!(
+        "{window} = {}.{} × {} × {} ms; {STOCK} queued at the server would cost {}.{} s",
+        tenths / 10,
+        tenths % 10,
+        need.rate,
+        need.rtt.as_millis(),
+        cost / 10,
+        cost % 10
+    )
+}
+
+fn bound_unsent(state: &mut State, id: ConnId) {
+    let Some(conn) = state.conns.get_mut(&id) else {
+        return;
+    };
+    let unsent: Bytes = conn.subflows.iter().map(|subflow| subflow.sample.unsent).sum();
+    if !conn.unsent_limited && unsent > BACKLOG_WORTH_BOUNDING {
+        conn.unsent_limited = true;
+        state.push(Action::Unsent(id, Some(UNSENT_LIMIT)));
+    }
+}
+
+fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
+    let conn = state.conns.get(&id)?;
+    let in_use = conn
+        .subflows
+        .iter()
+        .filter(|subflow| !subflow.backup && subflow.draining.is_none());
+    let (mut rate, mut rtt, mut sinking) = (Bitrate::ZERO, Duration::ZERO, false);
+    for subflow in in_use {
+        let path = state.paths.get(&subflow.link)?;
+        rate = rate + shown(now, subflow, path);
+        rtt = rtt.max(path.rtt());
+        sinking |= is_sinking(path);
+    }
+    Some(Need {
+        rate,
+        rtt,
+        received: conn.sample.bytes_received,
+        sinking,
+    })
+}

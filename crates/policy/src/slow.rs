@@ -1,0 +1,355 @@
+//! Whether a slow link pays for its place in a connection.
+//!
+//! A sender gives every link a share of the data, and everything behind what a slow one brings late waits for it. Beside links
+//! that bring twenty times as much, a deep buffer costs more than the link carries: as a backup it is worth more. No sign that a
+//! client sees says so for certain, so it is tried, and tried again.
+//!
+//! | the link brings, of all | and much waits for earlier bytes | then |
+//! |---|---|---|
+//! | up to 1/12 | for 300 ms | it becomes a backup; later it is tried in use |
+//! | up to 1/5 | for 300 ms, and the others are not full | it is tried as a backup |
+//! | more | | it stays in use |
+//!
+//! # Sources
+//! - Readings of the project's window notes: with 5 % of the sum a link was better a backup (one case), with 25 and 37 % never.
+//! - RFC 8684 §3.3.8: MP_PRIO changes it on a live connection; here that costs no gap.
+//!
+//! # Where we differ, and why
+//! 1. Not by round-trip times, as schedulers do: the queue that hurts is at the server's end of the link, where the client does not see it.
+//! 2. A trial in use ends as soon as it is seen to cost something, and each one that fails doubles the time to the next.
+//! 3. An application that asks for little teaches nothing: then nothing is tried and nothing changes.
+//!
+//! # Checked by
+//! `tests`, against a fluid model; `window-thin` and `window-mixes` in the benchmarks.
+
+#[cfg(test)]
+mod tests;
+
+use crate::io::LinkId;
+use alloc::format;
+use alloc::string::String;
+use units::{Bitrate, Bytes, Duration, Instant};
+
+/// A link with up to this share is a backup until it has proven itself.
+const POOR_PERCENT: u64 = 8;
+/// A link with up to this share is worth a trial.
+const DOUBTFUL_PERCENT: u64 = 20;
+/// Readings that show blocking must last this long.
+const CONVINCED_AFTER: Duration = Duration::from_millis(300);
+/// Goodput under this share of what the links have shown is not all that there could be.
+const FULL_PERCENT: u64 = 90;
+/// Goodput under this share says that the application asks for little.
+const ASKING_PERCENT: u64 = 40;
+/// A trial is judged by what comes from then on; before, the links' queues follow the change.
+const SETTLE: Duration = Duration::from_millis(1_000);
+const TRIAL: Duration = Duration::from_millis(2_500);
+/// A trial in use that brings less than this share of what came before has failed.
+const ABORT_PERCENT: u64 = 88;
+/// What a trial must gain.
+const GAIN_THOUSANDTHS: u64 = 1_020;
+const FIRST_PAUSE: Duration = Duration::from_secs(15);
+const LONGEST_PAUSE: Duration = Duration::from_secs(240);
+/// When the others bring only this share of what they brought, a reserve is none any more.
+const FALLEN_PERCENT: u64 = 60;
+/// Nor when it promises this much of what it brought.
+const RISEN_PERCENT: u64 = 160;
+
+/// A link in use, as one connection sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct View {
+    pub(crate) link: LinkId,
+    /// The most that it has shown lately, or promises.
+    pub(crate) best: Bitrate,
+    /// What it brings now.
+    pub(crate) rate: Bitrate,
+}
+
+/// What is looked at, every 50 ms or so.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look<'a> {
+    /// Sound links that this connection may use, the demoted one too.
+    pub(crate) links: &'a [View],
+    /// The longest base round-trip time of these.
+    pub(crate) rtt: Duration,
+    /// Bytes that wait for earlier ones.
+    pub(crate) held: Bytes,
+    /// Bytes received so far.
+    pub(crate) received: Bytes,
+}
+
+/// Which of a connection's links is kept as a backup because it is slow.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Slow {
+    phase: Phase,
+    /// Since when much waits.
+    blocked: Option<Instant>,
+    pause: Duration,
+    rest_until: Instant,
+    /// A link that was better in use: it is not put by again without a trial.
+    proven: Option<LinkId>,
+    goodput: Goodput,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Phase {
+    /// Everything is in use.
+    #[default]
+    All,
+    /// This link is a backup.
+    Without(Spared),
+    /// This link is a backup, to see whether that is better.
+    TryWithout(Spared, Trial),
+    /// This link is in use, to see whether that is better.
+    TryWith(Spared, Trial),
+}
+
+/// A slow link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Spared {
+    link: LinkId,
+    /// What it brought when it was last in use.
+    brought: Bitrate,
+    /// What the others brought then.
+    beside: Bitrate,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Trial {
+    began: Instant,
+    before: Bitrate,
+    received: Option<(Instant, Bytes)>,
+}
+
+/// A change of roles, with the numbers behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Changed {
+    pub(crate) link: LinkId,
+    pub(crate) in_use: bool,
+    pub(crate) why: String,
+}
+
+impl Slow {
+    /// The link that is to be a backup although nothing else speaks against it.
+    pub(crate) const fn spared(&self) -> Option<LinkId> {
+        match self.phase {
+            Phase::Without(spared) | Phase::TryWithout(spared, _) => Some(spared.link),
+            Phase::All | Phase::TryWith(..) => None,
+        }
+    }
+
+    /// Takes a look in; says what changes.
+    pub(crate) fn look(&mut self, now: Instant, look: &Look<'_>) -> Option<Changed> {
+        self.goodput.note(now, look.received);
+        if let Some(spared) = self.phase.subject() {
+            let is_there = look.links.iter().any(|view| view.link == spared.link);
+            if !is_there || look.links.len() < 2 {
+                *self = Self::default();
+                return is_there.then(|| spared.back(String::from("it is the only one that is left")));
+            }
+        }
+        match self.phase {
+            Phase::All => self.suspect(now, look),
+            Phase::Without(spared) => self.reconsider(now, look, spared),
+            Phase::TryWithout(spared, trial) => self.try_without(now, look, spared, trial),
+            Phase::TryWith(spared, trial) => self.try_with(now, look, spared, trial),
+        }
+    }
+
+    /// Is there a link for whose bytes the others' wait?
+    fn suspect(&mut self, now: Instant, look: &Look<'_>) -> Option<Changed> {
+        let sum: Bitrate = look.links.iter().map(|view| view.best).sum();
+        let blocked = look.held * 2 >= sum * look.rtt && look.held > Bytes::ZERO;
+        let since = *self.blocked.get_or_insert(now);
+        if !blocked || look.links.len() < 2 {
+            self.blocked = None;
+            return None;
+        }
+        if now - since < CONVINCED_AFTER || now < self.rest_until {
+            return None;
+        }
+        let slowest = look.links.iter().min_by_key(|view| (view.best, view.link))?;
+        // A link that is not full is not what the others wait for.
+        if slowest.rate < slowest.best.percent(70) {
+            return None;
+        }
+        let spared = Spared {
+            link: slowest.link,
+            brought: slowest.best,
+            beside: sum - slowest.best,
+        };
+        let total = self.goodput.lately(now)?;
+        if spared.brought <= sum.percent(POOR_PERCENT) && self.proven != Some(spared.link) {
+            self.phase = Phase::Without(spared);
+            self.rest(now);
+            return Some(spared.put_by(look.held, sum));
+        }
+        let doubtful = spared.brought <= sum.percent(DOUBTFUL_PERCENT);
+        (doubtful && total < sum.percent(FULL_PERCENT)).then(|| {
+            self.phase = Phase::TryWithout(spared, Trial::begin(now, total));
+            spared.put_by(look.held, sum)
+        })
+    }
+
+    /// A reserve is tried in use from time to time, and taken at once when the others have become slow or it fast.
+    fn reconsider(&mut self, now: Instant, look: &Look<'_>, spared: Spared) -> Option<Changed> {
+        let of_others = look.links.iter().filter(|view| view.link != spared.link);
+        let others: Bitrate = of_others.map(|view| view.best).sum();
+        let promises = look.links.iter().find(|view| view.link == spared.link)?.best;
+        let total = self.goodput.lately(now)?;
+        if total < others.percent(ASKING_PERCENT) {
+            return None;
+        }
+        if others <= spared.beside.percent(FALLEN_PERCENT)
+            || promises >= spared.brought.percent(RISEN_PERCENT)
+        {
+            (self.phase, self.blocked) = (Phase::All, None);
+            return Some(spared.back(format!("the others brought {}, now {others}", spared.beside)));
+        }
+        (now >= self.rest_until).then(|| {
+            self.phase = Phase::TryWith(spared, Trial::begin(now, total));
+            spared.back(format!("to see whether it adds to {total}"))
+        })
+    }
+
+    fn try_without(
+        &mut self,
+        now: Instant,
+        look: &Look<'_>,
+        spared: Spared,
+        mut trial: Trial,
+    ) -> Option<Changed> {
+        let Some(after) = trial.judge(now, look.received) else {
+            self.phase = Phase::TryWithout(spared, trial);
+            return None;
+        };
+        if after.as_bps() >= trial.before.as_bps().saturating_mul(GAIN_THOUSANDTHS) / 1_000 {
+            self.phase = Phase::Without(spared);
+            self.rest(now);
+            return None;
+        }
+        self.phase = Phase::All;
+        self.fail(now);
+        Some(spared.back(format!("without it {after} came, with it {}", trial.before)))
+    }
+
+    fn try_with(
+        &mut self,
+        now: Instant,
+        look: &Look<'_>,
+        spared: Spared,
+        mut trial: Trial,
+    ) -> Option<Changed> {
+        let hurts = now - trial.began >= SETTLE / 2
+            && self
+                .goodput
+                .lately(now)
+                .is_some_and(|rate| rate < trial.before.percent(ABORT_PERCENT));
+        let judged = trial.judge(now, look.received);
+        let Some(after) = judged.or_else(|| self.goodput.lately(now).filter(|_| hurts)) else {
+            self.phase = Phase::TryWith(spared, trial);
+            return None;
+        };
+        if after >= trial.before + spared.brought.percent(50) {
+            (self.phase, self.proven) = (Phase::All, Some(spared.link));
+            self.fail(now);
+            return None;
+        }
+        self.phase = Phase::Without(spared);
+        self.fail(now);
+        let why = format!("with it {after} came, without it {}", trial.before);
+        Some(Changed {
+            link: spared.link,
+            in_use: false,
+            why,
+        })
+    }
+
+    fn rest(&mut self, now: Instant) {
+        self.blocked = None;
+        self.rest_until = now + self.pause.max(FIRST_PAUSE);
+    }
+
+    /// The next trial comes later than the last one did.
+    fn fail(&mut self, now: Instant) {
+        self.rest(now);
+        self.pause = (self.pause.max(FIRST_PAUSE) * 2).min(LONGEST_PAUSE);
+    }
+}
+
+impl Phase {
+    const fn subject(self) -> Option<Spared> {
+        match self {
+            Self::All => None,
+            Self::Without(spared) | Self::TryWithout(spared, _) | Self::TryWith(spared, _) => Some(spared),
+        }
+    }
+}
+
+impl Spared {
+    fn put_by(self, held: Bytes, sum: Bitrate) -> Changed {
+        let why = format!(
+            "{} of {sum} is what it brings, and {held} wait for earlier bytes",
+            self.brought
+        );
+        Changed {
+            link: self.link,
+            in_use: false,
+            why,
+        }
+    }
+
+    const fn back(self, why: String) -> Changed {
+        Changed {
+            link: self.link,
+            in_use: true,
+            why,
+        }
+    }
+}
+
+impl Trial {
+    const fn begin(now: Instant, before: Bitrate) -> Self {
+        Self {
+            began: now,
+            before,
+            received: None,
+        }
+    }
+
+    /// What came once things had settled, when the trial is over.
+    fn judge(&mut self, now: Instant, received: Bytes) -> Option<Bitrate> {
+        if now - self.began < SETTLE {
+            return None;
+        }
+        let (since, before) = *self.received.get_or_insert((now, received));
+        (now - self.began >= TRIAL && now > since).then(|| received.saturating_sub(before).per(now - since))
+    }
+}
+
+/// Goodput of the last second or so, from marks that are a while apart.
+#[derive(Debug, Clone, Copy, Default)]
+struct Goodput {
+    marks: [Option<(Instant, Bytes)>; MARKS],
+    latest: Option<(Instant, Bytes)>,
+}
+
+const MARKS: usize = 5;
+const MARK_EVERY: Duration = Duration::from_millis(100);
+
+impl Goodput {
+    fn note(&mut self, now: Instant, received: Bytes) {
+        self.latest = Some((now, received));
+        if self.marks[0].is_none_or(|(at, _)| now - at >= MARK_EVERY) {
+            self.marks.rotate_right(1);
+            self.marks[0] = self.latest;
+        }
+    }
+
+    /// Over about half a second; nothing before that has passed.
+    fn lately(&self, now: Instant) -> Option<Bitrate> {
+        let (since, before) = self.marks[MARKS - 1]?;
+        let (at, received) = self.latest?;
+        let fresh = now - at < MARK_EVERY * 2 && at > since;
+        fresh.then(|| received.saturating_sub(before).per(at - since))
+    }
+}

@@ -1,0 +1,230 @@
+use super::*;
+use alloc::vec::Vec;
+use proptest::prelude::*;
+
+const STEP: Duration = Duration::from_millis(50);
+const SLOW: LinkId = LinkId(2);
+
+fn mbps(mbps: u64) -> Bitrate {
+    Bitrate::from_mbps(mbps)
+}
+
+/// Links of which the slow one takes a share of what the others bring while it is in use.
+struct Fluid {
+    slow: Slow,
+    now: Instant,
+    received: Bytes,
+    rates: [Bitrate; 3],
+    /// What is left of the others' goodput beside the slow link, percent.
+    beside_slow: u64,
+    /// What the application asks for, percent.
+    demand: u64,
+    held: Bytes,
+    changes: Vec<(Instant, bool)>,
+}
+
+impl Fluid {
+    fn new(rates: [u64; 3], beside_slow: u64) -> Self {
+        Self {
+            slow: Slow::default(),
+            now: Instant::ZERO,
+            received: Bytes::ZERO,
+            rates: rates.map(mbps),
+            beside_slow,
+            demand: 100,
+            held: Bytes::from_kib(600),
+            changes: Vec::new(),
+        }
+    }
+
+    fn in_use(&self) -> bool {
+        self.slow.spared() != Some(SLOW)
+    }
+
+    fn goodput(&self) -> Bitrate {
+        let others = self.rates[0] + self.rates[1];
+        let all = match self.in_use() {
+            true => others.percent(self.beside_slow) + self.rates[2],
+            false => others,
+        };
+        all.percent(self.demand)
+    }
+
+    fn step(&mut self) {
+        self.now += STEP;
+        self.received += self.goodput() * STEP;
+        let view = |link: u16| {
+            let rate = self.rates[usize::from(link)].percent(self.demand);
+            let shown = if LinkId(link) == SLOW && !self.in_use() {
+                Bitrate::ZERO
+            } else {
+                rate
+            };
+            View {
+                link: LinkId(link),
+                best: shown,
+                rate: shown,
+            }
+        };
+        let links = [view(0), view(1), view(2)];
+        let changed = self.slow.look(
+            self.now,
+            &Look {
+                links: &links,
+                rtt: Duration::from_millis(50),
+                held: if self.in_use() { self.held } else { Bytes::ZERO },
+                received: self.received,
+            },
+        );
+        self.changes
+            .extend(changed.map(|changed| (self.now, changed.in_use)));
+    }
+
+    fn run(&mut self, seconds: u64) {
+        for _ in 0..seconds * 20 {
+            self.step();
+        }
+    }
+}
+
+#[test]
+fn a_link_that_brings_a_twentieth_and_blocks_the_others_is_a_backup_within_a_second() {
+    let mut fluid = Fluid::new([30, 30, 3], 55);
+    fluid.run(1);
+    assert!(!fluid.in_use());
+    assert_eq!(fluid.changes.len(), 1);
+}
+
+#[test]
+fn a_trial_that_costs_something_ends_at_once_and_the_next_comes_later() {
+    let mut fluid = Fluid::new([30, 30, 3], 55);
+    fluid.run(240);
+    assert!(!fluid.in_use());
+    let spans: Vec<Duration> = fluid.changes[1..]
+        .chunks(2)
+        .map(|pair| pair[1].0 - pair[0].0)
+        .collect();
+    assert!(
+        !spans.is_empty() && spans.iter().all(|span| *span <= Duration::from_millis(800)),
+        "{spans:?}"
+    );
+    let trials: Vec<Instant> = fluid.changes[1..]
+        .iter()
+        .filter(|(_, in_use)| *in_use)
+        .map(|(at, _)| *at)
+        .collect();
+    assert!(trials.len() <= 4, "{trials:?}");
+    let pauses: Vec<Duration> = trials.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(pauses.windows(2).all(|pair| pair[1] > pair[0]), "{pauses:?}");
+}
+
+#[test]
+fn a_link_that_adds_what_it_brings_is_used_again() {
+    let mut fluid = Fluid::new([30, 30, 3], 100);
+    fluid.run(20);
+    assert!(fluid.in_use(), "{:?}", fluid.changes);
+}
+
+#[test]
+fn a_tenth_is_a_backup_only_where_that_brings_more() {
+    for (beside, stays) in [(80, false), (99, true)] {
+        let mut fluid = Fluid::new([30, 30, 8], beside);
+        fluid.run(12);
+        assert_eq!(fluid.in_use(), stays, "{beside} % beside it: {:?}", fluid.changes);
+    }
+}
+
+#[test]
+fn links_of_like_rates_are_left_alone() {
+    let mut fluid = Fluid::new([30, 30, 20], 60);
+    fluid.run(60);
+    assert_eq!(fluid.changes, []);
+}
+
+#[test]
+fn where_little_waits_nothing_is_done() {
+    let mut fluid = Fluid::new([30, 30, 3], 55);
+    fluid.held = Bytes::from_kib(20);
+    fluid.run(60);
+    assert_eq!(fluid.changes, []);
+}
+
+#[test]
+fn an_application_that_asks_for_little_teaches_nothing() {
+    let mut fluid = Fluid::new([30, 30, 3], 55);
+    fluid.run(2);
+    fluid.demand = 5;
+    let before = fluid.changes.len();
+    // What the links have shown does not fall with the demand.
+    for _ in 0..100 * 20 {
+        fluid.now += STEP;
+        fluid.received += fluid.goodput() * STEP;
+        let view = |link: u16, best| View {
+            link: LinkId(link),
+            best,
+            rate: Bitrate::ZERO,
+        };
+        let links = [view(0, mbps(30)), view(1, mbps(30)), view(2, Bitrate::ZERO)];
+        let look = Look {
+            links: &links,
+            rtt: Duration::from_millis(50),
+            held: Bytes::ZERO,
+            received: fluid.received,
+        };
+        fluid.changes.extend(
+            fluid
+                .slow
+                .look(fluid.now, &look)
+                .map(|changed| (fluid.now, changed.in_use)),
+        );
+    }
+    assert_eq!(fluid.changes.len(), before);
+}
+
+#[test]
+fn a_reserve_is_taken_at_once_when_the_others_become_slow() {
+    let mut fluid = Fluid::new([30, 30, 3], 55);
+    fluid.run(2);
+    assert!(!fluid.in_use());
+    fluid.rates = [mbps(6), mbps(6), mbps(3)];
+    fluid.run(1);
+    assert!(fluid.in_use());
+}
+
+#[test]
+fn a_reserve_whose_rivals_are_gone_is_used() {
+    let mut fluid = Fluid::new([30, 30, 3], 55);
+    fluid.run(2);
+    let only = [View {
+        link: SLOW,
+        best: Bitrate::ZERO,
+        rate: Bitrate::ZERO,
+    }];
+    let look = Look {
+        links: &only,
+        rtt: Duration::from_millis(50),
+        held: Bytes::ZERO,
+        received: fluid.received,
+    };
+    let changed = fluid.slow.look(fluid.now + STEP, &look).unwrap();
+    assert!(changed.in_use && changed.link == SLOW);
+    assert_eq!(fluid.slow.spared(), None);
+}
+
+proptest! {
+    #[test]
+    fn it_never_swings(slow in 1u64..20, beside in 30u64..=100, held_kib in 0u64..4_000) {
+        let mut fluid = Fluid::new([30, 30, slow], beside);
+        fluid.held = Bytes::from_kib(held_kib);
+        fluid.run(300);
+        // Trials after 15, 30, 60, 120 … s, two changes each, and the first demotion.
+        prop_assert!(fluid.changes.len() <= 15, "{:?}", fluid.changes);
+    }
+
+    #[test]
+    fn it_ends_where_more_comes(slow in 1u64..10, beside in prop_oneof![30u64..80, Just(100)]) {
+        let mut fluid = Fluid::new([30, 30, slow], beside);
+        fluid.run(60);
+        prop_assert_eq!(fluid.in_use(), beside == 100, "{:?}", fluid.changes);
+    }
+}

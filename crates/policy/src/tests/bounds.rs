@@ -1,0 +1,100 @@
+//! What bounds a connection's queues, as the world is asked for it.
+
+use super::World;
+use crate::*;
+use units::{Bytes, Duration, Instant};
+
+const S: Duration = Duration::from_secs(1);
+
+fn beside_a_slow_one() -> World {
+    let mut world = World::new(Policy::Slowhand);
+    for (id, mbps, rtt) in [(0, 30, 20), (1, 30, 30), (2, 3, 50)] {
+        world.up(id, LinkKind::Cable, Role::Primary, mbps, rtt);
+    }
+    world.held = Bytes::from_kib(500);
+    world.open(1, 0);
+    world
+}
+
+#[test]
+fn a_link_for_which_the_others_wait_is_made_a_backup_and_explained() {
+    let mut world = beside_a_slow_one();
+    world.run(3 * S);
+    assert_eq!(world.in_use(), [0, 1]);
+    assert_eq!(world.joined(), [0, 1, 2]);
+    let explained = world.engine.explain();
+    let slow = explained.iter().find(|why| why.link == LinkId(2)).unwrap();
+    assert_eq!(slow.state, "demote");
+    assert!(slow.why.contains("wait for earlier bytes"), "{}", slow.why);
+}
+
+#[test]
+fn it_is_used_as_soon_as_the_others_are_gone() {
+    let mut world = beside_a_slow_one();
+    world.run(3 * S);
+    for id in [0, 1] {
+        world.set_alive(id, false);
+        world.tell(Input::Link(LinkId(id), LinkEvent::Carrier(false)));
+    }
+    let lost = world.now;
+    world.run(S / 10);
+    let used = world.asked(lost, |action| {
+        matches!(action, Action::SetBackup { backup: false, .. })
+    });
+    assert!(!used.is_empty(), "{:?}", world.in_use());
+}
+
+#[test]
+fn without_the_window_no_link_is_judged_by_what_waits() {
+    let mut world = World::new(Policy::SlowhandNoWindow);
+    for (id, mbps) in [(0, 30), (1, 30), (2, 3)] {
+        world.up(id, LinkKind::Cable, Role::Primary, mbps, 30);
+    }
+    world.held = Bytes::from_kib(500);
+    world.open(1, 0);
+    world.run(3 * S);
+    assert_eq!(world.in_use(), [0, 1, 2]);
+    assert!(world.engine.explain_connections().is_empty());
+}
+
+#[test]
+fn a_window_is_explained_with_its_numbers() {
+    let mut world = World::new(Policy::Slowhand);
+    for (id, rtt) in [(0, 20), (1, 30), (2, 50)] {
+        world.up(id, LinkKind::Cable, Role::Primary, 30, rtt);
+    }
+    world.open(7, 0);
+    world.run(3 * S);
+    let told = world.engine.explain_connections();
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].conn, ConnId(7));
+    let why = &told[0].why;
+    assert!(
+        why.contains("× 50 ms") && why.contains("6.0 MB queued at the server would cost 0.5 s"),
+        "{why}"
+    );
+}
+
+#[test]
+fn what_waits_unsent_is_bounded_once_it_is_much() {
+    let mut world = World::new(Policy::Slowhand);
+    world.up(0, LinkKind::Cable, Role::Primary, 30, 20);
+    world.demand = 0.0;
+    world.open(1, 0);
+    let asked = |world: &World| {
+        world
+            .asked(Instant::ZERO, |action| matches!(action, Action::Unsent(..)))
+            .len()
+    };
+    for (kib, times) in [(100, 0), (300, 1), (4_000, 1)] {
+        let sample = SubflowSample {
+            unsent: Bytes::from_kib(kib),
+            ..SubflowSample::default()
+        };
+        world.tell(Input::Subflow(SubflowId(0), SubflowEvent::Sample(sample)));
+        world.now += S / 10;
+        world.engine.tick(world.now);
+        world.tell(Input::Subflow(SubflowId(0), SubflowEvent::Sample(sample)));
+        assert_eq!(asked(&world), times, "{kib} KiB unsent");
+    }
+}

@@ -22,13 +22,22 @@ pub(super) struct Source {
 
 impl Source {
     pub(super) fn start(netns: &Netns) -> Self {
+        Self::speaking(netns, Protocol::MPTCP)
+    }
+
+    /// One that does not speak MPTCP.
+    pub(super) fn plain(netns: &Netns) -> Self {
+        Self::speaking(netns, Protocol::TCP)
+    }
+
+    fn speaking(netns: &Netns, protocol: Protocol) -> Self {
         let netns = netns.try_clone().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let (ready, is_ready) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             netns.enter().unwrap();
-            let listener = Socket::new(Domain::IPV6, Type::STREAM, Some(Protocol::MPTCP)).unwrap();
+            let listener = Socket::new(Domain::IPV6, Type::STREAM, Some(protocol)).unwrap();
             listener.set_only_v6(false).unwrap();
             listener.set_reuse_address(true).unwrap();
             listener
@@ -164,6 +173,79 @@ fn receive(mut socket: Socket, bytes: &AtomicU64, stopped: &AtomicBool) {
             }
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
             Err(error) => panic!("reading after {got} bytes: {error}"),
+        }
+    }
+}
+
+/// A client that sends the pattern for as long as it lives, to a server that reads whatever comes.
+pub(super) struct Upload {
+    /// Where joins are accepted, too.
+    _listener: Socket,
+    bytes: Arc<AtomicU64>,
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Upload {
+    pub(super) fn start(net: &Net) -> Self {
+        let (bytes, stop) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+        let (counted, stopped) = (Arc::clone(&bytes), Arc::clone(&stop));
+        let listener = net.in_server(|| {
+            let listener = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).unwrap();
+            listener.set_reuse_address(true).unwrap();
+            listener.bind(&SockAddr::from(net.address())).unwrap();
+            listener.listen(1).unwrap();
+            listener
+        });
+        let address = net.address();
+        let client = net.in_client(|| {
+            let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).unwrap();
+            socket.connect(&SockAddr::from(address)).unwrap();
+            socket
+        });
+        let (server, _) = listener.accept().unwrap();
+        let sender = std::thread::spawn({
+            let stopped = Arc::clone(&stop);
+            move || send(client, &stopped)
+        });
+        let reader = std::thread::spawn(move || count(server, &counted, &stopped));
+        Self {
+            bytes,
+            stop,
+            threads: vec![sender, reader],
+            _listener: listener,
+        }
+    }
+
+    /// How much the server has read.
+    pub(super) fn read(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let joined = thread.join();
+            assert!(joined.is_ok() || std::thread::panicking(), "an end panicked");
+        }
+    }
+}
+
+fn count(mut socket: Socket, bytes: &AtomicU64, stopped: &AtomicBool) {
+    socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    // Without a byte of the server's the client does not know that the connection is ready for joins.
+    socket.write_all(b"!").unwrap();
+    let mut buffer = vec![0; CHUNK];
+    while !stopped.load(Ordering::Relaxed) {
+        match socket.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(length) => {
+                bytes.fetch_add(length as u64, Ordering::Relaxed);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(error) => panic!("reading: {error}"),
         }
     }
 }

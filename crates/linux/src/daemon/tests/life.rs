@@ -189,11 +189,7 @@ fn what_a_killed_daemon_left_is_put_back_by_the_next() {
         .args(["daemon::tests::life::victim", "--exact", "--nocapture"])
         .env(VICTIM, &journal.0);
     let mut victim = net.client.prepare(&mut command).spawn().unwrap();
-    let until = std::time::Instant::now() + PATIENCE;
-    while !net.client_state().contains("lookup 51831") {
-        assert!(std::time::Instant::now() < until, "the victim did not begin");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    net.wait_for_client("lookup 51831", PATIENCE);
     victim.kill().unwrap();
     victim.wait().unwrap();
     assert_ne!(net.client_state(), before);

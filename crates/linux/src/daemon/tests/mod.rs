@@ -3,6 +3,7 @@
 mod acts;
 mod cost;
 mod flow;
+mod levers;
 mod life;
 mod net;
 mod rig;

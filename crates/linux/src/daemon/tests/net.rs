@@ -4,6 +4,7 @@ use crate::netns::Netns;
 use crate::rtnl::{Address, AddressFlags, Rtnl};
 use crate::testing::{Pair, furnish, index, output, prefix};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::{Duration, Instant};
 
 /// The server's address, the same over every link.
 pub(super) const SERVER: Ipv4Addr = Ipv4Addr::new(10, 255, 0, 1);
@@ -111,6 +112,15 @@ impl Net {
     /// What the server counted: the sum of its namespace's MPTCP counter `counter`.
     pub(super) fn server_counter(&self, counter: &str) -> u64 {
         self.in_server(|| super::super::mib::read(counter))
+    }
+
+    /// Waits until the client's state has this in it.
+    pub(super) fn wait_for_client(&self, text: &str, patience: Duration) {
+        let until = Instant::now() + patience;
+        while !self.client_state().contains(text) {
+            assert!(Instant::now() < until, "{text} does not appear");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Everything in the client's namespace that a daemon might have changed.

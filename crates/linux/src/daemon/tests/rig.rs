@@ -4,6 +4,7 @@
 use super::super::acts::ActError;
 use super::super::{Daemon, DeclaredLink, InletSender, Observation, Setup, Stopper, inlet, monotonic_ns};
 use super::net::{Net, gateway};
+use crate::bpf::WindowKind;
 use policy::{
     Action, Config, ConnEvent, ConnId, Input, JoinFailure, LinkId, LinkKind, LinkSpec, Policy, Role,
 };
@@ -89,9 +90,14 @@ pub(super) struct Manual {
 impl Manual {
     /// New connections begin on link 0.
     pub(super) fn start(links: u8) -> Self {
+        Self::bounding(links, None)
+    }
+
+    /// The same, and windows are bounded in this way.
+    pub(super) fn bounding(links: u8, window: Option<WindowKind>) -> Self {
         // This baseline moves between access points, of which there are none.
         let (setup, _, seen) = setup(Policy::Handover, declared(links), None);
-        let mut daemon = Daemon::start(setup).unwrap();
+        let mut daemon = Daemon::start(Setup { window, ..setup }).unwrap();
         daemon.begin().unwrap();
         let mut manual = Self { daemon, seen };
         manual.act(Action::DefaultRoute(LinkId(0))).unwrap();
@@ -257,6 +263,17 @@ impl Running {
         journal: Option<PathBuf>,
     ) -> Self {
         let (setup, inlet, seen) = setup(policy, links, journal);
+        Self::with(net, setup, (inlet, seen))
+    }
+
+    /// The same, and windows are bounded in this way.
+    pub(super) fn bounding(net: &Net, links: u8, journal: PathBuf, window: WindowKind) -> Self {
+        let (setup, inlet, seen) = setup(Policy::Slowhand, declared(links), Some(journal));
+        let window = Some(window);
+        Self::with(net, Setup { window, ..setup }, (inlet, seen))
+    }
+
+    fn with(net: &Net, setup: Setup, (inlet, seen): (InletSender, Arc<Mutex<Seen>>)) -> Self {
         let netns = net.client.try_clone().unwrap();
         let (send, receive) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {

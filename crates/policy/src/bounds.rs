@@ -65,6 +65,7 @@ fn watch_slow(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
         rtt: rtts.max().unwrap_or_default(),
         links: &views,
         held: conn.sample.held,
+        window: conn.window.bound(),
         received: conn.sample.bytes_received,
     };
     let changed = state

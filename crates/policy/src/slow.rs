@@ -34,6 +34,8 @@ use units::{Bitrate, Bytes, Duration, Instant};
 const POOR_PERCENT: u64 = 8;
 /// A link with up to this share is worth a trial.
 const DOUBTFUL_PERCENT: u64 = 20;
+/// One part in so many of what may be under way waits, on average: much.
+const BLOCKED_PART: u64 = 3;
 /// Readings that show blocking must last this long.
 const CONVINCED_AFTER: Duration = Duration::from_millis(300);
 /// Goodput under this share of what the links have shown is not all that there could be.
@@ -73,6 +75,8 @@ pub(crate) struct Look<'a> {
     pub(crate) rtt: Duration,
     /// Bytes that wait for earlier ones.
     pub(crate) held: Bytes,
+    /// How far ahead the peer may send, if that is bounded: no more can wait.
+    pub(crate) window: Option<Bytes>,
     /// Bytes received so far.
     pub(crate) received: Bytes,
 }
@@ -81,6 +85,8 @@ pub(crate) struct Look<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Slow {
     phase: Phase,
+    /// What has waited lately, on average.
+    held: Bytes,
     /// Since when much waits.
     blocked: Option<Instant>,
     pause: Duration,
@@ -140,6 +146,7 @@ impl Slow {
     /// Takes a look in; says what changes.
     pub(crate) fn look(&mut self, now: Instant, look: &Look<'_>) -> Option<Changed> {
         self.goodput.note(now, look.received);
+        self.held = (self.held * 7 + look.held) / 8;
         if let Some(spared) = self.phase.subject() {
             let is_there = look.links.iter().any(|view| view.link == spared.link);
             if !is_there || look.links.len() < 2 {
@@ -158,7 +165,8 @@ impl Slow {
     /// Is there a link for whose bytes the others' wait?
     fn suspect(&mut self, now: Instant, look: &Look<'_>) -> Option<Changed> {
         let sum: Bitrate = look.links.iter().map(|view| view.best).sum();
-        let blocked = look.held * 2 >= sum * look.rtt && look.held > Bytes::ZERO;
+        let room = (sum * look.rtt).min(look.window.unwrap_or(sum * look.rtt));
+        let blocked = self.held * BLOCKED_PART >= room && self.held > Bytes::ZERO;
         let since = *self.blocked.get_or_insert(now);
         if !blocked || look.links.len() < 2 {
             self.blocked = None;
@@ -181,12 +189,12 @@ impl Slow {
         if spared.brought <= sum.percent(POOR_PERCENT) && self.proven != Some(spared.link) {
             self.phase = Phase::Without(spared);
             self.rest(now);
-            return Some(spared.put_by(look.held, sum));
+            return Some(spared.put_by(self.held, sum));
         }
         let doubtful = spared.brought <= sum.percent(DOUBTFUL_PERCENT);
         (doubtful && total < sum.percent(FULL_PERCENT)).then(|| {
             self.phase = Phase::TryWithout(spared, Trial::begin(now, total));
-            spared.put_by(look.held, sum)
+            spared.put_by(self.held, sum)
         })
     }
 

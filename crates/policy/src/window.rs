@@ -112,6 +112,11 @@ impl Window {
         Some(small)
     }
 
+    /// The window in force, if there is one.
+    pub(crate) const fn bound(&self) -> Option<Bytes> {
+        self.set
+    }
+
     /// When a window that was made narrow has settled, while it stays so.
     pub(crate) fn narrowed(&self, now: Instant) -> Option<Instant> {
         self.narrow

@@ -74,6 +74,7 @@ impl Fluid {
                 rtt: Duration::from_millis(50),
                 held: if self.in_use() { self.held } else { Bytes::ZERO },
                 received: self.received,
+                window: None,
             },
         );
         self.changes
@@ -170,6 +171,7 @@ fn an_application_that_asks_for_little_teaches_nothing() {
             rtt: Duration::from_millis(50),
             held: Bytes::ZERO,
             received: fluid.received,
+            window: None,
         };
         fluid.changes.extend(
             fluid
@@ -205,6 +207,7 @@ fn a_reserve_whose_rivals_are_gone_is_used() {
         rtt: Duration::from_millis(50),
         held: Bytes::ZERO,
         received: fluid.received,
+        window: None,
     };
     let changed = fluid.slow.look(fluid.now + STEP, &look).unwrap();
     assert!(changed.in_use && changed.link == SLOW);

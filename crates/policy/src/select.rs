@@ -20,7 +20,7 @@
 use crate::estimate::signal::{EDGE, expected_goodput};
 use crate::io::{LinkId, LinkKind, Role};
 use crate::path::Path;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use units::{Bitrate, Db, Duration, Instant};
@@ -29,8 +29,14 @@ use units::{Bitrate, Db, Duration, Instant};
 const AHEAD: Duration = Duration::from_millis(700);
 /// A better access point must stay better for this long.
 const CONVINCED_AFTER: Duration = Duration::from_millis(250);
+/// What a signal may be wrong by. Two access points that are equally loud near a step of the rate table would otherwise take turns.
+const DOUBT: Db = Db::from_centi(200);
+/// The same of a signal [`SOON`]: what its slope may be wrong by is added.
+const DOUBT_AHEAD: Db = Db::from_centi(400);
 /// Above [`EDGE`]: under this, a WiFi link is not worth a packet if there is another way.
 const FADING_ABOVE_EDGE: Db = Db::from_centi(350);
+/// How far ahead a fading link is foreseen.
+const SOON: Duration = Duration::from_secs(1);
 
 /// What should be done with a link; lower is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,6 +69,8 @@ pub(crate) struct Want {
 #[derive(Debug, Default)]
 pub(crate) struct Selection {
     best: BTreeMap<Option<u16>, Holder>,
+    /// Links that were about to be too weak and are not clearly better since.
+    fading: BTreeSet<LinkId>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -75,6 +83,7 @@ impl Selection {
     /// Every link worth having, best first.
     pub(crate) fn wants(&mut self, now: Instant, paths: &BTreeMap<LinkId, Path>) -> Vec<Want> {
         self.hold_channels(now, paths);
+        self.hold_fading(paths);
         let mut ranks: Vec<Rank> = paths
             .iter()
             .filter(|(_, path)| path.is_candidate())
@@ -97,7 +106,7 @@ impl Selection {
                 .best
                 .get(&path.spec.channel)
                 .is_some_and(|holder| holder.link == link);
-        let purpose = if chosen && path.spec.role == Role::Primary && !is_fading(path) {
+        let purpose = if chosen && path.spec.role == Role::Primary && !self.fading.contains(&link) {
             Use::Active
         } else {
             Use::Warm
@@ -110,6 +119,13 @@ impl Selection {
             kind: path.spec.kind,
             link,
         }
+    }
+
+    fn hold_fading(&mut self, paths: &BTreeMap<LinkId, Path>) {
+        self.fading
+            .retain(|link| paths.get(link).is_some_and(|path| is_weak_in(path, SOON, DOUBT_AHEAD)));
+        let fading = paths.iter().filter(|(_, path)| is_fading(path));
+        self.fading.extend(fading.map(|(&link, _)| link));
     }
 
     fn hold_channels(&mut self, now: Instant, paths: &BTreeMap<LinkId, Path>) {
@@ -192,9 +208,10 @@ impl Holder {
     }
 }
 
-/// A tenth more goodput, or the same from a signal that is 6 dB stronger while the old one is no longer strong.
+/// A tenth more goodput, and that still if its signal were a little weaker; or the same from a signal that is 6 dB stronger while the old one
+/// is no longer strong.
 fn is_clearly_better(path: &Path, held: &Path) -> bool {
-    let (new, old) = (prospect(path), prospect(held));
+    let (new, old) = (prospect_below(path, DOUBT), prospect(held));
     let stronger = match (path.signal_ahead(AHEAD), held.signal_ahead(AHEAD)) {
         (Some(new), Some(old)) => new - old > Db::from_db(6) && old - EDGE < Db::from_db(22),
         _ => false,
@@ -204,24 +221,29 @@ fn is_clearly_better(path: &Path, held: &Path) -> bool {
 
 /// The goodput that a link will have a moment from now.
 pub(crate) fn prospect(path: &Path) -> Bitrate {
+    prospect_below(path, Db::from_db(0))
+}
+
+/// The same, with so much less signal than it is said to have.
+fn prospect_below(path: &Path, doubt: Db) -> Bitrate {
     match path.signal_ahead(AHEAD) {
-        Some(signal) => expected_goodput(signal).min(path.expected().max(Bitrate::from_bps(1))),
+        Some(signal) => expected_goodput(signal - doubt).min(path.expected().max(Bitrate::from_bps(1))),
         None => path.expected(),
     }
 }
 
 /// A WiFi link whose signal is about to be too weak, or is already.
 pub(crate) fn is_fading(path: &Path) -> bool {
-    is_weak_in(path, Duration::from_secs(1))
+    is_weak_in(path, SOON, Db::from_db(0))
 }
 
 /// A WiFi link that will be fading soon, if its signal goes on as it does.
 pub(crate) fn is_sinking(path: &Path) -> bool {
-    is_weak_in(path, Duration::from_secs(4))
+    is_weak_in(path, Duration::from_secs(4), Db::from_db(0))
 }
 
-fn is_weak_in(path: &Path, time: Duration) -> bool {
-    let weak = |signal: units::Dbm| signal - EDGE < FADING_ABOVE_EDGE;
+fn is_weak_in(path: &Path, time: Duration, doubt: Db) -> bool {
+    let weak = |signal: units::Dbm| signal - doubt - EDGE < FADING_ABOVE_EDGE;
     path.signal_ahead(time).is_some_and(weak)
 }
 

@@ -122,8 +122,11 @@ impl Selection {
     }
 
     fn hold_fading(&mut self, paths: &BTreeMap<LinkId, Path>) {
-        self.fading
-            .retain(|link| paths.get(link).is_some_and(|path| is_weak_in(path, SOON, DOUBT_AHEAD)));
+        self.fading.retain(|link| {
+            paths
+                .get(link)
+                .is_some_and(|path| is_weak_in(path, SOON, DOUBT_AHEAD))
+        });
         let fading = paths.iter().filter(|(_, path)| is_fading(path));
         self.fading.extend(fading.map(|(&link, _)| link));
     }

@@ -2,8 +2,11 @@
 //! acknowledgement and repeats: nothing there knows the formula.
 
 use links::Position;
-use links::air::{Air, AirConfig, Counters, Destination, Input, Output, Packet, StationConfig, StationId};
+use links::air::{
+    Air, AirConfig, Counters, Destination, Ht, Input, Output, Packet, StationConfig, StationId,
+};
 use policy::estimate::airtime::{Exchange, Form};
+use units::wifi::ht::{Band, Guard, Mode, Width};
 use units::wifi::{ACK_BYTES, Standard};
 use units::{Bitrate, Db, Dbm, Duration, Instant, Ratio};
 
@@ -26,16 +29,20 @@ fn pair(standard: Standard, rate: Bitrate, power: Dbm, attempts: u32) -> Air {
 
 /// What a sender that always has more to send did, and how long that took.
 fn saturate(air: &mut Air, bytes: u32) -> (Counters, Duration) {
+    queued(air, bytes, 2, PACKETS)
+}
+
+/// The same with so many packets waiting at any time.
+fn queued(air: &mut Air, bytes: u32, waiting: u64, packets: u64) -> (Counters, Duration) {
     let packet = |token| Packet::new(Destination::Station(StationId(1)), bytes, token);
-    air.handle(Instant::ZERO, Input::Send(SENDER, packet(0)));
-    air.handle(Instant::ZERO, Input::Send(SENDER, packet(1)));
-    let (mut sent, mut now) = (2, Instant::ZERO);
+    (0..waiting).for_each(|token| air.handle(Instant::ZERO, Input::Send(SENDER, packet(token))));
+    let (mut sent, mut now) = (waiting, Instant::ZERO);
     while let Some((at, _)) = air.wake_at() {
         air.tick(at);
         while let Some((done, output)) = air.poll_due() {
             if matches!(output, Output::Done { .. }) {
                 now = done;
-                if sent < PACKETS {
+                if sent < packets {
                     air.handle(done, Input::Send(SENDER, packet(sent)));
                     sent += 1;
                 }
@@ -126,5 +133,51 @@ fn short_packets_too() {
             loss < 0.001 && (was / reckoned - 1.0).abs() < 0.02,
             "{standard:?} {rate}: {loss}, {was} s, not {reckoned}"
         );
+    }
+}
+
+/// Loss of a frame, air of a delivered packet as it was, and as the client reckons it from that loss and the aggregates' length.
+fn aggregated(ht: Ht, x_mm: i64) -> Option<(f64, f64, f64)> {
+    let station = |name, x_mm| StationConfig {
+        ht: Some(ht),
+        ..StationConfig::new(name, Standard::A, Position { x_mm, y_mm: 0 })
+    };
+    let config = AirConfig::new(Standard::A, vec![station("ap", 0), station("client", x_mm)]);
+    let mut air = Air::new(11, &config).expect("a sound plan");
+    let (counters, took) = queued(&mut air, 1_500, 200, 20_000);
+    if counters.acknowledged < 10_000 {
+        return None;
+    }
+    let loss = Ratio::from_fraction(counters.failures, counters.attempts);
+    let frames_milli = (counters.attempts * 1_000 / counters.aggregates.max(1)) as u32;
+    let mode = Mode::new(ht.mcs, ht.width, ht.guard).expect("a mode of the table");
+    let reckoned = Exchange::ht(mode, Band::Ghz5, 1_500, frames_milli).airtime(Form::PerDelivered, loss)?;
+    Some((
+        loss.as_f64(),
+        took.as_secs_f64() / counters.acknowledged as f64,
+        reckoned.as_secs_f64(),
+    ))
+}
+
+#[test]
+fn a_packet_in_an_aggregate_takes_its_share() {
+    for (streams, width, guard) in [
+        (1, Width::Mhz20, Guard::Long),
+        (1, Width::Mhz40, Guard::Short),
+        (2, Width::Mhz20, Guard::Short),
+        (4, Width::Mhz40, Guard::Short),
+    ] {
+        let ht = Ht::new(streams, width, guard);
+        let points: Vec<(f64, f64, f64)> = (2..40)
+            .filter_map(|metres| aggregated(ht, metres * 1_000))
+            .collect();
+        for &(loss, was, reckoned) in points.iter().filter(|(loss, ..)| *loss < 0.4) {
+            assert!(
+                (was / reckoned - 1.0).abs() < 0.015,
+                "{streams} streams, {width:?}, {guard:?}, loss {loss}: {was} s, not {reckoned}"
+            );
+        }
+        let found = |from, to| points.iter().any(|(loss, ..)| (from..to).contains(loss));
+        assert!(found(0.0, 0.001) && found(0.005, 0.4), "{points:?}");
     }
 }

@@ -5,7 +5,7 @@ use scenario::{Plan, Problems, Setting, parse};
 use std::path::Path;
 use units::Duration;
 
-const SHIPPED: [&str; 10] = [
+const SHIPPED: [&str; 11] = [
     include_str!("../../../scenarios/app-limited.toml"),
     include_str!("../../../scenarios/break-before-make.toml"),
     include_str!("../../../scenarios/building-walk.toml"),
@@ -14,6 +14,7 @@ const SHIPPED: [&str; 10] = [
     include_str!("../../../scenarios/flapping.toml"),
     include_str!("../../../scenarios/lte-gaps.toml"),
     include_str!("../../../scenarios/poor-and-good.toml"),
+    include_str!("../../../scenarios/shared-air.toml"),
     include_str!("../../../scenarios/train.toml"),
     include_str!("../../../scenarios/two-homes.toml"),
 ];

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Programs of others, and the Debian package that each comes with.
-const PACKAGES: [(&str, &str); 19] = [
+const PACKAGES: [(&str, &str); 20] = [
     ("bpftool", "bpftool"),
     ("cc", "gcc"),
     ("chromium", "chromium"),
@@ -23,6 +23,7 @@ const PACKAGES: [(&str, &str); 19] = [
     ("shellcheck", "shellcheck"),
     ("ss", "iproute2"),
     ("sysctl", "procps"),
+    ("tshark", "tshark"),
     ("unshare", "util-linux"),
 ];
 /// Benches have a peer built where its compiler and library are, and say so where they are not.

@@ -247,7 +247,8 @@ mod tests {
             };
             100.0 * share(setting, 1).unwrap()
         };
-        assert!((percent(1) - 100.0).abs() < 1e-6, "{}", percent(1));
+        // The interval in which the warm-up ends is not counted: at most 200 ms of the whole.
+        assert!((99.9..=100.0).contains(&percent(1)), "{}", percent(1));
         assert!((50.0..100.0).contains(&percent(2)), "{}", percent(2));
         // Channels that are drawn evenly and independently: (1 − (2/3)³) of three are in use.
         assert!((45.0..75.0).contains(&percent(3)), "{}", percent(3));

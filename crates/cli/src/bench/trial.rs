@@ -90,10 +90,11 @@ fn only(job: Job) -> anyhow::Result<Observed> {
 }
 
 fn run(jobs: Vec<Job>, punctual: Duration) -> anyhow::Result<Vec<Observed>> {
+    let stop = interrupt::stop()?;
     lab::prerequisites::check().map_err(Refused::because)?;
     let rules = Rules {
         punctual,
-        stop: interrupt::stop()?,
+        stop,
         watch: &|run, event| tell(&jobs, run, event),
     };
     let observed: Vec<Observed> = batch::run(&jobs, &rules)?.into_iter().map(observed).collect();

@@ -18,6 +18,7 @@ use scenario::{Plan, Setting};
 use trace::PolicyName;
 
 use crate::exit::{self, Refused};
+use crate::interrupt;
 use files::Files;
 use world::Order;
 
@@ -172,6 +173,8 @@ pub fn compare(plan: &Plan, wanted: &Wanted) -> anyhow::Result<ExitCode> {
 }
 
 fn conduct(order: &Order<'_>, wanted: &Wanted) -> anyhow::Result<ExitCode> {
+    // Before the first thing is made, which is the namespace of this check.
+    interrupt::stop()?;
     lab::prerequisites::check().map_err(Refused::because)?;
     let files = Files::create(wanted)?;
     let played = world::play(order)?;

@@ -139,14 +139,15 @@ fn a_trace_with_text_in_it_is_refused_with_its_place() {
 #[test]
 fn what_cannot_be_meant_is_refused() {
     let quick = Quick::new("refused");
-    let table: [(&[&str], &str); 8] = [
+    let table: [(&[&str], &str); 9] = [
         (
             &["--policy", "fastest"],
             "unknown policy `fastest`; valid: tcp:<link>",
         ),
         (&["--policy", "tcp:wlan"], "no link `wlan`; its links: near, far"),
         (&["--policy", "mptcp", "--compare"], "cannot be used with"),
-        (&["--world", "sim"], "possible values: lab"),
+        (&["--world", "moon"], "possible values: lab, sim"),
+        (&["--world", "sim"], "is TCP, which has no model in virtual time"),
         (&["--set", "duration_s"], "write KEY=VALUE"),
         (&["--set", "duration_s=2,3"], "several values are several runs"),
         (&["--set", "cables.near.rate_mbps=fast"], "--set:1:23: "),

@@ -7,7 +7,7 @@ use linux::netns::{CreateError, Netns};
 use linux::rtnl::{Address, AddressFlags, IfName, Rtnl, VethPeer};
 use serde_json::Value;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
@@ -161,10 +161,13 @@ struct Up {
 impl Up {
     fn hears(&self) -> String {
         let mut words = [0; 64];
-        let length = self
-            .ear
-            .recv(&mut words)
-            .expect("the service manager hears something");
+        let length = loop {
+            match self.ear.recv(&mut words) {
+                // With a deadline set, a machine that was stopped and goes on interrupts the wait (signal(7)).
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                heard => break heard.expect("the service manager hears something"),
+            }
+        };
         String::from_utf8_lossy(&words[..length]).into_owned()
     }
 

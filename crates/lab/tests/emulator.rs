@@ -5,7 +5,8 @@ mod common;
 use common::{Bench, Want};
 use lab::emulator::{Scheduled, Step, Whom};
 use links::{CableConfig, Fault, LinkConfig, LinkId, QueueConfig};
-use std::net::{Ipv4Addr, UdpSocket};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use units::{Bitrate, Bytes, Duration, Instant, Ratio};
 
 fn cable(name: &str, mbps: u64, rtt_ms: u64) -> CableConfig {
@@ -55,6 +56,17 @@ fn an_upload_goes_the_other_way() {
     assert!(up > Bytes::new(5_000_000), "{report:?}");
 }
 
+/// The next datagram and its sender; nothing if none came in time.
+fn received(socket: &UdpSocket, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
+    loop {
+        match socket.recv_from(buffer) {
+            // With a deadline set, a machine that was stopped and goes on interrupts the wait (signal(7)).
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            received => return received.ok(),
+        }
+    }
+}
+
 /// Sends one datagram from the client and waits for the echo of a server that runs beside it; the time it took.
 fn echo(bench: &Bench, payload: &[u8]) -> Option<Duration> {
     let server = bench
@@ -72,10 +84,10 @@ fn echo(bench: &Bench, payload: &[u8]) -> Option<Duration> {
     let begun = bench.clock.now();
     client.send_to(payload, (bench.addressing.server, 7)).unwrap();
     let mut buffer = vec![0; 65_536];
-    let (len, from) = server.recv_from(&mut buffer).ok()?;
+    let (len, from) = received(&server, &mut buffer)?;
     assert_eq!(&buffer[..len], payload);
     server.send_to(&buffer[..len], from).unwrap();
-    let (len, _) = client.recv_from(&mut buffer).ok()?;
+    let (len, _) = received(&client, &mut buffer)?;
     assert_eq!(&buffer[..len], payload);
     Some(bench.clock.now().since(begun))
 }

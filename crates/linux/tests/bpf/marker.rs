@@ -8,7 +8,7 @@ use linux::bpf::{MarkCounters, MarkSlot, Marker};
 use linux::netns::Netns;
 use socket2::{Domain, Socket, Type};
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use units::Ratio;
 
@@ -106,13 +106,23 @@ fn sniffer(host: &Netns) -> Socket {
     host.run(open).expect("enter the client")
 }
 
+fn received(receiver: &UdpSocket, payload: &mut [u8]) -> usize {
+    loop {
+        match receiver.recv(payload) {
+            // With a deadline set, a machine that was stopped and goes on interrupts the wait (signal(7)).
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            received => return received.expect("the packet arrives intact"),
+        }
+    }
+}
+
 /// Sends `rounds` of seven packets, four of them ECN-capable, into the client's TUN and reads them again.
 fn send_rounds(device: &mut File, receiver: &UdpSocket, [own, peer]: [IpAddr; 2], rounds: usize) {
     for _ in 0..rounds {
         for ecn in [ECT0, 0, ECT0, CE, ECT1, 0, ECT0] {
             device.write_all(&packet(peer, own, ecn)).expect("write");
             let mut payload = [0; 64];
-            assert_eq!(receiver.recv(&mut payload).expect("the packet arrives intact"), 8);
+            assert_eq!(received(receiver, &mut payload), 8);
         }
     }
 }

@@ -141,6 +141,35 @@ fn grows_where_the_formula_is_too_small() {
 }
 
 #[test]
+fn full_links_are_not_offered_more() {
+    let mut fluid = Fluid::new();
+    let target = need(90, 50).target(trial::DEFAULT);
+    fluid.run(3, need(90, 50), need(90, 50).target(16), 100);
+    let settled = fluid.changes.len();
+    fluid.run(300, need(90, 50), need(90, 50).target(16), 100);
+    let later = &fluid.changes[settled..];
+    assert!(!later.is_empty(), "nothing was tried");
+    assert!(
+        later.iter().all(|&window| window <= target),
+        "{later:?} over {target}"
+    );
+}
+
+#[test]
+fn after_a_small_gain_more_is_not_tried_soon() {
+    let mut fluid = Fluid::new();
+    // From 20 to 22 sixteenths goodput grows by 5 %; the application leaves a tenth of the links unused.
+    fluid.run(3, need(90, 50), need(90, 50).target(21), 90);
+    let settled = fluid.changes.len();
+    fluid.run(60, need(90, 50), need(90, 50).target(21), 90);
+    assert_eq!(
+        fluid.changes[settled..].iter().max(),
+        Some(&need(90, 50).target(22))
+    );
+    assert_eq!(fluid.set(), need(90, 50).target(22));
+}
+
+#[test]
 fn does_not_give_the_connection_away_step_by_step() {
     let mut fluid = Fluid::new();
     // Goodput falls in proportion below the product: every step down costs an eighth.

@@ -11,6 +11,11 @@
 //!    held against the best goodput of the last minute, not only against its neighbour.
 //! 2. An application that does not fill its links says nothing about windows: then nothing is tried, and what was begun is
 //!    forgotten.
+//! 3. The first step up is short: an eighth too much fits into most queues, a quarter overflows some. More window brings ever less: after a
+//!    step that gained clearly the next is twice as long; after one that gained little it would only queue, and waits as if it had failed often.
+//! 4. Links that carry what they have shown they can are not offered more: it could only queue, and what overflows is missed for a round
+//!    trip through the full queue. Two turns over WiFi differ by more than a gain must be, and every candidate accepted by chance is the
+//!    next one's starting point.
 //!
 //! # Checked by
 //! `window::tests`, against a fluid model of links and sender.
@@ -32,7 +37,9 @@ const KEEP: u64 = 980;
 const GAIN: u64 = 1_030;
 /// Percent of what the links can carry: with less, it is the application that decides.
 const WORTH_JUDGING: u64 = 40;
-/// A gain of so many thousandths needs no second look.
+/// Percent of what the links can carry: with more, a larger window has nothing to gain that could be told from chance.
+const FULL: u64 = 95;
+/// A gain of so many thousandths needs no second look, and promises another one.
 const CLEAR: u64 = 1_080;
 const FIRST_PAUSE: Duration = Duration::from_secs(4);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -61,6 +68,8 @@ pub(super) struct Trial {
     phase: Phase,
     pause: Duration,
     upwards: bool,
+    /// Whether the last step up gained so much that the next one may be twice as long.
+    bold: bool,
     best: Bitrate,
     best_at: Instant,
 }
@@ -90,6 +99,7 @@ impl Trial {
             phase,
             pause: FIRST_PAUSE,
             upwards: true,
+            bold: false,
             best: Bitrate::ZERO,
             best_at: now,
         }
@@ -113,7 +123,12 @@ impl Trial {
     pub(super) fn interrupt(&mut self, now: Instant, links_changed: bool) {
         if links_changed {
             (self.factor, self.pause, self.best) = (DEFAULT, FIRST_PAUSE, Bitrate::ZERO);
+            self.bold = false;
         }
+        self.rest(now);
+    }
+
+    fn rest(&mut self, now: Instant) {
         self.phase = Phase::Rest {
             until: now + self.pause,
         };
@@ -129,10 +144,10 @@ impl Trial {
 
     fn begin(&mut self, now: Instant, reading: Reading) {
         let step = (self.factor / 8).max(1);
-        let candidate = if self.upwards {
-            self.factor + 2 * step
-        } else {
-            self.factor - step
+        let candidate = match (self.upwards, self.bold) {
+            (true, true) => self.factor + 2 * step,
+            (true, false) => self.factor + step,
+            (false, _) => self.factor - step,
         };
         if !(LEAST..=MOST).contains(&candidate) {
             return self.fail(now);
@@ -160,6 +175,10 @@ impl Trial {
         if rate < reading.capacity.percent(WORTH_JUDGING) {
             return self.interrupt(now, false);
         }
+        if turn.number == 0 && turn.candidate > self.factor && rate >= reading.capacity.percent(FULL) {
+            self.upwards = false;
+            return self.rest(now);
+        }
         turn.sums[usize::from(TURNS[turn.number])] += rate.as_bps();
         turn.number += 1;
         if turn.number.is_multiple_of(FIRST_LOOK) && !self.is_doubtful(&turn) {
@@ -182,25 +201,30 @@ impl Trial {
         if now - self.best_at > MEMORY || present > self.best {
             (self.best, self.best_at) = (present, now);
         }
-        let stays = if turn.candidate > self.factor {
-            thousandths(candidate, present) >= GAIN
+        let gain = thousandths(candidate, present);
+        let (larger, was) = (turn.candidate > self.factor, present.max(self.best));
+        let stays = if larger {
+            gain >= GAIN
         } else {
-            thousandths(candidate, present.max(self.best)) >= KEEP
+            thousandths(candidate, was) >= KEEP
         };
-        if stays {
-            (self.factor, self.pause) = (turn.candidate, FIRST_PAUSE);
-            self.phase = Phase::Rest {
-                until: now + FIRST_PAUSE / 8,
-            };
-        } else {
-            self.fail(now);
+        if !stays {
+            return self.fail(now);
         }
+        (self.factor, self.pause) = (turn.candidate, FIRST_PAUSE);
+        self.bold = larger && gain >= CLEAR;
+        if larger && !self.bold {
+            self.pause = LONGEST_PAUSE;
+            return self.rest(now);
+        }
+        self.phase = Phase::Rest {
+            until: now + FIRST_PAUSE / 8,
+        };
     }
 
     fn fail(&mut self, now: Instant) {
-        self.phase = Phase::Rest {
-            until: now + self.pause,
-        };
+        self.rest(now);
+        self.bold = false;
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
         self.upwards = !self.upwards;
     }

@@ -36,6 +36,14 @@ pub enum Via {
     },
 }
 
+/// Why one connection was left.
+pub(super) enum Left {
+    /// The transfer or the run is over.
+    Done,
+    /// A new connection should go on from here.
+    Again,
+}
+
 /// One flow to run.
 #[derive(Debug, Clone)]
 pub struct Task {

@@ -1,17 +1,16 @@
 //! Bytes to the client.
 
-use super::client::{Connection, Outcome, Task, Tell, Teller, TransferError};
+use super::client::{Connection, Left, Outcome, Task, Tell, Teller, TransferError};
 use super::content::digest;
 use super::order::Order;
+use super::silence::Silence;
 use super::socket::{Moved, read};
 use sha2::{Digest as _, Sha256};
-use std::net::{Shutdown, TcpStream};
+use std::net::Shutdown;
 use trace::FlowMeter;
 use units::{Bitrate, Bytes, Duration, Instant};
 
 const BUFFER: usize = 256 * 1024;
-/// Plain TCP is begun anew when nothing has come for this long and its link is usable.
-const RECONNECT_AFTER: Duration = Duration::from_secs(1);
 
 struct Download<'a> {
     task: &'a Task,
@@ -22,14 +21,6 @@ struct Download<'a> {
     teller: Teller<'a>,
     connections: u32,
     broken: Vec<String>,
-}
-
-/// Why one connection was left.
-enum Left {
-    /// The transfer or the run is over.
-    Done,
-    /// A new connection should go on from here.
-    Again,
 }
 
 pub(super) fn run(
@@ -57,11 +48,6 @@ pub(super) fn run(
     Ok(download.finish())
 }
 
-/// Segments that have arrived on a connection; `None` where the kernel does not tell.
-fn segments_in(stream: &TcpStream) -> Option<u32> {
-    linux::sockopt::tcp_info(stream).ok().map(|info| info.segs_in)
-}
-
 impl Download<'_> {
     fn order(&self) -> Order {
         Order::Down {
@@ -77,7 +63,7 @@ impl Download<'_> {
         if let Err(error) = self.order().write(&mut stream) {
             return self.broke(&error);
         }
-        let (mut last, mut segments) = (self.task.clock.now(), None);
+        let mut silence = Silence::new(self.task.clock.now());
         loop {
             let moved = read(&mut stream, buffer);
             let now = self.task.clock.now();
@@ -87,16 +73,11 @@ impl Download<'_> {
             }
             match moved {
                 Moved::Bytes(bytes) => {
-                    last = now;
+                    silence.end(now);
                     self.take(now, &buffer[..bytes]);
                 }
                 Moved::Nothing => {
-                    // A hole in the data is not silence: segments behind a loss go on coming.
-                    let came = segments_in(&stream);
-                    if came != segments {
-                        (segments, last) = (came, now);
-                    }
-                    if self.task.should_reconnect() && now.since(last) >= RECONNECT_AFTER {
+                    if silence.of_peer(now, &stream) && self.task.should_reconnect() {
                         return Left::Again;
                     }
                 }

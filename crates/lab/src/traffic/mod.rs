@@ -18,6 +18,7 @@ mod download;
 mod order;
 mod requests;
 mod server;
+mod silence;
 mod socket;
 #[cfg(test)]
 mod tests;

@@ -15,8 +15,8 @@ pub(super) enum Order {
         end: u64,
         bytes_per_s: u64,
     },
-    /// Receive under this name until the client closes.
-    Up { id: u64 },
+    /// Receive under this name until the client closes; first say (eight bytes) how much has come already, if it `resumes`.
+    Up { id: u64, resumes: bool },
     /// Answer every `request` bytes with `reply` bytes of the content of `seed`.
     Answer { seed: u64, request: u64, reply: u64 },
 }
@@ -26,7 +26,7 @@ impl Order {
     pub(super) const fn flow(self) -> u64 {
         match self {
             Self::Down { seed, .. } | Self::Answer { seed, .. } => seed,
-            Self::Up { id } => id,
+            Self::Up { id, .. } => id,
         }
     }
 
@@ -38,7 +38,7 @@ impl Order {
                 end,
                 bytes_per_s,
             } => (1, [seed, offset, end, bytes_per_s, 0]),
-            Self::Up { id } => (2, [id, 0, 0, 0, 0]),
+            Self::Up { id, resumes } => (2, [id, resumes as u64, 0, 0, 0]),
             Self::Answer { seed, request, reply } => (3, [seed, request, reply, 0, 0]),
         }
     }
@@ -51,7 +51,10 @@ impl Order {
                 end: c,
                 bytes_per_s: d,
             }),
-            2 => Some(Self::Up { id: a }),
+            2 => Some(Self::Up {
+                id: a,
+                resumes: b != 0,
+            }),
             3 => Some(Self::Answer {
                 seed: a,
                 request: b,
@@ -100,7 +103,11 @@ mod tests {
                 end: u64::MAX,
                 bytes_per_s: 4,
             },
-            Order::Up { id: 9 },
+            Order::Up {
+                id: 9,
+                resumes: false,
+            },
+            Order::Up { id: 9, resumes: true },
             Order::Answer {
                 seed: 1,
                 request: 128,

@@ -10,7 +10,7 @@ use crate::pace::Pace;
 use linux::netns::{EnterError, Netns};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,11 +52,19 @@ pub(super) struct Received {
     pub(super) length: u64,
     hash: Sha256,
     pub(super) complete: bool,
+    /// How many connections have brought it: what an older one still holds has been sent again by the newest.
+    connections: u32,
 }
 
 impl Received {
     pub(super) fn digest(&self) -> Digest {
         self.hash.clone().finalize().into()
+    }
+
+    /// Another connection goes on with it: its number, and from where.
+    const fn begin(&mut self) -> (u32, u64) {
+        self.connections += 1;
+        (self.connections, self.length)
     }
 
     fn take(&mut self, now: Instant, bytes: &[u8]) {
@@ -141,6 +149,7 @@ impl Server {
             length: 0,
             hash,
             complete: false,
+            connections: 0,
         };
         let received = Arc::new(Mutex::new(received));
         lock(&self.shared.uploads).insert(id, Arc::clone(&received));
@@ -210,7 +219,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
             end,
             bytes_per_s,
         } => send(&mut stream, shared, seed, offset..end, bytes_per_s),
-        Order::Up { id } => receive(&mut stream, shared, id),
+        Order::Up { id, resumes } => receive(&mut stream, shared, id, resumes),
         Order::Answer { seed, request, reply } => answer(&mut stream, shared, seed, request, reply),
     }
 }
@@ -261,17 +270,26 @@ fn await_close(stream: &mut TcpStream, shared: &Shared) -> io::Result<()> {
     Ok(())
 }
 
-fn receive(stream: &mut TcpStream, shared: &Shared, id: u64) -> io::Result<()> {
+fn receive(stream: &mut TcpStream, shared: &Shared, id: u64, resumes: bool) -> io::Result<()> {
     let Some(received) = lock(&shared.uploads).get(&id).cloned() else {
         return Err(io::Error::other("nobody announced this upload"));
     };
+    let (number, from) = lock(&received).begin();
+    if resumes {
+        stream.write_all(&from.to_le_bytes())?;
+    }
     let mut buffer = vec![0; 4 * CHUNK];
     while !shared.stop.load(Ordering::Relaxed) {
-        match read(stream, &mut buffer) {
-            Moved::Bytes(bytes) => lock(&received).take(shared.clock.now(), &buffer[..bytes]),
+        let moved = read(stream, &mut buffer);
+        let mut received = lock(&received);
+        if received.connections != number {
+            return Ok(());
+        }
+        match moved {
+            Moved::Bytes(bytes) => received.take(shared.clock.now(), &buffer[..bytes]),
             Moved::Nothing => {}
             Moved::End => {
-                lock(&received).complete = true;
+                received.complete = true;
                 return Ok(());
             }
             Moved::Broken(error) => return Err(error),

@@ -107,6 +107,53 @@ fn uploads_are_checked_at_the_server() {
     assert!(outcome.intact && outcome.meter.bytes() > Bytes::ZERO);
 }
 
+/// Nothing gets through over loopback from half a second on, for a second and a half.
+fn cut(place: &Place) {
+    let set_up = |up| {
+        let change = || linux::rtnl::Rtnl::open().unwrap().set_up(1, up).unwrap();
+        place.netns.run(change).unwrap();
+    };
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    set_up(false);
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    set_up(true);
+}
+
+#[test]
+fn plain_tcp_goes_on_where_it_was_when_nothing_has_come_for_a_second() {
+    let moves = [
+        Work::Upload {
+            size: None,
+            limit: Some(Bitrate::from_mbps(20)),
+        },
+        Work::Download {
+            size: None,
+            limit: Some(Bitrate::from_mbps(20)),
+        },
+    ];
+    for work in moves {
+        let place = place();
+        let usable = Arc::new(true.into());
+        let via = Via::Tcp {
+            device: "lo".into(),
+            usable,
+        };
+        let task = Task {
+            via,
+            ..task(&place, work, Duration::from_secs(8))
+        };
+        let (outcome, told) = std::thread::scope(|scope| {
+            scope.spawn(|| cut(&place));
+            play(&place, &task)
+        });
+        let stalls = told.iter().filter(|(_, told)| matches!(told, Told::Stall(_)));
+        assert!(stalls.count() >= 1, "the cut was felt");
+        assert_eq!(outcome.connections, 2, "{outcome:?}");
+        assert!(outcome.intact, "{outcome:?}");
+        assert!(outcome.meter.bytes() > Bytes::new(5_000_000), "{outcome:?}");
+    }
+}
+
 /// Sends `bytes` to whoever orders a download here, whatever was ordered.
 fn false_server(place: &Place, bytes: Vec<u8>) -> SocketAddr {
     let listener = place
@@ -118,6 +165,7 @@ fn false_server(place: &Place, bytes: Vec<u8>) -> SocketAddr {
         let (mut stream, _) = listener.accept().unwrap();
         order::Order::read(&mut stream).unwrap();
         stream.write_all(&bytes).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
         // Until the client has closed.
         let _ = stream.read(&mut [0]);
     });
@@ -156,7 +204,9 @@ fn false_upload(place: &Place, id: u64, bytes: &[u8]) -> [bool; 2] {
     let received = place.server.expect(id, meter, until);
     let connect = || TcpStream::connect(place.server.address()).unwrap();
     let mut stream = place.netns.run(connect).unwrap();
-    order::Order::Up { id }.write(&mut stream).unwrap();
+    order::Order::Up { id, resumes: false }
+        .write(&mut stream)
+        .unwrap();
     stream.write_all(bytes).unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
     while !server::lock(&received).complete {

@@ -1,10 +1,11 @@
 //! Bytes from the client; what counts is what the server's application reads.
 
-use super::client::{Outcome, Task, Tell, Teller, TransferError};
+use super::client::{Left, Outcome, Task, Tell, Teller, TransferError};
 use super::content::{digest, fill};
 use super::order::Order;
 use super::server::{DRAIN, Received, Server, lock};
-use super::socket::{Moved, write};
+use super::silence::Silence;
+use super::socket::{Moved, read, write};
 use crate::pace::Pace;
 use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -19,6 +20,8 @@ struct Upload<'a> {
     pace: Pace,
     received: Arc<Mutex<Received>>,
     teller: Teller<'a>,
+    connections: u32,
+    broken: Vec<String>,
 }
 
 pub(super) fn run(
@@ -35,27 +38,58 @@ pub(super) fn run(
         pace: Pace::new(now, limit.map_or(0, |limit| limit.as_bps() / 8)),
         received: server.expect(task.seed, FlowMeter::new(task.name.clone(), now), task.until),
         teller: Teller::new(tell),
+        connections: 0,
+        broken: Vec::new(),
     };
-    let mut broken = Vec::new();
-    let Some((mut stream, _watching)) = task.connect()? else {
-        return Ok(upload.finish(0, broken, now));
-    };
-    if let Err(error) = upload.send(&mut stream) {
-        broken.push(format!("at {}: {error}", task.clock.now()));
+    let mut ended = now;
+    while let Some((mut stream, _watching)) = task.connect()? {
+        let mut silence = Silence::new(task.clock.now());
+        let left = upload.follow(&mut stream, &mut silence);
+        ended = task.clock.now().min(task.until);
+        if matches!(left, Left::Done) && matches!(upload.drain(&stream, &mut silence), Left::Done) {
+            break;
+        }
     }
-    let ended = task.clock.now().min(task.until);
-    // The peer may already be gone.
-    let _ = stream.shutdown(Shutdown::Write);
-    upload.drain();
-    Ok(upload.finish(1, broken, ended))
+    Ok(upload.finish(ended))
 }
 
 impl Upload<'_> {
-    fn send(&mut self, stream: &mut TcpStream) -> std::io::Result<()> {
-        Order::Up { id: self.task.seed }.write(stream)?;
+    fn follow(&mut self, stream: &mut TcpStream, silence: &mut Silence) -> Left {
+        self.connections += 1;
+        let from = self.begin(stream, silence);
+        let left = from.and_then(|from| match from {
+            Some(from) => self.send(stream, from, silence),
+            None => Ok(Left::Again),
+        });
+        left.unwrap_or_else(|error| {
+            self.broken.push(format!("at {}: {error}", self.task.clock.now()));
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            Left::Again
+        })
+    }
+
+    /// Orders, and learns from where to send; `None` if that was too long in coming.
+    fn begin(&self, stream: &mut TcpStream, silence: &mut Silence) -> std::io::Result<Option<u64>> {
+        let resumes = self.connections > 1;
+        let id = self.task.seed;
+        Order::Up { id, resumes }.write(stream)?;
+        let (mut from, mut come) = ([0; 8], 0);
+        while resumes && come < from.len() {
+            match read(stream, &mut from[come..]) {
+                Moved::Bytes(bytes) => come += bytes,
+                Moved::Nothing if self.task.is_over() || self.is_silent(silence, stream) => return Ok(None),
+                Moved::Nothing => {}
+                Moved::End => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+                Moved::Broken(error) => return Err(error),
+            }
+        }
+        Ok(Some(u64::from_le_bytes(from)))
+    }
+
+    fn send(&mut self, stream: &mut TcpStream, from: u64, silence: &mut Silence) -> std::io::Result<Left> {
         let mut buffer = vec![0; CHUNK];
-        let (mut offset, mut filled) = (0, 0..0);
-        while !self.task.is_over() && (offset < self.end) {
+        let (mut offset, mut filled) = (from, 0..0);
+        while !self.task.is_over() && offset < self.end {
             if filled.is_empty() {
                 let take = self
                     .pace
@@ -73,9 +107,18 @@ impl Upload<'_> {
                 Moved::End => return Err(std::io::ErrorKind::BrokenPipe.into()),
                 Moved::Broken(error) => return Err(error),
             }
+            if self.is_silent(silence, stream) {
+                return Ok(Left::Again);
+            }
             self.tell();
         }
-        Ok(())
+        Ok(Left::Done)
+    }
+
+    /// Whether plain TCP should be begun anew.
+    fn is_silent(&self, silence: &mut Silence, stream: &TcpStream) -> bool {
+        let now = self.task.clock.now();
+        self.task.should_reconnect() && silence.of_acknowledgements(now, stream)
     }
 
     fn tell(&mut self) {
@@ -91,7 +134,9 @@ impl Upload<'_> {
     }
 
     /// Waits until the server has read everything, so that it can be checked; a timed run has been measured before.
-    fn drain(&self) {
+    fn drain(&self, stream: &TcpStream, silence: &mut Silence) -> Left {
+        // The peer may already be gone.
+        let _ = stream.shutdown(Shutdown::Write);
         let limit = self.task.clock.now() + DRAIN;
         // A transfer of a given size is not over before it has arrived.
         let limit = if self.end == u64::MAX {
@@ -100,11 +145,15 @@ impl Upload<'_> {
             limit.max(self.task.until)
         };
         while !lock(&self.received).complete && self.task.clock.now() < limit {
+            if !self.task.is_over() && self.is_silent(silence, stream) {
+                return Left::Again;
+            }
             std::thread::sleep(Duration::from_millis(5));
         }
+        Left::Done
     }
 
-    fn finish(mut self, connections: u32, broken: Vec<String>, ended: Instant) -> Outcome {
+    fn finish(mut self, ended: Instant) -> Outcome {
         self.tell();
         let mut received = lock(&self.received);
         let ended = if received.complete && self.end != u64::MAX {
@@ -120,8 +169,8 @@ impl Upload<'_> {
         Outcome {
             intact: is_intact(&received, self.task.seed, size),
             meter: received.meter.clone(),
-            connections,
-            broken,
+            connections: self.connections,
+            broken: self.broken,
             requests: Vec::new(),
             ended,
         }

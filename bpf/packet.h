@@ -6,6 +6,7 @@
 #include "kernel.h"
 
 #define PASS (-1) /* TCX_NEXT: the next program decides, and without one the packet goes on */
+#define DROP 2    /* TCX_DROP */
 
 #define ETH_IPV4 0x0800
 #define ETH_IPV6 0x86dd

@@ -17,6 +17,10 @@
  * (ADD_ADDR, REMOVE_ADDR, MP_PRIO travel alone): one such segment with a wide window, and the next DATA_ACK opens the edge
  * by megabytes. So every segment that carries any MPTCP option is lowered.
  *
+ * A segment that acknowledges nothing new cannot make the subflow's send window smaller (RFC 9293 §3.10.7.4; `tcp_may_update_window`), but its
+ * DATA_ACK opens the edge by whatever that window was when the subflow last carried something. The kernel sends one such segment just before
+ * it ends a subflow (`mptcp_subflow_shutdown`): of the subflow in `parting`, only the reset leaves.
+ *
  * Left alone: SYN (its window is not scaled, and MPTCP not yet agreed), RST, and every segment without an MPTCP option. The last rule
  * is also what leaves a connection alone that fell back to plain TCP, early (no token) or late (a token, no options any more).
  *
@@ -46,12 +50,17 @@
 #define OPTION_MPTCP 30
 
 /* What user space asks for. Written by user space only. */
+struct cap {
+	__u32 bytes;   /* that the peer may have unacknowledged at data level */
+	__u32 parting; /* the local port of the subflow that is just being ended, or 0 */
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 65536);
 	__type(key, __u32);   /* the connection's token, as `ip mptcp monitor` and `ss` print it */
-	__type(value, __u32); /* bytes that the peer may have unacknowledged at data level */
+	__type(value, struct cap);
 } caps SEC(".maps");
 
 /* What was done. User space makes and removes entries; only this program counts in them. */
@@ -59,6 +68,7 @@ struct window_tally {
 	__u64 segments; /* left with an MPTCP option while a cap was set */
 	__u64 lowered;  /* of those, left with a smaller window than the kernel had written */
 	__u64 skipped;  /* SYN, RST or without an MPTCP option, or not plain TCP in IP: left alone */
+	__u64 kept;     /* did not leave: of a subflow that was just being ended */
 };
 
 struct {
@@ -152,7 +162,8 @@ static __always_inline bool lower(struct __sk_buff *ctx, __u32 at, __be16 old, _
 	       !bpf_skb_store_bytes(ctx, at + TCP_WINDOW_AT, &new, sizeof(new), 0);
 }
 
-static __always_inline void handle(struct __sk_buff *ctx, __u32 token, __u32 cap, struct tcp_sock *tp)
+/* What becomes of one segment of a connection whose window is bounded. */
+static __always_inline int handle(struct __sk_buff *ctx, __u32 token, const struct cap *cap, struct tcp_sock *tp)
 {
 	struct window_tally unread = {}, *tally = bpf_map_lookup_elem(&tallies, &token);
 	__u32 at = tcp_offset(ctx);
@@ -162,11 +173,16 @@ static __always_inline void handle(struct __sk_buff *ctx, __u32 token, __u32 cap
 		tally = &unread;
 	if (!at || bpf_skb_load_bytes(ctx, at, &tcp, sizeof(tcp)) || !is_ours(ctx, at, &tcp)) {
 		__sync_fetch_and_add(&tally->skipped, 1);
-		return;
+		return PASS;
+	}
+	if (bpf_ntohs(tcp.source) == cap->parting) {
+		__sync_fetch_and_add(&tally->kept, 1);
+		return DROP;
 	}
 	__sync_fetch_and_add(&tally->segments, 1);
-	if (lower(ctx, at, tcp.window, capped_field(cap, tp)))
+	if (lower(ctx, at, tcp.window, capped_field(cap->bytes, tp)))
 		__sync_fetch_and_add(&tally->lowered, 1);
+	return PASS;
 }
 
 SEC("tcx/egress")
@@ -175,7 +191,8 @@ int window(struct __sk_buff *ctx)
 	struct bpf_sock *sk = ctx->sk;
 	struct mptcp_sock *msk;
 	struct tcp_sock *tp;
-	__u32 token, *cap;
+	struct cap *cap;
+	__u32 token;
 
 	if (!sk)
 		return PASS;
@@ -185,9 +202,7 @@ int window(struct __sk_buff *ctx)
 	token = msk->token;
 	cap = bpf_map_lookup_elem(&caps, &token);
 	tp = bpf_skc_to_tcp_sock(sk);
-	if (cap && tp)
-		handle(ctx, token, *cap, tp);
-	return PASS;
+	return cap && tp ? handle(ctx, token, cap, tp) : PASS;
 }
 
 SLOWHAND_LICENSE;

@@ -53,10 +53,24 @@ pub struct WindowCounters {
     pub lowered: u64,
     /// Segments that were left alone: SYN, RST or without an MPTCP option.
     pub skipped: u64,
+    /// Segments that did not leave, of a subflow that was just being ended.
+    pub kept: u64,
 }
 
-// SAFETY: three u64 in C order.
+// SAFETY: four u64 in C order.
 unsafe impl Plain for WindowCounters {}
+
+/// What the program is asked to do with one connection.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Cap {
+    bytes: u32,
+    /// A local port, or 0.
+    parting: u32,
+}
+
+// SAFETY: two u32 in C order.
+unsafe impl Plain for Cap {}
 
 /// Bounds the peer's queue, per connection. See the module.
 #[derive(Debug)]
@@ -132,8 +146,18 @@ impl WindowLever {
     /// From now on the peer may have this much unacknowledged at data level. At least two segments are always allowed.
     pub fn set(&mut self, conn: ConnId, window: Bytes) -> Result<(), MapError> {
         match &mut self.way {
-            Way::Egress(egress) => egress.set(conn, window),
+            Way::Egress(egress) => egress.set(conn, window, None),
             Way::Clamp(clamp) => clamp.set(conn, window),
+        }
+    }
+
+    /// Until the next [`set`](Self::set), nothing but a reset leaves over the connection's subflow with this local port, which is about to be
+    /// ended: the kernel's last word over it would open the window by what it was when that subflow last carried something. A clamp cannot
+    /// prevent that.
+    pub fn part(&mut self, conn: ConnId, window: Bytes, local_port: u16) -> Result<(), MapError> {
+        match &mut self.way {
+            Way::Egress(egress) => egress.set(conn, window, Some(local_port)),
+            Way::Clamp(_) => Ok(()),
         }
     }
 
@@ -189,7 +213,7 @@ impl WindowLever {
 #[derive(Debug)]
 struct Egress {
     attached: Attached,
-    caps: Map<u32, u32>,
+    caps: Map<u32, Cap>,
     tallies: Map<u32, WindowCounters>,
 }
 
@@ -211,9 +235,13 @@ impl Egress {
     }
 
     /// The tally first: what is lowered is counted from the first segment on.
-    fn set(&self, conn: ConnId, window: Bytes) -> Result<(), MapError> {
+    fn set(&self, conn: ConnId, window: Bytes, parting: Option<u16>) -> Result<(), MapError> {
         self.tallies.insert(conn.0, WindowCounters::default())?;
-        Ok(self.caps.set(conn.0, to_bytes(window))?)
+        let cap = Cap {
+            bytes: to_bytes(window),
+            parting: parting.unwrap_or(0).into(),
+        };
+        Ok(self.caps.set(conn.0, cap)?)
     }
 
     fn clear(&self, conn: ConnId) -> Result<(), MapError> {

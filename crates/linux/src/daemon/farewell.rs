@@ -90,10 +90,16 @@ impl World {
             .subflow(id)
             .filter(|subflow| subflow.living())
             .ok_or(ActError::NoSubflow)?;
-        let (token, ends) = (token_of(subflow.conn), pair(&subflow.ends));
+        let (conn, ends) = (subflow.conn, pair(&subflow.ends));
         self.priorities.forget(id);
         self.flows.end(id, Standing::Destroyed);
-        match self.commands.destroy_subflow(token, &ends) {
+        let commands = &mut self.commands;
+        let end = || commands.destroy_subflow(token_of(conn), &ends);
+        let (ended, parted) = self.levers.parting(conn, ends.local.port(), end);
+        if let Err(error) = parted {
+            self.trouble("keeping the window while a subflow is ended", &error);
+        }
+        match ended {
             // It closed by itself; the event is on its way.
             Ok(()) | Err(DestroySubflowError::Absent { .. }) => Ok(()),
             Err(error) => Err(error.into()),

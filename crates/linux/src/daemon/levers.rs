@@ -163,6 +163,23 @@ impl Levers {
         Ok(())
     }
 
+    /// Ends a subflow by `end`; where the connection's window is bounded, so that what the kernel says last over it does not undo that.
+    pub(super) fn parting<T>(
+        &mut self,
+        conn: ConnId,
+        local_port: u16,
+        end: impl FnOnce() -> T,
+    ) -> (T, Result<(), LeverError>) {
+        let bounded = self.windows.get(&conn).copied().zip(self.window.loaded());
+        let Some((window, lever)) = bounded else {
+            return (end(), Ok(()));
+        };
+        let parting = lever.part(conn, window, local_port);
+        let ended = end();
+        let parted = parting.and_then(|()| lever.set(conn, window));
+        (ended, parted.map_err(LeverError::from))
+    }
+
     pub(super) fn unsent(&mut self, conn: ConnId, bytes: Option<Bytes>) -> Result<(), LeverError> {
         self.unsent.need(UnsentLever::load);
         let lever = self.unsent.get("what waits unsent on the subflows")?;

@@ -94,6 +94,45 @@ fn a_download_is_bounded_while_the_window_is_set_and_grows_again_after() {
 }
 
 #[test]
+fn nothing_leaves_over_a_subflow_that_is_being_ended_until_the_window_is_set_anew() {
+    if !can_run() {
+        return;
+    }
+    let hosts = Hosts::joined(1, 20);
+    let mut lever = egress_lever(&hosts);
+    let download = Transfer::start(
+        &hosts.client,
+        &hosts.server,
+        hosts.server_address(5001),
+        MPTCP,
+        Direction::Download,
+    );
+    let address = download.client.local_addr().expect("a local address");
+    let port = address.as_socket().expect("of the internet").port();
+    lever.set(download.conn(), WINDOW).expect("set");
+    let kept = || counters(&lever, download.conn()).kept;
+    assert_eq!(kept(), 0);
+
+    lever.part(download.conn(), WINDOW, port).expect("part");
+    let kept = || counters(&lever, download.conn()).kept;
+    let state = || format!("{} segments kept, {} bytes received", kept(), download.received());
+    eventually("an acknowledgement is kept", || kept() > 0, state);
+    // Without acknowledgements no more than a window can follow.
+    let most = download.received() + 2 * WINDOW.get();
+    let again = kept() + 2;
+    eventually("more are kept", || kept() >= again, state);
+    assert!(download.received() <= most, "{}", state());
+
+    lever.set(download.conn(), WINDOW).expect("set");
+    let enough = download.received() + 4 * WINDOW.get();
+    eventually(
+        "it goes on",
+        || download.received() >= enough,
+        || format!("{} bytes received", download.received()),
+    );
+}
+
+#[test]
 fn another_connection_on_the_same_links_is_not_touched() {
     if !can_run() {
         return;

@@ -1,16 +1,27 @@
 //! Ctrl-C and its relatives: the run is asked to end, and everything is taken down as at its usual end.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::Context as _;
 use lab::stop::Stop;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
 static STOP: OnceLock<Stop> = OnceLock::new();
+/// Whether the handlers are there. Once a first signal has taken one away it must not come back: the second would be taken for a first.
+static LISTENING: Mutex<bool> = Mutex::new(false);
 
 /// What a run should watch: set by the first SIGINT, SIGTERM or SIGHUP. The second one ends the program at once.
 pub fn stop() -> anyhow::Result<&'static Stop> {
     let stop = STOP.get_or_init(Stop::new);
+    let mut listening = LISTENING.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*listening {
+        listen()?;
+        *listening = true;
+    }
+    Ok(stop)
+}
+
+fn listen() -> anyhow::Result<()> {
     let action = SigAction::new(
         SigHandler::Handler(ask),
         SaFlags::SA_RESETHAND | SaFlags::SA_RESTART,
@@ -20,11 +31,32 @@ pub fn stop() -> anyhow::Result<&'static Stop> {
         // SAFETY: `ask` only loads one atomic and stores another.
         unsafe { sigaction(signal, &action) }.with_context(|| format!("cannot listen to {signal}"))?;
     }
-    Ok(stop)
+    Ok(())
 }
 
 extern "C" fn ask(_signal: libc::c_int) {
     if let Some(stop) = STOP.get() {
         stop.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What happens at SIGHUP until now; the default from now on, as after a first one.
+    fn spent() -> SigHandler {
+        let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+        // SAFETY: the default runs no code of ours.
+        let before = unsafe { sigaction(Signal::SIGHUP, &default) };
+        before.unwrap().handler()
+    }
+
+    #[test]
+    fn the_second_signal_stays_the_last_however_often_it_is_asked_for() {
+        stop().unwrap();
+        assert_eq!(spent(), SigHandler::Handler(ask));
+        stop().unwrap();
+        assert_eq!(spent(), SigHandler::SigDfl);
     }
 }

@@ -1,5 +1,9 @@
 //! What the tests share: namespaces of their own, pairs of them, and what other programs print.
 
+mod abort;
+
+pub use abort::abort;
+
 use crate::netns::{CreateError, Netns};
 use crate::rtnl::{Address, AddressFlags, IfName, Prefix, Rtnl, VethPeer};
 use socket2::{Domain, Protocol, Socket, Type};

@@ -2,6 +2,8 @@
 //!
 //! Needs root, MPTCP and iproute2. Bounds are on bytes and packets; time appears only as a deadline.
 
+#[path = "../../src/testing/abort.rs"]
+mod abort;
 mod golden;
 mod limits;
 mod marker;

@@ -1,5 +1,6 @@
 //! Bulk transfers, and what the kernel says about their connections.
 
+use crate::abort::abort;
 use linux::netns::Netns;
 use policy::ConnId;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
@@ -112,20 +113,6 @@ impl Drop for Transfer {
             abort(socket);
         }
     }
-}
-
-/// Gives the connection up at this end, and with it what its subflows hold: their controller and the namespace.
-///
-/// An MPTCP socket that is only closed waits for the peer to read everything, for `net.mptcp.close_timeout` (60 s) if need be; what
-/// arrives after the peer was closed is never read. So both ends are disconnected (`mptcp_disconnect` in net/mptcp/protocol.c).
-fn abort(socket: &Socket) {
-    // SAFETY: an address of zeros is AF_UNSPEC, which is 0; it outlives the call, and its length is right.
-    let code = unsafe {
-        let nowhere: libc::sockaddr = std::mem::zeroed();
-        let length = libc::socklen_t::try_from(size_of_val(&nowhere)).expect("an address is short");
-        libc::connect(socket.as_raw_fd(), &raw const nowhere, length)
-    };
-    assert_eq!(code, 0, "disconnect: {}", io::Error::last_os_error());
 }
 
 fn listen(address: SocketAddr, protocol: Protocol) -> Socket {

@@ -4,6 +4,8 @@
 //! All but the arithmetic on the host needs root, MPTCP and iproute2. Names of controllers are the whole host's, so each test
 //! has its own.
 
+#[path = "../../src/testing/abort.rs"]
+mod abort;
 #[expect(dead_code, reason = "shared with the tests of the other levers")]
 #[path = "../bpf/net.rs"]
 mod net;

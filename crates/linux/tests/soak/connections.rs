@@ -1,11 +1,11 @@
 //! One connection after the other, ended in each way that there is.
 
+use crate::abort::abort;
 use crate::net::Hosts;
 use linux::bpf::cc::ControllerName;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr};
-use std::os::fd::AsRawFd as _;
 use std::thread;
 
 /// Enough for every subflow to have joined before the end.
@@ -78,12 +78,12 @@ pub fn transfer(
                     // The other end may have reset it already.
                     let _ = socket.shutdown(Shutdown::Both);
                 }
-                disconnect(&to);
+                abort(&to);
             }
         }
     });
     if ending == Ending::Aborted {
-        disconnect(&from);
+        abort(&from);
     }
 }
 
@@ -128,13 +128,4 @@ fn switch(socket: &Socket, controller: &str) {
     let known: Result<ControllerName, _> = controller.parse();
     let name = known.expect("it was chosen by this name");
     let _ = socket.set_tcp_congestion(name.as_str().as_bytes());
-}
-
-fn disconnect(socket: &Socket) {
-    // SAFETY: an address of zeros is AF_UNSPEC, which is 0; it outlives the call, and its length is right.
-    unsafe {
-        let nowhere: libc::sockaddr = std::mem::zeroed();
-        let length = size_of_val(&nowhere) as libc::socklen_t;
-        libc::connect(socket.as_raw_fd(), &raw const nowhere, length);
-    }
 }

@@ -3,6 +3,8 @@
 //!
 //! Needs root, MPTCP and iproute2. `cargo test -p linux --test soak`.
 
+#[path = "../../src/testing/abort.rs"]
+mod abort;
 #[expect(dead_code, reason = "shared with the tests of the levers")]
 #[path = "../bpf/net.rs"]
 mod net;

@@ -2,10 +2,10 @@
 
 use super::net::{Net, PORT};
 use crate::netns::Netns;
+use crate::testing::abort;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io::{Read, Write};
 use std::net::SocketAddr;
-use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -177,18 +177,6 @@ fn receive(mut socket: Socket, bytes: &AtomicU64, stopped: &AtomicBool) {
         }
     }
     abort(&socket);
-}
-
-/// Ends the connection at both ends at once (MP_FASTCLOSE): one that is only closed with bytes unread may stay for
-/// `net.mptcp.close_timeout` (60 s), its queue at the server too.
-fn abort(socket: &Socket) {
-    // SAFETY: an address of zeros is AF_UNSPEC, which is 0; it outlives the call, and its length is right.
-    let code = unsafe {
-        let nowhere: libc::sockaddr = std::mem::zeroed();
-        let length = libc::socklen_t::try_from(size_of_val(&nowhere)).unwrap();
-        libc::connect(socket.as_raw_fd(), &raw const nowhere, length)
-    };
-    assert_eq!(code, 0, "disconnect: {}", std::io::Error::last_os_error());
 }
 
 /// A client that sends the pattern for as long as it lives, to a server that reads whatever comes.

@@ -10,6 +10,7 @@ use policy::sched::{
 use policy::{Policy, SubflowId};
 use std::collections::VecDeque;
 use units::{Bitrate, Bytes, Duration, Instant};
+use world::plans::BOTH;
 use world::{Step, World};
 
 const MS: Duration = Duration::from_millis(1);
@@ -228,39 +229,10 @@ fn redundancy_sends_everything_over_both() {
     );
 }
 
-/// A poor and a good access point; the engine uses one at a time.
-const PAIR: &[Step] = &[
-    Step::AccessPoint {
-        id: 0,
-        channel: 6,
-        mbps: 6,
-        loss_percent: 10,
-    },
-    Step::AccessPoint {
-        id: 1,
-        channel: 6,
-        mbps: 54,
-        loss_percent: 5,
-    },
-    Step::Signal {
-        id: 0,
-        dbm: -79,
-        db_per_s: 0.0,
-    },
-    Step::Signal {
-        id: 1,
-        dbm: -50,
-        db_per_s: 0.0,
-    },
-    Step::Up(0, true),
-    Step::Up(1, true),
-    Step::Open(0),
-    Step::Run(Duration::from_secs(4)),
-];
-
 #[test]
 fn no_scheduler_sends_on_what_the_engine_made_backup() {
-    let client = World::after(Policy::OneAtATime, PAIR);
+    let mut client = World::after(Policy::OneAtATime, BOTH);
+    client.follow(&[Step::Run(Duration::from_secs(4))]);
     let backup: Vec<bool> = [0, 1].map(|link| !client.in_use().contains(&link)).to_vec();
     assert_eq!(backup, [true, false]);
     let mut all = schedulers();

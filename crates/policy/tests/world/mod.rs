@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test file uses its own part of the world")]
 
 pub mod air;
+pub mod plans;
 
 use air::Transmitter;
 use policy::mark::Diffusion;

@@ -3,11 +3,11 @@
 mod plans;
 
 use lab::stop::Stop;
-use lab::world::{Play, PlayError, Played, PolicyError, play};
+use lab::world::{Play, PlayError, Played, play};
 use plans::{DOWNLOAD, plan, two_cables};
 use scenario::Plan;
 use std::time::Instant;
-use trace::{LinkState, PolicyName, SubflowEvent, What};
+use trace::{LinkState, PolicyError, PolicyName, SubflowEvent, What};
 
 fn played(plan: &Plan, policy: &str) -> Played {
     let what = Play::new(plan, policy.parse().unwrap());
@@ -268,7 +268,7 @@ fn what_cannot_be_run_is_refused_before_anything_is_made() {
     let error = refused(PolicyName::Tcp("middle".into()));
     assert_eq!(
         error.to_string(),
-        "policy `tcp:middle`: the scenario has no link `middle`; it has left, right"
+        "policy `tcp:middle`: there is no link `middle`; the links: left, right"
     );
     assert_eq!(refused(PolicyName::TcpBest), PolicyError::Computed);
 }

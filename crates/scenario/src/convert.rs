@@ -74,13 +74,13 @@ fn link(link: &Link) -> trace::PlanLink {
         rate_mbps: Some(rate.as_mbps_f64()),
         delay_ms: Some(rtt.as_secs_f64() * 1e3),
         role: Some(link.role),
+        channel: link.kind.channel(),
         ..plain
     };
     match &link.kind {
         LinkKind::Wifi(ap) => trace::PlanLink {
             x_m: Some(ap.at.as_m_f64().0),
             y_m: Some(ap.at.as_m_f64().1),
-            channel: Some(u16::from(ap.channel)),
             standard: Some(letter(ap.standard).to_owned()),
             ..common
         },

@@ -4,7 +4,7 @@ mod common;
 
 use common::{ONE, plan};
 use sim::{CastError, Play, Played, play};
-use trace::PolicyName;
+use trace::{PolicyError, PolicyName};
 
 fn played(text: &str, settings: &[&str]) -> Played {
     let plan = plan(text, settings);
@@ -115,6 +115,18 @@ fn a_run_that_is_too_long_is_stopped_and_says_so() {
         note.contains("s of 21600 s") && note.contains("shorten `duration_s`"),
         "{note}"
     );
+}
+
+#[test]
+fn a_policy_that_cannot_be_run_is_refused() {
+    let plan = plan(ONE, &[]);
+    let refused = |policy: PolicyName| play(&Play::new(&plan, policy)).unwrap_err();
+    assert_eq!(
+        refused(PolicyName::TcpBest),
+        CastError::Policy(PolicyError::Computed)
+    );
+    let nowhere = refused(PolicyName::Tcp("far".to_owned())).to_string();
+    assert!(nowhere.contains("no link `far`; the links: near"), "{nowhere}");
 }
 
 #[test]

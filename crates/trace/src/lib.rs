@@ -4,6 +4,7 @@
 //! command line, the terminal view, the page) read only what is here. This room knows nothing of how anything was decided.
 //!
 //! - `names`: policies, roles, modes and worlds, spelled as users type them.
+//! - `engine`: the same names in the words of the engine.
 //! - `plan`: the scenario as flat records, enough to draw it.
 //! - `event`: the events, and the lines of a trace file.
 //! - `run`, `bench`, `papers`: the `--json` documents of `play`, `bench` and `papers`.
@@ -16,6 +17,7 @@
 mod bench;
 mod best;
 mod document;
+mod engine;
 mod event;
 mod levels;
 mod meter;
@@ -32,6 +34,7 @@ mod words;
 pub use bench::{BenchDocument, BenchRow, Better, TheirsFrom};
 pub use best::{BEST_WINDOW, tcp_best, versus_best};
 pub use document::{BenchSchema, PapersSchema, PlaySchema, TraceSchema};
+pub use engine::PolicyError;
 pub use event::{Event, LatenessUs, LinkState, RunStart, SubflowEvent, What};
 pub use levels::Levels;
 pub use meter::{FlowMeter, SERIES_BIN};

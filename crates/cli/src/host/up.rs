@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use linux::bpf::cc::{Controller, Coupled};
 use linux::daemon::{self, Daemon, DeclaredLink, InletSender, Observation, Sender, Setup, SignalReports};
 use nix::sys::signal::{SigSet, Signal};
-use policy::{LinkId, LinkKind, LinkSpec, Policy, Role};
+use policy::{LinkId, LinkSpec, Policy};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -168,51 +168,23 @@ fn declared(links: &[LinkConfig]) -> Vec<DeclaredLink> {
 }
 
 fn spec(link: &LinkConfig) -> LinkSpec {
-    let kind = match link.kind {
-        trace::LinkKind::Wifi => LinkKind::Wifi,
-        trace::LinkKind::Cell => LinkKind::Cellular,
-        trace::LinkKind::Cable => LinkKind::Cable,
-    };
-    let role = match link.role {
-        trace::Role::Primary => Role::Primary,
-        trace::Role::Secondary => Role::Secondary,
-        trace::Role::Backup => Role::Backup,
-        trace::Role::Never => Role::Never,
-    };
     LinkSpec {
         name: link.name.clone(),
-        kind,
-        role,
+        kind: link.kind.into(),
+        role: link.role.into(),
         channel: link.channel,
     }
 }
 
 fn policy(name: &PolicyName, links: &[DeclaredLink]) -> Result<Policy, String> {
-    Ok(match name {
-        PolicyName::Tcp(wanted) => {
-            let link = links.iter().find(|link| link.spec.name == *wanted);
-            Policy::Tcp(
-                link.ok_or_else(|| {
-                    format!(
-                        "policy `tcp:{wanted}`: no link of this name; add a [[link]] or change the policy"
-                    )
-                })?
-                .id,
-            )
-        }
-        PolicyName::Handover => Policy::Handover,
-        PolicyName::HandoverWarm => Policy::HandoverWarm,
-        PolicyName::HandoverCell => Policy::HandoverCell,
-        PolicyName::WifiFirst => Policy::WifiFirst,
-        PolicyName::Mptcp => Policy::Mptcp,
-        PolicyName::SlowhandNoWindow => Policy::SlowhandNoWindow,
-        PolicyName::Slowhand => Policy::Slowhand,
-        PolicyName::TcpBest | PolicyName::Ecn => {
-            return Err(format!(
-                "policy `{name}` cannot run on a live host; use `slowhand`"
-            ));
-        }
-    })
+    if matches!(name, PolicyName::TcpBest | PolicyName::Ecn) {
+        return Err(format!(
+            "policy `{name}` cannot run on a live host; use `slowhand`"
+        ));
+    }
+    let links = links.iter().map(|link| (link.id, link.spec.name.as_str()));
+    name.in_engine(links)
+        .map_err(|error| format!("{error}; add a [[link]] or change the policy"))
 }
 
 /// Decisions, and what did not work, for the service's log.

@@ -1,6 +1,6 @@
 //! Why a run could not be played to its end.
 
-use super::{BrainError, PlanError, PolicyError};
+use super::{BrainError, PlanError};
 use crate::emulator::StartError;
 use crate::hosts::{BuildError, OpenError, PlugError};
 use crate::shell::ProgramError;
@@ -11,6 +11,7 @@ use linux::daemon;
 use linux::journal::SharedError;
 use std::io;
 use thiserror::Error;
+use trace::PolicyError;
 
 /// Why a run could not be played to its end. Everything that was made is gone again.
 #[derive(Debug, Error)]

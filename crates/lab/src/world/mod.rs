@@ -30,7 +30,6 @@ mod stage;
 mod summary;
 
 pub use brain::BrainError;
-pub use choice::PolicyError;
 pub use controllers::{NoController, StockSender};
 pub use error::PlayError;
 pub use network::{PlanError, network_config};

@@ -41,6 +41,14 @@ impl LinkKind {
             Self::Cable(_) => trace::LinkKind::Cable,
         }
     }
+
+    /// The 802.11 channel of an access point.
+    pub fn channel(&self) -> Option<u16> {
+        match self {
+            Self::Wifi(ap) => Some(ap.channel.into()),
+            Self::Cell(_) | Self::Cable(_) => None,
+        }
+    }
 }
 
 /// An IPv4 network.

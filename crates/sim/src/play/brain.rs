@@ -11,8 +11,8 @@ use links::air::{FrameKind, Overheard, StationId, Subtype};
 use policy::estimate::bandwidth::Sight;
 use policy::estimate::delivery::{Frame, Receiver};
 use policy::{Action, Engine, Input, LinkEvent, LinkId, LinkSpec};
-use scenario::{LinkKind, Plan};
-use trace::{Role, What};
+use scenario::Plan;
+use trace::What;
 use units::{Bytes, Instant};
 
 use super::cast::Cast;
@@ -170,20 +170,10 @@ pub fn digest(frame: &Overheard) -> Option<Frame> {
 }
 
 fn spec(link: &scenario::Link) -> LinkSpec {
-    let (kind, channel) = match &link.kind {
-        LinkKind::Wifi(ap) => (policy::LinkKind::Wifi, Some(ap.channel.into())),
-        LinkKind::Cell(_) => (policy::LinkKind::Cellular, None),
-        LinkKind::Cable(_) => (policy::LinkKind::Cable, None),
-    };
     LinkSpec {
         name: link.name.clone(),
-        kind,
-        role: match link.role {
-            Role::Primary => policy::Role::Primary,
-            Role::Secondary => policy::Role::Secondary,
-            Role::Backup => policy::Role::Backup,
-            Role::Never => policy::Role::Never,
-        },
-        channel,
+        kind: link.kind.word().into(),
+        role: link.role.into(),
+        channel: link.kind.channel(),
     }
 }

@@ -2,10 +2,14 @@
 
 use links::air::AirError;
 use thiserror::Error;
+use trace::PolicyError;
 
-/// What a plan asks for that virtual time does not have yet. Every message names the thing and what would be right.
+/// What a plan or a policy asks for that there is not, or not yet in virtual time. Every message names the thing and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CastError {
+    /// The policy.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
     /// There is no model of TCP here.
     #[error(
         "flow `{0}` is TCP, which has no model in virtual time yet; give it `transport = \"udp\"` and `over`, or play the scenario in the lab (--world lab)"

@@ -10,7 +10,7 @@
 //! `tests/play.rs`.
 
 use links::air::{Counters, Overheard};
-use policy::steer::Form;
+use policy::LinkId;
 use scenario::Plan;
 use trace::{
     Event, Flow, FlowMeter, LinkState, LinkUse, PathUse, PolicyName, Run, RunRecord, RunStart, SERIES_BIN,
@@ -74,9 +74,6 @@ pub struct Played {
 }
 
 /// Plays a scenario to its end.
-///
-/// # Panics
-/// If the policy is `tcp-best`, which is computed and not run.
 pub fn play(what: &Play<'_>) -> Result<Played, CastError> {
     let mut stage = Stage::build(what)?;
     stage.begin();
@@ -104,6 +101,8 @@ struct Stage<'p> {
 impl<'p> Stage<'p> {
     fn build(what: &'p Play<'p>) -> Result<Self, CastError> {
         let cast = Cast::of(what.plan)?;
+        let links = what.plan.links.iter().map(|link| link.name.as_str());
+        let policy = what.policy.in_engine((0..).map(LinkId).zip(links))?;
         let mut world = World::new(what.seed, &cast.air, cast.flows.clone())?;
         cast.client_radios().for_each(|station| world.monitor(station));
         let access_points = cast.access_points.iter().map(Option::is_some).collect();
@@ -112,7 +111,7 @@ impl<'p> Stage<'p> {
         Ok(Self {
             what,
             world,
-            brain: Brain::new(engine_policy(&what.policy, what.plan), what.plan, &cast),
+            brain: Brain::new(policy, what.plan, &cast),
             capture: what
                 .capture
                 .then(|| Capture::new(addresses, cast.flows.clone(), "client")),
@@ -319,23 +318,5 @@ impl<'p> Stage<'p> {
         let links = self.brain.explain();
         let said = links.into_iter().map(|(link, why)| format!("{link}: {why}"));
         bounded.into_iter().chain(said).collect()
-    }
-}
-
-fn engine_policy(name: &PolicyName, plan: &Plan) -> policy::Policy {
-    use policy::Policy;
-    match name {
-        PolicyName::Tcp(link) => {
-            Policy::Tcp(policy::LinkId(plan.link_index(link).unwrap_or_default() as u16))
-        }
-        PolicyName::TcpBest => panic!("tcp-best is computed from other runs"),
-        PolicyName::Handover => Policy::Handover,
-        PolicyName::HandoverWarm => Policy::HandoverWarm,
-        PolicyName::HandoverCell => Policy::HandoverCell,
-        PolicyName::WifiFirst => Policy::WifiFirst,
-        PolicyName::Mptcp => Policy::Mptcp,
-        PolicyName::Ecn => Policy::Ecn(Form::DEFAULT),
-        PolicyName::Slowhand => Policy::Slowhand,
-        PolicyName::SlowhandNoWindow => Policy::SlowhandNoWindow,
     }
 }

@@ -29,7 +29,7 @@ const PACKAGES: [(&str, &str); 20] = [
 /// Benches have a peer built where its compiler and library are, and say so where they are not.
 const WHERE_IT_IS: [&str; 1] = ["c++"];
 /// Part of every system.
-const EVERYWHERE: [&str; 4] = ["/bin/sh", "bash", "sh", "umount"];
+const EVERYWHERE: [&str; 5] = ["/bin/sh", "bash", "cp", "sh", "umount"];
 
 /// Every `.rs` file below a folder.
 fn sources(folder: &Path, found: &mut Vec<String>) {

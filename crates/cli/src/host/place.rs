@@ -41,7 +41,16 @@ pub enum LockError {
 /// Held by the one daemon of a place; free again whenever its process ends.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    /// A program that this process is just starting has a copy of the descriptor until it becomes another program; closing ours alone would
+    /// leave the file locked until then.
+    fn drop(&mut self) {
+        // What fails is undone when the process ends.
+        let _ = self.file.unlock();
+    }
 }
 
 impl Place {
@@ -82,7 +91,7 @@ impl Place {
         }
         file.set_len(0).and_then(|()| file.rewind()).map_err(unusable)?;
         write!(file, "{}", std::process::id()).map_err(unusable)?;
-        Ok(Lock { _file: file })
+        Ok(Lock { file })
     }
 }
 
@@ -110,6 +119,8 @@ mod tests {
             panic!("taken twice")
         };
         assert_eq!(pid, std::process::id().to_string());
+        // What a program that is being started has from `fork` to `execve`.
+        let _copy = lock.file.try_clone().unwrap();
         drop(lock);
         drop(place.lock().unwrap());
         std::fs::remove_dir_all(root).unwrap();

@@ -94,6 +94,15 @@ fn here() -> String {
     format!("here {} {namespace}", boot.trim())
 }
 
+impl Drop for Journal {
+    /// A program that this process is just starting has a copy of the descriptor until it becomes another program; closing ours alone would
+    /// leave the file locked until then.
+    fn drop(&mut self) {
+        // What fails is undone when the process ends.
+        let _ = self.file.as_ref().map(File::unlock);
+    }
+}
+
 impl Journal {
     /// For a namespace that is thrown away: changes can be undone, but nothing is written to disk.
     pub const fn in_memory() -> Self {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::mptcp_pm::AddressId;
-use crate::testing::inside;
+use crate::testing::{fresh, inside};
 use proptest::prelude::*;
 use std::net::IpAddr;
 
@@ -112,12 +112,27 @@ fn a_journal_is_held_by_one_at_a_time() {
 }
 
 #[test]
+fn a_program_that_is_being_started_does_not_hold_it() {
+    inside(|| {
+        let folder = Folder::new("start");
+        let (held, _) = Journal::open(&folder.journal()).unwrap();
+        // What a child has from `fork` to `execve`.
+        let _copy = held.file.as_ref().unwrap().try_clone().unwrap();
+        drop(held);
+        Journal::open(&folder.journal()).unwrap();
+    });
+}
+
+#[test]
 fn another_namespaces_journal_is_not_touched() {
     let folder = Folder::new("elsewhere");
-    inside(|| {
+    // It stays: the number of one that is gone is given again.
+    let Some(first) = fresh() else { return };
+    let crashed = first.run(|| {
         let (mut journal, _) = Journal::open(&folder.journal()).unwrap();
         journal.set_sysctl(&ttl(), "71").unwrap();
     });
+    crashed.unwrap();
     let text = std::fs::read_to_string(folder.journal()).unwrap();
     inside(|| {
         assert!(matches!(

@@ -4,10 +4,14 @@
 //! - `sd_notify(3)`, `systemd.service(5)` (`Type=notify`, `WatchdogSec=`).
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
+
+/// One that does not listen for so long must not keep a daemon from its work, nor from ending.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The service manager's ear, if there is one.
 #[derive(Debug, Clone)]
@@ -34,7 +38,15 @@ fn send(socket: &OsString, words: &str) -> std::io::Result<usize> {
         [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
         _ => SocketAddr::from_pathname(socket)?,
     };
-    UnixDatagram::unbound()?.send_to_addr(words.as_bytes(), &address)
+    let socket = UnixDatagram::unbound()?;
+    socket.set_write_timeout(Some(PATIENCE))?;
+    loop {
+        match socket.send_to_addr(words.as_bytes(), &address) {
+            // With a deadline set, a machine that was stopped and goes on interrupts the wait (signal(7)).
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            sent => return sent,
+        }
+    }
 }
 
 /// How often the service manager wants to hear that we live, if it does: half of what it allows.
@@ -70,6 +82,19 @@ mod tests {
         .say("STOPPING=1");
         let length = ear.recv(&mut words).unwrap();
         assert_eq!(&words[..length], b"STOPPING=1");
+    }
+
+    #[test]
+    fn a_service_manager_that_does_not_listen_holds_nobody_up() {
+        let name = format!("slowhand-deaf-{}", std::process::id());
+        let _deaf = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+        let notify = Notify {
+            socket: Some(format!("@{name}").into()),
+        };
+        let kept = std::fs::read_to_string("/proc/sys/net/unix/max_dgram_qlen").unwrap();
+        let kept: u32 = kept.trim().parse().unwrap();
+        // One more than are kept fits, the next one does not.
+        (0..kept + 2).for_each(|_| notify.say("WATCHDOG=1"));
     }
 
     #[test]

@@ -53,7 +53,11 @@ fn everything_agrees(v6: bool) {
         assert_ne!(full.subflows[0].id, full.subflows[1].id);
         let again = allocations(|| full_info(client, &mut full).unwrap());
         assert_eq!(again, 0);
-        assert_eq!(tcp_info(client).unwrap().segs_in, full.subflows[0].tcp.segs_in);
+        // Something may arrive between two looks.
+        let before = tcp_info(client).unwrap().segs_in;
+        full_info(client, &mut full).unwrap();
+        let after = tcp_info(client).unwrap().segs_in;
+        assert!((before..=after).contains(&full.subflows[0].tcp.segs_in));
     });
 }
 

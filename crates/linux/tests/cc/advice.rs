@@ -126,13 +126,13 @@ fn a_server_lowers_the_window_towards_a_mobile_that_says_so() {
     heard.tell(KEY, sinks(second));
     let now = || windows(&heard.hosts.server, conn, AddressEnd::Remote);
     eventually("lowered", || now()[&second] <= 20, || format!("{:?}", now()));
-    let counted = heard.listener.heard();
     // One copy came over each path; one of them was followed.
     eventually(
         "dropped the copy",
         || heard.listener.heard().stale == 1,
-        || format!("{counted:?}"),
+        || format!("{:?}", heard.listener.heard()),
     );
+    let counted = heard.listener.heard();
     assert_eq!(
         (counted.followed, counted.orders, counted.forged),
         (1, 1, 0),

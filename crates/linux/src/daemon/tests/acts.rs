@@ -5,10 +5,12 @@ use super::net::Net;
 use super::rig::{Manual, PATIENCE};
 use crate::testing::output;
 use policy::{Action, Input, JoinFailure, LinkEvent, LinkId, SubflowEvent};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use units::Ratio;
 
 const MUCH: u64 = 500_000;
+/// Long beside the time that a link of these takes to carry what its queue holds.
+const SILENCE: Duration = Duration::from_millis(300);
 
 /// A download over three links that the server accepts joins from, and a daemon that joins none by itself.
 fn with_download(test: impl FnOnce(&Net, &mut Manual, &Download) + Send) {
@@ -47,14 +49,24 @@ fn a_backup_falls_silent_and_speaks_again() {
         daemon.until("the sample says backup", |daemon, _| {
             daemon.world.flows.subflow(second).unwrap().sample.backup
         });
-        assert_eq!(net.server_counter("MPPrioRx"), 1);
+        daemon.until("the server is told", |_, _| net.server_counter("MPPrioRx") == 1);
         // What was on its way, and what the server had assigned to it, still comes.
-        daemon.for_a_while(Duration::from_millis(500));
-        let drained = daemon.received(second);
-        let before = download.read();
-        daemon.for_a_while(Duration::from_millis(300));
-        assert_eq!(daemon.received(second), drained);
-        assert!(download.read() > before);
+        let mut last = daemon.received(second);
+        let mut since = (Instant::now(), download.read());
+        daemon.until("nothing comes over it while the download goes on", |daemon, _| {
+            let now = daemon
+                .world
+                .flows
+                .subflow(second)
+                .unwrap()
+                .sample
+                .bytes_received
+                .get();
+            if std::mem::replace(&mut last, now) != now {
+                since = (Instant::now(), download.read());
+            }
+            since.0.elapsed() >= SILENCE && download.read() > since.1 + MUCH
+        });
         daemon
             .act(Action::SetBackup {
                 subflow: second,
@@ -73,8 +85,7 @@ fn a_removed_subflow_can_be_made_again_with_its_identifier() {
         daemon.until_received(second, MUCH);
         daemon.act(Action::Withdraw(second)).unwrap();
         daemon.act(Action::Destroy(second)).unwrap();
-        daemon.for_a_while(Duration::from_millis(50));
-        assert_eq!(net.server_counter("RmAddr"), 1);
+        until_told(net, daemon, 1);
         let again = daemon.join(1);
         assert_ne!(again, second);
         assert_eq!(daemon.daemon.world.flows.subflow(again).unwrap().address_id, id);
@@ -146,6 +157,7 @@ fn a_join_without_an_address_fails_at_once() {
 
 /// The dead ones first, then the words, so that none leaves on a dead path.
 fn bury(net: &Net, daemon: &mut Manual, links: &[u8]) {
+    let told = net.server_counter("RmAddr");
     let dead: Vec<_> = links.iter().map(|link| daemon.subflow(*link)).collect();
     links.iter().for_each(|link| net.kill(*link));
     daemon.for_a_while(Duration::from_millis(100));
@@ -155,7 +167,14 @@ fn bury(net: &Net, daemon: &mut Manual, links: &[u8]) {
     for subflow in &dead {
         daemon.act(Action::Withdraw(*subflow)).unwrap();
     }
-    daemon.for_a_while(Duration::from_millis(100));
+    until_told(net, daemon, told + links.len() as u64);
+}
+
+/// Waits until the server has heard of so many addresses that are gone.
+fn until_told(net: &Net, daemon: &mut Manual, addresses: u64) {
+    daemon.until("the server is told", |_, _| {
+        net.server_counter("RmAddr") == addresses
+    });
 }
 
 #[test]

@@ -3,14 +3,14 @@
 
 use super::flow::{Download, Source, Upload};
 use super::net::Net;
-use super::rig::{Manual, PATIENCE, Running};
+use super::rig::{self, Manual, PATIENCE, Running};
 use crate::bpf::WindowKind;
 use crate::diag::{Diag, States};
 use crate::netns::Netns;
 use crate::testing::output;
 use policy::{Action, ConnId, Policy};
 use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::Child;
 use std::time::{Duration, Instant};
 use units::Bytes;
 
@@ -64,7 +64,7 @@ fn unsent(host: &Netns) -> u64 {
 }
 
 fn eventually(what: &str, host: &Netns, mut holds: impl FnMut(u64) -> bool) {
-    let until = Instant::now() + PATIENCE * 2;
+    let until = Instant::now() + PATIENCE;
     loop {
         let bytes = queued(host);
         if holds(bytes) {
@@ -191,7 +191,7 @@ fn where_no_program_can_be_loaded_new_connections_get_a_small_buffer_and_it_is_s
         );
         assert!(report.new_connections.is_some());
         drop(first);
-        let until = Instant::now() + 4 * PATIENCE;
+        let until = Instant::now() + PATIENCE;
         while daemon.daemon.world.flows.living().next().is_some() || queued(&net.server) > 0 {
             assert!(Instant::now() < until, "the first connection does not go");
             daemon.for_a_while(Duration::from_millis(20));
@@ -273,12 +273,9 @@ impl Drop for Record {
 
 /// A daemon in a process of its own, with windows bounded in this way.
 fn victim_over(net: &Net, record: &Record, way: WindowKind) -> Child {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["daemon::tests::levers::victim", "--exact", "--nocapture"])
-        .env(VICTIM, &record.0)
-        .env(VICTIM_WAY, format!("{way:?}"));
-    net.client.prepare(&mut command).spawn().unwrap()
+    let way = format!("{way:?}");
+    let wishes = [(VICTIM, record.0.as_os_str()), (VICTIM_WAY, way.as_ref())];
+    rig::victim(net, "daemon::tests::levers::victim", &wishes)
 }
 
 /// Not a test of its own: the process that is killed.
@@ -297,7 +294,7 @@ fn victim() {
         client,
     };
     let _running = Running::bounding(&net, 2, record.into(), way);
-    std::thread::sleep(Duration::from_secs(30));
+    rig::live_on();
 }
 
 fn kill(mut victim: Child) {
@@ -316,7 +313,7 @@ fn with_bounded_download(test: &str, way: WindowKind, then: impl FnOnce(&Net, &R
     eventually("two subflows that carry something", &net.server, |bytes| {
         bytes > 0
     });
-    download.expect_more(SETTLED, 4 * PATIENCE);
+    download.expect_more(SETTLED, PATIENCE);
     eventually("a bounded queue", &net.server, |bytes| bytes <= BOUNDED_BY_ENGINE);
     let most = most_queued(&net.server);
     assert!(most < DEEP, "{most} bytes queued beside a daemon");
@@ -352,7 +349,7 @@ fn an_unsent_limit_that_a_killed_daemon_left_is_taken_off_by_the_next() {
     let victim = victim_over(&net, &record, WindowKind::Egress);
     net.wait_for_client("lookup 51831", PATIENCE);
     let upload = Upload::start(&net);
-    let until = Instant::now() + 4 * PATIENCE;
+    let until = Instant::now() + PATIENCE;
     while upload.read() < SETTLED {
         assert!(Instant::now() < until, "{} bytes sent", upload.read());
         std::thread::sleep(Duration::from_millis(20));
@@ -387,7 +384,7 @@ fn a_daemon_that_stops_gives_everything_back() {
         let download = Download::start(&net);
         let bounded = |action: &Action| matches!(action, Action::Window(_, Some(_)));
         daemon.until("the window is bounded", |seen| seen.done.iter().any(bounded));
-        download.expect_more(SETTLED, 4 * PATIENCE);
+        download.expect_more(SETTLED, PATIENCE);
         daemon.stop();
         eventually("a queue as deep as the kernels like", &net.server, |bytes| {
             bytes > DEEP

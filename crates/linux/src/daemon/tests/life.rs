@@ -3,12 +3,10 @@
 use super::super::DeclaredLink;
 use super::flow::{Download, Source};
 use super::net::Net;
-use super::rig::{PATIENCE, Running, Seen, declared};
+use super::rig::{self, PATIENCE, Running, Seen, declared};
 use crate::testing::{furnish, output};
 use policy::{Action, Input, LinkEvent, LinkId, Policy, SubflowEvent};
 use std::path::PathBuf;
-use std::process::Command;
-use std::time::Duration;
 
 const MUCH: u64 = 500_000;
 /// The process that the crash test kills looks for this.
@@ -184,11 +182,8 @@ fn what_a_killed_daemon_left_is_put_back_by_the_next() {
     plain_route(&net);
     let before = net.client_state();
     let journal = Journal::new("killed");
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["daemon::tests::life::victim", "--exact", "--nocapture"])
-        .env(VICTIM, &journal.0);
-    let mut victim = net.client.prepare(&mut command).spawn().unwrap();
+    let wish = (VICTIM, journal.0.as_os_str());
+    let mut victim = rig::victim(&net, "daemon::tests::life::victim", &[wish]);
     net.wait_for_client("lookup 51831", PATIENCE);
     victim.kill().unwrap();
     victim.wait().unwrap();
@@ -210,7 +205,7 @@ fn victim() {
         client,
     };
     let _running = Running::start(&net, Policy::Slowhand, 2, Some(journal.into()));
-    std::thread::sleep(Duration::from_secs(30));
+    rig::live_on();
 }
 
 #[test]

@@ -9,12 +9,16 @@ use policy::{
     Action, Config, ConnEvent, ConnId, Input, JoinFailure, LinkId, LinkKind, LinkSpec, Policy, Role,
 };
 use policy::{SubflowEvent, SubflowId};
+use std::ffi::OsStr;
+use std::io::Read as _;
 use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+/// Only a test that fails waits so long.
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What an observer saw.
 #[derive(Debug, Default, Clone)]
@@ -241,6 +245,21 @@ fn is_number(input: &Input) -> bool {
             | Input::Conn(_, ConnEvent::Sample(_))
             | Input::Link(_, policy::LinkEvent::Received { .. })
     )
+}
+
+/// Runs a test of this program in a process of its own, in the client's namespace: the victim, which looks for what `wishes` says.
+pub(super) fn victim(net: &Net, test: &str, wishes: &[(&str, &OsStr)]) -> Child {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args([test, "--exact", "--nocapture"])
+        .envs(wishes.iter().copied())
+        .stdin(Stdio::piped());
+    net.client.prepare(&mut command).spawn().unwrap()
+}
+
+/// Keeps a victim alive until it is killed; should the test fail before, its end of the pipe is gone.
+pub(super) fn live_on() {
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
 }
 
 /// Runs by itself, with the real engine.

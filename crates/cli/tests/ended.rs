@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use units::Rng;
-use witness::Witnesses;
+use witness::{Witnesses, stand_still};
 
 const KILLS: usize = 10;
 /// Setting up, two seconds of traffic, and taking down.
@@ -146,10 +146,10 @@ fn signal(child: &Child, signal: Signal) {
     kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
 }
 
-/// Lets the program run for a while and then stand still, so that it makes no namespace behind our back.
-fn stand_still(child: &Child, after: Duration, home: &mut Rtnl) -> Witnesses {
+/// Lets the program run for a while and then stand still.
+fn stopped(child: &Child, after: Duration, home: &mut Rtnl) -> Witnesses {
     std::thread::sleep(after);
-    signal(child, Signal::SIGSTOP);
+    stand_still(child);
     Witnesses::place(home, child.id(), Some(Netns::current().unwrap().id().unwrap()))
 }
 
@@ -176,7 +176,7 @@ fn killed_at_ten_random_moments_it_leaves_nothing() {
     for moment in 0..KILLS {
         let after = Duration::from_nanos(rng.duration_up_to(LATEST).as_nanos() as u64);
         let mut child = host.start(moment % 2 == 1);
-        let witnesses = stand_still(&child, after, &mut host.home);
+        let witnesses = stopped(&child, after, &mut host.home);
         signal(&child, Signal::SIGKILL);
         child.wait().unwrap();
         println!("killed after {after:?}, with {} namespaces", witnesses.len());
@@ -201,7 +201,7 @@ fn interrupted_at_any_moment_it_takes_everything_down() {
         .enumerate()
     {
         let mut child = host.start(turn % 2 == 1);
-        let witnesses = stand_still(&child, Duration::from_millis(after_ms), &mut host.home);
+        let witnesses = stopped(&child, Duration::from_millis(after_ms), &mut host.home);
         signal(&child, Signal::SIGINT);
         signal(&child, Signal::SIGCONT);
         let mut said = String::new();

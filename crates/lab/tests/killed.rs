@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use trace::PolicyName;
 use units::Rng;
-use witness::Witnesses;
+use witness::{Witnesses, stand_still};
 
 const MOMENTS: u32 = 10;
 const LATEST: Duration = Duration::from_millis(4_000);
@@ -70,10 +70,9 @@ fn kill_ten_times() {
 fn kill_once(rtnl: &mut Rtnl, moment: u32, after: Duration) -> usize {
     let mut victim = start(moment % 2 == 1);
     std::thread::sleep(after);
-    // It stands still from here on, so that it makes no namespace behind our back.
-    signal(&victim, libc::SIGSTOP);
+    stand_still(&victim);
     let witnesses = Witnesses::place(rtnl, victim.id(), None);
-    signal(&victim, libc::SIGKILL);
+    victim.kill().unwrap();
     victim.wait().unwrap();
     let gone = witnesses.watch_until_gone(rtnl, PATIENCE);
     println!(
@@ -88,11 +87,6 @@ fn start(programs: bool) -> Child {
     victim.env(ROLE, if programs { "programs" } else { "flows" });
     victim.stdin(Stdio::null()).stdout(Stdio::null());
     victim.spawn().unwrap()
-}
-
-fn signal(victim: &Child, signal: libc::c_int) {
-    // SAFETY: no pointers; the child has not been waited for, so the number is its.
-    assert_eq!(unsafe { libc::kill(victim.id().cast_signed(), signal) }, 0);
 }
 
 /// It puts back what is the whole host's and not a namespace's.

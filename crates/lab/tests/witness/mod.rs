@@ -2,10 +2,12 @@
 //!
 //! The kernel removes both ends when it removes the namespace, and with it all devices, addresses, routes, rules, endpoints and
 //! settings in it.
+#![allow(dead_code, reason = "not every test stops a process")]
 
 use linux::netns::Netns;
 use linux::rtnl::{IfName, Rtnl, VethPeer};
 use std::path::PathBuf;
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 /// One for each network namespace of a process.
@@ -46,6 +48,20 @@ impl Witnesses {
         let links = rtnl.links().unwrap();
         assert_eq!(links.len(), 1, "only a loopback is left: {links:?}");
         begun.elapsed()
+    }
+}
+
+/// Stops a child, and comes back when all of its threads stand still, or it has ended: it makes no namespace behind our back then.
+pub fn stand_still(child: &Child) {
+    // SAFETY: no pointers; the child has not been waited for, so the number is its.
+    assert_eq!(unsafe { libc::kill(child.id().cast_signed(), libc::SIGSTOP) }, 0);
+    // SAFETY: a siginfo of zeros is a valid one.
+    let mut told: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let wanted = libc::WSTOPPED | libc::WEXITED | libc::WNOWAIT;
+    // SAFETY: `told` outlives the call. The child stays to be waited for.
+    while unsafe { libc::waitid(libc::P_PID, child.id(), &raw mut told, wanted) } != 0 {
+        let error = std::io::Error::last_os_error();
+        assert_eq!(error.kind(), std::io::ErrorKind::Interrupted, "{error}");
     }
 }
 

@@ -7,11 +7,12 @@ use linux::netns::{CreateError, Netns};
 use linux::rtnl::{Address, AddressFlags, IfName, Rtnl, VethPeer};
 use serde_json::Value;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -116,7 +117,6 @@ impl Host {
         let path = self.root.join("notify.sock");
         let _ = std::fs::remove_file(&path);
         let ear = UnixDatagram::bind(&path).unwrap();
-        ear.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut command = self.command("up");
         command
             .arg("--config")
@@ -127,7 +127,7 @@ impl Host {
         change(&mut command);
         let up = Up {
             child: command.stderr(Stdio::piped()).spawn().unwrap(),
-            ear,
+            heard: listen(ear),
         };
         assert_eq!(up.hears(), "READY=1");
         assert_eq!(up.hears(), "WATCHDOG=1");
@@ -155,20 +155,30 @@ impl Drop for Host {
 /// A running daemon; killed if a test forgets it.
 struct Up {
     child: Child,
-    ear: UnixDatagram,
+    heard: Receiver<String>,
+}
+
+/// Hears whatever the daemon says at once, as service managers do: the kernel keeps few words that nobody has taken.
+fn listen(ear: UnixDatagram) -> Receiver<String> {
+    let (tell, heard) = channel();
+    std::thread::spawn(move || {
+        let mut words = [0; 64];
+        while let Ok(length) = ear.recv(&mut words) {
+            if tell
+                .send(String::from_utf8_lossy(&words[..length]).into_owned())
+                .is_err()
+            {
+                return;
+            }
+        }
+    });
+    heard
 }
 
 impl Up {
     fn hears(&self) -> String {
-        let mut words = [0; 64];
-        let length = loop {
-            match self.ear.recv(&mut words) {
-                // With a deadline set, a machine that was stopped and goes on interrupts the wait (signal(7)).
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                heard => break heard.expect("the service manager hears something"),
-            }
-        };
-        String::from_utf8_lossy(&words[..length]).into_owned()
+        let words = self.heard.recv_timeout(PATIENCE);
+        words.expect("the service manager hears something")
     }
 
     fn kill(&mut self) {

@@ -219,7 +219,10 @@ fn a_user_who_is_not_root_is_told_so() {
     let quick = Quick::new("nobody");
     // Wherever it was built, nobody may run it from here.
     let program = quick.0.path("slowhand");
-    std::fs::copy(env!("CARGO_BIN_EXE_slowhand"), &program).unwrap();
+    // Not by this process: a program that another test is just starting would have the file open for writing, and it could not be run.
+    let mut copy = Command::new("cp");
+    copy.arg(env!("CARGO_BIN_EXE_slowhand")).arg(&program);
+    assert!(copy.status().unwrap().success());
     let as_nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
     for arguments in [
         &["play", &quick.file()][..],
@@ -287,7 +290,6 @@ fn a_file_that_cannot_be_written_is_refused_before_the_run() {
         return;
     }
     let quick = Quick::new("unwritable");
-    let begun = Instant::now();
     let ran = quick.play(&["--html", "/proc/no/page.html"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(
@@ -295,7 +297,7 @@ fn a_file_that_cannot_be_written_is_refused_before_the_run() {
         "{}",
         ran.err
     );
-    assert!(begun.elapsed() < Duration::from_secs(2));
+    assert!(!ran.err.contains("runs, seed"), "nothing was played: {}", ran.err);
 }
 
 #[test]

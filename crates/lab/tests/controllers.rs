@@ -33,7 +33,8 @@ fn carried(text: &str) -> Played {
         "{:?}",
         played.run
     );
-    assert!(played.run.goodput_mbps() > 10.0, "{:?}", played.run);
+    // How fast is for the benches to say.
+    assert!(played.run.bytes() > 1_000_000, "{:?}", played.run);
     assert_eq!(played.run.notes, [""; 0], "every socket has what was asked for");
     played
 }

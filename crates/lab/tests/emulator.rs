@@ -56,19 +56,19 @@ fn an_upload_goes_the_other_way() {
     assert!(up > Bytes::new(5_000_000), "{report:?}");
 }
 
-/// The next datagram and its sender; nothing if none came in time.
-fn received(socket: &UdpSocket, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
+/// The next datagram and its sender.
+fn received(socket: &UdpSocket, buffer: &mut [u8]) -> (usize, SocketAddr) {
     loop {
         match socket.recv_from(buffer) {
             // With a deadline set, a machine that was stopped and goes on interrupts the wait (signal(7)).
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            received => return received.ok(),
+            received => return received.expect("the datagram comes"),
         }
     }
 }
 
 /// Sends one datagram from the client and waits for the echo of a server that runs beside it; the time it took.
-fn echo(bench: &Bench, payload: &[u8]) -> Option<Duration> {
+fn echo(bench: &Bench, payload: &[u8]) -> Duration {
     let server = bench
         .hosts
         .server
@@ -79,23 +79,24 @@ fn echo(bench: &Bench, payload: &[u8]) -> Option<Duration> {
         .client
         .run(|| UdpSocket::bind("0.0.0.0:0").unwrap())
         .unwrap();
-    server.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
-    client.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    server.set_read_timeout(Some(PATIENCE)).unwrap();
+    client.set_read_timeout(Some(PATIENCE)).unwrap();
     let begun = bench.clock.now();
     client.send_to(payload, (bench.addressing.server, 7)).unwrap();
     let mut buffer = vec![0; 65_536];
-    let (len, from) = received(&server, &mut buffer)?;
+    let (len, from) = received(&server, &mut buffer);
     assert_eq!(&buffer[..len], payload);
     server.send_to(&buffer[..len], from).unwrap();
-    let (len, _) = received(&client, &mut buffer)?;
+    let (len, _) = received(&client, &mut buffer);
     assert_eq!(&buffer[..len], payload);
-    Some(bench.clock.now().since(begun))
+    bench.clock.now().since(begun)
 }
 
 #[test]
 fn a_round_trip_takes_the_delay_both_ways() {
     let bench = Bench::start(Want::links(vec![LinkConfig::Cable(cable("one", 100, 40))]));
-    let took = echo(&bench, b"ping").unwrap();
+    // Whatever else the machine does only adds to a round trip: the shortest of some is the link's.
+    let took = (0..10).map(|_| echo(&bench, b"ping")).min().unwrap();
     assert!(took >= Duration::from_millis(40), "{took:?}");
     assert!(took < Duration::from_millis(200), "{took:?}");
 }
@@ -104,7 +105,7 @@ fn a_round_trip_takes_the_delay_both_ways() {
 fn fragments_pass_and_are_put_together_again() {
     let bench = Bench::start(Want::links(vec![LinkConfig::Cable(cable("one", 100, 4))]));
     let payload: Vec<u8> = (0..20_000u32).map(|n| n as u8).collect();
-    assert!(echo(&bench, &payload).is_some());
+    echo(&bench, &payload);
 }
 
 #[test]
@@ -116,10 +117,8 @@ fn two_links_with_the_same_private_network_carry_one_connection() {
     ]);
     want.subnets = vec![home, home];
     let bench = Bench::start(want);
-    assert!(
-        echo(&bench, &[1; 4_000]).is_some(),
-        "UDP and fragments through NAT"
-    );
+    // UDP and fragments through NAT.
+    echo(&bench, &[1; 4_000]);
     let outcome = bench.download(Some(Bytes::new(8_000_000)), PATIENCE);
     assert!(outcome.intact, "{:?}", outcome.broken);
     let report = bench.emulator.finish();

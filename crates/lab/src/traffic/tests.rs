@@ -12,6 +12,9 @@ use std::sync::mpsc::channel;
 use trace::FlowMeter;
 use units::{Bitrate, Bytes, Duration, Instant};
 
+/// A run of so long: whatever else the machine does meanwhile, something is moved in it.
+const RUN: Duration = Duration::from_secs(2);
+
 struct Place {
     netns: Netns,
     server: Server,
@@ -73,12 +76,12 @@ fn an_endless_download_ends_with_the_run_and_is_intact() {
         size: None,
         limit: Some(Bitrate::from_mbps(80)),
     };
-    let (outcome, _) = play(&place, &task(&place, work, Duration::from_millis(500)));
+    let (outcome, _) = play(&place, &task(&place, work, RUN));
     assert!(outcome.intact);
     let bytes = outcome.meter.bytes().get();
     assert!(
-        (1_000_000..=5_000_000).contains(&bytes),
-        "{bytes} bytes at 80 Mb/s in half a second"
+        (1_000_000..=20_000_000).contains(&bytes),
+        "{bytes} bytes at 80 Mb/s in {RUN}"
     );
 }
 
@@ -100,7 +103,7 @@ fn uploads_are_checked_at_the_server() {
                 size: None,
                 limit: None,
             },
-            Duration::from_millis(300),
+            RUN,
         )
     };
     let (outcome, _) = play(&place, &endless);
@@ -240,7 +243,7 @@ fn every_request_is_answered_and_timed() {
         request: Bytes::new(128),
         reply: Bytes::new(4_096),
     };
-    let (outcome, _) = play(&place, &task(&place, work, Duration::from_millis(500)));
+    let (outcome, _) = play(&place, &task(&place, work, RUN));
     assert!(
         outcome.intact && outcome.requests.len() >= 5,
         "{} replies",
@@ -316,9 +319,9 @@ fn plain_tcp_is_told_from_mptcp_at_the_server() {
             device: "lo".into(),
             usable: Arc::default(),
         },
-        ..task(&place, work, Duration::from_millis(600))
+        ..task(&place, work, Duration::from_secs(20))
     };
-    let watchlist = place.server.watchlist().clone();
+    let (watchlist, seen) = (place.server.watchlist().clone(), Arc::clone(&task.stop));
     let looker = std::thread::spawn(move || {
         let deadline = std::time::Instant::now() + Duration::from_secs(20);
         loop {
@@ -327,6 +330,7 @@ fn plain_tcp_is_told_from_mptcp_at_the_server() {
                 .iter()
                 .find(|look| look.subflows.iter().any(|subflow| subflow.acked > Bytes::ZERO));
             if let Some(look) = moved {
+                seen.store(true, Ordering::Relaxed);
                 return look.clone();
             }
             assert!(std::time::Instant::now() < deadline, "nothing was seen to move");

@@ -30,7 +30,7 @@ const GLANCE: Duration = Duration::from_millis(10);
 pub struct Programs {
     /// At the client. The run is over when it ends.
     pub client: OsString,
-    /// At the server, from before the client's until after it.
+    /// At the server, from before the client's until after it. The client's waits until one of them listens, but some seconds at most.
     pub servers: Vec<OsString>,
 }
 

@@ -179,6 +179,18 @@ fn a_program_sees_the_links_and_its_own_processes_only() {
 }
 
 #[test]
+fn a_server_that_takes_its_time_is_waited_for() {
+    let slowly = bash("sleep 0.3; exec python3 -m http.server 7");
+    let once = bash("exec 3<>/dev/tcp/$SLOWHAND_SERVER/7");
+    let played = run(30, &once, &[&slowly]);
+    let code = played.programs.unwrap().code();
+    assert!(
+        code == Some(0) || played.run.duration_s >= 5.0,
+        "it answers at the first try, or has not begun within five seconds: {code:?}"
+    );
+}
+
+#[test]
 fn what_a_program_leaves_running_dies_with_it() {
     let folder = Folder::new("orphan");
     let at = folder.path().display();

@@ -4,6 +4,7 @@ use super::energy::Radios;
 use super::flows::{self, Common};
 use super::note::Note;
 use super::paths::Paths;
+use super::ready::may_begin;
 use super::stage::Stage;
 use super::summary::Sources;
 use super::{FlowDetail, Play, PlayError, Played};
@@ -15,8 +16,7 @@ use links::{Fault, Input, LinkId, LinkState};
 use linux::bpf::CountRunTime;
 use linux::cla::Listener;
 use linux::daemon::{self, Association};
-use linux::netns::Netns;
-use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::net::IpAddr;
 use std::sync::mpsc::RecvTimeoutError;
 use std::thread::JoinHandle;
 use trace::{Event, RunRecord, RunStart, What};
@@ -26,11 +26,6 @@ use units::{Duration, Instant};
 const GLANCE: Duration = Duration::from_millis(50);
 /// Uploads that were sent in time may take this long to arrive after the end, so that they can be checked.
 const DRAIN: Duration = Duration::from_secs(12);
-
-/// How long the client's program waits for a way to the server.
-const ROUTE_PATIENCE: Duration = Duration::from_secs(10);
-/// Any port does for looking up a route.
-const DISCARD: u16 = 9;
 
 /// Set when the run ends, for whatever reason.
 struct Over(Stop);
@@ -164,13 +159,14 @@ impl<'r> Conductor<'r> {
         Ok(())
     }
 
-    /// The client's program begins once there is a way to the server, as a user's does, or after some patience anyhow.
+    /// The client's program begins once it may.
     fn start_client(&mut self) -> Result<(), PlayError> {
         let Some(programs) = self.what.programs.as_ref().filter(|_| self.program_waits) else {
             return Ok(());
         };
-        let late = self.stage.clock.now() >= Instant::ZERO + ROUTE_PATIENCE;
-        if !late && !has_route(&self.stage.hosts.client, self.server()) {
+        let now = self.stage.clock.now();
+        let serving = (!programs.servers.is_empty()).then_some(self.what.plan.duration);
+        if !may_begin(now, &self.stage.hosts, self.server(), serving) {
             return Ok(());
         }
         self.program_waits = false;
@@ -461,11 +457,6 @@ fn start_emulator(what: &Play<'_>, stage: &mut Stage) -> Result<Emulator, PlayEr
 }
 
 /// Whether a packet to `server` would have a way; none is sent.
-fn has_route(netns: &Netns, server: IpAddr) -> bool {
-    let connect = || UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?.connect((server, DISCARD));
-    netns.run(connect).is_ok_and(|connected| connected.is_ok())
-}
-
 fn programs_ended(programs: Vec<Running>, client_waits: bool) -> ProgramsEnded {
     let mut ends = programs.into_iter().map(Running::finish);
     ProgramsEnded {

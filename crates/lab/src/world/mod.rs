@@ -25,6 +25,7 @@ mod network;
 mod note;
 mod observe;
 mod paths;
+mod ready;
 mod script;
 mod stage;
 mod summary;

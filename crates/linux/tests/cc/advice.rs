@@ -34,7 +34,7 @@ fn grown(hosts: &Hosts, conn: ConnId, end: AddressEnd) -> AddressId {
     let now = || windows(host, conn, end);
     let grown = || {
         let windows = now();
-        windows.len() == 2 && windows.values().all(|&cwnd| cwnd > 40)
+        windows.len() == 2 && windows.values().all(|window| window.cwnd > 40)
     };
     eventually("grown", grown, || format!("{:?}", now()));
     *now().keys().find(|id| id.0 != 0).expect("a subflow that joined")
@@ -63,7 +63,11 @@ fn an_uploading_mobile_lowers_its_own_window() {
     // Once for each fading; the other path's window is larger than its rate without a queue would make it.
     assert_eq!(ordered.expect("enter"), (1, 0));
     let now = || windows(&hosts.client, conn, AddressEnd::Local);
-    eventually("lowered", || now()[&second] <= 20, || format!("{:?}", now()));
+    eventually(
+        "lowered",
+        || now()[&second].ssthresh <= 20,
+        || format!("{:?}", now()),
+    );
 }
 
 /// A download, and a server that hears what the client says of it.
@@ -125,7 +129,11 @@ fn a_server_lowers_the_window_towards_a_mobile_that_says_so() {
     let second = grown(&heard.hosts, conn, AddressEnd::Remote);
     heard.tell(KEY, sinks(second));
     let now = || windows(&heard.hosts.server, conn, AddressEnd::Remote);
-    eventually("lowered", || now()[&second] <= 20, || format!("{:?}", now()));
+    eventually(
+        "lowered",
+        || now()[&second].ssthresh <= 20,
+        || format!("{:?}", now()),
+    );
     // One copy came over each path; one of them was followed.
     eventually(
         "dropped the copy",

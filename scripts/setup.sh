@@ -10,6 +10,9 @@ build_packages="clang libelf-dev zlib1g-dev pkg-config make gcc libc6-dev"
 # real programs that the tests put on our paths, a browser to look at the page, what the tests compare us with, and the linter of the scripts
 test_packages="nginx-light iperf3 mptcpize curl chromium bpftool iproute2 nftables procps util-linux mount git shellcheck tshark libbpf-dev python3"
 
+# A fresh machine may still be installing its updates, and a mirror may hang.
+patiently="-o DPkg::Lock::Timeout=300 -o Acquire::Retries=5"
+
 say() { printf '%s\n' "$*" >&2; }
 
 missing_of() {
@@ -23,8 +26,8 @@ install() {
     say "setup: installing $*"
     export DEBIAN_FRONTEND=noninteractive
     had_nginx=$(missing_of nginx-light)
-    # shellcheck disable=SC2048,SC2086 # one word per package
-    { apt-get update -q && apt-get install -y -q --no-install-recommends $*; } </dev/null >&2
+    # shellcheck disable=SC2048,SC2086 # one word per package and option
+    { apt-get $patiently update -q && apt-get $patiently install -y -q --no-install-recommends $*; } </dev/null >&2
     # The tests start a server of their own; one that listens on this host for everybody is not asked for.
     if [ -n "$had_nginx" ] && [ -d /run/systemd/system ]; then
         systemctl disable --now nginx.service >&2 || true

@@ -68,6 +68,13 @@ impl Host {
                 furnish("lo", "10.255.0.1/32");
             })
             .unwrap();
+        // The kernel notices the far ends in its own time; until then the routes are down, and say so.
+        let links = ["w0", "w1"].map(|link| link.parse().unwrap());
+        let both_run = || {
+            let mut rtnl = Rtnl::open().unwrap();
+            links.map(|link| rtnl.link_named(link).unwrap().unwrap().running()) == [true; 2]
+        };
+        until("both links have carrier", || self.client.run(both_run).unwrap());
     }
 
     fn config(&self, text: &str) -> PathBuf {

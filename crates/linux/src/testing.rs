@@ -13,7 +13,7 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A fresh namespace, or the reason why this test cannot run here.
 pub fn fresh() -> Option<Netns> {
@@ -83,6 +83,17 @@ pub fn furnish(link: &str, addresses: &[&str]) {
     rtnl.set_up(ifindex, true).unwrap();
 }
 
+/// Waits until a link works: the kernel notices the far end in its own time; until then it drops packets, and routes are down.
+fn await_carrier(link: &str) {
+    let mut rtnl = Rtnl::open().unwrap();
+    let ifindex = index(&mut rtnl, link);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !rtnl.link(ifindex).unwrap().unwrap().running() {
+        assert!(Instant::now() < deadline, "{link} has no carrier");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// Both ends of a connection.
 pub struct Ends {
     pub client: TcpStream,
@@ -118,6 +129,11 @@ impl Pair {
         for i in 0..links {
             pair.client.run(|| pair.cable(i)).unwrap();
             pair.server.run(|| furnish_end(i, 2)).unwrap();
+        }
+        for netns in [&pair.client, &pair.server] {
+            netns
+                .run(|| (0..links).for_each(|i| await_carrier(&format!("w{i}"))))
+                .unwrap();
         }
         Some(pair)
     }

@@ -14,11 +14,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use units::Rng;
-use witness::{Witnesses, stand_still};
+use witness::{Witnesses, assert_nothing_is_held_by_the_dead, stand_still};
 
 const KILLS: usize = 10;
 /// Setting up, two seconds of traffic, and taking down.
@@ -153,17 +152,6 @@ fn stopped(child: &Child, after: Duration, home: &mut Rtnl) -> Witnesses {
     Witnesses::place(home, child.id(), Some(Netns::current().unwrap().id().unwrap()))
 }
 
-/// Whether a run that is no more still holds the host's permission for a controller.
-fn held_by_the_dead() -> Option<String> {
-    let path = Path::new("/run/slowhand/net.ipv4.tcp_allowed_congestion_control");
-    let record = std::fs::read_to_string(path).unwrap_or_default();
-    let dead = |line: &&str| {
-        let pid = line.split('\t').next().unwrap_or_default();
-        !PathBuf::from(format!("/proc/{pid}")).exists()
-    };
-    record.lines().skip(1).find(dead).map(str::to_owned)
-}
-
 #[test]
 fn killed_at_ten_random_moments_it_leaves_nothing() {
     let Some(mut host) = Host::new("killed") else {
@@ -186,7 +174,7 @@ fn killed_at_ten_random_moments_it_leaves_nothing() {
     assert!(seen >= KILLS, "only {seen} namespaces were seen before the kills");
     let next = slowhand(&["play", &host.file()]);
     assert_eq!(next.code, Some(0), "the next run: {next:?}");
-    assert_eq!(held_by_the_dead(), None, "of the host's controllers");
+    assert_nothing_is_held_by_the_dead(PATIENCE);
     assert_eq!(state(), host.before);
 }
 

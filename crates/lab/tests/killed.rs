@@ -10,12 +10,11 @@ use lab::stop::Stop;
 use lab::world::{Play, play};
 use linux::netns::Netns;
 use linux::rtnl::Rtnl;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use trace::PolicyName;
 use units::Rng;
-use witness::{Witnesses, stand_still};
+use witness::{Witnesses, assert_nothing_is_held_by_the_dead, stand_still};
 
 const MOMENTS: u32 = 10;
 const LATEST: Duration = Duration::from_millis(4_000);
@@ -94,16 +93,5 @@ fn the_next_run_starts_clean() {
     let plan = plans::two_cables(1, plans::DOWNLOAD);
     let played = play(&Play::new(&plan, PolicyName::Mptcp), &Stop::new(), &mut |_| {}).unwrap();
     assert!(played.run.intact());
-    let record =
-        std::fs::read_to_string("/run/slowhand/net.ipv4.tcp_allowed_congestion_control").unwrap_or_default();
-    // Other labs of this machine may be alive.
-    let dead = |line: &&str| {
-        let pid = line.split('\t').next().unwrap_or_default();
-        !Path::new(&format!("/proc/{pid}")).exists()
-    };
-    assert_eq!(
-        record.lines().skip(1).find(dead),
-        None,
-        "a dead run still holds its controller"
-    );
+    assert_nothing_is_held_by_the_dead(PATIENCE);
 }

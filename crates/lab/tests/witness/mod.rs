@@ -65,6 +65,26 @@ pub fn stand_still(child: &Child) {
     }
 }
 
+/// Waits until no run that is no more holds the host's permission for a controller. One that is just ending has its line for a moment after
+/// it was read here; a dead one's stays until another run strikes it off.
+pub fn assert_nothing_is_held_by_the_dead(patience: Duration) {
+    let begun = Instant::now();
+    while let Some(line) = held_by_the_dead() {
+        assert!(begun.elapsed() < patience, "a dead run still holds `{line}`");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn held_by_the_dead() -> Option<String> {
+    let path = "/run/slowhand/net.ipv4.tcp_allowed_congestion_control";
+    let record = std::fs::read_to_string(path).unwrap_or_default();
+    let dead = |line: &&str| {
+        let pid = line.split('\t').next().unwrap_or_default();
+        !PathBuf::from(format!("/proc/{pid}")).exists()
+    };
+    record.lines().skip(1).find(dead).map(str::to_owned)
+}
+
 /// Handles to the network namespaces that the process has handles to.
 fn namespaces_of(pid: u32, except: Option<u64>) -> Vec<Netns> {
     let folder = PathBuf::from(format!("/proc/{pid}/fd"));

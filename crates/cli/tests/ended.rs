@@ -15,8 +15,9 @@ use nix::unistd::Pid;
 use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use units::Rng;
+use witness::patience::Patience;
 use witness::{Witnesses, assert_nothing_is_held_by_the_dead, stand_still};
 
 const KILLS: usize = 10;
@@ -99,9 +100,9 @@ impl Host {
     /// Nothing is left of a run with these witnesses.
     fn assert_clean(&mut self, witnesses: &Witnesses) {
         witnesses.watch_until_gone(&mut self.home, PATIENCE);
-        let begun = Instant::now();
+        let mut patience = Patience::of(PATIENCE);
         while let Some(process) = processes().find(|process| process.contains(&self.nap)) {
-            assert!(begun.elapsed() < PATIENCE, "`{process}` goes on");
+            assert!(patience.lasts(), "`{process}` goes on");
             std::thread::sleep(Duration::from_millis(20));
         }
         assert_eq!(state(), self.before);

@@ -1,10 +1,13 @@
 //! `up`, `down`, `status`, `why` and `doctor` in namespaces: the program as users run it.
 
 mod common;
+#[path = "../../linux/src/testing/patience.rs"]
+mod patience;
 
 use common::{Scratch, seeing};
 use linux::netns::{CreateError, Netns};
 use linux::rtnl::{Address, AddressFlags, IfName, Rtnl, VethPeer};
+use patience::Patience;
 use serde_json::Value;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io::{Read, Write};
@@ -13,7 +16,7 @@ use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 const SERVER: &str = "10.255.0.1:5001";
@@ -223,9 +226,9 @@ fn output(command: &str) -> String {
 }
 
 fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
+    let mut until = Patience::of(PATIENCE);
     while !done() {
-        assert!(Instant::now() < until, "waited in vain until {what}");
+        assert!(until.lasts(), "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

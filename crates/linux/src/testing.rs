@@ -2,7 +2,10 @@
 
 mod abort;
 
+mod patience;
+
 pub use abort::abort;
+pub use patience::Patience;
 
 use crate::netns::{CreateError, Netns};
 use crate::rtnl::{Address, AddressFlags, IfName, Prefix, Rtnl, VethPeer};
@@ -13,7 +16,7 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A fresh namespace, or the reason why this test cannot run here.
 pub fn fresh() -> Option<Netns> {
@@ -84,12 +87,12 @@ pub fn furnish(link: &str, addresses: &[&str]) {
 }
 
 /// Waits until a link works: the kernel notices the far end in its own time; until then it drops packets, and routes are down.
-fn await_carrier(link: &str) {
+pub fn await_carrier(link: &str) {
     let mut rtnl = Rtnl::open().unwrap();
     let ifindex = index(&mut rtnl, link);
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let mut deadline = Patience::of(Duration::from_secs(20));
     while !rtnl.link(ifindex).unwrap().unwrap().running() {
-        assert!(Instant::now() < deadline, "{link} has no carrier");
+        assert!(deadline.lasts(), "{link} has no carrier");
         std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -4,8 +4,12 @@
 //! settings in it.
 #![allow(dead_code, reason = "not every test stops a process")]
 
+#[path = "../../../linux/src/testing/patience.rs"]
+pub mod patience;
+
 use linux::netns::Netns;
 use linux::rtnl::{IfName, Rtnl, VethPeer};
+use patience::Patience;
 use std::path::PathBuf;
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -35,13 +39,10 @@ impl Witnesses {
 
     /// How long it took. The kernel removes namespaces in the background.
     pub fn watch_until_gone(&self, rtnl: &mut Rtnl, patience: Duration) -> Duration {
-        let begun = Instant::now();
+        let (begun, mut patience) = (Instant::now(), Patience::of(patience));
         for name in &self.0 {
             while rtnl.link_named(*name).unwrap().is_some() {
-                assert!(
-                    begun.elapsed() < patience,
-                    "the namespace of {name} is still there"
-                );
+                assert!(patience.lasts(), "the namespace of {name} is still there");
                 std::thread::sleep(Duration::from_millis(20));
             }
         }
@@ -68,9 +69,9 @@ pub fn stand_still(child: &Child) {
 /// Waits until no run that is no more holds the host's permission for a controller. One that is just ending has its line for a moment after
 /// it was read here; a dead one's stays until another run strikes it off.
 pub fn assert_nothing_is_held_by_the_dead(patience: Duration) {
-    let begun = Instant::now();
+    let mut patience = Patience::of(patience);
     while let Some(line) = held_by_the_dead() {
-        assert!(begun.elapsed() < patience, "a dead run still holds `{line}`");
+        assert!(patience.lasts(), "a dead run still holds `{line}`");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

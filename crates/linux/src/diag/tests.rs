@@ -1,22 +1,22 @@
 use super::*;
 use crate::mptcp_pm::{AddressId, Commands, Event, Events, NewSubflow, Subflow, SubflowChange};
-use crate::testing::{Pair, allocations, output};
+use crate::testing::{Pair, Patience, allocations, output};
 use proptest::prelude::*;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use units::Bytes;
 
 const LONG: Duration = Duration::from_secs(10);
 
 /// Looks until `ready` gives something: the kernel's counters follow the application by a softirq.
 fn eventually<T>(mut ready: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + LONG;
+    let mut deadline = Patience::of(LONG);
     loop {
         if let Some(found) = ready() {
             return found;
         }
-        assert!(Instant::now() < deadline, "never so");
+        assert!(deadline.lasts(), "never so");
         std::thread::sleep(Duration::from_millis(1));
     }
 }

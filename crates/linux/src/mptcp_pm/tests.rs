@@ -1,18 +1,18 @@
 //! Against the running kernel, in fresh namespaces, and against what `ip mptcp` prints.
 
 use super::*;
-use crate::testing::{Ends, Pair, furnish, index, inside, output, plug};
+use crate::testing::{Ends, Pair, Patience, furnish, index, inside, output, plug};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub(super) const LONG: Duration = Duration::from_secs(10);
 
 /// The next event that `wanted` accepts; others are skipped.
 pub(super) fn await_event<T>(events: &mut Events, mut wanted: impl FnMut(&Event) -> Option<T>) -> T {
-    let deadline = Instant::now() + LONG;
+    let mut deadline = Patience::of(LONG);
     let mut seen = Vec::new();
-    while Instant::now() < deadline {
+    while deadline.lasts() {
         while let Some(event) = events.next().unwrap() {
             if let Some(found) = wanted(&event) {
                 return found;
@@ -294,12 +294,12 @@ fn subflows_come_and_go(v6: bool) {
     });
     assert_eq!(closed, token);
     // The event comes a little before the token is freed.
-    let deadline = Instant::now() + LONG;
+    let mut deadline = Patience::of(LONG);
     while !matches!(
         session.commands.remove(token, AddressId(1)),
         Err(RemoveError::ConnectionGone { .. })
     ) {
-        assert!(Instant::now() < deadline, "{token} outlives its connection");
+        assert!(deadline.lasts(), "{token} outlives its connection");
         std::thread::sleep(Duration::from_millis(1));
     }
     drop(session.pair);
@@ -332,10 +332,10 @@ fn priorities_change(v6: bool) {
     assert_eq!((joined.subflow, joined.backup), (mirrored, true));
     for backup in [false, true] {
         // The join's last ACK may still be on its way; the error says to try again.
-        let deadline = Instant::now() + LONG;
+        let mut deadline = Patience::of(LONG);
         while let Err(error) = session.commands.set_backup(session.token, &join.subflow, backup) {
             assert!(
-                matches!(error, SetBackupError::NotReady { .. }) && Instant::now() < deadline,
+                matches!(error, SetBackupError::NotReady { .. }) && deadline.lasts(),
                 "{error}"
             );
             std::thread::sleep(Duration::from_millis(5));

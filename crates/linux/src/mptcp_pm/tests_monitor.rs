@@ -2,13 +2,13 @@
 
 use super::tests::{LONG, await_event};
 use super::*;
-use crate::testing::{Ends, Pair, output, wait_readable};
+use crate::testing::{Ends, Pair, Patience, output, wait_readable};
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::process::{Child, Command as Program, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// `ip mptcp monitor`, with everything it printed so far.
 struct Monitor {
@@ -48,7 +48,7 @@ impl Monitor {
 
     /// It cannot say that it listens: events of no consequence are made until it prints one.
     fn await_start(&mut self) {
-        let deadline = Instant::now() + LONG;
+        let mut deadline = Patience::of(LONG);
         let mut commands = Commands::open().unwrap();
         let addr = "10.0.0.1".parse().unwrap();
         let endpoint = Endpoint {
@@ -56,7 +56,7 @@ impl Monitor {
             ..Endpoint::new(addr, EndpointFlags::SIGNAL)
         };
         while !self.read(Duration::from_millis(50)) {
-            assert!(Instant::now() < deadline, "`ip mptcp monitor` prints nothing");
+            assert!(deadline.lasts(), "`ip mptcp monitor` prints nothing");
             commands.add_endpoint(&endpoint).unwrap();
             commands.flush_endpoints().unwrap();
         }
@@ -198,9 +198,9 @@ impl Story {
             remote: subflow.local,
         };
         // The join's last ACK may still be on its way; the error says to try again.
-        let deadline = Instant::now() + LONG;
+        let mut deadline = Patience::of(LONG);
         while let Err(error) = self.server.set_backup(self.theirs, &mirrored, true) {
-            assert!(Instant::now() < deadline, "{error}");
+            assert!(deadline.lasts(), "{error}");
             std::thread::sleep(Duration::from_millis(5));
         }
         self.heard

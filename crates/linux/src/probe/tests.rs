@@ -1,6 +1,5 @@
 use super::*;
-use crate::testing::{Pair, name, output};
-use std::time::Instant;
+use crate::testing::{Pair, Patience, name, output};
 
 fn target(link: &str, from: &str, to: &str) -> Target {
     Target {
@@ -12,8 +11,8 @@ fn target(link: &str, from: &str, to: &str) -> Target {
 
 /// Every answer within `patience` of the last one.
 fn answers(prober: &mut Prober, expected: usize, patience: Duration) -> Vec<u32> {
-    let (mut heard, deadline) = (Vec::new(), Instant::now() + patience);
-    while heard.len() < expected && Instant::now() < deadline {
+    let (mut heard, mut patience) = (Vec::new(), Patience::of(patience));
+    while heard.len() < expected && patience.lasts() {
         match prober.answer() {
             Some(probe) => heard.push(probe),
             None => std::thread::sleep(Duration::from_millis(1)),

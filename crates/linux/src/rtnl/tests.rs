@@ -1,10 +1,10 @@
 use super::*;
 use crate::netlink::Messages;
-use crate::testing::{furnish, index, inside, name, output, plug, prefix, wait_readable};
+use crate::testing::{Patience, furnish, index, inside, name, output, plug, prefix, wait_readable};
 use proptest::prelude::*;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn any_ip() -> impl Strategy<Value = IpAddr> {
     prop_oneof![
@@ -127,13 +127,13 @@ fn bad_names_and_prefixes_are_refused() {
 
 /// The link once it runs: the kernel finds its carrier in its own time.
 fn running_link(rtnl: &mut Rtnl, ifindex: u32) -> Link {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let mut deadline = Patience::of(Duration::from_secs(10));
     loop {
         let link = rtnl.link(ifindex).unwrap().unwrap();
         if link.running() {
             return link;
         }
-        assert!(Instant::now() < deadline, "{link:?}");
+        assert!(deadline.lasts(), "{link:?}");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -390,10 +390,10 @@ fn events(watch: &mut Watch) -> Vec<Event> {
 
 /// Everything up to the event that `last` accepts: the kernel tells of carriers and new IPv6 addresses in its own time.
 fn events_until(watch: &mut Watch, last: impl Fn(&Event) -> bool) -> Vec<Event> {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let mut deadline = Patience::of(Duration::from_secs(10));
     let mut seen = Vec::new();
     while !seen.iter().any(&last) {
-        assert!(Instant::now() < deadline, "not told: {seen:?}");
+        assert!(deadline.lasts(), "not told: {seen:?}");
         wait_readable(watch.as_fd(), Duration::from_millis(100));
         seen.extend(events(watch));
     }

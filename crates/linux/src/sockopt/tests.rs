@@ -1,8 +1,8 @@
 use super::*;
 use crate::mptcp_pm::{Commands, Endpoint, EndpointFlags};
-use crate::testing::{Pair, allocations, inside};
+use crate::testing::{Pair, Patience, allocations, inside};
 use std::net::{TcpListener, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A connection that the client's kernel has joined a second subflow to.
 fn two_subflows(v6: bool, then: impl FnOnce(&TcpStream, &TcpStream)) {
@@ -16,9 +16,9 @@ fn two_subflows(v6: bool, then: impl FnOnce(&TcpStream, &TcpStream)) {
     pair.client.run(add).unwrap().unwrap();
     let mut ends = pair.connect(if v6 { "[fd00:0::2]:5000" } else { "10.0.0.2:5000" });
     ends.greet();
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let mut deadline = Patience::of(Duration::from_secs(10));
     while mptcp_info(&ends.server).unwrap().subflows == 0 || subflows(&ends.client).unwrap().len() < 2 {
-        assert!(Instant::now() < deadline, "no second subflow");
+        assert!(deadline.lasts(), "no second subflow");
         std::thread::sleep(Duration::from_millis(1));
     }
     then(&ends.client, &ends.server);

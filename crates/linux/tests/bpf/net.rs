@@ -4,7 +4,12 @@ use linux::netns::Netns;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+#[path = "../../src/testing/patience.rs"]
+mod patience;
+
+use patience::Patience;
 
 /// Two hosts. Nothing has a name outside, so nothing is left behind.
 pub struct Hosts {
@@ -104,9 +109,9 @@ pub fn run(host: &Netns, words: &str) -> String {
 
 /// Waits until `holds`, and fails with what `state` says if it does not within 20 s.
 pub fn eventually(what: &str, mut holds: impl FnMut() -> bool, state: impl Fn() -> String) {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let mut deadline = Patience::of(Duration::from_secs(20));
     while !holds() {
-        assert!(Instant::now() < deadline, "never {what}; at the end: {}", state());
+        assert!(deadline.lasts(), "never {what}; at the end: {}", state());
         std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -2,14 +2,14 @@
 
 use super::net::{Net, PORT};
 use crate::netns::Netns;
-use crate::testing::abort;
+use crate::testing::{Patience, abort};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const CHUNK: usize = 64 * 1024;
 /// A period that no segment size divides.
@@ -136,13 +136,9 @@ impl Download {
     /// Waits until this much more has arrived.
     pub(super) fn expect_more(&self, bytes: u64, patience: Duration) {
         let goal = self.read() + bytes;
-        let until = Instant::now() + patience;
+        let mut until = Patience::of(patience);
         while self.read() < goal {
-            assert!(
-                Instant::now() < until,
-                "stalled at {} of {goal} bytes",
-                self.read()
-            );
+            assert!(until.lasts(), "stalled at {} of {goal} bytes", self.read());
             std::thread::sleep(Duration::from_millis(5));
         }
     }

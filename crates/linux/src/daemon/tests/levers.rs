@@ -7,7 +7,7 @@ use super::rig::{self, Manual, PATIENCE, Running};
 use crate::bpf::WindowKind;
 use crate::diag::{Diag, States};
 use crate::netns::Netns;
-use crate::testing::output;
+use crate::testing::{Patience, output};
 use policy::{Action, ConnId, Policy};
 use std::path::PathBuf;
 use std::process::Child;
@@ -64,16 +64,13 @@ fn unsent(host: &Netns) -> u64 {
 }
 
 fn eventually(what: &str, host: &Netns, mut holds: impl FnMut(u64) -> bool) {
-    let until = Instant::now() + PATIENCE;
+    let mut until = Patience::of(PATIENCE);
     loop {
         let bytes = queued(host);
         if holds(bytes) {
             return;
         }
-        assert!(
-            Instant::now() < until,
-            "waited in vain for {what}: {bytes} bytes queued"
-        );
+        assert!(until.lasts(), "waited in vain for {what}: {bytes} bytes queued");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -191,9 +188,9 @@ fn where_no_program_can_be_loaded_new_connections_get_a_small_buffer_and_it_is_s
         );
         assert!(report.new_connections.is_some());
         drop(first);
-        let until = Instant::now() + PATIENCE;
+        let mut until = Patience::of(PATIENCE);
         while daemon.daemon.world.flows.living().next().is_some() || queued(&net.server) > 0 {
-            assert!(Instant::now() < until, "the first connection does not go");
+            assert!(until.lasts(), "the first connection does not go");
             daemon.for_a_while(Duration::from_millis(20));
         }
         let _second = Download::start(&net);
@@ -349,9 +346,9 @@ fn an_unsent_limit_that_a_killed_daemon_left_is_taken_off_by_the_next() {
     let victim = victim_over(&net, &record, WindowKind::Egress);
     net.wait_for_client("lookup 51831", PATIENCE);
     let upload = Upload::start(&net);
-    let until = Instant::now() + PATIENCE;
+    let mut until = Patience::of(PATIENCE);
     while upload.read() < SETTLED {
-        assert!(Instant::now() < until, "{} bytes sent", upload.read());
+        assert!(until.lasts(), "{} bytes sent", upload.read());
         std::thread::sleep(Duration::from_millis(20));
     }
     let bound = 2 * BOUNDED_BY_ENGINE;

@@ -2,9 +2,9 @@
 
 use crate::netns::Netns;
 use crate::rtnl::{Address, AddressFlags, Rtnl};
-use crate::testing::{Pair, furnish, index, output, prefix};
+use crate::testing::{Pair, Patience, furnish, index, output, prefix};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The server's address, the same over every link.
 pub(super) const SERVER: Ipv4Addr = Ipv4Addr::new(10, 255, 0, 1);
@@ -116,9 +116,9 @@ impl Net {
 
     /// Waits until the client's state has this in it.
     pub(super) fn wait_for_client(&self, text: &str, patience: Duration) {
-        let until = Instant::now() + patience;
+        let mut until = Patience::of(patience);
         while !self.client_state().contains(text) {
-            assert!(Instant::now() < until, "{text} does not appear");
+            assert!(until.lasts(), "{text} does not appear");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -5,6 +5,7 @@ use super::super::acts::ActError;
 use super::super::{Daemon, DeclaredLink, InletSender, Observation, Setup, Stopper, inlet, monotonic_ns};
 use super::net::{Net, gateway};
 use crate::bpf::WindowKind;
+use crate::testing::Patience;
 use policy::{
     Action, Config, ConnEvent, ConnId, Input, JoinFailure, LinkId, LinkKind, LinkSpec, Policy, Role,
 };
@@ -115,13 +116,9 @@ impl Manual {
 
     /// Lets the daemon work until `done` is satisfied with it and with what was seen.
     pub(super) fn until(&mut self, what: &str, mut done: impl FnMut(&Daemon, &Seen) -> bool) {
-        let until = Instant::now() + PATIENCE;
+        let mut until = Patience::of(PATIENCE);
         while !done(&self.daemon, &self.seen.lock().unwrap()) {
-            assert!(
-                Instant::now() < until,
-                "waited in vain until {what}; {:?}",
-                self.facts()
-            );
+            assert!(until.lasts(), "waited in vain until {what}; {:?}", self.facts());
             self.daemon.turn(Some(Duration::from_millis(10))).unwrap();
         }
     }
@@ -317,7 +314,7 @@ impl Running {
     }
 
     pub(super) fn until(&self, what: &str, mut done: impl FnMut(&Seen) -> bool) {
-        let until = Instant::now() + PATIENCE;
+        let mut until = Patience::of(PATIENCE);
         while !done(&self.seen.lock().unwrap()) {
             let facts: Vec<_> = self
                 .seen()
@@ -325,7 +322,7 @@ impl Running {
                 .into_iter()
                 .filter(|input| !is_number(input))
                 .collect();
-            assert!(Instant::now() < until, "waited in vain until {what}; {facts:?}");
+            assert!(until.lasts(), "waited in vain until {what}; {facts:?}");
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -70,6 +70,18 @@ impl Bench {
         };
         let (hosts, ports) = Hosts::build(&config).unwrap();
         let mut plugs = Plugs::open(&hosts, &ports, &addressing.links).unwrap();
+        for link in 0..names.len() {
+            plugs.carrier(link, true).unwrap();
+            plugs.give_address(link).unwrap();
+        }
+        let used: Vec<IpAddr> = (0..names.len())
+            .map(|link| plugs.address(link).unwrap())
+            .collect();
+        hosts
+            .client
+            .run(|| route_inside(&hosts.client_ifindex, &used))
+            .unwrap();
+        // Time begins when everything is there.
         let clock = Clock::start();
         let setup = Setup {
             clock,
@@ -80,28 +92,18 @@ impl Bench {
         };
         let (told, events) = channel();
         let emulator = Emulator::start(setup, move |event| drop(told.send(event))).unwrap();
-        for link in 0..names.len() {
-            plugs.carrier(link, true).unwrap();
-            plugs.give_address(link).unwrap();
-        }
-        let bench = Self {
+        Self {
             hosts,
             plugs,
             emulator,
             events,
             clock,
             addressing,
-        };
-        bench.route();
-        bench
+        }
     }
 
     pub fn server(&self) -> SocketAddr {
         (self.addressing.server, PORT).into()
-    }
-
-    pub fn client_address(&self, link: usize) -> IpAddr {
-        self.plugs.address(link).unwrap()
     }
 
     /// Downloads over MPTCP for at most so long.
@@ -128,17 +130,6 @@ impl Bench {
             .run(|| traffic::run(&task, &server, &|_, _| {}))
             .unwrap()
             .unwrap()
-    }
-
-    fn route(&self) {
-        let addresses: Vec<IpAddr> = (0..self.hosts.client_ifindex.len())
-            .map(|link| self.client_address(link))
-            .collect();
-        let hosts = &self.hosts;
-        hosts
-            .client
-            .run(|| route_inside(&hosts.client_ifindex, &addresses))
-            .unwrap();
     }
 }
 

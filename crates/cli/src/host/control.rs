@@ -15,7 +15,10 @@ use std::time::Duration;
 use thiserror::Error;
 
 /// A daemon answers at once or is in trouble.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = GLANCE.saturating_mul(LOOKS);
+/// Who asks looks so often for the answer. A machine that stands still for a while takes one look from the two, and not all their patience.
+const LOOKS: u32 = 50;
+const GLANCE: Duration = Duration::from_millis(100);
 /// No question of ours is longer.
 const LONGEST_QUESTION: u64 = 4096;
 
@@ -78,14 +81,22 @@ pub fn ask<T: DeserializeOwned>(socket: &Path, question: Question) -> Result<T, 
 
 fn exchange(socket: &Path, question: Question) -> io::Result<String> {
     let mut stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(GLANCE))?;
     writeln!(stream, "{}", serde_json::to_string(&question)?)?;
-    let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line)?;
+    let (mut answer, mut line) = (BufReader::new(stream), Vec::new());
+    for left in (0..LOOKS).rev() {
+        match answer.read_until(b'\n', &mut line) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && left > 0 => {}
+            read => {
+                read?;
+                break;
+            }
+        }
+    }
     if line.is_empty() {
         Err(io::ErrorKind::UnexpectedEof.into())
     } else {
-        Ok(line)
+        String::from_utf8(line).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 }
 

@@ -75,8 +75,21 @@ impl Attached {
 
     /// Takes the program off; says whether it was on.
     pub(super) fn detach(&mut self, ifindex: u32) -> bool {
-        self.links.remove(&ifindex).is_some()
+        self.links.remove(&ifindex).as_ref().map(take_off).is_some()
     }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        self.links.values().for_each(take_off);
+    }
+}
+
+/// Closing our descriptor takes the program off only when there is no other: and a program that this process is just starting has a copy until
+/// it becomes another program.
+fn take_off(link: &OwnedFd) {
+    // SAFETY: the descriptor is live. A link whose interface is gone has nothing to take off.
+    unsafe { libbpf_sys::bpf_link_detach(link.as_raw_fd()) };
 }
 
 /// A BPF link of `program` to `target`, whose meaning depends on the type.

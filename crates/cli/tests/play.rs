@@ -385,7 +385,11 @@ fn commands_run_at_both_ends_and_hand_on_how_they_ended() {
         return;
     }
     let quick = Quick::new("commands");
+    // The run ends with the command.
+    let long = "duration_s=60";
     let said = quick.play(&[
+        "--set",
+        long,
         "--serve",
         "sleep 60",
         "--shell",
@@ -403,7 +407,7 @@ fn commands_run_at_both_ends_and_hand_on_how_they_ended() {
         "{}",
         said.out
     );
-    let failed = quick.play(&["--shell", "exit 3"]);
+    let failed = quick.play(&["--set", long, "--shell", "exit 3"]);
     assert_eq!(failed.code, Some(1), "{failed:?}");
     assert!(
         failed.out.contains("slowhand: the command ended with 3"),

@@ -82,7 +82,7 @@ pub struct Args {
     #[arg(long, value_name = "CMD")]
     shell: Option<String>,
 
-    /// Run this command in the server's namespace meanwhile.
+    /// Run this command in the server's namespace meanwhile. The client's begins once it listens, or has had some seconds for it.
     /// May be given several times.
     #[arg(long, value_name = "CMD", requires = "shell")]
     serve: Vec<String>,

@@ -1,8 +1,9 @@
 //! Over loopback, in a namespace of its own.
 
-use super::*;
 #[path = "../../../linux/src/testing/patience.rs"]
 mod patience;
+
+use super::*;
 use crate::clock::Clock;
 use linux::netns::Netns;
 use patience::Patience;
@@ -84,7 +85,7 @@ fn an_endless_download_ends_with_the_run_and_is_intact() {
     let bytes = outcome.meter.bytes().get();
     assert!(
         (1_000_000..=20_000_000).contains(&bytes),
-        "{bytes} bytes at 80 Mb/s in {RUN}"
+        "{bytes} bytes at 80 Mb/s in {RUN:?}"
     );
 }
 
@@ -326,7 +327,7 @@ fn plain_tcp_is_told_from_mptcp_at_the_server() {
     };
     let (watchlist, seen) = (place.server.watchlist().clone(), Arc::clone(&task.stop));
     let looker = std::thread::spawn(move || {
-        let mut deadline = Patience::of(std::time::Duration::from_secs(20));
+        let mut deadline = Patience::of(Duration::from_secs(20));
         loop {
             let looks = watchlist.look();
             let moved = looks

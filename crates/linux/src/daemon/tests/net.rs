@@ -141,10 +141,11 @@ pub(super) fn state() -> String {
         "ip mptcp endpoint",
         "sysctl -a --pattern net.(mptcp|ipv4.tcp_|ipv4.conf.*rp_filter|ipv4.conf.*arp)",
     ];
-    // Link-local addresses come by themselves, after a while.
+    // Link-local addresses come by themselves, after a while; which controllers there are is the whole host's, and others load theirs.
+    let others = ["fe80", "tcp_allowed_congestion", "tcp_available_congestion"];
     let lasting = |text: String| {
         text.lines()
-            .filter(|line| !line.contains("fe80"))
+            .filter(|line| !others.iter().any(|other| line.contains(other)))
             .collect::<Vec<_>>()
             .join("\n")
     };

@@ -35,8 +35,17 @@ pub fn root() -> PathBuf {
         .to_owned()
 }
 
+/// A shell that starts the tests in the background has them ignore Ctrl-C, and what is ignored stays so in their children: there an interrupt
+/// would be lost that comes before the program listens.
+fn hear_interrupts() {
+    use nix::sys::signal::{SigHandler, Signal, signal};
+    // SAFETY: the default runs no code of ours.
+    unsafe { signal(Signal::SIGINT, SigHandler::SigDfl) }.unwrap();
+}
+
 /// The program, to be run at the root of the repository.
 pub fn program() -> Command {
+    hear_interrupts();
     let mut command = Command::new(env!("CARGO_BIN_EXE_slowhand"));
     command.current_dir(root()).stdin(Stdio::null());
     command

@@ -240,6 +240,8 @@ pub struct Rules {
     /// How much stronger than the frame being received a later one must be to take its place (Lee et al. 2007, "An experimental study
     /// on the capture effect in 802.11a networks": about 10 dB once the first preamble is over); `None`: never.
     pub capture: Option<Db>,
+    /// What arrives that much under the noise floor, or more, is left out of sums of interference (`reception` bounds what that neglects).
+    pub negligible: Db,
 }
 
 impl Default for Rules {
@@ -250,6 +252,7 @@ impl Default for Rules {
             attempts: Some(7),
             preamble: Db::from_db(4),
             capture: Some(Db::from_db(10)),
+            negligible: Db::from_db(20),
         }
     }
 }

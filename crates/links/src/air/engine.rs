@@ -80,7 +80,7 @@ impl<S: Schedule> Air<S> {
         let names = names.chain(config.noise.iter().map(|noise| &noise.name));
         let fading = config.propagation.fading;
         let fades = fading.map(|fading| Fades::new(seed, fading, names.cloned()));
-        let ether = Ether::new(
+        let mut ether = Ether::new(
             parts.sites,
             Geometry::new(config.propagation, &config.walls),
             Decoder::new(config.propagation.implementation_loss),
@@ -90,6 +90,8 @@ impl<S: Schedule> Air<S> {
         let count = parts.stations.len();
         let places = ether.sites.iter().map(|site| site.position);
         let grid = Grid::new(places, ether.reach_mm());
+        let needed = parts.receivers.iter().map(|receiver| receiver.preamble);
+        ether.cut(&grid, needed.fold(f64::INFINITY, f64::min));
         let mut air = Self {
             now: 0,
             rules: config.rules,

@@ -70,8 +70,9 @@ struct Link {
     steady: (f64, f64),
     /// Amplitudes of the steady wave, and of each scattered one.
     amplitudes: (f64, f64),
+    /// A value holds for so many nanoseconds, from a multiple of them on: whoever asks, and however often, finds the same.
     hold: u64,
-    until: u64,
+    step: Option<u64>,
     held: f64,
 }
 
@@ -85,24 +86,21 @@ impl Link {
             (shift * libm::cos(from), angle())
         });
         let steady = (shift * libm::cos(angle()), angle());
-        let k = config.k_factor.map_or(0.0, units::Db::linear);
         Self {
             waves,
             steady,
-            amplitudes: (
-                libm::sqrt(k / (k + 1.0)),
-                libm::sqrt(1.0 / ((k + 1.0) * WAVES as f64)),
-            ),
-            hold: coherence / 100,
-            until: 0,
+            amplitudes: amplitudes(config),
+            hold: (coherence / 100).max(1),
+            step: None,
             held: 0.0,
         }
     }
 
     fn gain(&mut self, now: u64) -> f64 {
-        if now >= self.until {
-            self.held = self.power(now as f64);
-            self.until = now + self.hold.max(1);
+        let step = now / self.hold;
+        if self.step != Some(step) {
+            self.held = self.power((step * self.hold) as f64);
+            self.step = Some(step);
         }
         self.held
     }
@@ -118,6 +116,15 @@ impl Link {
         (re, im) = (re * scattered + cos * steady, im * scattered + sin * steady);
         (re * re + im * im).max(DEEPEST)
     }
+}
+
+/// Of the steady wave, and of each scattered one.
+fn amplitudes(config: &Fading) -> (f64, f64) {
+    let k = config.k_factor.map_or(0.0, units::Db::linear);
+    (
+        libm::sqrt(k / (k + 1.0)),
+        libm::sqrt(1.0 / ((k + 1.0) * WAVES as f64)),
+    )
 }
 
 #[cfg(test)]

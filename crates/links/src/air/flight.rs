@@ -39,6 +39,17 @@ pub(super) struct Flight {
     pub(super) over: bool,
 }
 
+/// What a receiver must know of a frame that disturbs another, kept where it is looked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Source {
+    pub(super) from: u32,
+    id: u16,
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) position: Position,
+    pub(super) milliwatts: f64,
+}
+
 /// All frames of all channels.
 #[derive(Debug)]
 pub(super) struct Flights {
@@ -54,6 +65,8 @@ pub(super) struct Flights {
 #[derive(Debug, Clone, Default)]
 struct Channel {
     tiles: Vec<Tile>,
+    /// How many frames each tile has, those that are over included.
+    counts: Vec<u16>,
     on_air: usize,
     /// Frames that have begun, modulo 2³².
     begun: u32,
@@ -65,17 +78,18 @@ struct Channel {
 #[derive(Debug, Clone, Default)]
 struct Tile {
     /// On the air, and over but not yet forgotten.
-    present: Vec<u16>,
+    present: Vec<Source>,
     on_air: usize,
 }
 
 /// How many frames that are over a tile keeps before looking which of them nobody needs any more.
-const KEPT: usize = 4;
+const KEPT: usize = 1;
 
 impl Flights {
     pub(super) fn new(channels: usize, grid: Grid) -> Self {
         let channel = Channel {
             tiles: vec![Tile::default(); grid.tiles()],
+            counts: vec![0; grid.tiles()],
             ..Channel::default()
         };
         Self {
@@ -107,9 +121,18 @@ impl Flights {
         });
         self.all[usize::from(id)] = flight;
         channel.order.push_back((flight.start, id));
-        let tile = &mut channel.tiles[self.grid.tile(flight.position)];
-        tile.present.push(id);
+        let place = self.grid.tile(flight.position);
+        let tile = &mut channel.tiles[place];
+        tile.present.push(Source {
+            from: flight.from,
+            id,
+            start: flight.start,
+            end: flight.end,
+            position: flight.position,
+            milliwatts: flight.milliwatts,
+        });
         tile.on_air += 1;
+        channel.counts[place] = tile.present.len() as u16;
         id
     }
 
@@ -147,14 +170,36 @@ impl Flights {
             .map(|(_, id, flight)| (id, flight))
     }
 
-    /// Frames that overlap in time with this one, itself excluded, and that may be received at a place.
-    pub(super) fn overlapping(&self, id: u16, place: Position) -> impl Iterator<Item = &Flight> {
+    /// Tells of the frames that overlap in time with this one, itself excluded, and that come from a ring around its sender.
+    pub(super) fn overlapping(&self, id: u16, ring: usize, mut tell: impl FnMut(&Source)) {
         let flight = self.get(id);
-        let tiles = &self.channels[usize::from(flight.channel)].tiles;
-        let near = self.grid.around(place).flat_map(|tile| &tiles[tile].present);
-        near.filter(move |&&other| other != id)
-            .map(|&other| self.get(other))
-            .filter(move |other| other.start < flight.end && other.end > flight.start)
+        let (start, end) = (flight.start, flight.end);
+        let channel = &self.channels[usize::from(flight.channel)];
+        self.grid.spans(self.grid.cell(flight.position), ring, |span| {
+            // Most tiles are empty: their counts lie close together.
+            for place in span.filter(|&place| channel.counts[place] > 0) {
+                for other in &channel.tiles[place].present {
+                    if other.start < end && other.end > start && other.id != id {
+                        tell(other);
+                    }
+                }
+            }
+        });
+    }
+
+    /// At least as many frames as overlap with this one and come from a ring around its sender.
+    pub(super) fn at_most(&self, id: u16, ring: usize) -> u32 {
+        let flight = self.get(id);
+        let counts = &self.channels[usize::from(flight.channel)].counts;
+        let mut sum = 0;
+        self.grid.spans(self.grid.cell(flight.position), ring, |span| {
+            sum += counts[span].iter().map(|&count| u32::from(count)).sum::<u32>();
+        });
+        sum
+    }
+
+    pub(super) const fn grid(&self) -> &Grid {
+        &self.grid
     }
 
     /// Takes a frame off the air, and forgets what overlaps with nothing that is still on it.
@@ -172,10 +217,12 @@ impl Flights {
             channel.order.pop_front();
         }
         let earliest = channel.order.front().map_or(u64::MAX, |&(start, _)| start);
-        let tile = &mut channel.tiles[self.grid.tile(position)];
+        let place = self.grid.tile(position);
+        let tile = &mut channel.tiles[place];
         tile.on_air -= 1;
         if tile.on_air == 0 || tile.present.len() > 2 * tile.on_air + KEPT {
             tile.forget(&self.all, earliest, &mut self.free);
+            channel.counts[place] = tile.present.len() as u16;
         }
     }
 }
@@ -183,11 +230,10 @@ impl Flights {
 impl Tile {
     /// Forgets what was over before `earliest`.
     fn forget(&mut self, all: &[Flight], earliest: u64, free: &mut Vec<u16>) {
-        self.present.retain(|&id| {
-            let flight = &all[usize::from(id)];
-            let kept = !flight.over || flight.end > earliest;
+        self.present.retain(|source| {
+            let kept = source.end > earliest || !all[usize::from(source.id)].over;
             if !kept {
-                free.push(id);
+                free.push(source.id);
             }
             kept
         });

@@ -32,11 +32,11 @@ fn flights() -> Flights {
     Flights::new(1, Grid::new([at(0), at(10_000)].into_iter(), 1_000))
 }
 
-fn senders(flights: &Flights, id: u16, place: i64) -> Vec<u32> {
-    let mut senders: Vec<_> = flights
-        .overlapping(id, at(place))
-        .map(|other| other.from)
-        .collect();
+fn senders(flights: &Flights, id: u16) -> Vec<u32> {
+    let mut senders = Vec::new();
+    for ring in 0..flights.grid().rings() {
+        flights.overlapping(id, ring, |other| senders.push(other.from));
+    }
     senders.sort_unstable();
     senders
 }
@@ -47,13 +47,13 @@ fn frames_that_overlap_are_remembered_until_nothing_is_left_that_they_overlap() 
     let long = flights.begin(flight(1, 0, 0, 1_000));
     for n in 0..20 {
         let short = flights.begin(flight(2 + n, 10, u64::from(n) * 50, u64::from(n) * 50 + 40));
-        assert_eq!(senders(&flights, short, 0), [1]);
+        assert_eq!(senders(&flights, short), [1]);
         flights.end(short);
     }
-    assert_eq!(senders(&flights, long, 0).len(), 20);
+    assert_eq!(senders(&flights, long).len(), 20);
     flights.end(long);
     let next = flights.begin(flight(50, 0, 2_000, 3_000));
-    assert!(senders(&flights, next, 0).is_empty());
+    assert!(senders(&flights, next).is_empty());
     flights.end(next);
     assert!(flights.all.len() <= 21 && flights.channels[0].order.is_empty());
 }
@@ -73,7 +73,14 @@ fn a_frame_is_alone_until_another_begins() {
 fn what_is_too_far_to_matter_is_not_asked() {
     let mut flights = flights();
     let near = flights.begin(flight(1, 0, 0, 100));
-    flights.begin(flight(2, 10_000, 0, 100));
-    assert!(senders(&flights, near, 0).is_empty());
-    assert_eq!(senders(&flights, near, 9_000), [2]);
+    let far = flights.begin(flight(2, 10_000, 0, 100));
+    assert!(senders(&flights, near).is_empty());
+    flights.begin(flight(3, 9_500, 0, 100));
+    assert_eq!(senders(&flights, far), [3]);
+    assert_eq!(
+        (0..flights.grid().rings())
+            .map(|ring| flights.at_most(far, ring))
+            .sum::<u32>(),
+        2
+    );
 }

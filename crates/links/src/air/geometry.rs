@@ -35,6 +35,18 @@ pub(super) struct Geometry {
     gains: Box<[f64]>,
     walls: Vec<Wall>,
     propagation: Propagation,
+    arounds: Box<[Around]>,
+}
+
+/// How the gain differs between places around one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Around {
+    /// The largest; infinite where places are nearer to the source than to each other.
+    pub(super) strongest: f64,
+    /// The least.
+    pub(super) weakest: f64,
+    /// Half of the largest second derivative, as a part of the largest gain, for each square metre.
+    pub(super) bend: f64,
 }
 
 impl Geometry {
@@ -47,6 +59,7 @@ impl Geometry {
             gains: (0..=STEPS).map(gain).collect(),
             walls: walls.into(),
             propagation,
+            arounds: Box::default(),
         }
     }
 
@@ -66,9 +79,59 @@ impl Geometry {
         libm::ceil(libm::sqrt(squared)) as i64
     }
 
+    /// The gain over a distance without a wall, of which the square is given, in m².
+    pub(super) fn at(&self, squared: f64) -> f64 {
+        self.over(squared * 1e6)
+    }
+
+    /// Works out [`Geometry::around`] for places that are so many metres apart at most.
+    pub(super) fn look_around(&mut self, metres: f64) {
+        let square = |step: usize| f64::from_bits((FIRST + step as u64) << (52 - STEP_BITS)) / 1e6;
+        let n = self.exponent();
+        let around = |step: usize| {
+            let (nearest, farthest) = (
+                libm::sqrt(square(step)) - metres,
+                libm::sqrt(square(step + 1)) + metres,
+            );
+            if nearest <= metres {
+                return Around {
+                    strongest: f64::INFINITY,
+                    weakest: 0.0,
+                    bend: 0.0,
+                };
+            }
+            Around {
+                strongest: self.at(nearest * nearest),
+                weakest: self.at(farthest * farthest),
+                bend: n * (n + 1.0) / (2.0 * nearest * nearest),
+            }
+        };
+        self.arounds = (0..STEPS).map(around).collect();
+    }
+
+    /// Bounds of the gain from places around one to another, of which the square of the distance is given, in m².
+    pub(super) fn around(&self, squared: f64) -> Around {
+        let step = step_of((squared * 1e6).max(NEAREST_MM2)) - FIRST;
+        self.arounds[(step as usize).min(STEPS - 1)]
+    }
+
+    /// The exponent with which power falls.
+    pub(super) fn exponent(&self) -> f64 {
+        f64::from(self.propagation.exponent_centi) / 100.0
+    }
+
+    /// Whether walls make gains depend on more than the distance.
+    pub(super) const fn has_walls(&self) -> bool {
+        !self.walls.is_empty()
+    }
+
     fn open(&self, from: Position, to: Position) -> f64 {
         let (x, y) = ((to.x_mm - from.x_mm) as f64, (to.y_mm - from.y_mm) as f64);
-        let squared = (x * x + y * y).max(NEAREST_MM2);
+        self.over(x * x + y * y)
+    }
+
+    fn over(&self, squared_mm: f64) -> f64 {
+        let squared = squared_mm.max(NEAREST_MM2);
         let step = step_of(squared) - FIRST;
         let index = (step as usize).min(STEPS - 1);
         let fraction_bits = squared.to_bits() & ((1 << (52 - STEP_BITS)) - 1);

@@ -12,7 +12,7 @@
 //! 2. A stage of a chain takes at most 6 ms of single frames, as in Minstrel; what an aggregate takes is bounded where it is put together.
 //!
 //! # Checked by
-//! `rate::tests`, `sim`'s `tests/rates.rs`.
+//! `rate::tests`, `sim`'s `tests/diversity.rs`.
 
 use alloc::vec::Vec;
 use units::Rng;

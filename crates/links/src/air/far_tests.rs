@@ -1,0 +1,95 @@
+use proptest::prelude::*;
+use units::wifi::Standard;
+use units::{Bitrate, Dbm};
+
+use super::super::flight::Flights;
+use super::super::grid::Grid;
+use super::super::io::Kind;
+use super::super::mode::Mode;
+use super::super::reception::milliwatts;
+use super::*;
+use crate::wifi::Propagation;
+use alloc::vec::Vec;
+
+const fn place(x_mm: i64, y_mm: i64) -> Position {
+    Position { x_mm, y_mm }
+}
+
+fn flight(from: u32, position: Position, (start, end): (u64, u64)) -> Flight {
+    Flight {
+        from,
+        to: None,
+        kind: Kind::Data,
+        mode: Mode::of(Standard::A, Bitrate::from_mbps(6)).expect("a rate of 802.11a"),
+        channel: 0,
+        bytes: 100,
+        count: 1,
+        got: 0,
+        position,
+        milliwatts: milliwatts(Dbm::from_dbm(15)),
+        start,
+        payload: start,
+        end,
+        nav: end,
+        sure: false,
+        alone: None,
+        over: false,
+    }
+}
+
+fn limits() -> Limits {
+    let noise = milliwatts(Dbm::from_dbm(-94));
+    Limits {
+        around: 43.5,
+        noise,
+        negligible: noise / 100.0,
+    }
+}
+
+/// What one source adds to the mean over a frame, added up as everywhere else.
+fn exact(geometry: &Geometry, frame: &Flight, source: &Source, place: Position) -> f64 {
+    let power = source.milliwatts * geometry.gain(source.position, place);
+    let time = source.end.min(frame.end) - source.start.max(frame.start);
+    if power > limits().negligible {
+        power * time as f64 / (frame.end - frame.start) as f64
+    } else {
+        0.0
+    }
+}
+
+fn sources() -> impl Strategy<Value = Vec<(i64, i64, u64)>> {
+    prop::collection::vec((-600_000_i64..600_000, -600_000_i64..600_000, 0_u64..900), 1..200)
+}
+
+proptest! {
+    #[test]
+    fn the_exact_sum_lies_within_the_bounds(
+        at in sources(),
+        (x, y) in (-30_000_i64..30_000, -30_000_i64..30_000),
+    ) {
+        let mut geometry = Geometry::new(Propagation::indoor(Standard::A), &[]);
+        geometry.look_around(limits().around);
+        let corners = [place(-600_000, -600_000), place(600_000, 600_000)];
+        let mut flights = Flights::new(1, Grid::new(corners.into_iter(), 100_000_000));
+        let frame = flight(0, place(0, 0), (1_000, 2_000));
+        let id = flights.begin(frame);
+        for (number, &(x, y, start)) in at.iter().enumerate() {
+            flights.begin(flight(1 + number as u32, place(x, y), (start + 200, start + 1_300)));
+        }
+        let (mut field, mut far) = (FarField::default(), Vec::new());
+        flights.overlapping(id, 0, |source| {
+            if field.add(&geometry, &limits(), &frame, source) {
+                far.push(*source);
+            }
+        });
+        let receiver = place(x, y);
+        let sum: f64 = far.iter().map(|source| exact(&geometry, &frame, source, receiver)).sum();
+        let [least, most] = field.at(frame.position, receiver);
+        prop_assert!(least <= sum * (1.0 + 1e-9) && sum <= most * (1.0 + 1e-9), "{least} {sum} {most}");
+        let strong = far.iter().any(|source| exact(&geometry, &frame, source, receiver) > limits().noise);
+        prop_assert!(!strong, "what is stronger than noise is near");
+        // Near the sender the bounds are narrow.
+        let close = x * x + y * y <= 10_000 * 10_000;
+        prop_assert!(!close || sum < limits().noise || most < 1.5 * sum, "{most} {sum}");
+    }
+}

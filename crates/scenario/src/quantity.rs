@@ -31,6 +31,8 @@ impl Quantity {
     pub const MS: Self = Self::new("ms", 1e6, 0.0, 60_000.0);
     /// Milliseconds that pass: at least 0.1.
     pub const SOME_MS: Self = Self::new("ms", 1e6, 0.1, 60_000.0);
+    /// Milliseconds that a packet takes: at least a microsecond.
+    pub const PACKET_MS: Self = Self::new("ms", 1e6, 0.001, 1_000.0);
     /// A point in time in seconds, counted in nanoseconds: up to a day.
     pub const S: Self = Self::new("s", 1e9, 0.0, 86_400.0);
     /// Seconds that pass: at least 1 ms.

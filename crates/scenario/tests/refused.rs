@@ -47,7 +47,7 @@ fn general_keys() {
         (
             "duration_s = 30",
             "duration_s = 30\ncolour = \"red\"",
-            "bad.toml:3:1: unknown key `colour` in the scenario; known here: duration_s, place, bottlenecks, aps, cells, cables, walkers, \
+            "bad.toml:3:1: unknown key `colour` in the scenario; known here: duration_s, place, medium, bottlenecks, aps, cells, cables, noises, walkers, \
              flows, name, sentence, seed, cc, server, server_subflows, faults, report, expect",
         ),
         (
@@ -71,6 +71,117 @@ fn general_keys() {
             "duration_s = 30",
             "duration_s = 30\nseed = -1",
             "bad.toml:3:8: `seed` is -1; give a whole number from 0 to 9223372036854775807",
+        ),
+    ]);
+}
+
+#[test]
+fn rates() {
+    refuses(&[
+        (
+            "channel = 6",
+            "channel = 6\nstandard = \"n\"",
+            "bad.toml:7:12: 802.11n is an addition to 802.11a or g; use \"a\" (5 GHz) or \"g\" (2.4 GHz), and `ht = { streams = 2 }`",
+        ),
+        (
+            "channel = 6",
+            "channel = 6\nstandard = \"ax\"",
+            "bad.toml:7:12: 802.11ax is not modelled yet; use \"a\" (5 GHz), \"b\" or \"g\" (2.4 GHz)",
+        ),
+        (
+            "channel = 6",
+            "channel = 6\nrate_control = \"samplerate\"",
+            "bad.toml:7:16: `rate_control` is \"samplerate\"; give \"fixed\", \"aarf\", \"minstrel\" or \"minstrel-ht\"",
+        ),
+        (
+            "channel = 6",
+            "channel = 6\nrate_control = \"aarf\"\nrate_mbps = 54",
+            "bad.toml:8:13: one rate, and a rate control that chooses among all of them; remove `rate_mbps`, or say \
+             `rate_control = \"fixed\"`",
+        ),
+        (
+            "channel = 6",
+            "channel = 6\nrate_control = \"minstrel-ht\"",
+            "bad.toml:7:16: this is Minstrel for the other kind of access point; use \"minstrel\", or give it 802.11n: \
+             `ht = { streams = 2 }`",
+        ),
+        (
+            "channel = 6",
+            "channel = 6\nrate_control = \"minstrel\"\nht = {}",
+            "bad.toml:7:16: this is Minstrel for the other kind of access point; use \"minstrel-ht\": it has 802.11n",
+        ),
+        (
+            "channel = 6",
+            "channel = 6\nrate_mbps = 54\nht = {}",
+            "bad.toml:7:13: a rate of 802.11n is a scheme; remove `rate_mbps` and give `mcs` in `ht`",
+        ),
+        (
+            "channel = 6",
+            "channel = 6\nstandard = \"b\"\nht = {}",
+            "bad.toml:8:6: 802.11n has no rates of 802.11b; use standard \"a\" or \"g\", or remove `ht`",
+        ),
+        (
+            "channel = 6",
+            "channel = 6\nht = { width_mhz = 30 }",
+            "bad.toml:7:20: 802.11n has no such channel; give 20 or 40",
+        ),
+        (
+            "channel = 6",
+            "channel = 6\nht = { streams = 5 }",
+            "bad.toml:7:18: `streams` is 5; give a whole number from 1 to 4",
+        ),
+        (
+            "channel = 6",
+            "channel = 6\nht = { streams = 2, mcs = 16 }",
+            "bad.toml:7:27: `mcs` is 16; give a whole number from 0 to 15",
+        ),
+    ]);
+}
+
+#[test]
+fn noise_and_the_coarse_medium() {
+    refuses(&[
+        (
+            "[walkers.client]",
+            "[noises.oven]\nat_m = [1, 1]\nchannel = 11\n\n[walkers.client]",
+            "bad.toml:23:11: no access point is on channel 11; give the channel of one that it disturbs",
+        ),
+        (
+            "[walkers.client]",
+            "[noises.oven]\nat_m = [1, 1]\n\n[walkers.client]",
+            "bad.toml:21:9: noise \"oven\" has no `channel`; add `channel = 6`: the channel that it disturbs",
+        ),
+        (
+            "[walkers.client]",
+            "[noises.oven]\nat_m = [1, 1]\nchannel = 6\non_ms = 0\n\n[walkers.client]",
+            "bad.toml:24:9: `on_ms` is 0; give a number from 0.1 to 60000 ms",
+        ),
+        (
+            "[walkers.client]",
+            "[noises.ap1]\nat_m = [1, 1]\nchannel = 6\n\n[walkers.client]",
+            "bad.toml:21:9: there is a link called \"ap1\"; give the noise a name of its own",
+        ),
+        (
+            "duration_s = 30",
+            "duration_s = 30\nmedium = \"csma\"",
+            "bad.toml:3:10: `medium` is \"csma\"; give \"dcf\" or \"wfq\"",
+        ),
+        (
+            "duration_s = 30",
+            "duration_s = 30\nmedium = \"wfq\"",
+            "bad.toml:5:6: access point \"ap1\" has no `wfq`; add `wfq = { packet_ms = 1, weight = 1 }`: what a packet \
+             takes of the coarse medium, and how often it wins",
+        ),
+        (
+            "channel = 6",
+            "channel = 6\nwfq = { packet_ms = 3 }",
+            "bad.toml:7:7: `wfq` means nothing where every frame is modelled; remove it, or say `medium = \"wfq\"` at the \
+             top of the file",
+        ),
+        (
+            "duration_s = 30\n\n[aps.ap1]",
+            "duration_s = 30\nmedium = \"wfq\"\n[aps.ap1]\nwfq = { packet_ms = 0 }",
+            "bad.toml:5:21: `packet_ms` is 0; give a number from 0.001 to 1000 ms",
         ),
     ]);
 }
@@ -109,11 +220,6 @@ fn access_points() {
             "channel = 6",
             "channel = 6\nstandard = \"a\"",
             "bad.toml:6:11: channel 6 is not in the band of 802.11a; use 36 to 64, 100 to 144 or 149 to 165, in steps of 4",
-        ),
-        (
-            "channel = 6",
-            "channel = 6\nstandard = \"n\"",
-            "bad.toml:7:12: 802.11n is not modelled yet; use \"a\" (5 GHz), \"b\" or \"g\" (2.4 GHz)",
         ),
         (
             "channel = 6",

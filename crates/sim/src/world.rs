@@ -3,8 +3,8 @@
 //! The loop is the contract of `links`: whatever is due first, the air's next deadline or a flow's next datagram, happens next. Nothing else
 //! advances the time, so that a second of a quiet network costs nothing, and one seed gives one run.
 
-use links::air::schedule::{Blocks, Schedule};
-use links::air::{Air, AirConfig, AirError, Fate, Input, Output, Overheard, Packet, StationId};
+use links::air::schedule::Schedule;
+use links::air::{Air, AirConfig, AirError, Fate, Input, Medium, Output, Overheard, Packet, StationId};
 use units::{Duration, Instant};
 
 use crate::queue::EventQueue;
@@ -15,10 +15,10 @@ const AHEAD: u32 = 2;
 /// The same of a station that aggregates: a window that is being tried, and as many to follow.
 const AHEAD_OF_AGGREGATES: u32 = 128;
 
-/// An air with traffic on it.
+/// A medium with traffic on it: the air, unless another is asked for.
 #[derive(Debug)]
-pub struct World<S = Blocks> {
-    air: Air<S>,
+pub struct World<M = Air> {
+    medium: M,
     flows: Vec<Flow>,
     /// Datagrams that each flow keeps at its station, if it is saturated.
     ahead: Vec<u32>,
@@ -35,38 +35,61 @@ impl World {
     }
 }
 
-impl<S: Schedule> World<S> {
+impl<S: Schedule> World<Air<S>> {
     /// As [`World::new`], with another structure for the air's deadlines.
     pub fn scheduled(seed: u64, air: &AirConfig, flows: Vec<Flow>) -> Result<Self, AirError> {
+        let medium = Air::scheduled(seed, air)?;
+        Ok(Self::on(medium, air, flows))
+    }
+
+    /// The air, to ask it what happened.
+    pub const fn air(&self) -> &Air<S> {
+        &self.medium
+    }
+
+    /// From now on [`World::overheard`] tells what a monitor interface of this station would show.
+    pub fn monitor(&mut self, station: StationId) {
+        self.medium.monitor(station);
+    }
+
+    /// The next frame that a monitor has heard.
+    pub fn overheard(&mut self) -> Option<Overheard> {
+        self.medium.poll_overheard()
+    }
+}
+
+impl<M: Medium> World<M> {
+    /// Any medium at its start, whose stations are those of `air`, and the flows that will use it.
+    pub fn on(medium: M, air: &AirConfig, flows: Vec<Flow>) -> Self {
         let ahead = flows.iter().map(|flow| ahead(air, &flows, flow)).collect();
-        let air = Air::scheduled(seed, air)?;
         let mut due = EventQueue::default();
         for (number, flow) in flows.iter().enumerate() {
             due.push(flow.start, number as u32);
         }
-        Ok(Self {
-            air,
+        Self {
+            medium,
             tallies: vec![Tally::default(); flows.len()],
             flows,
             ahead,
             due,
             now: Instant::ZERO,
-        })
+        }
     }
 
-    /// The air, to ask it what happened.
-    pub const fn air(&self) -> &Air<S> {
-        &self.air
+    /// The medium, to ask it what happened.
+    pub const fn medium(&self) -> &M {
+        &self.medium
     }
 
-    /// From now on [`World::overheard`] tells what a monitor interface of this station would show.
-    pub fn monitor(&mut self, station: StationId) {
-        self.air.monitor(station);
+    /// The medium, to ask it for what it has to tell.
+    pub const fn medium_mut(&mut self) -> &mut M {
+        &mut self.medium
     }
 
-    /// The next frame that a monitor has heard.
-    pub fn overheard(&mut self) -> Option<Overheard> {
-        self.air.poll_overheard()
+    /// Something happens to the medium now.
+    pub fn handle(&mut self, input: Input) {
+        self.medium.handle(self.now, input);
+        self.take_outputs();
     }
 
     /// What came of each flow so far.
@@ -89,7 +112,7 @@ impl<S: Schedule> World<S> {
         let end = self.now + time;
         while self.now < end {
             let limit = self.due.first().map_or(end, |due| due.min(end));
-            self.now = self.air.advance(limit);
+            self.now = self.medium.advance(limit);
             self.take_outputs();
             while self.due.first().is_some_and(|due| due <= self.now) {
                 self.send_due();
@@ -115,11 +138,11 @@ impl<S: Schedule> World<S> {
         let flow = &self.flows[number as usize];
         self.tallies[number as usize].offered += 1;
         let packet = Packet::new(flow.to, flow.payload + HEADERS, number.into());
-        self.air.handle(now, Input::Send(flow.from, packet));
+        self.medium.handle(now, Input::Send(flow.from, packet));
     }
 
     fn take_outputs(&mut self) {
-        while let Some((at, output)) = self.air.poll_due() {
+        while let Some((at, output)) = self.medium.poll_due() {
             match output {
                 Output::Received { packet, .. } => {
                     let tally = &mut self.tallies[packet.token as usize];

@@ -2,11 +2,12 @@
 //! depends on who decides about rates (nsdi15 §4.2).
 
 use links::Position;
-use links::air::{AirConfig, RateControl, StationConfig, StationId};
+use links::air::{AirConfig, Ht, RateControl, StationConfig, StationId};
 use links::wifi::Fading;
 use sim::World;
 use sim::cells::saturated;
 use units::wifi::Standard;
+use units::wifi::ht::{Guard, Width};
 use units::{Bitrate, Duration};
 
 const SECONDS: u64 = 20;
@@ -56,6 +57,8 @@ impl Between {
 
 const SEEDS: u64 = 3;
 const MIDDLE_MM: i64 = 15_000;
+/// From one access point to the other, in 802.11n.
+const FAR_MM: i64 = 25_000;
 const BOTH: [(u32, u32); 2] = [(0, 2), (1, 2)];
 
 const RAYLEIGH: Fading = Fading {
@@ -79,7 +82,7 @@ fn between_two_access_points_independent_fading_is_a_gain() {
     let (one, both) = (fading.goodputs(&BOTH[..1])[0], fading.goodputs(&BOTH));
     let gain = (both[0] + both[1]) / one;
     println!("one {one:.2}, both {both:?}, gain {gain:.3}");
-    assert!((1.05..1.35).contains(&gain), "{gain}: {one} {both:?}");
+    assert!((1.10..1.25).contains(&gain), "{gain}: {one} {both:?}");
     // Without fading there is nothing to gain.
     let steady = between(MIDDLE_MM, None);
     let (one, both) = (steady.goodputs(&BOTH[..1])[0], steady.goodputs(&BOTH));
@@ -97,6 +100,52 @@ fn near_an_access_point_minstrel_leaves_the_air_to_it() {
     println!("alone {alone:.2}, both {both:?}");
     assert!(both[0] + both[1] > 0.8 * alone, "{both:?} against {alone}");
     assert!(both[0] > 3.0 * both[1], "{both:?}");
+}
+
+/// Near one of two access points with Minstrel-HT: what is left of its throughput alone, and the far one's part of what both have on the air.
+fn near_with_ht(frames: u32) -> (f64, f64) {
+    let goodputs = |pairs: &[(u32, u32)], seed| {
+        let ht = Some(Ht {
+            frames,
+            ..Ht::new(1, Width::Mhz20, Guard::Long)
+        });
+        let stations = [("ap-1", 0), ("ap-2", FAR_MM), ("client", 3_000)];
+        let stations = stations.map(|(name, x_mm)| StationConfig {
+            ht,
+            ..station(name, x_mm, RateControl::Minstrel)
+        });
+        let config = AirConfig::new(Standard::A, stations.into());
+        let flows = pairs.iter().map(|&(from, to)| saturated(from, to, PAYLOAD));
+        let mut world = World::new(seed, &config, flows.collect()).unwrap();
+        let time = Duration::from_secs(SECONDS);
+        world.run_for(time);
+        let air = [0, 1].map(|ap| world.air().counters(StationId(ap)).airtime.as_secs_f64());
+        (world.total().mbps(time), air[1] / (air[0] + air[1]))
+    };
+    let (mut alone, mut both, mut far_air) = (0.0, 0.0, 0.0);
+    for seed in 0..SEEDS {
+        alone += goodputs(&BOTH[..1], seed).0;
+        let (mbps, share) = goodputs(&BOTH, seed);
+        both += mbps;
+        far_air += share / SEEDS as f64;
+    }
+    println!(
+        "Minstrel-HT, {frames} frames: kept {}, air of the far one {far_air}",
+        both / alone
+    );
+    (both / alone, far_air)
+}
+
+/// nsdi15 §4.2, case II, 802.11n: Minstrel-HT chooses what gets through, so that the far access point wins as many turns as the near one, and
+/// its packets take longer: "any rate control algorithm that offers packet-level fairness greatly harms".
+///
+/// They report about half of what the near one has alone. Ours comes to three quarters when frames go one by one. With aggregates more is left:
+/// a collision costs the far one its whole aggregate, and probes of modes that do not reach fail; after each its window doubles.
+#[test]
+fn near_an_access_point_minstrel_ht_gives_the_far_one_its_turns() {
+    let (single, aggregates) = (near_with_ht(1), near_with_ht(64));
+    assert!(single.0 < 0.8 && single.1 > 0.5, "{single:?}");
+    assert!(aggregates.0 < 0.9 && aggregates.1 > 0.1, "{aggregates:?}");
 }
 
 #[test]

@@ -117,6 +117,105 @@ fn a_run_that_is_too_long_is_stopped_and_says_so() {
     );
 }
 
+/// 10 and 30 m away: 24 dB more and 10 dB more than the noise and what the receiver loses.
+#[test]
+fn rate_control_finds_what_a_fixed_rate_would_have_to_be_told() {
+    let at = |metres: u32, control: &str| {
+        let place = format!("walkers.client.at_m=[{metres}, 0]");
+        let text = ONE.replace("rate_mbps = 54\n", "");
+        let control = format!("aps.near.rate_control=\"{control}\"");
+        goodput(&played(&text, &[&place, &control]), "download")
+    };
+    for control in ["aarf", "minstrel"] {
+        let (near, far) = (at(5, control), at(35, control));
+        assert!(near > 27.0, "{control}: {near}");
+        assert!((4.0..22.0).contains(&far), "{control}: {far}");
+    }
+    // The fastest rate reaches nobody there.
+    let fixed = goodput(&played(ONE, &["walkers.client.at_m=[35, 0]"]), "download");
+    assert!(fixed < 1.0, "{fixed}");
+}
+
+#[test]
+fn aggregates_need_802_11n() {
+    let text = ONE.replace(
+        "rate_mbps = 54\n",
+        "ht = { streams = 2, width_mhz = 40, short_guard = true }\n",
+    );
+    let wire = ["aps.near.backhaul={ rate_mbps = 1000, rtt_ms = 2 }"];
+    let fixed = goodput(&played(&text, &wire), "download");
+    // 300 Mb/s; two thirds and more of it are left when 64 frames share a preamble.
+    assert!((200.0..300.0).contains(&fixed), "{fixed}");
+    let minstrel = text.replace("ht =", "rate_control = \"minstrel-ht\"\nht =");
+    let found = goodput(&played(&minstrel, &wire), "download");
+    assert!(found > 0.7 * fixed, "{found} {fixed}");
+}
+
+#[test]
+fn an_oven_takes_its_half() {
+    let oven = with("[noises.oven]\nat_m = [2, 0]\nchannel = 36\n");
+    let (alone, beside) = (played(ONE, &[]), played(&oven, &[]));
+    let share = goodput(&beside, "download") / goodput(&alone, "download");
+    assert!((0.40..0.52).contains(&share), "{share}");
+}
+
+#[test]
+fn the_coarse_medium_shares_packets_by_weight() {
+    let text = format!(
+        "medium = \"wfq\"\n{ONE}\n[aps.far]\nat_m = [9, 0]\nstandard = \"a\"\nchannel = 36\nrate_mbps = 54\nbackhaul = {{ rate_mbps = 100, \
+         rtt_ms = 2 }}\nwfq = {{ packet_ms = 3 }}\n\n[flows.slow]\ntransport = \"udp\"\nover = \"far\"\ndirection = \"down\"\n"
+    );
+    let text = text.replacen(
+        "rate_mbps = 54\n",
+        "rate_mbps = 54\nwfq = { packet_ms = 1, weight = 4 }\n",
+        1,
+    );
+    let played = played(&text, &[]);
+    // Four packets of 1 ms and one of 3 ms in every 7 ms.
+    let packets = |flow| goodput(&played, flow) * 1e6 / (1_470.0 * 8.0);
+    assert!(
+        (packets("download") - 4_000.0 / 7.0).abs() < 12.0,
+        "{}",
+        packets("download")
+    );
+    assert!(
+        (packets("slow") - 1_000.0 / 7.0).abs() < 4.0,
+        "{}",
+        packets("slow")
+    );
+    let up = text.replace("direction = \"down\"", "direction = \"up\"");
+    assert_eq!(refused(&up, &[]), CastError::OnlyDown("download".into()));
+}
+
+/// From beside the access point to where nothing of it can be heard, in two seconds.
+const WAY: &str = "way = [{ at_m = [1, 0], t_s = 0 }, { at_m = [80, 0], t_s = 2 }]";
+
+#[test]
+fn who_walks_away_gets_less_and_less() {
+    let text = ONE
+        .replace("rate_mbps = 54\n", "rate_control = \"minstrel\"\n")
+        .replace("at_m = [5, 0]", WAY);
+    let series = played(&text, &[]).run.goodput_series;
+    let part = |range: std::ops::Range<usize>| series[range].iter().sum::<u64>();
+    let third = series.len() / 3;
+    let (first, second, last) = (
+        part(0..third),
+        part(third..2 * third),
+        part(2 * third..series.len()),
+    );
+    assert!(first > 2 * second && second > last, "{series:?}");
+    assert_eq!(series.last(), Some(&0), "{series:?}");
+}
+
+#[test]
+fn a_signal_may_waver() {
+    let calm = played(ONE, &["walkers.client.at_m=[9, 0]"]);
+    let text = with("[place]\nfading = { coherence_ms = 20 }\n");
+    let wavering = played(&text, &["walkers.client.at_m=[9, 0]"]);
+    assert_eq!(calm.run.links[0].retries, 0);
+    assert!(wavering.run.links[0].retries > 50, "{:?}", wavering.run.links);
+}
+
 #[test]
 fn a_policy_that_cannot_be_run_is_refused() {
     let plan = plan(ONE, &[]);
@@ -136,11 +235,12 @@ fn what_virtual_time_does_not_have_is_refused() {
     let wired =
         with("[cables.dsl]\nrate_mbps = 5\nrtt_ms = 10\n").replace("over = \"near\"", "over = \"dsl\"");
     assert!(matches!(refused(&wired, &[]), CastError::NotWifi { .. }));
-    let walk = ONE.replace(
-        "at_m = [5, 0]",
-        "way = [{ at_m = [0, 0], t_s = 0 }, { at_m = [9, 0], t_s = 2 }]",
-    );
-    assert_eq!(refused(&walk, &[]), CastError::Walks("client".into()));
+    let walk = ONE.replace("rate_mbps = 54\n", "").replace("at_m = [5, 0]", WAY);
+    let walks = CastError::Walks {
+        walker: "client".into(),
+        link: "near".into(),
+    };
+    assert_eq!(refused(&walk, &[]), walks);
     let fault = with("[[faults]]\nkind = \"blackhole\"\nlink = \"near\"\nat_s = 1\n");
     assert_eq!(refused(&fault, &[]), CastError::Faults);
     let mixed = with(

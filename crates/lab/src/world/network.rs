@@ -7,8 +7,8 @@ use links::{
     Position, QueueConfig, QueueLimit,
 };
 use scenario::{
-    AccessPoint, Aqm, Bottleneck, Cable, Cell, LaneRate, Link, LinkKind, Plan, Point, Queue, RateControl,
-    Transport, Wall, Wire,
+    AccessPoint, Aqm, Bottleneck, Cable, Cell, LaneRate, Link, LinkKind, Medium, Plan, Point, Queue,
+    RateControl, Transport, Wall, Wire,
 };
 use thiserror::Error;
 use units::Duration;
@@ -25,6 +25,14 @@ pub enum PlanError {
     /// Datagrams are for the virtual world so far.
     #[error("flow `{0}` is UDP, which the lab does not move yet; play it with `--world sim`")]
     Datagrams(String),
+    /// The lab's model of the air is coarser than what this asks for.
+    #[error(
+        "{what} is for the exact medium, which the lab does not have; remove it, or play the scenario with `--world sim`"
+    )]
+    Exact {
+        /// What the scenario asks for.
+        what: String,
+    },
     /// The models refused it.
     #[error(transparent)]
     Model(#[from] links::ConfigError),
@@ -38,6 +46,9 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
         .find(|flow| matches!(flow.transport, Transport::Udp { .. }))
     {
         return Err(PlanError::Datagrams(flow.name.clone()));
+    }
+    if let Some(what) = exact(plan) {
+        return Err(PlanError::Exact { what });
     }
     let links = plan.links.iter().map(|link| link_config(plan, link, seed));
     Ok(NetworkConfig {
@@ -54,6 +65,24 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
                 .map_or(wifi::Radio::default().power, |client| client.tx_power),
         },
         monitor: false,
+    })
+}
+
+/// What a plan asks for that only the exact medium has, as people call it.
+fn exact(plan: &Plan) -> Option<String> {
+    if plan.medium != Medium::default() {
+        return Some("the key `medium`".to_owned());
+    }
+    if let Some(noise) = plan.place.noises.first() {
+        return Some(format!("the noise `{}`", noise.name));
+    }
+    plan.access_points().find_map(|(link, ap)| {
+        let key = match ap.rate {
+            _ if ap.ht.is_some() => "ht",
+            RateControl::Aarf | RateControl::Minstrel => "rate_control",
+            RateControl::Auto | RateControl::Fixed(_) => return None,
+        };
+        Some(format!("`{key}` of `{}`", plan.links[link].name))
     })
 }
 
@@ -153,8 +182,8 @@ fn wifi_config(name: &str, ap: &AccessPoint) -> WifiConfig {
         channel: ap.channel,
         standard: ap.standard,
         rate: match ap.rate {
-            RateControl::Auto => None,
             RateControl::Fixed(rate) => Some(rate),
+            RateControl::Auto | RateControl::Aarf | RateControl::Minstrel => None,
         },
         power: ap.tx_power,
         propagation: wifi::Propagation {

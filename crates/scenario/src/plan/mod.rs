@@ -13,11 +13,11 @@ pub use fault::{Change, Fault, Repeat, Target, Window};
 pub use link::{
     Aqm, Bottleneck, Cable, Cell, Hole, Holes, LaneRate, Link, LinkKind, Queue, QueueLimit, Subnet, Wire,
 };
-pub use place::{Label, Place, Point, Wall};
+pub use place::{Label, Noise, Place, Point, Wall};
 pub use traffic::{Flow, Pace, Transport, Way, Work};
 pub use units::wifi::Standard;
 pub use walk::{Walker, Waypoint};
-pub use wifi::{AccessPoint, Backhaul, Fading, Join, Propagation, RateControl, Shadowing};
+pub use wifi::{AccessPoint, Backhaul, Fading, Ht, Join, Propagation, RateControl, Shadowing, Turn};
 
 use trace::PolicyName;
 use units::Duration;
@@ -39,7 +39,9 @@ pub struct Plan {
     pub server: Server,
     /// How many additional subflows the server takes (`ip mptcp limits`).
     pub server_subflows: u8,
-    /// Walls and words on the floor plan.
+    /// How finely the air is modelled.
+    pub medium: Medium,
+    /// Walls and words on the floor plan, and what disturbs there.
     pub place: Place,
     /// The links in the order of the file; every index of a link is one in this list.
     pub links: Vec<Link>,
@@ -65,6 +67,16 @@ pub enum Server {
     Stock,
     /// slowhand, at that end too.
     Slowhand,
+}
+
+/// How finely the air is modelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Medium {
+    /// Every frame, by the rules of 802.11.
+    #[default]
+    Dcf,
+    /// One weighted fair queue (nsdi15 §6.2.1).
+    Wfq,
 }
 
 impl Server {

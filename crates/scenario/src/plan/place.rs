@@ -1,6 +1,6 @@
 //! The floor plan.
 
-use units::Db;
+use units::{Db, Dbm, Duration};
 
 /// Where something stands, in millimetres east and north of the plan's origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -42,6 +42,27 @@ pub struct Place {
     pub walls: Vec<Wall>,
     /// The words.
     pub labels: Vec<Label>,
+    /// What is on the air and no WiFi.
+    pub noises: Vec<Noise>,
+}
+
+/// Something on a channel that is not 802.11: a microwave oven, a video link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noise {
+    /// Its name.
+    pub name: String,
+    /// Where it stands.
+    pub at: Point,
+    /// The channel that it is on.
+    pub channel: u8,
+    /// Its power within that channel.
+    pub power: Dbm,
+    /// How long it is on.
+    pub on: Duration,
+    /// How long it is off.
+    pub off: Duration,
+    /// Both times are exponentially distributed with these means, not always the same.
+    pub random: bool,
 }
 
 /// A wall, seen from above.

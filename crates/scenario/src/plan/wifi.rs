@@ -9,7 +9,7 @@
 //!   offers it (1 s in ISC's server); Juggler, table 2, measured 1.8 s.
 
 use super::{Point, Queue};
-use units::wifi::Standard;
+use units::wifi::{Standard, ht};
 use units::{Bitrate, Db, Dbm, Duration};
 
 /// An access point and the wire behind it.
@@ -23,8 +23,12 @@ pub struct AccessPoint {
     pub standard: Standard,
     /// Channel number; access points with the same number share one air.
     pub channel: u8,
-    /// How the rate of a frame is chosen.
+    /// How the rate of a frame is chosen, its own and that of whoever is associated with it.
     pub rate: RateControl,
+    /// What it has of 802.11n.
+    pub ht: Option<Ht>,
+    /// What it is to the coarse medium.
+    pub turn: Option<Turn>,
     /// Its queue towards the client, and the client's towards it.
     pub queue: Queue,
     /// How its signal falls with distance and wavers.
@@ -43,6 +47,32 @@ pub enum RateControl {
     Auto,
     /// Always the same.
     Fixed(Bitrate),
+    /// AARF: up after ten successes, down after two failures.
+    Aarf,
+    /// Minstrel, or Minstrel-HT between those that have 802.11n: by what came of earlier frames, and by trying.
+    Minstrel,
+}
+
+/// What an access point has of 802.11n, and whoever is associated with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ht {
+    /// Spatial streams, 1 to 4.
+    pub streams: u8,
+    /// The widest channel: one of 40 MHz is its own and the one above it.
+    pub width: ht::Width,
+    /// The shortest guard interval.
+    pub guard: ht::Guard,
+    /// The scheme where the rate is always the same: modulation, code and streams.
+    pub mcs: u8,
+}
+
+/// An access point in the weighted fair queue that is the coarse medium (nsdi15 §6.2.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// What one packet of it takes of the medium, whatever its length.
+    pub packet: Duration,
+    /// How often it wins, against one of weight 1.
+    pub weight: u32,
 }
 
 /// How a signal falls with distance and wavers.

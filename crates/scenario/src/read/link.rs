@@ -2,7 +2,7 @@
 
 use super::propagation::Spread;
 use super::{Files, names, wifi, wire};
-use crate::plan::{Bottleneck, Link, LinkKind, Subnet};
+use crate::plan::{Bottleneck, Link, LinkKind, Medium, Subnet};
 use crate::section::Section;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -13,6 +13,7 @@ use trace::Role;
 pub(super) struct Around<'a> {
     pub bottlenecks: &'a [Bottleneck],
     pub propagation: Spread,
+    pub medium: Medium,
     pub files: Files<'a>,
 }
 

@@ -5,14 +5,16 @@ mod expect;
 mod fault;
 mod link;
 mod names;
+mod noise;
 mod place;
 mod propagation;
+mod rate;
 mod traffic;
 mod walk;
 mod wifi;
 mod wire;
 
-use crate::plan::{Plan, Server};
+use crate::plan::{Medium, Plan, Server};
 use crate::quantity::Quantity;
 use crate::section::Section;
 use std::io;
@@ -38,16 +40,19 @@ const MOST_SUBFLOWS: i64 = 8;
 pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
     let duration = run_length(root);
     let place = root.child("place", "[place]");
-    let (place, propagation) = place.as_ref().map_or_else(Default::default, place::read);
+    let (mut place, propagation) = place.as_ref().map_or_else(Default::default, place::read);
+    let medium = root.choice("medium", &MEDIA).unwrap_or_default();
     let bottlenecks = wire::bottlenecks(root);
     let links = link::all(
         root,
         &link::Around {
             bottlenecks: &bottlenecks,
             propagation,
+            medium,
             files,
         },
     );
+    place.noises = noise::all(root, &links);
     let walkers = walk::all(
         root,
         links
@@ -75,6 +80,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
         faults: fault::all(root, &links, duration),
         policies: policies(root, &links),
         expectations: expect::all(root, &links, &flows),
+        medium,
         place,
         links,
         bottlenecks,
@@ -89,6 +95,8 @@ const SERVERS: [(&str, Server); 2] = [
     (Server::Stock.as_str(), Server::Stock),
     (Server::Slowhand.as_str(), Server::Slowhand),
 ];
+
+const MEDIA: [(&str, Medium); 2] = [("dcf", Medium::Dcf), ("wfq", Medium::Wfq)];
 
 fn name(root: &Section<'_>, stem: &str) -> String {
     match root.text("name") {

@@ -10,6 +10,7 @@ pub(super) fn read(section: &Section<'_>) -> (Place, Spread) {
     let place = Place {
         walls: section.tables("walls", "wall").iter().map(wall).collect(),
         labels: section.tables("labels", "label").iter().map(label).collect(),
+        noises: Vec::new(),
     };
     let spread = Spread::read(section);
     section.finish();

@@ -27,7 +27,7 @@ fn the_example_is_sound_and_the_page_has_every_key() {
     );
     let keys = log.keys();
     assert_eq!(log.into_problems(), []);
-    assert_eq!(plan.links.len(), 6);
+    assert_eq!(plan.links.len(), 7);
     assert!(keys.len() > 90, "{} keys", keys.len());
     // A key stands there as a key, as a table, or in backquotes.
     let mentioned = |key: &str| {

@@ -4,13 +4,11 @@ use super::link::Around;
 use super::place::point;
 use super::propagation::Spread;
 use super::wire::{self, QUEUE};
-use super::{dbm, nanos};
+use super::{dbm, nanos, rate};
 use crate::convert::letter;
-use crate::document::Value;
-use crate::plan::{AccessPoint, Backhaul, Join, Queue, QueueLimit, RateControl, Standard};
+use crate::plan::{AccessPoint, Backhaul, Join, Medium, Queue, QueueLimit, Standard, Turn};
 use crate::quantity::Quantity;
 use crate::section::Section;
-use crate::suggest;
 use units::{Bitrate, Dbm, Duration};
 
 /// 100 mW: what Europe allows at 2.4 GHz (ETSI EN 300 328), and a usual setting.
@@ -28,7 +26,9 @@ pub(super) fn read(section: &Section<'_>, around: &Around<'_>) -> AccessPoint {
             .map_or(USUAL_POWER, dbm),
         standard,
         channel: channel(section, standard),
-        rate: rate(section, standard),
+        rate: rate::read(section, standard),
+        ht: rate::ht(section, standard),
+        turn: turn(section, around.medium),
         queue: Queue {
             limit: wire::limit(section, &QUEUE).unwrap_or(USUAL_QUEUE),
             ..Queue::default()
@@ -41,7 +41,15 @@ pub(super) fn read(section: &Section<'_>, around: &Around<'_>) -> AccessPoint {
 
 fn standard(section: &Section<'_>) -> Standard {
     const KNOWN: [(&str, Standard); 3] = [("a", Standard::A), ("b", Standard::B), ("g", Standard::G)];
-    if let Some(later @ ("n" | "ac" | "ax" | "be")) = section.text("standard") {
+    if section.text("standard") == Some("n") {
+        section.note(
+            "standard",
+            "802.11n is an addition to 802.11a or g",
+            "use \"a\" (5 GHz) or \"g\" (2.4 GHz), and `ht = { streams = 2 }`",
+        );
+        return Standard::G;
+    }
+    if let Some(later @ ("ac" | "ax" | "be")) = section.text("standard") {
         section.note(
             "standard",
             format!("802.11{later} is not modelled yet"),
@@ -90,32 +98,39 @@ fn channel(section: &Section<'_>, standard: Standard) -> u8 {
     channel as u8
 }
 
-fn rate(section: &Section<'_>, standard: Standard) -> RateControl {
-    match section.entry("rate_mbps").map(|entry| &entry.node.value) {
-        None => RateControl::Auto,
-        Some(Value::Text(word)) if word == "auto" => RateControl::Auto,
-        Some(value) => fixed(section, standard, value),
-    }
-}
-
-fn fixed(section: &Section<'_>, standard: Standard, value: &Value) -> RateControl {
-    let kbps = Quantity::MBPS.of(value).map(|bps| bps / 1_000);
-    let known = standard.rates_kbps();
-    match known.iter().find(|&&rate| Some(i64::from(rate)) == kbps) {
-        Some(&rate) => RateControl::Fixed(Bitrate::from_kbps(u64::from(rate))),
-        None => {
-            let rates: Vec<String> = known
-                .iter()
-                .map(|&rate| (f64::from(rate) / 1e3).to_string())
-                .collect();
-            section.note(
-                "rate_mbps",
-                format!("this is not a rate of 802.11{}", letter(standard)),
-                format!("use {} or {}", rates.join(", "), suggest::one_of(["auto"])),
+/// What it is to the coarse medium.
+fn turn(section: &Section<'_>, medium: Medium) -> Option<Turn> {
+    let table = section.child("wfq", format!("`wfq` of {}", section.what));
+    let Some(table) = table else {
+        if medium == Medium::Wfq {
+            section.missing(
+                "wfq",
+                "`wfq = { packet_ms = 1, weight = 1 }`: what a packet takes of the coarse medium, and how often it wins",
             );
-            RateControl::Auto
         }
+        return None;
+    };
+    if medium != Medium::Wfq {
+        section.note(
+            "wfq",
+            "`wfq` means nothing where every frame is modelled",
+            "remove it, or say `medium = \"wfq\"` at the top of the file",
+        );
     }
+    if !table.has("packet_ms") {
+        table.missing(
+            "packet_ms",
+            "`packet_ms = 1`: what one packet takes of the medium",
+        );
+    }
+    let turn = Turn {
+        packet: table
+            .amount("packet_ms", &Quantity::PACKET_MS)
+            .map_or(Duration::from_millis(1), nanos),
+        weight: table.count("weight", 1..=1_000).unwrap_or(1) as u32,
+    };
+    table.finish();
+    Some(turn)
 }
 
 fn join(section: &Section<'_>) -> Join {

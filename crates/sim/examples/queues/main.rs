@@ -9,6 +9,7 @@ mod structures;
 
 use std::time::Instant as Clock;
 
+use links::air::Air;
 use links::air::schedule::{Blocks, Schedule};
 use sim::World;
 use sim::cells::{Plan, cell, network};
@@ -44,7 +45,7 @@ fn run<S: Schedule>(case: &Case) -> (u64, f64) {
     let mut received = 0;
     for _ in 0..3 {
         let mut world =
-            World::<S>::scheduled(1, &case.plan.air, case.plan.flows.clone()).expect("a sound plan");
+            World::<Air<S>>::scheduled(1, &case.plan.air, case.plan.flows.clone()).expect("a sound plan");
         let clock = Clock::now();
         world.run_for(case.time);
         let frames = world.air().transmissions() as f64;

@@ -6,18 +6,24 @@
 //! 2. The wire behind an access point is a pace, not a queue: what a saturated source sends through a slow wire arrives evenly at the wire's
 //!    rate, half a round trip later. Where that would not be exact the plan is refused.
 //! 3. Who is to choose a rate by the signal has the one with the largest goodput at the mean signal.
+//! 4. A walker's radio controls its rate, and has of 802.11n, what the first access point on its channel does and has.
 //!
 //! # Checked by
 //! `tests/play.rs`.
 
 use links::Position;
-use links::air::{AirConfig, Destination, StationConfig, StationId};
+use links::air::{
+    self, Air, AirConfig, Destination, Ht, NoiseConfig, StationConfig, StationId, Wfq, WfqStation,
+};
 use links::wifi::{self, goodput};
-use scenario::{AccessPoint, LinkKind, Pace, Plan, Point, QueueLimit, RateControl, Transport, Way, Work};
+use scenario::{
+    AccessPoint, LinkKind, Medium, Pace, Plan, Point, QueueLimit, RateControl, Transport, Walker, Way, Work,
+};
 use units::wifi::NOISE_FLOOR_MBM;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant};
 
 use super::error::CastError;
+use super::medium::AnyMedium;
 use crate::traffic::{self, Flow, HEADERS};
 
 /// A scenario as the air needs it.
@@ -58,6 +64,7 @@ impl Cast {
             radios: Vec::new(),
         };
         cast.air.walls = plan.place.walls.iter().map(wall).collect();
+        cast.air.noise = plan.place.noises.iter().map(noise).collect();
         for (link, ap) in plan.access_points() {
             cast.air.propagation = propagation(ap);
             cast.access_points.push(Some(link));
@@ -71,6 +78,32 @@ impl Cast {
             cast.flows.push(flow);
         }
         Ok(cast)
+    }
+
+    /// The medium at its start.
+    pub(super) fn medium(&self, plan: &Plan, seed: u64) -> Result<AnyMedium, CastError> {
+        Ok(match plan.medium {
+            Medium::Dcf => AnyMedium::Exact(Box::new(Air::new(seed, &self.air)?)),
+            Medium::Wfq => AnyMedium::Coarse(Wfq::new(&self.queues(plan))?),
+        })
+    }
+
+    /// The stations as the coarse medium sees them. Walkers' radios only receive: what they say does not matter.
+    fn queues(&self, plan: &Plan) -> Vec<WfqStation> {
+        let stations = self.air.stations.iter().zip(&self.access_points);
+        let queue = |(station, link): (&StationConfig, &Option<usize>)| {
+            let turn = link.and_then(|link| match &plan.links[link].kind {
+                LinkKind::Wifi(ap) => ap.turn,
+                LinkKind::Cell(_) | LinkKind::Cable(_) => None,
+            });
+            WfqStation {
+                name: station.name.clone(),
+                time: turn.map_or(Duration::from_millis(1), |turn| turn.packet),
+                weight: turn.map_or(1, |turn| turn.weight),
+                queue: station.queue,
+            }
+        };
+        stations.map(queue).collect()
     }
 
     /// The client's radios.
@@ -100,7 +133,7 @@ impl Cast {
         let Some((_, first)) = there.next() else {
             return Ok(());
         };
-        if there.any(|(_, ap)| ap.standard != first.standard) {
+        if there.any(|(_, ap)| (ap.standard, ap.ht.is_some()) != (first.standard, first.ht.is_some())) {
             return Err(CastError::Standards { channel });
         }
         let who = &plan.walkers[walker];
@@ -118,6 +151,8 @@ impl Cast {
             channel,
             power: who.tx_power,
             rate: rate.unwrap_or(station.rate),
+            ht: first.ht.map(ht),
+            control: control(first.rate),
             queue: packets(first),
             ..station
         });
@@ -145,6 +180,9 @@ impl Cast {
 
     fn flow(&self, plan: &Plan, flow: &scenario::Flow) -> Result<Flow, CastError> {
         let (over, way, pace, payload) = datagrams(flow)?;
+        if plan.medium == Medium::Wfq && way == Way::Up {
+            return Err(CastError::OnlyDown(flow.name.clone()));
+        }
         let link = &plan.links[over];
         let LinkKind::Wifi(ap) = &link.kind else {
             return Err(CastError::NotWifi {
@@ -166,7 +204,7 @@ impl Cast {
             plan,
             over,
             ap,
-            air_rate,
+            air_rate: fastest(plan, ap, payload).unwrap_or(air_rate),
         };
         let (pace, delay) = wire.passed(way, pace, payload)?;
         Ok(Flow {
@@ -242,23 +280,34 @@ fn possible(plan: &Plan) -> Result<(), CastError> {
     for flow in &plan.flows {
         datagrams(flow)?;
     }
-    for walker in &plan.walkers {
-        let first = walker.position(Duration::ZERO);
-        if walker.way.iter().any(|waypoint| waypoint.point != first) {
-            return Err(CastError::Walks(walker.name.clone()));
-        }
+    if let Some(walker) = plan.walkers.iter().find(|walker| walks(walker))
+        && plan.medium == Medium::Dcf
+        && let Some((link, _)) = plan
+            .access_points()
+            .find(|(_, ap)| ap.rate == RateControl::Auto && ap.ht.is_none())
+    {
+        return Err(CastError::Walks {
+            walker: walker.name.clone(),
+            link: plan.links[link].name.clone(),
+        });
     }
     let mut shared = None;
     for (link, ap) in plan.access_points() {
         let name = || plan.links[link].name.clone();
-        if ap.propagation.shadowing.is_some() || ap.propagation.fading.is_some() {
-            return Err(CastError::Wavers(name()));
+        if ap.propagation.shadowing.is_some() {
+            return Err(CastError::Shadows(name()));
         }
         if *shared.get_or_insert(ap.propagation) != ap.propagation {
             return Err(CastError::Propagation(name()));
         }
     }
     Ok(())
+}
+
+/// Whether a walker is ever anywhere else than at the start.
+pub(super) fn walks(walker: &Walker) -> bool {
+    let first = walker.position(Duration::ZERO);
+    walker.way.iter().any(|waypoint| waypoint.point != first)
 }
 
 /// Which walker needs a radio on which channel: the client on all, the others where their flows go.
@@ -288,6 +337,8 @@ fn access_point(plan: &Plan, link: usize, ap: &AccessPoint) -> StationConfig {
         channel: ap.channel,
         power: ap.tx_power,
         rate: rate(plan, ap, ap.tx_power, there),
+        ht: ap.ht.map(ht),
+        control: control(ap.rate),
         queue: packets(ap),
         ..StationConfig::new(&plan.links[link].name, ap.standard, position(ap.at))
     }
@@ -309,6 +360,25 @@ fn rate(plan: &Plan, ap: &AccessPoint, power: Dbm, there: Point) -> Bitrate {
         .unwrap_or(ap.standard.basic_rate())
 }
 
+/// What an access point can bring onto the air at most, where that is not the rate of its frames before 802.11n.
+fn fastest(plan: &Plan, ap: &AccessPoint, payload: Bytes) -> Option<Bitrate> {
+    if plan.medium == Medium::Wfq {
+        let bits = (payload.get() + u64::from(HEADERS)) * 8;
+        return ap
+            .turn
+            .map(|turn| Bitrate::from_bps((bits as f64 / turn.packet.as_secs_f64()) as u64));
+    }
+    let fastest = |ht: scenario::Ht| units::wifi::ht::Mode::new(ht.streams * 8 - 1, ht.width, ht.guard);
+    match (ap.ht, ap.rate) {
+        (Some(ht), _) => fastest(ht).map(|mode| mode.rate()),
+        (None, RateControl::Aarf | RateControl::Minstrel) => {
+            let rates = ap.standard.rates_kbps().iter().max();
+            rates.map(|&kbps| Bitrate::from_kbps(kbps.into()))
+        }
+        (None, RateControl::Auto | RateControl::Fixed(_)) => None,
+    }
+}
+
 fn packets(ap: &AccessPoint) -> usize {
     let packets = match ap.queue.limit {
         QueueLimit::Packets(packets) => u64::from(packets),
@@ -325,7 +395,10 @@ fn propagation(ap: &AccessPoint) -> wifi::Propagation {
         exponent_centi: ap.propagation.exponent_centi,
         implementation_loss: ap.propagation.implementation_loss,
         shadowing: None,
-        fading: None,
+        fading: ap.propagation.fading.map(|fading| wifi::Fading {
+            k_factor: fading.k_factor,
+            coherence: fading.coherence,
+        }),
     }
 }
 
@@ -337,7 +410,34 @@ fn wall(wall: &scenario::Wall) -> wifi::Wall {
     }
 }
 
-const fn position(point: Point) -> Position {
+fn noise(noise: &scenario::Noise) -> NoiseConfig {
+    NoiseConfig {
+        name: noise.name.clone(),
+        position: position(noise.at),
+        channel: noise.channel,
+        power: noise.power,
+        on: noise.on,
+        off: noise.off,
+        random: noise.random,
+    }
+}
+
+const fn ht(ht: scenario::Ht) -> Ht {
+    Ht {
+        mcs: ht.mcs,
+        ..Ht::new(ht.streams, ht.width, ht.guard)
+    }
+}
+
+const fn control(rate: RateControl) -> air::RateControl {
+    match rate {
+        RateControl::Auto | RateControl::Fixed(_) => air::RateControl::Fixed,
+        RateControl::Aarf => air::RateControl::Aarf,
+        RateControl::Minstrel => air::RateControl::Minstrel,
+    }
+}
+
+pub(super) const fn position(point: Point) -> Position {
     Position {
         x_mm: point.x_mm,
         y_mm: point.y_mm,

@@ -25,22 +25,33 @@ pub enum CastError {
         /// Its link.
         link: String,
     },
-    /// Stations stand still.
+    /// A rate by the signal is chosen once.
     #[error(
-        "`{0}` walks, and stations stand still in virtual time so far; give it `at_m`, or use --world lab"
+        "`{walker}` walks, and in virtual time `{link}` chooses a rate by the signal once, at the start; give it `rate_control = \"minstrel\"` or one `rate_mbps`"
     )]
-    Walks(String),
+    Walks {
+        /// Who walks.
+        walker: String,
+        /// The access point.
+        link: String,
+    },
     /// Nothing breaks.
     #[error("faults have no effect in virtual time yet; remove [[faults]], or use --world lab")]
     Faults,
     /// The air is one for all.
     #[error("`{0}` has a propagation of its own, and all stations share one air; say it in [place]")]
     Propagation(String),
-    /// Signals do not waver.
+    /// Signals do not vary with the place.
+    #[error("`{0}` has shadowing, which virtual time does not have yet; remove it, or use --world lab")]
+    Shadows(String),
+    /// The coarse medium has a packet's time for access points only.
     #[error(
-        "`{0}` has shadowing or fading, which virtual time does not have yet; remove it, or use --world lab"
+        "flow `{0}` goes up, and only access points send on the coarse medium; send it down, or remove `medium = \"wfq\"`"
     )]
-    Wavers(String),
+    OnlyDown(String),
+    /// The coarse medium refused it.
+    #[error(transparent)]
+    Queue(#[from] links::air::WfqError),
     /// A client's radio follows one standard.
     #[error(
         "channel {channel} has access points of different standards, and a radio follows one; move one of them to another channel"

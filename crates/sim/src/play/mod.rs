@@ -11,6 +11,7 @@ mod brain;
 mod cast;
 mod error;
 mod frames;
+mod medium;
 mod run;
 
 pub use brain::digest;

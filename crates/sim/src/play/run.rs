@@ -9,7 +9,7 @@
 //! # Checked by
 //! `tests/play.rs`.
 
-use links::air::{Counters, Overheard};
+use links::air::{Counters, Input, Medium as _, Overheard};
 use policy::LinkId;
 use scenario::Plan;
 use trace::{
@@ -19,13 +19,17 @@ use trace::{
 use units::{Duration, Instant};
 
 use super::brain::Brain;
-use super::cast::Cast;
+use super::cast::{self, Cast};
 use super::error::CastError;
 use super::frames::{Addresses, Airtime, Capture};
+use super::medium::AnyMedium;
 use crate::World;
 
 /// How often applications are looked at.
 const LOOK: Duration = Duration::from_millis(1);
+
+/// How often those who walk are put where they are: a step of somebody in a hurry.
+const STRIDE: Duration = Duration::from_millis(200);
 
 /// What is to be played.
 #[derive(Debug, Clone)]
@@ -87,7 +91,7 @@ pub fn play(what: &Play<'_>) -> Result<Played, CastError> {
 struct Stage<'p> {
     what: &'p Play<'p>,
     cast: Cast,
-    world: World,
+    world: World<AnyMedium>,
     brain: Brain,
     capture: Option<Capture>,
     meters: Vec<FlowMeter>,
@@ -103,8 +107,9 @@ impl<'p> Stage<'p> {
         let cast = Cast::of(what.plan)?;
         let links = what.plan.links.iter().map(|link| link.name.as_str());
         let policy = what.policy.in_engine((0..).map(LinkId).zip(links))?;
-        let mut world = World::new(what.seed, &cast.air, cast.flows.clone())?;
-        cast.client_radios().for_each(|station| world.monitor(station));
+        let mut medium = cast.medium(what.plan, what.seed)?;
+        cast.client_radios().for_each(|station| medium.monitor(station));
+        let world = World::on(medium, &cast.air, cast.flows.clone());
         let access_points = cast.access_points.iter().map(Option::is_some).collect();
         let addresses = Addresses::of(&cast.air, access_points);
         let meter = |flow: &scenario::Flow| FlowMeter::new(&flow.name, Instant::ZERO + flow.start);
@@ -144,7 +149,7 @@ impl<'p> Stage<'p> {
     }
 
     fn steps(&self) -> u64 {
-        self.world.air().transmissions() + self.world.total().offered
+        self.world.medium().transmissions(self.cast.air.stations.len()) + self.world.total().offered
     }
 
     /// One look's time.
@@ -152,13 +157,27 @@ impl<'p> Stage<'p> {
         let length = LOOK.min(end.since(self.now));
         self.world.run_for(length);
         self.now += length;
-        while let Some(frame) = self.world.overheard() {
+        while let Some(frame) = self.world.medium_mut().overheard() {
             self.hear(&frame);
         }
         self.think();
         self.look();
+        if self.now.as_nanos().is_multiple_of(STRIDE.as_nanos() as u64) {
+            self.walk();
+        }
         if self.now.as_nanos().is_multiple_of(SERIES_BIN.as_nanos() as u64) {
             self.sample();
+        }
+    }
+
+    fn walk(&mut self) {
+        let time = self.now.since(Instant::ZERO);
+        for radio in &self.cast.radios {
+            let walker = &self.what.plan.walkers[radio.walker];
+            if cast::walks(walker) {
+                let there = cast::position(walker.position(time));
+                self.world.handle(Input::Move(radio.station, there));
+            }
         }
     }
 
@@ -294,7 +313,7 @@ impl<'p> Stage<'p> {
         let counters = self
             .cast
             .access_point(link)
-            .map_or_else(Counters::default, |station| self.world.air().counters(station));
+            .map_or_else(Counters::default, |station| self.world.medium().counters(station));
         let air = counters.airtime + self.own_air[link].sum;
         LinkUse {
             name: self.what.plan.links[link].name.clone(),

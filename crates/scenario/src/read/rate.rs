@@ -1,0 +1,122 @@
+//! How the rate of a frame is chosen: `rate_mbps`, `rate_control`, `ht`.
+
+use crate::convert::letter;
+use crate::document::Value;
+use crate::plan::{Ht, RateControl, Standard};
+use crate::quantity::Quantity;
+use crate::section::Section;
+use crate::suggest;
+use units::Bitrate;
+use units::wifi::ht::{Guard, Width};
+
+/// What `rate_control` may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Control {
+    Fixed,
+    Aarf,
+    Minstrel,
+    MinstrelHt,
+}
+
+const CONTROLS: [(&str, Control); 4] = [
+    ("fixed", Control::Fixed),
+    ("aarf", Control::Aarf),
+    ("minstrel", Control::Minstrel),
+    ("minstrel-ht", Control::MinstrelHt),
+];
+
+pub(super) fn read(section: &Section<'_>, standard: Standard) -> RateControl {
+    let given = rate(section, standard);
+    let control = section
+        .choice("rate_control", &CONTROLS)
+        .unwrap_or(Control::Fixed);
+    if control != Control::Fixed && given != RateControl::Auto {
+        section.note(
+            "rate_mbps",
+            "one rate, and a rate control that chooses among all of them",
+            "remove `rate_mbps`, or say `rate_control = \"fixed\"`",
+        );
+    }
+    if section.has("ht") && given != RateControl::Auto {
+        section.note(
+            "rate_mbps",
+            "a rate of 802.11n is a scheme",
+            "remove `rate_mbps` and give `mcs` in `ht`",
+        );
+    }
+    let right = if section.has("ht") {
+        (Control::Minstrel, "\"minstrel-ht\": it has 802.11n")
+    } else {
+        (
+            Control::MinstrelHt,
+            "\"minstrel\", or give it 802.11n: `ht = { streams = 2 }`",
+        )
+    };
+    if control == right.0 {
+        let what = "this is Minstrel for the other kind of access point";
+        section.note("rate_control", what, format!("use {}", right.1));
+    }
+    match control {
+        Control::Fixed => given,
+        Control::Aarf => RateControl::Aarf,
+        Control::Minstrel | Control::MinstrelHt => RateControl::Minstrel,
+    }
+}
+
+fn rate(section: &Section<'_>, standard: Standard) -> RateControl {
+    match section.entry("rate_mbps").map(|entry| &entry.node.value) {
+        None => RateControl::Auto,
+        Some(Value::Text(word)) if word == "auto" => RateControl::Auto,
+        Some(value) => fixed(section, standard, value),
+    }
+}
+
+fn fixed(section: &Section<'_>, standard: Standard, value: &Value) -> RateControl {
+    let kbps = Quantity::MBPS.of(value).map(|bps| bps / 1_000);
+    let known = standard.rates_kbps();
+    match known.iter().find(|&&rate| Some(i64::from(rate)) == kbps) {
+        Some(&rate) => RateControl::Fixed(Bitrate::from_kbps(u64::from(rate))),
+        None => {
+            let rates: Vec<String> = known
+                .iter()
+                .map(|&rate| (f64::from(rate) / 1e3).to_string())
+                .collect();
+            section.note(
+                "rate_mbps",
+                format!("this is not a rate of 802.11{}", letter(standard)),
+                format!("use {} or {}", rates.join(", "), suggest::one_of(["auto"])),
+            );
+            RateControl::Auto
+        }
+    }
+}
+
+/// What there is of 802.11n; of a scheme that it says nothing of, the fastest.
+pub(super) fn ht(section: &Section<'_>, standard: Standard) -> Option<Ht> {
+    let table = section.child("ht", format!("`ht` of {}", section.what))?;
+    if standard == Standard::B {
+        section.note(
+            "ht",
+            "802.11n has no rates of 802.11b",
+            "use standard \"a\" or \"g\", or remove `ht`",
+        );
+    }
+    let streams = table.count("streams", 1..=4).unwrap_or(1);
+    let width = match table.count("width_mhz", 20..=40) {
+        None | Some(20) => Width::Mhz20,
+        Some(40) => Width::Mhz40,
+        Some(_) => {
+            table.note("width_mhz", "802.11n has no such channel", "give 20 or 40");
+            Width::Mhz20
+        }
+    };
+    let short = table.flag("short_guard").unwrap_or(false);
+    let ht = Ht {
+        streams: streams as u8,
+        width,
+        guard: if short { Guard::Short } else { Guard::Long },
+        mcs: table.count("mcs", 0..=streams * 8 - 1).unwrap_or(streams * 8 - 1) as u8,
+    };
+    table.finish();
+    Some(ht)
+}

@@ -8,7 +8,6 @@ mod demo;
 #[cfg(test)]
 mod documents;
 mod exit;
-mod heap;
 mod host;
 mod interrupt;
 mod man;

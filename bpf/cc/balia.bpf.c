@@ -6,8 +6,8 @@ CC_INLINE __u32 balia_loss(struct tcp_sock *tp)
 {
 	struct couple couple = {};
 
-	look_around(tp, &couple, false);
+	look_around(tp, &couple);
 	return balia_after_loss(&couple, 0);
 }
 
-CONTROLLER(balia, no_orders, balia_increase, balia_loss, false);
+CONTROLLER(balia, no_orders, balia_increase, balia_loss);

@@ -7,4 +7,4 @@
  */
 #include "orders.h"
 
-CONTROLLER(cla, take_orders, lia_increase, halve, false);
+CONTROLLER(cla, take_orders, lia_increase, halve);

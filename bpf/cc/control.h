@@ -42,20 +42,44 @@ CC_INLINE bool may_grow(struct tcp_sock *tp, __u32 *acked)
 	return *acked;
 }
 
-CC_INLINE void grow(struct tcp_sock *tp, __s64 increase, __u32 acked)
+CC_INLINE void grow(struct tcp_sock *tp, __u32 acked)
 {
 	struct memory *memory = memory_of(tp);
 	__s64 credit = memory->credit;
-	__s32 change = credit_add(&credit, increase, acked);
+	__s32 change = credit_add(&credit, memory->growth, acked);
 
 	memory->credit = credit;
 	if (change)
 		set_cwnd(tp, tp->snd_cwnd + change);
 }
 
+/*
+ * Has all been delivered that was in flight when we last looked around? RFC 6356 section 4.1 looks once a round trip, too: nothing moves by
+ * more than a segment meanwhile, and most acknowledgements cost next to nothing.
+ */
+CC_INLINE bool is_round_over(struct tcp_sock *tp)
+{
+	return (__s32)(tp->delivered - memory_of(tp)->round_end) >= 0;
+}
+
+CC_INLINE void begin_round(struct tcp_sock *tp)
+{
+	struct memory *memory = memory_of(tp);
+	struct couple_mean mean = memory->mean;
+
+	couple_mean_add(&mean, tp->snd_cwnd);
+	memory->mean = mean;
+	memory->round_end = tp->delivered + tp->packets_out;
+}
+
 CC_INLINE void remember_loss(struct tcp_sock *tp)
 {
 	struct memory *memory = memory_of(tp);
+	struct couple_mean mean = memory->mean;
+
+	couple_mean_lost(&mean);
+	memory->mean = mean;
+	memory->round_end = tp->delivered;
 
 	memory->undo_at_loss = memory->acked_at_loss;
 	memory->undo_between = memory->between_losses;
@@ -75,7 +99,9 @@ CC_INLINE void begin(struct tcp_sock *tp)
 {
 	struct memory *memory = memory_of(tp);
 
-	*memory = (struct memory){ .acked_at_loss = tp->bytes_acked, .undo_at_loss = tp->bytes_acked };
+	*memory = (struct memory){ .acked_at_loss = tp->bytes_acked,
+				   .undo_at_loss = tp->bytes_acked,
+				   .round_end = tp->delivered };
 }
 
 /* Reno's half, of this path alone. */
@@ -93,9 +119,9 @@ CC_INLINE void no_orders(struct tcp_sock *tp)
 /*
  * The programs of a controller and its tcp_congestion_ops, called `slow_<id>` unless the loader gives it another name.
  * `orders(tp)` is done first at each acknowledgement; `increase(couple, own)` is a function of couple.h,
- * `loss(tp)` gives the window that a loss leaves; `intervals`: whether `increase` looks at OLIA's.
+ * `loss(tp)` gives the window that a loss leaves.
  */
-#define CONTROLLER(id, orders, increase, loss, intervals)                                    \
+#define CONTROLLER(id, orders, increase, loss)                                               \
 	SEC("struct_ops") void BPF_PROG(id##_init, struct sock *sk)                          \
 	{                                                                                    \
 		begin((struct tcp_sock *)sk);                                                \
@@ -103,13 +129,18 @@ CC_INLINE void no_orders(struct tcp_sock *tp)
 	SEC("struct_ops") void BPF_PROG(id##_avoid, struct sock *sk, __u32 ack, __u32 acked) \
 	{                                                                                    \
 		struct tcp_sock *tp = (struct tcp_sock *)sk;                                 \
-		struct couple couple = {};                                                   \
                                                                                              \
 		orders(tp);                                                                  \
 		if (!may_grow(tp, &acked))                                                   \
 			return;                                                              \
-		look_around(tp, &couple, intervals);                                         \
-		grow(tp, increase(&couple, 0), acked);                                       \
+		if (is_round_over(tp)) {                                                     \
+			struct couple couple = {};                                           \
+                                                                                             \
+			begin_round(tp);                                                     \
+			look_around(tp, &couple);                                            \
+			memory_of(tp)->growth = increase(&couple, 0);                        \
+		}                                                                            \
+		grow(tp, acked);                                                             \
 	}                                                                                    \
 	SEC("struct_ops") __u32 BPF_PROG(id##_ssthresh, struct sock *sk)                     \
 	{                                                                                    \

@@ -19,6 +19,11 @@
 
 /* The most paths of one connection that are looked at. */
 #define COUPLE_PATHS 8
+/* Mean windows are in such parts of a segment. */
+#define COUPLE_SEGMENT (1u << 16)
+/* The weight of one round trip in a mean, and the most that all have. */
+#define COUPLE_ROUND 16u
+#define COUPLE_ROUNDS (1u << 20)
 
 #ifdef __bpf__
 /* An unrolled loop is eight times the code, and no faster. */
@@ -36,6 +41,7 @@
 struct couple_path {
 	__u32 cwnd;           /* window, segments; of a path in recovery, its slow-start threshold */
 	__u32 srtt_us;        /* smoothed round-trip time; 0: none yet, the path does not count */
+	__u64 mean;           /* LIA: mean window of the last losses, in parts of 2^16 of a segment; 0: none yet */
 	__u64 since_loss;     /* OLIA: bytes acknowledged since the last loss */
 	__u64 between_losses; /* OLIA: bytes acknowledged between the last two */
 };
@@ -77,6 +83,17 @@ CC_INLINE __u32 reno_after_loss(const struct couple *couple, __u32 own)
 	return cwnd < 4 ? 2 : cwnd / 2;
 }
 
+/* The window that a path has in balance: its mean, but no more than a factor of two from what it has now. */
+CC_INLINE soft couple_balance(const struct couple_path *path)
+{
+	soft now = soft_of(path->cwnd), two = soft_of(2), mean = soft_of(path->mean);
+
+	if (!path->mean)
+		return now;
+	mean = soft_over(mean, soft_of(COUPLE_SEGMENT));
+	return soft_least(soft_most(mean, soft_over(now, two)), soft_times(now, two));
+}
+
 /* LIA's alpha / w_tot = max(w/rtt^2) / (sum of w/rtt)^2; `total` is that sum. */
 CC_INLINE soft lia_common(const struct couple *couple, soft *total)
 {
@@ -84,9 +101,10 @@ CC_INLINE soft lia_common(const struct couple *couple, soft *total)
 
 	*total = SOFT_ZERO;
 	COUPLE_EACH(i, couple) {
-		soft rate = couple_rate(&couple->path[i]);
+		soft rtt = soft_of(couple->path[i].srtt_us);
+		soft rate = soft_over(couple_balance(&couple->path[i]), rtt);
 
-		best = soft_most(best, soft_over(rate, soft_of(couple->path[i].srtt_us)));
+		best = soft_most(best, soft_over(rate, rtt));
 		*total = soft_plus(*total, rate);
 	}
 	return soft_over(soft_over(best, *total), *total);
@@ -259,6 +277,30 @@ CC_FUNCTION __u32 balia_after_loss(const struct couple *couple, __u32 own)
 	half_of = soft_over(soft_least(a, soft_over(soft_of(3), soft_of(2))), soft_of(2));
 	left = cwnd - (__u32)((cwnd * soft_to_q32(half_of)) >> 32);
 	return left < 2 ? 2 : left;
+}
+
+/* The mean of a path's window, over round trips; those from before a loss count an eighth less after it. */
+struct couple_mean {
+	__u64 window; /* parts of 2^16 of a segment */
+	__u32 weight; /* sixteenths of a round trip */
+};
+
+/* A round trip with this window. */
+CC_INLINE void couple_mean_add(struct couple_mean *mean, __u32 cwnd)
+{
+	const __u32 most = (1u << 27) - 1; /* sums stay within 64 bits */
+	__u64 window = (__u64)(cwnd < most ? cwnd : most) * COUPLE_SEGMENT;
+	__u32 weight = mean->weight + COUPLE_ROUND;
+
+	if (weight > COUPLE_ROUNDS)
+		weight = COUPLE_ROUNDS;
+	mean->window = (mean->window * (weight - COUPLE_ROUND) + window * COUPLE_ROUND) / weight;
+	mean->weight = weight;
+}
+
+CC_INLINE void couple_mean_lost(struct couple_mean *mean)
+{
+	mean->weight -= mean->weight / 8;
 }
 
 /* Collects parts of segments: by how many whole ones the window changes now. `credit` is in parts of 2^31. */

@@ -66,6 +66,7 @@ struct tcp_sock {
 	__u32 snd_ssthresh;
 	__u32 srtt_us; /* times 8 */
 	__u64 bytes_acked;
+	__u32 delivered;
 	__u8 is_cwnd_limited : 1;
 	bool is_mptcp;
 };

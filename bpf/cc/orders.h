@@ -69,6 +69,8 @@ CC_INLINE void obey(struct tcp_sock *tp, const struct order *order)
 		return;
 	memory->order_done = order->serial;
 	memory->credit = 0;
+	memory->mean = (struct couple_mean){};
+	memory->round_end = tp->delivered;
 	if (order->ssthresh)
 		tp->snd_ssthresh = order->ssthresh;
 	set_cwnd(tp, order->cwnd);

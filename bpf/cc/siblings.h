@@ -19,12 +19,15 @@
 /* What a controller remembers of one subflow, in icsk_ca_priv; begins as zeros. */
 struct memory {
 	__s64 credit;          /* parts of 2^31 of a segment that the window is owed */
+	__s64 growth;          /* per acknowledged segment, until the round trip is over */
+	struct couple_mean mean;
+	__u32 round_end;       /* it is over once so many segments were delivered */
+	__u32 order_done;
 	__u64 acked_at_loss;   /* bytes_acked when the last loss was seen */
 	__u64 between_losses;  /* bytes acknowledged between the last two losses */
 	__u64 undo_at_loss;    /* both as they were before it, should it turn out to be none */
 	__u64 undo_between;
 	__u64 orders_seen;     /* CLA: see orders.h */
-	__u32 order_done;
 };
 
 CC_INLINE struct memory *memory_of(struct tcp_sock *tp)
@@ -40,19 +43,16 @@ CC_INLINE __u32 window_of(struct tcp_sock *tp)
 	return state == TCP_CA_RECOVERY || state == TCP_CA_CWR ? tp->snd_ssthresh : tp->snd_cwnd;
 }
 
-CC_INLINE void fill(struct couple_path *path, struct tcp_sock *tp, __u32 cwnd)
-{
-	path->cwnd = cwnd;
-	path->srtt_us = tp->srtt_us >> 3;
-}
-
-/* OLIA's intervals; zeros of a subflow whose memory is not ours to read. */
-CC_INLINE void fill_intervals(struct couple_path *path, struct tcp_sock *tp, struct tcp_sock *own)
+/* Also what the path remembers; zeros of a subflow whose memory is not ours to read. */
+CC_INLINE void fill(struct couple_path *path, struct tcp_sock *tp, __u32 cwnd, struct tcp_sock *own)
 {
 	struct memory *memory = memory_of(tp);
 
+	path->cwnd = cwnd;
+	path->srtt_us = tp->srtt_us >> 3;
 	if (tp->inet_conn.icsk_ca_ops != own->inet_conn.icsk_ca_ops)
 		return;
+	path->mean = memory->mean.window;
 	path->since_loss = tp->bytes_acked - memory->acked_at_loss;
 	path->between_losses = memory->between_losses;
 }
@@ -86,14 +86,12 @@ CC_INLINE struct mptcp_subflow_context *subflow_at(struct list_head *node)
 }
 
 /* Path 0 is `own`; the siblings follow. A socket without siblings, MPTCP or not, is alone. */
-CC_INLINE void look_around(struct tcp_sock *own, struct couple *couple, bool intervals)
+CC_INLINE void look_around(struct tcp_sock *own, struct couple *couple)
 {
 	struct mptcp_sock *connection;
 	struct list_head *node;
 
-	fill(&couple->path[0], own, own->snd_cwnd);
-	if (intervals)
-		fill_intervals(&couple->path[0], own, own);
+	fill(&couple->path[0], own, own->snd_cwnd, own);
 	couple->count = 1;
 	if (!own->is_mptcp)
 		return;
@@ -108,9 +106,7 @@ CC_INLINE void look_around(struct tcp_sock *own, struct couple *couple, bool int
 		node = subflow->node.next;
 		if ((void *)tp == (void *)own || at >= COUPLE_PATHS || !takes_part(subflow, tp))
 			continue;
-		fill(&couple->path[at], tp, window_of(tp));
-		if (intervals)
-			fill_intervals(&couple->path[at], tp, own);
+		fill(&couple->path[at], tp, window_of(tp), own);
 		couple->count = at + 1;
 	}
 }

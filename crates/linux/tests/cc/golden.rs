@@ -4,13 +4,13 @@
 use crate::can_run;
 use crate::vectors::{Answer, Draw, NAMES, Vector, drawn, golden};
 use libbpf_rs::{Object, ObjectBuilder, ProgramInput};
-use policy::cc::{Credit, Increase};
+use policy::cc::{Credit, Increase, MeanWindow};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Reads `controller own count (cwnd srtt since between)…` and writes `growth left`; or reads `credit increase acked` and
-/// writes by how much the window changes.
+/// Reads `controller own count (cwnd srtt mean since between)…` and writes `growth left`; or reads `credit increase acked` and
+/// writes by how much the window changes; or reads `mean cwnd lost` and writes the mean window so far.
 const PROGRAM: &str = r#"
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,8 @@ static int read_couple(struct couple *couple, unsigned *own)
 	for (unsigned i = 0; i < couple->count; i++) {
 		struct couple_path *path = &couple->path[i];
 
-		if (scanf("%u %u %llu %llu", &path->cwnd, &path->srtt_us, &path->since_loss, &path->between_losses) != 4)
+		if (scanf("%u %u %llu %llu %llu", &path->cwnd, &path->srtt_us, &path->mean, &path->since_loss,
+			  &path->between_losses) != 5)
 			return 0;
 	}
 	return 1;
@@ -45,14 +46,22 @@ static __s64 growth(const char *name, const struct couple *couple, unsigned own)
 int main(void)
 {
 	__s64 credit = 0, increase;
+	struct couple_mean mean = {};
 	char name[16];
-	unsigned own, acked;
+	unsigned own, acked, cwnd, lost;
 
 	while (scanf("%15s", name) == 1) {
 		struct couple couple = {};
 
 		if (!strcmp(name, "credit") && scanf("%lld %u", &increase, &acked) == 2) {
 			printf("%d\n", credit_add(&credit, increase, acked));
+			continue;
+		}
+		if (!strcmp(name, "mean") && scanf("%u %u", &cwnd, &lost) == 2) {
+			couple_mean_add(&mean, cwnd);
+			if (lost)
+				couple_mean_lost(&mean);
+			printf("%llu\n", mean.window);
 			continue;
 		}
 		if (!read_couple(&couple, &own))
@@ -103,7 +112,7 @@ fn question(vector: &Vector) -> String {
     let mut line = format!("{} {} {}", vector.controller, vector.own, vector.flows.len());
     for flow in &vector.flows {
         let interval = flow.interval;
-        line += &format!(" {} {}", flow.cwnd, flow.srtt_us);
+        line += &format!(" {} {} {}", flow.cwnd, flow.srtt_us, flow.mean.parts());
         line += &format!(" {} {}", interval.since_loss, interval.between_losses);
     }
     line + "\n"
@@ -148,28 +157,51 @@ fn the_host_counts_whole_segments_as_policy_does() {
     assert_eq!(ask_host("credit", questions), expected);
 }
 
-/// As `struct golden` in `bpf/cc/golden.bpf.c`: 8 + 8 · 24 bytes of paths, own path, window left, growth.
-const CONTEXT_BYTES: usize = 216;
+#[test]
+fn the_host_averages_windows_as_policy_does() {
+    let mut draw = Draw(11);
+    let rounds: Vec<(u32, bool)> = (0..5_000)
+        .map(|_| (draw.of_any_size(32) as u32, draw.below(9) == 0))
+        .collect();
+    let questions = rounds
+        .iter()
+        .map(|(cwnd, lost)| format!("mean {cwnd} {}\n", u8::from(*lost)))
+        .collect();
+    let mut mean = MeanWindow::default();
+    let expected = rounds.iter().map(|&(cwnd, lost)| {
+        mean.round(cwnd);
+        if lost {
+            mean.lost();
+        }
+        mean.parts().to_string()
+    });
+    let expected: Vec<String> = expected.collect();
+    assert_eq!(ask_host("mean", questions), expected);
+}
+
+/// As `struct golden` in `bpf/cc/golden.bpf.c`: 8 + 8 · 32 bytes of paths, own path, window left, growth.
+const CONTEXT_BYTES: usize = 280;
 
 fn context(vector: &Vector) -> [u8; CONTEXT_BYTES] {
     let mut context = [0; CONTEXT_BYTES];
     let mut put = |at: usize, bytes: &[u8]| context[at..at + bytes.len()].copy_from_slice(bytes);
     put(0, &(vector.flows.len() as u32).to_ne_bytes());
     for (index, flow) in vector.flows.iter().enumerate() {
-        let at = 8 + 24 * index;
+        let at = 8 + 32 * index;
         put(at, &flow.cwnd.to_ne_bytes());
         put(at + 4, &flow.srtt_us.to_ne_bytes());
-        put(at + 8, &flow.interval.since_loss.to_ne_bytes());
-        put(at + 16, &flow.interval.between_losses.to_ne_bytes());
+        put(at + 8, &flow.mean.parts().to_ne_bytes());
+        put(at + 16, &flow.interval.since_loss.to_ne_bytes());
+        put(at + 24, &flow.interval.between_losses.to_ne_bytes());
     }
-    put(200, &(vector.own as u32).to_ne_bytes());
+    put(264, &(vector.own as u32).to_ne_bytes());
     context
 }
 
 fn answer(context: &[u8; CONTEXT_BYTES]) -> Answer {
     Answer {
-        left: u32::from_ne_bytes(context[204..208].try_into().expect("four bytes")),
-        growth: i64::from_ne_bytes(context[208..].try_into().expect("eight bytes")),
+        left: u32::from_ne_bytes(context[268..272].try_into().expect("four bytes")),
+        growth: i64::from_ne_bytes(context[272..].try_into().expect("eight bytes")),
     }
 }
 

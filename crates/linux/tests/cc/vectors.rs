@@ -1,6 +1,6 @@
 //! Questions to the arithmetic, and the answers that must come.
 
-use policy::cc::{Controller, Flow, Interval};
+use policy::cc::{Controller, Flow, Interval, MeanWindow};
 
 const GOLDEN: &str = include_str!("../../../../golden/cc.csv");
 
@@ -67,13 +67,14 @@ fn parse_flow(text: &str) -> Flow {
         .split(':')
         .map(|number| number.parse().expect("a number"))
         .collect();
-    flow([numbers[0], numbers[1], numbers[2], numbers[3]])
+    flow(numbers.try_into().expect("five numbers"))
 }
 
-fn flow([cwnd, srtt_us, since_loss, between_losses]: [u64; 4]) -> Flow {
+fn flow([cwnd, srtt_us, mean, since_loss, between_losses]: [u64; 5]) -> Flow {
     Flow {
         cwnd: u32::try_from(cwnd).expect("a window has 32 bits"),
         srtt_us: u32::try_from(srtt_us).expect("a time has 32 bits"),
+        mean: MeanWindow::of(mean),
         interval: Interval {
             since_loss,
             between_losses,
@@ -91,7 +92,7 @@ pub fn drawn(count: usize) -> Vec<Vector> {
 
 fn drawn_vector(draw: &mut Draw, (name, controller): (&'static str, Controller)) -> Vector {
     let paths = 1 + draw.below(8) as usize;
-    let sizes = [32, 32, 64, 64];
+    let sizes = [32, 32, 48, 64, 64];
     let flows: Vec<Flow> = (0..paths)
         .map(|_| flow(sizes.map(|bits| draw.of_any_size(bits))))
         .collect();
@@ -121,7 +122,7 @@ impl Draw {
     }
 
     /// As likely short as long, at most `bits` long; 0 now and then.
-    fn of_any_size(&mut self, bits: u64) -> u64 {
+    pub fn of_any_size(&mut self, bits: u64) -> u64 {
         let length = self.below(bits + 1);
         self.next().checked_shr(64 - length as u32).unwrap_or(0)
     }

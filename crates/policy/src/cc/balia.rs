@@ -8,8 +8,13 @@
 //! 1. The growth is cut at one segment per acknowledged segment, slow start's: a path that carries next to nothing (`a_r` in the
 //!    hundreds) would otherwise jump.
 //!
+//! # What follows
+//! On a path that loses more, growth `(1+a)(4+a)/10` and the deeper cut of 3/4 balance at `a²/10 + a/2 + 2/5 = 3/4·P`, LIA's at `a = P/2` (`P` the
+//! loss probability, times the square of all windows where round trips are equal). So BALIA moves more than LIA off a path that keeps more than a
+//! tenth of the traffic, and less below that (`a` over 9.6).
+//!
 //! # Checked by
-//! `cc::tests`: golden vectors; against the equation in `f64`; on one path it is Reno.
+//! `cc::tests`: golden vectors; against the equation in `f64`; on one path it is Reno; where it holds more than LIA.
 
 use super::{Flow, Increase, Soft, reno, total_rate};
 

@@ -31,6 +31,7 @@ mod balia;
 mod cla;
 mod cubic;
 mod lia;
+mod mean;
 mod olia;
 mod reno;
 mod soft;
@@ -40,6 +41,7 @@ mod tests;
 use balia::Balia;
 pub use cla::{MobileStage, Report, bdp_upper_bound, mobility_index, quality};
 pub use cubic::Cubic;
+pub use mean::MeanWindow;
 pub use olia::Interval;
 use olia::Olia;
 pub use soft::Soft;
@@ -54,6 +56,8 @@ pub struct Flow {
     pub cwnd: u32,
     /// Smoothed round-trip time in microseconds; 0 until one was measured (the path does not count then).
     pub srtt_us: u32,
+    /// LIA: what the window was on average around the last losses.
+    pub mean: MeanWindow,
     /// OLIA: what was acknowledged around the last losses.
     pub interval: Interval,
 }
@@ -75,6 +79,15 @@ impl Flow {
     /// `w / rtt²`.
     fn gradient(&self) -> Soft {
         self.rate().over(self.rtt())
+    }
+
+    /// The window that the path has in balance: its mean, but no more than a factor of two from what it has now.
+    fn balance(&self) -> Soft {
+        let (now, two) = (self.window(), Soft::new(2));
+        match self.mean.window() {
+            None => now,
+            Some(mean) => mean.most(now.over(two)).least(now.times(two)),
+        }
     }
 
     const fn counts(&self) -> bool {

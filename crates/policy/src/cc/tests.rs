@@ -6,7 +6,7 @@ fn flow(cwnd: u32, srtt_us: u32) -> Flow {
     Flow {
         cwnd,
         srtt_us,
-        interval: Interval::default(),
+        ..Flow::default()
     }
 }
 
@@ -14,7 +14,7 @@ fn q32(value: f64) -> f64 {
     (value * 4_294_967_296.0).min(4_294_967_296.0)
 }
 
-/// One line of `golden/cc.csv`: controller, own index, `cwnd:srtt_us:since:between` of each path, growth, window after a loss.
+/// One line of `golden/cc.csv`: controller, own index, `cwnd:srtt_us:mean:since:between` of each path, growth, window after a loss.
 fn golden(line: &str) -> (Controller, usize, Vec<Flow>, i64, u32) {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
     let controller = match fields[0] {
@@ -38,12 +38,13 @@ fn golden(line: &str) -> (Controller, usize, Vec<Flow>, i64, u32) {
 fn golden_flow(text: &str) -> Flow {
     let numbers: Vec<u64> = text.split(':').map(|number| number.parse().unwrap()).collect();
     let interval = Interval {
-        since_loss: numbers[2],
-        between_losses: numbers[3],
+        since_loss: numbers[3],
+        between_losses: numbers[4],
     };
     Flow {
         cwnd: numbers[0] as u32,
         srtt_us: numbers[1] as u32,
+        mean: MeanWindow::of(numbers[2]),
         interval,
     }
 }
@@ -121,6 +122,70 @@ fn balia_takes_up_to_three_quarters_of_a_slow_path() {
     let flows = [flow(100, 10_000), flow(40, 100_000)];
     assert_eq!(Controller::Balia.after_loss(0, &flows), 50);
     assert_eq!(Controller::Balia.after_loss(1, &flows), 10);
+}
+
+/// The loss probability at which the window of the first path stands still.
+fn loss_in_balance(controller: Controller, flows: &[Flow]) -> f64 {
+    let lost = flows[0].cwnd - controller.after_loss(0, flows);
+    controller.increase(0, flows).0 as f64 / q32(1.0) / f64::from(lost)
+}
+
+#[test]
+fn balia_holds_less_of_a_congested_path_than_lia_until_a_tenth_is_left() {
+    let held = |times: u32| {
+        let flows = [flow(1_000, 50_000), flow(1_000 * times, 50_000)];
+        loss_in_balance(Controller::Balia, &flows) / loss_in_balance(Controller::Lia, &flows)
+    };
+    assert!(held(8) < 0.95, "{}", held(8));
+    assert!((held(9) - 0.98).abs() < 0.03, "{}", held(9));
+    assert!(held(12) > 1.1, "{}", held(12));
+}
+
+#[test]
+fn equal_paths_take_no_more_for_the_teeth_of_their_saws() {
+    // Windows of 8 to 16 segments, mean 12, a quarter of a saw apart each.
+    let mut mean = MeanWindow::default();
+    let saw = (0..8 * 20).map(|round| 8 + round % 8);
+    for cwnd in saw {
+        mean.round(cwnd);
+        if cwnd == 15 {
+            mean.lost();
+        }
+    }
+    assert!((mean.parts() as f64 / 65_536.0 - 11.5).abs() < 0.1, "{mean:?}");
+    let growth = |mean| {
+        let flows = [8, 10, 12, 14].map(|cwnd| Flow {
+            mean,
+            ..flow(cwnd, 20_000)
+        });
+        Controller::Lia.increase(0, &flows).0 as f64 / q32(1.0)
+    };
+    let (of_the_moment, in_balance) = (growth(MeanWindow::default()), growth(mean));
+    assert!((in_balance - 1.0 / (16.0 * 11.5)).abs() < 1e-4, "{in_balance}");
+    assert!(of_the_moment > 1.25 * in_balance, "{of_the_moment}");
+}
+
+#[test]
+fn a_mean_follows_what_has_changed_for_good() {
+    let mut mean = MeanWindow::default();
+    (0..200).for_each(|_| mean.round(100));
+    for round in 0..400 {
+        mean.round(10);
+        if round % 8 == 7 {
+            mean.lost();
+        }
+    }
+    assert!(mean.parts() < 11 * 65_536, "{mean:?}");
+    let left = Flow {
+        mean: MeanWindow::of(100 << 16),
+        ..flow(10, 20_000)
+    };
+    let known = Flow {
+        mean: MeanWindow::of(20 << 16),
+        ..flow(10, 20_000)
+    };
+    let growth = |path| Controller::Lia.increase(1, &[path, flow(10, 20_000)]);
+    assert_eq!(growth(left), growth(known), "no more than twice what it is now");
 }
 
 #[test]
@@ -309,8 +374,9 @@ prop_assert!((growth - exact).abs() <= exact * TEN + 3.0, "{} against {}", growt
     }
 
     #[test]
-    fn nothing_overflows(cwnd: u32, srtt_us: u32, other: u32, since_loss: u64, between_losses: u64) {
-        let flows = [Flow { cwnd, srtt_us, interval: Interval { since_loss, between_losses } }, flow(other, other)];
+    fn nothing_overflows(cwnd: u32, srtt_us: u32, mean: u64, other: u32, since_loss: u64, between_losses: u64) {
+        let (mean, interval) = (MeanWindow::of(mean), Interval { since_loss, between_losses });
+        let flows = [Flow { cwnd, srtt_us, mean, interval }, flow(other, other)];
         for controller in [Controller::Reno, Controller::Lia, Controller::ClaPrinted, Controller::Olia, Controller::Balia] {
             let growth = controller.increase(0, &flows).0;
             prop_assert!((-(1 << 32)..=2 << 32).contains(&growth));

@@ -65,6 +65,7 @@ impl Tcp {
             cwnd: self.window.round().max(1.0) as u32,
             srtt_us: (self.rtt * 1e6) as u32,
             interval: self.interval,
+            ..Flow::default()
         }
     }
 }

@@ -9,22 +9,28 @@
 //! # Where we differ, and why
 //! 1. `Warm` gives the baseline an association and an address with every access point that it hears: the best that fast hand-over
 //!    could ever be.
+//! 2. With cellular beside it, the trigger is the cla paper's too: a ratio of signal to noise of 20 dB, once another is 3 dB stronger (the paper
+//!    gives no difference).
 //!
 //! # Checked by
-//! `tests` (counts and the moment of the switch); `walk` in the benchmarks.
+//! `tests` (counts and the moment of the switch); `tests/engine_baselines.rs` (the trigger); `walk` in the benchmarks.
 
+use crate::estimate::mobility::HANDOFF;
 use crate::io::{LinkId, LinkKind, SubflowId, Verb};
 use crate::membership;
+use crate::outlook::snr;
 use crate::path::Path;
 use crate::select::{Use, Want};
 use crate::state::State;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use units::Instant;
+use units::{Db, Instant};
 
 /// How many beacons more another access point must have.
 const DELTA: usize = 10;
+/// With cellular beside it, by how much another access point must be stronger once the present one is weak; less would go to and fro.
+const CLEARLY: Db = Db::from_db(3);
 
 /// How the next access point is reached, and what cellular is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +50,8 @@ pub(crate) enum Form {
 pub(crate) struct Handover {
     form: Form,
     current: Option<LinkId>,
+    /// Whether the present one was taken for its signal.
+    by_signal: bool,
     /// The link of which it was last said that it is used.
     said: Option<LinkId>,
 }
@@ -53,6 +61,7 @@ impl Handover {
         Self {
             form,
             current: None,
+            by_signal: false,
             said: None,
         }
     }
@@ -80,7 +89,11 @@ impl Handover {
         if self.said.replace(link) == Some(link) {
             return;
         }
-        let why = if path.is_wifi() {
+        let why = if self.by_signal {
+            format!(
+                "it is clearly stronger than the access point before, which has sunk under {HANDOFF} over the noise"
+            )
+        } else if path.is_wifi() {
             let heard = path.beacons.count(now);
             format!("{heard} of its beacons were heard in two seconds, the most when it was chosen")
         } else {
@@ -90,6 +103,11 @@ impl Handover {
     }
 
     fn choose(&mut self, now: Instant, state: &mut State) {
+        if let Some(clearer) = self.clearer(state) {
+            self.switch(state, clearer);
+            self.by_signal = true;
+            return;
+        }
         let eligible = |path: &Path| {
             path.is_wifi() && path.is_allowed() && (self.form == Form::Cold || path.is_usable())
         };
@@ -109,8 +127,28 @@ impl Handover {
         match held {
             Some(current) if most < count(current) + DELTA => {}
             _ if most == 0 || Some(best) == self.current => {}
-            _ => self.switch(state, best),
+            _ => {
+                self.switch(state, best);
+                self.by_signal = false;
+            }
         }
+    }
+
+    /// With cellular beside it: the access point to take instead of one whose signal has sunk to where the cla paper's mobile looks for another.
+    fn clearer(&self, state: &State) -> Option<LinkId> {
+        let level = |path: &Path| path.signal.mean().map(snr);
+        let current = self.current.filter(|_| self.form == Form::WarmAndCellular)?;
+        let own = state
+            .paths
+            .get(&current)
+            .and_then(level)
+            .filter(|own| *own < HANDOFF)?;
+        let others = state.paths.iter().filter(|(link, path)| {
+            **link != current && path.is_wifi() && path.is_allowed() && path.is_usable()
+        });
+        let heard = others.filter_map(|(&link, path)| Some((level(path)?, link)));
+        let (level, link) = heard.max()?;
+        (level >= own + CLEARLY).then_some(link)
     }
 
     /// Whether the present access point still counts: it has its carrier, or (cold) is still being joined.

@@ -77,6 +77,59 @@ fn without_foresight_the_omniscient_path_touches_nothing() {
     assert!(world.notes(Verb::Use).is_empty());
 }
 
+/// Two access points whose beacons all arrive, and a modem. The one in use has 19 dB over the noise.
+fn between_two_access_points(policy: Policy) -> World {
+    let access_point = |id, channel| Step::AccessPoint {
+        id,
+        channel,
+        mbps: 24,
+        loss_percent: 10,
+    };
+    let modem = Step::Wire {
+        id: 2,
+        kind: LinkKind::Cellular,
+        mbps: 10,
+    };
+    let signal = |id, dbm| Step::Signal {
+        id,
+        dbm,
+        db_per_s: 0.0,
+    };
+    let mut plan = vec![access_point(0, 1), access_point(1, 6), modem];
+    plan.extend([signal(0, -60), signal(1, -77)]);
+    plan.extend((0..3).map(|link| Step::Up(link, true)));
+    plan.extend([Step::Open(0), Step::Run(3 * S), signal(0, -75)]);
+    let mut world = World::after(policy, &plan);
+    world.follow(&[Step::Run(3 * S)]);
+    world
+}
+
+fn second_is_heard(world: &mut World, dbm: i32) -> Vec<u16> {
+    let db_per_s = 0.0;
+    world.follow(&[Step::Signal { id: 1, dbm, db_per_s }, Step::Run(3 * S)]);
+    world.in_use()
+}
+
+#[test]
+fn with_cellular_beside_it_a_weak_access_point_is_left_for_a_clearly_stronger_one() {
+    let mut world = between_two_access_points(Policy::HandoverCell);
+    assert_eq!(world.in_use(), [0, 2]);
+    assert_eq!(second_is_heard(&mut world, -74), [0, 2], "1 dB more is not clear");
+    assert_eq!(second_is_heard(&mut world, -70), [1, 2]);
+    let note = world.notes(Verb::Use).last().unwrap().why.clone();
+    assert!(note.contains("clearly stronger"), "{note}");
+}
+
+#[test]
+fn a_strong_access_point_is_kept_and_so_is_any_without_cellular() {
+    let mut world = between_two_access_points(Policy::HandoverCell);
+    let (id, dbm, db_per_s) = (0, -70, 0.0);
+    world.follow(&[Step::Signal { id, dbm, db_per_s }, Step::Run(3 * S)]);
+    assert_eq!(second_is_heard(&mut world, -60), [0, 2]);
+    let mut world = between_two_access_points(Policy::HandoverWarm);
+    assert_eq!(second_is_heard(&mut world, -60), [0]);
+}
+
 #[test]
 fn the_energy_scheduler_probes_both_radios_and_then_uses_the_better_one() {
     let mut world = phone(Policy::Energy(Variant::Probing));

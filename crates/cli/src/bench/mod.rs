@@ -46,7 +46,7 @@ Benchmarks:
   cc-share-2, cc-share-4
                   TCPs' share of a bottleneck that 2 or 4 subflows take beside one TCP (10, and 10 of uncoupled reno)
   cc-disjoint     two paths without competition: goodput over uncoupled reno's (5 each)
-  cc-shift        share that stays on a path with four TCPs (5 each)
+  cc-shift        share that stays on a path with four TCPs, and with managed queues (3 each)
   cc-respond      time to use a path's new capacity (3 each)
   cc-cost, cc-cost-8
                   time of a controller for each acknowledgement, with 2 and 8 subflows (3)

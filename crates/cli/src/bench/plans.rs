@@ -34,6 +34,7 @@ mod tests {
             ("cc-share-4", include_str!("scenarios/cc-share-4.toml")),
             ("cc-disjoint", include_str!("scenarios/cc-disjoint.toml")),
             ("cc-shift", include_str!("scenarios/cc-shift.toml")),
+            ("cc-shift-aqm", include_str!("scenarios/cc-shift-aqm.toml")),
             (
                 "cc-respond-double",
                 include_str!("scenarios/cc-respond-double.toml"),

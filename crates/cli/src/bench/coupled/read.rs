@@ -1,5 +1,6 @@
 //! Figures read off the record of a run.
 
+use std::collections::BTreeMap;
 use trace::{RunRecord, What};
 use units::{Duration, Instant};
 
@@ -44,9 +45,25 @@ pub fn carried_between(record: &RunRecord, flow: &str, link: &str, from: Instant
     until(to).saturating_sub(until(from))
 }
 
-/// Segments of all flows and links that were sent again between two moments.
+/// Segments of a flow that were sent again between two moments, on all links together.
 pub fn retransmits_between(record: &RunRecord, flow: &str, from: Instant, to: Instant) -> u64 {
-    let mut links = std::collections::BTreeMap::<&str, (u64, u64)>::new();
+    retransmits(record, flow, from, to).values().sum()
+}
+
+/// The same on one link.
+pub fn path_retransmits_between(
+    record: &RunRecord,
+    flow: &str,
+    link: &str,
+    from: Instant,
+    to: Instant,
+) -> u64 {
+    let links = retransmits(record, flow, from, to);
+    links.get(link).copied().unwrap_or_default()
+}
+
+fn retransmits<'r>(record: &'r RunRecord, flow: &str, from: Instant, to: Instant) -> BTreeMap<&'r str, u64> {
+    let mut links = BTreeMap::<&str, (u64, u64)>::new();
     for event in record.events.iter().filter(|event| event.at() <= to) {
         let What::PathSender {
             flow: name,
@@ -65,7 +82,10 @@ pub fn retransmits_between(record: &RunRecord, flow: &str, from: Instant, to: In
             *until = *retransmits;
         }
     }
-    links.values().map(|(before, until)| until - before).sum()
+    let during = links
+        .into_iter()
+        .map(|(link, (before, until))| (link, until - before));
+    during.collect()
 }
 
 /// The mean of a flow's smoothed round-trip time over a link, in seconds; `None` if none was told.
@@ -143,6 +163,8 @@ mod tests {
         assert_eq!(carried_between(&record, "f", "a", at(1), at(2)), 2_000_000);
         assert_eq!(retransmits_between(&record, "f", at(1), at(2)), 4);
         assert_eq!(retransmits_between(&record, "f", at(0), at(9)), 9);
+        assert_eq!(path_retransmits_between(&record, "f", "a", at(0), at(9)), 7);
+        assert_eq!(path_retransmits_between(&record, "f", "c", at(0), at(9)), 0);
         assert_eq!(carried_between(&record, "g", "a", at(0), at(9)), 0);
     }
 

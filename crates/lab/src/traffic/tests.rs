@@ -105,7 +105,8 @@ fn uploads_are_checked_at_the_server() {
             &place,
             Work::Upload {
                 size: None,
-                limit: None,
+                // Every byte is hashed.
+                limit: Some(Bitrate::from_mbps(80)),
             },
             RUN,
         )

@@ -64,7 +64,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
                     "handoffs": each.len(),
                     "retransmits": all.retransmits,
                     "retransmits_spread": super::spread(&figures(&each, |cost| cost.retransmits)),
-                    "retransmits_ratio": all.retransmits / control.retransmits.max(1e-9),
+                    "retransmits_ratio": (control.retransmits > 0.0).then(|| all.retransmits / control.retransmits),
                     "goodput_mbps": all.mbps(),
                     "goodput_mbps_spread": super::spread(&figures(&each, Cost::mbps)),
                     "goodput_ratio": all.bytes / control.bytes.max(1e-9),

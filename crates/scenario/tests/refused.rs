@@ -1,4 +1,4 @@
-//! What is refused, and the message for each: a table of small edits to a sound file.
+//! What is refused, and the message for each: a table of small edits to a sound file. Datagrams: `datagrams.rs`.
 
 mod sound;
 
@@ -563,59 +563,4 @@ fn expectations() {
             "bad.toml:35:8: there is no flow \"upload\"; the scenario has \"download\"",
         ),
     ]);
-}
-
-/// A flow of datagrams instead of the sound file's download.
-fn datagrams(keys: &str) -> Vec<String> {
-    messages(edited(
-        "[flows.download]\ndirection = \"down\"",
-        &format!("[flows.probes]\ntransport = \"udp\"\n{keys}"),
-    ))
-}
-
-#[test]
-fn datagrams_that_cannot_be() {
-    let refuses: &[(&str, &str)] = &[
-        (
-            "direction = \"down\"",
-            "bad.toml:24:8: flow \"probes\" has no `over`; add `over = \"LINK\"`: datagrams have one path",
-        ),
-        (
-            "over = \"ap1\"",
-            "bad.toml:24:8: flow \"probes\" has no `direction`; add `direction = \"down\"`, \"up\" or \"everyone\"",
-        ),
-        (
-            "over = \"ap2\"\ndirection = \"down\"",
-            "bad.toml:26:8: there is no link \"ap2\"; did you mean \"ap1\"?",
-        ),
-        (
-            "over = \"dsl\"\ndirection = \"everyone\"\nevery_ms = 100",
-            "bad.toml:27:13: \"dsl\" is no access point, and reaches the client only; use \"down\" or \"up\", or an access point",
-        ),
-        (
-            "over = \"ap1\"\ndirection = \"everyone\"",
-            "bad.toml:24:8: flow \"probes\" has no `every_ms`; add `every_ms = 100`: how often a probe is sent",
-        ),
-        (
-            "over = \"ap1\"\ndirection = \"up\"\npayload_bytes = 1\nlimit_mbps = 1000",
-            "bad.toml:29:14: a datagram every 8 ns is more than any sender sends; lower `limit_mbps`, raise `payload_bytes`, or \
-             remove `limit_mbps`: then one more always waits",
-        ),
-        (
-            "over = \"ap1\"\ndirection = \"up\"\nevery_ms = 5\nlimit_mbps = 1",
-            "bad.toml:28:12: `every_ms` contradicts `limit_mbps`; keep one of them",
-        ),
-        (
-            "over = \"ap1\"\ndirection = \"up\"\nsize_mb = 5",
-            "bad.toml:28:11: `size_mb` means nothing for datagrams; they are sent until the run ends: `direction`, `limit_mbps` or \
-             `every_ms`, `payload_bytes`",
-        ),
-        (
-            "over = \"ap1\"\ndirection = \"up\"\npayload_bytes = 70000",
-            "bad.toml:28:17: `payload_bytes` is 70000; give a number from 1 to 65507 bytes",
-        ),
-    ];
-    for (keys, expected) in refuses {
-        assert_eq!(datagrams(keys), [*expected], "{keys}");
-    }
 }

@@ -27,6 +27,11 @@ fn egress_lever(hosts: &Hosts) -> WindowLever {
     hosts.client.run(load).expect("enter the client")
 }
 
+fn download(hosts: &Hosts) -> Transfer {
+    let server = hosts.server_address(5001);
+    Transfer::start(&hosts.client, &hosts.server, server, MPTCP, Direction::Download)
+}
+
 fn counters(lever: &WindowLever, conn: ConnId) -> WindowCounters {
     lever
         .counters(conn)
@@ -50,13 +55,7 @@ fn a_download_is_bounded_while_the_window_is_set_and_grows_again_after() {
     }
     let hosts = Hosts::joined(2, 20);
     let mut lever = egress_lever(&hosts);
-    let download = Transfer::start(
-        &hosts.client,
-        &hosts.server,
-        hosts.server_address(5001),
-        MPTCP,
-        Direction::Download,
-    );
+    let download = download(&hosts);
     let outstanding = || download.outstanding(Direction::Download);
     let state = || format!("{} bytes outstanding", outstanding());
     eventually(
@@ -100,13 +99,7 @@ fn nothing_leaves_over_a_subflow_that_is_being_ended_until_the_window_is_set_ane
     }
     let hosts = Hosts::joined(1, 20);
     let mut lever = egress_lever(&hosts);
-    let download = Transfer::start(
-        &hosts.client,
-        &hosts.server,
-        hosts.server_address(5001),
-        MPTCP,
-        Direction::Download,
-    );
+    let download = download(&hosts);
     let address = download.client.local_addr().expect("a local address");
     let port = address.as_socket().expect("of the internet").port();
     lever.set(download.conn(), WINDOW).expect("set");
@@ -222,13 +215,7 @@ fn dropping_the_lever_frees_the_connection() {
     }
     let hosts = Hosts::joined(1, 20);
     let mut lever = egress_lever(&hosts);
-    let download = Transfer::start(
-        &hosts.client,
-        &hosts.server,
-        hosts.server_address(5001),
-        MPTCP,
-        Direction::Download,
-    );
+    let download = download(&hosts);
     lever.set(download.conn(), WINDOW).expect("set");
     let outstanding = || download.outstanding(Direction::Download);
     let state = || format!("{} bytes outstanding", outstanding());
@@ -248,16 +235,7 @@ fn levers_in_several_namespaces_of_one_process_do_not_meet() {
     }
     let labs: Vec<Hosts> = (0..4).map(|_| Hosts::joined(1, 20)).collect();
     let mut levers: Vec<WindowLever> = labs.iter().map(egress_lever).collect();
-    let start = |hosts: &Hosts| {
-        Transfer::start(
-            &hosts.client,
-            &hosts.server,
-            hosts.server_address(5001),
-            MPTCP,
-            Direction::Download,
-        )
-    };
-    let downloads: Vec<Transfer> = labs.iter().map(start).collect();
+    let downloads: Vec<Transfer> = labs.iter().map(download).collect();
     let last = downloads.len() - 1;
     for (lever, download) in levers.iter_mut().zip(&downloads).take(last) {
         lever.set(download.conn(), WINDOW).expect("set");
@@ -306,13 +284,7 @@ fn the_cost_of_the_program_is_counted_while_asked_for() {
     let hosts = Hosts::joined(1, 20);
     let mut lever = egress_lever(&hosts);
     let _counting = CountRunTime::start().expect("root may count");
-    let download = Transfer::start(
-        &hosts.client,
-        &hosts.server,
-        hosts.server_address(5001),
-        MPTCP,
-        Direction::Download,
-    );
+    let download = download(&hosts);
     lever.set(download.conn(), WINDOW).expect("set");
     let lowered = || counters(&lever, download.conn()).lowered;
     eventually(

@@ -6,8 +6,8 @@
 //! SHA-256 over what was to be sent.
 //!
 //! # Where we differ, and why
-//! 1. A plain TCP client reconnects and asks for the rest when its link is usable and nothing has come for 1 s: a browser or a
-//!    download manager does, and without it RTO back-off would make the baseline look weak.
+//! 1. A plain TCP client reconnects and goes on where it was, down or up, when its link is usable and nothing has come for 1 s: a
+//!    browser or a download manager does, and without it RTO back-off would make the baseline look weak.
 //!
 //! # Checked by
 //! `tests.rs`, over loopback in a namespace of its own.

@@ -8,7 +8,7 @@
 //! 1. Best paths maximise `l/rtt²` (the draft; the former Linux implementation likewise), `l` the larger of what was acknowledged
 //!    since the last loss and between the last two.
 //! 2. The draft lets a loss leave one segment, and paths that join begin in congestion avoidance; ours have two, and slow start: a path that has
-//!    come within reach of somebody who walks would take half a minute to fill otherwise.
+//!    come within reach of somebody who walks would otherwise grow from one segment by at most one in a round trip.
 //! 3. "Equal" means within 1/64: with noise two paths are never exactly equal, and the sets would each hold one path always.
 //!
 //! # Checked by

@@ -33,6 +33,15 @@ pub const ACK_BYTES: u32 = 14;
 /// 802.11 data header (24), LLC/SNAP (8) and frame check sequence (4) around an IP packet.
 pub const DATA_OVERHEAD_BYTES: u32 = 36;
 
+/// The centre of a 20 MHz channel, in MHz (§17.3.8.4.2, table 15-6).
+pub const fn channel_mhz(number: u8) -> u16 {
+    match number {
+        14 => 2_484,
+        1..=13 => 2_407 + 5 * number as u16,
+        _ => 5_000 + 5 * number as u16,
+    }
+}
+
 const OFDM_KBPS: [u32; 8] = [6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000];
 const DSSS_KBPS: [u32; 4] = [1_000, 2_000, 5_500, 11_000];
 

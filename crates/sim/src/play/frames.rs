@@ -11,7 +11,7 @@
 //! `tests/capture.rs`: read by `linux`'s own capture code, and by tshark.
 
 use links::air::{FrameKind, Overheard, StationId, Subtype};
-use units::wifi::ht;
+use units::wifi::{channel_mhz, ht};
 use units::{Duration, Instant, MacAddr};
 use wire::dot11::{self, Header, Kind, Way};
 use wire::pcapng;
@@ -132,7 +132,7 @@ impl Addresses {
                 },
                 None => Rate::Legacy((frame.mode.rate().as_bps() / 500_000) as u8),
             }),
-            frequency_mhz: Some(frequency_mhz(channel)),
+            frequency_mhz: Some(channel_mhz(channel)),
             signal: Some(frame.signal),
             aggregate: frame.aggregate,
         }
@@ -162,15 +162,6 @@ const fn kind(subtype: Subtype, qos: bool) -> Kind {
         Subtype::ProbeResponse => Kind::Management(5),
         Subtype::Authentication => Kind::Management(11),
         Subtype::Deauthentication => Kind::Management(12),
-    }
-}
-
-/// The centre of a channel (IEEE 802.11-2020 §17.3.8.4.2, table 15-6).
-const fn frequency_mhz(channel: u8) -> u16 {
-    match channel {
-        14 => 2_484,
-        1..=13 => 2_407 + 5 * channel as u16,
-        _ => 5_000 + 5 * channel as u16,
     }
 }
 

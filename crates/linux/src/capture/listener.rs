@@ -9,10 +9,14 @@ use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use units::MacAddr;
 
 /// How long a stop may go unseen while nothing is heard, in ms.
 const GLANCE_MS: libc::c_int = 50;
+
+/// Frames are taken together: a look at each would cost more than the frame, and the estimators look back half a second.
+const GRAIN: Duration = Duration::from_millis(5);
 
 /// Listens until it is dropped.
 #[derive(Debug)]
@@ -39,6 +43,7 @@ impl Listener {
             inlet,
             stop: Arc::clone(&stop),
             told: Arc::clone(&told),
+            facts: Vec::new(),
         };
         let thread = std::thread::Builder::new().name("monitor".into());
         let thread = thread.spawn(move || work.run())?;
@@ -71,24 +76,31 @@ struct Work {
     inlet: InletSender,
     stop: Arc<AtomicBool>,
     told: Arc<AtomicU64>,
+    /// Of one look.
+    facts: Vec<Input>,
 }
 
 impl Work {
     fn run(&mut self) {
         while !self.stop.load(Ordering::Relaxed) {
             self.wait();
-            let (links, inlet, told) = (&self.links, &self.inlet, &self.told);
-            for capture in &mut self.captures {
-                // A device that is gone hears nothing; its link says why.
-                let _ = capture.read(|sighting| {
-                    if let Some(link) = links.get(&sighting.transmitter).filter(|_| !sighting.beacon) {
-                        let fact = Input::Link(*link, LinkEvent::Frame(sighting.frame));
-                        // A daemon that has ended wants to hear nothing.
-                        let _ = inlet.send(fact);
-                        told.fetch_add(1, Ordering::Relaxed);
-                    }
-                });
-            }
+            self.read();
+            self.told.fetch_add(self.facts.len() as u64, Ordering::Relaxed);
+            // A daemon that has ended wants to hear nothing.
+            let _ = self.inlet.send_all(self.facts.drain(..));
+            std::thread::sleep(GRAIN);
+        }
+    }
+
+    fn read(&mut self) {
+        let (links, facts) = (&self.links, &mut self.facts);
+        for capture in &mut self.captures {
+            // A device that is gone hears nothing; its link says why.
+            let _ = capture.read(|sighting| {
+                if let Some(link) = links.get(&sighting.transmitter).filter(|_| !sighting.beacon) {
+                    facts.push(Input::Link(*link, LinkEvent::Frame(sighting.frame)));
+                }
+            });
         }
     }
 

@@ -72,6 +72,22 @@ impl InletSender {
         self.say(Word::Input(input)).map_err(|_| Ended)
     }
 
+    /// Hands over several facts, and wakes the engine once.
+    ///
+    /// # Errors
+    /// When the daemon has ended.
+    pub fn send_all(&self, inputs: impl IntoIterator<Item = Input>) -> Result<(), Ended> {
+        let mut any = false;
+        for input in inputs {
+            self.send.send(Word::Input(input)).map_err(|_| Ended)?;
+            any = true;
+        }
+        if any {
+            self.wake.signal();
+        }
+        Ok(())
+    }
+
     /// Asks for everything the daemon knows, and waits for it at most `patience`.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use lab::stop::Stop;
 use lab::world::{Play, Played, play};
 use linux::daemon::MarkReport;
 use plans::plan;
-use trace::What;
+use trace::{LinkMarks, What};
 use units::Ratio;
 
 const POOR_AND_GOOD: &str = r#"
@@ -67,6 +67,17 @@ fn the_poor_access_point_is_marked_as_often_as_was_asked_for() {
     assert!(counters.ect > 0 && counters.asked > 0, "{counters:?}");
     assert_eq!(counters.made, counters.asked, "{counters:?}");
     assert_eq!(marks(&played, "near"), None, "the good one never was");
+    let told = played.run.links.iter().map(|link| (&*link.name, link.marks));
+    let expected = LinkMarks {
+        ect: counters.ect,
+        not_ect: counters.not_ect,
+        asked: counters.asked,
+        made: counters.made,
+    };
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [("near", None), ("far", Some(expected))]
+    );
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub use names::{Mode, ParsePolicyError, PolicyName, Role, World};
 pub use papers::{Claim, ClaimKind, PaperFigure, PaperSeries, PapersDocument};
 pub use plan::{LinkKind, Plan, PlanFault, PlanLink, Walker, Waypoint};
 pub use recorder::{ReadError, Recorder, RunRecord, read_runs, write_runs};
-pub use run::{Flow, LinkUse, PathUse, PlayDocument, Run};
+pub use run::{Flow, LinkMarks, LinkUse, PathUse, PlayDocument, Run};
 pub use stall::{STALL_THRESHOLD, Stall, StallDetector, WAIT_THRESHOLD};
 pub use table::{Column, Table};
 pub use view::{Comparison, DecisionMark, FaultMark, Figures, LaneLevel, LaneSpan, PathSeries, Span, Track};

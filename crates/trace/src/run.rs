@@ -153,4 +153,20 @@ pub struct LinkUse {
     pub collisions: u64,
     /// Share of the run in which it occupied its channel, 0 to 1.
     pub airtime_share: f64,
+    /// What the client marked of it, if marks were ever asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks: Option<LinkMarks>,
+}
+
+/// Packets of a link that the client itself marked as having met congestion, before its TCP saw them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkMarks {
+    /// Packets that could be marked.
+    pub ect: u64,
+    /// Packets that could not, and were left alone.
+    pub not_ect: u64,
+    /// Marks that were asked for.
+    pub asked: u64,
+    /// Marks that were made.
+    pub made: u64,
 }

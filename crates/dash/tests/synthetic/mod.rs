@@ -447,6 +447,7 @@ fn used(link: usize) -> LinkUse {
         retries: 40,
         collisions: 2,
         airtime_share: 0.3,
+        marks: None,
     }
 }
 

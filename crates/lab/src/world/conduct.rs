@@ -261,6 +261,7 @@ impl<'r> Conductor<'r> {
             radios: &radios,
             emulator: &report,
             strangers: &strangers,
+            daemon: daemon.as_ref(),
             events: &events,
         };
         let run = sources.run();

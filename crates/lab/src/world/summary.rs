@@ -6,8 +6,9 @@ use super::paths::Paths;
 use crate::emulator::{FaultRecord, Report};
 use crate::traffic::Outcome;
 use links::{Condition, Direction, Fault, NetworkConfig};
+use linux::daemon;
 use scenario::{Plan, Work};
-use trace::{Event, Flow, Levels, LinkUse, PolicyName, Run, SERIES_BIN};
+use trace::{Event, Flow, Levels, LinkMarks, LinkUse, PolicyName, Run, SERIES_BIN};
 use units::{Bitrate, Duration, Instant};
 
 /// Everything that a summary is drawn from.
@@ -22,6 +23,8 @@ pub(super) struct Sources<'s> {
     pub(super) radios: &'s Radios,
     pub(super) emulator: &'s Report,
     pub(super) strangers: &'s [String],
+    /// What the daemon knew at the end.
+    pub(super) daemon: Option<&'s daemon::Report>,
     /// In order.
     pub(super) events: &'s [Event],
 }
@@ -69,6 +72,7 @@ impl Sources<'_> {
                 retries: counters.retries,
                 collisions: counters.collisions,
                 airtime_share: counters.airtime.as_secs_f64() / duration.as_secs_f64().max(1e-9),
+                marks: self.marks(&link.name),
             }
         };
         self.plan
@@ -77,6 +81,18 @@ impl Sources<'_> {
             .zip(&self.emulator.links)
             .map(link)
             .collect()
+    }
+
+    fn marks(&self, link: &str) -> Option<LinkMarks> {
+        let known = &self.daemon?.links;
+        let marks = known.iter().find(|known| known.spec.name == link)?.marks?;
+        let counters = marks.counters;
+        Some(LinkMarks {
+            ect: counters.ect,
+            not_ect: counters.not_ect,
+            asked: counters.asked,
+            made: counters.made,
+        })
     }
 
     fn series(&self, duration: Duration) -> Vec<u64> {
@@ -118,6 +134,15 @@ impl Sources<'_> {
         Bitrate::from_bps(sum.checked_div(u128::from(moments)).unwrap_or(0) as u64)
     }
 
+    /// How many packets of each link were marked, and how many were to be.
+    fn marked(&self) -> impl Iterator<Item = String> {
+        let marks = |link: &scenario::Link| Some((link.name.clone(), self.marks(&link.name)?));
+        self.plan.links.iter().filter_map(marks).map(|(link, marks)| {
+            let LinkMarks { ect, asked, made, .. } = marks;
+            format!("{link}: {made} of {ect} ECN-capable packets marked, {asked} asked for")
+        })
+    }
+
     /// What a reader should know.
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.strangers.to_vec();
@@ -130,6 +155,7 @@ impl Sources<'_> {
                 self.emulator.refused
             ));
         }
+        remarks.extend(self.marked());
         remarks.extend(
             self.paths
                 .fell_back()

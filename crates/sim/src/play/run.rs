@@ -322,6 +322,7 @@ impl<'p> Stage<'p> {
             retries: counters.failures - counters.given_up,
             collisions: 0,
             airtime_share: air.as_secs_f64() / self.now.since(Instant::ZERO).as_secs_f64().max(1e-9),
+            marks: None,
         }
     }
 

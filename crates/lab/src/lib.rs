@@ -10,6 +10,7 @@ pub mod clock;
 pub mod emulator;
 mod frame;
 pub mod hosts;
+pub mod monitor;
 mod pace;
 pub mod prerequisites;
 pub mod shell;

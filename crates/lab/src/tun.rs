@@ -29,7 +29,10 @@ const QUEUE_LEN: libc::c_int = 4_096;
 
 const TUNSETIFF: libc::Ioctl = 0x4004_54ca;
 const TUNSETOFFLOAD: libc::Ioctl = 0x4004_54d0;
+const TUNSETLINK: libc::Ioctl = 0x4004_54cd;
 const TUNSETCARRIER: libc::Ioctl = 0x4004_54e2;
+/// `ARPHRD_IEEE80211_RADIOTAP`.
+const RADIOTAP: libc::c_ulong = 803;
 const TUN_F_CSUM: libc::c_ulong = 1;
 const TUN_F_TSO4: libc::c_ulong = 2;
 const TUN_F_TSO6: libc::c_ulong = 4;
@@ -86,6 +89,23 @@ impl Tun {
         };
         let request = tun.request(libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR)?;
         tun.configure(&request)?;
+        Ok(tun)
+    }
+
+    /// Makes a device that says of itself that it is an 802.11 monitor with radiotap headers: down. What is written to it begins with packet
+    /// information, and whoever listens on it gets what follows.
+    pub fn monitor(name: &str) -> Result<Self, CreateError> {
+        let tun = Self {
+            file: open(name)?,
+            name: name.to_owned(),
+        };
+        let request = tun.request(libc::IFF_TUN)?;
+        // SAFETY: TUNSETIFF reads and writes one `ifreq`.
+        check(unsafe { libc::ioctl(tun.fd(), TUNSETIFF, &raw const request) })
+            .map_err(|error| tun.refused(error))?;
+        // SAFETY: TUNSETLINK takes its argument by value.
+        check(unsafe { libc::ioctl(tun.fd(), TUNSETLINK, RADIOTAP) })
+            .map_err(|source| tun.error("setting the link type", source))?;
         Ok(tun)
     }
 

@@ -7,23 +7,20 @@ use super::wait::{Waiter, Waker, become_punctual};
 use super::{Command, Event, Lateness, LinkSample, Marks, Port, Report, Scheduled, Setup, Tuning};
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::frame::{Burst, Header, Slab, SlotId};
+use crate::monitor::Monitor;
 use crate::tun::Tun;
-use links::{Direction, DropReason, Heard, Input, LinkId, Network, Output, Packet};
+use links::{Direction, DropReason, Input, LinkId, Network, Output, Packet};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Dbm, Duration, Instant};
 
 /// Token of the waker; devices have the numbers from zero.
 pub(super) const WAKER: u64 = u64::MAX;
 
 /// Packets read from one device before the others, and what is due, have their turn.
 const READ_BATCH: usize = 16;
-/// Heard frames are told together: a word to another thread for each would cost more than the frame.
-const HEARD_AT_ONCE: usize = 128;
-/// They do not wait longer than this for others, nor for the next thing that happens.
-const DIGEST_EVERY: Duration = Duration::from_millis(20);
 
 /// What connects the thread with the others.
 pub(super) struct Lines {
@@ -52,9 +49,7 @@ pub(super) struct Core {
     marks: Marks,
     faults: FaultLog,
     busiest: Busiest,
-    /// Frames that nobody was told of yet.
-    heard: Vec<(LinkId, Heard)>,
-    next_digest: Instant,
+    monitor: Option<Monitor>,
     lateness: Lateness,
     all_lateness: Lateness,
     chatter: u64,
@@ -81,8 +76,7 @@ impl Core {
             marks: Marks::new(),
             faults: FaultLog::new(links),
             busiest: Busiest::default(),
-            heard: Vec::new(),
-            next_digest: Instant::ZERO,
+            monitor: setup.monitor,
             lateness: Lateness::default(),
             all_lateness: Lateness::default(),
             chatter: 0,
@@ -129,19 +123,9 @@ impl Core {
         for device in 0..self.outlets.len() {
             self.with_outlet(device, |outlet, writing| outlet.flush(writing));
         }
-        if self.heard.len() >= HEARD_AT_ONCE || (now >= self.next_digest && !self.heard.is_empty()) {
-            self.digest(now);
-        }
         if now >= self.next_sample {
             self.sample();
         }
-    }
-
-    /// Tells what the monitor interface has heard since the last time.
-    fn digest(&mut self, now: Instant) {
-        self.next_digest = now + DIGEST_EVERY;
-        let frames = std::mem::replace(&mut self.heard, Vec::with_capacity(HEARD_AT_ONCE));
-        self.announce(Event::Heard { frames });
     }
 
     /// How long there is nothing to do.
@@ -304,15 +288,22 @@ impl Core {
             match output {
                 Output::Delivered { packet, ce } => self.deliver(due, packet, ce),
                 Output::Dropped { packet, reason } => self.lose(due, packet, reason),
-                Output::Beacon { link, signal } => self.announce(Event::Beacon {
-                    at: due,
-                    link,
-                    signal,
-                }),
-                Output::Heard { link, frame } => self.heard.push((link, frame)),
+                Output::Beacon { link, signal } => self.beacon(due, link, signal),
+                Output::Heard { link, frame } => {
+                    if let Some(monitor) = &mut self.monitor {
+                        monitor.show(due, link, &frame);
+                    }
+                }
                 Output::State { link, state } => self.announce(Event::State { at: due, link, state }),
             }
         }
+    }
+
+    fn beacon(&mut self, at: Instant, link: LinkId, signal: Dbm) {
+        if let Some(monitor) = &mut self.monitor {
+            monitor.show_beacon(at, link, signal);
+        }
+        self.announce(Event::Beacon { at, link, signal });
     }
 
     fn deliver(&mut self, due: Instant, packet: Packet, ce: bool) {

@@ -44,8 +44,9 @@ pub use report::{LinkSample, Losses, Marks, Report};
 
 use crate::clock::Clock;
 use crate::frame::Nat;
+use crate::monitor::Monitor;
 use crate::tun::Tun;
-use links::{Heard, Input, LinkId, LinkState, Network};
+use links::{Input, LinkId, LinkState, Network};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,6 +66,8 @@ pub struct Setup {
     pub network: Network,
     /// The devices of every link, in the network's order.
     pub ports: Vec<Port>,
+    /// Where frames that the client's radios hear are shown.
+    pub monitor: Option<Monitor>,
     /// What happens when, besides commands.
     pub schedule: Vec<Scheduled>,
     /// How it works.
@@ -114,11 +117,6 @@ pub enum Event {
         link: LinkId,
         /// How strong.
         signal: Dbm,
-    },
-    /// The client's monitor interface heard these frames, in this order.
-    Heard {
-        /// Whose, and what they showed.
-        frames: Vec<(LinkId, Heard)>,
     },
     /// A link changed its state towards the client.
     State {

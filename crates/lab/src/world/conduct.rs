@@ -348,7 +348,6 @@ impl<'r> Conductor<'r> {
                 let (link, dbm) = (self.link_name(link), signal.as_dbm_f64());
                 self.record(at, What::Signal { link, dbm });
             }
-            E::Heard { frames } => self.stage.glue.heard(&frames),
             E::State { at, link, state } => {
                 self.stage.glue.state(usize::from(link.0), state)?;
                 let what = self.link_state(link, state);
@@ -447,6 +446,7 @@ fn start_emulator(what: &Play<'_>, stage: &mut Stage) -> Result<Emulator, PlayEr
             .take()
             .expect("a stage has its network until its emulator starts"),
         ports: std::mem::take(&mut stage.ports),
+        monitor: stage.monitor.take(),
         schedule: super::script(what.plan, what.seed),
         tuning: what.tuning,
     };

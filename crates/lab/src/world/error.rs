@@ -56,6 +56,9 @@ pub enum PlayError {
     /// A link could not be plugged in or out.
     #[error(transparent)]
     Plug(#[from] PlugError),
+    /// The monitor interfaces cannot be listened to.
+    #[error(transparent)]
+    Capture(#[from] linux::capture::OpenError),
     /// The server.
     #[error(transparent)]
     Serve(#[from] ServeError),

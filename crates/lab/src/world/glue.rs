@@ -3,10 +3,9 @@
 
 use crate::emulator::{Command, Commands};
 use crate::hosts::{PlugError, Plugs};
-use links::{Heard, LinkState};
+use links::LinkState;
 use linux::daemon::{self, InletSender};
 use policy::estimate::bandwidth::Sight;
-use policy::estimate::delivery::{Frame, Receiver};
 use policy::{Input, LinkEvent, LinkId, LinkSpec};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -49,6 +48,11 @@ impl Glue {
     /// Everything the daemon knows, unless it is too busy to say.
     pub(super) fn report(&self) -> Option<daemon::Report> {
         self.inlet.report(REPORT_PATIENCE).ok()
+    }
+
+    /// A way to tell the engine more.
+    pub(super) fn inlet(&self) -> InletSender {
+        self.inlet.clone()
     }
 
     /// Whether a link has an address now: changes as the run goes on.
@@ -99,25 +103,6 @@ impl Glue {
             self.plugs.give_address(link)?;
         }
         Ok(())
-    }
-
-    /// The engine hears frames of access points to the client.
-    pub(super) fn heard(&self, frames: &[(links::LinkId, Heard)]) {
-        for (link, heard) in frames {
-            let frame = Frame {
-                receiver: Receiver::Us,
-                tid: Some(0),
-                number: heard.number,
-                retry: heard.retry,
-                rate: heard.rate,
-                bytes: u16::try_from(heard.bytes).unwrap_or(u16::MAX),
-                aggregate: None,
-            };
-            // As for beacons.
-            let _ = self
-                .inlet
-                .send(Input::Link(LinkId(link.0), LinkEvent::Frame(frame)));
-        }
     }
 
     /// The engine hears how full the air of a link's channel is.

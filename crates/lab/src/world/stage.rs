@@ -10,9 +10,11 @@ use super::observe::Observer;
 use super::{Play, PlayError, network_config};
 use crate::clock::Clock;
 use crate::emulator::{LinkSample, Port};
-use crate::hosts::{Addressing, HostLink, Hosts, HostsConfig, Plugs, interface_name};
+use crate::hosts::{Addressing, BuildError, HostLink, Hosts, HostsConfig, Plugs, interface_name};
+use crate::monitor::{self, Monitor};
 use crate::traffic::Server;
 use links::{LinkConfig, LinkId, LinkState, Network, NetworkConfig};
+use linux::capture::{Capture, Listener as Ears};
 use linux::cla::Listener;
 use linux::daemon::{DeclaredLink, inlet};
 use policy::Policy;
@@ -46,6 +48,10 @@ pub(super) struct Stage {
     /// The server's ear for the client, if it has one.
     pub(super) listener: Option<Listener>,
     pub(super) controllers: Controllers,
+    /// The client's monitor interfaces, until the emulator has them.
+    pub(super) monitor: Option<Monitor>,
+    /// Who listens to them.
+    pub(super) ears: Option<Ears>,
 }
 
 impl Stage {
@@ -53,8 +59,7 @@ impl Stage {
         let plan = what.plan;
         let policy = engine_policy(&what.policy, plan)?;
         let mut config = network_config(plan, what.seed)?;
-        // Nobody else listens to frames, and each costs a word to the daemon.
-        config.monitor = matches!(policy, Policy::Ecn(_));
+        config.monitor = plan.access_points().next().is_some();
         let network = Network::new(what.seed, config.clone()).map_err(super::PlanError::from)?;
         let addressing = addressing(plan);
         let interfaces = interfaces(plan);
@@ -64,20 +69,13 @@ impl Stage {
         let specs: Vec<_> = plan.links.iter().map(spec).collect();
         let plugs = Plugs::open(&hosts, &ports, &addressing.links)?;
         let glue = Glue::new(plugs, specs, sender);
-        let clock = Clock::starting_in(RUN_UP);
-        let server = match what.programs {
-            Some(_) => None,
-            None => {
-                let address = (addressing.server, PORT).into();
-                let server = Server::start(&hosts.server, address, controllers.at_server(plan), clock)?;
-                for (flow, seed) in plan.flows.iter().zip(content_seeds(plan, what.seed)) {
-                    if !is_upload(flow) {
-                        server.choose(seed, controllers.of_flow(plan, flow));
-                    }
-                }
-                Some(Arc::new(server))
-            }
+        let monitor = config.monitor.then(|| monitor(&hosts, &config)).transpose()?;
+        let ears = match &monitor {
+            Some(monitor) if policy_listens(policy) => Some(ears(&hosts, monitor, &glue)?),
+            _ => None,
         };
+        let clock = Clock::starting_in(RUN_UP);
+        let server = server(what, &hosts, &addressing, &controllers, clock)?;
         let address = addressing.server.into();
         let listening = controllers.listen(plan, what.seed, &hosts, address)?;
         let (listener, reports) = listening.unzip();
@@ -112,12 +110,14 @@ impl Stage {
             tell,
             listener,
             controllers,
+            monitor,
+            ears,
         })
     }
 
-    /// Where a monitor interface listens, a driver counts the air of its channel too.
+    /// Where somebody listens to a monitor interface, a driver's counts of the air of its channel are asked for too.
     pub(super) fn survey(&self, samples: &[LinkSample]) {
-        if !self.config.monitor {
+        if self.ears.is_none() {
             return;
         }
         for (index, sample) in samples.iter().enumerate() {
@@ -156,6 +156,50 @@ impl Stage {
         }
         Ok(states)
     }
+}
+
+/// Our own server, unless programs of the user's take its place.
+fn server(
+    what: &Play<'_>,
+    hosts: &Hosts,
+    addressing: &Addressing,
+    controllers: &Controllers,
+    clock: Clock,
+) -> Result<Option<Arc<Server>>, PlayError> {
+    if what.programs.is_some() {
+        return Ok(None);
+    }
+    let plan = what.plan;
+    let address = (addressing.server, PORT).into();
+    let server = Server::start(&hosts.server, address, controllers.at_server(plan), clock)?;
+    for (flow, seed) in plan.flows.iter().zip(content_seeds(plan, what.seed)) {
+        if !is_upload(flow) {
+            server.choose(seed, controllers.of_flow(plan, flow));
+        }
+    }
+    Ok(Some(Arc::new(server)))
+}
+
+/// Others do not go by frames, and each costs a word to the daemon.
+const fn policy_listens(policy: Policy) -> bool {
+    matches!(policy, Policy::Ecn(_))
+}
+
+fn monitor(hosts: &Hosts, config: &NetworkConfig) -> Result<Monitor, PlayError> {
+    let made = hosts.client.run(|| Monitor::plug(config));
+    Ok(made.map_err(BuildError::from)??)
+}
+
+/// Listens to the monitor interfaces as on a real host.
+fn ears(hosts: &Hosts, monitor: &Monitor, glue: &Glue) -> Result<Ears, PlayError> {
+    let listen = || {
+        let devices = monitor.devices();
+        devices
+            .map(|device| Capture::open(device, monitor::CLIENT))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    let captures = hosts.client.run(listen).map_err(BuildError::from)??;
+    Ears::start(captures, monitor.transmitters(), glue.inlet()).map_err(PlayError::Thread)
 }
 
 fn addressing(plan: &Plan) -> Addressing {

@@ -3,7 +3,7 @@
 use super::server::Server;
 use super::socket::{SocketError, Transport, impatient};
 use super::watch::{End, Watching, Watchlist};
-use super::{download, requests, upload};
+use super::{datagrams, download, requests, upload};
 use crate::clock::Clock;
 use linux::netns::EnterError;
 use scenario::Work;
@@ -33,6 +33,11 @@ pub enum Via {
         device: String,
         /// Whether its link is usable now.
         usable: Arc<AtomicBool>,
+    },
+    /// UDP, bound to this device.
+    Udp {
+        /// The interface.
+        device: String,
     },
 }
 
@@ -125,7 +130,7 @@ pub fn run(task: &Task, server: &Server, tell: Tell<'_>) -> Result<Outcome, Tran
             request,
             reply,
         } => requests::run(task, every, request, reply, tell),
-        Work::Datagrams { .. } => unreachable!("a plan with datagrams is refused before the run"),
+        Work::Datagrams { way, pace, payload } => datagrams::run(task, server, (way, pace, payload), tell),
     }
 }
 
@@ -160,7 +165,7 @@ impl Task {
     const fn transport(&self) -> Transport {
         match self.via {
             Via::Mptcp => Transport::Mptcp,
-            Via::Tcp { .. } => Transport::Tcp,
+            Via::Tcp { .. } | Via::Udp { .. } => Transport::Tcp,
         }
     }
 

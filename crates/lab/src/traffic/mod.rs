@@ -14,6 +14,7 @@
 
 mod client;
 mod content;
+mod datagrams;
 mod download;
 mod order;
 mod requests;

@@ -2,6 +2,7 @@
 
 use super::Digest;
 use super::content::fill;
+use super::datagrams;
 use super::order::Order;
 use super::socket::{GLANCE, Moved, SocketError, Transport, impatient, is_readable, read, write};
 use super::watch::{End, Watchlist};
@@ -11,7 +12,7 @@ use linux::netns::{EnterError, Netns};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -97,6 +98,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
+    netns: Netns,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -119,6 +121,7 @@ impl Server {
             .map_err(ServeError::Thread)?;
         Ok(Self {
             address,
+            netns: netns.try_clone().map_err(ServeError::Thread)?,
             shared,
             thread: Some(thread),
         })
@@ -127,6 +130,12 @@ impl Server {
     /// Where it listens.
     pub const fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// A socket for a flow of datagrams, in the server's namespace.
+    pub(super) fn datagrams(&self) -> io::Result<UdpSocket> {
+        let made = self.netns.run(|| datagrams::at_server(self.address));
+        made.map_err(io::Error::other)?
     }
 
     /// Its end of every connection.

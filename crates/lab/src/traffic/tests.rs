@@ -7,7 +7,7 @@ use super::*;
 use crate::clock::Clock;
 use linux::netns::Netns;
 use patience::Patience;
-use scenario::Work;
+use scenario::{Pace, Way, Work};
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -350,4 +350,29 @@ fn plain_tcp_is_told_from_mptcp_at_the_server() {
         (None, End::Server, 1),
         "{look:?}"
     );
+}
+
+#[test]
+fn datagrams_keep_their_pace_both_ways() {
+    let place = place();
+    for way in [Way::Down, Way::Up] {
+        let work = Work::Datagrams {
+            way,
+            pace: Pace::Every(Duration::from_millis(2)),
+            payload: Bytes::new(1_000),
+        };
+        let task = Task {
+            via: Via::Udp { device: "lo".into() },
+            ..task(&place, work, Duration::from_millis(600))
+        };
+        let (outcome, told) = play(&place, &task);
+        assert!(outcome.intact);
+        let count = outcome.meter.bytes().get() / 1_000;
+        // 300 at most; a sender that is kept off its processor does not make up for it.
+        assert!(
+            (100..=301).contains(&count) && outcome.meter.bytes().get() % 1_000 == 0,
+            "{way:?}: {count}"
+        );
+        assert!(told.iter().any(|(_, told)| matches!(told, Told::Bytes(_))));
+    }
 }

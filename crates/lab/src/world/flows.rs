@@ -9,12 +9,15 @@ use crate::clock::Clock;
 use crate::stop::Stop;
 use crate::traffic::{self, End, Server, Task, Via, Watchlist};
 use linux::netns::Netns;
-use scenario::{Plan, Transport, Way, Work};
+use scenario::{AccessPoint, LinkKind, Pace, Plan, Transport, Way, Work};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 use trace::PolicyName;
-use units::{Instant, Rng};
+use units::{Bitrate, Bytes, Duration, Instant, Rng};
+
+/// Of UDP and IPv4.
+const HEADERS: Bytes = Bytes::new(28);
 
 /// What all flows of a run have in common.
 pub(super) struct Common<'c> {
@@ -93,16 +96,19 @@ impl Common<'_> {
     }
 
     fn task(&self, flow: &scenario::Flow) -> Task {
-        let via = match link_of(flow, self.plan, self.policy) {
-            None => Via::Mptcp,
-            Some(link) => Via::Tcp {
+        let via = match (link_of(flow, self.plan, self.policy), flow.transport) {
+            (None, _) => Via::Mptcp,
+            (Some(link), Transport::Udp { .. }) => Via::Udp {
+                device: self.interfaces[link].clone(),
+            },
+            (Some(link), Transport::Mptcp | Transport::Tcp { .. }) => Via::Tcp {
                 device: self.interfaces[link].clone(),
                 usable: self.glue.usable(link),
             },
         };
         Task {
             name: flow.name.clone(),
-            work: flow.work,
+            work: paced(flow, self.plan),
             via,
             server: self.server.address(),
             cc: self.controllers.of_flow(self.plan, flow).to_owned(),
@@ -113,6 +119,46 @@ impl Common<'_> {
             watchlist: self.watchlist.clone(),
         }
     }
+}
+
+/// A saturated sender of datagrams keeps the queue in front of what is slowest behind it full: it offers a tenth more than that takes.
+fn paced(flow: &scenario::Flow, plan: &Plan) -> Work {
+    match (flow.transport, flow.work) {
+        (
+            Transport::Udp { over },
+            Work::Datagrams {
+                way,
+                pace: Pace::Saturated,
+                payload,
+            },
+        ) => {
+            let offered = taken(&plan.links[over].kind, way).percent(110);
+            let interval = offered.time_for(payload + HEADERS);
+            Work::Datagrams {
+                way,
+                pace: Pace::Every(interval.unwrap_or(Duration::from_millis(1))),
+                payload,
+            }
+        }
+        (_, work) => work,
+    }
+}
+
+/// The most that a link takes from the side of the sender.
+fn taken(link: &LinkKind, way: Way) -> Bitrate {
+    let up = way == Way::Up;
+    match link {
+        LinkKind::Wifi(ap) if up => air(ap),
+        LinkKind::Wifi(ap) => air(ap).min(ap.backhaul.down),
+        LinkKind::Cell(cell) => if up { &cell.up } else { &cell.down }.mean(),
+        LinkKind::Cable(cable) => if up { cable.up } else { cable.down }.rate,
+    }
+}
+
+/// Nothing goes faster over the air than this.
+fn air(ap: &AccessPoint) -> Bitrate {
+    let fastest = ap.standard.rates_kbps().iter().max();
+    fastest.map_or(Bitrate::ZERO, |&kbps| Bitrate::from_kbps(kbps.into()))
 }
 
 /// Sleeps in pieces, so that a stop is seen.

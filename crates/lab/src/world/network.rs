@@ -8,7 +8,7 @@ use links::{
 };
 use scenario::{
     AccessPoint, Aqm, Bottleneck, Cable, Cell, LaneRate, Link, LinkKind, Medium, Plan, Point, Queue,
-    RateControl, Transport, Wall, Wire,
+    RateControl, Wall, Way, Wire, Work,
 };
 use thiserror::Error;
 use units::Duration;
@@ -22,9 +22,6 @@ pub enum PlanError {
     /// Nobody has it.
     #[error(transparent)]
     Controller(#[from] NoController),
-    /// Datagrams are for the virtual world so far.
-    #[error("flow `{0}` is UDP, which the lab does not move yet; play it with `--world sim`")]
-    Datagrams(String),
     /// The lab's model of the air is coarser than what this asks for.
     #[error(
         "{what} is for the exact medium, which the lab does not have; remove it, or play the scenario with `--world sim`"
@@ -33,6 +30,11 @@ pub enum PlanError {
         /// What the scenario asks for.
         what: String,
     },
+    /// A kernel's broadcast would have to be translated by the link.
+    #[error(
+        "flow `{0}` is to everyone, and the lab's access points send to the client only; use \"down\", or play it with --world sim"
+    )]
+    Everyone(String),
     /// The models refused it.
     #[error(transparent)]
     Model(#[from] links::ConfigError),
@@ -40,12 +42,17 @@ pub enum PlanError {
 
 /// The network of a run with this seed.
 pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError> {
-    if let Some(flow) = plan
-        .flows
-        .iter()
-        .find(|flow| matches!(flow.transport, Transport::Udp { .. }))
-    {
-        return Err(PlanError::Datagrams(flow.name.clone()));
+    let to_everyone = |flow: &&scenario::Flow| {
+        matches!(
+            flow.work,
+            Work::Datagrams {
+                way: Way::Everyone,
+                ..
+            }
+        )
+    };
+    if let Some(flow) = plan.flows.iter().find(to_everyone) {
+        return Err(PlanError::Everyone(flow.name.clone()));
     }
     if let Some(what) = exact(plan) {
         return Err(PlanError::Exact { what });

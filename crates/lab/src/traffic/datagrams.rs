@@ -1,0 +1,167 @@
+//! UDP between the client and the server over one link: saturated, or one datagram in every interval. Nobody answers.
+//!
+//! The client's end is bound to the link's interface. It says hello until the server has heard it, so that the server knows where the client is
+//! behind the link's address translation; then whoever sends, sends until the run ends.
+//!
+//! # Where we differ, and why
+//! 1. "Saturated" is a pace: that of the first thing behind the sender, whose queue it keeps full. A kernel has no word for "send when there is room
+//!    on the air".
+//! 2. A sender that is behind its pace by more than a burst forgets the rest: it does not make up for the time in which it did not run.
+//!
+//! # Checked by
+//! `tests` of this module's parent; `slowhand`'s `tests/both_worlds.rs` against virtual time.
+
+use super::client::{Outcome, Task, Tell, Teller, TransferError, Via};
+use super::server::Server;
+use scenario::{Pace, Way};
+use socket2::SockRef;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::time::Duration as Wall;
+use trace::FlowMeter;
+use units::{Bytes, Duration, Instant};
+
+/// The sender wakes this often.
+const GRAIN: Wall = Wall::from_millis(1);
+/// At most so many datagrams are sent at once.
+const BURST: u64 = 64;
+/// Between hellos that were not heard, and how long a receiver waits before it looks whether the run is over.
+const PATIENCE: Wall = Wall::from_millis(20);
+/// How every datagram of a flow begins.
+const MARK: usize = 8;
+const LONGEST: usize = 65_536;
+
+/// The two ends.
+struct Ends {
+    client: UdpSocket,
+    server: UdpSocket,
+}
+
+pub(super) fn run(
+    task: &Task,
+    server: &Server,
+    (way, pace, payload): (Way, Pace, Bytes),
+    tell: Tell<'_>,
+) -> Result<Outcome, TransferError> {
+    let ends = Ends::open(task, server).map_err(TransferError::Prepare)?;
+    let mut meter = FlowMeter::new(task.name.clone(), task.clock.now());
+    let mut intact = true;
+    if ends.meet(task).map_err(TransferError::Prepare)? {
+        let (from, to) = match way {
+            Way::Up => (&ends.client, &ends.server),
+            Way::Down | Way::Everyone => (&ends.server, &ends.client),
+        };
+        let datagram = content(task.seed, payload);
+        let mut teller = Teller::new(tell);
+        std::thread::scope(|scope| {
+            scope.spawn(|| send(task, from, &datagram, interval(pace)));
+            intact = receive(task, to, &datagram, &mut meter, &mut teller);
+        });
+    }
+    let ended = task.clock.now().min(task.until);
+    if let Some(stall) = meter.end(ended) {
+        Teller::new(tell).stall(ended, Some(stall));
+    }
+    Ok(Outcome {
+        meter,
+        intact,
+        connections: 0,
+        broken: Vec::new(),
+        requests: Vec::new(),
+        ended,
+    })
+}
+
+impl Ends {
+    fn open(task: &Task, server: &Server) -> io::Result<Self> {
+        let client = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+        if let Via::Udp { device } = &task.via {
+            SockRef::from(&client).bind_device(Some(device.as_bytes()))?;
+        }
+        let server = server.datagrams()?;
+        for end in [&client, &server] {
+            end.set_read_timeout(Some(PATIENCE))?;
+        }
+        Ok(Self { client, server })
+    }
+
+    /// Until each knows where the other is; `false`: the run was over before.
+    fn meet(&self, task: &Task) -> io::Result<bool> {
+        let (hello, there) = (task.seed.to_be_bytes(), self.server.local_addr()?);
+        let mut heard = [0; MARK];
+        while !task.is_over() {
+            // Without a route or an address there is none to be heard.
+            if self.client.send_to(&hello, there).is_err() {
+                std::thread::sleep(PATIENCE);
+                continue;
+            }
+            if let Ok((_, from)) = self.server.recv_from(&mut heard)
+                && heard == hello
+            {
+                self.server.connect(from)?;
+                self.client.connect(there)?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn content(seed: u64, payload: Bytes) -> Vec<u8> {
+    let mark = seed.wrapping_add(1).to_be_bytes();
+    let length = (payload.get() as usize).min(LONGEST);
+    mark.iter().copied().cycle().take(length).collect()
+}
+
+fn interval(pace: Pace) -> Duration {
+    match pace {
+        Pace::Every(interval) => interval,
+        // Whoever starts a flow knows how fast its link is; without that, as fast as the grain allows.
+        Pace::Saturated => Duration::from_micros(10),
+    }
+}
+
+fn send(task: &Task, socket: &UdpSocket, datagram: &[u8], interval: Duration) {
+    let begun = task.clock.now();
+    let mut sent = 0;
+    while !task.is_over() {
+        let due = (task.clock.now().since(begun).as_nanos() / interval.as_nanos().max(1)) as u64 + 1;
+        sent = sent.max(due.saturating_sub(BURST));
+        while sent < due {
+            // What does not fit into the device is lost there, as on the air.
+            let _ = socket.send(datagram);
+            sent += 1;
+        }
+        std::thread::sleep(GRAIN);
+    }
+}
+
+/// Whether all that came was as it was sent.
+fn receive(
+    task: &Task,
+    socket: &UdpSocket,
+    datagram: &[u8],
+    meter: &mut FlowMeter,
+    teller: &mut Teller<'_>,
+) -> bool {
+    let (mut buffer, mut intact) = (vec![0; LONGEST], true);
+    while !task.is_over() {
+        let Ok(length) = socket.recv(&mut buffer) else {
+            continue;
+        };
+        let now: Instant = task.clock.now();
+        if now >= task.until || buffer[..length] == task.seed.to_be_bytes() {
+            continue;
+        }
+        intact &= buffer[..length] == *datagram;
+        let stall = meter.read(now, length as u64);
+        teller.stall(now, stall);
+        teller.bytes(now, meter.bytes().get());
+    }
+    intact
+}
+
+/// A socket for one flow's end at the server.
+pub(super) fn at_server(address: SocketAddr) -> io::Result<UdpSocket> {
+    UdpSocket::bind((address.ip(), 0))
+}

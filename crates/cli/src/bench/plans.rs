@@ -30,6 +30,8 @@ mod tests {
             ("stall-backup", include_str!("scenarios/stall-backup.toml")),
             ("resume", include_str!("scenarios/resume.toml")),
             ("emulator", include_str!("scenarios/emulator.toml")),
+            ("lab-udp", include_str!("scenarios/lab-udp.toml")),
+            ("lab-late", include_str!("scenarios/lab-late.toml")),
             ("cc-share-2", include_str!("scenarios/cc-share-2.toml")),
             ("cc-share-4", include_str!("scenarios/cc-share-4.toml")),
             ("cc-disjoint", include_str!("scenarios/cc-disjoint.toml")),

@@ -31,7 +31,13 @@ direction = "down"
 fn played(policy: &str) -> Played {
     let plan = plan(POOR_AND_GOOD);
     let what = Play::new(&plan, policy.parse().unwrap());
-    play(&what, &Stop::new(), &mut |_| {}).unwrap()
+    let played = play(&what, &Stop::new(), &mut |_| {}).unwrap();
+    let moved: u64 = played.run.flows.iter().map(|flow| flow.bytes).sum();
+    assert!(
+        moved > 1_000_000,
+        "{moved} bytes: the machine had no time for the lab"
+    );
+    played
 }
 
 fn marks(played: &Played, link: &str) -> Option<MarkReport> {

@@ -7,7 +7,7 @@ use super::wait::{Waiter, Waker, become_punctual};
 use super::{Command, Event, Lateness, LinkSample, Marks, Port, Report, Scheduled, Setup, Tuning};
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::frame::{Burst, Header, Slab, SlotId};
-use crate::monitor::Monitor;
+use crate::monitor::Feed;
 use crate::tun::Tun;
 use links::{Direction, DropReason, Input, LinkId, Network, Output, Packet};
 use std::collections::VecDeque;
@@ -49,7 +49,7 @@ pub(super) struct Core {
     marks: Marks,
     faults: FaultLog,
     busiest: Busiest,
-    monitor: Option<Monitor>,
+    monitor: Option<Feed>,
     lateness: Lateness,
     all_lateness: Lateness,
     chatter: u64,
@@ -122,6 +122,9 @@ impl Core {
         self.carry_out();
         for device in 0..self.outlets.len() {
             self.with_outlet(device, |outlet, writing| outlet.flush(writing));
+        }
+        if let Some(monitor) = &mut self.monitor {
+            monitor.flush(now);
         }
         if now >= self.next_sample {
             self.sample();
@@ -291,7 +294,7 @@ impl Core {
                 Output::Beacon { link, signal } => self.beacon(due, link, signal),
                 Output::Heard { link, frame } => {
                     if let Some(monitor) = &mut self.monitor {
-                        monitor.show(due, link, &frame);
+                        monitor.frame(due, link, frame);
                     }
                 }
                 Output::State { link, state } => self.announce(Event::State { at: due, link, state }),
@@ -301,7 +304,7 @@ impl Core {
 
     fn beacon(&mut self, at: Instant, link: LinkId, signal: Dbm) {
         if let Some(monitor) = &mut self.monitor {
-            monitor.show_beacon(at, link, signal);
+            monitor.beacon(at, link, signal);
         }
         self.announce(Event::Beacon { at, link, signal });
     }

@@ -44,7 +44,7 @@ pub use report::{LinkSample, Losses, Marks, Report};
 
 use crate::clock::Clock;
 use crate::frame::Nat;
-use crate::monitor::Monitor;
+use crate::monitor::Feed;
 use crate::tun::Tun;
 use links::{Input, LinkId, LinkState, Network};
 use std::io;
@@ -67,7 +67,7 @@ pub struct Setup {
     /// The devices of every link, in the network's order.
     pub ports: Vec<Port>,
     /// Where frames that the client's radios hear are shown.
-    pub monitor: Option<Monitor>,
+    pub monitor: Option<Feed>,
     /// What happens when, besides commands.
     pub schedule: Vec<Scheduled>,
     /// How it works.

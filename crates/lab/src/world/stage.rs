@@ -11,7 +11,7 @@ use super::{Play, PlayError, network_config};
 use crate::clock::Clock;
 use crate::emulator::{LinkSample, Port};
 use crate::hosts::{Addressing, BuildError, HostLink, Hosts, HostsConfig, Plugs, interface_name};
-use crate::monitor::{self, Monitor};
+use crate::monitor::{self, Feed, Monitor};
 use crate::traffic::Server;
 use links::{LinkConfig, LinkId, LinkState, Network, NetworkConfig};
 use linux::capture::{Capture, Listener as Ears};
@@ -49,7 +49,7 @@ pub(super) struct Stage {
     pub(super) listener: Option<Listener>,
     pub(super) controllers: Controllers,
     /// The client's monitor interfaces, until the emulator has them.
-    pub(super) monitor: Option<Monitor>,
+    pub(super) monitor: Option<Feed>,
     /// Who listens to them.
     pub(super) ears: Option<Ears>,
 }
@@ -74,6 +74,7 @@ impl Stage {
             Some(monitor) if policy_listens(policy) => Some(ears(&hosts, monitor, &glue)?),
             _ => None,
         };
+        let monitor = monitor.map(Feed::start).transpose().map_err(PlayError::Thread)?;
         let clock = Clock::starting_in(RUN_UP);
         let server = server(what, &hosts, &addressing, &controllers, clock)?;
         let address = addressing.server.into();

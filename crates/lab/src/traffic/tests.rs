@@ -363,14 +363,14 @@ fn datagrams_keep_their_pace_both_ways() {
         };
         let task = Task {
             via: Via::Udp { device: "lo".into() },
-            ..task(&place, work, Duration::from_millis(600))
+            ..task(&place, work, Duration::from_secs(2))
         };
         let (outcome, told) = play(&place, &task);
         assert!(outcome.intact);
         let count = outcome.meter.bytes().get() / 1_000;
-        // 300 at most; a sender that is kept off its processor does not make up for it.
+        // 1,000 at most; a sender that is kept off its processor does not make up for it.
         assert!(
-            (100..=301).contains(&count) && outcome.meter.bytes().get() % 1_000 == 0,
+            (100..=1_001).contains(&count) && outcome.meter.bytes().get() % 1_000 == 0,
             "{way:?}: {count}"
         );
         assert!(told.iter().any(|(_, told)| matches!(told, Told::Bytes(_))));

@@ -109,7 +109,7 @@ impl<S: Schedule> Air<S> {
             return;
         };
         session.attempt();
-        let long = rts.is_some_and(|most| session.psdu_bytes() > most);
+        let long = session.asks() || rts.is_some_and(|most| session.psdu_bytes() > most);
         if long && session.to != EVERYONE {
             self.request(place);
         } else {

@@ -89,6 +89,11 @@ impl Session {
         self.chain.mode(self.tries)
     }
 
+    /// Whether its rate control wants a request to send before the next try.
+    pub(super) fn asks(&self) -> bool {
+        self.chain.asks(self.tries)
+    }
+
     /// Of what was tried, so many frames were acknowledged.
     pub(super) fn report(&mut self, acknowledged: u32) {
         self.chain = self

@@ -12,15 +12,16 @@
 //! 2. A station begins at the lowest rate and looks around from there, as Linux does once its first interval is over.
 //!
 //! # Checked by
-//! `rate::tests`, `sim`'s `tests/rates.rs`.
+//! `rate::tests`, `sim`'s `tests/diversity.rs`.
 
 use alloc::vec::Vec;
 use units::Rng;
 use units::wifi::Standard;
 
 use super::statistics::Statistics;
-use super::{Chain, costs};
+use super::{Chain, backoff, exchange, tries};
 use crate::air::mode::Mode;
+use crate::air::timing::Timing;
 
 /// How often means are taken, in ns.
 const INTERVAL: u64 = 100_000_000;
@@ -41,7 +42,11 @@ pub(in crate::air) struct Minstrel {
 impl Minstrel {
     /// `modes` from slow to fast.
     pub(super) fn new(standard: Standard, modes: &[Mode]) -> Self {
-        let statistics = |&mode| Statistics::new(mode, costs(standard, mode));
+        let timing = Timing::of(standard, false);
+        let statistics = |&mode| {
+            let exchange = exchange(&timing, standard, mode);
+            Statistics::new(mode, exchange + backoff(&timing), tries(&timing, exchange))
+        };
         Self {
             modes: modes.iter().map(statistics).collect(),
             next: INTERVAL,
@@ -74,6 +79,7 @@ impl Minstrel {
         Chain {
             stages: [tries(first), tries(second), tries(self.likeliest), tries(0)],
             probe: looks,
+            guarded: false,
         }
     }
 

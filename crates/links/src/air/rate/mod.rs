@@ -31,6 +31,8 @@ pub(super) struct Chain {
     stages: [(Mode, u8); STAGES],
     /// It tries a mode out: in 802.11n, with a single frame.
     pub(super) probe: bool,
+    /// A request to send precedes every stage but the first.
+    guarded: bool,
 }
 
 const STAGES: usize = 4;
@@ -41,19 +43,29 @@ impl Chain {
         Self {
             stages: [(mode, u8::MAX); STAGES],
             probe: false,
+            guarded: false,
         }
     }
 
-    /// The mode after so many tries; the last one when all are used up.
-    pub(super) fn mode(&self, tries: u32) -> Mode {
+    /// The stage after so many tries; the last one when all are used up.
+    fn stage(&self, tries: u32) -> usize {
         let mut left = tries;
-        for (mode, times) in self.stages {
-            if left < u32::from(times) {
-                return mode;
-            }
-            left -= u32::from(times);
-        }
-        self.stages[STAGES - 1].0
+        let within = |&(_, times): &(Mode, u8)| {
+            let here = left < u32::from(times);
+            left = left.saturating_sub(u32::from(times));
+            here
+        };
+        self.stages.iter().position(within).unwrap_or(STAGES - 1)
+    }
+
+    /// The mode after so many tries.
+    pub(super) fn mode(&self, tries: u32) -> Mode {
+        self.stages[self.stage(tries)].0
+    }
+
+    /// Whether a request to send precedes the next frame, after so many tries.
+    pub(super) fn asks(&self, tries: u32) -> bool {
+        self.guarded && self.stage(tries) > 0
     }
 
     /// All its tries.
@@ -164,20 +176,25 @@ const COMPARED_BYTES: u32 = 1_200;
 /// What a stage of a chain may take at most, in ns: Minstrel's segment.
 const SEGMENT: u64 = 6_000_000;
 
-/// What a frame takes without an error in its first attempt, and how often it fits into a segment, backoff included.
-fn costs(standard: Standard, mode: Mode) -> (u64, u8) {
-    let timing = Timing::of(standard, mode.as_ht().is_some());
+/// What a frame takes without an error in its first attempt, backoff not included.
+fn exchange(timing: &Timing, standard: Standard, mode: Mode) -> u64 {
     let ack = nanos(mode.response().time(standard, ACK_BYTES));
-    let exchange = timing.difs + nanos(mode.time(standard, COMPARED_BYTES)) + timing.sifs + ack;
+    timing.difs + nanos(mode.time(standard, COMPARED_BYTES)) + timing.sifs + ack
+}
+
+/// The mean of the first backoff.
+const fn backoff(timing: &Timing) -> u64 {
+    timing.cw_min as u64 / 2 * timing.slot as u64
+}
+
+/// How often an exchange fits into a segment, backoffs included.
+fn tries(timing: &Timing, exchange: u64) -> u8 {
     let (mut window, mut used, mut tries) = (timing.cw_min, 0, 0);
     loop {
         used += exchange + u64::from(window) / 2 * u64::from(timing.slot);
         window = (2 * window + 1).min(timing.cw_max);
         if tries >= LEAST_TRIES && (used > SEGMENT || tries == MOST_TRIES) {
-            return (
-                exchange + u64::from(timing.cw_min) / 2 * u64::from(timing.slot),
-                tries,
-            );
+            return tries;
         }
         tries += 1;
     }

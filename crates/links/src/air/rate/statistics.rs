@@ -23,7 +23,7 @@ pub(super) struct Statistics {
 }
 
 impl Statistics {
-    pub(super) const fn new(mode: Mode, (time, tries): (u64, u8)) -> Self {
+    pub(super) const fn new(mode: Mode, time: u64, tries: u8) -> Self {
         Self {
             mode,
             time,
@@ -39,6 +39,11 @@ impl Statistics {
     pub(super) const fn tried(&mut self, frames: u32, acknowledged: u32) {
         self.attempts += frames;
         self.successes += acknowledged;
+    }
+
+    /// Of many attempts in the present interval hardly any got through: fewer than a fifth of more than 30.
+    pub(super) const fn fails(&self) -> bool {
+        self.attempts > 30 && self.successes * 5 < self.attempts
     }
 
     /// An interval is over.

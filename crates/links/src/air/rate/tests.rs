@@ -38,12 +38,15 @@ fn a_chain_is_walked_stage_by_stage() {
     let chain = Chain {
         stages: [(mode(54), 2), (mode(24), 0), (mode(12), 1), (mode(6), 3)],
         probe: false,
+        guarded: true,
     };
     let walked: Vec<_> = (0..8)
         .map(|tries| chain.mode(tries).rate().as_bps() / 1_000_000)
         .collect();
     assert_eq!(walked, [54, 54, 12, 6, 6, 6, 6, 6]);
     assert_eq!((chain.total(), chain.modes().count()), (6, 3));
+    let asks: Vec<_> = (0..4).map(|tries| chain.asks(tries)).collect();
+    assert_eq!(asks, [false, false, true, true], "all but the first stage");
 }
 
 #[test]
@@ -111,12 +114,9 @@ fn minstrel_ht_does_not_tell_ninety_percent_from_all_and_minstrel_does() {
         Some(5) => 0.60,
         _ => 0.0,
     };
-    drive(&mut rate, 0..60, through);
-    let Rate::MinstrelHt(minstrel) = &rate else {
-        panic!("not Minstrel-HT")
-    };
+    let firsts = drive(&mut rate, 0..60, through);
     // 39 Mb/s at 90 % against 52 at 60 %.
-    assert_eq!(minstrel.best().as_ht().map(HtMode::mcs), Some(4));
+    assert_eq!(most_used(&firsts), Bitrate::from_mbps(39), "{firsts:?}");
 }
 
 #[test]
@@ -132,4 +132,29 @@ fn probes_of_802_11n_are_rare() {
         rate.tried(chain, chain.mode(0), frames, frames);
     }
     assert!((50..2_500).contains(&probes), "{probes}");
+}
+
+#[test]
+fn a_mode_of_802_11n_that_dies_gives_way_within_its_interval_and_repeats_are_asked_for() {
+    let ht = Ht::new(2, Width::Mhz20, Guard::Long);
+    let mut rate = Rate::new(RateControl::Minstrel, Standard::A, Some(&ht), mode(54));
+    drive(&mut rate, 0..40, |_| 1.0);
+    let mut rng = Rng::named(2, "death");
+    let now = 40 * INTERVAL;
+    let chain = rate.chain(now, &mut rng);
+    let normal = if chain.probe {
+        rate.chain(now, &mut rng)
+    } else {
+        chain
+    };
+    let (best, total) = (normal.mode(0), normal.total());
+    assert_eq!(best.as_ht().map(HtMode::mcs), Some(15));
+    let asks: Vec<bool> = (0..total).map(|tries| normal.asks(tries)).collect();
+    assert!(!asks[0] && asks[asks.len() - 1], "{asks:?}");
+    // Two streams need two paths: one of them is gone.
+    rate.tried(normal, best, 40, 1);
+    assert_eq!(
+        rate.chain(now + 1, &mut rng).modes().next().map(Mode::streams),
+        Some(1)
+    );
 }

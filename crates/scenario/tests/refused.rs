@@ -95,6 +95,11 @@ fn rates() {
         ),
         (
             "channel = 6",
+            "channel = 6\naqm = \"codel\"",
+            "bad.toml:7:7: `aqm` is \"codel\"; give \"tail-drop\" or \"fq-codel\"",
+        ),
+        (
+            "channel = 6",
             "channel = 6\nrate_control = \"aarf\"\nrate_mbps = 54",
             "bad.toml:8:13: one rate, and a rate control that chooses among all of them; remove `rate_mbps`, or say \
              `rate_control = \"fixed\"`",
@@ -430,6 +435,11 @@ fn walkers_and_flows() {
             "at_m = [0, 0]",
             "speed_m_per_s = 1\nway = [{ at_m = [0, 0], t_s = 5 }]",
             "bad.toml:23:31: a point of a way with a speed has no time of its own; use `pause_s`, or leave the speed out",
+        ),
+        (
+            "at_m = [0, 0]",
+            "at_m = [0, 0]\npower_save = 1",
+            "bad.toml:23:14: `power_save` is 1; give true or false",
         ),
         (
             "at_m = [0, 0]",

@@ -40,7 +40,7 @@ pub mod theory;
 mod traffic;
 mod world;
 
-pub use play::{Addresses, Capture, Cast, CastError, Play, Played, Radio, digest, play};
+pub use play::{Addresses, Capture, Cast, CastError, Play, Played, Radio, Sleeper, digest, play};
 pub use queue::EventQueue;
 pub use sweep::sweep;
 pub use traffic::{Flow, HEADERS, Pace, Tally};

@@ -137,7 +137,10 @@ impl<M: Medium> World<M> {
     fn send(&mut self, now: Instant, number: u32) {
         let flow = &self.flows[number as usize];
         self.tallies[number as usize].offered += 1;
-        let packet = Packet::new(flow.to, flow.payload + HEADERS, number.into());
+        let packet = Packet {
+            flow: number,
+            ..Packet::new(flow.to, flow.payload + HEADERS, number.into())
+        };
         self.medium.handle(now, Input::Send(flow.from, packet));
     }
 

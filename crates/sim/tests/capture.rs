@@ -124,3 +124,38 @@ fn tshark_reads_what_was_on_the_air() {
     assert_eq!(first[..2], ["0x0020", "02:5b:00:00:00:01"]);
     assert_eq!(first[3..], ["54", "5180", "1478", "1553"]);
 }
+
+#[test]
+fn tshark_sees_who_sleeps_and_polls() {
+    let text = ONE.replace("[walkers.client]", "[walkers.client]\npower_save = true");
+    let plan = plan(&text, &["flows.download.limit_mbps=0.5"]);
+    let played = play(&Play {
+        capture: true,
+        ..Play::new(&plan, PolicyName::Slowhand)
+    })
+    .unwrap();
+    let file = std::env::temp_dir().join(format!("slowhand-asleep-{}.pcapng", std::process::id()));
+    std::fs::write(&file, played.capture.unwrap()).unwrap();
+    let count = |filter: &str| tshark(&file, filter, &["frame.number"]).map(|frames| frames.len());
+    let polls = count("wlan.fc.type_subtype == 0x1a");
+    let Some(polls) = polls else {
+        println!("skipped: tshark is not installed (scripts/setup.sh test)");
+        std::fs::remove_file(&file).unwrap();
+        return;
+    };
+    let beacons = count("wlan.fc.type_subtype == 8").unwrap();
+    let farewells = count("wlan.fc.type_subtype == 0x24 && wlan.fc.pwrmgt == 1").unwrap();
+    let more = count("wlan.fc.type == 2 && wlan.fc.moredata == 1 && wlan.ta == 02:5b:00:00:00:00").unwrap();
+    let data = count("wlan.fc.type_subtype == 0x20").unwrap();
+    std::fs::remove_file(&file).unwrap();
+    // 0.5 Mb/s are 42 datagrams a second, held until one of ten beacons, and each is asked for.
+    assert!(
+        (70..=90).contains(&data) && polls.abs_diff(data) < 10,
+        "{polls} for {data}"
+    );
+    assert!(more > 30, "{more}");
+    assert!(
+        (15..=20).contains(&beacons) && farewells >= 1,
+        "{beacons} {farewells}"
+    );
+}

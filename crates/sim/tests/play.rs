@@ -274,3 +274,20 @@ fn one_more_station_does_not_shift_the_others_draws() {
     assert!(before.run.links[0].retries > 10, "they collided, and so drew");
     assert_eq!(before.run.links[0], after.run.links[0]);
 }
+
+/// A saturated flow fills the queue, and one of 0.2 Mb/s to somebody else waits behind it, or has a queue of its own.
+#[test]
+fn fq_codel_keeps_a_small_flow_from_waiting_behind_a_large_one() {
+    let rival = "[walkers.other]\nat_m = [0, 5]\n\n[flows.small]\ntransport = \"udp\"\nover = \"near\"\nby = \"other\"\ndirection = \"down\"\n\
+                 payload_bytes = 200\nevery_ms = 8\n";
+    let small = |aqm: &str| {
+        let overload =
+            "flows.download={ transport = \"udp\", over = \"near\", direction = \"down\", limit_mbps = 60 }";
+        let settings = [format!("aps.near.aqm=\"{aqm}\""), overload.to_owned()];
+        let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+        goodput(&played(&with(rival), &settings), "small")
+    };
+    let (shared, apart) = (small("tail-drop"), small("fq-codel"));
+    // Half of what comes is dropped, whoever's it is; apart, all of it passes.
+    assert!(apart > 0.195 && shared < 0.75 * apart, "{shared} {apart}");
+}

@@ -80,12 +80,16 @@ fn exact(plan: &Plan) -> Option<String> {
     if plan.medium != Medium::default() {
         return Some("the key `medium`".to_owned());
     }
+    if let Some(walker) = plan.walkers.iter().find(|walker| walker.power_save) {
+        return Some(format!("`power_save` of `{}`", walker.name));
+    }
     if let Some(noise) = plan.place.noises.first() {
         return Some(format!("the noise `{}`", noise.name));
     }
     plan.access_points().find_map(|(link, ap)| {
         let key = match ap.rate {
             _ if ap.ht.is_some() => "ht",
+            _ if ap.fq_codel => "aqm",
             RateControl::Aarf | RateControl::Minstrel => "rate_control",
             RateControl::Auto | RateControl::Fixed(_) => return None,
         };

@@ -10,6 +10,8 @@ pub struct Walker {
     pub name: String,
     /// Transmit power of the radio, antenna gain included.
     pub tx_power: Dbm,
+    /// Their radio sleeps between beacons.
+    pub power_save: bool,
     /// Where they are when: at least one, times never decrease, straight lines between.
     pub way: Vec<Waypoint>,
 }
@@ -61,6 +63,7 @@ mod tests {
         Walker {
             name: "client".into(),
             tx_power: Dbm::from_dbm(15),
+            power_save: false,
             way: points.iter().map(waypoint).collect(),
         }
     }

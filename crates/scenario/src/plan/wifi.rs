@@ -31,6 +31,8 @@ pub struct AccessPoint {
     pub turn: Option<Turn>,
     /// Its queue towards the client, and the client's towards it.
     pub queue: Queue,
+    /// These queues keep flows apart and drop what waits too long (FQ-CoDel, RFC 8290).
+    pub fq_codel: bool,
     /// How its signal falls with distance and wavers.
     pub propagation: Propagation,
     /// How long joining takes.

@@ -33,6 +33,7 @@ fn standing(name: &str, tx_power: Dbm, point: Point) -> Walker {
     Walker {
         name: name.to_owned(),
         tx_power,
+        power_save: false,
         way: vec![Waypoint {
             at: Duration::ZERO,
             point,
@@ -49,6 +50,7 @@ fn one(name: &str, section: &Section<'_>) -> Walker {
         (false, true) => Walker {
             name: name.to_owned(),
             tx_power,
+            power_save: false,
             way: way(section),
         },
         (stands, walks) => {
@@ -62,8 +64,9 @@ fn one(name: &str, section: &Section<'_>) -> Walker {
             standing(name, tx_power, point(section, "at_m"))
         }
     };
+    let power_save = section.flag("power_save").unwrap_or(false);
     section.finish();
-    walker
+    Walker { power_save, ..walker }
 }
 
 fn way(section: &Section<'_>) -> Vec<Waypoint> {

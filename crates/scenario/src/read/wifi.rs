@@ -33,6 +33,9 @@ pub(super) fn read(section: &Section<'_>, around: &Around<'_>) -> AccessPoint {
             limit: wire::limit(section, &QUEUE).unwrap_or(USUAL_QUEUE),
             ..Queue::default()
         },
+        fq_codel: section
+            .choice("aqm", &[("tail-drop", false), ("fq-codel", true)])
+            .unwrap_or(false),
         propagation: Spread::read(section).or(around.propagation).complete(standard),
         join: join(section),
         backhaul: backhaul(section),

@@ -13,7 +13,7 @@
 
 use links::Position;
 use links::air::{
-    self, Air, AirConfig, Destination, Ht, NoiseConfig, StationConfig, StationId, Wfq, WfqStation,
+    self, Air, AirConfig, Destination, Discipline, Ht, NoiseConfig, StationConfig, StationId, Wfq, WfqStation,
 };
 use links::wifi::{self, goodput};
 use scenario::{
@@ -22,6 +22,7 @@ use scenario::{
 use units::wifi::NOISE_FLOOR_MBM;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant};
 
+use super::asleep::{Dormitory, Sleeper};
 use super::error::CastError;
 use super::medium::AnyMedium;
 use crate::traffic::{self, Flow, HEADERS};
@@ -37,6 +38,8 @@ pub struct Cast {
     pub access_points: Vec<Option<usize>>,
     /// The radios of walkers.
     pub radios: Vec<Radio>,
+    /// Those of them that save power, with their access points.
+    pub sleepers: Vec<Sleeper>,
 }
 
 /// A walker's radio on one channel.
@@ -62,6 +65,7 @@ impl Cast {
             flows: Vec::new(),
             access_points: Vec::new(),
             radios: Vec::new(),
+            sleepers: Vec::new(),
         };
         cast.air.walls = plan.place.walls.iter().map(wall).collect();
         cast.air.noise = plan.place.noises.iter().map(noise).collect();
@@ -77,12 +81,16 @@ impl Cast {
             let flow = cast.flow(plan, flow)?;
             cast.flows.push(flow);
         }
+        cast.sleepers = cast.put_to_sleep(plan)?;
         Ok(cast)
     }
 
     /// The medium at its start.
     pub(super) fn medium(&self, plan: &Plan, seed: u64) -> Result<AnyMedium, CastError> {
         Ok(match plan.medium {
+            Medium::Dcf if !self.sleepers.is_empty() => {
+                AnyMedium::Asleep(Box::new(Dormitory::new(seed, self)?))
+            }
             Medium::Dcf => AnyMedium::Exact(Box::new(Air::new(seed, &self.air)?)),
             Medium::Wfq => AnyMedium::Coarse(Wfq::new(&self.queues(plan))?),
         })
@@ -104,6 +112,40 @@ impl Cast {
             }
         };
         stations.map(queue).collect()
+    }
+
+    /// The radios of those who save power, each with the one access point that it sends to or receives from.
+    fn put_to_sleep(&self, plan: &Plan) -> Result<Vec<Sleeper>, CastError> {
+        let mut sleepers = Vec::new();
+        for radio in self
+            .radios
+            .iter()
+            .filter(|radio| plan.walkers[radio.walker].power_save)
+        {
+            let mut access_points = self.flows.iter().filter_map(|flow| match flow.to {
+                Destination::Station(to) if to == radio.station => Some(flow.from),
+                Destination::Station(to) if flow.from == radio.station => Some(to),
+                _ => None,
+            });
+            let Some(access_point) = access_points.next() else {
+                continue;
+            };
+            let name = || plan.walkers[radio.walker].name.clone();
+            if plan.medium == Medium::Wfq {
+                return Err(CastError::Sleeps(name()));
+            }
+            if access_points.any(|other| other != access_point) {
+                return Err(CastError::SleepsTwice {
+                    walker: name(),
+                    channel: radio.channel,
+                });
+            }
+            sleepers.push(Sleeper {
+                radio: radio.station,
+                access_point,
+            });
+        }
+        Ok(sleepers)
     }
 
     /// The client's radios.
@@ -154,6 +196,7 @@ impl Cast {
             ht: first.ht.map(ht),
             control: control(first.rate),
             queue: packets(first),
+            discipline: discipline(first),
             ..station
         });
         Ok(())
@@ -340,6 +383,7 @@ fn access_point(plan: &Plan, link: usize, ap: &AccessPoint) -> StationConfig {
         ht: ap.ht.map(ht),
         control: control(ap.rate),
         queue: packets(ap),
+        discipline: discipline(ap),
         ..StationConfig::new(&plan.links[link].name, ap.standard, position(ap.at))
     }
 }
@@ -387,6 +431,14 @@ fn packets(ap: &AccessPoint) -> usize {
         QueueLimit::Bdp => 200,
     };
     packets.max(1) as usize
+}
+
+const fn discipline(ap: &AccessPoint) -> Discipline {
+    if ap.fq_codel {
+        Discipline::fq_codel()
+    } else {
+        Discipline::TailDrop
+    }
 }
 
 fn propagation(ap: &AccessPoint) -> wifi::Propagation {

@@ -49,6 +49,24 @@ pub enum CastError {
         "flow `{0}` goes up, and only access points send on the coarse medium; send it down, or remove `medium = \"wfq\"`"
     )]
     OnlyDown(String),
+    /// Nobody sleeps on the coarse medium.
+    #[error(
+        "`{0}` saves power, and on the coarse medium nobody sleeps; remove `power_save`, or `medium = \"wfq\"`"
+    )]
+    Sleeps(String),
+    /// A radio that sleeps wakes for the beacons of one.
+    #[error(
+        "`{walker}` saves power and has flows over two access points on channel {channel}, and a radio that sleeps wakes for the beacons of one; send them over one of them, or move one to another channel"
+    )]
+    SleepsTwice {
+        /// Who.
+        walker: String,
+        /// The channel of both.
+        channel: u8,
+    },
+    /// Access points and their clients were refused.
+    #[error(transparent)]
+    Wlan(#[from] links::air::wlan::WlanError),
     /// The coarse medium refused it.
     #[error(transparent)]
     Queue(#[from] links::air::WfqError),

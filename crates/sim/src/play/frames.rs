@@ -226,9 +226,12 @@ impl Capture {
         self.addresses.header(frame).write(&mut self.frame);
         match frame.kind {
             FrameKind::Data { token, subtype, .. } if subtype != Subtype::PsPoll => {
-                if subtype == Subtype::Data {
+                if let Some(flow) = self.flows.get(token as usize)
+                    && subtype == Subtype::Data
+                {
+                    let payload = flow.payload;
                     self.frame.extend_from_slice(&dot11::LLC_IPV4);
-                    self.write_headers(frame, token);
+                    self.write_headers(frame, token, payload);
                 }
             }
             _ => {
@@ -243,8 +246,7 @@ impl Capture {
         }
     }
 
-    fn write_headers(&mut self, frame: &Overheard, token: u64) {
-        let payload = self.flows.get(token as usize).map_or(0, |flow| flow.payload);
+    fn write_headers(&mut self, frame: &Overheard, token: u64, payload: u32) {
         let host = |station: Option<StationId>| station.map_or(255, |station| (station.0 % 254 + 1) as u8);
         let [a, b, c] = NETWORK;
         let length = (payload + HEADERS).to_be_bytes();

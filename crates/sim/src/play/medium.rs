@@ -3,11 +3,15 @@
 use links::air::{Air, Counters, Input, Medium, Output, Overheard, StationId, Wfq};
 use units::Instant;
 
-/// One of the two media.
+use super::asleep::Dormitory;
+
+/// One of the media.
 #[derive(Debug)]
 pub(super) enum AnyMedium {
     /// Every frame; boxed because it is large.
     Exact(Box<Air>),
+    /// The same, with access points that hold packets for those who sleep.
+    Asleep(Box<Dormitory>),
     /// A weighted fair queue of packets: nobody overhears anything.
     Coarse(Wfq),
 }
@@ -15,8 +19,10 @@ pub(super) enum AnyMedium {
 impl AnyMedium {
     /// From now on [`AnyMedium::overheard`] tells what a monitor interface of this station would show.
     pub(super) fn monitor(&mut self, station: StationId) {
-        if let Self::Exact(air) = self {
-            air.monitor(station);
+        match self {
+            Self::Exact(air) => air.monitor(station),
+            Self::Asleep(air) => air.monitor(station),
+            Self::Coarse(_) => {}
         }
     }
 
@@ -24,6 +30,7 @@ impl AnyMedium {
     pub(super) fn overheard(&mut self) -> Option<Overheard> {
         match self {
             Self::Exact(air) => air.poll_overheard(),
+            Self::Asleep(air) => air.overheard(),
             Self::Coarse(_) => None,
         }
     }
@@ -32,6 +39,7 @@ impl AnyMedium {
     pub(super) fn transmissions(&self, stations: usize) -> u64 {
         match self {
             Self::Exact(air) => air.transmissions(),
+            Self::Asleep(air) => air.transmissions(),
             Self::Coarse(queue) => (0..stations as u32)
                 .map(|number| queue.counters(StationId(number)).attempts)
                 .sum(),
@@ -43,6 +51,7 @@ impl Medium for AnyMedium {
     fn handle(&mut self, now: Instant, input: Input) {
         match self {
             Self::Exact(air) => air.handle(now, input),
+            Self::Asleep(air) => air.handle(now, input),
             Self::Coarse(queue) => queue.handle(now, input),
         }
     }
@@ -50,6 +59,7 @@ impl Medium for AnyMedium {
     fn advance(&mut self, limit: Instant) -> Instant {
         match self {
             Self::Exact(air) => air.advance(limit),
+            Self::Asleep(air) => air.advance(limit),
             Self::Coarse(queue) => queue.advance(limit),
         }
     }
@@ -57,6 +67,7 @@ impl Medium for AnyMedium {
     fn poll_due(&mut self) -> Option<(Instant, Output)> {
         match self {
             Self::Exact(air) => air.poll_due(),
+            Self::Asleep(air) => air.poll_due(),
             Self::Coarse(queue) => queue.poll_due(),
         }
     }
@@ -64,6 +75,7 @@ impl Medium for AnyMedium {
     fn wake_at(&mut self) -> Option<(Instant, &'static str)> {
         match self {
             Self::Exact(air) => air.wake_at(),
+            Self::Asleep(air) => air.wake_at(),
             Self::Coarse(queue) => queue.wake_at(),
         }
     }
@@ -71,6 +83,7 @@ impl Medium for AnyMedium {
     fn counters(&self, station: StationId) -> Counters {
         match self {
             Self::Exact(air) => air.counters(station),
+            Self::Asleep(air) => air.counters(station),
             Self::Coarse(queue) => queue.counters(station),
         }
     }

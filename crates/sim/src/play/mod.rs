@@ -4,9 +4,11 @@
 //! |---|---|
 //! | who plays, and what cannot be played | [`Cast`], [`CastError`] |
 //! | one run | [`play()`] |
+//! | radios that save power | `asleep` |
 //! | the engine that listens | `brain` |
 //! | frames as bytes, captures | [`Addresses`], [`Capture`] |
 
+mod asleep;
 mod brain;
 mod cast;
 mod error;
@@ -14,6 +16,7 @@ mod frames;
 mod medium;
 mod run;
 
+pub use asleep::Sleeper;
 pub use brain::digest;
 pub use cast::{Cast, Radio};
 pub use error::CastError;

@@ -265,7 +265,7 @@ impl Wlan {
         }
     }
 
-    /// A frame from a client to its access point; before all others if it is about power saving.
+    /// A frame from a client to its access point; before all others if it is about power saving, but the one after which it sleeps.
     pub(super) fn say_up(&mut self, now: Instant, place: usize, message: Message, asleep: bool) {
         let of = &self.interfaces[place];
         let Some(ap) = of.ap else {
@@ -278,7 +278,10 @@ impl Wlan {
         };
         let frame = Frame {
             bytes: message.bytes(),
-            first: matches!(message, Message::Null | Message::PsPoll),
+            first: match message {
+                Message::Null => !self.clients[of.client].is_going_to_sleep(),
+                _ => message == Message::PsPoll,
+            },
             asleep,
             more: false,
         };

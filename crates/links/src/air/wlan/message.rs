@@ -114,4 +114,12 @@ impl Tag {
     pub(super) const fn foreign(token: u64) -> u64 {
         0xf << 60 | token
     }
+
+    /// The world's own name for what this token travels with; `None`: it is nothing of the world's.
+    pub(super) fn worlds(token: u64) -> Option<u64> {
+        match Self::read(token) {
+            None => Some(token & !(0xf << 60)),
+            Some(tag) => (tag.message == Message::Data).then_some(tag.token),
+        }
+    }
 }

@@ -12,6 +12,7 @@
 //! 1. A client knows on which channel the access point is that it is told to join: it scans that one.
 //! 2. Associations of one radio share its address; each belongs to another access point, which is how frames are told apart.
 //! 3. The traffic indication map is read where it stands, at the access point, when a beacon arrives.
+//! 4. Frames to everybody are not held for a beacon that announces them (§11.2.3.4): who sleeps misses them.
 //!
 //! # Checked by
 //! `tests`.
@@ -39,7 +40,7 @@ pub use config::{
 };
 
 use super::io::{Destination, Fate, Input, Output, Packet, StationId};
-use super::{Air, AirConfig};
+use super::{Air, AirConfig, FrameKind, Overheard};
 use crate::{Direction, DropReason, LinkId, LinkState, Network};
 use access_point::AccessPoint;
 use join::Interface;
@@ -158,6 +159,23 @@ impl Wlan {
         &self.air
     }
 
+    /// From now on [`Wlan::poll_overheard`] tells what a monitor interface of this station would show.
+    pub fn monitor(&mut self, station: StationId) {
+        self.air.monitor(station);
+    }
+
+    /// The next frame that a monitor has heard, with the world's own name for the packet in it, or [`Wlan::OURS`].
+    pub fn poll_overheard(&mut self) -> Option<Overheard> {
+        let mut frame = self.air.poll_overheard()?;
+        if let FrameKind::Data { token, .. } = &mut frame.kind {
+            *token = Tag::worlds(*token).unwrap_or(Self::OURS);
+        }
+        Some(frame)
+    }
+
+    /// The token of frames that the world has no name for: those that access points and clients manage themselves by.
+    pub const OURS: u64 = u64::MAX;
+
     /// How an association stands.
     pub fn state(&self, interface: InterfaceId) -> LinkState {
         self.interfaces[interface.0].state()
@@ -198,7 +216,7 @@ impl Wlan {
                 from,
                 packet,
             } => match (Tag::read(packet.token), self.access_point_at(station)) {
-                (None, _) => self.tell(now, WlanOutput::Air(output)),
+                (None, _) => self.tell_of_another(now, output),
                 (Some(tag), Some(ap)) => self.ap_receives(now, ap, from, tag, packet),
                 (Some(tag), None) => self.client_receives(now, station, from, tag, packet),
             },
@@ -207,10 +225,17 @@ impl Wlan {
                 packet,
                 fate,
             } => match Tag::read(packet.token) {
-                None => self.tell(now, WlanOutput::Air(output)),
+                None => self.tell_of_another(now, output),
                 Some(tag) => self.done(now, station, tag, packet, fate),
             },
         }
+    }
+
+    /// Something has become of a packet of somebody else.
+    fn tell_of_another(&mut self, now: Instant, mut output: Output) {
+        let (Output::Received { packet, .. } | Output::Done { packet, .. }) = &mut output;
+        packet.token = Tag::worlds(packet.token).unwrap_or(Self::OURS);
+        self.tell(now, WlanOutput::Air(output));
     }
 
     /// A sender is done with a frame of ours.

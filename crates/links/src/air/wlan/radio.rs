@@ -3,6 +3,8 @@
 //! # Sources
 //! - Croitoru, Niculescu and Raiciu 2015, §7; Nicholson, Wolchok and Noble 2010 (Juggler), §3.3: before it turns away, a client tells the access
 //!   points of the channel that it sleeps; on its return, that it is awake.
+//! - Linux `net/mac80211/mlme.c`, `ieee80211_dynamic_ps_enable_work`: what is queued is sent before the frame that says that the client sleeps; a frame
+//!   without that bit after it would say that it is awake.
 //! - IEEE 802.11-2020 §11.2.3.6 (a client that sleeps wakes for beacons; if the map says so, it polls frame by frame).
 //!
 //! # Where we differ, and why
@@ -77,7 +79,12 @@ impl Client {
 
     /// It saves power: what it sends says that it sleeps afterwards.
     pub(super) const fn dozes(&self) -> bool {
-        matches!(self.state, State::Dozing | State::Listening)
+        matches!(self.state, State::Yawning | State::Dozing | State::Listening)
+    }
+
+    /// It is about to sleep, when all that it has to send is sent: the last frame says so.
+    pub(super) const fn is_going_to_sleep(&self) -> bool {
+        matches!(self.state, State::Yawning)
     }
 }
 

@@ -241,6 +241,24 @@ fn a_sleeping_client_polls_what_is_held_for_it() {
 }
 
 #[test]
+fn what_is_queued_is_sent_before_a_client_sleeps() {
+    let mut wlan = joined();
+    for token in 0..3 {
+        wlan.handle(ms(2_000), WlanInput::Up(FIRST, 500, token));
+    }
+    wlan.handle(ms(2_000), WlanInput::PowerSave(CLIENT, true));
+    wlan.handle(ms(2_000), WlanInput::Up(FIRST, 500, 3));
+    assert_eq!(delivered(&until(&mut wlan, ms(2_200))), [0, 1, 2, 3]);
+    // The access point knows that it sleeps: nothing is sent to nobody.
+    for token in 10..20 {
+        wlan.handle(ms(2_200), WlanInput::Down(FIRST, 500, token));
+    }
+    let outputs = until(&mut wlan, ms(2_500));
+    assert_eq!(delivered(&outputs), Vec::from_iter(10..20), "{outputs:?}");
+    assert_eq!(wlan.air().counters(StationId(0)).given_up, 0);
+}
+
+#[test]
 fn a_sleeping_client_still_sends() {
     let mut wlan = joined();
     wlan.handle(ms(2_000), WlanInput::PowerSave(CLIENT, true));

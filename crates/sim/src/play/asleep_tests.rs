@@ -1,0 +1,140 @@
+use links::air::{FrameKind, Overheard, Subtype};
+use scenario::Plan;
+use units::Duration;
+
+use super::super::cast::Cast;
+use super::super::medium::AnyMedium;
+use crate::World;
+
+const PLAN: &str = r#"sentence = "A client that saves power."
+duration_s = 10
+
+[aps.near]
+at_m = [0, 0]
+standard = "a"
+channel = 36
+rate_mbps = 54
+backhaul = { rate_mbps = 100, rtt_ms = 20 }
+
+[walkers.client]
+at_m = [5, 0]
+power_save = true
+
+[walkers.other]
+at_m = [0, 5]
+
+[flows.down]
+transport = "udp"
+over = "near"
+direction = "down"
+payload_bytes = 200
+every_ms = 20
+
+[flows.up]
+transport = "udp"
+over = "near"
+direction = "up"
+payload_bytes = 200
+every_ms = 50
+
+[flows.rival]
+transport = "udp"
+over = "near"
+by = "other"
+direction = "down"
+payload_bytes = 200
+every_ms = 20
+"#;
+
+const LENGTH: Duration = Duration::from_secs(10);
+
+fn world(settings: &[&str]) -> (Cast, World<AnyMedium>) {
+    let settings: Vec<_> = settings
+        .iter()
+        .flat_map(|setting| scenario::Setting::alternatives(setting).unwrap())
+        .collect();
+    let no_files = |_: &str| Err(std::io::ErrorKind::NotFound.into());
+    let plan: Plan = scenario::parse("asleep.toml", PLAN.as_bytes(), &settings, &no_files)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let cast = Cast::of(&plan).unwrap();
+    let mut medium = cast.medium(&plan, 1).unwrap();
+    cast.client_radios().for_each(|station| medium.monitor(station));
+    let world = World::on(medium, &cast.air, cast.flows.clone());
+    (cast, world)
+}
+
+fn subtype(frame: &Overheard) -> Option<(Subtype, bool)> {
+    match frame.kind {
+        FrameKind::Data { subtype, asleep, .. } => Some((subtype, asleep)),
+        _ => None,
+    }
+}
+
+#[test]
+fn what_is_held_comes_after_a_beacon_and_is_asked_for_frame_by_frame() {
+    let (cast, mut world) = world(&["flows.rival.every_ms=5000", "flows.up.every_ms=5000"]);
+    let radio = cast.client_radios().next().unwrap();
+    world.run_for(LENGTH);
+    let frames: Vec<Overheard> = std::iter::from_fn(|| world.medium_mut().overheard()).collect();
+    let polls = frames
+        .iter()
+        .filter(|frame| subtype(frame) == Some((Subtype::PsPoll, true)))
+        .count();
+    // One in 20 ms, all but the last interval's, and the few until it slept.
+    assert!((480..=500).contains(&polls), "{polls}");
+    assert!((490..=500).contains(&world.tallies()[0].received));
+    // Datagrams to it come within 20 ms of a beacon: it listens for no longer.
+    let mut beacon = None;
+    for frame in frames.iter().filter(|frame| frame.from != radio) {
+        match subtype(frame) {
+            Some((Subtype::Beacon, _)) => beacon = Some(frame.end),
+            Some((Subtype::Data, _)) if frame.to == Some(radio) && frame.start.as_millis() > 200 => {
+                let since = frame.start.since(beacon.unwrap());
+                assert!(
+                    since < Duration::from_millis(20),
+                    "{since:?} at {:?}",
+                    frame.start
+                );
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn everything_passes_and_what_others_receive_is_theirs_at_once() {
+    let (_, mut world) = world(&[]);
+    world.run_for(LENGTH);
+    let [down, up, rival] = [0, 1, 2].map(|flow| world.tallies()[flow]);
+    assert!(down.received >= 490 && down.lost == 0, "{down:?}");
+    assert!(up.received >= 198 && up.lost == 0, "{up:?}");
+    // Only half a round trip on the wire is missing.
+    assert!(rival.received >= 499 && rival.lost == 0, "{rival:?}");
+}
+
+#[test]
+fn a_saturated_flow_to_a_sleeper_is_slow_and_does_not_hang() {
+    let (_, mut world) =
+        world(&["flows.down={ transport = \"udp\", over = \"near\", direction = \"down\" }"]);
+    world.run_for(LENGTH);
+    let mbps = world.tallies()[0].mbps(LENGTH);
+    assert!((0.1..25.0).contains(&mbps), "{mbps}");
+}
+
+#[test]
+fn who_walks_out_of_reach_and_back_is_associated_again() {
+    let (cast, mut world) = world(&[]);
+    let radio = cast.client_radios().next().unwrap();
+    let put = |world: &mut World<AnyMedium>, x_mm| {
+        let there = links::Position { x_mm, y_mm: 0 };
+        world.handle(links::air::Input::Move(radio, there));
+    };
+    world.run_for(Duration::from_secs(2));
+    put(&mut world, 900_000);
+    world.run_for(Duration::from_secs(3));
+    let away = world.tallies()[0].received;
+    put(&mut world, 5_000);
+    world.run_for(Duration::from_secs(5));
+    let back = world.tallies()[0].received - away;
+    assert!(away < 120 && back > 200, "{away} {back}");
+}

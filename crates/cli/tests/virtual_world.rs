@@ -113,7 +113,18 @@ fn refused_text(text: &str) -> String {
 #[test]
 fn what_cannot_be_is_refused_with_position_and_remedy() {
     for (old, new, position, remedy) in [
-        ("[aps.far]", "[aps.near]", "bad.toml:", "near"),
+        (
+            "[aps.far]",
+            "[aps.near]",
+            "bad.toml:14:6: duplicate key",
+            "every name and key may stand once: rename or remove this one",
+        ),
+        (
+            "[walkers.client]",
+            "[cells.near]\nrate_mbps = 5\nrtt_ms = 50\n\n[walkers.client]",
+            "bad.toml:21:8: ",
+            "name",
+        ),
         (
             "rate_mbps = 54",
             "rate_mbps = 55",
@@ -129,14 +140,20 @@ fn what_cannot_be_is_refused_with_position_and_remedy() {
         (
             "[walkers.client]",
             "[cells.lte]\ndown_trace = \"back.down\"\nup_mbps = 1\nrtt_ms = 9\n\n[walkers.client]",
-            "back.down:3:1:",
-            "",
+            "back.down:3:1: 3 comes after 7: time runs backwards",
+            "sort the trace: times may be equal, but never decrease",
         ),
         (
-            "direction = \"down\"",
-            "direction = \"down\"\ntransport = \"tcp\"",
-            "bad.toml:",
-            "",
+            "transport = \"udp\"",
+            "transport = \"tcp\"",
+            "bad.toml: flow `quick` is TCP",
+            "give it `transport = \"udp\"` and `over`",
+        ),
+        (
+            "[walkers.client]\n",
+            "[walkers.client]\npower_save = true\n",
+            "bad.toml: `client` saves power and has flows over two access points on channel 36",
+            "send them over one of them, or move one to another channel",
         ),
     ] {
         let error = refused(old, new);
@@ -167,11 +184,26 @@ fn what_virtual_time_does_not_have_is_refused() {
         ["--seeds", "0..2"],
         ["--table", "x.jsonl"],
         ["--capture", "x.pcapng"],
+        ["--most", "1000"],
     ] {
         let ran = slowhand(&[&["play", SCENARIO], &option[..]].concat());
         assert_eq!(ran.code, Some(2), "{option:?}");
         assert!(ran.err.contains("add --world sim"), "{}", ran.err);
     }
+}
+
+#[test]
+fn a_run_that_would_not_end_is_stopped_and_says_so() {
+    let endless = ["--world", "sim", "--set", "duration_s=21600", "--most", "30000"];
+    let ran = slowhand(&[&["play", SCENARIO], &endless[..]].concat());
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    let said = format!("{}{}", ran.out, ran.err);
+    assert!(
+        said.contains("stopped after 30") && said.contains("shorten `duration_s`, or offer less"),
+        "{said}"
+    );
+    let none = slowhand(&["play", SCENARIO, "--world", "sim", "--most", "0"]);
+    assert_eq!(none.code, Some(2), "{}", none.err);
 }
 
 #[test]

@@ -77,6 +77,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     capture: Option<PathBuf>,
 
+    /// Stop a run that has come to so many frames and datagrams together, and say so (virtual time only; default: a thousand million).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    most: Option<u64>,
+
     /// Run this command in the client's namespace instead of the scenario's flows; $SLOWHAND_SERVER is the server's address there.
     /// The run ends with it.
     #[arg(long, value_name = "CMD")]
@@ -150,6 +154,7 @@ fn only_in_virtual_time(args: &Args) -> anyhow::Result<()> {
         ("--seeds", args.seeds.is_some()),
         ("--table", args.table.is_some()),
         ("--capture", args.capture.is_some()),
+        ("--most", args.most.is_some()),
     ];
     match asked.iter().find(|(_, asked)| *asked) {
         Some((option, _)) => Err(Refused::because(format!(

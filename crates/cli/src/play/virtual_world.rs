@@ -44,7 +44,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let (table, capture) = (files::created(&args.table)?, files::created(&args.capture)?);
     let keep = args.wanted.wants_records();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let done = sim::sweep(&jobs, cores, |job| play(job, single && capture.is_some(), keep));
+    let most = args.most.unwrap_or(Play::MOST);
+    let done = sim::sweep(&jobs, cores, |job| {
+        play(job, most, single && capture.is_some(), keep)
+    });
     let mut done: Vec<Played> = done
         .into_iter()
         .collect::<Result<_, _>>()
@@ -79,9 +82,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn play(job: &Job, capture: bool, keep: bool) -> Result<Played, sim::CastError> {
+fn play(job: &Job, most: u64, capture: bool, keep: bool) -> Result<Played, sim::CastError> {
     let mut played = sim::play(&Play {
         seed: job.seed,
+        most,
         capture,
         ..Play::new(&job.plan, job.policy.clone())
     })?;

@@ -1,10 +1,11 @@
 //! nsdi15, figure 5: a client's estimate of the delivery probability against what its access point's transmitter counted.
 
+mod draw;
+
 use anyhow::Context as _;
 use policy::estimate::delivery::{Config, Delivery, Estimate};
 use scenario::{Plan, Setting};
 use sim::{Cast, World, digest};
-use trace::{PaperFigure, PaperSeries};
 use units::{Duration, Instant};
 
 use super::Experiment;
@@ -21,6 +22,24 @@ const SHORT: Duration = Duration::from_secs(60);
 /// Of the hidden access point, in Mb/s at its 6 Mb/s; sparse traffic leaves most of the air.
 const SPARSE_MBPS: [&str; 6] = ["0.05", "0.1", "0.25", "0.5", "1", "2"];
 
+/// Rates of the hidden access point's frames, in Mb/s: at the first they last eight times as long as ours.
+const HIDDEN_MBPS: [&str; 3] = ["6", "24", "54"];
+/// Powers in 802.11n, in dBm.
+const POWERS_OF_N: [i32; 5] = [-5, 0, 5, 10, 15];
+/// A channel that changes as it does for somebody who walks, and who sits.
+const FADES: [&str; 2] = [
+    "place.fading={ k_factor_db = 6, coherence_ms = 100 }",
+    "place.fading={ k_factor_db = 6, coherence_ms = 1000 }",
+];
+/// Of 802.11n with Minstrel-HT.
+const N: [&str; 4] = [
+    // It says nothing here, and a client's radio follows one standard on a channel.
+    "aps.hidden.channel=40",
+    "aps.near.rate_mbps=auto",
+    "aps.near.rate_control=minstrel-ht",
+    "aps.near.ht={ streams = 1 }",
+];
+
 /// One half second.
 #[derive(Debug, Clone, Copy)]
 struct Sample {
@@ -36,11 +55,27 @@ impl Sample {
     }
 }
 
-/// How loud the access point is, and what the hidden one offers.
-#[derive(Debug, Clone)]
+/// How loud the access point is and how it sends, and what the hidden one offers.
+#[derive(Debug, Clone, Copy)]
 struct Condition {
     power_dbm: i32,
+    has_n: bool,
+    fades: Option<&'static str>,
     rumble: Rumble,
+    /// At which rate the hidden one sends.
+    hidden_mbps: &'static str,
+}
+
+impl Condition {
+    const fn quiet(power_dbm: i32) -> Self {
+        Self {
+            power_dbm,
+            has_n: false,
+            fades: None,
+            rumble: Rumble::None,
+            hidden_mbps: HIDDEN_MBPS[0],
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -57,33 +92,36 @@ pub(super) fn run(_: &Folder) -> anyhow::Result<Experiment> {
         .first()
         .context("no power leads to a delivery probability between 0.3 and 1")?
         .0;
-    let quiet = |power_dbm| Condition {
-        power_dbm,
-        rumble: Rumble::None,
-    };
-    let (weak, strong) = (samples(&quiet(low), PHASE)?, samples(&quiet(FULL_DBM), PHASE)?);
+    let quiet = |power_dbm| samples(&Condition::quiet(power_dbm), PHASE);
+    let (weak, strong) = (quiet(low)?, quiet(FULL_DBM)?);
     let joined: Vec<Sample> = weak.iter().chain(&strong).copied().collect();
-    let sparse = sparse()?;
-    let most = sparse
+    let sparse = HIDDEN_MBPS
+        .map(sparse)
+        .into_iter()
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    let most = sparse[0]
         .iter()
         .max_by(|a, b| a.1.overestimate().total_cmp(&b.1.overestimate()))
         .context("nothing was swept")?;
-    let heavy = Summary::of(&samples(
-        &Condition {
-            power_dbm: FULL_DBM,
-            rumble: Rumble::Saturated,
-        },
-        SHORT,
-    )?);
-    let worst = powers
-        .iter()
-        .map(|(_, summary)| summary.mean_error)
-        .fold(0.0, f64::max);
+    let saturated = Condition {
+        rumble: Rumble::Saturated,
+        ..Condition::quiet(FULL_DBM)
+    };
+    let heavy = Summary::of(&samples(&saturated, SHORT)?);
+    let of_n = powers_of_n(None)?;
+    let [walking, sitting] = FADES.map(|fades| powers_of_n(Some(fades)));
+    let (walking, sitting) = (walking?, sitting?);
+    let worst = |swept: &[(i32, Summary)]| {
+        let errors = swept.iter().map(|(_, summary)| summary.mean_error);
+        errors.fold(0.0, f64::max)
+    };
     let measured: Figures = [
         ("estimate_low", Summary::of(&weak).estimate),
         ("estimate_full", Summary::of(&strong).estimate),
         ("mean_error_percent", Summary::of(&joined).mean_error),
-        ("worst_mean_error_percent", worst),
+        ("worst_mean_error_percent", worst(&powers)),
+        ("worst_mean_error_n_percent", worst(&of_n)),
+        ("worst_mean_error_fading_n_percent", worst(&walking)),
         ("sparse_truth", most.1.truth),
         ("sparse_estimate", most.1.estimate),
         ("sparse_overestimate_percent", most.1.overestimate()),
@@ -92,10 +130,19 @@ pub(super) fn run(_: &Folder) -> anyhow::Result<Experiment> {
     .into_iter()
     .map(|(name, value)| (name.to_owned(), value))
     .collect();
-    Ok(Experiment {
-        measured,
-        figures: vec![over_time(&joined), by_power(&powers), by_pace(&sparse)],
-    })
+    let mut figures = vec![draw::over_time(&joined), draw::by_power(&powers)];
+    let hidden = HIDDEN_MBPS.into_iter().zip(&sparse);
+    figures.extend(hidden.map(|(mbps, paces)| draw::by_pace(mbps, paces)));
+    figures.push(draw::of_n("802.11n with Minstrel-HT", &of_n));
+    figures.push(draw::of_n(
+        "802.11n with Minstrel-HT, fading within 100 ms",
+        &walking,
+    ));
+    figures.push(draw::of_n(
+        "802.11n with Minstrel-HT, fading within 1 s",
+        &sitting,
+    ));
+    Ok(Experiment { measured, figures })
 }
 
 /// What a run came to.
@@ -129,11 +176,7 @@ impl Summary {
 fn powers() -> anyhow::Result<Vec<(i32, Summary)>> {
     let mut found = Vec::new();
     for power_dbm in -10..=FULL_DBM {
-        let condition = Condition {
-            power_dbm,
-            rumble: Rumble::None,
-        };
-        let summary = Summary::of(&samples(&condition, SHORT)?);
+        let summary = Summary::of(&samples(&Condition::quiet(power_dbm), SHORT)?);
         if (0.3..0.9995).contains(&summary.truth) {
             found.push((power_dbm, summary));
         }
@@ -141,21 +184,45 @@ fn powers() -> anyhow::Result<Vec<(i32, Summary)>> {
     Ok(found)
 }
 
-fn sparse() -> anyhow::Result<Vec<(f64, Summary)>> {
-    SPARSE_MBPS
-        .iter()
-        .map(|mbps| {
-            let condition = Condition {
-                power_dbm: FULL_DBM,
-                rumble: Rumble::Mbps(mbps),
-            };
-            Ok((mbps.parse()?, Summary::of(&samples(&condition, SHORT)?)))
-        })
-        .collect()
+/// In 802.11n, every power that leads to a delivery probability of 0.3 at least.
+fn powers_of_n(fades: Option<&'static str>) -> anyhow::Result<Vec<(i32, Summary)>> {
+    let one = |power_dbm| {
+        let condition = Condition {
+            has_n: true,
+            fades,
+            ..Condition::quiet(power_dbm)
+        };
+        Ok((power_dbm, Summary::of(&samples(&condition, SHORT)?)))
+    };
+    let all: anyhow::Result<Vec<_>> = POWERS_OF_N.into_iter().map(one).collect();
+    Ok(all?
+        .into_iter()
+        .filter(|(_, summary)| summary.truth >= 0.3)
+        .collect())
+}
+
+/// What each pace of hidden traffic leads to, whose frames are sent at that rate.
+fn sparse(hidden_mbps: &'static str) -> anyhow::Result<Vec<(f64, Summary)>> {
+    let one = |mbps: &'static str| {
+        let condition = Condition {
+            rumble: Rumble::Mbps(mbps),
+            hidden_mbps,
+            ..Condition::quiet(FULL_DBM)
+        };
+        Ok((mbps.parse()?, Summary::of(&samples(&condition, SHORT)?)))
+    };
+    SPARSE_MBPS.into_iter().map(one).collect()
 }
 
 fn plan(condition: &Condition) -> anyhow::Result<Plan> {
-    let mut values = vec![format!("aps.near.tx_power_dbm={}", condition.power_dbm)];
+    let mut values = vec![
+        format!("aps.near.tx_power_dbm={}", condition.power_dbm),
+        format!("aps.hidden.rate_mbps={}", condition.hidden_mbps),
+    ];
+    if condition.has_n {
+        values.extend(N.map(str::to_owned));
+    }
+    values.extend(condition.fades.map(str::to_owned));
     if let Rumble::Mbps(mbps) = condition.rumble {
         values.push(format!("flows.rumble.limit_mbps={mbps}"));
     }
@@ -193,7 +260,11 @@ fn samples(condition: &Condition, length: Duration) -> anyhow::Result<Vec<Sample
     let client = cast.client_radios().next().context("the client has a radio")?;
     let mut world = World::new(plan.seed, &cast.air, cast.flows.clone())?;
     world.monitor(client);
-    let mut delivery = Delivery::new(Config::LEGACY);
+    let mut delivery = Delivery::new(if condition.has_n {
+        Config::HT
+    } else {
+        Config::LEGACY
+    });
     let (mut now, mut before) = (Instant::ZERO, world.air().counters(near));
     let mut found = Vec::new();
     while now < Instant::ZERO + length {
@@ -217,79 +288,4 @@ fn samples(condition: &Condition, length: Duration) -> anyhow::Result<Vec<Sample
         });
     }
     Ok(found)
-}
-
-fn ours(name: &str, points: Vec<[f64; 2]>) -> PaperSeries {
-    PaperSeries {
-        name: name.to_owned(),
-        published: false,
-        points,
-    }
-}
-
-fn figure(title: &str, x: &str, y: &str, series: Vec<PaperSeries>) -> PaperFigure {
-    PaperFigure {
-        id: "nsdi15-fig5".to_owned(),
-        title: title.to_owned(),
-        x: x.to_owned(),
-        y: y.to_owned(),
-        series,
-    }
-}
-
-fn over_time(samples: &[Sample]) -> PaperFigure {
-    let at = |place: usize| (place + 1) as f64 * WINDOW.as_secs_f64();
-    let truth = samples
-        .iter()
-        .enumerate()
-        .map(|(place, sample)| [at(place), sample.truth]);
-    let known = samples
-        .iter()
-        .enumerate()
-        .filter_map(|(place, sample)| Some([at(place), sample.estimate?]));
-    figure(
-        "Two minutes at low power, two at full power",
-        "time, s",
-        "delivery probability",
-        vec![
-            ours("counted at the sender", truth.collect()),
-            ours("estimated by the client", known.collect()),
-        ],
-    )
-}
-
-fn by_power(powers: &[(i32, Summary)]) -> PaperFigure {
-    let curve = |value: &dyn Fn(&Summary) -> f64| {
-        powers
-            .iter()
-            .map(|(dbm, summary)| [f64::from(*dbm), value(summary)])
-            .collect()
-    };
-    figure(
-        "Powers that lead to a delivery probability between 0.3 and 1",
-        "transmit power, dBm",
-        "mean error, points; delivery probability, %",
-        vec![
-            ours("mean error", curve(&|summary| summary.mean_error)),
-            ours("delivery probability", curve(&|summary| 100.0 * summary.truth)),
-        ],
-    )
-}
-
-fn by_pace(paces: &[(f64, Summary)]) -> PaperFigure {
-    let curve = |value: &dyn Fn(&Summary) -> f64| {
-        paces
-            .iter()
-            .map(|(mbps, summary)| [*mbps, value(summary)])
-            .collect()
-    };
-    figure(
-        "A hidden access point sends at 6 Mb/s",
-        "hidden traffic, Mb/s",
-        "delivery probability",
-        vec![
-            ours("counted at the sender", curve(&|summary| summary.truth)),
-            ours("estimated by the client", curve(&|summary| summary.estimate)),
-        ],
-    )
 }

@@ -17,6 +17,9 @@ const ALONE: Bitrate = Bitrate::from_mbps(22);
 const LENGTH: Duration = Duration::from_secs(120);
 /// The first part of a run, while slots adapt.
 const WARM: Duration = Duration::from_secs(20);
+/// Cycle (ms) and how long is looked at (s) where all clients begin together and nothing is left out: slots drift apart by some ms each, so that
+/// it takes a time that grows with the cube of the cycle.
+const TOGETHER: [(u64, u64); 4] = [(100, 5), (100, 10), (200, 30), (200, 60)];
 
 /// What is varied.
 #[derive(Debug, Clone, Copy)]
@@ -26,28 +29,33 @@ struct Setting {
     alpha: u32,
     /// The time that is added to a slot is time in which nothing is received.
     deaf: bool,
+    /// All clients begin at once on the same channel, and so much of it is looked at; `None`: at random moments, and the first part is left out.
+    together: Option<Duration>,
+}
+
+impl Setting {
+    const fn new(users: usize, alpha: u32, cycle_ms: u64) -> Self {
+        Self {
+            users,
+            cycle: Duration::from_millis(cycle_ms),
+            alpha,
+            deaf: false,
+            together: None,
+        }
+    }
+
+    /// How long a run is, and how much of it is left out.
+    fn times(&self) -> (Duration, Duration) {
+        self.together
+            .map_or((LENGTH, WARM), |length| (length, Duration::ZERO))
+    }
 }
 
 /// Runs all of it.
 pub(super) fn run(folder: &Folder) -> anyhow::Result<Experiment> {
-    let curve = |alpha, cycle_ms, deaf| -> anyhow::Result<Vec<[f64; 2]>> {
-        let cycle = Duration::from_millis(cycle_ms);
-        USERS
-            .iter()
-            .map(|&users| {
-                let setting = Setting {
-                    users,
-                    cycle,
-                    alpha,
-                    deaf,
-                };
-                Ok([users as f64, percent(setting)?])
-            })
-            .collect()
-    };
     let swept: Vec<Vec<[f64; 2]>> = CYCLES_MS
         .iter()
-        .map(|&ms| curve(2, ms, false))
+        .map(|&ms| curve(|users| Setting::new(users, 2, ms)))
         .collect::<Result<_, _>>()?;
     let mean: Vec<[f64; 2]> = (0..USERS.len())
         .map(|place| {
@@ -55,7 +63,7 @@ pub(super) fn run(folder: &Folder) -> anyhow::Result<Experiment> {
             [swept[0][place][0], sum / swept.len() as f64]
         })
         .collect();
-    let (equal, deaf) = (curve(0, 200, false)?, curve(2, 100, true)?);
+    let others = second_experiment()?;
     let mut measured: Figures = USERS
         .iter()
         .zip(&mean)
@@ -70,8 +78,7 @@ pub(super) fn run(folder: &Folder) -> anyhow::Result<Experiment> {
     let mut series = vec![ours("ours, mean over C".to_owned(), mean)];
     let cycles = CYCLES_MS.iter().zip(swept);
     series.extend(cycles.map(|(ms, points)| ours(format!("C = {ms} ms"), points)));
-    series.push(ours("equal slots (α = 0)".to_owned(), equal));
-    series.push(ours("deaf for 1 to 10 ms (C = 100 ms)".to_owned(), deaf));
+    series.extend(others.into_iter().map(|(name, points)| ours(name, points)));
     series.push(PaperSeries {
         name: "published".to_owned(),
         published: true,
@@ -88,6 +95,42 @@ pub(super) fn run(folder: &Folder) -> anyhow::Result<Experiment> {
         measured,
         figures: vec![figure],
     })
+}
+
+/// One value for each number of users.
+fn curve(setting: impl Fn(usize) -> Setting) -> anyhow::Result<Vec<[f64; 2]>> {
+    let users = USERS.iter();
+    users
+        .map(|&users| Ok([users as f64, percent(setting(users))?]))
+        .collect()
+}
+
+/// What the paper leaves open, one thing at a time.
+fn second_experiment() -> anyhow::Result<Vec<(String, Vec<[f64; 2]>)>> {
+    let mut curves = vec![
+        (
+            "equal slots (α = 0)".to_owned(),
+            curve(|users| Setting::new(users, 0, 200))?,
+        ),
+        (
+            "deaf for 1 to 10 ms (C = 100 ms)".to_owned(),
+            curve(|users| Setting {
+                deaf: true,
+                ..Setting::new(users, 2, 100)
+            })?,
+        ),
+    ];
+    for (cycle_ms, seconds) in TOGETHER {
+        let together = curve(|users| Setting {
+            together: Some(Duration::from_secs(seconds)),
+            ..Setting::new(users, 2, cycle_ms)
+        })?;
+        curves.push((
+            format!("all begin together, first {seconds} s (C = {cycle_ms} ms)"),
+            together,
+        ));
+    }
+    Ok(curves)
 }
 
 /// The clients' throughput in percent of the optimum, mean over the seeds.
@@ -140,15 +183,16 @@ fn share(setting: Setting, seed: u64) -> anyhow::Result<f64> {
     for _ in 0..setting.users {
         clients.push(begin(&setting, &mut rng)?);
     }
+    let (length, warm) = setting.times();
     let (mut now, mut bits) = (Duration::ZERO, 0.0);
-    while now < LENGTH {
+    while now < length {
         let next = clients
             .iter()
             .map(|client| client.next_change(now))
             .min()
-            .unwrap_or(LENGTH);
+            .unwrap_or(length);
         let moved = pass(&mut clients, now, (next - now).as_secs_f64());
-        if now >= WARM {
+        if now >= warm {
             bits += moved;
         }
         now = next;
@@ -156,15 +200,19 @@ fn share(setting: Setting, seed: u64) -> anyhow::Result<f64> {
             switch(client, now, &setting, &mut rng)?;
         }
     }
-    let time = (now - WARM).as_secs_f64();
+    let time = (now - warm).as_secs_f64();
     Ok(bits / (time * ALONE.as_bps() as f64 * setting.users.min(CHANNELS) as f64))
 }
 
 fn begin(setting: &Setting, rng: &mut Rng) -> anyhow::Result<Client> {
     let rates = [0.0; CHANNELS];
     let slots = cycle(setting, &rates)?;
-    let place = rng.below(CHANNELS as u64) as usize;
-    let until = rng.duration_up_to(slots[place].stays);
+    let (place, until) = if setting.together.is_some() {
+        (0, slots[0].stays + late(rng))
+    } else {
+        let place = rng.below(CHANNELS as u64) as usize;
+        (place, rng.duration_up_to(slots[place].stays))
+    };
     Ok(Client {
         slots,
         place,
@@ -205,10 +253,15 @@ fn switch(client: &mut Client, now: Duration, setting: &Setting, rng: &mut Rng) 
     }
     client.bits = 0.0;
     client.since = now;
-    let late = Duration::from_millis(1) + rng.duration_up_to(Duration::from_millis(9));
+    let late = late(rng);
     client.deaf_until = if setting.deaf { now + late } else { now };
     client.until = now + client.slots[client.place].stays + late;
     Ok(())
+}
+
+/// What is added to a slot: "a number of ms chosen uniformly at random between 1-10ms".
+fn late(rng: &mut Rng) -> Duration {
+    Duration::from_millis(1) + rng.duration_up_to(Duration::from_millis(9))
 }
 
 fn cycle(setting: &Setting, rates: &[f64; CHANNELS]) -> anyhow::Result<Vec<Slot>> {
@@ -238,19 +291,18 @@ mod tests {
 
     #[test]
     fn one_user_has_everything_and_two_at_best_do() {
-        let percent = |users| {
-            let setting = Setting {
-                users,
-                cycle: Duration::from_millis(200),
-                alpha: 2,
-                deaf: false,
-            };
-            100.0 * share(setting, 1).unwrap()
-        };
+        let percent = |users| 100.0 * share(Setting::new(users, 2, 200), 1).unwrap();
         // The interval in which the warm-up ends is not counted: at most 200 ms of the whole.
         assert!((99.9..=100.0).contains(&percent(1)), "{}", percent(1));
         assert!((50.0..100.0).contains(&percent(2)), "{}", percent(2));
         // Channels that are drawn evenly and independently: (1 − (2/3)³) of three are in use.
         assert!((45.0..75.0).contains(&percent(3)), "{}", percent(3));
+        // All on one channel at first: a third of what three could have.
+        let together = Setting {
+            together: Some(Duration::from_secs(1)),
+            ..Setting::new(3, 2, 200)
+        };
+        let share = 100.0 * share(together, 1).unwrap();
+        assert!((33.0..50.0).contains(&share), "{share}");
     }
 }

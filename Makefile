@@ -5,7 +5,7 @@ BIN    := $(TARGET)/debug/slowhand
 # The lab needs root; as a user, ask for it only where it is needed.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: help demo test check bench papers dist
+.PHONY: help demo test check bench papers dist fuzz
 help:
 	@echo 'make demo    a walk past five access points on this machine: live picture, table, page'
 	@echo 'make test    every test'
@@ -13,6 +13,7 @@ help:
 	@echo 'make bench   the figures of the README'
 	@echo 'make papers  figures and tables of papers, ours beside theirs'
 	@echo 'make dist    a tarball of the release build'
+	@echo 'make fuzz    the engine and the readers of frames against any bytes, some minutes (needs cargo-fuzz and a nightly compiler)'
 
 demo: ready
 	@$(AS_ROOT) $(BIN) demo
@@ -37,6 +38,12 @@ papers: ready
 dist:
 	@scripts/setup.sh build
 	scripts/dist.sh
+
+# Seconds for each target.
+FUZZ_S ?= 120
+fuzz:
+	cd fuzz && $(CARGO) +nightly fuzz run engine -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=4000 -len_control=20
+	cd fuzz && $(CARGO) +nightly fuzz run dot11 -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=512
 
 .PHONY: ready
 ready:

@@ -83,59 +83,83 @@ CC_INLINE __u32 reno_after_loss(const struct couple *couple, __u32 own)
 	return cwnd < 4 ? 2 : cwnd / 2;
 }
 
-/* The window that a path has in balance: its mean, but no more than a factor of two from what it has now. */
+/* The window that a path has in balance: its mean, but no more than a factor of four from what it has now. */
 CC_INLINE soft couple_balance(const struct couple_path *path)
 {
-	soft now = soft_of(path->cwnd), two = soft_of(2), mean = soft_of(path->mean);
+	soft now = soft_of(path->cwnd), four = soft_of(4), mean = soft_of(path->mean);
 
 	if (!path->mean)
 		return now;
 	mean = soft_over(mean, soft_of(COUPLE_SEGMENT));
-	return soft_least(soft_most(mean, soft_over(now, two)), soft_times(now, two));
+	return soft_least(soft_most(mean, soft_over(now, four)), soft_times(now, four));
 }
 
-/* LIA's alpha / w_tot = max(w/rtt^2) / (sum of w/rtt)^2; `total` is that sum. */
-CC_INLINE soft lia_common(const struct couple *couple, soft *total)
+/* LIA: what its alpha is made of, g = w/rtt^2 of each path. */
+struct lia_view {
+	soft best;    /* the largest g */
+	soft sum;     /* of all g */
+	soft squares; /* of all g^2 */
+	soft total;   /* the sum of w/rtt */
+	__u32 paths;
+	bool measured; /* there is a mean window */
+};
+
+CC_INLINE void lia_look(const struct couple *couple, struct lia_view *view)
 {
-	soft best = SOFT_ZERO;
-
-	*total = SOFT_ZERO;
+	view->best = view->sum = view->squares = view->total = SOFT_ZERO;
 	COUPLE_EACH(i, couple) {
-		soft rtt = soft_of(couple->path[i].srtt_us);
-		soft rate = soft_over(couple_balance(&couple->path[i]), rtt);
+		const struct couple_path *path = &couple->path[i];
+		soft rtt = soft_of(path->srtt_us);
+		soft rate = soft_over(couple_balance(path), rtt), g = soft_over(rate, rtt);
 
-		best = soft_most(best, soft_over(rate, rtt));
-		*total = soft_plus(*total, rate);
+		view->best = soft_most(view->best, g);
+		view->sum = soft_plus(view->sum, g);
+		view->squares = soft_plus(view->squares, soft_times(g, g));
+		view->total = soft_plus(view->total, rate);
+		view->measured |= path->mean != 0;
+		view->paths++;
 	}
-	return soft_over(soft_over(best, *total), *total);
+}
+
+/* LIA's alpha / w_tot = max(w/rtt^2) / (sum of w/rtt)^2; of means, which are never exact, each path weighs by its own g instead. */
+CC_INLINE soft lia_common(const struct lia_view *view)
+{
+	soft best = view->measured ? soft_over(view->squares, view->sum) : view->best;
+
+	return soft_over(soft_over(best, view->total), view->total);
 }
 
 CC_FUNCTION __s64 lia_increase(const struct couple *couple, __u32 own)
 {
+	struct lia_view view = {};
 	__s64 alone, coupled;
-	soft total;
 
 	if (!couple_has(couple, own))
 		return 0;
 	alone = reno_increase(couple, own);
 	if (!couple_counts(&couple->path[own]))
 		return alone;
-	coupled = soft_to_q32(lia_common(couple, &total));
+	lia_look(couple, &view);
+	if (view.paths == 1)
+		return alone;
+	coupled = soft_to_q32(lia_common(&view));
 	return coupled < alone ? coupled : alone;
 }
 
 CC_FUNCTION __s64 cla_printed_increase(const struct couple *couple, __u32 own)
 {
+	struct lia_view view = {};
 	__s64 alone, coupled;
-	soft common, total;
+	soft per_second;
 
 	if (!couple_has(couple, own))
 		return 0;
 	alone = reno_increase(couple, own);
 	if (!couple_counts(&couple->path[own]))
 		return alone;
-	common = lia_common(couple, &total);
-	coupled = soft_to_q32(soft_times(common, soft_times(total, soft_of(1000000))));
+	lia_look(couple, &view);
+	per_second = soft_times(view.total, soft_of(1000000));
+	coupled = soft_to_q32(soft_times(lia_common(&view), per_second));
 	return coupled < alone ? coupled : alone;
 }
 

@@ -420,7 +420,7 @@ fn uncoupled_subflows_take_a_tcps_share_each() {
 
 #[test]
 fn coupled_subflows_take_a_tcps_share_and_what_smoother_saws_bring() {
-    // sqrt(2·(1 − 1/4n)/p) over sqrt(3/2p) is 1.08 and 1.12; the rest is what LIA's `max` makes of noise.
+    // sqrt(2·(1 − 1/4n)/p) over sqrt(3/2p) is 1.08 and 1.12 where losses come at regular distances.
     for controller in [Controller::Lia, Controller::Olia, Controller::Balia] {
         let (two, four) = (share(controller, true, 2), share(controller, true, 4));
         assert!((0.95..1.2).contains(&two), "{controller:?}: {two}");

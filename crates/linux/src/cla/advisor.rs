@@ -2,6 +2,7 @@
 
 use crate::bpf::cc::{AddressEnd, Controller, OrderError, WindowOrder};
 use crate::diag::{Diag, DiagError, States};
+use crate::info::TcpInfo;
 use crate::mptcp_pm::AddressId;
 use crate::netlink;
 use policy::cc::{MOST_PATHS, MobileStage, Report, bdp_upper_bound};
@@ -41,6 +42,10 @@ impl Advice {
 
 /// At this quality or less another access point is as good.
 const HALF_PPM: u32 = 500_000;
+/// Segments that a window has at least.
+const LEAST_WINDOW: u32 = 2;
+/// The next access point may begin with so many times what the last one carried: it is the better one.
+const HEADROOM: f64 = 2.0;
 
 /// Why advice was not followed.
 #[derive(Debug, Error)]
@@ -68,20 +73,60 @@ pub struct Advisor {
 }
 
 /// What was said of a connection's paths so far.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Known {
     stage: MobileStage,
+    /// What the path that fades carried when it began to, until there is a hand-off from it.
+    faded: Option<Faded>,
     /// A path keeps its place in the stage.
     paths: Vec<Advice>,
+}
+
+/// The traffic of a path.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Faded {
+    /// Bytes per second.
+    rate: f64,
+    /// Bytes.
+    segment: f64,
 }
 
 /// One path as its sender sees it now.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
+    /// Bytes per second.
     rate: f64,
     base_rtt_s: f64,
-    mss: u32,
+    rtt_s: f64,
+    /// Bytes of the segments that are under way: windows count segments, and those of a sender that is never behind are small.
+    segment: f64,
     cwnd: u32,
+}
+
+impl Seen {
+    fn of(info: &TcpInfo) -> Self {
+        let gone = info.bytes_retrans.get().saturating_add(info.bytes_acked.get());
+        let under_way = info.bytes_sent.get().saturating_sub(gone);
+        let mss = f64::from(info.snd_mss.max(1));
+        let segment = under_way as f64 / f64::from(info.unacked.max(1));
+        Self {
+            rate: info.delivery_rate.as_bps() as f64 / 8.0,
+            base_rtt_s: info.min_rtt.unwrap_or(info.rtt).as_secs_f64(),
+            rtt_s: info.rtt.as_secs_f64(),
+            segment: if segment >= 1.0 { segment.min(mss) } else { mss },
+            cwnd: info.snd_cwnd,
+        }
+    }
+
+    /// More waits than is under way: the rate is the path's, and its window may shrink without losing any.
+    fn has_queue(&self) -> bool {
+        self.rtt_s > 2.0 * self.base_rtt_s
+    }
+
+    /// `R·RTT` without queue, in segments.
+    fn segments(&self, bytes: u32) -> u32 {
+        ((f64::from(bytes) / self.segment) as u32).max(LEAST_WINDOW)
+    }
 }
 
 type Paths = BTreeMap<AddressId, Seen>;
@@ -112,10 +157,7 @@ impl Advisor {
         };
         if advice.handed_off {
             known.stage.handed_off(place);
-            let order = WindowOrder {
-                cwnd: bdp_upper_bound(None),
-                ssthresh: None,
-            };
+            let order = known.beginning(paths.get(&advice.address));
             self.order(conn, advice.address, order)?;
             return Ok(1);
         }
@@ -144,16 +186,10 @@ impl Advisor {
                     AddressEnd::Local => subflow.local_id,
                     AddressEnd::Remote => subflow.remote_id,
                 };
-                let seen = Seen {
-                    rate: info.delivery_rate.as_bps() as f64 / 8.0,
-                    base_rtt_s: info.min_rtt.unwrap_or(info.rtt).as_secs_f64(),
-                    mss: info.snd_mss,
-                    cwnd: info.snd_cwnd,
-                };
                 found
                     .entry(ConnId(subflow.token.0))
                     .or_default()
-                    .insert(address, seen);
+                    .insert(address, Seen::of(info));
             }
         })?;
         Ok(found)
@@ -213,19 +249,32 @@ impl Known {
             }
         }
         let reports: Vec<Report> = self.paths.iter().map(|path| report(path, seen)).collect();
-        let mss = seen.values().map(|path| path.mss).max()?;
-        let windows = self.stage.report(&reports, mss)?;
-        let ordered = self.paths.iter().zip(windows);
-        let changes = |(path, window): &(&Advice, u32)| {
-            let now = seen.get(&path.address);
-            now.is_some_and(|now| path.is_fading() || *window > now.cwnd)
-        };
-        Some(
-            ordered
-                .filter(changes)
-                .map(|(path, window)| (path.address, window))
-                .collect(),
-        )
+        // With segments of one byte, windows are in bytes.
+        let windows = self.stage.report(&reports, 1)?;
+        let fading = self.paths.iter().filter(|path| path.is_fading());
+        if let Some(path) = fading.filter_map(|path| seen.get(&path.address)).next() {
+            self.faded = Some(Faded {
+                rate: path.rate,
+                segment: path.segment,
+            });
+        }
+        let ordered = self.paths.iter().zip(windows).filter_map(|(path, bytes)| {
+            let now = seen.get(&path.address)?;
+            let window = now.segments(bytes);
+            let changes = path.is_fading() || now.has_queue() || window > now.cwnd;
+            changes.then_some((path.address, window))
+        });
+        Some(ordered.collect())
+    }
+
+    /// What the path after a hand-off begins with: BDP_UB, and slow start to what the path before it carried.
+    fn beginning(&mut self, new: Option<&Seen>) -> WindowOrder {
+        let cwnd = bdp_upper_bound(None);
+        let ssthresh = self.faded.take().zip(new).map(|(faded, new)| {
+            let segments = HEADROOM * faded.rate * new.base_rtt_s / faded.segment;
+            (segments as u32).max(cwnd)
+        });
+        WindowOrder { cwnd, ssthresh }
     }
 }
 
@@ -243,6 +292,7 @@ fn report(path: &Advice, seen: &Paths) -> Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::Bytes;
 
     const fn says(address: u8, mobility_ppm: i32, quality_ppm: u32) -> Advice {
         Advice {
@@ -253,18 +303,17 @@ mod tests {
         }
     }
 
+    /// Address, bytes per second, base round trip, window.
     fn seen(paths: &[(u8, f64, f64, u32)]) -> Paths {
         let path = |&(address, rate, base_rtt_s, cwnd)| {
-            let mss = 1_448;
-            (
-                AddressId(address),
-                Seen {
-                    rate,
-                    base_rtt_s,
-                    mss,
-                    cwnd,
-                },
-            )
+            let seen = Seen {
+                rate,
+                base_rtt_s,
+                rtt_s: base_rtt_s,
+                segment: 1_448.0,
+                cwnd,
+            };
+            (AddressId(address), seen)
         };
         paths.iter().map(path).collect()
     }
@@ -291,12 +340,47 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_does_not_fade_keeps_a_larger_window() {
+    fn a_path_that_does_not_fade_loses_no_more_than_its_queue() {
         let mut known = Known::default();
         known.place(says(0, -800_000, 300_000));
-        let paths = seen(&[(0, 1e6, 0.02, 30), (3, 2e6, 0.06, 200)]);
-        let windows = known.windows(&paths).unwrap();
-        assert_eq!(windows, [(AddressId(0), (4.4e5 * 0.02 / 1_448.0) as u32)]);
+        let mut paths = seen(&[(0, 1e6, 0.02, 30), (3, 2e6, 0.06, 200)]);
+        let fading = (AddressId(0), (4.4e5 * 0.02 / 1_448.0) as u32);
+        assert_eq!(known.clone().windows(&paths).unwrap(), [fading]);
+        paths.get_mut(&AddressId(3)).unwrap().rtt_s = 0.15;
+        let other = (AddressId(3), (2.56e6 * 0.06 / 1_448.0) as u32);
+        assert_eq!(known.windows(&paths).unwrap(), [fading, other]);
+    }
+
+    #[test]
+    fn windows_count_the_segments_that_are_really_sent() {
+        let info = TcpInfo {
+            bytes_sent: Bytes::new(60_000),
+            bytes_retrans: Bytes::new(1_000),
+            bytes_acked: Bytes::new(29_000),
+            unacked: 100,
+            snd_mss: 1_448,
+            ..TcpInfo::default()
+        };
+        let seen = Seen::of(&info);
+        assert!((seen.segment - 300.0).abs() < 1e-9);
+        assert_eq!(seen.segments(9_000), 30);
+        assert_eq!(seen.segments(0), LEAST_WINDOW);
+        let idle = Seen::of(&TcpInfo { unacked: 0, ..info });
+        assert!((idle.segment - 1_448.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn after_a_hand_off_slow_start_ends_at_what_the_path_before_carried() {
+        let mut known = Known::default();
+        known.place(says(0, -800_000, 300_000));
+        let mut paths = seen(&[(0, 1.5e6, 0.02, 30)]);
+        known.windows(&paths).unwrap();
+        paths.extend(seen(&[(1, 0.0, 0.025, 10)]));
+        let order = known.beginning(paths.get(&AddressId(1)));
+        assert_eq!(order.cwnd, bdp_upper_bound(None));
+        assert_eq!(order.ssthresh, Some((2.0 * 1.5e6 * 0.025 / 1_448.0) as u32));
+        // Nothing has faded since.
+        assert_eq!(known.beginning(paths.get(&AddressId(1))).ssthresh, None);
     }
 
     #[test]

@@ -10,14 +10,18 @@
 //!
 //! # Where we differ, and why
 //! 1. A path's rate is the kernel's own delivery rate, which it measures over about a round trip; its base round trip is the kernel's minimum.
-//! 2. The windows of the mobile stage are thresholds too: a window that is lowered must not be in slow start, and one that is raised has
+//! 2. Windows count segments, as the kernel does; `w = R·RTT/MSS` divides by the mean size of those under way. A sender that is never behind
+//!    writes small ones: divided by the MSS, a fading path kept a fifth of the rate that it was to keep, and the rest overflowed the other path's queue.
+//! 3. The windows of the mobile stage are thresholds too: a window that is lowered must not be in slow start, and one that is raised has
 //!    been given what it may have.
-//! 3. A path that does not fade is never lowered: its window may hold a queue, which the paper's `w = R·RTT/MSS` would take away from the very
-//!    path that is to carry more.
-//! 4. A hand-off here is a subflow of its own, which begins with the kernel's initial window anyhow; `BDP_UB` is ordered for it all the same.
+//! 4. A path that does not fade is lowered only where it holds a queue (its round trip is over twice its shortest). There the rate is the path's,
+//!    and what goes is the queue, as in the paper; elsewhere `R` is what the sender happened to send, and its window would be cut for nothing.
+//! 5. A hand-off here is a subflow of its own. It begins with `BDP_UB`, and its slow start ends at twice what the path before carried when it
+//!    began to fade: without an end it would overflow the access point's queue, in which the paper's own subflow, no longer in slow start, does
+//!    not come.
 //!
 //! # Checked by
-//! `tests/cc/advice.rs`: real connections both ways.
+//! `tests/cc/advice.rs`: real connections both ways; `advisor`: windows, segment sizes, what a hand-off begins with.
 
 mod advisor;
 mod listener;

@@ -60,8 +60,10 @@ fn an_uploading_mobile_lowers_its_own_window() {
         let again = advisor.hear(conn, sinks(second)).expect("order");
         (first, again)
     });
-    // Once for each fading; the other path's window is larger than its rate without a queue would make it.
-    assert_eq!(ordered.expect("enter"), (1, 0));
+    // Once for each fading; the other path's window changes too where it holds a queue.
+    let (first, again) = ordered.expect("enter");
+    assert!((1..=2).contains(&first), "{first} orders");
+    assert_eq!(again, 0);
     let now = || windows(&hosts.client, conn, AddressEnd::Local);
     eventually(
         "lowered",
@@ -141,11 +143,8 @@ fn a_server_lowers_the_window_towards_a_mobile_that_says_so() {
         || format!("{:?}", heard.listener.heard()),
     );
     let counted = heard.listener.heard();
-    assert_eq!(
-        (counted.followed, counted.orders, counted.forged),
-        (1, 1, 0),
-        "{counted:?}"
-    );
+    assert_eq!((counted.followed, counted.forged), (1, 0), "{counted:?}");
+    assert!((1..=2).contains(&counted.orders), "{counted:?}");
 }
 
 #[test]

@@ -81,12 +81,12 @@ impl Flow {
         self.rate().over(self.rtt())
     }
 
-    /// The window that the path has in balance: its mean, but no more than a factor of two from what it has now.
+    /// The window that the path has in balance: its mean, but no more than a factor of four from what it has now.
     fn balance(&self) -> Soft {
-        let (now, two) = (self.window(), Soft::new(2));
+        let (now, four) = (self.window(), Soft::new(4));
         match self.mean.window() {
             None => now,
-            Some(mean) => mean.most(now.over(two)).least(now.times(two)),
+            Some(mean) => mean.most(now.over(four)).least(now.times(four)),
         }
     }
 

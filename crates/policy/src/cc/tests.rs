@@ -82,6 +82,11 @@ fn a_single_path_is_reno_for_every_controller() {
             "{controller:?}: {growth}"
         );
         assert_eq!(controller.after_loss(0, &flows), 10);
+        let larger_before = Flow {
+            mean: MeanWindow::of(30 << 16),
+            ..flows[0]
+        };
+        assert_eq!(controller.increase(0, &[larger_before]).0 as f64, growth);
     }
 }
 
@@ -166,6 +171,22 @@ fn equal_paths_take_no_more_for_the_teeth_of_their_saws() {
 }
 
 #[test]
+fn the_best_of_mean_windows_is_each_weighed_by_itself() {
+    let path = |mean: u64| Flow {
+        mean: MeanWindow::of(mean << 16),
+        ..flow(20, 20_000)
+    };
+    let alpha = |first, second| {
+        let growth = Controller::Lia.increase(0, &[path(first), path(second)]).0;
+        growth as f64 / q32(1.0) * ((first + second) * (first + second)) as f64
+    };
+    // α/w_tot times (Σw)², round trips being equal, is what stands for the largest window.
+    assert!((alpha(20, 20) - 20.0).abs() < 1e-3);
+    assert!((alpha(30, 20) - 1_300.0 / 50.0).abs() < 1e-3, "{}", alpha(30, 20));
+    assert!((alpha(40, 5) - 1_625.0 / 45.0).abs() < 1e-3, "{}", alpha(40, 5));
+}
+
+#[test]
 fn a_mean_follows_what_has_changed_for_good() {
     let mut mean = MeanWindow::default();
     (0..200).for_each(|_| mean.round(100));
@@ -181,11 +202,15 @@ fn a_mean_follows_what_has_changed_for_good() {
         ..flow(10, 20_000)
     };
     let known = Flow {
-        mean: MeanWindow::of(20 << 16),
+        mean: MeanWindow::of(40 << 16),
         ..flow(10, 20_000)
     };
     let growth = |path| Controller::Lia.increase(1, &[path, flow(10, 20_000)]);
-    assert_eq!(growth(left), growth(known), "no more than twice what it is now");
+    assert_eq!(
+        growth(left),
+        growth(known),
+        "no more than four times what it is now"
+    );
 }
 
 #[test]

@@ -1,4 +1,7 @@
 //! `cc-respond`: how long a connection needs to use what there is, once a path's capacity has doubled or halved.
+//!
+//! Two times are told: until the rate stays near what it becomes, and until it first comes so near (`…_reached`). On a path with a short queue every
+//! controller that halves goes up and down by more than a tenth of the change, uncoupled Reno too, and may never stay.
 
 use scenario::Plan;
 use trace::{BenchRow, Better};
@@ -38,7 +41,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plans = [&double, &halve];
     let observed = run_all(setup, &plans, &ccs, RUNS)?;
     let quoted = setup.cc.as_deref().unwrap_or(QUOTED);
-    let times = |cc: &str, plan: usize| -> Vec<f64> {
+    let times = |cc: &str, plan: usize, steps: Steps| -> Vec<f64> {
         let of_plan = observed
             .iter()
             .enumerate()
@@ -46,39 +49,80 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
             .filter(|(index, _)| index / ccs.len() % plans.len() == plan)
             .map(|(_, observed)| observed);
         let sent = of_plan.filter(|observed| observed.run.cc == cc);
-        sent.map(|observed| response_s(plans[plan], observed)).collect()
+        sent.map(|observed| seconds(plans[plan], observed, steps))
+            .collect()
     };
-    let slower: Vec<f64> = times(quoted, 0)
+    let slower: Vec<f64> = times(quoted, 0, steps_until_steady)
         .into_iter()
-        .zip(times(quoted, 1))
+        .zip(times(quoted, 1, steps_until_steady))
         .map(|(double, halve)| double.max(halve))
         .collect();
     let mut row = BenchRow::new("cc-respond", "s", Better::Lower)
         .trials(&slower)
         .with("cc", quoted);
     for cc in &ccs {
-        row = row
-            .with(&format!("{cc}_double"), spread(&times(cc, 0)))
-            .with(&format!("{cc}_halve"), spread(&times(cc, 1)));
+        for (plan, change) in ["double", "halve"].into_iter().enumerate() {
+            let (stays, reached) = (
+                times(cc, plan, steps_until_steady),
+                times(cc, plan, steps_until_near),
+            );
+            row = row
+                .with(&format!("{cc}_{change}"), spread(&stays))
+                .with(&format!("{cc}_{change}_reached"), spread(&reached));
+        }
     }
     Ok(vec![row])
 }
 
-fn response_s(plan: &Plan, observed: &Observed) -> f64 {
+/// From the rate in each step to a number of steps after the change.
+type Steps = fn(&[f64]) -> usize;
+
+fn seconds(plan: &Plan, observed: &Observed, steps: Steps) -> f64 {
     let series = read::series_mbps(&observed.record, "ours", "a", STEP, plan.duration);
-    steps_until_steady(&series) as f64 * STEP.as_secs_f64()
+    steps(&series) as f64 * STEP.as_secs_f64()
 }
 
 /// How many steps after the change the rate is, and stays for a while, within a tenth of the change around what it becomes; all there
 /// are if it never does.
 fn steps_until_steady(series: &[f64]) -> usize {
-    let mean = |steps: &[f64]| steps.iter().sum::<f64>() / steps.len().max(1) as f64;
-    let (before, after) = series.split_at(CHANGE.min(series.len()));
-    let was = mean(&before[before.len().saturating_sub(BEFORE)..]);
-    let becomes = mean(&after[after.len().saturating_sub(TAIL)..]);
-    let near = |rate: &f64| (rate - becomes).abs() <= (becomes - was).abs() / 10.0;
-    let arrived = after.windows(STEADY).position(|steps| steps.iter().all(near));
-    arrived.unwrap_or(after.len())
+    let change = Change::of(series);
+    let near = |rate: &f64| (rate - change.becomes).abs() <= change.tenth();
+    let arrived = change
+        .after
+        .windows(STEADY)
+        .position(|steps| steps.iter().all(near));
+    arrived.unwrap_or(change.after.len())
+}
+
+/// How many steps after the change the rate has come nine tenths of its way for the first time.
+fn steps_until_near(series: &[f64]) -> usize {
+    let change = Change::of(series);
+    let rises = change.becomes > change.was;
+    let left = |rate: &f64| (if rises { 1.0 } else { -1.0 }) * (change.becomes - rate);
+    let arrived = change.after.iter().position(|rate| left(rate) <= change.tenth());
+    arrived.unwrap_or(change.after.len())
+}
+
+struct Change<'s> {
+    after: &'s [f64],
+    was: f64,
+    becomes: f64,
+}
+
+impl<'s> Change<'s> {
+    fn of(series: &'s [f64]) -> Self {
+        let mean = |steps: &[f64]| steps.iter().sum::<f64>() / steps.len().max(1) as f64;
+        let (before, after) = series.split_at(CHANGE.min(series.len()));
+        Self {
+            after,
+            was: mean(&before[before.len().saturating_sub(BEFORE)..]),
+            becomes: mean(&after[after.len().saturating_sub(TAIL)..]),
+        }
+    }
+
+    const fn tenth(&self) -> f64 {
+        (self.becomes - self.was).abs() / 10.0
+    }
 }
 
 #[cfg(test)]
@@ -91,6 +135,15 @@ mod tests {
         series.extend([25.0, 30.0, 39.5, 30.0]);
         series.extend([40.0; 56]);
         assert_eq!(steps_until_steady(&series), 4);
+        assert_eq!(steps_until_near(&series), 2);
+    }
+
+    #[test]
+    fn a_rate_that_falls_arrives_from_above() {
+        let mut series = vec![20.0; CHANGE];
+        series.extend([15.0, 11.2, 10.5, 12.0]);
+        series.extend([10.0; 56]);
+        assert_eq!((steps_until_near(&series), steps_until_steady(&series)), (2, 4));
     }
 
     #[test]

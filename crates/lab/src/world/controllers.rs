@@ -98,6 +98,8 @@ impl Controllers {
                 })?;
                 let name = controller.name().to_string();
                 self.loaded.push(Arc::new(controller));
+                // Anybody may use it as it is, until another run writes a list without it.
+                self._permissions.extend(permission(&name)?);
                 name
             }
             None => {

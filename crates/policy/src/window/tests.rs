@@ -86,6 +86,33 @@ fn starts_wide_and_comes_down_to_what_the_formula_says() {
 }
 
 #[test]
+fn a_new_connection_is_bounded_from_its_first_moments_and_may_grow() {
+    let mut window = Window::default();
+    let first = Need {
+        received: Bytes::from_kib(40),
+        ..need(5, 20)
+    };
+    assert_eq!(window.update(Instant::ZERO, first), Some(BEGIN));
+    let soon = Instant::from_millis(500);
+    assert_eq!(
+        window.update(soon, need(90, 50)),
+        Some(need(90, 50).target(trial::DEFAULT) * 2)
+    );
+}
+
+#[test]
+fn a_short_round_trip_has_room_and_a_long_one_is_taken_as_it_is() {
+    let (rate, ms) = (Bitrate::from_mbps(60), Duration::from_millis);
+    assert_eq!(need(60, 30).target(trial::DEFAULT), rate * ms(30 + 16));
+    assert_eq!(need(60, 100).target(trial::DEFAULT), rate * ms(125));
+    let sinking = Need {
+        sinking: true,
+        ..need(60, 30)
+    };
+    assert_eq!(sinking.target(16), rate * ms(30));
+}
+
+#[test]
 fn goes_up_at_once() {
     let mut fluid = Fluid::new();
     fluid.run(3, need(30, 20), Bytes::from_kib(100), 100);

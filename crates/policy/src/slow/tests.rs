@@ -127,12 +127,14 @@ fn a_link_that_adds_what_it_brings_is_used_again() {
 }
 
 #[test]
-fn a_tenth_is_a_backup_only_where_that_brings_more() {
-    for (beside, stays) in [(80, false), (99, true)] {
-        let mut fluid = Fluid::new([30, 30, 8], beside);
-        fluid.run(12);
-        assert_eq!(fluid.in_use(), stays, "{beside} % beside it: {:?}", fluid.changes);
+fn a_link_that_finds_its_rate_is_left_to_it() {
+    let mut fluid = Fluid::new([30, 30, 1], 55);
+    for kbps in (1_000..20_000).step_by(500) {
+        fluid.rates[2] = Bitrate::from_kbps(kbps);
+        fluid.step();
     }
+    fluid.run(20);
+    assert_eq!(fluid.changes, []);
 }
 
 #[test]
@@ -191,6 +193,15 @@ fn a_reserve_is_taken_at_once_when_the_others_become_slow() {
     fluid.rates = [mbps(6), mbps(6), mbps(3)];
     fluid.run(1);
     assert!(fluid.in_use());
+}
+
+#[test]
+fn a_reserve_stays_one_when_only_one_of_its_rivals_is_lost() {
+    let mut fluid = Fluid::new([30, 30, 3], 55);
+    fluid.run(2);
+    fluid.rates[0] = Bitrate::ZERO;
+    fluid.run(3);
+    assert!(!fluid.in_use(), "{:?}", fluid.changes);
 }
 
 #[test]

@@ -43,6 +43,8 @@ const CONVINCED_AFTER: Duration = Duration::from_millis(300);
 const ROUNDS_TO_GROW: u32 = 10;
 /// A link that brings this much of what it brought when the doubt arose is still finding its rate.
 const GROWING_PERCENT: u64 = 110;
+/// A link that brings this share of the most that it brought is in demand.
+const BUSY_PERCENT: u64 = 50;
 /// Goodput under this share says that the application asks for little.
 const ASKING_PERCENT: u64 = 40;
 /// A trial is judged by what comes from then on; before, the links' queues follow the change.
@@ -194,10 +196,10 @@ impl Slow {
         if now - since < CONVINCED_AFTER || now < self.rest_until {
             return None;
         }
-        // A link that is not full is not what the others wait for.
-        let is_full = slowest.rate >= slowest.best.percent(70);
+        // A link that stands idle is not what the others wait for; one that they wait for idles while the window is closed.
+        let is_busy = slowest.rate >= slowest.best.percent(BUSY_PERCENT);
         let is_poor = slowest.best <= sum.percent(POOR_PERCENT) && self.proven != Some(slowest.link);
-        (is_full && is_poor).then(|| {
+        (is_busy && is_poor).then(|| {
             let spared = Spared {
                 link: slowest.link,
                 brought: slowest.best,

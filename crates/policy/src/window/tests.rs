@@ -90,13 +90,32 @@ fn a_new_connection_is_bounded_from_its_first_moments_and_may_grow() {
     let mut window = Window::default();
     let first = Need {
         received: Bytes::from_kib(40),
-        ..need(5, 20)
+        ..need(40, 50)
     };
-    assert_eq!(window.update(Instant::ZERO, first), Some(BEGIN));
-    let soon = Instant::from_millis(500);
+    let double = |need: Need| Some(need.target(trial::DEFAULT) * 2);
+    assert_eq!(window.update(Instant::ZERO, first), double(first));
     assert_eq!(
-        window.update(soon, need(90, 50)),
-        Some(need(90, 50).target(trial::DEFAULT) * 2)
+        window.update(Instant::from_millis(140), need(90, 50)),
+        double(need(90, 50))
+    );
+}
+
+#[test]
+fn the_double_ends_when_three_round_trips_have_shown_no_more_and_does_not_come_back() {
+    let mut window = Window::default();
+    let settled = |need: Need| need.target(trial::DEFAULT);
+    assert_eq!(
+        window.update(Instant::ZERO, need(90, 50)),
+        Some(settled(need(90, 50)) * 2)
+    );
+    for ms in (50..2_000).step_by(50) {
+        window.update(Instant::from_millis(ms), need(100, 50));
+    }
+    assert!(window.bound() < Some(settled(need(100, 50)) * 9 / 8));
+    let more = need(200, 50);
+    assert_eq!(
+        window.update(Instant::from_millis(2_000), more),
+        Some(settled(more))
     );
 }
 

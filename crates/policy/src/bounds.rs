@@ -149,5 +149,6 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         rtt,
         received: conn.sample.bytes_received,
         sinking,
+        held: conn.sample.held,
     })
 }

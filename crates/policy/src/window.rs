@@ -45,6 +45,10 @@ const GROWN_PERCENT: u64 = 125;
 const STILL: (u32, Duration) = (3, Duration::from_millis(50));
 /// Beyond the longest round trip, so much has room at least.
 const ROOM: Duration = Duration::from_millis(16);
+/// A window of which all but one part in so many waits for earlier bytes lets next to nothing be sent.
+const NEARLY_ALL: u64 = 7;
+/// Thousandths of the looks of a second or two: with more, a window stands closed often.
+const OFTEN: u64 = 100;
 /// How often the window may come down, by an eighth each time.
 const STEP: Duration = Duration::from_millis(100);
 
@@ -59,6 +63,8 @@ pub(crate) struct Window {
     stepped: Instant,
     narrow: Option<Narrow>,
     trial: Option<Trial>,
+    /// In how many of the last looks, in thousandths, nearly all of the window waited for earlier bytes.
+    closed: u64,
     /// What the links could carry when the present experiments began.
     basis: Option<(Bitrate, Duration)>,
 }
@@ -111,6 +117,8 @@ pub(crate) struct Need {
     pub(crate) received: Bytes,
     /// Whether one of the links is about to be too weak.
     pub(crate) sinking: bool,
+    /// Received, and waiting for earlier bytes.
+    pub(crate) held: Bytes,
 }
 
 impl Need {
@@ -133,6 +141,7 @@ impl Window {
         if self.narrowed(now).is_some() || need.rate == Bitrate::ZERO || need.received < WORTH_BOUNDING {
             return None;
         }
+        self.note_closed(need.held);
         let growing = self.growth.goes_on(now, need);
         let mut target = need.target(self.factor(now, need, growing));
         if growing {
@@ -180,6 +189,11 @@ impl Window {
             .map(|narrow| narrow.settled)
     }
 
+    fn note_closed(&mut self, held: Bytes) {
+        let closed = self.set.is_some_and(|set| held >= set - set / NEARLY_ALL);
+        self.closed = (self.closed * 31 + if closed { 1_000 } else { 0 }) / 32;
+    }
+
     fn factor(&mut self, now: Instant, need: Need, growing: bool) -> Factor {
         let trial = self.trial.get_or_insert_with(|| Trial::new(now));
         let same = |(rate, rtt): (Bitrate, Duration)| {
@@ -201,6 +215,7 @@ impl Window {
                 received: need.received,
                 capacity: need.rate,
                 rtt: need.rtt,
+                closed: self.closed >= OFTEN,
             },
         );
         trial.factor()

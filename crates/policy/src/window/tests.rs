@@ -7,6 +7,7 @@ fn need(mbps: u64, rtt_ms: u64) -> Need {
         rtt: Duration::from_millis(rtt_ms),
         received: Bytes::from_kib(1_024),
         sinking: false,
+        held: Bytes::ZERO,
     }
 }
 
@@ -29,23 +30,22 @@ impl Fluid {
     }
 
     fn run(&mut self, seconds: u64, need: Need, enough: Bytes, demand_percent: u64) {
-        let step = Duration::from_millis(50);
         for _ in 0..seconds * 20 {
-            self.now += step;
-            let set = self.window.set.unwrap_or(MOST).min(enough);
-            let share = Bitrate::from_bps(
-                (u128::from(need.rate.as_bps()) * u128::from(set.get()) / u128::from(enough.get())) as u64,
-            );
-            self.received += share.percent(demand_percent) * step;
-            let changed = self.window.update(
-                self.now,
-                Need {
-                    received: self.received,
-                    ..need
-                },
-            );
-            self.changes.extend(changed);
+            self.step(need, enough, demand_percent);
         }
+    }
+
+    fn step(&mut self, need: Need, enough: Bytes, demand_percent: u64) {
+        let step = Duration::from_millis(50);
+        self.now += step;
+        let set = self.window.set.unwrap_or(MOST).min(enough);
+        let share = Bitrate::from_bps(
+            (u128::from(need.rate.as_bps()) * u128::from(set.get()) / u128::from(enough.get())) as u64,
+        );
+        self.received += share.percent(demand_percent) * step;
+        let received = self.received;
+        let changed = self.window.update(self.now, Need { received, ..need });
+        self.changes.extend(changed);
     }
 
     fn set(&self) -> Bytes {
@@ -276,4 +276,39 @@ proptest! {
         prop_assert!(need(mbps + more, rtt_ms).target(trial::DEFAULT) >= base);
         prop_assert!(need(mbps, rtt_ms + more).target(trial::DEFAULT) >= base);
     }
+}
+
+/// A link loses now and then, so that the window must hold far more than the formula says, and stands closed until it does.
+fn closed_until(fluid: &mut Fluid, seconds: u64, enough: Bytes, open_at: Bytes, percent: u64) {
+    for _ in 0..seconds * 5 {
+        let held = fluid.window.set.filter(|set| *set < open_at).unwrap_or_default();
+        let need = Need { held, ..need(90, 50) };
+        for _ in 0..4 {
+            fluid.step(need, enough, percent);
+        }
+    }
+}
+
+#[test]
+fn a_window_that_stands_closed_is_soon_widened_while_that_brings_more() {
+    let mut fluid = Fluid::new();
+    let product = need(90, 50).target(16);
+    closed_until(&mut fluid, 10, product * 5 / 2, product * 5 / 2, 100);
+    assert!(fluid.set() >= product * 17 / 8, "{} of {product}", fluid.set());
+}
+
+#[test]
+fn a_window_that_stands_closed_behind_a_slow_link_stays_as_it_is() {
+    let mut fluid = Fluid::new();
+    let product = need(90, 50).target(16);
+    closed_until(&mut fluid, 5, product, MOST, 80);
+    fluid.changes.clear();
+    closed_until(&mut fluid, 120, product, MOST, 80);
+    assert!(fluid.set() <= product * 3 / 2, "{} of {product}", fluid.set());
+    let wide = fluid.changes.iter().filter(|set| **set > product * 3 / 2).count();
+    assert!(
+        (1..=8).contains(&wide),
+        "tried {wide} times in two minutes: {:?}",
+        fluid.changes
+    );
 }

@@ -5,42 +5,11 @@ mod common;
 use common::{Scratch, program};
 use serde_json::Value;
 
-/// Two access points of one channel, both saturated.
-const SCENARIO: &str = r#"sentence = "Two access points share one channel."
-duration_s = 12
-
-[aps.near]
-at_m = [4, 0]
-standard = "a"
-channel = 36
-rate_mbps = 54
-backhaul = { rate_mbps = 60, rtt_ms = 10 }
-
-[aps.other]
-at_m = [0, 4]
-standard = "a"
-channel = 36
-rate_mbps = 24
-backhaul = { rate_mbps = 60, rtt_ms = 10 }
-
-[walkers.client]
-at_m = [0, 0]
-
-[flows.quick]
-transport = "udp"
-over = "near"
-direction = "down"
-start_s = 3
-
-[flows.slow]
-transport = "udp"
-over = "other"
-direction = "down"
-start_s = 3
-"#;
+/// What `slowhand bench lab-udp` plays for a minute.
+const SCENARIO: &str = include_str!("../src/bench/scenarios/lab-udp.toml");
 
 /// Both were sending in every tenth of a second after this many, whatever joining took.
-const SETTLED: usize = 40;
+const SETTLED: usize = 50;
 
 fn played(world: &str, scratch: &Scratch) -> Option<Value> {
     let file = scratch.path("two.toml");
@@ -49,7 +18,8 @@ fn played(world: &str, scratch: &Scratch) -> Option<Value> {
     command
         .arg("play")
         .arg(&file)
-        .args(["--world", world, "--json", "--policy", "mptcp"]);
+        .args(["--world", world, "--json", "--policy", "mptcp"])
+        .args(["--set", "duration_s=12"]);
     let ran = command.output().unwrap();
     let errors = String::from_utf8_lossy(&ran.stderr);
     if ran.status.code() == Some(2) && errors.contains("root") {

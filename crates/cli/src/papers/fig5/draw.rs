@@ -43,7 +43,7 @@ pub(super) fn over_time(samples: &[Sample]) -> PaperFigure {
     )
 }
 
-pub(super) fn by_power(powers: &[(i32, Summary)]) -> PaperFigure {
+pub(super) fn over_power(title: &str, powers: &[(i32, Summary)]) -> PaperFigure {
     let curve = |value: &dyn Fn(&Summary) -> f64| {
         powers
             .iter()
@@ -51,7 +51,7 @@ pub(super) fn by_power(powers: &[(i32, Summary)]) -> PaperFigure {
             .collect()
     };
     figure(
-        "Powers that lead to a delivery probability between 0.3 and 1",
+        title,
         "transmit power, dBm",
         "mean error, points; delivery probability, %",
         vec![
@@ -75,24 +75,6 @@ pub(super) fn by_pace(hidden_mbps: &str, paces: &[(f64, Summary)]) -> PaperFigur
         vec![
             ours("counted at the sender", curve(&|summary| summary.truth)),
             ours("estimated by the client", curve(&|summary| summary.estimate)),
-        ],
-    )
-}
-
-pub(super) fn of_n(title: &str, powers: &[(i32, Summary)]) -> PaperFigure {
-    let curve = |value: &dyn Fn(&Summary) -> f64| {
-        powers
-            .iter()
-            .map(|(dbm, summary)| [f64::from(*dbm), value(summary)])
-            .collect()
-    };
-    figure(
-        title,
-        "transmit power, dBm",
-        "mean error, points; delivery probability, %",
-        vec![
-            ours("mean error", curve(&|summary| summary.mean_error)),
-            ours("delivery probability", curve(&|summary| 100.0 * summary.truth)),
         ],
     )
 }

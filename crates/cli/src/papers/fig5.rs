@@ -130,7 +130,13 @@ pub(super) fn run(_: &Folder) -> anyhow::Result<Experiment> {
     .into_iter()
     .map(|(name, value)| (name.to_owned(), value))
     .collect();
-    let mut figures = vec![draw::over_time(&joined), draw::over_power("Powers that lead to a delivery probability between 0.3 and 1", &powers)];
+    let mut figures = vec![
+        draw::over_time(&joined),
+        draw::over_power(
+            "Powers that lead to a delivery probability between 0.3 and 1",
+            &powers,
+        ),
+    ];
     let hidden = HIDDEN_MBPS.into_iter().zip(&sparse);
     figures.extend(hidden.map(|(mbps, paces)| draw::by_pace(mbps, paces)));
     figures.push(draw::over_power("802.11n with Minstrel-HT", &of_n));

@@ -10,4 +10,4 @@ CC_INLINE __u32 balia_loss(struct tcp_sock *tp)
 	return balia_after_loss(&couple, 0);
 }
 
-CONTROLLER(balia, no_orders, balia_increase, balia_loss);
+CONTROLLER(balia, no_orders, tcp_slow_start, balia_increase, balia_loss);

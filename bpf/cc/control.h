@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What every controller does alike: slow start as Reno, growth by whole segments, the memory of losses.
+ * What every controller does alike: slow start, growth by whole segments, the memory of losses.
  *
  * A controller is one rule for growth and one for losses (couple.h); `CONTROLLER` makes programs of them.
  *
@@ -32,16 +32,6 @@ CC_INLINE void set_cwnd(struct tcp_sock *tp, __u32 cwnd)
 	tp->snd_cwnd = cwnd < LEAST_CWND ? LEAST_CWND : cwnd;
 }
 
-/* Slow start, as Reno's: is anything of `acked` left to grow by in congestion avoidance? */
-CC_INLINE bool may_grow(struct tcp_sock *tp, __u32 *acked)
-{
-	if (!is_cwnd_limited(tp))
-		return false;
-	if (tp->snd_cwnd < tp->snd_ssthresh)
-		*acked = tcp_slow_start(tp, *acked);
-	return *acked;
-}
-
 CC_INLINE void grow(struct tcp_sock *tp, __u32 acked)
 {
 	struct memory *memory = memory_of(tp);
@@ -60,6 +50,31 @@ CC_INLINE void grow(struct tcp_sock *tp, __u32 acked)
 CC_INLINE bool is_round_over(struct tcp_sock *tp)
 {
 	return (__s32)(tp->delivered - memory_of(tp)->round_end) >= 0;
+}
+
+/*
+ * The first slow start, ended by delay. A later one ends where a loss, or an order, has said (RFC 9406 section 4.3). What is left of `acked` for
+ * congestion avoidance.
+ */
+CC_INLINE __u32 start_by_delay(struct tcp_sock *tp, __u32 acked)
+{
+	struct memory *memory = memory_of(tp);
+	struct hystart hystart = memory->hystart;
+
+	if (tp->snd_ssthresh < TCP_INFINITE_SSTHRESH)
+		return tcp_slow_start(tp, acked);
+	if (is_round_over(tp)) {
+		hystart_round(&hystart);
+		memory->round_end = tp->delivered + tp->packets_out;
+	}
+	hystart_sample(&hystart, tp->rack.rtt_us);
+	set_cwnd(tp, tp->snd_cwnd + hystart_growth(&hystart, acked));
+	memory->hystart = hystart;
+	if (hystart_is_over(&hystart)) {
+		tp->snd_ssthresh = tp->snd_cwnd;
+		memory->round_end = tp->delivered;
+	}
+	return 0;
 }
 
 CC_INLINE void begin_round(struct tcp_sock *tp)
@@ -118,10 +133,10 @@ CC_INLINE void no_orders(struct tcp_sock *tp)
 
 /*
  * The programs of a controller and its tcp_congestion_ops, called `slow_<id>` unless the loader gives it another name.
- * `orders(tp)` is done first at each acknowledgement; `increase(couple, own)` is a function of couple.h,
- * `loss(tp)` gives the window that a loss leaves.
+ * `orders(tp)` is done first at each acknowledgement; `start(tp, acked)` is slow start, and gives what is left of `acked`;
+ * `increase(couple, own)` is a function of couple.h, `loss(tp)` gives the window that a loss leaves.
  */
-#define CONTROLLER(id, orders, increase, loss)                                               \
+#define CONTROLLER(id, orders, start, increase, loss)                                        \
 	SEC("struct_ops") void BPF_PROG(id##_init, struct sock *sk)                          \
 	{                                                                                    \
 		begin((struct tcp_sock *)sk);                                                \
@@ -131,7 +146,11 @@ CC_INLINE void no_orders(struct tcp_sock *tp)
 		struct tcp_sock *tp = (struct tcp_sock *)sk;                                 \
                                                                                              \
 		orders(tp);                                                                  \
-		if (!may_grow(tp, &acked))                                                   \
+		if (!is_cwnd_limited(tp))                                                    \
+			return;                                                              \
+		if (tp->snd_cwnd < tp->snd_ssthresh)                                         \
+			acked = start(tp, acked);                                            \
+		if (!acked)                                                                  \
 			return;                                                              \
 		if (is_round_over(tp)) {                                                     \
 			struct couple couple = {};                                           \

@@ -29,6 +29,7 @@
 
 /* include/net/tcp.h */
 #define TCP_CA_NAME_MAX 16
+#define TCP_INFINITE_SSTHRESH 0x7fffffff
 #define TCP_CONG_NON_RESTRICTED 0x1
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -57,8 +58,13 @@ struct inet_connection_sock {
 	__u64 icsk_ca_priv[13];
 };
 
+struct tcp_rack {
+	__u32 rtt_us; /* of the segment sent last among those just acknowledged */
+};
+
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
+	struct tcp_rack rack;
 	__u32 packets_out;
 	__u32 max_packets_out;
 	__u32 snd_cwnd;

@@ -2,4 +2,4 @@
 /* LIA (RFC 6356): together the subflows take what one TCP would on their best path. The arithmetic and its sources are in couple.h. */
 #include "control.h"
 
-CONTROLLER(lia, no_orders, lia_increase, halve);
+CONTROLLER(lia, no_orders, tcp_slow_start, lia_increase, halve);

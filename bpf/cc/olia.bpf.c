@@ -2,4 +2,4 @@
 /* OLIA (Khalili et al.): as LIA, but lets go of congested paths altogether when it can. The arithmetic and its sources are in couple.h. */
 #include "control.h"
 
-CONTROLLER(olia, no_orders, olia_increase, halve);
+CONTROLLER(olia, no_orders, tcp_slow_start, olia_increase, halve);

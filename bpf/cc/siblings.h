@@ -14,6 +14,7 @@
 #define SLOWHAND_CC_SIBLINGS_H
 
 #include "couple.h"
+#include "hystart.h"
 #include "kernel.h"
 
 /* What a controller remembers of one subflow, in icsk_ca_priv; begins as zeros. */
@@ -28,6 +29,7 @@ struct memory {
 	__u64 undo_at_loss;    /* both as they were before it, should it turn out to be none */
 	__u64 undo_between;
 	__u64 orders_seen;     /* CLA: see orders.h */
+	struct hystart hystart; /* CLA */
 };
 
 CC_INLINE struct memory *memory_of(struct tcp_sock *tp)

@@ -1,4 +1,7 @@
-//! An application that offers no more than a rate.
+//! An application that offers no more than a rate, in blocks.
+//!
+//! It writes what a grain of time is worth. Whoever writes each byte as soon as it may writes some 300 at a time at 20 Mb/s; they become segments of
+//! that size, windows count segments, and the connection's queues and windows tell more of the writer than of the network.
 
 use crate::clock::Clock;
 use units::{Bitrate, Duration, Instant};
@@ -25,19 +28,45 @@ impl Pace {
         }
     }
 
-    /// Waits until at least one byte may go; returns how many may, at most `most`.
+    /// Waits until a grain's worth may go, or `most`; returns how many bytes may, at most `most`.
     pub(crate) fn wait(&mut self, clock: Clock, most: u64) -> u64 {
         let Some(rate) = self.rate else { return most };
+        let block = (rate * GRAIN).get().clamp(1, most.max(1));
         loop {
             let earned = (rate * clock.now().since(self.started))
                 .get()
                 .saturating_sub(self.given);
-            if earned > 0 {
+            if earned >= block {
                 let take = earned.min(most);
                 self.given += take;
                 return take;
             }
             std::thread::sleep(GRAIN);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limited_application_writes_blocks() {
+        let clock = Clock::start();
+        let rate = Bitrate::from_mbps(20);
+        let mut pace = Pace::new(clock.now(), rate.as_bps() / 8);
+        let block = (rate * GRAIN).get();
+        let written: Vec<u64> = (0..20).map(|_| pace.wait(clock, 1 << 20)).collect();
+        assert!(written.iter().all(|&bytes| bytes >= block), "{written:?}");
+        let most = rate * clock.now().since(Instant::ZERO);
+        assert!(written.iter().sum::<u64>() <= most.get());
+        // A smaller buffer is filled before its grain is over.
+        assert!(pace.wait(clock, 100) <= 100);
+    }
+
+    #[test]
+    fn without_a_limit_all_may_go() {
+        let clock = Clock::start();
+        assert_eq!(Pace::new(clock.now(), 0).wait(clock, 7), 7);
     }
 }

@@ -202,6 +202,7 @@ fn outlooks_move_the_fading_paths_rate_to_the_other() {
         base_rtt_s: 0.04,
         mi: outlook.map_or(0.0, |outlook| f64::from(outlook.mobility_ppm) / 1e6),
         q: outlook.map_or(1.0, |outlook| outlook.quality.as_f64()),
+        queued: false,
     };
     let windows: Vec<[u32; 2]> = outlooks(&world, 0)
         .iter()

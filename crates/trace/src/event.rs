@@ -110,6 +110,12 @@ pub enum What {
         retransmits: u64,
         /// The smoothed round-trip time now, microseconds; 0 until one was measured.
         srtt_us: u64,
+        /// Its congestion window now, segments; 0 in older records.
+        #[serde(default)]
+        cwnd: u32,
+        /// Where its slow start ends, segments; absent while it has no end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ssthresh: Option<u32>,
     },
     /// Bytes the receiving application has read since the start; sampled every 100 ms.
     AppBytes {

@@ -362,14 +362,21 @@ fn something() -> impl Strategy<Value = What> {
             }
         ),
         (text(), text(), any::<u64>()).prop_map(|(flow, link, bytes)| What::PathBytes { flow, link, bytes }),
-        (text(), text(), any::<u64>(), any::<u64>()).prop_map(|(flow, link, retransmits, srtt_us)| {
-            What::PathSender {
-                flow,
-                link,
-                retransmits,
-                srtt_us,
-            }
-        }),
+        (
+            (text(), text(), any::<u64>(), any::<u64>()),
+            any::<u32>(),
+            prop::option::of(any::<u32>())
+        )
+            .prop_map(
+                |((flow, link, retransmits, srtt_us), cwnd, ssthresh)| What::PathSender {
+                    flow,
+                    link,
+                    retransmits,
+                    srtt_us,
+                    cwnd,
+                    ssthresh,
+                }
+            ),
         (text(), any::<u64>()).prop_map(|(flow, bytes)| What::AppBytes { flow, bytes }),
         (text(), any::<u64>(), any::<u64>()).prop_map(|(flow, from_ns, to_ns)| What::Stall {
             flow,

@@ -70,6 +70,10 @@ pub struct SubflowLook {
     pub retransmits: u64,
     /// Smoothed round-trip time; zero until one was measured.
     pub srtt: Duration,
+    /// Congestion window, segments.
+    pub cwnd: u32,
+    /// Where slow start ends, segments; `None` while it has no end.
+    pub ssthresh: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -256,6 +260,8 @@ fn subflow(info: &TcpInfo, local: SocketAddr, remote: SocketAddr) -> SubflowLook
         queued: info.notsent + in_flight,
         retransmits: info.total_retrans.into(),
         srtt: info.rtt,
+        cwnd: info.snd_cwnd,
+        ssthresh: info.snd_ssthresh,
     }
 }
 

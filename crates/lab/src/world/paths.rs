@@ -45,6 +45,8 @@ struct Carried {
     bytes: Bytes,
     retransmits: u64,
     srtt: Duration,
+    cwnd: u32,
+    ssthresh: Option<u32>,
 }
 
 /// What one link has carried of one flow.
@@ -52,8 +54,10 @@ struct Carried {
 struct Total {
     bytes: u64,
     retransmits: u64,
-    /// Of a link with several subflows, the longest.
+    /// Of a link with several subflows, the longest; and the windows of that one.
     srtt: Duration,
+    cwnd: u32,
+    ssthresh: Option<u32>,
 }
 
 impl Paths {
@@ -129,6 +133,8 @@ impl Paths {
             bytes: subflow.acked,
             retransmits: subflow.retransmits,
             srtt: subflow.srtt,
+            cwnd: subflow.cwnd,
+            ssthresh: subflow.ssthresh,
         };
         let before = self
             .subflows
@@ -156,7 +162,9 @@ impl Paths {
             let total = totals.entry((flow, carried.link)).or_default();
             total.bytes += carried.bytes.get();
             total.retransmits += carried.retransmits;
-            total.srtt = total.srtt.max(carried.srtt);
+            if carried.srtt >= total.srtt {
+                (total.srtt, total.cwnd, total.ssthresh) = (carried.srtt, carried.cwnd, carried.ssthresh);
+            }
         }
         let mut events = Vec::new();
         for (key, total) in totals {
@@ -172,6 +180,8 @@ impl Paths {
                     link,
                     retransmits: total.retransmits,
                     srtt_us: total.srtt.as_micros() as u64,
+                    cwnd: total.cwnd,
+                    ssthresh: total.ssthresh,
                 });
             }
         }

@@ -44,8 +44,8 @@ impl Advice {
 const HALF_PPM: u32 = 500_000;
 /// Segments that a window has at least.
 const LEAST_WINDOW: u32 = 2;
-/// The next access point may begin with so many times what the last one carried: it is the better one.
-const HEADROOM: f64 = 2.0;
+/// A path that has room may have so many times what it, or the access point before it, has carried.
+const HEADROOM: u32 = 2;
 
 /// Why advice was not followed.
 #[derive(Debug, Error)]
@@ -101,20 +101,23 @@ struct Seen {
     /// Bytes of the segments that are under way: windows count segments, and those of a sender that is never behind are small.
     segment: f64,
     cwnd: u32,
+    in_slow_start: bool,
 }
 
 impl Seen {
     fn of(info: &TcpInfo) -> Self {
         let gone = info.bytes_retrans.get().saturating_add(info.bytes_acked.get());
-        let under_way = info.bytes_sent.get().saturating_sub(gone);
+        let under_way = info.bytes_sent.get().saturating_sub(gone) as f64;
         let mss = f64::from(info.snd_mss.max(1));
-        let segment = under_way as f64 / f64::from(info.unacked.max(1));
+        let segment = under_way / f64::from(info.unacked.max(1));
+        let rtt_s = info.rtt.as_secs_f64();
         Self {
-            rate: info.delivery_rate.as_bps() as f64 / 8.0,
+            rate: if rtt_s > 0.0 { under_way / rtt_s } else { 0.0 },
             base_rtt_s: info.min_rtt.unwrap_or(info.rtt).as_secs_f64(),
-            rtt_s: info.rtt.as_secs_f64(),
+            rtt_s,
             segment: if segment >= 1.0 { segment.min(mss) } else { mss },
             cwnd: info.snd_cwnd,
+            in_slow_start: info.snd_ssthresh.is_none_or(|ssthresh| info.snd_cwnd < ssthresh),
         }
     }
 
@@ -126,6 +129,16 @@ impl Seen {
     /// `R·RTT` without queue, in segments.
     fn segments(&self, bytes: u32) -> u32 {
         ((f64::from(bytes) / self.segment) as u32).max(LEAST_WINDOW)
+    }
+
+    /// The window of a path that does not fade, if `tuned` is what the mobile stage gives it; `None` leaves it.
+    fn of_another(&self, tuned: u32) -> Option<u32> {
+        let window = match (self.has_queue(), self.in_slow_start) {
+            (true, _) => self.cwnd.min(tuned),
+            (false, true) => self.cwnd.clamp(tuned, tuned.saturating_mul(HEADROOM)),
+            (false, false) => self.cwnd.max(tuned),
+        };
+        (self.in_slow_start || window != self.cwnd).then_some(window)
     }
 }
 
@@ -261,8 +274,14 @@ impl Known {
         let ordered = self.paths.iter().zip(windows).filter_map(|(path, bytes)| {
             let now = seen.get(&path.address)?;
             let window = now.segments(bytes);
-            let changes = path.is_fading() || now.has_queue() || window > now.cwnd;
-            changes.then_some((path.address, window))
+            let window = if path.is_fading() {
+                Some(window.min(now.cwnd))
+            } else {
+                now.of_another(window)
+            };
+            // What is idle has no rate, and nothing to lose.
+            let window = window.filter(|_| now.rate > 0.0);
+            Some((path.address, window?))
         });
         Some(ordered.collect())
     }
@@ -271,14 +290,14 @@ impl Known {
     fn beginning(&mut self, new: Option<&Seen>) -> WindowOrder {
         let cwnd = bdp_upper_bound(None);
         let ssthresh = self.faded.take().zip(new).map(|(faded, new)| {
-            let segments = HEADROOM * faded.rate * new.base_rtt_s / faded.segment;
+            let segments = f64::from(HEADROOM) * faded.rate * new.base_rtt_s / faded.segment;
             (segments as u32).max(cwnd)
         });
         WindowOrder { cwnd, ssthresh }
     }
 }
 
-/// A path that has gone has no rate.
+/// A path that has gone has no rate, and takes none.
 fn report(path: &Advice, seen: &Paths) -> Report {
     let seen = seen.get(&path.address);
     Report {
@@ -286,6 +305,7 @@ fn report(path: &Advice, seen: &Paths) -> Report {
         base_rtt_s: seen.map_or(0.0, |seen| seen.base_rtt_s),
         mi: f64::from(path.mobility_ppm) / 1e6,
         q: f64::from(path.quality_ppm) / 1e6,
+        queued: seen.is_none_or(Seen::has_queue),
     }
 }
 
@@ -312,6 +332,7 @@ mod tests {
                 rtt_s: base_rtt_s,
                 segment: 1_448.0,
                 cwnd,
+                in_slow_start: false,
             };
             (AddressId(address), seen)
         };
@@ -340,14 +361,54 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_does_not_fade_loses_no_more_than_its_queue() {
+    fn a_path_that_does_not_fade_keeps_its_window() {
+        let mut known = Known::default();
+        known.place(says(0, -800_000, 300_000));
+        let paths = seen(&[(0, 1e6, 0.02, 30), (3, 2e6, 0.06, 200)]);
+        let fading = (AddressId(0), (4.4e5 * 0.02 / 1_448.0) as u32);
+        assert_eq!(known.windows(&paths).unwrap(), [fading]);
+    }
+
+    #[test]
+    fn the_slow_start_of_a_path_that_does_not_fade_ends() {
+        let slow_start = |cwnd, rtt_s| Seen {
+            rate: 1e6,
+            base_rtt_s: 0.06,
+            rtt_s,
+            segment: 1_448.0,
+            cwnd,
+            in_slow_start: true,
+        };
+        // At most twice what it is to carry, at least that, and no more than that where there is a queue.
+        assert_eq!(slow_start(2_000, 0.06).of_another(50), Some(100));
+        assert_eq!(slow_start(70, 0.06).of_another(50), Some(70));
+        assert_eq!(slow_start(40, 0.06).of_another(50), Some(50));
+        assert_eq!(slow_start(2_000, 0.2).of_another(50), Some(50));
+        assert_eq!(slow_start(40, 0.2).of_another(50), Some(40));
+        let steady = Seen {
+            in_slow_start: false,
+            ..slow_start(2_000, 0.06)
+        };
+        assert_eq!(steady.of_another(50), None);
+    }
+
+    #[test]
+    fn an_idle_path_keeps_its_window() {
+        let mut known = Known::default();
+        known.place(says(0, -800_000, 300_000));
+        let paths = seen(&[(0, 0.0, 0.02, 30), (3, 2e6, 0.06, 10)]);
+        let other = (AddressId(3), (2e6 * 0.06 / 1_448.0) as u32);
+        assert_eq!(known.windows(&paths).unwrap(), [other]);
+    }
+
+    #[test]
+    fn where_the_others_hold_queues_the_fading_path_keeps_its_rate() {
         let mut known = Known::default();
         known.place(says(0, -800_000, 300_000));
         let mut paths = seen(&[(0, 1e6, 0.02, 30), (3, 2e6, 0.06, 200)]);
-        let fading = (AddressId(0), (4.4e5 * 0.02 / 1_448.0) as u32);
-        assert_eq!(known.clone().windows(&paths).unwrap(), [fading]);
         paths.get_mut(&AddressId(3)).unwrap().rtt_s = 0.15;
-        let other = (AddressId(3), (2.56e6 * 0.06 / 1_448.0) as u32);
+        let fading = (AddressId(0), (1e6 * 0.02 / 1_448.0) as u32);
+        let other = (AddressId(3), (2e6 * 0.06 / 1_448.0) as u32);
         assert_eq!(known.windows(&paths).unwrap(), [fading, other]);
     }
 
@@ -359,10 +420,13 @@ mod tests {
             bytes_acked: Bytes::new(29_000),
             unacked: 100,
             snd_mss: 1_448,
+            rtt: units::Duration::from_millis(50),
             ..TcpInfo::default()
         };
         let seen = Seen::of(&info);
         assert!((seen.segment - 300.0).abs() < 1e-9);
+        // What is under way, over the round trip.
+        assert!((seen.rate - 600_000.0).abs() < 1e-6);
         assert_eq!(seen.segments(9_000), 30);
         assert_eq!(seen.segments(0), LEAST_WINDOW);
         let idle = Seen::of(&TcpInfo { unacked: 0, ..info });

@@ -9,13 +9,17 @@
 //! - cla §IV.
 //!
 //! # Where we differ, and why
-//! 1. A path's rate is the kernel's own delivery rate, which it measures over about a round trip; its base round trip is the kernel's minimum.
+//! 1. A path's rate is what is under way over the smoothed round trip (Little's law), the mean of the last one. The kernel's own delivery rate
+//!    counts every segment as a full one, which are eight times the bytes of a sender that is never behind; and of a path whose sender has
+//!    nothing to send it keeps the highest. Its base round trip is the kernel's minimum.
 //! 2. Windows count segments, as the kernel does; `w = R·RTT/MSS` divides by the mean size of those under way. A sender that is never behind
 //!    writes small ones: divided by the MSS, a fading path kept a fifth of the rate that it was to keep, and the rest overflowed the other path's queue.
 //! 3. The windows of the mobile stage are thresholds too: a window that is lowered must not be in slow start, and one that is raised has
 //!    been given what it may have.
-//! 4. A path that does not fade is lowered only where it holds a queue (its round trip is over twice its shortest). There the rate is the path's,
-//!    and what goes is the queue, as in the paper; elsewhere `R` is what the sender happened to send, and its window would be cut for nothing.
+//! 4. A path that does not fade is lowered to its tuned window where it holds a queue (its round trip is over twice its shortest): there the
+//!    rate is the path's, and what goes is the queue, as in the paper. Elsewhere `R` is what the sender happened to send, and its window would be
+//!    cut for nothing; but a slow start ends, at no more than twice the tuned window. A path that a never full sender has left in slow
+//!    start since the beginning, with a window that was never used, is about to be given all there is: the paper's slow-start overshoot.
 //! 5. A hand-off here is a subflow of its own. It begins with `BDP_UB`, and its slow start ends at twice what the path before carried when it
 //!    began to fade: without an end it would overflow the access point's queue, in which the paper's own subflow, no longer in slow start, does
 //!    not come.

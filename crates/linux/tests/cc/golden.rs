@@ -10,11 +10,13 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Reads `controller own count (cwnd srtt mean since between)…` and writes `growth left`; or reads `credit increase acked` and
-/// writes by how much the window changes; or reads `mean cwnd lost` and writes the mean window so far.
+/// writes by how much the window changes; or reads `mean cwnd lost` and writes the mean window so far; or reads `start begins rtt acked` and writes by how
+/// much slow start grows and whether it is over, `begins` 2 for that of another path.
 const PROGRAM: &str = r#"
 #include <stdio.h>
 #include <string.h>
 #include "couple.h"
+#include "hystart.h"
 
 static int read_couple(struct couple *couple, unsigned *own)
 {
@@ -47,8 +49,9 @@ int main(void)
 {
 	__s64 credit = 0, increase;
 	struct couple_mean mean = {};
+	struct hystart hystart = {};
 	char name[16];
-	unsigned own, acked, cwnd, lost;
+	unsigned own, acked, cwnd, lost, begins, rtt;
 
 	while (scanf("%15s", name) == 1) {
 		struct couple couple = {};
@@ -62,6 +65,16 @@ int main(void)
 			if (lost)
 				couple_mean_lost(&mean);
 			printf("%llu\n", mean.window);
+			continue;
+		}
+		if (!strcmp(name, "start") && scanf("%u %u %u", &begins, &rtt, &acked) == 3) {
+			if (begins == 2)
+				hystart = (struct hystart){};
+			if (begins)
+				hystart_round(&hystart);
+			hystart_sample(&hystart, rtt);
+			acked = hystart_growth(&hystart, acked);
+			printf("%u %d\n", acked, hystart_is_over(&hystart));
 			continue;
 		}
 		if (!read_couple(&couple, &own))
@@ -91,7 +104,7 @@ fn compile(test: &str) -> PathBuf {
 }
 
 /// The lines that [`PROGRAM`] answers with.
-fn ask_host(test: &str, questions: String) -> Vec<String> {
+pub fn ask_host(test: &str, questions: String) -> Vec<String> {
     let program = compile(test);
     let mut child = Command::new(&program)
         .stdin(Stdio::piped())
@@ -211,7 +224,7 @@ struct Aligned<B: ?Sized>(B);
 
 const OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/cc/golden.bpf.o")));
 
-fn load() -> Object {
+pub fn load() -> Object {
     let open = ObjectBuilder::default().open_memory(&OBJECT.0);
     open.expect("the object is one")
         .load()

@@ -15,6 +15,7 @@ mod tcp;
 
 mod advice;
 mod golden;
+mod hystart;
 mod lacking;
 mod live;
 mod load;

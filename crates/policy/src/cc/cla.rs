@@ -9,6 +9,9 @@
 //! 2. What is taken off is shared among the other paths in proportion to their rates; the paper has one other path.
 //! 3. `w = R·RTT/MSS` with the round-trip time without queue (the paper's footnote): with the inflated one the window would not
 //!    shrink.
+//! 4. What nobody can take is not taken off: where every other path holds a queue its rate is all that it can carry, and a fading path that gave it
+//!    more would only make the connection slower. Its window then becomes what it holds without queue, so that as little as the paper's is lost
+//!    with it.
 //!
 //! # Checked by
 //! `cc::tests`: signs and bounds of MI and Q; one cut per fading. `tests`: `golden/cla.csv`; the rates sum to what they were.
@@ -53,6 +56,8 @@ pub struct Report {
     pub mi: f64,
     /// Quality, 0 to 1.
     pub q: f64,
+    /// More waits on it than is under way: it carries all that it can.
+    pub queued: bool,
 }
 
 impl Report {
@@ -70,23 +75,18 @@ pub struct MobileStage {
 impl MobileStage {
     /// New windows in segments, one for each path, where a path has just begun to fade; `None` when nothing changes.
     pub fn report(&mut self, paths: &[Report], mss: u32) -> Option<[u32; MOST_PATHS]> {
-        let mut offset = 0.0;
         let mut rates: [f64; MOST_PATHS] =
             core::array::from_fn(|path| paths.get(path).map_or(0.0, |path| path.rate));
         let mut entered = [false; MOST_PATHS];
         for (path, report) in paths.iter().take(MOST_PATHS).enumerate() {
             self.cut[path] &= report.q <= RECOVERED;
             entered[path] = report.is_fading() && !self.cut[path];
-            if entered[path] {
-                let taken = report.rate * (1.0 - report.q) * report.mi;
-                (rates[path], offset) = (rates[path] + taken, offset - taken);
-            }
         }
         if !entered.contains(&true) {
             return None;
         }
         self.cut = core::array::from_fn(|path| self.cut[path] || entered[path]);
-        self.share(&mut rates, offset, paths.len());
+        self.shift(&mut rates, &entered, paths);
         Some(core::array::from_fn(|path| {
             paths
                 .get(path)
@@ -101,14 +101,37 @@ impl MobileStage {
         }
     }
 
-    fn share(&self, rates: &mut [f64; MOST_PATHS], offset: f64, paths: usize) {
-        let stays = |path: usize| path < paths && !self.cut[path];
+    /// Moves `R_off` from the paths that begin to fade to those that stay.
+    fn shift(&self, rates: &mut [f64; MOST_PATHS], entered: &[bool; MOST_PATHS], paths: &[Report]) {
+        let mut staying = paths.iter().zip(self.cut).filter(|(_, cut)| !cut).peekable();
+        if staying.peek().is_some() && staying.all(|(path, _)| path.queued) {
+            return;
+        }
+        let mut offset = 0.0;
+        for ((rate, report), _) in rates
+            .iter_mut()
+            .zip(paths)
+            .zip(entered)
+            .filter(|(_, entered)| **entered)
+        {
+            let taken = report.rate * (1.0 - report.q) * report.mi;
+            (*rate, offset) = (*rate + taken, offset - taken);
+        }
+        self.share(rates, offset, paths);
+    }
+
+    fn share(&self, rates: &mut [f64; MOST_PATHS], offset: f64, paths: &[Report]) {
+        let takes = |path: usize| {
+            paths
+                .get(path)
+                .is_some_and(|report| !self.cut[path] && !report.queued)
+        };
         let total: f64 = (0..MOST_PATHS)
-            .filter(|&path| stays(path))
+            .filter(|&path| takes(path))
             .map(|path| rates[path])
             .sum();
         for (path, rate) in rates.iter_mut().enumerate() {
-            if stays(path) && total > 0.0 {
+            if takes(path) && total > 0.0 {
                 *rate += offset * (*rate / total);
             }
         }

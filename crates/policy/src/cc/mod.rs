@@ -30,6 +30,7 @@
 mod balia;
 mod cla;
 mod cubic;
+mod hystart;
 mod lia;
 mod mean;
 mod olia;
@@ -41,6 +42,7 @@ mod tests;
 use balia::Balia;
 pub use cla::{MobileStage, Report, bdp_upper_bound, mobility_index, quality};
 pub use cubic::Cubic;
+pub use hystart::HyStart;
 pub use mean::MeanWindow;
 pub use olia::Interval;
 use olia::Olia;

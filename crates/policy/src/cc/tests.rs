@@ -250,12 +250,14 @@ fn a_fading_path_is_cut_once_and_the_others_gain_what_it_lost() {
         base_rtt_s: 0.02,
         mi: -0.8,
         q: 0.3,
+        queued: false,
     };
     let steady = Report {
         rate: 2e6,
         base_rtt_s: 0.06,
         mi: 0.0,
         q: 1.0,
+        queued: false,
     };
     let mut stage = MobileStage::default();
     let windows = stage.report(&[fading, steady], 1_448).unwrap();

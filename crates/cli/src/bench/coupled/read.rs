@@ -143,6 +143,8 @@ mod tests {
                 link,
                 retransmits,
                 srtt_us: 10_000 + ms,
+                cwnd: 10,
+                ssthresh: None,
             };
             [bytes, sender].map(|what| Event::new(Instant::from_millis(ms), what))
         };

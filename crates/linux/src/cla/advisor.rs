@@ -44,6 +44,9 @@ impl Advice {
 const HALF_PPM: u32 = 500_000;
 /// Segments that a window has at least.
 const LEAST_WINDOW: u32 = 2;
+/// RFC 9406's bounds (`RttThresh`) for what is no queue yet, an eighth of the round trip.
+const LEAST_JITTER_S: f64 = 0.004;
+const MOST_JITTER_S: f64 = 0.016;
 /// A path that has room may have so many times what it, or the access point before it, has carried.
 const HEADROOM: u32 = 2;
 
@@ -124,6 +127,17 @@ impl Seen {
     /// More waits than is under way: the rate is the path's, and its window may shrink without losing any.
     fn has_queue(&self) -> bool {
         self.rtt_s > 2.0 * self.base_rtt_s
+    }
+
+    /// The round trip without a queue: the shortest one, and what jitter and transmission may add to it.
+    fn without_queue_s(&self) -> f64 {
+        let jitter_s = (self.base_rtt_s / 8.0).clamp(LEAST_JITTER_S, MOST_JITTER_S);
+        self.rtt_s.min(self.base_rtt_s + jitter_s)
+    }
+
+    /// Something waits: more would only wait, too.
+    fn has_no_room(&self) -> bool {
+        self.rtt_s > self.without_queue_s()
     }
 
     /// `R·RTT` without queue, in segments.
@@ -302,10 +316,10 @@ fn report(path: &Advice, seen: &Paths) -> Report {
     let seen = seen.get(&path.address);
     Report {
         rate: seen.map_or(0.0, |seen| seen.rate),
-        base_rtt_s: seen.map_or(0.0, |seen| seen.base_rtt_s),
+        base_rtt_s: seen.map_or(0.0, Seen::without_queue_s),
         mi: f64::from(path.mobility_ppm) / 1e6,
         q: f64::from(path.quality_ppm) / 1e6,
-        queued: seen.is_none_or(Seen::has_queue),
+        queued: seen.is_none_or(Seen::has_no_room),
     }
 }
 
@@ -393,6 +407,18 @@ mod tests {
     }
 
     #[test]
+    fn a_short_queue_is_enough_to_have_no_room() {
+        let mut known = Known::default();
+        known.place(says(0, -800_000, 300_000));
+        let mut paths = seen(&[(0, 1e6, 0.02, 30), (3, 2e6, 0.06, 200)]);
+        paths.get_mut(&AddressId(3)).unwrap().rtt_s = 0.07;
+        // The fading path's window is lowered to what it carries, with 4 ms of jitter; the other's queue is too short to be drained.
+        paths.get_mut(&AddressId(0)).unwrap().rtt_s = 0.03;
+        let fading = (AddressId(0), (1e6 * 0.024 / 1_448.0) as u32);
+        assert_eq!(known.windows(&paths).unwrap(), [fading]);
+    }
+
+    #[test]
     fn an_idle_path_keeps_its_window() {
         let mut known = Known::default();
         known.place(says(0, -800_000, 300_000));
@@ -408,7 +434,8 @@ mod tests {
         let mut paths = seen(&[(0, 1e6, 0.02, 30), (3, 2e6, 0.06, 200)]);
         paths.get_mut(&AddressId(3)).unwrap().rtt_s = 0.15;
         let fading = (AddressId(0), (1e6 * 0.02 / 1_448.0) as u32);
-        let other = (AddressId(3), (2e6 * 0.06 / 1_448.0) as u32);
+        // 60 ms, and an eighth of it that is no queue yet.
+        let other = (AddressId(3), (2e6 * 0.0675 / 1_448.0) as u32);
         assert_eq!(known.windows(&paths).unwrap(), [fading, other]);
     }
 

@@ -11,7 +11,9 @@
 //! # Where we differ, and why
 //! 1. A path's rate is what is under way over the smoothed round trip (Little's law), the mean of the last one. The kernel's own delivery rate
 //!    counts every segment as a full one, which are eight times the bytes of a sender that is never behind; and of a path whose sender has
-//!    nothing to send it keeps the highest. Its base round trip is the kernel's minimum.
+//!    nothing to send it keeps the highest. Its round trip without queue is the kernel's minimum and
+//!    RFC 9406's `RttThresh` (an eighth, 4 to 16 ms): on a radio a loaded round trip is never the shortest one, and with that a path that is to keep its
+//!    rate lost a fifth of it. A path whose round trip is longer has no room ([`policy::cc`]: what nobody can take is not taken off).
 //! 2. Windows count segments, as the kernel does; `w = R·RTT/MSS` divides by the mean size of those under way. A sender that is never behind
 //!    writes small ones: divided by the MSS, a fading path kept a fifth of the rate that it was to keep, and the rest overflowed the other path's queue.
 //! 3. The windows of the mobile stage are thresholds too: a window that is lowered must not be in slow start, and one that is raised has

@@ -326,6 +326,20 @@ fn number() -> impl Strategy<Value = f64> {
     prop::num::f64::NORMAL | prop::num::f64::ZERO | prop::num::f64::SUBNORMAL
 }
 
+fn path_sender() -> impl Strategy<Value = What> {
+    let numbers = (any::<u64>(), any::<u64>(), any::<u32>());
+    (text(), text(), numbers, prop::option::of(any::<u32>())).prop_map(
+        |(flow, link, (retransmits, srtt_us, cwnd), ssthresh)| What::PathSender {
+            flow,
+            link,
+            retransmits,
+            srtt_us,
+            cwnd,
+            ssthresh,
+        },
+    )
+}
+
 fn something() -> impl Strategy<Value = What> {
     let link_things = prop_oneof![
         (number(), number()).prop_map(|(x_m, y_m)| What::Position { x_m, y_m }),
@@ -362,21 +376,7 @@ fn something() -> impl Strategy<Value = What> {
             }
         ),
         (text(), text(), any::<u64>()).prop_map(|(flow, link, bytes)| What::PathBytes { flow, link, bytes }),
-        (
-            (text(), text(), any::<u64>(), any::<u64>()),
-            any::<u32>(),
-            prop::option::of(any::<u32>())
-        )
-            .prop_map(
-                |((flow, link, retransmits, srtt_us), cwnd, ssthresh)| What::PathSender {
-                    flow,
-                    link,
-                    retransmits,
-                    srtt_us,
-                    cwnd,
-                    ssthresh,
-                }
-            ),
+        path_sender(),
         (text(), any::<u64>()).prop_map(|(flow, bytes)| What::AppBytes { flow, bytes }),
         (text(), any::<u64>(), any::<u64>()).prop_map(|(flow, from_ns, to_ns)| What::Stall {
             flow,

@@ -8,6 +8,8 @@
 //! # Where we differ, and why
 //! 1. At the trigger the next access point has to be 3 dB stronger, too: the policy `handover+cell`, the same for every controller.
 //! 2. BALIA is measured only where it is asked for: the paper has none.
+//! 3. Here WiFi and LTE together carry what is offered until the very hand-off, and no controller loses anything. `bpf/cc/README.md` has the same walk with
+//!    an LTE that carries less, as in the paper's figure.
 
 use scenario::{Plan, Work};
 use serde_json::json;

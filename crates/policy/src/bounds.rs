@@ -21,6 +21,8 @@ use units::{Bitrate, Bytes, Duration, Instant};
 const BACKLOG_WORTH_BOUNDING: Bytes = Bytes::from_kib(256);
 /// What is left waiting on the subflows: enough for a burst, too little to matter when a path dies.
 const UNSENT_LIMIT: Bytes = Bytes::from_kib(64);
+/// What is lost is missed for so many of its link's round trips: one until it is sent again, and half of one on average before and after.
+const REPAIR_ROUNDS: u32 = 2;
 /// What a stock host lets its peer send ahead (the default `tcp_rmem`).
 const STOCK: Bytes = Bytes::new(6_000_000);
 
@@ -138,15 +140,21 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         .iter()
         .filter(|subflow| !subflow.backup && subflow.draining.is_none());
     let (mut rate, mut rtt, mut sinking) = (Bitrate::ZERO, Duration::ZERO, false);
+    let mut repair = Duration::ZERO;
     for subflow in in_use {
         let path = state.paths.get(&subflow.link)?;
         rate = rate + shown(now, subflow, path);
         rtt = rtt.max(path.rtt());
+        if subflow.losses.go_on(now) {
+            repair = repair.max(subflow.sample.data_rtt.max(path.rtt()) * REPAIR_ROUNDS);
+        }
         sinking |= is_sinking(path);
     }
     Some(Need {
         rate,
         rtt,
+        // A link that is about to be too weak loses much, and is to hold little.
+        repair: if sinking { Duration::ZERO } else { repair },
         received: conn.sample.bytes_received,
         sinking,
         held: conn.sample.held,

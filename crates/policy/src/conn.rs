@@ -1,8 +1,10 @@
 //! Everything known about one connection and its subflows.
 
 use crate::estimate::arrivals::Arrivals;
+use crate::estimate::losses::Losses;
 use crate::io::{ConnSample, LinkId, SubflowId, SubflowSample};
 use crate::slow::Slow;
+use crate::thin::Thin;
 use crate::window::Window;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -29,6 +31,7 @@ pub(crate) struct Conn {
     /// Why the window is what it is.
     pub(crate) why: Option<String>,
     pub(crate) slow: Slow,
+    pub(crate) thin: Thin,
     /// The unsent limit in force.
     pub(crate) unsent_limited: bool,
 }
@@ -69,6 +72,7 @@ pub(crate) struct Subflow {
     /// What was last asked for.
     pub(crate) backup: bool,
     pub(crate) arrivals: Arrivals,
+    pub(crate) losses: Losses,
     /// Since when something is under way and nothing was acknowledged.
     pub(crate) waiting: Option<Instant>,
     pub(crate) sample: SubflowSample,
@@ -91,6 +95,7 @@ impl Conn {
             window: Window::default(),
             why: None,
             slow: Slow::default(),
+            thin: Thin::default(),
             unsent_limited: false,
         }
     }
@@ -140,6 +145,7 @@ impl Subflow {
             Some(since) if !acknowledged => Some(since),
             _ => Some(now),
         };
+        self.losses.read(now, sample.disordered, sample.data_rtt);
         self.sample = sample;
         self.arrivals.read(now, sample.segs_in, sample.bytes_received)
     }

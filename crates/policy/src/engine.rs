@@ -222,8 +222,12 @@ impl Engine {
     }
 
     /// Whether connections should ask for ECN: what this strategy does to a sender, it does by marks.
-    pub const fn asks_for_ecn(&self) -> bool {
-        matches!(self.strategy, Strategy::Ecn(_))
+    pub fn asks_for_ecn(&self) -> bool {
+        match &self.strategy {
+            Strategy::Ecn(_) => true,
+            Strategy::Slowhand(slowhand) => slowhand.bounds_queues(),
+            _ => false,
+        }
     }
 
     /// Whether a link is in doubt: then every sample counts, and the world should look twice as often.

@@ -278,6 +278,10 @@ pub struct SubflowSample {
     pub srtt: Duration,
     /// Least round-trip time; zero if none was measured.
     pub min_rtt: Duration,
+    /// Round-trip time as the peer's data shows it, with the queue that it meets on its way here; zero if none was measured.
+    pub data_rtt: Duration,
+    /// Segments that arrived out of order.
+    pub disordered: u64,
     /// Congestion window in segments.
     pub cwnd: u32,
     /// Whether it is backup now.
@@ -291,6 +295,7 @@ impl SubflowSample {
             last_ack: self.last_ack.min(LONGEST),
             srtt: self.srtt.min(LONGEST),
             min_rtt: self.min_rtt.min(LONGEST),
+            data_rtt: self.data_rtt.min(LONGEST),
             ..self
         }
     }

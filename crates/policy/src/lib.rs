@@ -24,6 +24,7 @@
 extern crate alloc;
 
 mod air;
+mod aqm;
 mod assign;
 mod baseline;
 mod bounds;
@@ -47,6 +48,7 @@ pub mod omniscient;
 mod outlook;
 mod overflow;
 mod path;
+mod queues;
 mod radios;
 pub mod sched;
 mod select;
@@ -56,6 +58,7 @@ mod slowhand;
 mod state;
 pub mod steer;
 mod steering;
+mod thin;
 mod thrift;
 mod window;
 

@@ -10,7 +10,7 @@ use crate::estimate::phy::Phy;
 use crate::estimate::signal::{self, Signal};
 use crate::io::{ConnId, LinkKind, LinkSpec, Note, Role};
 use alloc::boxed::Box;
-use units::{Bitrate, Bytes, Dbm, Duration, Instant};
+use units::{Bitrate, Bytes, Dbm, Duration, Instant, Ratio};
 
 /// A link and what is known of it.
 #[derive(Debug)]
@@ -38,14 +38,33 @@ pub(crate) struct Path {
     pub(crate) gap: Gap,
     /// The least round-trip time ever seen.
     pub(crate) base_rtt: Option<Duration>,
+    /// The queue that has stood before it lately, on average.
+    pub(crate) queue: Duration,
     /// The last time that anything arrived over it.
     pub(crate) heard: Option<Instant>,
     /// The interface's own count of received packets.
     pub(crate) received: u64,
     /// The best goodput that it has shown lately.
     pub(crate) shown: Bitrate,
+    /// Which share of what arrives over it is to be marked, by who asks for that.
+    pub(crate) marks: Marks,
     /// What was last decided about it.
     pub(crate) note: Option<Note>,
+}
+
+/// Shares of what arrives that are to be marked; the larger one counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Marks {
+    /// Because other access points of its channel are better.
+    pub(crate) steering: Ratio,
+    /// Because a queue stands before it.
+    pub(crate) queue: Ratio,
+}
+
+impl Marks {
+    pub(crate) fn in_force(self) -> Ratio {
+        self.steering.max(self.queue)
+    }
 }
 
 /// Whether a link still carries anything.
@@ -99,9 +118,11 @@ impl Path {
             health: Health::Alive,
             gap: Gap::default(),
             base_rtt: None,
+            queue: Duration::ZERO,
             heard: None,
             received: 0,
             shown: Bitrate::ZERO,
+            marks: Marks::default(),
             note: None,
         }
     }
@@ -171,6 +192,11 @@ impl Path {
             LinkKind::Cable | LinkKind::Wifi => Duration::from_millis(50),
             LinkKind::Cellular => Duration::from_millis(100),
         })
+    }
+
+    /// The round trip that a packet has to expect now.
+    pub(crate) fn delay(&self) -> Duration {
+        self.rtt() + self.queue
     }
 
     /// The goodput to expect if it were used now: by signal for WiFi, by what it has shown for the others.

@@ -17,9 +17,11 @@ use crate::io::{ConnId, LinkId, LinkKind, Role, SubflowId, Verb};
 use crate::membership;
 use crate::overflow::Overflow;
 use crate::path::Path;
+use crate::queues::Queues;
 use crate::select::{Selection, Use, Want, is_fading, prospect};
 use crate::state::State;
 use crate::steering::{Channels, Way};
+use crate::thin;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
@@ -35,6 +37,7 @@ pub(crate) struct Slowhand {
     selection: Selection,
     overflow: Overflow,
     channels: Channels,
+    queues: Queues,
     purposes: BTreeMap<LinkId, Use>,
     bounds_window: bool,
 }
@@ -45,9 +48,15 @@ impl Slowhand {
             selection: Selection::default(),
             overflow: Overflow::default(),
             channels: Channels::new(Way::ClosedLoop),
+            queues: Queues::default(),
             purposes: BTreeMap::new(),
             bounds_window,
         }
+    }
+
+    /// Whether what stands in queues is bounded, which takes marks.
+    pub(crate) const fn bounds_queues(&self) -> bool {
+        self.bounds_window
     }
 
     /// A subflow's counters were read; whether that put its link in doubt.
@@ -69,6 +78,9 @@ impl Slowhand {
         self.overflow.apply(now, state, &mut wants);
         self.channels.look(now, state);
         self.channels.apply(state, &mut wants);
+        if self.bounds_window {
+            self.queues.look(now, state);
+        }
         self.record(state, &wants);
         route(state, &wants);
         let conns: Vec<ConnId> = state.conns.keys().copied().collect();
@@ -77,7 +89,9 @@ impl Slowhand {
                 membership::fit(now, state, conn, &wants);
                 continue;
             }
-            match bounds::without_slow(now, state, conn, &wants) {
+            let own = thin::on_quickest(now, state, conn, &wants)
+                .or_else(|| bounds::without_slow(now, state, conn, &wants));
+            match own {
                 Some(wants) => membership::fit(now, state, conn, &wants),
                 None => membership::fit(now, state, conn, &wants),
             }

@@ -4,11 +4,12 @@ use crate::conn::{Conn, Joining, Subflow, Withdrawn};
 use crate::cost::{self, Allowed};
 use crate::estimate::arrivals::Arrivals;
 use crate::estimate::delivery::Frame;
+use crate::estimate::losses::Losses;
 use crate::io::{
     Action, ConnEvent, ConnId, Input, JoinFailure, LONGEST, LinkEvent, LinkId, LinkSpec, Note, SubflowEvent,
     SubflowId, SubflowSample, Verb,
 };
-use crate::path::{Health, Path};
+use crate::path::{Health, Marks, Path};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -246,6 +247,7 @@ impl State {
                     since,
                     backup,
                     arrivals: Arrivals::new(now),
+                    losses: Losses::default(),
                     waiting: None,
                     sample: SubflowSample::default(),
                     draining: None,
@@ -457,6 +459,19 @@ impl State {
             verb,
             why,
         }));
+    }
+
+    /// Changes who asks for which marks on a link; the world is told when the larger share changes.
+    pub(crate) fn mark(&mut self, link: LinkId, change: impl FnOnce(&mut Marks)) {
+        let Some(path) = self.paths.get_mut(&link) else {
+            return;
+        };
+        let before = path.marks.in_force();
+        change(&mut path.marks);
+        let after = path.marks.in_force();
+        if after != before {
+            self.actions.push_back(Action::Mark(link, after));
+        }
     }
 
     /// Records a decision, for the trace and for `why`.

@@ -17,7 +17,7 @@ use crate::air::expected_packet_time;
 use crate::baseline::KernelPaths;
 use crate::estimate::phy::Phy;
 use crate::handover::audible;
-use crate::io::{Action, ConnId, LinkId, Role, Verb};
+use crate::io::{ConnId, LinkId, Role, Verb};
 use crate::membership;
 use crate::path::Path;
 use crate::select::{Use, Want, is_fading};
@@ -56,7 +56,6 @@ pub(crate) struct Channels {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Verdict {
     backup: bool,
-    mark: Ratio,
     why: Option<String>,
 }
 
@@ -105,11 +104,8 @@ impl Channels {
         };
         let gone: Vec<LinkId> = self.verdicts.keys().copied().filter(|link| !held(link)).collect();
         for link in gone {
-            let verdict = self.verdicts.remove(&link);
-            let marked = verdict.is_some_and(|verdict| verdict.mark > Ratio::ZERO);
-            if marked && state.paths.contains_key(&link) {
-                state.push(Action::Mark(link, Ratio::ZERO));
-            }
+            self.verdicts.remove(&link);
+            state.mark(link, |marks| marks.steering = Ratio::ZERO);
         }
     }
 
@@ -133,7 +129,6 @@ impl Channels {
         for point in &self.points {
             self.verdicts.entry(point.link).or_insert(Verdict {
                 backup: point.backup,
-                mark: Ratio::ZERO,
                 why: None,
             });
         }
@@ -151,8 +146,7 @@ impl Channels {
         match step.order {
             Order::Backup(backup) => verdict.backup = backup,
             Order::Mark(rate) => {
-                verdict.mark = rate;
-                state.push(Action::Mark(step.link, rate));
+                state.mark(step.link, |marks| marks.steering = rate);
                 state.remark(step.link, Verb::Mark, step.why.to_string());
             }
         }

@@ -113,6 +113,8 @@ pub(crate) struct Need {
     pub(crate) rate: Bitrate,
     /// The longest of their base round-trip times.
     pub(crate) rtt: Duration,
+    /// For how long what is lost is missed, on links that lose all the time.
+    pub(crate) repair: Duration,
     /// Received on the connection so far.
     pub(crate) received: Bytes,
     /// Whether one of the links is about to be too weak.
@@ -131,7 +133,7 @@ impl Need {
         } else {
             self.rtt.max(with_room)
         };
-        (self.rate * rtt * factor / 16).clamp(LEAST, MOST)
+        (self.rate * rtt * factor / 16 + self.rate * self.repair).clamp(LEAST, MOST)
     }
 }
 

@@ -40,6 +40,8 @@ struct Marked {
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     marker: Option<Marker>,
+    /// This kernel has refused the program; that was said, and it is not asked again.
+    refused: bool,
     links: BTreeMap<LinkId, Marked>,
 }
 
@@ -47,12 +49,12 @@ impl Marks {
     /// From the next packet on, this share of what arrives ECN-capable is marked.
     pub(super) fn set(&mut self, link: LinkId, ifindex: u32, rate: Ratio) -> Result<(), MarkError> {
         let known = self.links.get(&link).filter(|known| known.ifindex == ifindex);
-        if rate == Ratio::ZERO && known.is_none() {
+        if self.refused || rate == Ratio::ZERO && known.is_none() {
             return Ok(());
         }
         let marker = match &mut self.marker {
             Some(marker) => marker,
-            none => none.insert(Marker::load()?),
+            none => none.insert(Marker::load().inspect_err(|_| self.refused = true)?),
         };
         let mut marked = match known {
             Some(known) => *known,

@@ -280,6 +280,8 @@ fn take_subflow(
         last_ack: info.last_ack_recv,
         srtt: info.rtt,
         min_rtt: info.min_rtt.unwrap_or_default(),
+        data_rtt: info.rcv_rtt.unwrap_or_default(),
+        disordered: info.rcv_ooopack.into(),
         cwnd: info.snd_cwnd,
         backup: is_backup(mptcp.flags),
     };

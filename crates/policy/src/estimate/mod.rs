@@ -7,6 +7,7 @@ pub(crate) mod beacons;
 pub mod delivery;
 pub mod energy;
 pub(crate) mod gap;
+pub(crate) mod losses;
 pub mod mobility;
 pub mod phy;
 pub(crate) mod signal;

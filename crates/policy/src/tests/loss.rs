@@ -158,7 +158,7 @@ fn idle_and_thin_traffic_never_costs_a_link() {
         let since = world.now;
         world.run(60 * S);
         assert!(world.withdrawn(since).is_empty(), "demand {demand}");
-        assert_eq!(world.in_use(), [0, 1, 2]);
+        assert_eq!(world.joined(), [0, 1, 2]);
     }
 }
 

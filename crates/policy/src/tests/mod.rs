@@ -4,6 +4,7 @@ mod baselines;
 mod bounds;
 mod links;
 mod loss;
+mod queues;
 mod world;
 
 use world::{World, spec};

@@ -13,6 +13,8 @@ pub(super) const STEP: Duration = Duration::from_millis(5);
 pub(super) struct Link {
     pub(super) rate: Bitrate,
     pub(super) rtt: Duration,
+    /// What stands before it.
+    pub(super) queue: Duration,
     pub(super) alive: bool,
     pub(super) signal: Option<Dbm>,
 }
@@ -91,6 +93,7 @@ impl World {
             Link {
                 rate,
                 rtt,
+                queue: Duration::ZERO,
                 alive: true,
                 signal: None,
             },
@@ -145,11 +148,12 @@ impl World {
             }
             sub.segments = (sub.bytes / 1_448.0) as u64;
             let (segs_in, bytes_received) = (sub.segments, Bytes::new(sub.bytes as u64));
-            let min_rtt = link.rtt;
+            let (min_rtt, data_rtt) = (link.rtt, link.rtt + link.queue);
             let sample = SubflowSample {
                 segs_in,
                 bytes_received,
                 min_rtt,
+                data_rtt,
                 backup: sub.backup,
                 ..SubflowSample::default()
             };

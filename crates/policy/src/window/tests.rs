@@ -6,6 +6,7 @@ fn need(mbps: u64, rtt_ms: u64) -> Need {
         rate: Bitrate::from_mbps(mbps),
         rtt: Duration::from_millis(rtt_ms),
         received: Bytes::from_kib(1_024),
+        repair: Duration::ZERO,
         sinking: false,
         held: Bytes::ZERO,
     }
@@ -125,6 +126,7 @@ fn a_short_round_trip_has_room_and_a_long_one_is_taken_as_it_is() {
     assert_eq!(need(60, 30).target(trial::DEFAULT), rate * ms(30 + 16));
     assert_eq!(need(60, 100).target(trial::DEFAULT), rate * ms(125));
     let sinking = Need {
+        repair: Duration::ZERO,
         sinking: true,
         ..need(60, 30)
     };
@@ -245,6 +247,7 @@ fn is_careful_while_a_link_sinks_and_learns_nothing_from_it() {
     let learnt = fluid.set();
     assert!(learnt > need(90, 50).target(trial::DEFAULT) * 3 / 2, "{learnt}");
     let sinking = Need {
+        repair: Duration::ZERO,
         sinking: true,
         ..need(90, 50)
     };

@@ -342,6 +342,8 @@ impl Reader<'_> {
                 last_ack: self.duration(),
                 srtt: self.duration(),
                 min_rtt: self.duration(),
+                data_rtt: self.duration(),
+                disordered: self.number(),
                 cwnd: self.number() as u32,
                 backup: self.flag(),
             }),

@@ -1,0 +1,82 @@
+//! Whether a subflow misses something again and again: its path loses at random, or its queue overflows all the time.
+//!
+//! # Sources
+//! - Linux 6.18, `tcp_data_queue_ofo`: `tcpi_rcv_ooopack` counts segments that arrive while an earlier one is missing.
+//!
+//! # Where we differ, and why
+//! What is lost at once counts once, and so does what is missed while that is sent again: a queue that overflows once in a while loses many
+//! segments in a round trip, a path that loses one in a hundred loses one in each of many.
+//!
+//! # Checked by
+//! `tests`; `window-lossy` in the benchmarks.
+
+use units::{Duration, Instant};
+
+/// So many losses within that time are no accident.
+const MANY: usize = 4;
+const SPAN: Duration = Duration::from_secs(3);
+/// Sending again takes so many round trips.
+const ROUNDS: u32 = 2;
+
+/// The losses of one subflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Losses {
+    disordered: u64,
+    /// When the last ones were seen, the latest first.
+    seen: [Option<Instant>; MANY],
+}
+
+impl Losses {
+    /// Takes in the count of segments that arrived out of order, with the round-trip time of the moment.
+    pub(crate) fn read(&mut self, now: Instant, disordered: u64, rtt: Duration) {
+        let grown = disordered > self.disordered;
+        self.disordered = disordered;
+        if grown && self.seen[0].is_none_or(|last| now - last >= rtt * ROUNDS) {
+            self.seen.rotate_right(1);
+            self.seen[0] = Some(now);
+        }
+    }
+
+    /// Whether there have been many lately.
+    pub(crate) fn go_on(&self, now: Instant) -> bool {
+        self.seen[MANY - 1].is_some_and(|first| now - first <= SPAN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// So many losses, each so long after the one before, two segments out of order for each.
+    fn after(count: u32, apart: Duration) -> (Losses, Instant) {
+        let (mut losses, mut now) = (Losses::default(), Instant::ZERO);
+        for number in 1..=count {
+            now += apart;
+            losses.read(now, 2 * u64::from(number), 40 * MS);
+        }
+        (losses, now)
+    }
+
+    #[test]
+    fn losses_that_come_again_and_again_are_no_accident() {
+        let (losses, now) = after(4, 300 * MS);
+        assert!(losses.go_on(now));
+        assert!(!losses.go_on(now + 4 * SPAN), "but are forgotten");
+    }
+
+    #[test]
+    fn few_and_rare_ones_are() {
+        let (few, now) = after(3, 300 * MS);
+        assert!(!few.go_on(now));
+        let (rare, now) = after(20, 1_500 * MS);
+        assert!(!rare.go_on(now));
+    }
+
+    #[test]
+    fn what_a_queue_loses_at_once_counts_once() {
+        let (losses, now) = after(15, 10 * MS);
+        assert!(!losses.go_on(now), "two round trips and no more");
+    }
+}

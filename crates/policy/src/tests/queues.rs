@@ -1,0 +1,85 @@
+//! Queues before links, and who is told what about them.
+
+use super::World;
+use crate::*;
+use units::{Duration, Instant, Ratio};
+
+const S: Duration = Duration::from_secs(1);
+const MS: Duration = Duration::from_millis(1);
+
+fn three(policy: Policy) -> World {
+    let mut world = World::new(policy);
+    for (id, rtt) in [(0, 20), (1, 30), (2, 50)] {
+        world.up(id, LinkKind::Cable, Role::Primary, 30, rtt);
+    }
+    world.open(1, 0);
+    world.run(2 * S);
+    world
+}
+
+/// How often marks were asked for on this link.
+fn doses(world: &World, link: u16) -> usize {
+    world
+        .asked(Instant::ZERO, |action| match action {
+            Action::Mark(of, rate) => of.0 == link && *rate > Ratio::ZERO,
+            _ => false,
+        })
+        .len()
+}
+
+fn set_queue(world: &mut World, link: u16, queue: Duration) {
+    world.links.get_mut(&LinkId(link)).unwrap().queue = queue;
+}
+
+#[test]
+fn a_standing_queue_is_marked_and_only_while_it_stands() {
+    let mut world = three(Policy::Slowhand);
+    assert!(world.engine.asks_for_ecn());
+    set_queue(&mut world, 1, 100 * MS);
+    world.run(S / 2);
+    let asked = [0, 1, 2].map(|link| doses(&world, link));
+    assert!(
+        asked[0] == 0 && (1..=2).contains(&asked[1]) && asked[2] == 0,
+        "{asked:?}"
+    );
+    let told = world.asked(Instant::ZERO, |action| match action {
+        Action::Note(note) => note.verb == Verb::Mark && note.why.contains("100 ms of queue stand before it"),
+        _ => false,
+    });
+    assert_eq!(told.len(), 1);
+    set_queue(&mut world, 1, Duration::ZERO);
+    world.run(2 * S);
+    assert_eq!(doses(&world, 1), asked[1]);
+}
+
+#[test]
+fn who_asks_for_little_fills_no_queue() {
+    let mut world = three(Policy::Slowhand);
+    world.demand = 0.02;
+    world.run(S);
+    let before = doses(&world, 1);
+    set_queue(&mut world, 1, 400 * MS);
+    world.run(3 * S);
+    assert_eq!(doses(&world, 1), before, "an echo of long ago");
+}
+
+#[test]
+fn without_the_window_nothing_is_marked() {
+    let mut world = three(Policy::SlowhandNoWindow);
+    assert!(!world.engine.asks_for_ecn());
+    set_queue(&mut world, 1, 100 * MS);
+    world.run(S);
+    assert_eq!(doses(&world, 1), 0);
+}
+
+#[test]
+fn little_goes_over_the_quickest_link_and_much_over_all() {
+    let mut world = three(Policy::Slowhand);
+    assert_eq!(world.in_use(), [0, 1, 2]);
+    world.demand = 0.002;
+    world.run(3 * S);
+    assert_eq!(world.in_use(), [0]);
+    world.demand = 1.0;
+    world.run(S / 2);
+    assert_eq!(world.in_use(), [0, 1, 2]);
+}

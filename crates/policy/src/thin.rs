@@ -1,0 +1,105 @@
+//! A connection that carries little goes over the quickest link only; the others are its backups.
+//!
+//! A connection that asks for a few kilobytes now and then gains nothing from a second link, and waits for the slowest one that its sender
+//! happens to choose. Once it fills more than a fraction of a link, it gets all of them.
+//!
+//! # Sources
+//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the subflow whose queue is shortest is chosen; where nothing is queued that
+//!   is any of them, whatever its round trip.
+//! - RFC 8684 §3.3.8: MP_PRIO changes roles on a live connection.
+//!
+//! # Where we differ, and why
+//! What counts is the round trip with the queue of the moment, smoothed: a link that is quick while nothing fills it is not quick.
+//!
+//! # Checked by
+//! `tests`; `window-request` in the benchmarks.
+
+#[cfg(test)]
+mod tests;
+
+use crate::io::{ConnId, LinkId, Verb};
+use crate::select::{Use, Want};
+use crate::state::State;
+use alloc::format;
+use alloc::vec::Vec;
+use units::{Bytes, Duration, Instant};
+
+/// Less than this in a second is little; idle connections say nothing.
+const LITTLE: Bytes = Bytes::from_kib(48);
+/// More than this in a second or less is much.
+const MUCH: Bytes = Bytes::from_kib(96);
+const MARKS: usize = 5;
+const MARK_EVERY: Duration = Duration::from_millis(250);
+/// Another link is quicker if it takes no more than these percent of the present one's time.
+const QUICKER_PERCENT: u32 = 75;
+
+/// How much a connection has moved lately, and over which link it goes while that is little.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Thin {
+    marks: [Option<(Instant, Bytes)>; MARKS],
+    over: Option<LinkId>,
+    is_thin: bool,
+}
+
+impl Thin {
+    /// Takes in what the connection has moved so far, either way; whether it carries little.
+    fn look(&mut self, now: Instant, moved: Bytes) -> bool {
+        if self.marks[0].is_none_or(|(at, _)| now - at >= MARK_EVERY) {
+            self.marks.rotate_right(1);
+            self.marks[0] = Some((now, moved));
+        }
+        let oldest = self.marks.iter().rev().flatten().next();
+        let lately = oldest.map_or(Bytes::ZERO, |&(_, before)| moved.saturating_sub(before));
+        if lately > MUCH {
+            (self.is_thin, self.over) = (false, None);
+        } else if self.marks[MARKS - 1].is_some() && lately > Bytes::ZERO && lately <= LITTLE {
+            self.is_thin = true;
+        }
+        self.is_thin
+    }
+
+    /// The link with the least delay, unless the present one is nearly as quick.
+    fn choose(&mut self, delays: &[(LinkId, Duration)]) -> Option<LinkId> {
+        let &(quickest, least) = delays.iter().min_by_key(|&&(link, delay)| (delay, link))?;
+        let present = delays.iter().find(|(link, _)| Some(*link) == self.over);
+        let stays = present.is_some_and(|&(_, delay)| least > delay * QUICKER_PERCENT / 100);
+        if !stays {
+            self.over = Some(quickest);
+        }
+        self.over
+    }
+}
+
+/// What this connection wants while it carries little: one link in use, the others as backups.
+pub(crate) fn on_quickest(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) -> Option<Vec<Want>> {
+    let conn = state.conns.get(&id)?;
+    let mut thin = conn.thin;
+    let moved = conn.sample.bytes_received + conn.sample.bytes_acked;
+    let chosen = thin.look(now, moved).then(|| {
+        let delays: Vec<(LinkId, Duration)> = conn
+            .subflows
+            .iter()
+            .filter(|subflow| subflow.draining.is_none() && is_active(wants, subflow.link))
+            .filter_map(|subflow| Some((subflow.link, state.paths.get(&subflow.link)?.delay())))
+            .collect();
+        thin.choose(&delays)
+    });
+    let before = conn.thin.over;
+    state.conns.get_mut(&id)?.thin = thin;
+    let over = chosen.flatten()?;
+    if before != Some(over) {
+        let delay = state.paths.get(&over)?.delay().as_millis();
+        let why = format!("little moves, and over this link a round trip takes the least, {delay} ms");
+        state.note(Some(over), Some(id), Verb::Use, why);
+    }
+    let mut wants = wants.to_vec();
+    let others = wants.iter_mut().filter(|want| want.link != over);
+    others.for_each(|want| want.purpose = Use::Warm);
+    Some(wants)
+}
+
+fn is_active(wants: &[Want], link: LinkId) -> bool {
+    wants
+        .iter()
+        .any(|want| want.link == link && want.purpose == Use::Active)
+}

@@ -1,0 +1,49 @@
+use super::*;
+
+const MS: Duration = Duration::from_millis(1);
+const A: LinkId = LinkId(1);
+const B: LinkId = LinkId(2);
+
+/// Looks every 50 ms for so long, while so many bytes come in each 50 ms; the last answer.
+fn looks(thin: &mut Thin, now: &mut Instant, moved: &mut Bytes, lasts: Duration, each: Bytes) -> bool {
+    let end = *now + lasts;
+    let mut is_thin = false;
+    while *now < end {
+        *now += 50 * MS;
+        *moved = *moved + each;
+        is_thin = thin.look(*now, *moved);
+    }
+    is_thin
+}
+
+#[test]
+fn requests_are_little_a_download_is_not_and_an_idle_connection_says_nothing() {
+    let (mut thin, mut now, mut moved) = (Thin::default(), Instant::ZERO, Bytes::ZERO);
+    let mut go = |lasts, each| looks(&mut thin, &mut now, &mut moved, lasts, Bytes::new(each));
+    assert!(!go(3_000 * MS, 0), "idle");
+    assert!(go(1_500 * MS, 1_000), "a request now and then");
+    assert!(go(60_000 * MS, 0), "and idle again");
+    assert!(!go(300 * MS, 50_000), "8 Mb/s");
+    assert!(!go(800 * MS, 0), "it has only just ended");
+    assert!(go(2_000 * MS, 1_000));
+}
+
+#[test]
+fn a_young_connection_has_all_links() {
+    let (mut thin, mut now, mut moved) = (Thin::default(), Instant::ZERO, Bytes::ZERO);
+    assert!(!looks(&mut thin, &mut now, &mut moved, 950 * MS, Bytes::new(500)));
+}
+
+#[test]
+fn a_link_must_be_clearly_quicker() {
+    let mut thin = Thin::default();
+    assert_eq!(thin.choose(&[]), None);
+    assert_eq!(thin.choose(&[(A, 30 * MS), (B, 20 * MS)]), Some(B));
+    assert_eq!(
+        thin.choose(&[(A, 20 * MS), (B, 26 * MS)]),
+        Some(B),
+        "nearly as quick"
+    );
+    assert_eq!(thin.choose(&[(A, 20 * MS), (B, 27 * MS)]), Some(A));
+    assert_eq!(thin.choose(&[(B, 90 * MS)]), Some(B), "the other one is gone");
+}

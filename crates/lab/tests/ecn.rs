@@ -28,8 +28,8 @@ at_m = [0, 0]
 direction = "down"
 "#;
 
-fn played(policy: &str) -> Played {
-    let plan = plan(POOR_AND_GOOD);
+fn played(policy: &str, medium: &str) -> Played {
+    let plan = plan(&format!("medium = \"{medium}\"{POOR_AND_GOOD}"));
     let what = Play::new(&plan, policy.parse().unwrap());
     let played = play(&what, &Stop::new(), &mut |_| {}).unwrap();
     let moved: u64 = played.run.flows.iter().map(|flow| flow.bytes).sum();
@@ -63,7 +63,16 @@ fn decisions(played: &Played) -> Vec<(String, String)> {
 
 #[test]
 fn the_poor_access_point_is_marked_as_often_as_was_asked_for() {
-    let played = played("ecn");
+    is_marked_as_asked("dcf");
+}
+
+#[test]
+fn so_it_is_where_every_frame_is_modelled() {
+    is_marked_as_asked("exact");
+}
+
+fn is_marked_as_asked(medium: &str) {
+    let played = played("ecn", medium);
     assert!(played.run.intact(), "{:#?}", played.run);
     let decisions = decisions(&played);
     assert!(!decisions.is_empty(), "{:#?}", played.daemon);
@@ -88,7 +97,7 @@ fn the_poor_access_point_is_marked_as_often_as_was_asked_for() {
 
 #[test]
 fn without_the_policy_nothing_is_marked() {
-    let played = played("mptcp");
+    let played = played("mptcp", "dcf");
     assert!(decisions(&played).is_empty());
     assert!(marks(&played, "far").is_none() && marks(&played, "near").is_none());
 }

@@ -4,30 +4,34 @@ use alloc::format;
 use alloc::vec::Vec;
 use units::{Duration, Ratio, Rng};
 
-use crate::LinkId;
+use crate::ConfigError;
 use crate::cellular::Radio;
 use crate::config::{BottleneckConfig, CableConfig, CellConfig, LinkConfig, NetworkConfig, Wire};
 use crate::holes::Holes;
 use crate::lane::{Lane, LaneConfig};
 use crate::network::{Kind, Link};
 use crate::port::Port;
-use crate::wifi::{Air, WifiConfig};
+use crate::wifi::WifiConfig;
+use crate::wireless::Wireless;
 
 /// The parts that every kind of link is made of.
 pub(crate) struct Parts {
     pub(crate) links: Vec<Link>,
     pub(crate) ports: Vec<Port>,
     pub(crate) lanes: Vec<Lane>,
-    pub(crate) air: Air,
+    /// Access points so far.
+    access_points: usize,
+    pub(crate) wireless: Wireless,
 }
 
 impl Parts {
-    pub(crate) fn build(seed: u64, config: &NetworkConfig) -> Self {
+    pub(crate) fn build(seed: u64, config: &NetworkConfig) -> Result<Self, ConfigError> {
         let mut parts = Self {
             links: Vec::new(),
             ports: Vec::new(),
             lanes: Vec::new(),
-            air: Air::new(seed, config.radio, &config.walls),
+            access_points: 0,
+            wireless: Wireless::new(seed, config)?,
         };
         for (index, shared) in config.bottlenecks.iter().enumerate() {
             parts.bottleneck(shared, longest_rtt(config, index));
@@ -39,7 +43,7 @@ impl Parts {
                 LinkConfig::Wifi(wifi) => parts.backhaul(seed, wifi),
             }
         }
-        parts
+        Ok(parts)
     }
 
     /// Bottlenecks come first, so that their ports are at twice their index.
@@ -111,7 +115,8 @@ impl Parts {
             loss: Ratio::ZERO,
             repeats: None,
         };
-        let bss = self.air.add(LinkId(self.links.len() as u16), wifi);
+        let bss = self.access_points;
+        self.access_points += 1;
         self.link(seed, &wifi.name, first, [lane; 2], Kind::Wifi(bss));
     }
 

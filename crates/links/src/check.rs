@@ -1,11 +1,13 @@
 //! Refuses networks that cannot be.
 
+use alloc::format;
 use alloc::string::{String, ToString};
 use units::wifi::Standard;
 use units::{Bitrate, Duration, Ratio};
 
 use crate::ConfigError;
-use crate::config::{CableConfig, CellConfig, CellRate, Holes, LinkConfig, NetworkConfig};
+use crate::air::RateControl;
+use crate::config::{CableConfig, CellConfig, CellRate, Holes, LinkConfig, Medium, NetworkConfig};
 use crate::wifi::WifiConfig;
 
 pub(crate) fn check(config: &NetworkConfig) -> Result<(), ConfigError> {
@@ -23,8 +25,27 @@ pub(crate) fn check(config: &NetworkConfig) -> Result<(), ConfigError> {
             LinkConfig::Wifi(wifi) => wifi_is_sound(wifi)?,
         }
     }
+    if config.medium == Medium::Exchanges {
+        coarse_is_enough(config)?;
+    }
     let mut bottlenecks = config.bottlenecks.iter();
     bottlenecks.try_for_each(|shared| moves(&shared.name, &[shared.up, shared.down]))
+}
+
+/// Whether nothing asks for more than exchanges.
+fn coarse_is_enough(config: &NetworkConfig) -> Result<(), ConfigError> {
+    let finer = |link: &LinkConfig| match link {
+        LinkConfig::Wifi(wifi) => wifi.ht.is_some() || wifi.control != RateControl::Fixed,
+        LinkConfig::Cable(_) | LinkConfig::Cell(_) => false,
+    };
+    let link = config.links.iter().find(|link| finer(link)).map(LinkConfig::name);
+    let noise = config.noise.first().map(|noise| noise.name.as_str());
+    match link.or(noise) {
+        None => Ok(()),
+        Some(name) => Err(ConfigError::Finer {
+            what: format!("`{name}`"),
+        }),
+    }
 }
 
 fn moves(name: &str, rates: &[Bitrate]) -> Result<(), ConfigError> {

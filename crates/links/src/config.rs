@@ -7,6 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Bitrate, Bytes, Duration, Ratio};
 
+use crate::air::NoiseConfig;
 use crate::cellular::{RadioStates, Repeats};
 use crate::wifi::{Radio, Wall, WifiConfig};
 
@@ -21,8 +22,23 @@ pub struct NetworkConfig {
     pub walls: Vec<Wall>,
     /// The client's radio: where it stands first, and how strong it is.
     pub radio: Radio,
-    /// Whether a monitor interface of the client's tells every frame that it hears ([`crate::Output::Heard`]).
+    /// Whether monitor interfaces of the client's tell every frame that they hear ([`crate::Output::Heard`], and on the exact medium
+    /// [`crate::Network::overheard`]).
     pub monitor: bool,
+    /// How finely its access points are modelled.
+    pub medium: Medium,
+    /// What else is on the air. Only on the exact medium.
+    pub noise: Vec<NoiseConfig>,
+}
+
+/// How finely access points and the air between them and the client are modelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Medium {
+    /// Exchanges, one at a time in each channel ([`crate::wifi`]).
+    #[default]
+    Exchanges,
+    /// Every frame, and who hears whom ([`crate::air`]).
+    Frames,
 }
 
 impl From<Vec<LinkConfig>> for NetworkConfig {

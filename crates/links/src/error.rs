@@ -4,6 +4,8 @@ use alloc::string::String;
 use thiserror::Error;
 use units::Bitrate;
 
+use crate::air::AirError;
+
 /// What is wrong with a [`crate::NetworkConfig`]. Every message names the link and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConfigError {
@@ -55,6 +57,28 @@ pub enum ConfigError {
         /// The standard's letter.
         band: char,
     },
+    /// Something that only the exact medium has.
+    #[error("{what} asks for the exact medium; choose it, or remove that")]
+    Finer {
+        /// Who asks.
+        what: String,
+    },
+    /// A radio is of one kind.
+    #[error(
+        "the access points of channel {channel} differ in their standard; give all of a channel the same"
+    )]
+    Unlike {
+        /// Which.
+        channel: u8,
+    },
+    /// Who hears whom is worked out for the whole place.
+    #[error(
+        "`{0}` has fading or an implementation loss of its own, which the exact medium has once for the whole place; move it there"
+    )]
+    OwnFading(String),
+    /// What the exact medium refuses.
+    #[error(transparent)]
+    Air(#[from] AirError),
     /// A channel outside the standard's band.
     #[error("`{link}`: there is no channel {channel} in 802.11{band}; use {right}")]
     Channel {

@@ -37,8 +37,9 @@
 //! | bottlenecks: queue, CoDel, rate, trace, coverage holes | `port`, `queue`, `codel`, `opportunities`, `holes` |
 //! | wires: loss, delay, jitter | `lane` |
 //! | cells: promotions, tails, local repetitions; synthetic traces | `cellular`, [`Synthetic`] |
-//! | 802.11 for the lab: contention, exchanges, errors, rates, joining | [`wifi`] |
+//! | 802.11, coarsely: one exchange after the other, errors, rates, joining | [`wifi`] |
 //! | 802.11 exactly: who hears whom, capture, every station's countdown | [`air`] |
+//! | access points of a network on either of them ([`Medium`]) | `wireless`, `exact` |
 //! | what all links together could carry | [`optimal`] |
 #![cfg_attr(not(test), no_std)]
 
@@ -51,6 +52,7 @@ mod check;
 mod codel;
 pub mod config;
 mod error;
+mod exact;
 mod exits;
 mod holes;
 mod io;
@@ -63,13 +65,15 @@ mod queue;
 mod synthetic;
 mod timers;
 pub mod wifi;
+mod wireless;
 
 pub use cellular::{RadioStates, Repeats};
 pub use config::{
-    BottleneckConfig, CableConfig, CellConfig, CellLane, CellRate, Codel, Holes, LinkConfig, NetworkConfig,
-    QueueConfig, QueueLimit, Wire,
+    BottleneckConfig, CableConfig, CellConfig, CellLane, CellRate, Codel, Holes, LinkConfig, Medium,
+    NetworkConfig, QueueConfig, QueueLimit, Wire,
 };
 pub use error::ConfigError;
+pub use exact::Stations;
 pub use io::{
     Counters, Direction, DropReason, Fault, Heard, Input, LinkId, LinkState, Output, Packet, Position,
 };

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use units::{Bitrate, Db, Dbm, Instant};
 
+use crate::air::Overheard;
 use crate::build::Parts;
 use crate::cellular::Radio;
 use crate::config::NetworkConfig;
@@ -11,7 +12,7 @@ use crate::lane::Lane;
 use crate::port::Port;
 use crate::queue::{Depth, Entry};
 use crate::timers::Timers;
-use crate::wifi::Air;
+use crate::wireless::Wireless;
 use crate::{ConfigError, Counters, Direction, DropReason, Fault, Input, LinkId, LinkState, Output, Packet};
 
 /// All links of a run. The contract is in the crate's own documentation.
@@ -24,7 +25,7 @@ pub struct Network {
     ports: Vec<Port>,
     /// Two for every link: see [`lane_of`].
     lanes: Vec<Lane>,
-    air: Air,
+    air: Wireless,
     slots: Slots,
 }
 
@@ -74,8 +75,9 @@ impl Network {
             links,
             ports,
             lanes,
-            air,
-        } = Parts::build(seed, &config);
+            wireless: air,
+            ..
+        } = Parts::build(seed, &config)?;
         let slots = Slots::new(ports.len(), lanes.len(), air.sizes());
         let mut network = Self {
             now: Instant::ZERO,
@@ -87,7 +89,9 @@ impl Network {
             air,
             slots,
         };
-        (0..network.air.sizes().1).for_each(|bss| network.set_bss_timer(bss));
+        let (channels, bsses) = network.air.sizes();
+        (0..channels).for_each(|channel| network.set_channel_timer(channel));
+        (0..bsses).for_each(|bss| network.set_bss_timer(bss));
         Ok(network)
     }
 
@@ -97,9 +101,12 @@ impl Network {
         match input {
             Input::Packet(packet) => self.enter(packet),
             Input::Fault(link, fault) => self.fault(link, fault),
-            Input::Moved(position) => self.air.moved(position),
-            Input::Associate(link) => self.with_bss(link, Air::associate),
-            Input::Leave(link) => self.with_bss(link, Air::leave),
+            Input::Moved(position) => {
+                self.air.moved(self.now, position);
+                (0..self.air.sizes().0).for_each(|channel| self.set_channel_timer(channel));
+            }
+            Input::Associate(link) => self.with_bss(link, Wireless::associate),
+            Input::Leave(link) => self.with_bss(link, Wireless::leave),
         }
     }
 
@@ -134,7 +141,14 @@ impl Network {
     /// # Panics
     /// If there is no such link, as all methods that take a link do.
     pub fn counters(&self, link: LinkId) -> Counters {
-        *self.exits.counters(link)
+        let own = *self.exits.counters(link);
+        self.bss(link).map_or(own, |bss| self.air.counted(bss, own))
+    }
+
+    /// The next frame that one of the client's monitor interfaces has heard, on the exact medium: in the order of their ends, its own at their
+    /// beginning.
+    pub fn overheard(&mut self) -> Option<Overheard> {
+        self.air.overheard()
     }
 
     /// What a link is towards the client now.
@@ -190,10 +204,11 @@ impl Network {
     }
 
     /// Joining and leaving mean nothing to cables and cells.
-    fn with_bss(&mut self, link: LinkId, act: impl FnOnce(&mut Air, Instant, usize, &mut Exits)) {
+    fn with_bss(&mut self, link: LinkId, act: impl FnOnce(&mut Wireless, Instant, usize, &mut Exits)) {
         if let Some(bss) = self.bss(link) {
             act(&mut self.air, self.now, bss, &mut self.exits);
             self.set_bss_timer(bss);
+            self.set_channel_timer(self.air.channel_of(bss));
         }
     }
 
@@ -296,8 +311,7 @@ impl Network {
         self.set_channel_timer(channel);
         // A beacon that was heard or missed changes when its access point is asked.
         for &bss in self.air.members(channel) {
-            self.timers
-                .set(self.slots.bsses + bss, Some(self.air.bss_due(bss)));
+            self.timers.set(self.slots.bsses + bss, self.air.bss_due(bss));
         }
     }
 
@@ -321,8 +335,7 @@ impl Network {
     }
 
     fn set_bss_timer(&mut self, bss: usize) {
-        self.timers
-            .set(self.slots.bsses + bss, Some(self.air.bss_due(bss)));
+        self.timers.set(self.slots.bsses + bss, self.air.bss_due(bss));
     }
 
     fn fault(&mut self, id: LinkId, fault: Fault) {
@@ -331,18 +344,14 @@ impl Network {
             Fault::Down(down) => self.set_down(id, down),
             Fault::Rate { up, down } => self.set_rate(id, [up, down]),
             Fault::Attenuation(attenuation) => {
-                if let Some(bss) = self.bss(id) {
-                    self.air.attenuate(bss, attenuation);
-                }
+                self.with_bss(id, |air, now, bss, _| air.attenuate(now, bss, attenuation));
             }
         }
     }
 
     fn set_blackhole(&mut self, id: LinkId, on: bool) {
         self.links[usize::from(id.0)].blackhole = on;
-        if let Some(bss) = self.bss(id) {
-            self.air.blackhole(self.now, bss, on, &mut self.exits);
-        }
+        self.with_bss(id, |air, now, bss, exits| air.blackhole(now, bss, on, exits));
         if on {
             self.purge(id);
         }

@@ -31,8 +31,9 @@ fn the_engine_is_told_what_a_monitor_interface_would_show() {
     let (mut seen, mut kinds) = (0, BTreeSet::new());
     while let Some(frame) = world.overheard() {
         let shown = bytes.bytes(&frame).to_vec();
-        // Radiotap's 23 octets, and the frame without its check sum, which a payload that was left out has taken along.
-        let length = 23 + frame.bytes as usize - 4;
+        // Radiotap's octets, ten more with an antenna, and the frame without its check sum, which a payload that was left out has taken along.
+        let radiotap = if frame.from == frame.monitor { 23 } else { 33 };
+        let length = radiotap + frame.bytes as usize - 4;
         let read = capture::digest(&shown, length.max(shown.len()), Addresses::mac(client));
         assert_eq!(read.map(|sighting| sighting.frame), digest(&frame), "{frame:?}");
         seen += usize::from(read.is_some());
@@ -120,9 +121,9 @@ fn tshark_reads_what_was_on_the_air() {
         acks.len()
     );
     let first: Vec<&str> = data[0].split('\t').collect();
-    // 1,470 bytes of payload: 1,478 with UDP's header, 1,530 with all but the check sum, behind 23 of radiotap.
+    // 1,470 bytes of payload: 1,478 with UDP's header, 1,530 with all but the check sum, behind 33 of radiotap.
     assert_eq!(first[..2], ["0x0020", "02:5b:00:00:00:01"]);
-    assert_eq!(first[3..], ["54", "5180", "1478", "1553"]);
+    assert_eq!(first[3..], ["54", "5180", "1478", "1563"]);
 }
 
 #[test]

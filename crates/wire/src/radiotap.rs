@@ -2,11 +2,13 @@
 //!
 //! # Sources
 //! - radiotap.org: the header (version 0, fields in the order of their bits, each aligned to its size from the start of the header) and
-//!   the fields TSFT, flags, rate, channel, antenna signal, MCS and A-MPDU status.
+//!   the fields TSFT, flags, rate, channel, antenna signal, antenna, MCS and A-MPDU status; a word of bits of its own for each antenna.
+//! - Linux 6.18 `net/mac80211/rx.c`, `ieee80211_add_rx_radiotap_header`: such a word has the bits of signal and antenna.
 //!
 //! # Where we differ, and why
 //! 1. Fields after a vendor's are not read: their sizes are the vendor's.
-//! 2. Of several antennas the first one's signal counts, as in the header's first part.
+//! 2. Of several antennas the signal in the header's first part counts, which is that of all together; of the others it is read how many there
+//!    are.
 //!
 //! # Checked by
 //! `tests`; `sim`'s captures, which tshark reads; the fuzz target `dot11`.
@@ -29,6 +31,8 @@ pub struct Radiotap {
     pub frequency_mhz: Option<u16>,
     /// How strong it was, to a whole dB.
     pub signal: Option<Dbm>,
+    /// Antennas of which each says how strong it was; here all say the same.
+    pub antennas: u8,
     /// The number of the aggregate that it came in.
     pub aggregate: Option<u32>,
 }
@@ -54,10 +58,15 @@ const FLAGS: u32 = 1;
 const RATE: u32 = 2;
 const CHANNEL: u32 = 3;
 const SIGNAL: u32 = 5;
+const ANTENNA: u32 = 11;
 const MCS: u32 = 19;
 const AGGREGATE: u32 = 20;
+/// The next word of bits is about the same kind of fields.
+const SAME_KIND: u32 = 29;
 /// Another word of bits follows.
 const MORE: u32 = 31;
+/// What an antenna says of itself.
+const OF_ANTENNA: u32 = 1 << SIGNAL | 1 << ANTENNA;
 
 /// Size and alignment of each field, by its bit. Those of VHT and later come after all that is read here.
 const FIELDS: [(u8, u8); 23] = [
@@ -110,11 +119,14 @@ impl Radiotap {
         let (header, frame) = (bytes.get(..length)?, &bytes[length..]);
         let first = u32::from_le_bytes(array(header, 4)?);
         let (mut at, mut word) = (8, first);
+        let mut found = Self::default();
         while word >> MORE == 1 {
             word = u32::from_le_bytes(array(header, at)?);
             at += 4;
+            found.antennas = found
+                .antennas
+                .saturating_add(u8::from(word & OF_ANTENNA == OF_ANTENNA));
         }
-        let mut found = Self::default();
         for (bit, (size, align)) in FIELDS.into_iter().enumerate() {
             if first >> bit & 1 == 1 {
                 at = at.next_multiple_of(usize::from(align));
@@ -150,7 +162,8 @@ impl Radiotap {
     /// Appends it.
     pub fn write(&self, out: &mut Vec<u8>) {
         let start = out.len();
-        out.extend_from_slice(&[0; 8]);
+        let words = 1 + usize::from(self.antennas);
+        out.resize(start + 4 + 4 * words, 0);
         let mut writer = Writer {
             out,
             start,
@@ -170,12 +183,9 @@ impl Radiotap {
             let [c, d] = self.channel_flags(frequency).to_le_bytes();
             writer.field(CHANNEL, &[a, b, c, d]);
         }
-        if let Some(signal) = self.signal {
-            let whole = (f64::from(signal.as_mbm()) / 100.0).clamp(-128.0, 127.0);
-            writer.field(
-                SIGNAL,
-                &[(whole + if whole < 0.0 { -0.5 } else { 0.5 }) as i8 as u8],
-            );
+        let signal = self.signal.map(whole_db);
+        if let Some(signal) = signal {
+            writer.field(SIGNAL, &[signal]);
         }
         if let Some(Rate::Ht {
             mcs,
@@ -191,7 +201,12 @@ impl Radiotap {
             let [a, b, c, d] = aggregate.to_le_bytes();
             writer.field(AGGREGATE, &[a, b, c, d, 0, 0, 0, 0]);
         }
-        writer.finish();
+        for antenna in 0..self.antennas {
+            writer
+                .out
+                .extend_from_slice(&[signal.unwrap_or_default(), antenna]);
+        }
+        writer.finish(usize::from(self.antennas));
     }
 
     const fn channel_flags(&self, frequency: u16) -> u16 {
@@ -219,11 +234,26 @@ impl Writer<'_> {
         self.present |= 1 << bit;
     }
 
-    fn finish(self) {
+    fn finish(self, antennas: usize) {
         let length = (self.out.len() - self.start) as u16;
         self.out[self.start + 2..self.start + 4].copy_from_slice(&length.to_le_bytes());
-        self.out[self.start + 4..self.start + 8].copy_from_slice(&self.present.to_le_bytes());
+        for place in 0..=antennas {
+            let bits = if place == 0 { self.present } else { OF_ANTENNA };
+            let more = if place < antennas {
+                1 << MORE | 1 << SAME_KIND
+            } else {
+                0
+            };
+            let at = self.start + 4 + 4 * place;
+            self.out[at..at + 4].copy_from_slice(&(bits | more).to_le_bytes());
+        }
     }
+}
+
+/// To the nearest dB, as radiotap has it.
+fn whole_db(signal: Dbm) -> u8 {
+    let whole = (f64::from(signal.as_mbm()) / 100.0).clamp(-128.0, 127.0);
+    (whole + if whole < 0.0 { -0.5 } else { 0.5 }) as i8 as u8
 }
 
 fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
@@ -264,6 +294,23 @@ mod tests {
         assert_eq!(frame, [0x99]);
     }
 
+    #[test]
+    fn two_antennas_as_mac80211_writes_them() {
+        let radiotap = Radiotap {
+            signal: Some(Dbm::from_dbm(-60)),
+            antennas: 2,
+            ..Radiotap::default()
+        };
+        let mut written = Vec::new();
+        radiotap.write(&mut written);
+        // Flags and signal of all; then a word for each antenna, and behind all words what it says.
+        let expected = [
+            0, 0, 22, 0, 0x22, 0, 0, 0xa0, 0x20, 0x08, 0, 0xa0, 0x20, 0x08, 0, 0, 0, 0xc4, 0xc4, 0, 0xc4, 1,
+        ];
+        assert_eq!(written, expected);
+        assert_eq!(Radiotap::parse(&written), Some((radiotap, &[][..])));
+    }
+
     fn any_rate() -> impl Strategy<Value = Rate> {
         prop_oneof![
             any::<u8>().prop_map(Rate::Legacy),
@@ -280,10 +327,11 @@ mod tests {
         fn what_is_written_is_read(
             tsft_us: Option<u64>, [has_fcs, broken]: [bool; 2], rate in prop::option::of(any_rate()),
             frequency_mhz in prop::option::of(2_000_u16..6_000), dbm in prop::option::of(-128_i32..=127),
-            aggregate: Option<u32>, frame in prop::collection::vec(any::<u8>(), 0..20), before in 0_usize..9,
+            antennas in 0_u8..9, aggregate: Option<u32>, frame in prop::collection::vec(any::<u8>(), 0..20), before in 0_usize..9,
         ) {
             let radiotap = Radiotap {
-                tsft_us, has_fcs, broken, rate, frequency_mhz, signal: dbm.map(Dbm::from_dbm), aggregate,
+                tsft_us, has_fcs, broken, rate, frequency_mhz, signal: dbm.map(Dbm::from_dbm),
+                antennas, aggregate,
             };
             let mut bytes = alloc::vec![0xff; before];
             radiotap.write(&mut bytes);

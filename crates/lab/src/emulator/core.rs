@@ -300,6 +300,11 @@ impl Core {
                 Output::State { link, state } => self.announce(Event::State { at: due, link, state }),
             }
         }
+        while let Some(frame) = self.network.overheard() {
+            if let Some(monitor) = &mut self.monitor {
+                monitor.overheard(frame);
+            }
+        }
     }
 
     fn beacon(&mut self, at: Instant, link: LinkId, signal: Dbm) {

@@ -24,7 +24,7 @@ use wire::radiotap::{Radiotap, Rate};
 pub const CLIENT: MacAddr = MacAddr::local(0);
 
 /// LLC and SNAP before contents of no protocol in particular (IEEE 802-2014 §9.2.3.4: the first local experimental type).
-const LLC: [u8; 8] = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x88, 0xb5];
+pub(super) const LLC: [u8; 8] = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x88, 0xb5];
 /// Time units, 1,024 µs, are what intervals are given in.
 const TIME_UNIT: Duration = Duration::from_micros(1_024);
 /// This is an access point.

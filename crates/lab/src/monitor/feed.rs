@@ -3,6 +3,7 @@
 //! A write to a device costs several times what a frame costs the model, and packets would wait for it.
 
 use super::Monitor;
+use links::air::Overheard;
 use links::{Heard, LinkId};
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -21,6 +22,8 @@ enum Sound {
     Frame(Instant, LinkId, Heard),
     /// A beacon that was over at that time.
     Beacon(Instant, LinkId, Dbm),
+    /// A frame on the exact medium, where beacons are frames.
+    Overheard(Overheard),
 }
 
 /// The way to the monitor interfaces. They are gone when it is dropped.
@@ -59,6 +62,11 @@ impl Feed {
         self.sounds.push(Sound::Beacon(at, link, signal));
     }
 
+    /// One of the client's radios has heard this frame, or sent it.
+    pub(crate) fn overheard(&mut self, frame: Overheard) {
+        self.sounds.push(Sound::Overheard(frame));
+    }
+
     /// Hands over what has waited long enough.
     pub(crate) fn flush(&mut self, now: Instant) {
         let full = self.sounds.len() >= AT_ONCE;
@@ -92,6 +100,7 @@ fn show(monitor: &mut Monitor, batches: &Receiver<Vec<Sound>>) {
             match sound {
                 Sound::Frame(at, link, frame) => monitor.show(at, link, &frame),
                 Sound::Beacon(at, link, signal) => monitor.show_beacon(at, link, signal),
+                Sound::Overheard(frame) => monitor.overhear(&frame),
             }
         }
     }

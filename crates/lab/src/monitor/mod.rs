@@ -9,8 +9,8 @@
 //! - `include/uapi/linux/if_arp.h`: ARPHRD_IEEE80211_RADIOTAP is 803; `if_ether.h`: ETH_P_802_2 is 4.
 //!
 //! # Where we differ, and why
-//! 1. A real monitor interface also shows acknowledgements, frames to others and the client's own. The lab's radio tells of beacons and of what
-//!    access points send to the client: what the estimators ask for.
+//! 1. On the exact medium an interface shows what a real one does: all frames that the radio makes sense of, whoever they are for, and those
+//!    that it sends. The coarse one (`links::wifi`) tells of beacons and of what access points send to the client: what the estimators ask for.
 //! 2. A TAP would run Ethernet's reading of types over the middle of the radiotap header: the device is a TUN.
 //! 3. Frames stand on the device up to some 5 ms late, in their order; radiotap has the time of the air.
 //!
@@ -24,8 +24,9 @@ mod tests;
 
 use crate::hosts::BuildError;
 use crate::tun::Tun;
-use bytes::Transmitter;
-use links::{Heard, LinkConfig, LinkId, NetworkConfig};
+use bytes::{LLC, Transmitter};
+use links::air::{Addresses, Overheard, StationId};
+use links::{Heard, LinkConfig, LinkId, NetworkConfig, Stations};
 use linux::rtnl::Rtnl;
 use policy::LinkId as PolicyLink;
 use std::collections::BTreeMap;
@@ -46,25 +47,39 @@ const ROOM: usize = 512;
 #[derive(Debug)]
 pub struct Monitor {
     radios: Vec<Radio>,
-    /// The access point of each link, if it has one, and the radio that hears it.
+    /// The access point of each link, if it has one, and the radio that hears it; empty on the exact medium, where beacons are frames.
     heard: Vec<Option<(Transmitter, usize)>>,
+    /// On the exact medium: who is who.
+    stations: Option<Stations>,
     bytes: Vec<u8>,
 }
 
 #[derive(Debug)]
 struct Radio {
     channel: u8,
+    /// The client's address there.
+    own: MacAddr,
+    /// What it is on the exact medium.
+    station: Option<StationId>,
     device: Tun,
 }
 
 impl Monitor {
-    /// Makes the devices, in the calling thread's namespace.
-    pub fn plug(config: &NetworkConfig) -> Result<Self, BuildError> {
+    /// Makes the devices, in the calling thread's namespace; `stations` is who is who where every frame is modelled.
+    pub fn plug(config: &NetworkConfig, stations: Option<Stations>) -> Result<Self, BuildError> {
         let mut monitor = Self {
             radios: Vec::new(),
             heard: Vec::with_capacity(config.links.len()),
+            stations,
             bytes: Vec::with_capacity(ROOM),
         };
+        let radios = monitor.stations.iter().flat_map(|known| known.radios.clone());
+        for (channel, station) in radios.collect::<Vec<_>>() {
+            monitor.add(channel, Some(station))?;
+        }
+        if monitor.stations.is_some() {
+            return Ok(monitor);
+        }
         for (index, link) in config.links.iter().enumerate() {
             let heard = match link {
                 LinkConfig::Wifi(wifi) => {
@@ -82,29 +97,54 @@ impl Monitor {
         if let Some(known) = self.radios.iter().position(|radio| radio.channel == channel) {
             return Ok(known);
         }
-        let name = format!("mon{channel}");
-        let device = Tun::monitor(&name)?;
-        up(&name)?;
-        self.radios.push(Radio { channel, device });
+        self.add(channel, None)?;
         Ok(self.radios.len() - 1)
     }
 
-    /// The names of the devices.
-    pub fn devices(&self) -> impl Iterator<Item = &str> {
-        self.radios.iter().map(|radio| radio.device.name())
+    fn add(&mut self, channel: u8, station: Option<StationId>) -> Result<(), BuildError> {
+        let name = format!("mon{channel}");
+        let device = Tun::monitor(&name)?;
+        up(&name)?;
+        self.radios.push(Radio {
+            channel,
+            own: station.map_or(CLIENT, Addresses::mac),
+            station,
+            device,
+        });
+        Ok(())
+    }
+
+    /// The names of the devices, and the client's address on each.
+    pub fn devices(&self) -> impl Iterator<Item = (&str, MacAddr)> {
+        self.radios.iter().map(|radio| (radio.device.name(), radio.own))
     }
 
     /// Whose frames the listener will hear.
     pub fn transmitters(&self) -> BTreeMap<MacAddr, PolicyLink> {
         let heard = self.heard.iter().enumerate();
-        heard
-            .filter_map(|(link, heard)| Some((heard.as_ref()?.0.address(), PolicyLink(link as u16))))
-            .collect()
+        let coarse =
+            heard.filter_map(|(link, heard)| Some((heard.as_ref()?.0.address(), PolicyLink(link as u16))));
+        let known = self.stations.iter().flat_map(|known| &known.access_points);
+        let exact = known.map(|&(link, station)| (Addresses::mac(station), PolicyLink(link.0)));
+        coarse.chain(exact).collect()
+    }
+
+    /// One of the client's radios has heard this frame, or sent it.
+    fn overhear(&mut self, frame: &Overheard) {
+        let radio = self
+            .radios
+            .iter()
+            .find(|radio| radio.station == Some(frame.monitor));
+        if let (Some(radio), Some(known)) = (radio, &self.stations) {
+            self.bytes.clear();
+            let payload = write_down(known, frame, &mut self.bytes);
+            radio.write(&self.bytes, payload.min(PAYLOAD.len()));
+        }
     }
 
     /// The client's radio has heard this frame; the exchange was over at `at`.
     fn show(&mut self, at: Instant, link: LinkId, frame: &Heard) {
-        if let Some((transmitter, radio)) = &self.heard[usize::from(link.0)] {
+        if let Some(Some((transmitter, radio))) = self.heard.get(usize::from(link.0)) {
             self.bytes.clear();
             let payload = transmitter.data(at, frame, &mut self.bytes);
             self.radios[*radio].write(&self.bytes, payload.min(PAYLOAD.len()));
@@ -113,12 +153,21 @@ impl Monitor {
 
     /// The client's radio has heard a beacon, which was over at `at`.
     fn show_beacon(&mut self, at: Instant, link: LinkId, signal: Dbm) {
-        if let Some((transmitter, radio)) = &mut self.heard[usize::from(link.0)] {
+        if let Some(Some((transmitter, radio))) = self.heard.get_mut(usize::from(link.0)) {
             self.bytes.clear();
             transmitter.beacon(at, signal, &mut self.bytes);
             self.radios[*radio].write(&self.bytes, 0);
         }
     }
+}
+
+/// Appends the beginning of a frame; returns how long the payload behind it is.
+fn write_down(known: &Stations, frame: &Overheard, out: &mut Vec<u8>) -> usize {
+    let rest = known.addresses.write(frame, out);
+    if rest > LLC.len() {
+        out.extend_from_slice(&LLC);
+    }
+    rest.saturating_sub(LLC.len())
 }
 
 impl Radio {

@@ -6,6 +6,7 @@ use links::wifi::WifiConfig;
 use linux::capture::{Capture, Sighting};
 use linux::netns::Netns;
 use policy::estimate::delivery::{Frame, Receiver};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::process::Command;
 use units::wifi::Standard;
@@ -49,8 +50,9 @@ fn address(link: u32) -> MacAddr {
 #[test]
 fn what_a_radio_hears_is_read_as_from_a_real_one() {
     let work = || {
-        let mut monitor = Monitor::plug(&config()).unwrap();
-        assert_eq!(monitor.devices().collect::<Vec<_>>(), ["mon6", "mon11"]);
+        let mut monitor = Monitor::plug(&config(), None).unwrap();
+        let devices: Vec<_> = monitor.devices().collect();
+        assert_eq!(devices, [("mon6", CLIENT), ("mon11", CLIENT)]);
         let [mut six, mut eleven] = ["mon6", "mon11"].map(|device| Capture::open(device, CLIENT).unwrap());
         monitor.show(Instant::from_millis(5), LinkId(2), &frame(4_095, true));
         monitor.show(Instant::from_millis(6), LinkId(1), &frame(7, false));
@@ -168,4 +170,116 @@ fn tshark_reads_what_is_shown() {
         "0x0008,02:5b:00:00:00:01,1,0,6,5180,-61,100,36,",
     ];
     assert_eq!(lines, expected);
+}
+
+/// What the radios of a client on the exact medium hear and send: it joins, and packets go both ways.
+fn a_client_that_joins() -> (NetworkConfig, Vec<Overheard>) {
+    let near = WifiConfig {
+        standard: Standard::A,
+        channel: 36,
+        ..WifiConfig::new("near", Position::default())
+    };
+    let config = NetworkConfig {
+        links: vec![LinkConfig::Wifi(near)],
+        medium: links::Medium::Frames,
+        monitor: true,
+        ..NetworkConfig::default()
+    };
+    let mut network = links::Network::new(1, config.clone()).unwrap();
+    network.handle(Instant::ZERO, links::Input::Associate(LinkId(0)));
+    network.tick(Instant::from_millis(1_500));
+    for direction in [links::Direction::Up, links::Direction::Down] {
+        for token in 0..10 {
+            let packet = links::Packet {
+                link: LinkId(0),
+                direction,
+                bytes: 1_500,
+                ect: false,
+                token,
+            };
+            network.handle(Instant::from_millis(1_500), links::Input::Packet(packet));
+        }
+    }
+    network.tick(Instant::from_millis(1_600));
+    (config, std::iter::from_fn(|| network.overheard()).collect())
+}
+
+#[test]
+fn on_the_exact_medium_the_estimators_are_told_as_by_a_real_interface() {
+    let (config, frames) = a_client_that_joins();
+    let work = || {
+        let known = config.stations().unwrap();
+        let mut monitor = Monitor::plug(&config, known).unwrap();
+        let devices: Vec<(String, MacAddr)> = monitor
+            .devices()
+            .map(|(name, own)| (name.to_owned(), own))
+            .collect();
+        assert_eq!(devices, [("mon36".to_owned(), MacAddr::local(1))]);
+        let mut ear = Capture::open("mon36", devices[0].1).unwrap();
+        frames.iter().for_each(|frame| monitor.overhear(frame));
+        let heard = heard(&mut ear);
+        let access_point = MacAddr::local(0);
+        assert_eq!(
+            monitor.transmitters(),
+            BTreeMap::from([(access_point, PolicyLink(0))])
+        );
+        let told = heard
+            .iter()
+            .filter(|sighting| sighting.transmitter == access_point);
+        let data = told
+            .clone()
+            .filter(|sighting| sighting.frame.receiver == Receiver::Us);
+        assert!(data.filter(|sighting| sighting.frame.bytes == 1_536).count() >= 10);
+        let beacons: Vec<&Sighting> = told.filter(|sighting| sighting.beacon).collect();
+        assert!(beacons.len() > 10, "{}", beacons.len());
+        assert!(
+            beacons
+                .iter()
+                .all(|beacon| beacon.signal.is_some() && beacon.frame.bytes == 250)
+        );
+    };
+    Netns::new().expect("these tests need root").run(work).unwrap();
+}
+
+#[test]
+fn tshark_finds_no_fault_with_a_client_that_joins() {
+    let (config, frames) = a_client_that_joins();
+    let known = config.stations().unwrap().unwrap();
+    let packets: Vec<Vec<u8>> = frames
+        .iter()
+        .map(|frame| {
+            let mut bytes = Vec::new();
+            let payload = write_down(&known, frame, &mut bytes);
+            bytes.resize(bytes.len() + payload, 0);
+            bytes
+        })
+        .collect();
+    let fields = [
+        "wlan.fc.type_subtype",
+        "wlan.fcs.status",
+        "_ws.malformed",
+        "wlan.ssid",
+        "wlan.ds.current_channel",
+        "radiotap.antenna",
+    ];
+    let Some(read) = tshark(&packets, &fields) else {
+        return println!("skipped: there is no tshark");
+    };
+    let lines: Vec<Vec<&str>> = read.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(lines.len(), packets.len());
+    let kinds: BTreeSet<&str> = lines.iter().map(|line| line[0]).collect();
+    // Association, probing, beacons, authentication; acknowledgements; data.
+    for kind in [
+        "0x0000", "0x0001", "0x0004", "0x0005", "0x0008", "0x000b", "0x001d", "0x0020",
+    ] {
+        assert!(kinds.contains(kind), "{kind} of {kinds:?}");
+    }
+    assert!(
+        lines.iter().all(|line| line[1] != "0" && line[2].is_empty()),
+        "{read}"
+    );
+    let beacon = lines.iter().find(|line| line[0] == "0x0008").unwrap();
+    // Some versions print names as octets.
+    assert!(["near", "6e656172"].contains(&beacon[3]), "{beacon:?}");
+    assert_eq!(beacon[4..], ["36", "0"]);
 }

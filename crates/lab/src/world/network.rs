@@ -1,14 +1,15 @@
 //! From a scenario's links to the models'.
 
 use super::{NoController, StockSender};
+use links::air;
 use links::wifi::{self, WifiConfig};
 use links::{
-    BottleneckConfig, CableConfig, CellConfig, CellLane, CellRate, Codel, LinkConfig, NetworkConfig,
+    BottleneckConfig, CableConfig, CellConfig, CellLane, CellRate, Codel, LinkConfig, Medium, NetworkConfig,
     Position, QueueConfig, QueueLimit,
 };
 use scenario::{
-    AccessPoint, Aqm, Bottleneck, Cable, Cell, LaneRate, Link, LinkKind, Medium, Plan, Point, Queue,
-    RateControl, Wall, Way, Wire, Work,
+    AccessPoint, Aqm, Bottleneck, Cable, Cell, LaneRate, Link, LinkKind, Plan, Point, Queue, RateControl,
+    Wall, Way, Wire, Work,
 };
 use thiserror::Error;
 use units::Duration;
@@ -22,11 +23,14 @@ pub enum PlanError {
     /// Nobody has it.
     #[error(transparent)]
     Controller(#[from] NoController),
-    /// The lab's model of the air is coarser than what this asks for.
+    /// Kernels answer, and the fair queue knows one direction only.
     #[error(
-        "{what} is for the exact medium, which the lab does not have; remove it, or play the scenario with `--world sim`"
+        "`medium = \"wfq\"` is for virtual time: packets go one way only there; remove it, or play the scenario with `--world sim`"
     )]
-    Exact {
+    Coarse,
+    /// What only virtual time has.
+    #[error("{what} is for virtual time; remove it, or play the scenario with `--world sim`")]
+    Virtual {
         /// What the scenario asks for.
         what: String,
     },
@@ -54,8 +58,11 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
     if let Some(flow) = plan.flows.iter().find(to_everyone) {
         return Err(PlanError::Everyone(flow.name.clone()));
     }
-    if let Some(what) = exact(plan) {
-        return Err(PlanError::Exact { what });
+    if plan.medium == scenario::Medium::Wfq {
+        return Err(PlanError::Coarse);
+    }
+    if let Some(what) = virtual_only(plan) {
+        return Err(PlanError::Virtual { what });
     }
     let links = plan.links.iter().map(|link| link_config(plan, link, seed));
     Ok(NetworkConfig {
@@ -72,29 +79,57 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
                 .map_or(wifi::Radio::default().power, |client| client.tx_power),
         },
         monitor: false,
+        medium: medium(plan),
+        noise: plan.place.noises.iter().map(noise).collect(),
     })
 }
 
-/// What a plan asks for that only the exact medium has, as people call it.
-fn exact(plan: &Plan) -> Option<String> {
-    if plan.medium != Medium::default() {
-        return Some("the key `medium`".to_owned());
-    }
+/// What a plan asks for that the lab has on neither medium, as people call it.
+fn virtual_only(plan: &Plan) -> Option<String> {
     if let Some(walker) = plan.walkers.iter().find(|walker| walker.power_save) {
         return Some(format!("`power_save` of `{}`", walker.name));
     }
-    if let Some(noise) = plan.place.noises.first() {
-        return Some(format!("the noise `{}`", noise.name));
+    let mut queues = plan.access_points().filter(|(_, ap)| ap.fq_codel);
+    let (link, _) = queues.next()?;
+    Some(format!("`aqm` of `{}`", plan.links[link].name))
+}
+
+/// Every frame where a plan says so, or asks for what exchanges do not have.
+fn medium(plan: &Plan) -> Medium {
+    let finer = |ap: &AccessPoint| ap.ht.is_some() || control(ap.rate) != air::RateControl::Fixed;
+    let asked = plan.medium == scenario::Medium::Exact || !plan.place.noises.is_empty();
+    if asked || plan.access_points().any(|(_, ap)| finer(ap)) {
+        Medium::Frames
+    } else {
+        Medium::Exchanges
     }
-    plan.access_points().find_map(|(link, ap)| {
-        let key = match ap.rate {
-            _ if ap.ht.is_some() => "ht",
-            _ if ap.fq_codel => "aqm",
-            RateControl::Aarf | RateControl::Minstrel => "rate_control",
-            RateControl::Auto | RateControl::Fixed(_) => return None,
-        };
-        Some(format!("`{key}` of `{}`", plan.links[link].name))
-    })
+}
+
+const fn control(rate: RateControl) -> air::RateControl {
+    match rate {
+        RateControl::Auto | RateControl::Fixed(_) => air::RateControl::Fixed,
+        RateControl::Aarf => air::RateControl::Aarf,
+        RateControl::Minstrel => air::RateControl::Minstrel,
+    }
+}
+
+const fn ht(ht: scenario::Ht) -> air::Ht {
+    air::Ht {
+        mcs: ht.mcs,
+        ..air::Ht::new(ht.streams, ht.width, ht.guard)
+    }
+}
+
+fn noise(noise: &scenario::Noise) -> air::NoiseConfig {
+    air::NoiseConfig {
+        name: noise.name.clone(),
+        position: position(noise.at),
+        channel: noise.channel,
+        power: noise.power,
+        on: noise.on,
+        off: noise.off,
+        random: noise.random,
+    }
 }
 
 /// Where a point of a plan is to the models.
@@ -196,6 +231,8 @@ fn wifi_config(name: &str, ap: &AccessPoint) -> WifiConfig {
             RateControl::Fixed(rate) => Some(rate),
             RateControl::Auto | RateControl::Aarf | RateControl::Minstrel => None,
         },
+        control: control(ap.rate),
+        ht: ap.ht.map(ht),
         power: ap.tx_power,
         propagation: wifi::Propagation {
             reference: ap.propagation.reference,
@@ -232,5 +269,45 @@ fn wall(wall: &Wall) -> wifi::Wall {
         from: position(wall.from),
         to: position(wall.to),
         loss: wall.loss,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(top: &str, ap: &str, flow: &str) -> Plan {
+        let text = format!(
+            "sentence = \"x\"\nduration_s = 9\n{top}\n[aps.hall]\nat_m = [3, 0]\nstandard = \"a\"\nchannel = 36\n{ap}\n\
+             backhaul = {{ rate_mbps = 9, rtt_ms = 9 }}\n[walkers.client]\nat_m = [0, 0]\n[flows.radio]\n{flow}\n"
+        );
+        let no_files = |file: &str| Err(std::io::Error::other(format!("{file} is not needed here")));
+        scenario::parse("x.toml", text.as_bytes(), &[], &no_files).unwrap()
+    }
+
+    const DOWN: &str = "direction = \"down\"";
+
+    #[test]
+    fn what_asks_for_every_frame_gets_it() {
+        let medium = |top, ap| network_config(&plan(top, ap, DOWN), 1).unwrap().medium;
+        assert_eq!(medium("", ""), Medium::Exchanges);
+        assert_eq!(medium("medium = \"exact\"", ""), Medium::Frames);
+        assert_eq!(medium("", "rate_control = \"minstrel\""), Medium::Frames);
+        assert_eq!(medium("", "ht = { streams = 2 }"), Medium::Frames);
+        let oven = "[noises.oven]\nat_m = [6, 1]\nchannel = 36";
+        assert_eq!(medium(oven, ""), Medium::Frames);
+    }
+
+    #[test]
+    fn what_the_lab_cannot_do_is_refused_with_a_way_out() {
+        let refused = |plan| network_config(&plan, 1).unwrap_err().to_string();
+        let queue = plan("medium = \"wfq\"", "wfq = { packet_ms = 1, weight = 1 }", DOWN);
+        assert!(refused(queue).contains("--world sim"));
+        let radio = "transport = \"udp\"\nover = \"hall\"\ndirection = \"everyone\"";
+        let message = refused(plan("", "", radio));
+        assert!(
+            message.contains("`radio`") && message.contains("--world sim"),
+            "{message}"
+        );
     }
 }

@@ -11,7 +11,7 @@ use super::{Play, PlayError, network_config};
 use crate::clock::Clock;
 use crate::emulator::{LinkSample, Port};
 use crate::hosts::{Addressing, BuildError, HostLink, Hosts, HostsConfig, Plugs, interface_name};
-use crate::monitor::{self, Feed, Monitor};
+use crate::monitor::{Feed, Monitor};
 use crate::traffic::Server;
 use links::{LinkConfig, LinkId, LinkState, Network, NetworkConfig};
 use linux::capture::{Capture, Listener as Ears};
@@ -187,7 +187,8 @@ const fn policy_listens(policy: Policy) -> bool {
 }
 
 fn monitor(hosts: &Hosts, config: &NetworkConfig) -> Result<Monitor, PlayError> {
-    let made = hosts.client.run(|| Monitor::plug(config));
+    let stations = config.stations().map_err(super::PlanError::from)?;
+    let made = hosts.client.run(|| Monitor::plug(config, stations));
     Ok(made.map_err(BuildError::from)??)
 }
 
@@ -196,7 +197,7 @@ fn ears(hosts: &Hosts, monitor: &Monitor, glue: &Glue) -> Result<Ears, PlayError
     let listen = || {
         let devices = monitor.devices();
         devices
-            .map(|device| Capture::open(device, monitor::CLIENT))
+            .map(|(device, us)| Capture::open(device, us))
             .collect::<Result<Vec<_>, _>>()
     };
     let captures = hosts.client.run(listen).map_err(BuildError::from)??;

@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::vec::Vec;
 use units::wifi::Standard;
-use units::{Instant, Rng};
+use units::{Dbm, Instant, Rng};
 
 use super::check::check;
 use super::config::{AirConfig, NoiseConfig, Rules, StationConfig};
@@ -22,7 +22,7 @@ use super::monitor::Overheard;
 use super::noise::Noise;
 use super::places::Receiver;
 use super::radio::{Phase, Radio};
-use super::reception::{Ether, Site, milliwatts};
+use super::reception::{Ether, Site, dbm, milliwatts};
 use super::schedule::{Blocks, NEVER, Schedule};
 use super::station::{Capabilities, Station};
 use super::timing::Timing;
@@ -132,6 +132,8 @@ impl<S: Schedule> Air<S> {
             Input::Withdraw(station, receiver) => self.withdraw(station, receiver),
             Input::Tune(station, channel) => self.tune(station, channel),
             Input::Move(station, position) => self.move_to(station, position),
+            Input::Attenuate(station, other, loss) => self.attenuate(station, other, loss),
+            Input::Rate(from, to, rate) => self.stations[from.0 as usize].keep_to(to.0, rate),
         }
     }
 
@@ -193,6 +195,12 @@ impl<S: Schedule> Air<S> {
     /// What a station has done since the start.
     pub fn counters(&self, station: StationId) -> Counters {
         self.stations[station.0 as usize].counters
+    }
+
+    /// The mean power at which one station receives another, and that at this moment.
+    pub fn signal(&mut self, from: StationId, to: StationId) -> (Dbm, Dbm) {
+        let now = self.ether.power_at(from.0, to.0, self.now);
+        (dbm(self.ether.power(from.0, to.0)), dbm(now))
     }
 
     /// How many packets wait at a station, the one that is being tried included.

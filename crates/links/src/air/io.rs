@@ -1,8 +1,8 @@
 //! What goes into the air and what comes out of it.
 
-use units::Duration;
 use units::wifi::DATA_OVERHEAD_BYTES;
 use units::wifi::ht::QOS_DATA_OVERHEAD_BYTES;
+use units::{Bitrate, Db, Duration};
 
 use crate::Position;
 
@@ -136,6 +136,12 @@ pub enum Input {
     Tune(StationId, Option<u8>),
     /// A station stands there now; one that is sending moves when its frame is over.
     Move(StationId, Position),
+    /// So much less arrives between two stations, both ways, than their places let arrive. What the first one senses follows when its exchange
+    /// is over.
+    Attenuate(StationId, StationId, Db),
+    /// The rate of data from the first to the second from now on, where nothing else decides about it. Without effect on 802.11n, and for rates
+    /// that the sender's standard does not have.
+    Rate(StationId, StationId, Bitrate),
 }
 
 /// Something that happened. Order is the order in which it happened.

@@ -1,7 +1,7 @@
 //! The exact medium: 802.11 stations that contend, transmit and receive, each with its own view of the air.
 //!
 //! [`Air`] is told the time and does no I/O. The driver's duty is that of the whole crate: [`Air::handle`] what happens, [`Air::poll`]
-//! until nothing is left, sleep until [`Air::wake_at`], [`Air::tick`]. `sim` drives it in virtual time.
+//! until nothing is left, sleep until [`Air::wake_at`], [`Air::tick`]. `sim` drives it in virtual time, `lab`, by way of [`wlan`] and [`crate::Network`], in real time.
 //!
 //! ```
 //! use links::air::{Air, AirConfig, Destination, Fate, Input, Output, Packet, StationConfig, StationId};
@@ -66,11 +66,12 @@
 //! | moving, and turning to other channels | `places` |
 //! | microwave ovens and their like | `noise` |
 //! | how frames follow each other | `exchange`, `response`, `ears` |
-//! | what a monitor interface shows | [`Overheard`] |
+//! | what a monitor interface shows, and as which bytes | [`Overheard`], [`Addresses`], `bodies` |
 //! | access points and clients: joining, beacons, power saving, slots | [`wlan`] |
 //! | a coarser medium behind the same contract | [`Medium`], [`Wfq`] |
 //! | deadlines of all stations | [`schedule`] |
 
+mod bodies;
 mod check;
 mod config;
 mod decoder;
@@ -82,6 +83,7 @@ mod fading;
 mod far;
 mod flight;
 mod fq_codel;
+mod frames;
 mod geometry;
 mod grid;
 mod hearing;
@@ -109,6 +111,7 @@ pub use config::{
 };
 pub use engine::Air;
 pub use error::AirError;
+pub use frames::Addresses;
 pub use io::{Counters, Destination, Fate, Input, Output, Packet, StationId, Subtype};
 pub use medium::Medium;
 pub use mode::Mode;

@@ -13,6 +13,7 @@ use super::engine::Air;
 use super::flight::Flight;
 use super::io::{Kind, StationId, Subtype};
 use super::mode::Mode;
+use super::reception::dbm;
 use super::schedule::Schedule;
 
 /// A frame as a monitor interface shows it; of an aggregate, each frame of it.
@@ -110,7 +111,7 @@ impl<S: Schedule> Air<S> {
             reserves: Duration::from_nanos(flight.nav - flight.end),
             mode: flight.mode,
             bytes: flight.bytes,
-            signal: Dbm::from_mbm(libm::round(1_000.0 * libm::log10(milliwatts)) as i32),
+            signal: dbm(milliwatts),
             aggregate: (flight.count > 1).then_some(self.transmissions as u32),
         };
         let session = self.stations[flight.from as usize].current();

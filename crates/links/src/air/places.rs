@@ -16,6 +16,7 @@ use super::reception::milliwatts;
 use super::schedule::{NEVER, Schedule};
 use super::station::Changes;
 use crate::Position;
+use units::Db;
 
 /// On no channel.
 pub(super) const AWAY: u8 = u8::MAX;
@@ -61,6 +62,16 @@ impl<S: Schedule> Air<S> {
         let place = station.0 as usize;
         let changes = self.stations[place].changes.get_or_insert_default();
         changes.position = Some(position);
+        self.change_if_idle(place);
+    }
+
+    /// So much less arrives between two stations: as if the first one had moved.
+    pub(super) fn attenuate(&mut self, station: StationId, other: StationId, loss: Db) {
+        self.ether.attenuate(station.0, other.0, loss);
+        let place = station.0 as usize;
+        let here = self.ether.sites[place].position;
+        let changes = self.stations[place].changes.get_or_insert_default();
+        changes.position.get_or_insert(here);
         self.change_if_idle(place);
     }
 

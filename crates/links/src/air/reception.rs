@@ -25,7 +25,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 use units::wifi::NOISE_FLOOR_MBM;
-use units::{Dbm, Rng};
+use units::{Db, Dbm, Rng};
 
 use super::config::Rules;
 use super::decoder::Decoder;
@@ -63,6 +63,8 @@ pub(super) struct Ether {
     pub(super) geometry: Geometry,
     pub(super) decoder: Decoder,
     fades: Option<Fades>,
+    /// What arrives between a pair of stations, as a part of what the plan alone would let arrive; in the order of the pairs.
+    pairs: Vec<((u32, u32), f64)>,
     /// Which frames of the last aggregate that was weighed were received, one bit each.
     pub(super) got: u64,
     noise: f64,
@@ -114,6 +116,10 @@ struct Interferer {
     power: f64,
 }
 
+pub(super) fn dbm(milliwatts: f64) -> Dbm {
+    Dbm::from_mbm(libm::round(1_000.0 * libm::log10(milliwatts)) as i32)
+}
+
 pub(super) fn milliwatts(power: Dbm) -> f64 {
     libm::exp10(power.as_dbm_f64() / 10.0)
 }
@@ -132,6 +138,7 @@ impl Ether {
             geometry,
             decoder,
             fades,
+            pairs: Vec::new(),
             got: 0,
             noise,
             negligible: noise / rules.negligible.linear(),
@@ -140,26 +147,47 @@ impl Ether {
             limits: None,
             scene: Scene::default(),
             preamble: rules.preamble.linear(),
-            capture: rules.capture.map(units::Db::linear),
+            capture: rules.capture.map(Db::linear),
             others: Vec::new(),
         }
     }
 
     /// The power at which one station receives another at a moment, in mW.
     pub(super) fn power_at(&mut self, from: u32, to: u32, now: u64) -> f64 {
-        self.power(from, to) * self.fade(from, to, now)
+        let (source, place) = (self.sites[from as usize], self.sites[to as usize]);
+        source.milliwatts * self.geometry.gain(source.position, place.position) * self.fade(from, to, now)
     }
 
     fn fade(&mut self, one: u32, other: u32, now: u64) -> f64 {
-        self.fades
-            .as_mut()
-            .map_or(1.0, |fades| fades.gain(one, other, now))
+        let fade = self.fades.as_mut();
+        fade.map_or(1.0, |fades| fades.gain(one, other, now)) * self.share(one, other)
+    }
+
+    /// From now on so much less arrives between two stations than the plan alone would let arrive.
+    pub(super) fn attenuate(&mut self, one: u32, other: u32, loss: Db) {
+        // Bounds of what far ones add go by the distance.
+        self.limits = None;
+        let pair = (one.min(other), one.max(other));
+        let share = libm::exp10(-loss.as_db_f64() / 10.0);
+        match self.pairs.binary_search_by_key(&pair, |&(of, _)| of) {
+            Ok(place) => self.pairs[place].1 = share,
+            Err(place) => self.pairs.insert(place, (pair, share)),
+        }
+    }
+
+    fn share(&self, one: u32, other: u32) -> f64 {
+        if self.pairs.is_empty() {
+            return 1.0;
+        }
+        let pair = (one.min(other), one.max(other));
+        let place = self.pairs.binary_search_by_key(&pair, |&(of, _)| of);
+        place.map_or(1.0, |place| self.pairs[place].1)
     }
 
     /// The mean power at which one station receives another, in mW.
     pub(super) fn power(&self, from: u32, to: u32) -> f64 {
-        let (from, to) = (&self.sites[from as usize], &self.sites[to as usize]);
-        from.milliwatts * self.geometry.gain(from.position, to.position)
+        let (source, place) = (&self.sites[from as usize], &self.sites[to as usize]);
+        source.milliwatts * self.geometry.gain(source.position, place.position) * self.share(from, to)
     }
 
     /// How far, in mm, the strongest transmitter is received above what is left out.

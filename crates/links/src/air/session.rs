@@ -84,6 +84,13 @@ impl Session {
         self.ht.is_some()
     }
 
+    /// From now on fresh data goes in this mode, unless a rate control decides about it.
+    pub(super) fn keep_to(&mut self, mode: Mode) {
+        if let Rate::Fixed(kept) = &mut self.rate {
+            *kept = mode;
+        }
+    }
+
     /// The mode of the next try.
     pub(super) fn mode(&self) -> Mode {
         self.chain.mode(self.tries)

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use units::wifi::ht::{BLOCK_ACK_BYTES, subframe_bytes};
 use units::wifi::{ACK_BYTES, Standard};
-use units::{Rng, SeqNum};
+use units::{Bitrate, Rng, SeqNum};
 
 use super::config::{Ht, RateControl, StationConfig};
 use super::io::{Counters, Packet};
@@ -23,6 +23,8 @@ pub(super) struct Station {
     pub(super) ht: Option<Ht>,
     /// How it sends data to those without 802.11n.
     mode: Mode,
+    /// How it sends data to some of them, by receiver.
+    modes: Vec<(u32, Mode)>,
     pub(super) queue: Queue,
     sessions: Vec<Session>,
     /// Which session is whose: receiver and class, in order.
@@ -95,6 +97,7 @@ impl Station {
             standard: config.standard,
             ht: config.ht,
             mode,
+            modes: Vec::new(),
             queue: Queue::new(config.queue, config.discipline),
             sessions: Vec::new(),
             places: Vec::new(),
@@ -223,9 +226,27 @@ impl Station {
         }
         let theirs = all.get(to as usize).copied().flatten();
         let ht = self.ht.zip(theirs).map(|(own, theirs)| own.with(theirs));
-        let mode = ht.and_then(|ht| ht.mode()).map_or(self.mode, Mode::of_ht);
+        let own = self.modes.iter().find(|(of, _)| *of == to);
+        let legacy = own.map_or(self.mode, |&(_, mode)| mode);
+        let mode = ht.and_then(|ht| ht.mode()).map_or(legacy, Mode::of_ht);
         let rate = Rate::new(self.control, self.standard, ht.as_ref(), mode);
         Session::new(to, tid, ht, rate, mode)
+    }
+
+    /// Data for this receiver goes at this rate from now on.
+    pub(super) fn keep_to(&mut self, receiver: u32, rate: Bitrate) {
+        let Some(mode) = Mode::of(self.standard, rate) else {
+            return;
+        };
+        match self.modes.iter_mut().find(|(of, _)| *of == receiver) {
+            Some((_, known)) => *known = mode,
+            None => self.modes.push((receiver, mode)),
+        }
+        let own = |session: &&mut Session| {
+            (session.to, session.is_qos()) == (receiver, false) && session.tid != MANAGEMENT
+        };
+        let sessions = self.sessions.iter_mut().filter(own);
+        sessions.for_each(|session| session.keep_to(mode));
     }
 
     /// Slots to count before the next attempt, after this many failures of the frame.

@@ -217,7 +217,7 @@ impl super::Medium for Wfq {
             Input::Send(station, packet) => self.send(station, packet, false),
             Input::SendFirst(station, packet) => self.send(station, packet, true),
             Input::Withdraw(station, receiver) => self.withdraw(station, receiver),
-            Input::Tune(..) | Input::Move(..) => {}
+            Input::Tune(..) | Input::Move(..) | Input::Attenuate(..) | Input::Rate(..) => {}
         }
     }
 

@@ -5,6 +5,7 @@ use units::wifi::Standard;
 use units::{Bitrate, Db, Dbm, Duration};
 
 use crate::Position;
+use crate::air::{Ht, RateControl};
 use crate::config::{QueueConfig, QueueLimit};
 
 /// One access point, with the wired segment behind it.
@@ -20,6 +21,10 @@ pub struct WifiConfig {
     pub standard: Standard,
     /// The only rate at which data is sent, both ways; `None`: the best one for the signal.
     pub rate: Option<Bitrate>,
+    /// Who else decides about the rate, both ways. Only on the exact medium.
+    pub control: RateControl,
+    /// What it has of 802.11n, and the client towards it. Only on the exact medium.
+    pub ht: Option<Ht>,
     /// Transmit power, antenna gain included.
     pub power: Dbm,
     /// How the signal falls with distance.
@@ -41,6 +46,8 @@ impl WifiConfig {
             channel: 6,
             standard: Standard::G,
             rate: None,
+            control: RateControl::Fixed,
+            ht: None,
             power: Dbm::from_dbm(20),
             propagation: Propagation::indoor(Standard::G),
             queue: QueueConfig::tail_drop(QueueLimit::Packets(200)),

@@ -20,3 +20,4 @@ pub(crate) use air::Air;
 pub use airtime::{ATTEMPTS, contention_window, exchange, goodput, per_delivered};
 pub use config::{Backhaul, Fading, Join, Propagation, Radio, Shadowing, Wall, WifiConfig};
 pub use phy::frame_loss;
+pub(crate) use signal::{Signal, moved_mm};

@@ -97,7 +97,8 @@ impl Work {
         for capture in &mut self.captures {
             // A device that is gone hears nothing; its link says why.
             let _ = capture.read(|sighting| {
-                if let Some(link) = links.get(&sighting.transmitter).filter(|_| !sighting.beacon) {
+                // Beacons too: of access points without QoS they share the numbers of data.
+                if let Some(link) = links.get(&sighting.transmitter) {
                     facts.push(Input::Link(*link, LinkEvent::Frame(sighting.frame)));
                 }
             });

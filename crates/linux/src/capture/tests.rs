@@ -33,6 +33,7 @@ const RADIO: Radiotap = Radiotap {
     rate: Some(Rate::Legacy(108)),
     frequency_mhz: Some(5_180),
     signal: None,
+    antennas: 0,
     aggregate: None,
 };
 

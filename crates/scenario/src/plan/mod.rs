@@ -72,9 +72,11 @@ pub enum Server {
 /// How finely the air is modelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Medium {
-    /// Every frame, by the rules of 802.11.
+    /// By the rules of 802.11: in virtual time every frame, in the lab one exchange after the other.
     #[default]
     Dcf,
+    /// Every frame, in the lab too.
+    Exact,
     /// One weighted fair queue (nsdi15 §6.2.1).
     Wfq,
 }

@@ -96,7 +96,11 @@ const SERVERS: [(&str, Server); 2] = [
     (Server::Slowhand.as_str(), Server::Slowhand),
 ];
 
-const MEDIA: [(&str, Medium); 2] = [("dcf", Medium::Dcf), ("wfq", Medium::Wfq)];
+const MEDIA: [(&str, Medium); 3] = [
+    ("dcf", Medium::Dcf),
+    ("exact", Medium::Exact),
+    ("wfq", Medium::Wfq),
+];
 
 fn name(root: &Section<'_>, stem: &str) -> String {
     match root.text("name") {

@@ -7,7 +7,7 @@
 //! # Checked by
 //! `tests/play.rs`, `tests/capture.rs`.
 
-use links::air::{FrameKind, Overheard, StationId, Subtype};
+use links::air::{Addresses, FrameKind, Overheard, StationId, Subtype};
 use policy::estimate::bandwidth::Sight;
 use policy::estimate::delivery::{Frame, Receiver};
 use policy::{Action, Engine, Input, LinkEvent, LinkId, LinkSpec};
@@ -16,7 +16,7 @@ use trace::What;
 use units::{Bytes, Instant};
 
 use super::cast::Cast;
-use super::frames::{Addresses, Airtime, shown_at};
+use super::frames::{Airtime, shown_at};
 
 /// One engine, and who its links are on the air.
 #[derive(Debug)]

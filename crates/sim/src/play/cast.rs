@@ -88,10 +88,10 @@ impl Cast {
     /// The medium at its start.
     pub(super) fn medium(&self, plan: &Plan, seed: u64) -> Result<AnyMedium, CastError> {
         Ok(match plan.medium {
-            Medium::Dcf if !self.sleepers.is_empty() => {
+            Medium::Dcf | Medium::Exact if !self.sleepers.is_empty() => {
                 AnyMedium::Asleep(Box::new(Dormitory::new(seed, self)?))
             }
-            Medium::Dcf => AnyMedium::Exact(Box::new(Air::new(seed, &self.air)?)),
+            Medium::Dcf | Medium::Exact => AnyMedium::Exact(Box::new(Air::new(seed, &self.air)?)),
             Medium::Wfq => AnyMedium::Coarse(Wfq::new(&self.queues(plan))?),
         })
     }
@@ -324,7 +324,7 @@ fn possible(plan: &Plan) -> Result<(), CastError> {
         datagrams(flow)?;
     }
     if let Some(walker) = plan.walkers.iter().find(|walker| walks(walker))
-        && plan.medium == Medium::Dcf
+        && plan.medium != Medium::Wfq
         && let Some((link, _)) = plan
             .access_points()
             .find(|(_, ap)| ap.rate == RateControl::Auto && ap.ht.is_none())

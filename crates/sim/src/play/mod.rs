@@ -6,7 +6,7 @@
 //! | one run | [`play()`] |
 //! | radios that save power | `asleep` |
 //! | the engine that listens | `brain` |
-//! | frames as bytes, captures | [`Addresses`], [`Capture`] |
+//! | frames as bytes, captures | [`Capture`] |
 
 mod asleep;
 mod brain;
@@ -20,5 +20,6 @@ pub use asleep::Sleeper;
 pub use brain::digest;
 pub use cast::{Cast, Radio};
 pub use error::CastError;
-pub use frames::{Addresses, Capture};
+pub use frames::Capture;
+pub use links::air::Addresses;
 pub use run::{Play, Played, play};

@@ -9,7 +9,7 @@
 //! # Checked by
 //! `tests/play.rs`.
 
-use links::air::{Counters, Input, Medium as _, Overheard};
+use links::air::{Addresses, Counters, Input, Medium as _, Overheard};
 use policy::LinkId;
 use scenario::Plan;
 use trace::{
@@ -21,7 +21,7 @@ use units::{Duration, Instant};
 use super::brain::Brain;
 use super::cast::{self, Cast};
 use super::error::CastError;
-use super::frames::{Addresses, Airtime, Capture};
+use super::frames::{Airtime, Capture};
 use super::medium::AnyMedium;
 use crate::World;
 

@@ -6,7 +6,8 @@ use units::{Duration, Instant};
 use super::super::io::{Destination, Input, Packet, StationId};
 use super::message::{Message, Tag};
 use super::{AccessPointConfig, AirConfig, Frame, InterfaceId, Timer, Wlan};
-use crate::{Direction, DropReason};
+use crate::wifi::Join;
+use crate::{Direction, DropReason, LinkId};
 
 #[derive(Debug)]
 pub(super) struct AccessPoint {
@@ -15,6 +16,16 @@ pub(super) struct AccessPoint {
     pub(super) beacon: Duration,
     /// When the last one was due.
     pub(super) last_beacon: Instant,
+    /// How many there were.
+    pub(super) beacons: u64,
+    /// The wire behind it, if it has one of its own.
+    pub(super) wire: Option<LinkId>,
+    /// How long joining it takes, if not what the client says.
+    pub(super) join: Option<Join>,
+    /// Switched on.
+    alive: bool,
+    /// Its DHCP server does not answer.
+    silent: bool,
     room: usize,
     /// Those who are associated, by interface.
     members: BTreeMap<usize, Member>,
@@ -28,12 +39,17 @@ struct Member {
 }
 
 impl AccessPoint {
-    pub(super) fn new(config: &AccessPointConfig, air: &AirConfig) -> Self {
+    pub(super) fn new(config: &AccessPointConfig, air: &AirConfig, wire: Option<LinkId>) -> Self {
         Self {
             station: config.station,
             channel: air.stations[config.station.0 as usize].channel,
             beacon: config.beacon,
             last_beacon: Instant::ZERO,
+            beacons: 0,
+            wire,
+            join: config.join,
+            alive: true,
+            silent: false,
             room: config.held,
             members: BTreeMap::new(),
         }
@@ -62,6 +78,10 @@ impl Wlan {
         ap.last_beacon = now;
         let (station, next) = (ap.station, now + ap.beacon);
         self.timers.insert((next, Timer::Beacon(place as u16)));
+        if !ap.alive {
+            return;
+        }
+        ap.beacons += 1;
         let frame = Frame {
             bytes: Message::Beacon.bytes(),
             first: true,
@@ -80,14 +100,15 @@ impl Wlan {
         self.note_power(now, place, packet.asleep);
         match tag.message {
             Message::ProbeRequest => self.say_down(now, place, Message::ProbeResponse),
-            Message::Authenticate => self.say_down(now, place, Message::Authenticated),
+            Message::Authenticate => self.answer_later(now, place, Message::Authenticated),
             Message::Associate => {
                 self.access_points[ap].members.insert(place, Member::default());
-                self.say_down(now, place, Message::Associated);
+                self.answer_later(now, place, Message::Associated);
             }
             Message::Deauthentication => self.forget(now, place),
             Message::PsPoll => self.give_one(now, place),
-            Message::DhcpDiscover | Message::DhcpRequest => self.ask_dhcp(now, place, tag.message),
+            Message::DhcpDiscover => self.answer_later(now, place, Message::DhcpOffer),
+            Message::DhcpRequest => self.answer_later(now, place, Message::DhcpAck),
             Message::Data => self.pass_on(now, place, packet.bytes, tag.token),
             _ => {}
         }
@@ -196,29 +217,66 @@ impl Wlan {
 
     fn say_down(&mut self, now: Instant, place: usize, message: Message) {
         let (station, client) = self.ends(place);
+        // Management goes before data (mac80211: access category VO).
         let frame = Frame {
             bytes: message.bytes(),
+            first: true,
             ..Frame::default()
         };
         let tag = Tag::new(message, place, 0);
         self.say(now, station, Destination::Station(client), tag, frame);
     }
 
-    /// The server behind the access point takes half of its time for each of its two answers.
-    fn ask_dhcp(&mut self, now: Instant, place: usize, message: Message) {
-        let time = self.clients[self.interfaces[place].client].dhcp / 2;
-        let timer = Timer::Address(place as u16, message == Message::DhcpRequest);
-        self.timers.insert((now + time, timer));
+    /// Joining has two exchanges with the access point and two with the DHCP server behind it; each takes half of their time.
+    fn answer_later(&mut self, now: Instant, place: usize, message: Message) {
+        let join = &self.interfaces[place].join;
+        let time = match message {
+            Message::DhcpOffer | Message::DhcpAck => join.dhcp / 2,
+            _ => join.associate / 2,
+        };
+        self.timers
+            .insert((now + time, Timer::Answer(place as u16, message)));
     }
 
-    pub(super) fn answer_dhcp(&mut self, now: Instant, place: usize, last: bool) {
-        let message = if last {
-            Message::DhcpAck
-        } else {
-            Message::DhcpOffer
+    pub(super) fn answer(&mut self, now: Instant, place: usize, message: Message) {
+        let Some(ap) = self.interfaces[place].ap else {
+            return;
         };
-        let tag = Tag::new(message, place, 0);
-        self.send_down(now, place, message.bytes(), tag.write());
+        if !self.access_points[ap].alive {
+            return;
+        }
+        if !matches!(message, Message::DhcpOffer | Message::DhcpAck) {
+            self.say_down(now, place, message);
+        } else if !self.access_points[ap].silent {
+            let tag = Tag::new(message, place, 0);
+            self.send_down(now, place, message.bytes(), tag.write());
+        }
+    }
+
+    /// An access point goes on the air, or off it.
+    pub(super) fn switch(&mut self, now: Instant, station: StationId, on: bool) {
+        let Some(place) = self.access_point_at(station) else {
+            return;
+        };
+        let ap = &mut self.access_points[place];
+        ap.alive = on;
+        let channel = on.then_some(ap.channel);
+        self.air.handle(now, Input::Tune(station, channel));
+        if on {
+            return;
+        }
+        for interface in 0..self.interfaces.len() {
+            if self.interfaces[interface].ap == Some(place) {
+                self.forget(now, interface);
+                self.lose_association(now, interface);
+            }
+        }
+    }
+
+    pub(super) fn silence(&mut self, station: StationId, silent: bool) {
+        if let Some(place) = self.access_point_at(station) {
+            self.access_points[place].silent = silent;
+        }
     }
 
     pub(super) fn deauthenticate(&mut self, now: Instant, interface: InterfaceId) {

@@ -4,13 +4,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use thiserror::Error;
 use units::wifi::BEACON_INTERVAL;
-use units::{Bitrate, Duration};
+use units::{Bitrate, Db, Duration};
 
 use super::super::error::AirError;
 use super::super::io::{Output, Packet, StationId};
 use super::AirConfig;
+use super::access_point::AccessPoint;
 use crate::wifi::Join;
-use crate::{CableConfig, ConfigError, Direction, DropReason, LinkConfig, LinkState, Position};
+use crate::{CableConfig, ConfigError, Direction, DropReason, LinkConfig, LinkId, LinkState, Position};
 
 /// A place with access points and clients.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,8 +33,10 @@ pub struct AccessPointConfig {
     pub beacon: Duration,
     /// Packets that it holds at most for each client that sleeps.
     pub held: usize,
-    /// The wired segment behind it.
-    pub wire: CableConfig,
+    /// The wired segment behind it; `None`: what lies there is the world's, and packets enter and leave at the access point itself.
+    pub wire: Option<CableConfig>,
+    /// How long joining it takes, if not what the client says.
+    pub join: Option<Join>,
 }
 
 impl AccessPointConfig {
@@ -44,7 +47,12 @@ impl AccessPointConfig {
             station,
             beacon: BEACON_INTERVAL,
             held: 128,
-            wire: CableConfig::symmetric(name, Bitrate::from_mbps(1_000), Duration::ZERO),
+            wire: Some(CableConfig::symmetric(
+                name,
+                Bitrate::from_mbps(1_000),
+                Duration::ZERO,
+            )),
+            join: None,
         }
     }
 }
@@ -60,6 +68,8 @@ pub struct ClientConfig {
     pub join: Join,
     /// What it costs to turn to another channel.
     pub switch: Duration,
+    /// Whether it turns to other channels than its own at all; if not, access points there are none of its business.
+    pub roams: bool,
 }
 
 impl ClientConfig {
@@ -70,6 +80,7 @@ impl ClientConfig {
             interfaces: 1,
             join: Join::default(),
             switch: Duration::from_millis(5),
+            roams: true,
         }
     }
 }
@@ -90,7 +101,7 @@ pub struct Slot {
 /// Something that happens to access points and clients.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WlanInput {
-    /// A packet for a client enters the wire of its access point: bytes, and the world's name for it (40 bits).
+    /// A packet for a client enters the wire of its access point, or the access point where there is no wire: bytes, and the world's name for it (40 bits).
     Down(InterfaceId, u32, u64),
     /// A packet leaves a client: bytes, and the world's name for it (40 bits).
     Up(InterfaceId, u32, u64),
@@ -106,6 +117,14 @@ pub enum WlanInput {
     PowerSave(StationId, bool),
     /// A station stands there now.
     Move(StationId, Position),
+    /// So much less arrives between two stations, both ways, than their places let arrive.
+    Attenuate(StationId, StationId, Db),
+    /// The rate of data from one station to another, where nothing else decides about it.
+    Rate(StationId, StationId, Bitrate),
+    /// An access point is switched on, or off: then its clients notice at once, as a driver's that is told.
+    Switch(StationId, bool),
+    /// No DHCP server answers behind an access point any more, or one does again.
+    Silence(StationId, bool),
     /// A packet of a station that is neither (its token has 60 bits).
     Send(StationId, Packet),
 }
@@ -201,14 +220,23 @@ impl WlanConfig {
             .collect();
         channels.sort_unstable();
         channels.dedup();
-        for client in &self.clients {
+        for client in self.clients.iter().filter(|client| client.roams) {
             let station = &mut air.stations[client.station.0 as usize];
             station.also.extend_from_slice(&channels);
         }
     }
 
+    pub(super) fn access_points(&self) -> Vec<AccessPoint> {
+        let mut links = (0..).map(LinkId);
+        let all = self.access_points.iter().map(|config| {
+            let wire = config.wire.as_ref().and_then(|_| links.next());
+            AccessPoint::new(config, &self.air, wire)
+        });
+        all.collect()
+    }
+
     pub(super) fn wires(&self) -> Vec<LinkConfig> {
-        let wires = self.access_points.iter().map(|ap| ap.wire.clone());
+        let wires = self.access_points.iter().filter_map(|ap| ap.wire.clone());
         wires.map(LinkConfig::Cable).collect()
     }
 }

@@ -10,6 +10,8 @@ use crate::{Direction, DropReason, LinkState};
 
 /// Beacons that may be missed in a row before the access point is asked.
 const MISSED: u32 = 7;
+/// The frame that asks is given so long to be answered.
+const PROBE_WAIT: Duration = Duration::from_millis(100);
 /// A radio that is on another channel, or sleeps, is asked again after this time whether it is back.
 const ABSENT: Duration = Duration::from_millis(20);
 /// DHCP's repetitions double up to so many times the first.
@@ -18,7 +20,9 @@ const PATIENCE: u32 = 16;
 #[derive(Debug)]
 pub(super) struct Interface {
     pub(super) client: usize,
-    config: Join,
+    /// How long its client's joining takes where the access point says nothing else.
+    own: Join,
+    pub(super) join: Join,
     /// The access point that it belongs to or wants to join, as its place among them.
     pub(super) ap: Option<usize>,
     phase: Phase,
@@ -42,7 +46,8 @@ impl Interface {
     pub(super) const fn new(client: usize, config: Join) -> Self {
         Self {
             client,
-            config,
+            own: config,
+            join: config,
             ap: None,
             phase: Phase::Out,
             until: None,
@@ -74,10 +79,13 @@ impl Wlan {
         let taken = self.interfaces.iter().enumerate().any(|(other, of)| {
             other != place && of.client == client && of.ap == ap && of.phase != Phase::Out
         });
-        if ap.is_none() || taken || self.interfaces[place].phase != Phase::Out {
+        let in_reach = |ap: usize| self.clients[client].reaches(self.access_points[ap].channel);
+        if !ap.is_some_and(in_reach) || taken || self.interfaces[place].phase != Phase::Out {
             return;
         }
-        self.interfaces[place].ap = ap;
+        let of = &mut self.interfaces[place];
+        of.ap = ap;
+        of.join = ap.and_then(|ap| self.access_points[ap].join).unwrap_or(of.own);
         self.turn_to_channel_of(now, place);
         self.enter_phase(now, place, Phase::Scanning { tries: 1 });
     }
@@ -89,16 +97,22 @@ impl Wlan {
         self.enter_phase(now, interface.0, Phase::Out);
     }
 
+    /// The access point is gone, and the driver was told.
+    pub(super) fn lose_association(&mut self, now: Instant, place: usize) {
+        self.enter_phase(now, place, Phase::Out);
+    }
+
     fn enter_phase(&mut self, now: Instant, place: usize, phase: Phase) {
         let of = &mut self.interfaces[place];
         let before = of.state();
         of.phase = phase;
         let wait = match phase {
             Phase::Out => None,
-            Phase::Scanning { .. } => Some(of.config.scan),
-            Phase::Authenticating { .. } | Phase::Associating { .. } => Some(of.config.retry),
+            Phase::Scanning { .. } => Some(of.join.scan),
+            Phase::Authenticating { .. } | Phase::Associating { .. } => Some(of.join.retry),
             Phase::Addressing { wait, .. } => Some(wait),
-            Phase::In { .. } => of.ap.map(|ap| self.access_points[ap].beacon * (MISSED + 1)),
+            Phase::In { asked: true } => Some(PROBE_WAIT),
+            Phase::In { asked: false } => of.ap.map(|ap| self.access_points[ap].beacon * (MISSED + 1)),
         };
         let of = &mut self.interfaces[place];
         if matches!(phase, Phase::Scanning { .. }) {
@@ -133,7 +147,7 @@ impl Wlan {
         if of.until.is_none_or(|until| until > now) {
             return;
         }
-        let (most, heard) = (of.config.attempts, of.heard);
+        let (most, heard) = (of.join.attempts, of.heard);
         if self.is_away(place) && of.phase != Phase::Out {
             self.wait_until(place, Some(now + ABSENT));
             return;
@@ -146,7 +160,7 @@ impl Wlan {
             Phase::Associating { tries } if tries < most => Phase::Associating { tries: tries + 1 },
             Phase::Addressing { offered, wait } => Phase::Addressing {
                 offered,
-                wait: (wait * 2).min(of.config.dhcp_retry * PATIENCE),
+                wait: (wait * 2).min(of.join.dhcp_retry * PATIENCE),
             },
             Phase::In { asked: false } => Phase::In { asked: true },
             _ => Phase::Out,
@@ -190,11 +204,11 @@ impl Wlan {
             (Message::Authenticated, Phase::Authenticating { .. }) => Phase::Associating { tries: 1 },
             (Message::Associated, Phase::Associating { .. }) => Phase::Addressing {
                 offered: false,
-                wait: of.config.dhcp_retry,
+                wait: of.join.dhcp_retry,
             },
             (Message::DhcpOffer, Phase::Addressing { offered: false, .. }) => Phase::Addressing {
                 offered: true,
-                wait: of.config.dhcp_retry,
+                wait: of.join.dhcp_retry,
             },
             (Message::DhcpAck, Phase::Addressing { offered: true, .. }) => Phase::In { asked: false },
             (Message::Deauthentication, _) => Phase::Out,
@@ -234,12 +248,8 @@ impl Wlan {
     /// A frame without contents is done with: an access point that was asked has answered, or is gone.
     pub(super) fn null_is_done(&mut self, now: Instant, place: usize, asleep: bool, lost: bool) {
         let asked = matches!(self.interfaces[place].phase, Phase::In { asked: true });
-        if asked && !asleep {
-            if lost {
-                self.enter_phase(now, place, Phase::Out);
-            } else {
-                self.keep(now, place);
-            }
+        if asked && !asleep && !lost {
+            self.keep(now, place);
         }
         self.farewell_is_said(now, self.interfaces[place].client, asleep);
     }
@@ -265,7 +275,7 @@ impl Wlan {
         }
     }
 
-    /// A frame from a client to its access point; before all others if it is about power saving, but the one after which it sleeps.
+    /// A frame from a client to its access point; before all data, unless it is data itself, or the frame after which it sleeps.
     pub(super) fn say_up(&mut self, now: Instant, place: usize, message: Message, asleep: bool) {
         let of = &self.interfaces[place];
         let Some(ap) = of.ap else {
@@ -280,7 +290,7 @@ impl Wlan {
             bytes: message.bytes(),
             first: match message {
                 Message::Null => !self.clients[of.client].is_going_to_sleep(),
-                _ => message == Message::PsPoll,
+                _ => message.goes_first(),
             },
             asleep,
             more: false,
@@ -295,8 +305,8 @@ impl Wlan {
         let (Some(ap), client) = (of.ap, &self.clients[of.client]) else {
             return;
         };
-        if client.has_no_plan() {
-            let (station, channel) = (client.station, self.access_points[ap].channel);
+        let (station, channel) = (client.station, self.access_points[ap].channel);
+        if client.has_no_plan() && client.channel != channel {
             self.clients[of.client].channel = channel;
             self.air.handle(now, Input::Tune(station, Some(channel)));
         }

@@ -3,7 +3,7 @@
 use super::super::io::Subtype;
 
 /// What a frame says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Message {
     Data,
     Beacon,
@@ -57,6 +57,11 @@ impl Message {
                 Subtype::Data
             }
         }
+    }
+
+    /// Whether it goes before data: management, and what power saving says (mac80211: access category VO).
+    pub(super) const fn goes_first(self) -> bool {
+        !matches!(self.subtype(), Subtype::Data)
     }
 
     /// Length of the frame, of data that of the IP packet: typical ones, with the elements of a plain 802.11g or n cell.

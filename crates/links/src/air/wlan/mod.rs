@@ -33,7 +33,7 @@ mod radio;
 
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
-use units::Instant;
+use units::{Dbm, Instant};
 
 pub use config::{
     AccessPointConfig, ClientConfig, InterfaceId, Slot, WlanConfig, WlanError, WlanInput, WlanOutput,
@@ -41,7 +41,7 @@ pub use config::{
 
 use super::io::{Destination, Fate, Input, Output, Packet, StationId};
 use super::{Air, AirConfig, FrameKind, Overheard};
-use crate::{Direction, DropReason, LinkId, LinkState, Network};
+use crate::{Direction, DropReason, LinkState, Network};
 use access_point::AccessPoint;
 use join::Interface;
 use message::{Message, Tag};
@@ -64,7 +64,7 @@ pub struct Wlan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
     Beacon(u16),
-    Address(u16, bool),
+    Answer(u16, Message),
     Interface(u16),
     Radio(u16),
 }
@@ -79,11 +79,7 @@ impl Wlan {
         let mut wlan = Self {
             air: Air::new(seed, &air)?,
             wires: Network::new(seed, config.wires())?,
-            access_points: config
-                .access_points
-                .iter()
-                .map(|ap| AccessPoint::new(ap, &config.air))
-                .collect(),
+            access_points: config.access_points(),
             clients: Vec::new(),
             interfaces: Vec::new(),
             timers: BTreeSet::new(),
@@ -118,6 +114,12 @@ impl Wlan {
             WlanInput::Slots(client, slots) => self.plan(now, client, slots),
             WlanInput::PowerSave(client, on) => self.save_power(now, client, on),
             WlanInput::Move(station, position) => self.air.handle(now, Input::Move(station, position)),
+            WlanInput::Attenuate(one, other, loss) => {
+                self.air.handle(now, Input::Attenuate(one, other, loss));
+            }
+            WlanInput::Rate(from, to, rate) => self.air.handle(now, Input::Rate(from, to, rate)),
+            WlanInput::Switch(ap, on) => self.switch(now, ap, on),
+            WlanInput::Silence(ap, silent) => self.silence(ap, silent),
             WlanInput::Send(station, packet) => {
                 let token = Tag::foreign(packet.token);
                 self.air
@@ -147,6 +149,11 @@ impl Wlan {
         self.outputs.pop_front()
     }
 
+    /// Whether the world was told of everything.
+    pub fn is_settled(&self) -> bool {
+        self.outputs.is_empty()
+    }
+
     /// When to call [`Wlan::tick`] next, and what is due then.
     pub fn wake_at(&mut self) -> Option<(Instant, &'static str)> {
         let timer = self.timers.first().map(|&(at, timer)| (at, timer.reason()));
@@ -157,6 +164,17 @@ impl Wlan {
     /// The air, to ask it what happened there.
     pub const fn air(&self) -> &Air {
         &self.air
+    }
+
+    /// The mean power at which one station receives another, and that at this moment.
+    pub fn signal(&mut self, from: StationId, to: StationId) -> (Dbm, Dbm) {
+        self.air.signal(from, to)
+    }
+
+    /// Beacons that an access point has queued since the start.
+    pub fn beacons(&self, ap: StationId) -> u64 {
+        self.access_point_at(ap)
+            .map_or(0, |ap| self.access_points[ap].beacons)
     }
 
     /// From now on [`Wlan::poll_overheard`] tells what a monitor interface of this station would show.
@@ -190,7 +208,7 @@ impl Wlan {
     fn ring(&mut self, now: Instant, timer: Timer) {
         match timer {
             Timer::Beacon(ap) => self.send_beacon(now, usize::from(ap)),
-            Timer::Address(interface, last) => self.answer_dhcp(now, usize::from(interface), last),
+            Timer::Answer(interface, message) => self.answer(now, usize::from(interface), message),
             Timer::Interface(interface) => self.wait_is_over(now, usize::from(interface)),
             Timer::Radio(client) => self.radio_wait_is_over(now, usize::from(client)),
         }
@@ -294,14 +312,20 @@ impl Wlan {
             self.lose(now, tag, DropReason::Detached);
             return;
         };
-        let packet = crate::Packet {
-            link: LinkId(ap as u16),
-            direction,
-            bytes,
-            ect: false,
-            token: tag.write(),
-        };
-        self.wires.handle(now, crate::Input::Packet(packet));
+        match (self.access_points[ap].wire, direction) {
+            (Some(link), _) => {
+                let packet = crate::Packet {
+                    link,
+                    direction,
+                    bytes,
+                    ect: false,
+                    token: tag.write(),
+                };
+                self.wires.handle(now, crate::Input::Packet(packet));
+            }
+            (None, Direction::Down) => self.send_down(now, interface.0, bytes, tag.write()),
+            (None, Direction::Up) => self.deliver(now, tag, Direction::Up),
+        }
     }
 
     fn deliver(&mut self, now: Instant, tag: Tag, direction: Direction) {
@@ -351,7 +375,7 @@ impl Timer {
     const fn reason(self) -> &'static str {
         match self {
             Self::Beacon(_) => "beacon",
-            Self::Address(..) => "answer of the DHCP server",
+            Self::Answer(..) => "answer of an access point or its DHCP server",
             Self::Interface(_) => "an answer is overdue, or beacons are missed",
             Self::Radio(_) => "end of a slot, a switch or a sleep",
         }

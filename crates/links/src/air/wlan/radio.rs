@@ -29,8 +29,8 @@ const LATE: Duration = Duration::from_millis(10);
 pub(super) struct Client {
     pub(super) station: StationId,
     pub(super) interfaces: Range<usize>,
-    pub(super) dhcp: Duration,
     pub(super) channel: u8,
+    roams: bool,
     switch: Duration,
     slots: Vec<Slot>,
     state: State,
@@ -63,14 +63,19 @@ impl Client {
         Self {
             station: config.station,
             interfaces,
-            dhcp: config.join.dhcp,
             channel: air.stations[config.station.0 as usize].channel,
+            roams: config.roams,
             switch: config.switch,
             slots: Vec::new(),
             state: State::Still,
             until: None,
             farewells: 0,
         }
+    }
+
+    /// Whether it can be on that channel.
+    pub(super) const fn reaches(&self, channel: u8) -> bool {
+        self.roams || self.channel == channel
     }
 
     pub(super) const fn has_no_plan(&self) -> bool {

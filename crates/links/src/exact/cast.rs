@@ -1,0 +1,218 @@
+//! From a network's access points and its client to stations of the exact medium.
+
+use alloc::format;
+use alloc::vec::Vec;
+use units::Duration;
+
+use crate::air::wlan::{AccessPointConfig, ClientConfig, InterfaceId, WlanConfig};
+use crate::air::{Addresses, AirConfig, Discipline, Rules, StationConfig, StationId};
+use crate::config::{Codel, LinkConfig, Medium, NetworkConfig, QueueLimit};
+use crate::wifi::{Propagation, WifiConfig};
+use crate::{ConfigError, LinkId};
+
+/// Packets that a queue of so many bytes holds: full ones.
+const FULL_PACKET: u64 = 1_500;
+/// Packets of a queue that is left to the link.
+const DEFAULT_QUEUE: usize = 200;
+/// CoDel never finds that anything waits that long: receivers take turns, and nothing else.
+const NEVER: Duration = Duration::from_secs(86_400);
+
+/// Who takes part.
+pub(crate) struct Cast<'c> {
+    pub(crate) wlan: WlanConfig,
+    /// The access points, in the order of their links.
+    pub(crate) members: Vec<Member<'c>>,
+    /// The client's radios, one for each channel.
+    pub(crate) radios: Vec<StationId>,
+}
+
+/// Who is who on the exact medium, for what monitor interfaces show.
+#[derive(Debug, Clone)]
+pub struct Stations {
+    /// Addresses, and what stations say of themselves.
+    pub addresses: Addresses,
+    /// The access point of each WiFi link.
+    pub access_points: Vec<(LinkId, StationId)>,
+    /// The client's radios, each with its channel.
+    pub radios: Vec<(u8, StationId)>,
+}
+
+impl NetworkConfig {
+    /// Who is who on the air; `None` where nothing models frames.
+    ///
+    /// # Errors
+    /// What [`crate::Network::new`] refuses about the air.
+    pub fn stations(&self) -> Result<Option<Stations>, ConfigError> {
+        if self.medium != Medium::Frames {
+            return Ok(None);
+        }
+        let cast = Cast::of(self)?;
+        let air = &cast.wlan.air;
+        let count = cast.members.len();
+        let roles = (0..air.stations.len()).map(|station| station < count);
+        let channel = |&radio: &StationId| (air.stations[radio.0 as usize].channel, radio);
+        Ok(Some(Stations {
+            addresses: Addresses::of(air, roles.collect()),
+            access_points: cast
+                .members
+                .iter()
+                .map(|member| (member.link, member.station))
+                .collect(),
+            radios: cast.radios.iter().map(channel).collect(),
+        }))
+    }
+}
+
+/// An access point, and the client's radio that hears it.
+pub(crate) struct Member<'c> {
+    pub(crate) link: LinkId,
+    pub(crate) config: &'c WifiConfig,
+    pub(crate) station: StationId,
+    pub(crate) radio: StationId,
+    pub(crate) interface: InterfaceId,
+}
+
+impl<'c> Cast<'c> {
+    pub(crate) fn of(config: &'c NetworkConfig) -> Result<Self, ConfigError> {
+        let all: Vec<(LinkId, &WifiConfig)> = access_points(config).collect();
+        let mut cast = Self {
+            wlan: WlanConfig {
+                air: AirConfig {
+                    stations: Vec::new(),
+                    propagation: propagation(&all)?,
+                    walls: config.walls.clone(),
+                    noise: config.noise.clone(),
+                    rules: Rules::default(),
+                },
+                access_points: Vec::new(),
+                clients: Vec::new(),
+            },
+            members: Vec::new(),
+            radios: Vec::new(),
+        };
+        for (number, (_, wifi)) in all.iter().enumerate() {
+            cast.add_access_point(StationId(number as u32), wifi);
+        }
+        for (number, &(link, wifi)) in all.iter().enumerate() {
+            cast.members.push(Member {
+                link,
+                config: wifi,
+                station: StationId(number as u32),
+                // Until its channel's radio is known.
+                radio: StationId(0),
+                interface: InterfaceId(0),
+            });
+        }
+        cast.add_radios(config, &all)?;
+        Ok(cast)
+    }
+
+    fn add_access_point(&mut self, station: StationId, wifi: &WifiConfig) {
+        self.wlan.air.stations.push(StationConfig {
+            channel: wifi.channel,
+            power: wifi.power,
+            rate: wifi.rate.unwrap_or(wifi.standard.basic_rate()),
+            ht: wifi.ht,
+            control: wifi.control,
+            queue: packets(wifi),
+            ..StationConfig::new(&wifi.name, wifi.standard, wifi.position)
+        });
+        self.wlan.access_points.push(AccessPointConfig {
+            wire: None,
+            join: Some(wifi.join),
+            ..AccessPointConfig::new(station, &wifi.name)
+        });
+    }
+
+    fn add_radios(
+        &mut self,
+        config: &NetworkConfig,
+        all: &[(LinkId, &WifiConfig)],
+    ) -> Result<(), ConfigError> {
+        let mut interfaces = (0..).map(InterfaceId);
+        for (place, (_, first)) in all.iter().enumerate() {
+            let channel = first.channel;
+            if all[..place].iter().any(|(_, earlier)| earlier.channel == channel) {
+                continue;
+            }
+            let radio = StationId(self.wlan.air.stations.len() as u32);
+            let here = self
+                .members
+                .iter_mut()
+                .filter(|member| member.config.channel == channel);
+            let (mut count, mut queue) = (0, 0);
+            for member in here {
+                if (member.config.standard, member.config.ht.is_some())
+                    != (first.standard, first.ht.is_some())
+                {
+                    return Err(ConfigError::Unlike { channel });
+                }
+                (member.radio, count, queue) = (radio, count + 1, queue + packets(member.config));
+                member.interface = interfaces.next().unwrap_or(InterfaceId(0));
+            }
+            self.radios.push(radio);
+            self.wlan.air.stations.push(client(config, first, queue));
+            self.wlan.clients.push(ClientConfig {
+                interfaces: count,
+                join: first.join,
+                roams: false,
+                ..ClientConfig::new(radio)
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The client's radio on the channel of this access point.
+fn client(config: &NetworkConfig, first: &WifiConfig, queue: usize) -> StationConfig {
+    let name = format!("client@{}", first.channel);
+    let station = StationConfig::new(&name, first.standard, config.radio.position);
+    StationConfig {
+        channel: first.channel,
+        power: config.radio.power,
+        rate: first.standard.basic_rate(),
+        ht: first.ht,
+        control: first.control,
+        queue,
+        discipline: Discipline::FqCodel(Codel {
+            target: NEVER,
+            interval: NEVER,
+            ecn: false,
+        }),
+        ..station
+    }
+}
+
+pub(crate) fn access_points(config: &NetworkConfig) -> impl Iterator<Item = (LinkId, &WifiConfig)> {
+    let numbered = config.links.iter().zip((0..).map(LinkId));
+    numbered.filter_map(|(link, id)| match link {
+        LinkConfig::Wifi(wifi) => Some((id, wifi)),
+        LinkConfig::Cable(_) | LinkConfig::Cell(_) => None,
+    })
+}
+
+/// How signals fall; what one access point has of its own lies between it and the client.
+fn propagation(all: &[(LinkId, &WifiConfig)]) -> Result<Propagation, ConfigError> {
+    let of = |wifi: &WifiConfig| Propagation {
+        shadowing: None,
+        ..wifi.propagation
+    };
+    let Some((_, first)) = all.first() else {
+        return Ok(Propagation::indoor(units::wifi::Standard::G));
+    };
+    let whole = |wifi: &WifiConfig| (wifi.propagation.fading, wifi.propagation.implementation_loss);
+    match all.iter().find(|(_, wifi)| whole(wifi) != whole(first)) {
+        None => Ok(of(first)),
+        Some((_, other)) => Err(ConfigError::OwnFading(other.name.clone())),
+    }
+}
+
+fn packets(wifi: &WifiConfig) -> usize {
+    let packets = match wifi.queue.limit {
+        QueueLimit::Packets(packets) => packets as usize,
+        QueueLimit::Bytes(bytes) => (bytes.get() / FULL_PACKET) as usize,
+        QueueLimit::Time(time) => ((wifi.standard.basic_rate() * time).get() / FULL_PACKET) as usize,
+        QueueLimit::Bdp => DEFAULT_QUEUE,
+    };
+    packets.max(1)
+}

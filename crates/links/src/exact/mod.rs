@@ -1,0 +1,364 @@
+//! Access points and the client on the exact medium: every frame, everything that they say to each other, and the client's place among them.
+//!
+//! The client has a radio on each channel that has an access point: it hears all of them at once. To each access point it has an association of
+//! its own. What lies behind an access point, its wire, is the network's as with every other link.
+//!
+//! # Sources
+//! - [`air`](crate::air) and [`wlan`](crate::air::wlan) name theirs.
+//! - Linux mac80211, `net/mac80211/tx.c`: packets to different receivers wait in queues of their own and take turns.
+//!
+//! # Where we differ, and why
+//! 1. Shadowing and attenuation lie between an access point and the client; among access points only distance and walls count.
+//! 2. The best rate follows the mean signal, as `wifi`'s does: `auto` means the same on both media.
+//! 3. A client's radio has the standard and the 802.11n of the first access point on its channel: all there must be alike.
+//! 4. How fading wavers, and what receivers lose, is one for the whole place.
+//!
+//! # Checked by
+//! `tests/exact.rs`.
+
+mod carried;
+mod cast;
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use units::wifi::NOISE_FLOOR_MBM;
+use units::{Bitrate, Db, Dbm, Instant};
+
+use crate::air::wlan::{InterfaceId, Wlan, WlanError, WlanInput, WlanOutput};
+use crate::air::{FrameKind, Overheard, RateControl, StationId};
+use crate::config::NetworkConfig;
+use crate::exits::Exits;
+use crate::network::side;
+use crate::queue::{Depth, Entry};
+use crate::wifi::{Propagation, Radio, Signal, Wall, WifiConfig, moved_mm};
+use crate::{ConfigError, Counters, Direction, DropReason, LinkId, LinkState, Output, Position};
+use carried::Carried;
+use cast::Cast;
+pub use cast::Stations;
+pub(crate) use cast::access_points;
+
+const NOISE: Dbm = Dbm::from_mbm(NOISE_FLOOR_MBM);
+
+#[derive(Debug)]
+pub(crate) struct Exact {
+    wlan: Wlan,
+    all: Vec<Bss>,
+    radio: Radio,
+    walls: Vec<Wall>,
+    propagation: Propagation,
+    carried: Carried,
+    /// What came out of the air, until the network takes it.
+    passed: VecDeque<Entry>,
+    heard: VecDeque<Overheard>,
+    /// Whether the world wants to know what the client's radios hear.
+    monitor: bool,
+    now: Instant,
+}
+
+/// An access point and the client's association with it.
+#[derive(Debug)]
+struct Bss {
+    link: LinkId,
+    config: WifiConfig,
+    station: StationId,
+    /// The client's radio on its channel.
+    radio: StationId,
+    interface: InterfaceId,
+    signal: Signal,
+    /// How much less arrives than its place alone would let arrive.
+    loss: Db,
+    /// Of data, by [`side`].
+    rates: [Option<Bitrate>; 2],
+    /// What the client's frames to it were.
+    own: Counters,
+    /// The last aggregate of the client's.
+    aggregate: Option<u32>,
+}
+
+impl Exact {
+    /// Everything at its start: nobody is associated.
+    pub(crate) fn new(seed: u64, config: &NetworkConfig) -> Result<Self, ConfigError> {
+        let cast = Cast::of(config)?;
+        let propagation = cast.wlan.air.propagation;
+        let mut wlan = Wlan::new(seed, &cast.wlan).map_err(refused)?;
+        for &radio in &cast.radios {
+            wlan.monitor(radio);
+        }
+        let all = cast.members.iter().map(|member| Bss {
+            link: member.link,
+            config: member.config.clone(),
+            station: member.station,
+            radio: member.radio,
+            interface: member.interface,
+            signal: Signal::new(seed, member.config, config.radio, &config.walls),
+            loss: Db::default(),
+            rates: [None; 2],
+            own: Counters::default(),
+            aggregate: None,
+        });
+        let mut exact = Self {
+            wlan,
+            all: all.collect(),
+            radio: config.radio,
+            walls: config.walls.clone(),
+            propagation,
+            carried: Carried::default(),
+            passed: VecDeque::new(),
+            heard: VecDeque::new(),
+            monitor: config.monitor,
+            now: Instant::ZERO,
+        };
+        (0..exact.all.len()).for_each(|bss| exact.follow(bss));
+        Ok(exact)
+    }
+
+    /// How many access points there are.
+    pub(crate) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// When [`Exact::run`] is due.
+    pub(crate) fn due(&mut self) -> Option<Instant> {
+        if self.passed.is_empty() && self.wlan.is_settled() {
+            self.wlan.wake_at().map(|(at, _)| at)
+        } else {
+            Some(self.now)
+        }
+    }
+
+    /// Runs what is due; a packet that came out of the air, if one did.
+    pub(crate) fn run(&mut self, now: Instant, exits: &mut Exits) -> Option<Entry> {
+        self.now = now;
+        self.wlan.tick(now);
+        while let Some((at, output)) = self.wlan.poll() {
+            self.take(at, output, exits);
+        }
+        while let Some(frame) = self.wlan.poll_overheard() {
+            self.hear(frame);
+        }
+        self.passed.pop_front()
+    }
+
+    /// The next frame that one of the client's radios has heard or sent.
+    pub(crate) fn overheard(&mut self) -> Option<Overheard> {
+        self.heard.pop_front()
+    }
+
+    /// A packet comes to the air: at the access point from its wire, or at the client.
+    pub(crate) fn push(&mut self, now: Instant, bss: usize, entry: Entry, exits: &mut Exits) {
+        let Entry { packet, .. } = entry;
+        if self.state(bss) != LinkState::Up {
+            return exits.drop(now, packet, DropReason::Detached);
+        }
+        let interface = self.all[bss].interface;
+        match self.carried.put(entry) {
+            Err(_) => exits.drop(now, packet, DropReason::QueueFull),
+            Ok(name) if packet.direction == Direction::Up => {
+                self.tell(now, WlanInput::Up(interface, packet.bytes, name));
+            }
+            Ok(name) => self.tell(now, WlanInput::Down(interface, packet.bytes, name)),
+        }
+    }
+
+    pub(crate) fn state(&self, bss: usize) -> LinkState {
+        self.wlan.state(self.all[bss].interface)
+    }
+
+    pub(crate) fn mean_signal(&self, bss: usize) -> Dbm {
+        let Bss { config, signal, .. } = &self.all[bss];
+        NOISE + signal.mean(Direction::Down) + config.propagation.implementation_loss
+    }
+
+    pub(crate) fn mean_snr(&self, bss: usize, direction: Direction) -> Db {
+        self.all[bss].signal.mean(direction)
+    }
+
+    /// The rate of data where nobody controls it, otherwise what would suit the mean signal best.
+    pub(crate) fn rate(&self, bss: usize, direction: Direction) -> Bitrate {
+        let bss = &self.all[bss];
+        bss.rates[side(direction)].unwrap_or_else(|| bss.signal.rate(direction))
+    }
+
+    /// What waits for the air or is on it.
+    pub(crate) fn depth(&self, bss: usize, direction: Direction) -> Depth {
+        self.carried.depth(self.all[bss].link, direction)
+    }
+
+    pub(crate) fn associate(&mut self, now: Instant, bss: usize) {
+        let Bss {
+            interface, station, ..
+        } = self.all[bss];
+        self.tell(now, WlanInput::Associate(interface, station));
+    }
+
+    pub(crate) fn leave(&mut self, now: Instant, bss: usize) {
+        let interface = self.all[bss].interface;
+        self.tell(now, WlanInput::Leave(interface));
+    }
+
+    /// Switches an access point off or on.
+    pub(crate) fn switch(&mut self, now: Instant, bss: usize, on: bool, exits: &mut Exits) {
+        if !on {
+            self.purge(now, bss, DropReason::Fault, exits);
+        }
+        let station = self.all[bss].station;
+        self.tell(now, WlanInput::Switch(station, on));
+    }
+
+    pub(crate) fn blackhole(&mut self, now: Instant, bss: usize, on: bool, exits: &mut Exits) {
+        if on {
+            self.purge(now, bss, DropReason::Fault, exits);
+        }
+        let station = self.all[bss].station;
+        self.tell(now, WlanInput::Silence(station, on));
+    }
+
+    pub(crate) fn attenuate(&mut self, now: Instant, bss: usize, attenuation: Db) {
+        self.now = now;
+        self.all[bss].signal.attenuate(attenuation);
+        self.follow(bss);
+    }
+
+    /// The client's radios moved.
+    pub(crate) fn moved(&mut self, now: Instant, position: Position) {
+        let moved = moved_mm(self.radio.position, position);
+        self.radio.position = position;
+        let mut radios: Vec<StationId> = self.all.iter().map(|bss| bss.radio).collect();
+        radios.sort_unstable();
+        radios.dedup();
+        for radio in radios {
+            self.tell(now, WlanInput::Move(radio, position));
+        }
+        for bss in 0..self.all.len() {
+            let Bss { config, signal, .. } = &mut self.all[bss];
+            signal.moved(moved, config, self.radio, &self.walls);
+            self.follow(bss);
+        }
+    }
+
+    /// What the air of a link carried, as far as its access point and the client know.
+    pub(crate) fn counted(&self, bss: usize, known: Counters) -> Counters {
+        let Bss { station, own, .. } = &self.all[bss];
+        let sent = self.wlan.air().counters(*station);
+        Counters {
+            frames: own.frames + sent.attempts.saturating_sub(self.wlan.beacons(*station)),
+            retries: own.retries + (sent.failures - sent.given_up),
+            airtime: own.airtime + sent.airtime,
+            ..known
+        }
+    }
+
+    fn tell(&mut self, now: Instant, input: WlanInput) {
+        self.now = now;
+        self.wlan.handle(now, input);
+    }
+
+    fn purge(&mut self, now: Instant, bss: usize, reason: DropReason, exits: &mut Exits) {
+        let link = self.all[bss].link;
+        self.carried
+            .take_all(link, |entry| exits.drop(now, entry.packet, reason));
+    }
+
+    fn take(&mut self, at: Instant, output: WlanOutput, exits: &mut Exits) {
+        match output {
+            WlanOutput::Delivered { token, .. } => self.passed.extend(self.carried.take(token)),
+            WlanOutput::Dropped { token, reason, .. } => {
+                if let Some(entry) = self.carried.take(token) {
+                    exits.drop(at, entry.packet, reason);
+                }
+            }
+            WlanOutput::State(interface, state) => {
+                let place = self.all.iter().position(|bss| bss.interface == interface);
+                let Some(bss) = place else { return };
+                if state == LinkState::Down {
+                    self.purge(at, bss, DropReason::Detached, exits);
+                }
+                exits.state(at, self.all[bss].link, state);
+            }
+            WlanOutput::Beacon { client, from } => {
+                let (_, signal) = self.wlan.signal(from, client);
+                let link = self
+                    .all
+                    .iter()
+                    .find(|bss| bss.station == from)
+                    .map(|bss| bss.link);
+                if let Some(link) = link {
+                    exits.push(at, Output::Beacon { link, signal });
+                }
+            }
+            WlanOutput::Air(_) => {}
+        }
+    }
+
+    /// One of the client's radios has heard or sent a frame.
+    fn hear(&mut self, frame: Overheard) {
+        if let Some(bss) = self.all.iter_mut().find(|bss| frame.to == Some(bss.station))
+            && frame.from == bss.radio
+        {
+            bss.sent(&frame);
+        }
+        if self.monitor {
+            self.heard.push_back(frame);
+        }
+    }
+
+    /// The air hears of how an access point and the client hear each other now, and of the rates that suit it.
+    fn follow(&mut self, bss: usize) {
+        let (position, now) = (self.radio.position, self.now);
+        let received = self.mean_signal(bss);
+        let Bss {
+            config,
+            station,
+            radio,
+            ..
+        } = &self.all[bss];
+        let (station, radio) = (*station, *radio);
+        let alone = config.power - self.propagation.loss(config.position, position, &self.walls);
+        let controlled = config.ht.is_some() || config.control != RateControl::Fixed;
+        let loss = alone - received;
+        if core::mem::replace(&mut self.all[bss].loss, loss) != loss {
+            self.tell(now, WlanInput::Attenuate(radio, station, loss));
+        }
+        if controlled {
+            return;
+        }
+        for (direction, from, to) in [(Direction::Up, radio, station), (Direction::Down, station, radio)] {
+            let bss = &mut self.all[bss];
+            let rate = bss.signal.rate(direction);
+            if bss.rates[side(direction)].replace(rate) != Some(rate) {
+                self.tell(now, WlanInput::Rate(from, to, rate));
+            }
+        }
+    }
+}
+
+/// Roles, intervals and wires are right by the way they are made here; what is left is what a plan can have wrong.
+fn refused(error: WlanError) -> ConfigError {
+    match error {
+        WlanError::Air(error) => ConfigError::Air(error),
+        WlanError::Wire(error) => error,
+        WlanError::Role(_)
+        | WlanError::NoInterface(_)
+        | WlanError::NoAccessPoint(_)
+        | WlanError::Beacon(_) => {
+            unreachable!("{error}")
+        }
+    }
+}
+
+impl Bss {
+    /// A frame of the client's to the access point has begun.
+    fn sent(&mut self, frame: &Overheard) {
+        if let FrameKind::Data { retry, .. } = frame.kind {
+            self.own.frames += 1;
+            self.own.retries += u64::from(retry);
+        }
+        if frame.aggregate.is_none() || frame.aggregate != self.aggregate {
+            self.own.airtime += frame.end.since(frame.start);
+        }
+        self.aggregate = frame.aggregate;
+    }
+}
+
+#[cfg(test)]
+mod tests;

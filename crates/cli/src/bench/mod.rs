@@ -36,8 +36,8 @@ Benchmarks:
   wrong-removals  links given up although they delivered, in two runs of 10 minutes
   walk            the building walk against tcp-best (3 seeds)
   emulator        4 links of 250 Mb/s: goodput; emulator-late: lateness; emulator-cpu: cores
-  lab-udp         datagrams over two access points: the lab's goodput beside virtual time's (3)
-  lab-late        lateness with more than 100 Mb/s on the air and every frame shown to a listener (5)
+  lab-udp         datagrams over two access points of the exact medium: the lab's goodput beside virtual time's (3)
+  lab-late        lateness with more than 100 Mb/s on the exact medium and every frame shown to a listener (5)
   window-equal, window-bdp, window-long, window-deep, window-thin, window-upload, window-lossy
                   goodput against the stock kernel's, and the longest gap after a silent cut (20 with reno, 20 with bbr)
   window-never-worse, window-mixes

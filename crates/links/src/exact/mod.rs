@@ -14,7 +14,7 @@
 //! 4. How fading wavers, and what receivers lose, is one for the whole place.
 //!
 //! # Checked by
-//! `tests/exact.rs`.
+//! `tests`; `lab`'s `monitor` and `tests/ecn.rs`; `cli`'s `tests/both_worlds.rs`: UDP in the lab carries what it carries in virtual time.
 
 mod carried;
 mod cast;

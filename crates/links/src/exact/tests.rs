@@ -147,6 +147,34 @@ fn joining_takes_what_the_access_point_says() {
 }
 
 #[test]
+fn joining_succeeds_at_any_moment_and_on_a_busy_channel() {
+    for round in 0..8 {
+        let mut driver = Driver::joined(two(), &[NEAR]);
+        driver.run_for(13 * round);
+        driver.input(Input::Associate(FAR));
+        // As fast as the air takes them: the queue at the access point is never empty.
+        for token in 0..4_000 {
+            driver.send(NEAR, Direction::Down, token);
+            if token % 4 == 3 {
+                driver.run_for(1);
+            }
+        }
+        driver.run_for(500);
+        assert!(
+            driver.delivered(NEAR).len() > 2_000,
+            "{}",
+            driver.delivered(NEAR).len()
+        );
+        assert_eq!(
+            driver.network.state(FAR),
+            LinkState::Up,
+            "{:?}",
+            driver.states(FAR)
+        );
+    }
+}
+
+#[test]
 fn packets_pass_both_ways_through_wire_and_air() {
     let mut driver = Driver::joined(two(), &[NEAR, FAR]);
     for token in 0..50 {

@@ -209,6 +209,10 @@ impl Medium for Dormitory {
         match input {
             Input::Send(from, packet) => self.send(now, from, packet),
             Input::Move(station, position) => self.wlan.handle(now, WlanInput::Move(station, position)),
+            Input::Attenuate(one, other, loss) => {
+                self.wlan.handle(now, WlanInput::Attenuate(one, other, loss));
+            }
+            Input::Rate(from, to, rate) => self.wlan.handle(now, WlanInput::Rate(from, to, rate)),
             // What access points and radios do to manage themselves: nobody else does it here.
             Input::SendFirst(..) | Input::Withdraw(..) | Input::Tune(..) => {}
         }

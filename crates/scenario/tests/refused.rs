@@ -169,7 +169,7 @@ fn noise_and_the_coarse_medium() {
         (
             "duration_s = 30",
             "duration_s = 30\nmedium = \"csma\"",
-            "bad.toml:3:10: `medium` is \"csma\"; give \"dcf\" or \"wfq\"",
+            "bad.toml:3:10: `medium` is \"csma\"; give \"dcf\", \"exact\" or \"wfq\"",
         ),
         (
             "duration_s = 30",

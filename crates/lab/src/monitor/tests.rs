@@ -108,14 +108,14 @@ fn times_are_those_of_the_air() {
 }
 
 /// What tshark says of a capture of these packets, a line for each.
-fn tshark(packets: &[Vec<u8>], fields: &[&str]) -> Option<String> {
+fn tshark(whose: &str, packets: &[Vec<u8>], fields: &[&str]) -> Option<String> {
     let mut capture = Vec::new();
     pcapng::section(&mut capture);
     pcapng::interface(&mut capture, pcapng::LINKTYPE_RADIOTAP, "mon36");
     for packet in packets {
         pcapng::packet(&mut capture, 0, Instant::ZERO, packet, packet.len() as u32);
     }
-    let file = std::env::temp_dir().join(format!("slowhand-monitor-{}.pcapng", std::process::id()));
+    let file = std::env::temp_dir().join(format!("slowhand-monitor-{whose}-{}.pcapng", std::process::id()));
     std::fs::write(&file, capture).unwrap();
     let mut command = Command::new("tshark");
     command
@@ -161,7 +161,7 @@ fn tshark_reads_what_is_shown() {
         "wlan.ds.current_channel",
         "_ws.malformed",
     ];
-    let Some(read) = tshark(&[data, beacon], &fields) else {
+    let Some(read) = tshark("shown", &[data, beacon], &fields) else {
         return println!("skipped: there is no tshark");
     };
     let lines: Vec<&str> = read.lines().collect();
@@ -262,7 +262,7 @@ fn tshark_finds_no_fault_with_a_client_that_joins() {
         "wlan.ds.current_channel",
         "radiotap.antenna",
     ];
-    let Some(read) = tshark(&packets, &fields) else {
+    let Some(read) = tshark("joins", &packets, &fields) else {
         return println!("skipped: there is no tshark");
     };
     let lines: Vec<Vec<&str>> = read.lines().map(|line| line.split(',').collect()).collect();

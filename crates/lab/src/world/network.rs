@@ -303,11 +303,16 @@ mod tests {
         let refused = |plan| network_config(&plan, 1).unwrap_err().to_string();
         let queue = plan("medium = \"wfq\"", "wfq = { packet_ms = 1, weight = 1 }", DOWN);
         assert!(refused(queue).contains("--world sim"));
-        let radio = "transport = \"udp\"\nover = \"hall\"\ndirection = \"everyone\"";
+        let radio = "transport = \"udp\"\nover = \"hall\"\ndirection = \"everyone\"\nevery_ms = 100";
         let message = refused(plan("", "", radio));
         assert!(
             message.contains("`radio`") && message.contains("--world sim"),
             "{message}"
         );
+        let queue = plan("", "aqm = \"fq-codel\"", DOWN);
+        assert!(refused(queue).contains("`aqm` of `hall`"));
+        let mut sleeper = plan("medium = \"exact\"", "", DOWN);
+        sleeper.walkers[0].power_save = true;
+        assert!(refused(sleeper).contains("`power_save` of `client`"));
     }
 }

@@ -69,7 +69,7 @@ impl InletSender {
     /// # Errors
     /// When the daemon has ended.
     pub fn send(&self, input: Input) -> Result<(), Ended> {
-        self.say(Word::Input(input)).map_err(|_| Ended)
+        self.say(Word::Input(input))
     }
 
     /// Hands over several facts, and wakes the engine once.
@@ -94,15 +94,15 @@ impl InletSender {
     /// When the daemon has ended or is too busy.
     pub fn report(&self, patience: Duration) -> Result<Report, AskError> {
         let (answer, answered) = mpsc::sync_channel(1);
-        self.say(Word::Report(answer)).map_err(|_| AskError::Ended)?;
+        self.say(Word::Report(answer)).map_err(|Ended| AskError::Ended)?;
         answered.recv_timeout(patience).map_err(|error| match error {
             mpsc::RecvTimeoutError::Timeout => AskError::Busy,
             mpsc::RecvTimeoutError::Disconnected => AskError::Ended,
         })
     }
 
-    fn say(&self, word: Word) -> Result<(), mpsc::SendError<Word>> {
-        self.send.send(word)?;
+    fn say(&self, word: Word) -> Result<(), Ended> {
+        self.send.send(word).map_err(|_| Ended)?;
         self.wake.signal();
         Ok(())
     }

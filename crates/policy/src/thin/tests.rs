@@ -10,7 +10,7 @@ fn looks(thin: &mut Thin, now: &mut Instant, moved: &mut Bytes, lasts: Duration,
     let mut is_thin = false;
     while *now < end {
         *now += 50 * MS;
-        *moved = *moved + each;
+        *moved += each;
         is_thin = thin.look(*now, *moved);
     }
     is_thin

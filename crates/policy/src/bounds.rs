@@ -145,7 +145,8 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         let path = state.paths.get(&subflow.link)?;
         rate = rate + shown(now, subflow, path);
         rtt = rtt.max(path.rtt());
-        if subflow.losses.go_on(now) {
+        // WiFi repeats what it loses, until it is about to be too weak; then little is to be held.
+        if !path.is_wifi() && subflow.losses.go_on(now) {
             repair = repair.max(subflow.sample.data_rtt.max(path.rtt()) * REPAIR_ROUNDS);
         }
         sinking |= is_sinking(path);
@@ -153,8 +154,7 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
     Some(Need {
         rate,
         rtt,
-        // A link that is about to be too weak loses much, and is to hold little.
-        repair: if sinking { Duration::ZERO } else { repair },
+        repair,
         received: conn.sample.bytes_received,
         sinking,
         held: conn.sample.held,

@@ -32,7 +32,7 @@ use units::{Duration, Instant};
 /// Segments in the last 300 ms that make a subflow busy.
 const BUSY_SEGMENTS: u64 = 30;
 /// Silence after which a busy subflow is asked.
-const BUSY_SILENCE: Duration = Duration::from_millis(12);
+const BUSY_SILENCE: Duration = Duration::from_millis(20);
 /// Silence after which any other subflow is asked.
 const THIN_SILENCE: Duration = Duration::from_millis(150);
 /// Data under way for this much longer than its round trip should take is a doubt.

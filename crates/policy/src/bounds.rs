@@ -6,7 +6,8 @@
 //! `tests::bounds`; `window-…` in the benchmarks.
 
 use crate::conn::Subflow;
-use crate::io::{Action, ConnId, LinkId, Verb};
+use crate::estimate::losses::REPAIR_ROUNDS;
+use crate::io::{Action, ConnId, LinkId, LinkKind, Verb};
 use crate::path::Path;
 use crate::select::{Use, Want, is_sinking, prospect};
 use crate::slow::{Look, View};
@@ -21,8 +22,6 @@ use units::{Bitrate, Bytes, Duration, Instant};
 const BACKLOG_WORTH_BOUNDING: Bytes = Bytes::from_kib(256);
 /// What is left waiting on the subflows: enough for a burst, too little to matter when a path dies.
 const UNSENT_LIMIT: Bytes = Bytes::from_kib(64);
-/// What is lost is missed for so many of its link's round trips: one until it is sent again, and half of one on average before and after.
-const REPAIR_ROUNDS: u32 = 2;
 /// What a stock host lets its peer send ahead (the default `tcp_rmem`).
 const STOCK: Bytes = Bytes::new(6_000_000);
 
@@ -145,8 +144,8 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         let path = state.paths.get(&subflow.link)?;
         rate = rate + shown(now, subflow, path);
         rtt = rtt.max(path.rtt());
-        // WiFi repeats what it loses, until it is about to be too weak; then little is to be held.
-        if !path.is_wifi() && subflow.losses.go_on(now) {
+        // Radios repeat what they lose, until they are about to be too weak; then little is to be held.
+        if path.spec.kind == LinkKind::Cable && subflow.losses.go_on(now) {
             repair = repair.max(subflow.sample.data_rtt.max(path.rtt()) * REPAIR_ROUNDS);
         }
         sinking |= is_sinking(path);

@@ -24,6 +24,7 @@
 //!    moments on, and the double ends as soon as three round trips have shown no quarter more: slow start would otherwise overflow every
 //!    queue on the way, or, where a modem's buffer takes it all, keep a congestion window for good that then holds most of the
 //!    connection's bytes behind that buffer. With 384 KiB for the first second `fade` showed gaps of 77 ms (median) and 120 ms (most); so, 52 and 53 ms.
+//! 7. A link that loses again and again holds everything up for two of its round trips each time: that much more may be under way.
 //!
 //! # Checked by
 //! `golden/window.csv`; `tests`, also against a fluid model of links and sender; `stall-drop` and `walk` in the benchmarks.

@@ -15,8 +15,8 @@ use units::{Duration, Instant};
 /// So many losses within that time are no accident.
 const MANY: usize = 4;
 const SPAN: Duration = Duration::from_secs(3);
-/// Sending again takes so many round trips.
-const ROUNDS: u32 = 2;
+/// What is lost is missed for so many round trips: one until it is sent again, and half of one on average before and after.
+pub(crate) const REPAIR_ROUNDS: u32 = 2;
 
 /// The losses of one subflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,7 +31,7 @@ impl Losses {
     pub(crate) fn read(&mut self, now: Instant, disordered: u64, rtt: Duration) {
         let grown = disordered > self.disordered;
         self.disordered = disordered;
-        if grown && self.seen[0].is_none_or(|last| now - last >= rtt * ROUNDS) {
+        if grown && self.seen[0].is_none_or(|last| now - last >= rtt * REPAIR_ROUNDS) {
             self.seen.rotate_right(1);
             self.seen[0] = Some(now);
         }

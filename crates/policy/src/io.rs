@@ -364,6 +364,8 @@ pub enum Action {
     Unsent(ConnId, Option<Bytes>),
     /// Set CE on this share of the ECN-capable packets that arrive over this link from now on, before TCP sees them.
     Mark(LinkId, Ratio),
+    /// The same of what this host sends over this link, after TCP has let go of it: an upload's queue is kept short so.
+    MarkSent(LinkId, Ratio),
     /// How a WiFi link's signal goes, for the congestion controller of whoever sends over it (cla). Without one there is nothing to do.
     Outlook(LinkId, Outlook),
     /// Let a radio listen like this, again and again, until told otherwise. Empty: it need not.

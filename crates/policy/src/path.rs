@@ -46,23 +46,25 @@ pub(crate) struct Path {
     pub(crate) received: u64,
     /// The best goodput that it has shown lately.
     pub(crate) shown: Bitrate,
-    /// Which share of what arrives over it is to be marked, by who asks for that.
+    /// Which share of what goes over it is to be marked, by who asks for that.
     pub(crate) marks: Marks,
     /// What was last decided about it.
     pub(crate) note: Option<Note>,
 }
 
-/// Shares of what arrives that are to be marked; the larger one counts.
+/// Shares that are to be marked: of what arrives the larger one counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Marks {
     /// Because other access points of its channel are better.
     pub(crate) steering: Ratio,
-    /// Because a queue stands before it.
+    /// Because a queue stands before it, on its way here.
     pub(crate) queue: Ratio,
+    /// Of what is sent, because a queue stands before it on its way from here.
+    pub(crate) sent: Ratio,
 }
 
 impl Marks {
-    pub(crate) fn in_force(self) -> Ratio {
+    pub(crate) fn arriving(self) -> Ratio {
         self.steering.max(self.queue)
     }
 }

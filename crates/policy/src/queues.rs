@@ -39,12 +39,26 @@ pub(crate) struct Queues {
 
 #[derive(Debug, Default)]
 struct Watched {
+    here: Side,
+    there: Side,
+}
+
+/// The queue on the way here, or on the way from here.
+#[derive(Debug, Default)]
+struct Side {
     queue: Queue,
     /// What the busy subflows meet, its round trip that of the busiest; `None` without any.
     load: Option<Load>,
     /// Segments of the busiest one.
     most: u64,
     marked: Option<Instant>,
+}
+
+/// What a busy subflow meets.
+struct Meets {
+    rtt: Duration,
+    /// Segments in a second.
+    segments: u64,
 }
 
 impl Queues {
@@ -54,18 +68,19 @@ impl Queues {
         }
         self.next = now + aqm::EVERY;
         self.links.retain(|link, _| state.paths.contains_key(link));
-        self.links.values_mut().for_each(|watched| watched.load = None);
+        for watched in self.links.values_mut() {
+            (watched.here.load, watched.there.load) = (None, None);
+        }
         for subflow in state.conns.values().flat_map(|conn| &conn.subflows) {
             if let Some(base) = state.paths.get(&subflow.link).and_then(|path| path.base_rtt) {
-                self.links
-                    .entry(subflow.link)
-                    .or_default()
-                    .meet(now, base, subflow);
+                let watched = self.links.entry(subflow.link).or_default();
+                watched.here.meet(base, arriving(now, subflow));
+                watched.there.meet(base, leaving(subflow));
             }
         }
         for (&link, watched) in &mut self.links {
             if let Some(path) = state.paths.get_mut(&link) {
-                let stands = watched.load.map_or(Duration::ZERO, Load::queue);
+                let stands = watched.here.load.map_or(Duration::ZERO, Load::queue);
                 path.queue = (path.queue * 15 + stands) / 16;
             }
             watched.look(now, state, link);
@@ -73,13 +88,49 @@ impl Queues {
     }
 }
 
+/// What data that comes meets, if much comes.
+fn arriving(now: Instant, subflow: &Subflow) -> Option<Meets> {
+    let recent = subflow.arrivals.recent_segments(now);
+    let rtt = subflow.sample.data_rtt;
+    (recent >= BUSY_SEGMENTS && rtt > Duration::ZERO).then_some(Meets {
+        rtt,
+        segments: recent * 10 / 3,
+    })
+}
+
+/// What data that is sent meets, if much is under way.
+fn leaving(subflow: &Subflow) -> Option<Meets> {
+    let (unacked, rtt) = (u64::from(subflow.sample.unacked), subflow.sample.srtt);
+    (unacked >= BUSY_SEGMENTS && rtt > Duration::ZERO).then(|| Meets {
+        rtt,
+        segments: unacked.saturating_mul(1_000_000) / (rtt.as_micros() as u64).max(1),
+    })
+}
+
 impl Watched {
-    /// Takes in one subflow over this link, if it is busy.
-    fn meet(&mut self, now: Instant, base: Duration, subflow: &Subflow) {
-        let (recent, rtt) = (subflow.arrivals.recent_segments(now), subflow.sample.data_rtt);
-        if recent < BUSY_SEGMENTS || rtt == Duration::ZERO {
-            return;
+    fn look(&mut self, now: Instant, state: &mut State, link: LinkId) {
+        let is_cable = |path: &Path| path.spec.kind == LinkKind::Cable;
+        let marks = state.paths.get(&link).is_some_and(is_cable);
+        let here = self.here.look(now, marks);
+        let there = self.there.look(now, marks);
+        state.mark(link, |marks| (marks.queue, marks.sent) = (here, there));
+        for (side, rate, what) in [
+            (&mut self.here, here, "arrives"),
+            (&mut self.there, there, "is sent"),
+        ] {
+            if let Some(load) = side.load.filter(|_| side.is_news(now, rate)) {
+                state.remark(link, Verb::Mark, sentence(load, rate, what));
+            }
         }
+    }
+}
+
+impl Side {
+    /// Takes in one subflow.
+    fn meet(&mut self, base: Duration, meets: Option<Meets>) {
+        let Some(Meets { rtt, segments }) = meets else {
+            return;
+        };
         let load = self.load.get_or_insert_with(|| {
             self.most = 0;
             Load {
@@ -90,37 +141,40 @@ impl Watched {
             }
         });
         load.subflows += 1;
-        load.segments += recent * 10 / 3;
-        if recent > self.most {
-            (self.most, load.rtt) = (recent, rtt);
+        load.segments = load.segments.saturating_add(segments);
+        if segments > self.most {
+            (self.most, load.rtt) = (segments, rtt);
         }
     }
 
-    fn look(&mut self, now: Instant, state: &mut State, link: LinkId) {
+    /// The share that is to be marked until the next look.
+    fn look(&mut self, now: Instant, marks: bool) -> Ratio {
         let Some(load) = self.load else {
             self.queue = Queue::default();
-            return state.mark(link, |marks| marks.queue = Ratio::ZERO);
+            return Ratio::ZERO;
         };
-        let is_cable = |path: &Path| path.spec.kind == LinkKind::Cable;
-        if !state.paths.get(&link).is_some_and(is_cable) {
-            return;
+        if marks {
+            self.queue.look(now, load)
+        } else {
+            Ratio::ZERO
         }
-        let rate = self.queue.look(now, load);
-        state.mark(link, |marks| marks.queue = rate);
-        if rate == Ratio::ZERO {
-            return;
+    }
+
+    /// Whether marking at this rate is worth a word.
+    fn is_news(&mut self, now: Instant, rate: Ratio) -> bool {
+        let marks = rate > Ratio::ZERO;
+        let news = marks && self.marked.is_none_or(|at| now - at >= SAME);
+        if marks {
+            self.marked = Some(now);
         }
-        if self.marked.is_none_or(|at| now - at >= SAME) {
-            state.remark(link, Verb::Mark, sentence(load, rate));
-        }
-        self.marked = Some(now);
+        news
     }
 }
 
 /// "83 ms of queue stand before it, 45 may: 0.21 % of what arrives is marked"
-fn sentence(load: Load, rate: Ratio) -> String {
+fn sentence(load: Load, rate: Ratio, what: &str) -> String {
     format!(
-        "{} ms of queue stand before it, {} may: {rate} of what arrives is marked",
+        "{} ms of queue stand before it, {} may: {rate} of what {what} is marked",
         load.queue().as_millis(),
         load.target().as_millis()
     )

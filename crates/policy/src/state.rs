@@ -461,16 +461,19 @@ impl State {
         }));
     }
 
-    /// Changes who asks for which marks on a link; the world is told when the larger share changes.
+    /// Changes who asks for which marks on a link; the world is told when what follows from that changes.
     pub(crate) fn mark(&mut self, link: LinkId, change: impl FnOnce(&mut Marks)) {
         let Some(path) = self.paths.get_mut(&link) else {
             return;
         };
-        let before = path.marks.in_force();
+        let before = path.marks;
         change(&mut path.marks);
-        let after = path.marks.in_force();
-        if after != before {
-            self.actions.push_back(Action::Mark(link, after));
+        let after = path.marks;
+        if after.arriving() != before.arriving() {
+            self.actions.push_back(Action::Mark(link, after.arriving()));
+        }
+        if after.sent != before.sent {
+            self.actions.push_back(Action::MarkSent(link, after.sent));
         }
     }
 

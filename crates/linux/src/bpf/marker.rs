@@ -1,4 +1,4 @@
-//! Sets Congestion Experienced on what arrives by a link, at a rate per link.
+//! Sets Congestion Experienced on what arrives by a link, or on what leaves, at a rate per link.
 //!
 //! To the peer it looks as if a router on that path had marked, so it slows down there and nowhere else. A link has a *slot*
 //! while it is attached; the rate is the slot's and acts on the next packet. The decision is error diffusion
@@ -35,11 +35,11 @@ pub struct MarkSlot(u32);
 /// `asked`, and nothing can come of marking where `ect` stands still.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MarkCounters {
-    /// Arrived ECN-capable and unmarked.
+    /// Came ECN-capable and unmarked.
     pub ect: u64,
-    /// Arrived not ECN-capable; left alone.
+    /// Came not ECN-capable; left alone.
     pub not_ect: u64,
-    /// Arrived marked already; left alone.
+    /// Came marked already; left alone.
     pub ce: u64,
     /// Marks that were due.
     pub asked: u64,
@@ -99,8 +99,8 @@ pub struct Marker {
 
 impl Marker {
     /// Loads the program, or says what the kernel lacks.
-    pub fn load() -> Result<Self, LoadError> {
-        let marker = Self::from_object(&OBJECT.load(&["marker"])?)?;
+    pub fn load(hook: Hook) -> Result<Self, LoadError> {
+        let marker = Self::from_object(&OBJECT.load(&["marker"])?, hook)?;
         if marker.attached.is_supported() {
             Ok(marker)
         } else {
@@ -108,10 +108,10 @@ impl Marker {
         }
     }
 
-    fn from_object(loaded: &Loaded) -> Result<Self, LoadError> {
+    fn from_object(loaded: &Loaded, hook: Hook) -> Result<Self, LoadError> {
         let program = loaded.program("marker").map_err(LoadError::Exhausted)?;
         Ok(Self {
-            attached: Attached::new(program, Hook::Ingress),
+            attached: Attached::new(program, hook),
             slots: loaded.map("slots").map_err(LoadError::Exhausted)?,
             rates: loaded.map("rates").map_err(LoadError::Exhausted)?,
             tallies: loaded.map("tallies").map_err(LoadError::Exhausted)?,
@@ -119,7 +119,7 @@ impl Marker {
         })
     }
 
-    /// Looks at what arrives by this interface from now on, and marks nothing until a rate is set. An interface that is
+    /// Looks at what goes by this interface from now on, and marks nothing until a rate is set. An interface that is
     /// attached already keeps its slot.
     pub fn attach(&mut self, ifindex: u32) -> Result<MarkSlot, AttachError> {
         let slot = self.slot_for(ifindex).ok_or(AttachError::NoSlot(SLOTS))?;

@@ -37,5 +37,6 @@ pub use cost::{CountRunTime, RunTime};
 pub use error::{AttachError, LoadError, MapError, PassError};
 pub use marker::{MarkCounters, MarkSlot, Marker};
 pub use pass::{Pass, RestoreError, SubflowLimit, restore_subflows};
+pub use tcx::Hook;
 pub use unsent::UnsentLever;
 pub use window::{WindowCounters, WindowKind, WindowLever};

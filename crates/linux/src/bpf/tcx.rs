@@ -17,10 +17,12 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 /// No interface has this index; the kernel says so only if it knows tcx at all.
 const NO_INTERFACE: u32 = i32::MAX as u32;
 
-/// Which way packets go.
+/// Where on an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hook {
+pub enum Hook {
+    /// What arrives, before the stack sees it.
     Ingress,
+    /// What leaves, after the stack has let go of it.
     Egress,
 }
 

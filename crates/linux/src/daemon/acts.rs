@@ -11,6 +11,7 @@ use super::peers::token_of;
 use super::probes::ProbeError;
 use super::world::World;
 use super::{Association, LeftAlone};
+use crate::bpf::Hook;
 use crate::journal::{Change, JournalError, SetSysctlError};
 use crate::mptcp_pm::{self, AddressId, CreateSubflowError, Endpoint, EndpointFlags, NewSubflow};
 use crate::routing;
@@ -105,7 +106,8 @@ impl World {
             Action::Probe { link, conn, probe } => self.probe(now, link, conn, probe),
             Action::Window(conn, window) => self.bound_window(conn, window),
             Action::Unsent(conn, unsent) => Ok(self.levers.unsent(conn, unsent)?),
-            Action::Mark(link, rate) => self.mark(link, rate),
+            Action::Mark(link, rate) => self.mark(link, rate, Hook::Ingress),
+            Action::MarkSent(link, rate) => self.mark(link, rate, Hook::Egress),
             Action::Slots(..) => Err(ActError::NotHere("divide a radio's time")),
             Action::Assign(..) | Action::Hold(_) | Action::EndFlow(_) => {
                 Err(ActError::NotHere("give single flows a network"))
@@ -279,11 +281,15 @@ impl World {
         }
     }
 
-    /// Marks a share of what arrives by a link. One that has lost its interface brings nothing.
-    fn mark(&mut self, link: LinkId, rate: Ratio) -> Result<(), ActError> {
+    /// Marks a share of what arrives by a link, or of what leaves. One that has lost its interface carries nothing.
+    fn mark(&mut self, link: LinkId, rate: Ratio, hook: Hook) -> Result<(), ActError> {
         let ifindex = self.links.get(link).and_then(|managed| managed.ifindex);
+        let marks = match hook {
+            Hook::Ingress => &mut self.marks,
+            Hook::Egress => &mut self.sent_marks,
+        };
         match ifindex {
-            Some(ifindex) => Ok(self.marks.set(link, ifindex, rate)?),
+            Some(ifindex) => Ok(marks.set(link, ifindex, rate)?),
             None if rate == Ratio::ZERO => Ok(()),
             None => Err(ActError::NoWay),
         }

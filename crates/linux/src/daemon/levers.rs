@@ -8,21 +8,19 @@
 //! Both are loaded when they are first needed: baselines that need none run on a kernel as it is.
 //!
 //! # Where we differ, and why
-//! A walk over all TCP sockets costs milliseconds. Nothing lifts an unsent limit once it is set, so the sockets are walked
-//! when a limit was set or a subflow joined, and not on a timer; a window clamp, which autotuning lifts, needs the timer.
+//! Nothing lifts an unsent limit once it is set, so the sockets are walked when a limit was set or a subflow joined, and not on a timer; a
+//! window clamp, which autotuning lifts, needs the timer ([`super::walks`]).
 
 use super::Duration;
 use super::report::LeverReport;
+use super::walks::Walks;
 use crate::bpf::{
-    AttachError, LoadError, MapError, PassError, RunTime, UnsentLever, WindowKind, WindowLever,
+    AttachError, LoadError, MapError, Pass, PassError, RunTime, UnsentLever, WindowKind, WindowLever,
 };
 use policy::ConnId;
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 use units::{Bytes, Instant};
-
-/// Walks no sooner after the last: many subflows join in the same moment.
-const WALK_PAUSE: Duration = Duration::from_millis(20);
 
 /// Why a lever could not be pulled.
 #[derive(Debug, Error)]
@@ -93,9 +91,8 @@ pub(super) struct Levers {
     interfaces: BTreeSet<u32>,
     windows: BTreeMap<ConnId, Bytes>,
     unsents: BTreeMap<ConnId, Bytes>,
-    clamp_at: Option<Instant>,
-    unsent_due: bool,
-    unsent_not_before: Instant,
+    window_walks: Walks,
+    unsent_walks: Walks,
 }
 
 impl Levers {
@@ -108,9 +105,8 @@ impl Levers {
             interfaces: BTreeSet::new(),
             windows: BTreeMap::new(),
             unsents: BTreeMap::new(),
-            clamp_at: None,
-            unsent_due: false,
-            unsent_not_before: Instant::ZERO,
+            window_walks: Walks::default(),
+            unsent_walks: Walks::default(),
         }
     }
 
@@ -158,7 +154,9 @@ impl Levers {
             Some(bytes) => lever.set(conn, bytes)?,
             None => lever.clear(conn)?,
         }
-        lever.apply()?;
+        if lever.apply_every().is_some() {
+            self.window_walks.ask();
+        }
         note(&mut self.windows, conn, bytes);
         Ok(())
     }
@@ -187,14 +185,23 @@ impl Levers {
             Some(bytes) => lever.set(conn, bytes)?,
             None => lever.clear(conn)?,
         }
-        self.unsent_due = true;
+        self.unsent_walks.ask();
         note(&mut self.unsents, conn, bytes);
         Ok(())
     }
 
-    /// A new subflow has no unsent limit yet.
+    /// A new subflow has no limits yet.
     pub(super) fn subflow_joined(&mut self) {
-        self.unsent_due |= !self.unsents.is_empty();
+        if !self.unsents.is_empty() {
+            self.unsent_walks.ask();
+        }
+        if !self.windows.is_empty() && self.apply_every().is_some() {
+            self.window_walks.ask();
+        }
+    }
+
+    fn apply_every(&self) -> Option<Duration> {
+        self.window.get_ref().and_then(WindowLever::apply_every)
     }
 
     /// A connection is gone or left alone.
@@ -217,27 +224,22 @@ impl Levers {
     }
 
     pub(super) fn wake_at(&self) -> Option<Instant> {
-        let unsent = self.unsent_due.then_some(self.unsent_not_before);
-        [self.clamp_at, unsent].into_iter().flatten().min()
+        let times = [self.window_walks.wake_at(), self.unsent_walks.wake_at()];
+        times.into_iter().flatten().min()
     }
 
     /// What has to be done from time to time.
     pub(super) fn tick(&mut self, now: Instant) -> Result<(), LeverError> {
-        let every = self.window.loaded().and_then(|window| window.apply_every());
-        if let Some(every) = every.filter(|_| !self.windows.is_empty()) {
-            if self.clamp_at.is_some_and(|at| at <= now)
-                && let Some(window) = self.window.loaded()
-            {
-                window.apply()?;
+        if self.window_walks.is_due(now) {
+            let every = self.apply_every().filter(|_| !self.windows.is_empty());
+            if let Some(window) = self.window.loaded() {
+                walk(now, &mut self.window_walks, every, || window.apply())?;
             }
-            self.clamp_at = Some(self.clamp_at.filter(|at| *at > now).unwrap_or(now + every));
-        } else {
-            self.clamp_at = None;
         }
-        if self.unsent_due && self.unsent_not_before <= now {
-            self.unsent_due = false;
-            self.unsent_not_before = now + WALK_PAUSE;
-            self.unsent.loaded().map(UnsentLever::apply).transpose()?;
+        if self.unsent_walks.is_due(now)
+            && let Some(unsent) = self.unsent.loaded()
+        {
+            walk(now, &mut self.unsent_walks, None, || unsent.apply())?;
         }
         Ok(())
     }
@@ -282,6 +284,20 @@ impl Levers {
         let times = [window, unsent].into_iter().flatten().flatten();
         times.map(|RunTime { time, .. }| time).sum()
     }
+}
+
+fn walk(
+    now: Instant,
+    walks: &mut Walks,
+    every: Option<Duration>,
+    apply: impl FnOnce() -> Result<Pass, PassError>,
+) -> Result<(), LeverError> {
+    let began = std::time::Instant::now();
+    let pass = apply();
+    let changed = pass.as_ref().is_ok_and(|pass| pass.changed() > 0);
+    walks.walked(now, began.elapsed(), changed, every);
+    pass?;
+    Ok(())
 }
 
 fn note(bounds: &mut BTreeMap<ConnId, Bytes>, conn: ConnId, bytes: Option<Bytes>) {

@@ -1,4 +1,4 @@
-//! Marks on what arrives by a link: at which rate each is marked, and where the program is attached.
+//! Marks on what arrives by a link, or on what leaves: at which rate each is marked, and where the program is attached.
 //!
 //! The program is loaded with the first mark that the engine asks for, and attached to a link with the first for that link. An interface
 //! that goes takes the program with it; a link that comes back under another index is attached anew with its next mark.
@@ -6,7 +6,7 @@
 //! # Checked by
 //! `daemon::tests::acts`; `tests/bpf/marker.rs` (real packets); `lab`'s `tests/ecn.rs` (the engine's marks on real connections).
 
-use crate::bpf::{AttachError, LoadError, MapError, MarkCounters, MarkSlot, Marker};
+use crate::bpf::{AttachError, Hook, LoadError, MapError, MarkCounters, MarkSlot, Marker};
 use policy::LinkId;
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -16,7 +16,7 @@ use units::Ratio;
 #[derive(Debug, Error)]
 pub enum MarkError {
     /// The program is not there.
-    #[error("this kernel cannot mark arriving packets; see `slowhand doctor`")]
+    #[error("this kernel cannot mark packets; see `slowhand doctor`")]
     Load(#[from] LoadError),
     /// Nor on this link.
     #[error(transparent)]
@@ -37,8 +37,9 @@ struct Marked {
 }
 
 /// The marker and the links it is attached to.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Marks {
+    hook: Hook,
     marker: Option<Marker>,
     /// This kernel has refused the program; that was said, and it is not asked again.
     refused: bool,
@@ -46,7 +47,16 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// From the next packet on, this share of what arrives ECN-capable is marked.
+    pub(super) const fn at(hook: Hook) -> Self {
+        Self {
+            hook,
+            marker: None,
+            refused: false,
+            links: BTreeMap::new(),
+        }
+    }
+
+    /// From the next packet on, this share of what goes by ECN-capable is marked.
     pub(super) fn set(&mut self, link: LinkId, ifindex: u32, rate: Ratio) -> Result<(), MarkError> {
         let known = self.links.get(&link).filter(|known| known.ifindex == ifindex);
         if self.refused || rate == Ratio::ZERO && known.is_none() {
@@ -54,7 +64,7 @@ impl Marks {
         }
         let marker = match &mut self.marker {
             Some(marker) => marker,
-            none => none.insert(Marker::load().inspect_err(|_| self.refused = true)?),
+            none => none.insert(Marker::load(self.hook).inspect_err(|_| self.refused = true)?),
         };
         let mut marked = match known {
             Some(known) => *known,

@@ -55,6 +55,7 @@ mod settings;
 mod stock;
 #[cfg(test)]
 mod tests;
+mod walks;
 mod world;
 
 pub use clock::monotonic_ns;

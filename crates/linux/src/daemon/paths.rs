@@ -46,7 +46,9 @@ impl World {
             }
             Step::Detach(ifindex) => {
                 self.levers.detach(ifindex);
-                if let Err(error) = self.marks.detach(ifindex) {
+                let marks = [&mut self.marks, &mut self.sent_marks];
+                let detached = marks.map(|marks| marks.detach(ifindex));
+                for error in detached.into_iter().filter_map(Result::err) {
                     self.trouble("taking marks off a link", &error);
                 }
             }

@@ -16,7 +16,7 @@ use super::sampling::Sampler;
 use super::sender::Sender;
 use super::settings::Settings;
 use super::{AssociateFn, ObserveFn, RunError, Setup, StartError};
-use crate::bpf::restore_subflows;
+use crate::bpf::{Hook, restore_subflows};
 use crate::mptcp_pm::{AddressId, Commands};
 use crate::sysctl::PathManager;
 use policy::{Action, ConnId, Engine, Input, LinkId, Policy};
@@ -34,7 +34,10 @@ pub(super) struct World {
     pub(super) farewells: Farewells,
     pub(super) probes: Probes,
     pub(super) levers: Levers,
+    /// On what arrives.
     pub(super) marks: Marks,
+    /// On what is sent.
+    pub(super) sent_marks: Marks,
     pub(super) sampler: Sampler,
     pub(super) commands: Commands,
     pub(super) settings: Settings,
@@ -69,7 +72,8 @@ impl World {
             farewells: Farewells::new(),
             probes: Probes::open().map_err(StartError::Probes)?,
             levers: Levers::new(setup.window),
-            marks: Marks::default(),
+            marks: Marks::at(Hook::Ingress),
+            sent_marks: Marks::at(Hook::Egress),
             sampler: Sampler::open()?,
             commands: Commands::open()?,
             settings: Settings::open(setup.journal.as_deref())?,

@@ -4,7 +4,7 @@ use crate::can_run;
 use crate::net::{Hosts, eventually, run};
 use crate::relay::tun;
 use crate::tcp::{Direction, MPTCP, Transfer};
-use linux::bpf::{MarkCounters, MarkSlot, Marker};
+use linux::bpf::{Hook, MarkCounters, MarkSlot, Marker};
 use linux::netns::Netns;
 use socket2::{Domain, Socket, Type};
 use std::fs::File;
@@ -19,9 +19,9 @@ const ECT0: u8 = 2;
 const CE: u8 = 3;
 
 /// A marker on all of a client's links, with the slot of the last.
-fn marker_on(hosts: &Hosts, rate: Ratio) -> (Marker, MarkSlot) {
+fn marker_on(hosts: &Hosts, hook: Hook, rate: Ratio) -> (Marker, MarkSlot) {
     let load = || {
-        let mut marker = Marker::load().expect("this kernel has tcx");
+        let mut marker = Marker::load(hook).expect("this kernel has tcx");
         let attach = |ifindex| marker.attach(ifindex).expect("attach");
         let slot = hosts
             .client_interfaces()
@@ -132,7 +132,7 @@ fn marks_exactly(addresses: [&str; 2], counters: [&str; 2]) {
     let hosts = Hosts::apart();
     let mut device = tun(&hosts.client, addresses);
     let _sniffer = sniffer(&hosts.client);
-    let (marker, slot) = marker_on(&hosts, Ratio::from_ppm(3_333));
+    let (marker, slot) = marker_on(&hosts, Hook::Ingress, Ratio::from_ppm(3_333));
     let ips = addresses.map(|address| address.parse::<IpAddr>().expect("an address"));
     let bind = || UdpSocket::bind(SocketAddr::new(ips[0], PORT)).expect("bind");
     let receiver = hosts.client.run(bind).expect("enter the client");
@@ -188,7 +188,7 @@ fn a_download_over_ethernet_is_marked_only_where_a_rate_is_set() {
     }
     let hosts = Hosts::joined(1, 20);
     run(&hosts.client, "sysctl -qw net.ipv4.tcp_ecn=1");
-    let (mut marker, slot) = marker_on(&hosts, Ratio::ZERO);
+    let (mut marker, slot) = marker_on(&hosts, Hook::Ingress, Ratio::ZERO);
     let address = hosts.server_address(5001);
     let download = Transfer::start(&hosts.client, &hosts.server, address, MPTCP, Direction::Download);
     let read = |marker: &Marker| marker.counters(slot).expect("read");
@@ -239,6 +239,28 @@ fn a_download_over_ethernet_is_marked_only_where_a_rate_is_set() {
 }
 
 #[test]
+fn an_upload_is_marked_as_it_leaves() {
+    if !can_run() {
+        return;
+    }
+    let hosts = Hosts::joined(1, 20);
+    run(&hosts.client, "sysctl -qw net.ipv4.tcp_ecn=1");
+    let (marker, slot) = marker_on(&hosts, Hook::Egress, Ratio::from_ppm(5_000));
+    let address = hosts.server_address(5001);
+    let _upload = Transfer::start(&hosts.client, &hosts.server, address, MPTCP, Direction::Upload);
+    let read = || marker.counters(slot).expect("read");
+    eventually("some marks", || read().made >= 5, || format!("{:?}", read()));
+    assert_eq!(read().asked, read().made);
+    // They arrive intact: with a wrong checksum the stack would not count them.
+    eventually(
+        "as many marks as that at the server",
+        || stack_counter(&hosts.server, "IpExtInCEPkts") >= 5,
+        || run(&hosts.server, "nstat -as"),
+    );
+    assert_eq!(stack_counter(&hosts.server, "IpExtInCsumErrors"), 0);
+}
+
+#[test]
 fn an_interface_keeps_its_slot_and_a_free_slot_is_used_again() {
     if !can_run() {
         return;
@@ -246,7 +268,7 @@ fn an_interface_keeps_its_slot_and_a_free_slot_is_used_again() {
     let hosts = Hosts::joined(2, 20);
     let links = hosts.client_interfaces();
     let slots = hosts.client.run(|| {
-        let mut marker = Marker::load().expect("load");
+        let mut marker = Marker::load(Hook::Ingress).expect("load");
         let [first, second] = [links[0], links[1]].map(|link| marker.attach(link).expect("attach"));
         let again = marker.attach(links[1]).expect("attach again");
         assert!(marker.detach(first).expect("detach") && !marker.detach(first).expect("detach twice"));

@@ -154,7 +154,7 @@ fn a_kernel_without_a_description_is_told_how_to_have_one() {
     let empty = scratch("nothing");
     fs::create_dir(&empty).expect("make a directory");
     let (ours, others) = seeing(&empty, "/sys/kernel/btf", || {
-        let others = linux::bpf::Marker::load().map(drop);
+        let others = linux::bpf::Marker::load(linux::bpf::Hook::Ingress).map(drop);
         (refusal(Missing::Btf, "ln"), others)
     });
     fs::remove_dir(empty).expect("remove it");

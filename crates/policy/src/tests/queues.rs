@@ -53,6 +53,30 @@ fn a_standing_queue_is_marked_and_only_while_it_stands() {
 }
 
 #[test]
+fn an_uploads_queue_is_marked_on_its_way_out() {
+    let mut world = three(Policy::Slowhand);
+    // Acknowledgements are all that comes.
+    (world.demand, world.unacked) = (0.02, 100);
+    set_queue(&mut world, 2, 100 * MS);
+    world.run(S);
+    let sent = |world: &World, link: u16| {
+        let asked = world.asked(Instant::ZERO, |action| match action {
+            Action::MarkSent(of, rate) => of.0 == link && *rate > Ratio::ZERO,
+            _ => false,
+        });
+        asked.len()
+    };
+    let marked = [0, 1, 2].map(|link| sent(&world, link));
+    assert!(
+        marked[..2] == [0, 0] && (1..=3).contains(&marked[2]),
+        "{marked:?}"
+    );
+    world.unacked = 5;
+    world.run(2 * S);
+    assert_eq!(sent(&world, 2), marked[2], "a few segments fill no queue");
+}
+
+#[test]
 fn who_asks_for_little_fills_no_queue() {
     let mut world = three(Policy::Slowhand);
     world.demand = 0.02;

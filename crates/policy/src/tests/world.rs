@@ -37,6 +37,8 @@ pub(super) struct World {
     pub(super) done: Vec<(Instant, Action)>,
     /// The share of the links' rate that the application asks for.
     pub(super) demand: f64,
+    /// Segments of an upload that are under way over each link.
+    pub(super) unacked: u32,
     /// What waits for earlier bytes.
     pub(super) held: Bytes,
     /// How many added subflows the peer takes.
@@ -68,6 +70,7 @@ impl World {
             links: BTreeMap::new(),
             done: Vec::new(),
             demand: 1.0,
+            unacked: 0,
             held: Bytes::ZERO,
             places: 2,
             subs: BTreeMap::new(),
@@ -152,6 +155,8 @@ impl World {
             let sample = SubflowSample {
                 segs_in,
                 bytes_received,
+                unacked: self.unacked,
+                srtt: data_rtt,
                 min_rtt,
                 data_rtt,
                 backup: sub.backup,

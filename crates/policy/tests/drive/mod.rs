@@ -397,7 +397,9 @@ impl Known {
                 self.subflows.contains(&subflow)
             }
             Action::Window(conn, _) | Action::Unsent(conn, _) => self.conns.contains(&conn),
-            Action::Mark(link, _) | Action::Outlook(link, _) => self.links.contains(&link),
+            Action::Mark(link, _) | Action::MarkSent(link, _) | Action::Outlook(link, _) => {
+                self.links.contains(&link)
+            }
             Action::Slots(radio, _) => self.radios.contains(&radio),
             Action::Assign(flow, link) => self.flows.contains(&flow) && self.links.contains(&link),
             Action::Hold(flow) | Action::EndFlow(flow) => self.flows.contains(&flow),

@@ -46,7 +46,7 @@ fn golden() -> impl Iterator<Item = [u64; 5]> {
 /// A loaded marker whose slot the test packets fall into.
 fn marker() -> (Loaded, Marker) {
     let loaded = OBJECT.load(&["marker"]).expect("load");
-    let marker = Marker::from_object(&loaded).expect("descriptors");
+    let marker = Marker::from_object(&loaded, Hook::Ingress).expect("descriptors");
     marker.slots.set(LOOPBACK, SLOT).expect("set");
     (loaded, marker)
 }

@@ -19,6 +19,18 @@ pub(super) struct Net {
     pub(super) server: Netns,
 }
 
+/// What the kernels counted tells why a test failed.
+impl Drop for Net {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            for (who, netns) in [("client", &self.client), ("server", &self.server)] {
+                let counted = netns.run(|| output("nstat -as"));
+                eprintln!("{who}: {}", counted.unwrap_or_else(|error| error.to_string()));
+            }
+        }
+    }
+}
+
 impl Net {
     /// `None` where this user may not make namespaces.
     pub(super) fn with_links(links: u8) -> Option<Self> {

@@ -2,8 +2,10 @@
 //!
 //! The values of `net.ipv4.tcp_allowed_congestion_control` and the like belong to the initial namespace, so every run of every
 //! namespace shares them. A file under a runtime folder, locked while it is read and written, holds what the value was and who
-//! needs what; holders that died are struck off by whoever comes next. So are words that the kernel knows no more: it refuses a list
-//! for a single one of them (`tcp_set_allowed_congestion_control`), and a controller that was loaded when the record began may be gone.
+//! needs what; holders that died are struck off by whoever comes next. Nothing but the words that were held is ever changed, and nothing is
+//! written where nothing changes: who sets this list takes the permission of every controller that is not in it
+//! (`tcp_set_allowed_congestion_control`), and others load and unload theirs at any time. The kernel refuses a list for a single word that it
+//! does not know any more.
 
 use crate::sysctl::{self, Key, SysctlError};
 use std::collections::BTreeSet;
@@ -115,16 +117,35 @@ impl Record {
         format!("{}\n{holders}", self.before)
     }
 
-    /// The list as it was, and every word that somebody needs; of what is known.
-    fn value(&self, known: &str) -> String {
-        let known: BTreeSet<&str> = known.split_whitespace().collect();
-        let before: Vec<&str> = self.before.split_whitespace().collect();
-        let needed: BTreeSet<&str> = self.holders.iter().map(|holder| holder.word.as_str()).collect();
-        let added = needed.into_iter().filter(|word| !before.contains(word));
-        let all = before.iter().copied().chain(added);
-        all.filter(|word| known.contains(word))
-            .collect::<Vec<_>>()
-            .join(" ")
+    fn words(&self) -> BTreeSet<String> {
+        self.holders.iter().map(|holder| holder.word.clone()).collect()
+    }
+
+    /// The list as it is now, without what nobody needs any more that had not been in it, with what somebody needs that is known; `None` if
+    /// that is the same.
+    fn value(&self, now: &str, known: &str, released: &BTreeSet<String>) -> Option<String> {
+        let has = |list: &str, word: &str| list.split_whitespace().any(|other| other == word);
+        let needed = self.words();
+        let kept = now
+            .split_whitespace()
+            .filter(|word| !released.contains(*word) || has(&self.before, word));
+        let missing = needed
+            .iter()
+            .map(String::as_str)
+            .filter(|word| !has(now, word) && has(known, word));
+        let value: Vec<&str> = kept.chain(missing).collect();
+        (!value.iter().copied().eq(now.split_whitespace())).then(|| value.join(" "))
+    }
+
+    /// A word that stands in the list already, for which no holder is to blame, stays there.
+    fn keep_what_stands(&mut self, now: &str, word: &str) {
+        let stands = now.split_whitespace().any(|other| other == word);
+        if stands
+            && !self.words().contains(word)
+            && !self.before.split_whitespace().any(|other| other == word)
+        {
+            self.before = format!("{} {word}", self.before);
+        }
     }
 }
 
@@ -148,7 +169,11 @@ impl Shared {
                 word: word.into(),
             },
         };
-        shared.change(|record, holder| record.holders.push(holder))?;
+        let now = sysctl::read(&list.key)?;
+        shared.change(|record, holder| {
+            record.keep_what_stands(&now, &holder.word);
+            record.holders.push(holder);
+        })?;
         Ok(shared)
     }
 
@@ -171,20 +196,27 @@ impl Shared {
         if record.holders.is_empty() {
             record.before = sysctl::read(&self.list.key)?;
         }
+        let held = record.words();
         record.holders.retain(Holder::lives);
         change(&mut record, self.holder.clone());
         // On record first: a crash in between leaves a word too much, which the next holder takes back.
         write(&mut file, &record.text()).map_err(failed)?;
-        self.set(&record)?;
+        self.set(&record, &held - &record.words())?;
         if record.holders.is_empty() {
             write(&mut file, "").map_err(failed)?;
         }
         Ok(())
     }
 
-    /// A controller may be unloaded between the two lines, by somebody who knows nothing of the record: then once more.
-    fn set(&self, record: &Record) -> Result<(), SysctlError> {
-        let set = || sysctl::write(&self.list.key, &record.value(&sysctl::read(&self.list.known)?));
+    /// A controller may be unloaded between the lines, by somebody who knows nothing of the record: then once more.
+    fn set(&self, record: &Record, released: BTreeSet<String>) -> Result<(), SysctlError> {
+        let set = || {
+            let (now, known) = (sysctl::read(&self.list.key)?, sysctl::read(&self.list.known)?);
+            match record.value(&now, &known, &released) {
+                Some(value) => sysctl::write(&self.list.key, &value),
+                None => Ok(()),
+            }
+        };
         match set() {
             Err(SysctlError::Missing(_)) => set(),
             other => other,
@@ -229,5 +261,60 @@ impl Drop for Shared {
             // The next start takes it back: the record still names this process.
             eprintln!("slowhand: {} was not put back: {error}", self.list.key);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(before: &str, words: &[&str]) -> Record {
+        let holder = |word: &&str| Holder {
+            pid: 1,
+            started: 1,
+            word: (*word).to_owned(),
+        };
+        Record {
+            before: before.to_owned(),
+            holders: words.iter().map(holder).collect(),
+        }
+    }
+
+    fn released(words: &[&str]) -> BTreeSet<String> {
+        words.iter().map(|&word| word.to_owned()).collect()
+    }
+
+    #[test]
+    fn what_others_have_loaded_since_keeps_its_permission() {
+        let value = record("reno", &["cubic"]).value("reno theirs", "reno cubic theirs", &released(&[]));
+        assert_eq!(value.as_deref(), Some("reno theirs cubic"));
+        let value =
+            record("reno", &[]).value("reno theirs cubic", "reno cubic theirs", &released(&["cubic"]));
+        assert_eq!(value.as_deref(), Some("reno theirs"));
+    }
+
+    #[test]
+    fn nothing_is_written_where_nothing_changes() {
+        let held = record("reno", &["cubic"]);
+        assert_eq!(held.value("reno cubic", "reno cubic bbr", &released(&[])), None);
+        assert_eq!(held.value("reno cubic", "reno", &released(&["gone"])), None);
+        assert_eq!(
+            record("reno", &["gone"]).value("reno", "reno", &released(&[])),
+            None
+        );
+    }
+
+    #[test]
+    fn a_word_that_stood_there_before_it_was_held_stays() {
+        let mut record = record("reno", &[]);
+        record.keep_what_stands("reno slow_lia", "slow_lia");
+        assert_eq!(
+            record.value("reno slow_lia", "reno slow_lia", &released(&["slow_lia"])),
+            None
+        );
+        // What a holder put there does not.
+        let mut record = self::record("reno", &["cubic"]);
+        record.keep_what_stands("reno cubic", "cubic");
+        assert_eq!(record.before, "reno");
     }
 }

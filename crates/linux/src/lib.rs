@@ -8,6 +8,7 @@
 //! | [`diag`], [`info`] | sockets of all programs, their `tcp_info` and `mptcp_info` | `Diag::open`, `Diag::tcp`, `Diag::mptcp` |
 //! | [`sockopt`] | the same of a socket of one's own; congestion controllers | `mptcp_info`, `full_info`, `is_fallback` |
 //! | [`routing`] | a table per link, and the default route that moves | `routing::install`, `routing::set_default` |
+//! | [`orphans`] | closed connections at an endpoint that goes | `orphans::release` |
 //! | [`probe`] | is a host reachable over this one link? | `Prober` |
 //! | [`bpf`] | what only a BPF program can do | `WindowLever`, `UnsentLever` |
 //! | [`capture`] | what a monitor interface hears | `Capture::open`, `digest` |
@@ -32,6 +33,7 @@ pub mod journal;
 pub mod mptcp_pm;
 pub mod netlink;
 pub mod netns;
+pub mod orphans;
 pub mod probe;
 pub mod realtime;
 pub mod routing;

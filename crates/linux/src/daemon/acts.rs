@@ -14,6 +14,7 @@ use super::{Association, LeftAlone};
 use crate::bpf::Hook;
 use crate::journal::{Change, JournalError, SetSysctlError};
 use crate::mptcp_pm::{self, AddressId, CreateSubflowError, Endpoint, EndpointFlags, NewSubflow};
+use crate::orphans;
 use crate::routing;
 use policy::{Action, ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowEvent, SubflowId};
 use std::net::SocketAddr;
@@ -241,9 +242,22 @@ impl World {
         }
     }
 
+    /// The kernel would keep closed connections for ever that lose their last subflow with the endpoint.
+    fn release_orphans(&mut self, id: AddressId) {
+        let released = match self.commands.endpoint(id) {
+            Ok(endpoint) => endpoint.map_or(Ok(()), |endpoint| orphans::release(endpoint.addr)),
+            // Removing it says what is wrong.
+            Err(_) => return,
+        };
+        if let Err(error) = released {
+            self.trouble("looking for closed connections at an endpoint that goes", &error);
+        }
+    }
+
     /// An endpoint for every way out of a link, or none.
     fn endpoint(&mut self, link: LinkId, wanted: bool) -> Result<(), ActError> {
         for id in self.endpoints.remove(&link).unwrap_or_default() {
+            self.release_orphans(id);
             match self.commands.del_endpoint(id, None) {
                 Ok(()) | Err(mptcp_pm::DelEndpointError::Absent { .. }) => {}
                 Err(error) => return Err(error.into()),

@@ -1,4 +1,4 @@
-//! Socket statistics (`inet_diag`): one TCP socket by its ends, one MPTCP connection by its token, or all of them.
+//! Socket statistics (`inet_diag`): one TCP socket by its ends, one MPTCP connection by its token, or all of them; and how to end one.
 //!
 //! Exact look-ups ([`Diag::tcp`], [`Diag::mptcp`]) take a few microseconds and allocate nothing, so a subflow can be
 //! looked at every few milliseconds; dumps ([`Diag::each_tcp`], [`Diag::each_mptcp`]) walk all sockets of the namespace
@@ -81,6 +81,13 @@ impl Diag {
         });
         absent_is_none(asked)?;
         Ok(found)
+    }
+
+    /// Ends a TCP socket at once, with a reset to its peer (`SOCK_DESTROY`; needs CAP_NET_ADMIN and `CONFIG_INET_DIAG_DESTROY`). A connection
+    /// of which it was the last subflow ends with it if no program holds it any more.
+    pub fn end(&mut self, socket: &TcpSocket) -> Result<(), DiagError> {
+        Request::end(socket).write(&mut self.request);
+        Ok(self.socket.request(&mut self.request)?)
     }
 
     /// Calls `on` for every TCP socket of both families in one of these states.

@@ -1,12 +1,13 @@
 //! What is asked: `struct inet_diag_req_v2`.
 
-use super::Ends;
+use super::{Ends, TcpSocket};
 use crate::info::TcpState;
 use crate::mptcp_pm::Token;
 use crate::netlink::Builder;
 use std::net::{IpAddr, SocketAddr};
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const SOCK_DESTROY: u16 = 21;
 const LEN: usize = 56;
 const INET_DIAG_REQ_PROTOCOL: u16 = 3;
 /// Which optional attributes are wanted: bit n − 1 for attribute n.
@@ -27,6 +28,13 @@ impl States {
             | Self::only(TcpState::FinWait2).0
             | Self::only(TcpState::CloseWait).0,
     );
+    /// This host has said that it is done.
+    pub const CLOSING: Self = Self(
+        Self::only(TcpState::FinWait1).0
+            | Self::only(TcpState::FinWait2).0
+            | Self::only(TcpState::Closing).0
+            | Self::only(TcpState::LastAck).0,
+    );
     /// Waiting for connections.
     pub const LISTEN: Self = Self::only(TcpState::Listen);
     /// All.
@@ -40,6 +48,7 @@ impl States {
 
 /// One request, before it is written.
 pub(super) struct Request {
+    kind: u16,
     family: u8,
     protocol: i32,
     states: u32,
@@ -55,6 +64,7 @@ impl Request {
         let family = (if v6 { libc::AF_INET6 } else { libc::AF_INET }) as u8;
         let (local, remote, ifindex, cookie, flags) = (None, None, 0, NO_COOKIE, 0);
         Self {
+            kind: SOCK_DIAG_BY_FAMILY,
             family,
             protocol,
             states: states.0,
@@ -74,6 +84,19 @@ impl Request {
         request
     }
 
+    pub(super) fn end(socket: &TcpSocket) -> Self {
+        let ends = Ends {
+            local: socket.local,
+            remote: socket.remote,
+            ifindex: socket.ifindex,
+        };
+        Self {
+            kind: SOCK_DESTROY,
+            cookie: socket.cookie.to_ne_bytes(),
+            ..Self::tcp(&ends)
+        }
+    }
+
     /// The kernel takes the token from where a TCP request has its cookie, and looks at nothing else.
     pub(super) fn mptcp(token: Token) -> Self {
         let mut request = Self::new(false, libc::IPPROTO_MPTCP, States::ALL);
@@ -90,9 +113,7 @@ impl Request {
     }
 
     pub(super) fn write(&self, builder: &mut Builder) {
-        builder
-            .start(SOCK_DIAG_BY_FAMILY, self.flags)
-            .header(&self.header());
+        builder.start(self.kind, self.flags).header(&self.header());
         if self.protocol == libc::IPPROTO_MPTCP {
             // 262 does not fit the header's byte.
             builder.u32(INET_DIAG_REQ_PROTOCOL, self.protocol.cast_unsigned());

@@ -2,6 +2,7 @@
 
 use super::Change;
 use crate::mptcp_pm::{self, AddressId, Limits};
+use crate::orphans;
 use crate::rtnl::{Protocol, Rtnl};
 use crate::sysctl;
 use std::error::Error;
@@ -109,6 +110,8 @@ fn undo_endpoint(id: AddressId, address: IpAddr) -> Result<(), String> {
         .map_err(words)?
         .is_some_and(|endpoint| endpoint.addr == address);
     if ours {
+        // What it cannot do is no reason to leave the endpoint.
+        let _ = orphans::release(address);
         commands.del_endpoint(id, None).map_err(words)
     } else {
         Ok(())

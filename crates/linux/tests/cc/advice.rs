@@ -5,7 +5,7 @@ use crate::net::{Hosts, eventually};
 use crate::orders::{Window, windows};
 use crate::tcp::{Direction, Info, Transfer};
 use crate::{can_run, load};
-use linux::bpf::cc::{AddressEnd, Coupled};
+use linux::bpf::cc::{AddressEnd, Controller, Coupled, WindowOrder};
 use linux::cla::{Advice, AdviceError, Advisor, Listener, Teller};
 use linux::mptcp_pm::AddressId;
 use policy::ConnId;
@@ -25,13 +25,26 @@ const fn sinks(address: AddressId) -> Advice {
     }
 }
 
-/// Waits until a window has become what was ordered: a threshold that it did not have, and not over the window.
-fn lowered(before: Window, now: impl Fn() -> Window) {
-    let is_lowered = || {
-        let ssthresh = now().ssthresh;
-        ssthresh != before.ssthresh && ssthresh < 2 * before.cwnd
-    };
-    eventually("lowered", is_lowered, || format!("{before:?}, {:?}", now()));
+/// Waits until a subflow's threshold is the one that was ordered, to the segment: it stays until a loss, and the path has just been relieved.
+fn obeyed(order: WindowOrder, now: impl Fn() -> Window) {
+    // A path that fades is to begin its slow growth where it is put, or the window would be back in a few round trips.
+    assert_eq!(order.ssthresh, Some(order.cwnd));
+    eventually(
+        "obeyed",
+        || Some(now().ssthresh) == order.ssthresh,
+        || format!("{order:?}, {:?}", now()),
+    );
+}
+
+/// What stands for an address.
+fn standing(
+    controller: &Controller,
+    conn: ConnId,
+    end: AddressEnd,
+    address: AddressId,
+) -> Option<WindowOrder> {
+    let orders = controller.orders().expect("CLA takes orders");
+    orders.standing(conn, end, address).expect("read it back")
 }
 
 /// Waits until both subflows are up and have grown; the id of the one that joined.
@@ -64,7 +77,7 @@ fn an_uploading_mobile_lowers_its_own_window() {
     let conn = token(&upload.client);
     let second = grown(&hosts, conn, AddressEnd::Local);
     let now = || windows(&hosts.client, conn, AddressEnd::Local)[&second];
-    let before = now();
+    assert_eq!(standing(&controller, conn, AddressEnd::Local, second), None);
     let ordered = hosts.client.run(|| {
         let mut advisor = Advisor::new(Arc::clone(&controller), AddressEnd::Local).expect("it is CLA");
         let first = advisor.hear(conn, sinks(second)).expect("order");
@@ -75,11 +88,13 @@ fn an_uploading_mobile_lowers_its_own_window() {
     let (first, again) = ordered.expect("enter");
     assert!((1..=2).contains(&first), "{first} orders");
     assert_eq!(again, 0);
-    lowered(before, now);
+    let order = standing(&controller, conn, AddressEnd::Local, second);
+    obeyed(order.expect("the path that sinks has one"), now);
 }
 
 /// A download, and a server that hears what the client says of it.
 struct Heard {
+    controller: Arc<Controller>,
     hosts: Hosts,
     download: Transfer,
     listener: Listener,
@@ -92,9 +107,10 @@ impl Heard {
         let hosts = two_links(&controller, Direction::Download);
         let download = transfer(&hosts, Direction::Download);
         let server = hosts.server_address(linux::cla::DEFAULT_PORT);
-        let advisor = Advisor::new(controller, AddressEnd::Remote).expect("it is CLA");
+        let advisor = Advisor::new(Arc::clone(&controller), AddressEnd::Remote).expect("it is CLA");
         let listener = Listener::start(&hosts.server, server, Key::new(KEY), advisor).expect("listen");
         Self {
+            controller,
             hosts,
             download,
             listener,
@@ -136,9 +152,11 @@ fn a_server_lowers_the_window_towards_a_mobile_that_says_so() {
     let conn = token(&heard.download.server);
     let second = grown(&heard.hosts, conn, AddressEnd::Remote);
     let now = || windows(&heard.hosts.server, conn, AddressEnd::Remote)[&second];
-    let before = now();
+    let order = || standing(&heard.controller, conn, AddressEnd::Remote, second);
+    assert_eq!(order(), None);
     heard.tell(KEY, sinks(second));
-    lowered(before, now);
+    eventually("ordered", || order().is_some(), || "no order".to_owned());
+    obeyed(order().expect("it stands"), now);
     // One copy came over each path; one of them was followed.
     eventually(
         "dropped the copy",

@@ -6,6 +6,7 @@ use linux::bpf::cc::ControllerName;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr};
+use std::sync::RwLock;
 use std::thread;
 
 /// Enough for every subflow to have joined before the end.
@@ -33,6 +34,21 @@ impl Ending {
     }
 }
 
+/// What becomes of a connection.
+pub struct Way<'a> {
+    pub ending: Ending,
+    pub download: bool,
+    /// Read while a socket is closed.
+    pub closing: &'a RwLock<()>,
+}
+
+impl Way<'_> {
+    fn close(&self, sockets: impl IntoIterator<Item = Socket>) {
+        let _nobody_removes = self.closing.read().expect("no thread has failed");
+        sockets.into_iter().for_each(drop);
+    }
+}
+
 /// Where one worker's connections arrive.
 pub struct Listener {
     socket: Socket,
@@ -47,32 +63,29 @@ impl Listener {
 }
 
 /// One connection, whose sender is switched to `controller()` in the middle.
-pub fn transfer(
-    hosts: &Hosts,
-    listener: &Listener,
-    ending: Ending,
-    download: bool,
-    controller: impl Fn() -> String,
-) {
+pub fn transfer(hosts: &Hosts, listener: &Listener, way: &Way<'_>, controller: impl Fn() -> String) {
     let Listener { socket, address } = listener;
     let address = *address;
     let client = hosts.client.run(|| connect(address)).expect("enter the client");
     let (server, _) = socket.accept().expect("accept");
-    let (from, to) = if download {
+    let (from, to) = if way.download {
         (server, client)
     } else {
         (client, server)
     };
-    thread::scope(|scope| {
+    let read_to_its_end = thread::scope(|scope| {
         let sender = &from;
         scope.spawn(move || send(sender));
         let half = read(&to, BYTES / 2);
         assert_eq!(half, BYTES / 2, "the sender goes on until somebody ends it");
         switch(&from, &controller());
-        match ending {
+        match way.ending {
             Ending::Complete => assert_eq!(half + read(&to, usize::MAX), BYTES, "all arrives"),
             // The sender is told by a reset; the other end of the scope waits for it to be so.
-            Ending::Unread => drop(to),
+            Ending::Unread => {
+                way.close([to]);
+                return None;
+            }
             Ending::Aborted => {
                 for socket in [&from, &to] {
                     // The other end may have reset it already.
@@ -81,10 +94,12 @@ pub fn transfer(
                 abort(&to);
             }
         }
+        Some(to)
     });
-    if ending == Ending::Aborted {
+    if way.ending == Ending::Aborted {
         abort(&from);
     }
+    way.close(read_to_its_end.into_iter().chain([from]));
 }
 
 fn listen(address: SocketAddr) -> Socket {

@@ -1,5 +1,6 @@
 //! What the kernel says of itself: sockets that are left, counters, complaints.
 
+use crate::net::run;
 use linux::netns::Netns;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -46,6 +47,11 @@ pub fn mptcp_count(host: &Netns, name: &str) -> u64 {
         .find(|(known, _)| *known == name);
     let (_, value) = found.unwrap_or_else(|| panic!("this kernel does not count {name}"));
     value.parse().expect("a number")
+}
+
+/// All sockets and counters of a host, for whoever looks for the reason of what is left.
+pub fn said_of(host: &Netns) -> String {
+    run(host, "ss -tMnaeoi") + &run(host, "nstat -as")
 }
 
 fn read_inside(host: &Netns, file: &str) -> String {

@@ -94,6 +94,20 @@ impl Orders {
         self.tell(order.serial)
     }
 
+    /// The order that stands for an address, if there is one.
+    pub fn standing(
+        &self,
+        conn: ConnId,
+        end: AddressEnd,
+        address: AddressId,
+    ) -> Result<Option<WindowOrder>, OrderError> {
+        let found = self.orders.value(key(conn, end, address)).map_err(refused)?;
+        Ok(found.map(|order| WindowOrder {
+            cwnd: order.cwnd,
+            ssthresh: (order.ssthresh != 0).then_some(order.ssthresh),
+        }))
+    }
+
     /// Forgets an order; windows stay as they are. Says whether there was one.
     pub fn take_back(&self, conn: ConnId, end: AddressEnd, address: AddressId) -> Result<bool, OrderError> {
         self.orders.remove(key(conn, end, address)).map_err(refused)

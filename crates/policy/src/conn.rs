@@ -145,7 +145,8 @@ impl Subflow {
             Some(since) if !acknowledged => Some(since),
             _ => Some(now),
         };
-        self.losses.read(now, sample.disordered, sample.data_rtt);
+        self.losses
+            .read(now, sample.disordered, sample.min_rtt, sample.data_rtt);
         self.sample = sample;
         self.arrivals.read(now, sample.segs_in, sample.bytes_received)
     }

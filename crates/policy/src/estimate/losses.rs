@@ -1,11 +1,13 @@
-//! Whether a subflow misses something again and again: its path loses at random, or its queue overflows all the time.
+//! Whether a subflow misses something again and again though no long queue stands: its path loses at random.
 //!
 //! # Sources
 //! - Linux 6.18, `tcp_data_queue_ofo`: `tcpi_rcv_ooopack` counts segments that arrive while an earlier one is missing.
 //!
 //! # Where we differ, and why
 //! What is lost at once counts once, and so does what is missed while that is sent again: a queue that overflows once in a while loses many
-//! segments in a round trip, a path that loses one in a hundred loses one in each of many.
+//! segments in a round trip, a path that loses one in a hundred loses one in each of many. Nor does a loss count while a long queue stands: then
+//! less is to be under way, not more. Short queues of one product overflow under bbr all the time; with three products of window for
+//! that the stall was 265 ms.
 //!
 //! # Checked by
 //! `tests`; `window-lossy` in the benchmarks.
@@ -15,6 +17,8 @@ use units::{Duration, Instant};
 /// So many losses within that time are no accident.
 const MANY: usize = 4;
 const SPAN: Duration = Duration::from_secs(3);
+/// A round trip of so many percents of the least is a long queue's.
+const QUEUED_PERCENT: u32 = 160;
 /// What is lost is missed for so many round trips: one until it is sent again, and half of one on average before and after.
 pub(crate) const REPAIR_ROUNDS: u32 = 2;
 
@@ -27,9 +31,10 @@ pub(crate) struct Losses {
 }
 
 impl Losses {
-    /// Takes in the count of segments that arrived out of order, with the round-trip time of the moment.
-    pub(crate) fn read(&mut self, now: Instant, disordered: u64, rtt: Duration) {
-        let grown = disordered > self.disordered;
+    /// Takes in the count of segments that arrived out of order, with the least round-trip time and that of the moment.
+    pub(crate) fn read(&mut self, now: Instant, disordered: u64, least: Duration, rtt: Duration) {
+        let queued = least > Duration::ZERO && rtt >= least * QUEUED_PERCENT / 100;
+        let grown = disordered > self.disordered && !queued;
         self.disordered = disordered;
         if grown && self.seen[0].is_none_or(|last| now - last >= rtt * REPAIR_ROUNDS) {
             self.seen.rotate_right(1);
@@ -54,9 +59,25 @@ mod tests {
         let (mut losses, mut now) = (Losses::default(), Instant::ZERO);
         for number in 1..=count {
             now += apart;
-            losses.read(now, 2 * u64::from(number), 40 * MS);
+            losses.read(now, 2 * u64::from(number), 30 * MS, 40 * MS);
         }
         (losses, now)
+    }
+
+    #[test]
+    fn what_a_long_queue_loses_does_not_count() {
+        let mut losses = Losses::default();
+        for number in 1..=20 {
+            losses.read(Instant::from_millis(200 * number), number, 30 * MS, 48 * MS);
+        }
+        assert!(!losses.go_on(Instant::from_secs(4)));
+        for number in 21..=24 {
+            losses.read(Instant::from_millis(200 * number), number, 30 * MS, 47 * MS);
+        }
+        assert!(
+            losses.go_on(Instant::from_secs(5)),
+            "nor hides what is lost without one"
+        );
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl<S: Schedule> Air<S> {
         let places = ether.sites.iter().map(|site| site.position);
         let grid = Grid::new(places, ether.reach_mm());
         let needed = parts.receivers.iter().map(|receiver| receiver.preamble);
-        ether.cut(&grid, needed.fold(f64::INFINITY, f64::min));
+        ether.prepare(needed.fold(f64::INFINITY, f64::min));
         let mut air = Self {
             now: 0,
             rules: config.rules,

@@ -16,7 +16,7 @@
 //! `tests`: bounds against exact sums; `reception`'s tests: outcomes with and without.
 
 use super::flight::{Flight, Source};
-use super::geometry::Geometry;
+use super::geometry::{Geometry, STEEP};
 use crate::Position;
 
 /// From where on a source is far, for all frames of a run.
@@ -28,6 +28,8 @@ pub(super) struct Limits {
     pub(super) noise: f64,
     /// What is weaker counts for nothing.
     pub(super) negligible: f64,
+    /// Whoever is farther than this from a sender is out of reach for all who hear it, in mm.
+    pub(super) scope_mm: i64,
 }
 
 /// The far sources of one frame, in mW.
@@ -47,40 +49,44 @@ pub(super) struct FarField {
 const TABLE: f64 = 0.002;
 
 impl FarField {
-    /// Takes in a source; `false`: it is too near, and has to be looked at by itself.
+    /// Takes in what overlaps with the frame; tells of what is too near and has to be looked at by itself.
+    ///
+    /// Every source takes the same way through this, because what it would branch on cannot be predicted: what does not count is
+    /// multiplied by zero.
+    #[inline]
     pub(super) fn add(
         &mut self,
         geometry: &Geometry,
         limits: &Limits,
         flight: &Flight,
-        source: &Source,
-    ) -> bool {
-        let (x, y) = metres(flight.position, source.position);
-        let squared = x * x + y * y;
-        let around = geometry.around(squared);
-        let strongest = source.milliwatts * around.strongest * (1.0 + TABLE);
-        if strongest > limits.noise {
-            return false;
+        sources: &[Source],
+        mut tell: impl FnMut(&Source),
+    ) {
+        let each = 1.0 / (flight.end - flight.start) as i64 as f64;
+        for source in sources {
+            let time = source.beside(flight);
+            let (x, y) = metres(flight.position, source.position);
+            let squared = x * x + y * y;
+            let around = geometry.around(squared);
+            let strongest = source.milliwatts * around.strongest * (1.0 + TABLE);
+            if strongest > limits.noise {
+                if time > 0 {
+                    tell(source);
+                }
+                continue;
+            }
+            let part = time as i64 as f64 * each * yes(strongest > limits.negligible);
+            // Otherwise it counts in some places and in others it does not.
+            let sure = yes(source.milliwatts * around.weakest * (1.0 - TABLE) > limits.negligible);
+            let level = part * source.milliwatts * geometry.at(squared) * sure;
+            let half = part * strongest / 2.0 * (1.0 - sure);
+            let slope = level * around.steep;
+            self.level += level + half;
+            self.slope = (self.slope.0 + slope * x, self.slope.1 + slope * y);
+            // The slope is multiplied by less than the distance.
+            self.doubt += level * (TABLE + STEEP * around.steep * squared) + half;
+            self.bend += part * strongest * around.bend * sure;
         }
-        if strongest <= limits.negligible {
-            return true;
-        }
-        let time = source.end.min(flight.end) - source.start.max(flight.start);
-        let part = time as f64 / (flight.end - flight.start) as f64;
-        if source.milliwatts * around.weakest * (1.0 - TABLE) <= limits.negligible {
-            // In some places it counts, in others it does not.
-            let half = part * strongest / 2.0;
-            self.level += half;
-            self.doubt += half;
-            return true;
-        }
-        let level = part * source.milliwatts * geometry.at(squared);
-        let slope = geometry.exponent() * level / squared;
-        self.level += level;
-        self.slope = (self.slope.0 + slope * x, self.slope.1 + slope * y);
-        self.doubt += level * TABLE;
-        self.bend += part * strongest * around.bend;
-        true
     }
 
     /// The least and the most that they add in a place, which must not be farther from the sender than [`Limits::around`].
@@ -92,11 +98,15 @@ impl FarField {
     }
 }
 
+fn yes(it: bool) -> f64 {
+    f64::from(u8::from(it))
+}
+
 /// From one place to another.
 pub(super) fn metres(from: Position, to: Position) -> (f64, f64) {
     (
-        (to.x_mm - from.x_mm) as f64 / 1e3,
-        (to.y_mm - from.y_mm) as f64 / 1e3,
+        (to.x_mm - from.x_mm) as f64 * 1e-3,
+        (to.y_mm - from.y_mm) as f64 * 1e-3,
     )
 }
 

@@ -43,6 +43,7 @@ fn limits() -> Limits {
         around: 43.5,
         noise,
         negligible: noise / 100.0,
+        scope_mm: 1_000_000,
     }
 }
 
@@ -77,11 +78,13 @@ proptest! {
             flights.begin(flight(1 + number as u32, place(x, y), (start + 200, start + 1_300)));
         }
         let (mut field, mut far) = (FarField::default(), Vec::new());
-        flights.overlapping(id, 0, |source| {
-            if field.add(&geometry, &limits(), &frame, source) {
+        for source in flights.around(0, frame.position, limits().scope_mm).flatten() {
+            let mut is_near = false;
+            field.add(&geometry, &limits(), &frame, &[*source], |_| is_near = true);
+            if !is_near && source.beside(&frame) > 0 && source.id != id {
                 far.push(*source);
             }
-        });
+        }
         let receiver = place(x, y);
         let sum: f64 = far.iter().map(|source| exact(&geometry, &frame, source, receiver)).sum();
         let [least, most] = field.at(frame.position, receiver);

@@ -43,11 +43,20 @@ pub(super) struct Flight {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Source {
     pub(super) from: u32,
-    id: u16,
+    pub(super) id: u16,
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) position: Position,
     pub(super) milliwatts: f64,
+}
+
+impl Source {
+    /// How long it was on the air together with a frame.
+    pub(super) fn beside(&self, flight: &Flight) -> u64 {
+        self.end
+            .min(flight.end)
+            .saturating_sub(self.start.max(flight.start))
+    }
 }
 
 /// All frames of all channels.
@@ -65,8 +74,6 @@ pub(super) struct Flights {
 #[derive(Debug, Clone, Default)]
 struct Channel {
     tiles: Vec<Tile>,
-    /// How many frames each tile has, those that are over included.
-    counts: Vec<u16>,
     on_air: usize,
     /// Frames that have begun, modulo 2³².
     begun: u32,
@@ -89,7 +96,6 @@ impl Flights {
     pub(super) fn new(channels: usize, grid: Grid) -> Self {
         let channel = Channel {
             tiles: vec![Tile::default(); grid.tiles()],
-            counts: vec![0; grid.tiles()],
             ..Channel::default()
         };
         Self {
@@ -121,8 +127,7 @@ impl Flights {
         });
         self.all[usize::from(id)] = flight;
         channel.order.push_back((flight.start, id));
-        let place = self.grid.tile(flight.position);
-        let tile = &mut channel.tiles[place];
+        let tile = &mut channel.tiles[self.grid.tile(flight.position)];
         tile.present.push(Source {
             from: flight.from,
             id,
@@ -132,7 +137,6 @@ impl Flights {
             milliwatts: flight.milliwatts,
         });
         tile.on_air += 1;
-        channel.counts[place] = tile.present.len() as u16;
         id
     }
 
@@ -170,36 +174,15 @@ impl Flights {
             .map(|(_, id, flight)| (id, flight))
     }
 
-    /// Tells of the frames that overlap in time with this one, itself excluded, and that come from a ring around its sender.
-    pub(super) fn overlapping(&self, id: u16, ring: usize, mut tell: impl FnMut(&Source)) {
-        let flight = self.get(id);
-        let (start, end) = (flight.start, flight.end);
-        let channel = &self.channels[usize::from(flight.channel)];
-        self.grid.spans(self.grid.cell(flight.position), ring, |span| {
-            // Most tiles are empty: their counts lie close together.
-            for place in span.filter(|&place| channel.counts[place] > 0) {
-                for other in &channel.tiles[place].present {
-                    if other.start < end && other.end > start && other.id != id {
-                        tell(other);
-                    }
-                }
-            }
-        });
-    }
-
-    /// At least as many frames as overlap with this one and come from a ring around its sender.
-    pub(super) fn at_most(&self, id: u16, ring: usize) -> u32 {
-        let flight = self.get(id);
-        let counts = &self.channels[usize::from(flight.channel)].counts;
-        let mut sum = 0;
-        self.grid.spans(self.grid.cell(flight.position), ring, |span| {
-            sum += counts[span].iter().map(|&count| u32::from(count)).sum::<u32>();
-        });
-        sum
-    }
-
-    pub(super) const fn grid(&self) -> &Grid {
-        &self.grid
+    /// What is or was on a channel's air within that reach of a place, tile by tile: some of it is farther away, some of it was over before
+    /// anything that is on the air now began.
+    pub(super) fn around(&self, channel: u8, at: Position, reach_mm: i64) -> impl Iterator<Item = &[Source]> {
+        let channel = &self.channels[usize::from(channel)];
+        let tiles = self
+            .grid
+            .spans(at, reach_mm)
+            .flat_map(|span| &channel.tiles[span]);
+        tiles.map(|tile| tile.present.as_slice())
     }
 
     /// Takes a frame off the air, and forgets what overlaps with nothing that is still on it.
@@ -217,12 +200,10 @@ impl Flights {
             channel.order.pop_front();
         }
         let earliest = channel.order.front().map_or(u64::MAX, |&(start, _)| start);
-        let place = self.grid.tile(position);
-        let tile = &mut channel.tiles[place];
+        let tile = &mut channel.tiles[self.grid.tile(position)];
         tile.on_air -= 1;
         if tile.on_air == 0 || tile.present.len() > 2 * tile.on_air + KEPT {
             tile.forget(&self.all, earliest, &mut self.free);
-            channel.counts[place] = tile.present.len() as u16;
         }
     }
 }

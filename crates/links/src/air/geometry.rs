@@ -47,7 +47,12 @@ pub(super) struct Around {
     pub(super) weakest: f64,
     /// Half of the largest second derivative, as a part of the largest gain, for each square metre.
     pub(super) bend: f64,
+    /// By how much the gain falls with each metre, as a part of it, for each metre of the distance: within [`STEEP`].
+    pub(super) steep: f64,
 }
+
+/// What [`Around::steep`] may be off, as a part: half a step of the table.
+pub(super) const STEEP: f64 = 0.5 / (1 << STEP_BITS) as f64;
 
 impl Geometry {
     pub(super) fn new(propagation: Propagation, walls: &[Wall]) -> Self {
@@ -64,6 +69,7 @@ impl Geometry {
     }
 
     /// Received over transmitted power, as a ratio.
+    #[inline]
     pub(super) fn gain(&self, from: Position, to: Position) -> f64 {
         if self.walls.is_empty() {
             self.open(from, to)
@@ -98,25 +104,28 @@ impl Geometry {
                     strongest: f64::INFINITY,
                     weakest: 0.0,
                     bend: 0.0,
+                    steep: 0.0,
                 };
             }
             Around {
                 strongest: self.at(nearest * nearest),
                 weakest: self.at(farthest * farthest),
                 bend: n * (n + 1.0) / (2.0 * nearest * nearest),
+                steep: 2.0 * n / (square(step) + square(step + 1)),
             }
         };
         self.arounds = (0..STEPS).map(around).collect();
     }
 
     /// Bounds of the gain from places around one to another, of which the square of the distance is given, in m².
+    #[inline]
     pub(super) fn around(&self, squared: f64) -> Around {
         let step = step_of((squared * 1e6).max(NEAREST_MM2)) - FIRST;
         self.arounds[(step as usize).min(STEPS - 1)]
     }
 
     /// The exponent with which power falls.
-    pub(super) fn exponent(&self) -> f64 {
+    fn exponent(&self) -> f64 {
         f64::from(self.propagation.exponent_centi) / 100.0
     }
 
@@ -125,11 +134,13 @@ impl Geometry {
         !self.walls.is_empty()
     }
 
+    #[inline]
     fn open(&self, from: Position, to: Position) -> f64 {
         let (x, y) = ((to.x_mm - from.x_mm) as f64, (to.y_mm - from.y_mm) as f64);
         self.over(x * x + y * y)
     }
 
+    #[inline]
     fn over(&self, squared_mm: f64) -> f64 {
         let squared = squared_mm.max(NEAREST_MM2);
         let step = step_of(squared) - FIRST;

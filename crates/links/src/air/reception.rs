@@ -33,7 +33,6 @@ use super::fading::Fades;
 use super::far::{self, Limits};
 use super::flight::{Flight, Flights, Source};
 use super::geometry::Geometry;
-use super::grid::Grid;
 use super::mode::Mode;
 use super::scene::Scene;
 use crate::Position;
@@ -70,10 +69,8 @@ pub(super) struct Ether {
     noise: f64,
     /// Power that is left out of sums.
     negligible: f64,
-    /// The most that one frame can add from each ring of the plan's tiles.
-    most: Vec<f64>,
-    /// Tiles between two stations that hear each other, at most.
-    aside: usize,
+    /// How far anybody is received above what is left out, in mm.
+    reach_mm: i64,
     /// `None`: what arrives depends on more than the distance.
     limits: Option<Limits>,
     /// What else was on the air beside the frame that is being weighed.
@@ -104,9 +101,6 @@ impl Case<'_> {
         }
     }
 }
-
-/// What rounding can take from a bound.
-const ROUNDED: f64 = 1.0 + 1e-9;
 
 /// Something else on the air while a frame was.
 #[derive(Debug, Clone, Copy)]
@@ -142,8 +136,7 @@ impl Ether {
             got: 0,
             noise,
             negligible: noise / rules.negligible.linear(),
-            most: Vec::new(),
-            aside: 0,
+            reach_mm: 0,
             limits: None,
             scene: Scene::default(),
             preamble: rules.preamble.linear(),
@@ -196,19 +189,17 @@ impl Ether {
         self.geometry.distance_mm(self.negligible / strongest)
     }
 
-    /// Takes over how the plan is cut into tiles, and what the best receiver needs to hear somebody.
-    pub(super) fn cut(&mut self, grid: &Grid, faintest: f64) {
+    /// Takes over what the best receiver needs to hear somebody.
+    pub(super) fn prepare(&mut self, faintest: f64) {
         let strongest = self.sites.iter().map(|site| site.milliwatts).fold(0.0, f64::max);
-        let metres = |ring| grid.nearest_mm(ring) as f64 / 1e3;
-        let most = |ring| strongest * self.geometry.at(metres(ring) * metres(ring)) * ROUNDED;
-        self.most = (0..grid.rings()).map(most).collect();
+        self.reach_mm = self.reach_mm();
         let around = self.geometry.distance_mm(faintest / strongest);
-        self.aside = grid.across(around);
         self.geometry.look_around(around as f64 / 1e3);
         let limits = Limits {
             around: around as f64 / 1e3,
             noise: self.noise,
             negligible: self.negligible,
+            scope_mm: self.reach_mm + around,
         };
         let calculable = self.fades.is_none() && !self.geometry.has_walls();
         self.limits = calculable.then_some(limits);
@@ -245,7 +236,6 @@ impl Ether {
             * self.geometry.gain(flight.position, place)
             * self.fade(flight.from, receiver, flight.start);
         let mut scene = core::mem::take(&mut self.scene);
-        scene.turn_to(flights, id);
         let mut others = core::mem::take(&mut self.others);
         others.clear();
         let case = Case {
@@ -274,70 +264,36 @@ impl Ether {
     ) -> (Outcome, u64) {
         let (x, y) = far::metres(case.flight.position, case.place);
         let calculable = |limits: &Limits| x * x + y * y <= limits.around * limits.around;
-        let Some(limits) = self.limits.filter(calculable) else {
-            return self.look_at_all(case, scene, others, rng);
-        };
         let mut draw = None;
-        if !scene.is_parted() {
-            let foreseen = self.glance(case, scene, others, &mut draw, rng);
-            if let Some(outcome) = foreseen {
+        if let Some(limits) = self.limits.filter(calculable) {
+            let (near, field) = scene.of(case.flights, case.id, (&self.geometry, &limits));
+            let floor = self.sum(case, near, case.noise, others);
+            let background = field.at(case.flight.position, case.place);
+            let ratios = background.map(|more| case.ratios(floor + more, others));
+            if let Some(outcome) = self.foresee(case.flight, &ratios, &mut draw, rng) {
                 return whole(outcome);
             }
             others.clear();
         }
-        let rings = self.most.len() + self.aside;
-        let (near, far, field) = scene.parted(case.flights, rings, (&self.geometry, &limits));
-        let floor = self.sum(case, near, case.noise, others);
-        let background = field.at(case.flight.position, case.place);
-        let ratios = background.map(|more| case.ratios(floor + more, others));
-        if let Some(outcome) = self.foresee(case.flight, &ratios, &mut draw, rng) {
-            return whole(outcome);
-        }
-        let floor = self.sum(case, far, floor, others);
-        self.weigh(case, floor, others, draw, rng)
-    }
-
-    /// Looks at the tiles next to the receiver, with a bound of the rest. Who is in ring `k` around the sender is in ring `k` around the
-    /// receiver, or in one as many nearer as the two are apart.
-    fn glance(
-        &mut self,
-        case: &Case<'_>,
-        scene: &mut Scene,
-        others: &mut Vec<Interferer>,
-        draw: &mut Option<f64>,
-        rng: &mut Rng,
-    ) -> Option<Outcome> {
-        let apart = case.flights.grid().apart(case.place, case.flight.position);
-        let mut floor = case.noise;
-        for ring in 0..=apart {
-            floor = self.sum(case, scene.ring(case.flights, ring), floor, others);
-        }
-        let beyond = apart + 1..self.most.len() + apart;
-        let rest: f64 = beyond
-            .map(|ring| f64::from(scene.at_most(case.flights, ring)) * self.most[ring - apart])
-            .sum();
-        let ratios = [floor, floor + rest].map(|floor| case.ratios(floor, others));
-        self.foresee(case.flight, &ratios, draw, rng)
+        self.look_at_all(case, others, draw, rng)
     }
 
     /// Adds up everything in reach.
     fn look_at_all(
         &mut self,
         case: &Case<'_>,
-        scene: &mut Scene,
         others: &mut Vec<Interferer>,
+        draw: Option<f64>,
         rng: &mut Rng,
     ) -> (Outcome, u64) {
-        if scene.is_parted() {
-            scene.forget();
-            scene.turn_to(case.flights, case.id);
-        }
-        let apart = case.flights.grid().apart(case.place, case.flight.position);
         let mut floor = case.noise;
-        for ring in 0..self.most.len() + apart {
-            floor = self.sum(case, scene.ring(case.flights, ring), floor, others);
+        for sources in case
+            .flights
+            .around(case.flight.channel, case.place, self.reach_mm)
+        {
+            floor = self.sum(case, sources, floor, others);
         }
-        self.weigh(case, floor, others, None, rng)
+        self.weigh(case, floor, others, draw, rng)
     }
 
     /// Takes more frames into account: among the others, or in what is added to the floor.
@@ -348,8 +304,10 @@ impl Ether {
         mut floor: f64,
         others: &mut Vec<Interferer>,
     ) -> f64 {
-        for other in sources.iter().filter(|other| other.from != case.receiver) {
-            floor += self.add(case, other, others);
+        for other in sources {
+            if other.from != case.receiver && other.id != case.id && other.beside(case.flight) > 0 {
+                floor += self.add(case, other, others);
+            }
         }
         floor
     }
@@ -364,7 +322,7 @@ impl Ether {
         if power > self.noise {
             others.push(Interferer { start, end, power });
         } else if power > self.negligible {
-            return power * (end - start) as f64 / (flight.end - flight.start) as f64;
+            return power * (end - start) as i64 as f64 / (flight.end - flight.start) as i64 as f64;
         }
         0.0
     }

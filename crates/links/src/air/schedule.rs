@@ -92,11 +92,13 @@ impl Schedule for Blocks {
             let (below, above) = self.levels.split_at_mut(lower);
             bring_up(&mut below[lower - 1], &mut above[0]);
         }
+        let top = &self.levels[self.levels.len() - 1];
+        let least = least(&top.deadlines);
         let mut place = 0;
         for level in self.levels.iter().rev() {
-            place = place * BLOCK + position_of_least(level.block(place));
+            place = place * BLOCK + position_of(least, level.block(place));
         }
-        (self.levels[0].deadlines[place], place)
+        (least, place)
     }
 }
 
@@ -118,8 +120,7 @@ fn least(deadlines: &[u64]) -> u64 {
         .fold(NEVER, |least, &deadline| least.min(deadline))
 }
 
-fn position_of_least(deadlines: &[u64]) -> usize {
-    let least = least(deadlines);
+fn position_of(least: u64, deadlines: &[u64]) -> usize {
     deadlines
         .iter()
         .position(|&deadline| deadline == least)

@@ -40,9 +40,9 @@
 //!   of those who hear it. What they weigh it against grows, because ten access points are mostly edge: 578 stations on its channel are in reach of
 //!   its power in the place of 32, so that 130 other frames overlap with it in the place of 4.4 (181 looked at), and each receiver adds up 11.7 that are
 //!   near in the place of 4.2. That is a third of the time; the far ones are bounded once for each frame, and leave a doubt in 0.5 % of the weighings.
-//!   A hundred islands of ten that are out of each other's reach take twice as long a frame as ten access points alone, although each has what
-//!   those have: that much is due to 11,000 stations of 2 kB that are taken up in the order of time and find no room in the caches (pages of
-//!   2 MB change nothing). Half of it would need both: what is far kept as sums for each group of stations as frames begin and end, and
+//!   A hundred islands of ten that are out of each other's reach take about twice as long a frame as ten access points alone, although each has what
+//!   those have (a few noisy runs): probably because 11,000 stations of 2 kB that are taken up in the order of time find no room in the caches
+//!   (pages of 2 MB gained little). Half of it would need both: what is far kept as sums for each group of stations as frames begin and end, and
 //!   what a transmission touches of a station in a few lines of memory, fetched before its turn.
 //!
 //! # Checked by

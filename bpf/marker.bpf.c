@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Sets Congestion Experienced on arriving ECN-capable packets, at a rate per link.
+ * Sets Congestion Experienced on ECN-capable packets, at a rate per link.
  *
- * Attached by tcx to the ingress of a link: the packet is marked before TCP sees it, so the peer slows down on this path as if
- * a router on it had marked. Which rate a link has is looked up by a slot that user space chose, through the interface's index;
+ * Attached by tcx to the ingress of a link, the packet is marked before TCP sees it, so the peer slows down on this path as if
+ * a router on it had marked; attached to its egress, so does this host. Which rate a link has is looked up by a slot that user space chose, through the interface's index;
  * the program runs only where it is attached, so an index that is given to another interface finds nothing.
  *
  * Sources

@@ -1,8 +1,8 @@
-//! Active queue management from the receiving end: how many of a link's packets are to be marked so that no long queue stands before it.
+//! Active queue management from the client's end: how many of a link's packets are to be marked so that no long queue stands before it.
 //!
 //! A sender that fills a link fills its queue, too; a deep one then delays whatever else goes that way, and holds what has to be sent again
 //! when another link dies. Routers that mark before a queue is long are rare. But the receiver sees the delay as well, and a mark made
-//! here reaches the sender as one made there would: on the acknowledgement.
+//! here reaches the sender as one made there would: on the acknowledgement. What this host itself sends is marked as it leaves.
 //!
 //! # Sources
 //! - RFC 8289 (CoDel) §3: a queue is bad when even its least delay stays over a target for an interval of a round trip; bursts are not.

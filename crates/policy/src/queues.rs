@@ -5,12 +5,13 @@
 //! # Sources
 //! - Linux 6.18, `net/ipv4/tcp_input.c`, `tcp_rcv_rtt_measure_ts`: from a time stamp to the data that echoes it, with every queue between;
 //!   a subflow that stood still echoes an old one, but what is less counts at once, what is more by an eighth.
+//! - RFC 6298: what an upload's own acknowledgements say of its round trip.
 //!
 //! # Where we differ, and why
 //! 1. Only links that are busy are judged: data that comes by the way echoes time stamps of long ago.
 //! 2. Only cables are marked. Over WiFi the round trip comes and goes with the air, and a walk past five access points brought 4 % less for it (one
-//!    run); what is poor there, [`crate::steering`] sees by its airtime. With marks on the cell, too, one of eight plays of `fade` had a gap of 120 ms,
-//!    without any none over 53.
+//!    run); what is poor there, [`crate::steering`] sees by its airtime. With marks on the cell, too, one of eight plays of `fade` had a gap of 120 ms;
+//!    without, none of twenty over 83.
 //!
 //! # Checked by
 //! `tests::queues`.
@@ -39,13 +40,13 @@ pub(crate) struct Queues {
 
 #[derive(Debug, Default)]
 struct Watched {
-    here: Side,
-    there: Side,
+    inbound: Direction,
+    outbound: Direction,
 }
 
 /// The queue on the way here, or on the way from here.
 #[derive(Debug, Default)]
-struct Side {
+struct Direction {
     queue: Queue,
     /// What the busy subflows meet, its round trip that of the busiest; `None` without any.
     load: Option<Load>,
@@ -69,18 +70,18 @@ impl Queues {
         self.next = now + aqm::EVERY;
         self.links.retain(|link, _| state.paths.contains_key(link));
         for watched in self.links.values_mut() {
-            (watched.here.load, watched.there.load) = (None, None);
+            (watched.inbound.load, watched.outbound.load) = (None, None);
         }
         for subflow in state.conns.values().flat_map(|conn| &conn.subflows) {
             if let Some(base) = state.paths.get(&subflow.link).and_then(|path| path.base_rtt) {
                 let watched = self.links.entry(subflow.link).or_default();
-                watched.here.meet(base, arriving(now, subflow));
-                watched.there.meet(base, leaving(subflow));
+                watched.inbound.meet(base, arriving(now, subflow));
+                watched.outbound.meet(base, leaving(subflow));
             }
         }
         for (&link, watched) in &mut self.links {
             if let Some(path) = state.paths.get_mut(&link) {
-                let stands = watched.here.load.map_or(Duration::ZERO, Load::queue);
+                let stands = watched.inbound.load.map_or(Duration::ZERO, Load::queue);
                 path.queue = (path.queue * 15 + stands) / 16;
             }
             watched.look(now, state, link);
@@ -111,21 +112,21 @@ impl Watched {
     fn look(&mut self, now: Instant, state: &mut State, link: LinkId) {
         let is_cable = |path: &Path| path.spec.kind == LinkKind::Cable;
         let marks = state.paths.get(&link).is_some_and(is_cable);
-        let here = self.here.look(now, marks);
-        let there = self.there.look(now, marks);
-        state.mark(link, |marks| (marks.queue, marks.sent) = (here, there));
-        for (side, rate, what) in [
-            (&mut self.here, here, "arrives"),
-            (&mut self.there, there, "is sent"),
+        let inbound = self.inbound.look(now, marks);
+        let outbound = self.outbound.look(now, marks);
+        state.mark(link, |marks| (marks.queue, marks.sent) = (inbound, outbound));
+        for (direction, rate, what) in [
+            (&mut self.inbound, inbound, "arrives"),
+            (&mut self.outbound, outbound, "is sent"),
         ] {
-            if let Some(load) = side.load.filter(|_| side.is_news(now, rate)) {
+            if let Some(load) = direction.load.filter(|_| direction.is_news(now, rate)) {
                 state.remark(link, Verb::Mark, sentence(load, rate, what));
             }
         }
     }
 }
 
-impl Side {
+impl Direction {
     /// Takes in one subflow.
     fn meet(&mut self, base: Duration, meets: Option<Meets>) {
         let Some(Meets { rtt, segments }) = meets else {

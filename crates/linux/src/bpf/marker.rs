@@ -1,6 +1,6 @@
 //! Sets Congestion Experienced on what arrives by a link, or on what leaves, at a rate per link.
 //!
-//! To the peer it looks as if a router on that path had marked, so it slows down there and nowhere else. A link has a *slot*
+//! To whoever sends it looks as if a router on that path had marked, so they slow down there and nowhere else. A link has a *slot*
 //! while it is attached; the rate is the slot's and acts on the next packet. The decision is error diffusion
 //! ([`policy`]'s `mark`, `bpf/mark.h`): n ECN-capable packets at one rate get floor(n · rate) marks.
 //!

@@ -5,7 +5,8 @@
 //! 1. [`WindowKind::Egress`]: every outgoing segment's window field is lowered on its way out (`bpf/window.bpf.c`, where the
 //!    meaning of the field is written down). Acts on the next segment, releases within 40 ms, gone with the process.
 //! 2. [`WindowKind::Clamp`]: TCP_WINDOW_CLAMP on every subflow (`bpf/clamp.bpf.c`). Coarser: autotuning lifts it, so
-//!    [`WindowLever::apply`] must be called every [`WindowLever::apply_every`]; what is set stays on the sockets.
+//!    [`WindowLever::apply`] must be called every [`WindowLever::apply_every`] while it finds something to set again, and now and then while it
+//!    does not; what is set stays on the sockets.
 //!
 //! Callers treat both alike: [`attach`](WindowLever::attach) each link, [`set`](WindowLever::set) and
 //! [`clear`](WindowLever::clear) connections, then [`apply`](WindowLever::apply) once.
@@ -177,7 +178,7 @@ impl WindowLever {
         }
     }
 
-    /// How often [`WindowLever::apply`] has to be called although nothing was set.
+    /// How often [`WindowLever::apply`] has to be called although nothing was set, as long as it changes something.
     pub const fn apply_every(&self) -> Option<Duration> {
         match self.way {
             Way::Egress(_) => None,

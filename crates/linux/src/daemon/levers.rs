@@ -154,9 +154,7 @@ impl Levers {
             Some(bytes) => lever.set(conn, bytes)?,
             None => lever.clear(conn)?,
         }
-        if lever.apply_every().is_some() {
-            self.window_walks.ask();
-        }
+        self.walk_for_windows();
         note(&mut self.windows, conn, bytes);
         Ok(())
     }
@@ -195,7 +193,14 @@ impl Levers {
         if !self.unsents.is_empty() {
             self.unsent_walks.ask();
         }
-        if !self.windows.is_empty() && self.apply_every().is_some() {
+        if !self.windows.is_empty() {
+            self.walk_for_windows();
+        }
+    }
+
+    /// Where the window is set on sockets, they are walked soon.
+    fn walk_for_windows(&mut self) {
+        if self.apply_every().is_some() {
             self.window_walks.ask();
         }
     }

@@ -3,7 +3,7 @@
 //! # Where we differ, and why
 //! 1. A fixed period would cost 30 times more with 100 connections than with one. The period stretches with what the last
 //!    reading cost ([`SHARE`]), so the cost is bounded and few connections are watched as closely as the detection of a dead
-//!    link needs (its shortest rule waits for 40 ms).
+//!    link needs (its shortest rule is the first reading that finds nothing new).
 //!
 //! # Checked by
 //! `pace::tests`; bench `window-cost`.

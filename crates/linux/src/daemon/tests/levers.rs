@@ -77,38 +77,35 @@ fn eventually(what: &str, host: &Netns, mut holds: impl FnMut(u64) -> bool) {
     }
 }
 
-/// The most that was queued within a while.
-fn most_queued(host: &Netns) -> u64 {
+/// The most that is read within a while of steps.
+fn most(read: impl Fn() -> u64, mut step: impl FnMut(Duration)) -> u64 {
     let until = Instant::now() + A_WHILE;
     let mut most = 0;
     while Instant::now() < until {
-        most = most.max(queued(host));
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    most
-}
-
-/// The most that is read within a while beside a daemon that is stepped by hand.
-fn most_beside(daemon: &mut Manual, read: impl Fn() -> u64) -> u64 {
-    let until = Instant::now() + A_WHILE;
-    let mut most = 0;
-    while Instant::now() < until {
-        daemon.for_a_while(Duration::from_millis(10));
+        step(Duration::from_millis(10));
         most = most.max(read());
     }
     most
 }
 
-/// Waits until no more than `bound` is read for a while: what was allowed before is still sent, and a loss may make a long queue look short.
-fn stays_within(bound: u64, daemon: &mut Manual, read: impl Fn() -> u64) {
+/// The same beside a daemon that is stepped by hand.
+fn most_beside(daemon: &mut Manual, read: impl Fn() -> u64) -> u64 {
+    most(read, |time| daemon.for_a_while(time))
+}
+
+/// Waits until no more than `bound` is read for a while: what was allowed before is still sent, and a loss makes a long queue look short for a
+/// moment. Asserts that it then stays so: more than a stock window passes in such a while.
+fn settles_within(bound: u64, mut most: impl FnMut() -> u64) {
     let mut until = Patience::of(PATIENCE);
     loop {
-        let most = most_beside(daemon, &read);
+        let most = most();
         if most <= bound {
-            return;
+            break;
         }
-        assert!(until.lasts(), "{most} bytes wait although {SMALL} may");
+        assert!(until.lasts(), "{most} bytes wait, {bound} may");
     }
+    let most = most();
+    assert!(most <= bound, "{most} bytes wait again, {bound} may");
 }
 
 fn the_servers_queue_shrinks_and_grows_again(kind: WindowKind) {
@@ -122,7 +119,7 @@ fn the_servers_queue_shrinks_and_grows_again(kind: WindowKind) {
         let deep = |daemon: &mut Manual, what| daemon.until(what, |_, _| queued(&net.server) > DEEP);
         deep(&mut daemon, "the server has queued far ahead");
         daemon.act(Action::Window(conn, Some(SMALL))).unwrap();
-        stays_within(BOUNDED, &mut daemon, || queued(&net.server));
+        settles_within(BOUNDED, || most_beside(&mut daemon, || queued(&net.server)));
         let report = daemon.daemon.world.levers.report(None);
         assert_eq!(report.window.as_ref(), Ok(&kind));
         daemon.act(Action::Window(conn, None)).unwrap();
@@ -315,15 +312,7 @@ fn with_bounded_download(test: &str, way: WindowKind, then: impl FnOnce(&Net, &R
     });
     download.expect_more(SETTLED, PATIENCE);
     eventually("a bounded queue", &net.server, |bytes| bytes <= BOUNDED_BY_ENGINE);
-    // A queue is short for a moment after a loss, too; a bounded one stays so.
-    let mut until = Patience::of(PATIENCE);
-    loop {
-        let most = most_queued(&net.server);
-        if most < DEEP {
-            break;
-        }
-        assert!(until.lasts(), "{most} bytes queued beside a daemon");
-    }
+    settles_within(DEEP - 1, || most(|| queued(&net.server), std::thread::sleep));
     kill(victim);
     then(&net, &record);
     download.expect_more(DEEP, PATIENCE);
@@ -364,12 +353,7 @@ fn an_unsent_limit_that_a_killed_daemon_left_is_taken_off_by_the_next() {
     let bound = 2 * BOUNDED_BY_ENGINE;
     eventually("little waits", &net.client, |bytes| bytes <= bound);
     kill(victim);
-    let until = Instant::now() + A_WHILE;
-    let mut most = 0;
-    while Instant::now() < until {
-        most = most.max(unsent(&net.client));
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let most = most(|| unsent(&net.client), std::thread::sleep);
     assert!(
         most < DEEP,
         "the limit stays on the sockets: {most} bytes wait unsent"

@@ -33,6 +33,8 @@ const TUNSETLINK: libc::Ioctl = 0x4004_54cd;
 const TUNSETCARRIER: libc::Ioctl = 0x4004_54e2;
 /// `ARPHRD_IEEE80211_RADIOTAP`.
 const RADIOTAP: libc::c_ulong = 803;
+/// Begin without carrier (since Linux 6.2; before, the flag is ignored).
+const IFF_NO_CARRIER: libc::c_int = 0x0040;
 const TUN_F_CSUM: libc::c_ulong = 1;
 const TUN_F_TSO4: libc::c_ulong = 2;
 const TUN_F_TSO6: libc::c_ulong = 4;
@@ -83,11 +85,21 @@ pub struct Tun {
 impl Tun {
     /// Makes the device: down, with carrier, without an address.
     pub fn create(name: &str) -> Result<Self, CreateError> {
+        Self::create_with(name, 0)
+    }
+
+    /// Makes the device: down, without carrier, without an address. A carrier that is taken away just before it is given back is noticed up to a
+    /// second late: the kernel looks at lost carriers no more often, in all namespaces together (`net/core/link_watch.c`).
+    pub fn unplugged(name: &str) -> Result<Self, CreateError> {
+        Self::create_with(name, IFF_NO_CARRIER)
+    }
+
+    fn create_with(name: &str, flags: libc::c_int) -> Result<Self, CreateError> {
         let tun = Self {
             file: open(name)?,
             name: name.to_owned(),
         };
-        let request = tun.request(libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR)?;
+        let request = tun.request(libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR | flags)?;
         tun.configure(&request)?;
         Ok(tun)
     }
@@ -267,6 +279,18 @@ mod tests {
             Rtnl::open().unwrap().set_up(ifindex, true).unwrap();
             assert!(link("wire").unwrap().carrier);
             tun.set_carrier(false).unwrap();
+            assert!(!link("wire").unwrap().carrier);
+            tun.set_carrier(true).unwrap();
+            assert!(link("wire").unwrap().carrier);
+        });
+    }
+
+    #[test]
+    fn a_device_may_begin_without_carrier() {
+        inside(|| {
+            let tun = Tun::unplugged("wire").unwrap();
+            let ifindex = link("wire").unwrap().ifindex;
+            Rtnl::open().unwrap().set_up(ifindex, true).unwrap();
             assert!(!link("wire").unwrap().carrier);
             tun.set_carrier(true).unwrap();
             assert!(link("wire").unwrap().carrier);

@@ -59,6 +59,7 @@ fn watch_slow(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
             link: subflow.link,
             best: shown(now, subflow, &state.paths[&subflow.link]),
             rate: subflow.arrivals.rate(now),
+            queued: subflow.sample.data_rtt >= state.paths[&subflow.link].rtt() * 3 / 2,
         })
         .collect();
     let rtts = views.iter().map(|view| state.paths[&view.link].rtt());
@@ -157,5 +158,6 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         received: conn.sample.bytes_received,
         sinking,
         held: conn.sample.held,
+        drains: conn.slow.drains(now),
     })
 }

@@ -24,7 +24,9 @@
 //!    moments on, and the double ends as soon as three round trips have shown no quarter more: slow start would otherwise overflow every
 //!    queue on the way, or, where a modem's buffer takes it all, keep a congestion window for good that then holds most of the
 //!    connection's bytes behind that buffer. With 384 KiB for the first second `fade` showed gaps of 77 ms (median) and 120 ms (most); so, 52 and 53 ms.
+//!    A slow link that joins can make all wait for it in those moments, so that nothing grows: that is no end of slow start.
 //! 7. A link that loses again and again holds everything up for two of its round trips each time: that much more may be under way.
+//! 8. When a slow link has just become a backup, what the sender had given it is still waited for: what waits has room beside what is under way.
 //!
 //! # Checked by
 //! `golden/window.csv`; `tests`, also against a fluid model of links and sender; `stall-drop` and `walk` in the benchmarks.
@@ -44,6 +46,8 @@ const WORTH_BOUNDING: Bytes = Bytes::from_kib(32);
 const GROWN_PERCENT: u64 = 125;
 /// How long it may stand still: so many of the longest round trips, or that.
 const STILL: (u32, Duration) = (3, Duration::from_millis(50));
+/// While half of the window waits for earlier bytes no standstill is the links', but not for longer than this from the beginning.
+const EXCUSED_FOR: Duration = Duration::from_millis(1_500);
 /// Beyond the longest round trip, so much has room at least.
 const ROOM: Duration = Duration::from_millis(16);
 /// A window of which all but one part in so many waits for earlier bytes lets next to nothing be sent.
@@ -75,22 +79,31 @@ pub(crate) struct Window {
 enum Growth {
     #[default]
     Unseen,
-    /// They brought this much, for the first time then.
-    Seen { rate: Bitrate, since: Instant },
+    /// They brought this much, for the first time then; the first bytes came earlier.
+    Seen {
+        rate: Bitrate,
+        since: Instant,
+        began: Instant,
+    },
     /// It was found once: links that join later have the others' window to grow in.
     Found,
 }
 
 impl Growth {
-    fn goes_on(&mut self, now: Instant, need: Need) -> bool {
-        let (rate, since) = match *self {
+    /// `waits`: so much waits for earlier bytes that a standstill is the window's, not the links'.
+    fn goes_on(&mut self, now: Instant, need: Need, waits: bool) -> bool {
+        let (rate, since, began) = match *self {
             Self::Found => return false,
-            Self::Unseen => (Bitrate::ZERO, now),
-            Self::Seen { rate, since } => (rate, since),
+            Self::Unseen => (Bitrate::ZERO, now, now),
+            Self::Seen { rate, since, began } => (rate, since, began),
         };
-        if need.rate >= rate.percent(GROWN_PERCENT) {
-            let rate = need.rate;
-            *self = Self::Seen { rate, since: now };
+        let grown = need.rate >= rate.percent(GROWN_PERCENT);
+        if grown || (waits && now - began < EXCUSED_FOR) {
+            *self = Self::Seen {
+                rate: if grown { need.rate } else { rate },
+                since: now,
+                began,
+            };
         } else if now - since >= (need.rtt * STILL.0).max(STILL.1) {
             *self = Self::Found;
         }
@@ -122,6 +135,8 @@ pub(crate) struct Need {
     pub(crate) sinking: bool,
     /// Received, and waiting for earlier bytes.
     pub(crate) held: Bytes,
+    /// Whether that waits for a link that is no longer in use.
+    pub(crate) drains: bool,
 }
 
 impl Need {
@@ -145,10 +160,14 @@ impl Window {
             return None;
         }
         self.note_closed(need.held);
-        let growing = self.growth.goes_on(now, need);
+        let waits = self.set.is_some_and(|set| need.held * 2 >= set);
+        let growing = self.growth.goes_on(now, need, waits);
         let mut target = need.target(self.factor(now, need, growing));
         if growing {
             target = (target * 2).min(MOST);
+        }
+        if need.drains || (growing && waits) {
+            target = (target + need.held).min(MOST);
         }
         let next = match self.set {
             None => target,

@@ -53,7 +53,8 @@ Benchmarks:
   cc-respond      time to use a path's new capacity (3 each)
   cc-cost, cc-cost-8
                   time of a controller for each acknowledgement, with 2 and 8 subflows (3)
-  cc-handoff      two hand-offs with LTE beside them, down and up: goodput and retransmissions over uncoupled reno's (10 each)
+  cc-handoff      two hand-offs with LTE beside them, down and up: goodput and retransmissions over uncoupled reno's (10 each);
+                  cc-handoff-thin: the same with an LTE of 6 Mb/s, less than the WiFi carried
   links           packets through the models of links, without a kernel (5)
   estimator       frames through the delivery estimator, on one core (5)
   dcf-1, dcf-10, dcf-50
@@ -246,6 +247,10 @@ const FAMILIES: &[Family] = &[
     Family {
         names: &["cc-handoff"],
         measure: coupled::handoff,
+    },
+    Family {
+        names: &["cc-handoff-thin"],
+        measure: coupled::handoff_thin,
     },
     Family {
         names: &["links"],

@@ -1,12 +1,21 @@
 //! The scenarios of the benchmarks: part of the program, so that they need no file.
 
-use scenario::Plan;
+use scenario::{Plan, Setting};
 
 /// The trace that `lte-gaps` names.
 const LTE_GAPS: &[u8] = include_bytes!("../../../../scenarios/traces/lte-gaps.down");
 
 /// A scenario that is part of the program.
 pub fn embedded(name: &str, text: &str) -> anyhow::Result<Plan> {
+    embedded_with(name, text, &[])
+}
+
+/// The same, with these settings instead of its own, as `slowhand play --set` takes them.
+pub fn embedded_with(name: &str, text: &str, settings: &[&str]) -> anyhow::Result<Plan> {
+    let settings: Vec<Vec<Setting>> = settings
+        .iter()
+        .map(|setting| Setting::alternatives(setting))
+        .collect::<Result<_, _>>()?;
     let files = |file: &str| match file {
         "traces/lte-gaps.down" => Ok((file.to_owned(), LTE_GAPS.to_vec())),
         _ => Err(std::io::ErrorKind::NotFound.into()),
@@ -14,7 +23,7 @@ pub fn embedded(name: &str, text: &str) -> anyhow::Result<Plan> {
     Ok(scenario::parse(
         &format!("{name}.toml"),
         text.as_bytes(),
-        &[],
+        &settings.concat(),
         &files,
     )?)
 }

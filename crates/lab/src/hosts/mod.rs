@@ -94,7 +94,8 @@ fn build_client(config: &HostsConfig) -> Result<Vec<(Tun, u32)>, BuildError> {
     set_sysctl("net.mptcp.blackhole_timeout", "0").or_else(ignore_missing)?;
     let mut rtnl = Rtnl::open()?;
     let made = config.links.iter().map(|link| {
-        let (tun, ifindex) = device(&mut rtnl, &link.interface)?;
+        let (tun, ifindex) = device(&mut rtnl, Tun::unplugged(&link.interface)?)?;
+        // Older kernels make it with one.
         tun.set_carrier(false).map_err(BuildError::Carrier)?;
         Ok((tun, ifindex))
     });
@@ -117,7 +118,7 @@ fn build_server(config: &HostsConfig) -> Result<Vec<Tun>, BuildError> {
         rtnl.add_address(&address)?;
     }
     let made = config.links.iter().map(|link| {
-        let (tun, ifindex) = device(&mut rtnl, &link.interface)?;
+        let (tun, ifindex) = device(&mut rtnl, Tun::create(&link.interface)?)?;
         let mut route = Route::new(Table::MAIN, link.addresses.behind().network());
         route.oif = Some(ifindex);
         route.src = Some(config.server.into());
@@ -154,12 +155,12 @@ fn ignore_missing(error: SysctlError) -> Result<(), SysctlError> {
 }
 
 /// Makes a device, up.
-fn device(rtnl: &mut Rtnl, name: &str) -> Result<(Tun, u32), BuildError> {
-    let tun = Tun::create(name)?;
+fn device(rtnl: &mut Rtnl, tun: Tun) -> Result<(Tun, u32), BuildError> {
+    let name = tun.name().to_owned();
     let interface: IfName = name.parse()?;
     let link = rtnl
         .link_named(interface)?
-        .ok_or_else(|| BuildError::Vanished(name.to_owned()))?;
+        .ok_or(BuildError::Vanished(name))?;
     rtnl.set_mtu(link.ifindex, MTU)?;
     rtnl.set_up(link.ifindex, true)?;
     Ok((tun, link.ifindex))

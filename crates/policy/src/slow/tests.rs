@@ -20,6 +20,7 @@ struct Fluid {
     /// What the application asks for, percent.
     demand: u64,
     held: Bytes,
+    queued: bool,
     changes: Vec<(Instant, bool)>,
 }
 
@@ -33,6 +34,7 @@ impl Fluid {
             beside_slow,
             demand: 100,
             held: Bytes::from_kib(600),
+            queued: false,
             changes: Vec::new(),
         }
     }
@@ -64,6 +66,7 @@ impl Fluid {
                 link: LinkId(link),
                 best: shown,
                 rate: shown,
+                queued: self.queued && LinkId(link) == SLOW,
             }
         };
         let links = [view(0), view(1), view(2)];
@@ -94,6 +97,22 @@ fn a_link_that_brings_a_twentieth_and_blocks_the_others_is_a_backup_within_a_sec
     fluid.run(1);
     assert!(!fluid.in_use());
     assert_eq!(fluid.changes.len(), 1);
+}
+
+#[test]
+fn a_queue_that_blocks_the_others_is_seen_at_once_and_what_it_held_is_waited_for() {
+    let until_backup = |queued: bool| {
+        let mut fluid = Fluid::new([30, 30, 3], 55);
+        fluid.queued = queued;
+        while fluid.in_use() {
+            fluid.step();
+        }
+        assert!(fluid.slow.drains(fluid.now));
+        assert!(!fluid.slow.drains(fluid.now + Duration::from_secs(3)));
+        fluid.now
+    };
+    assert!(until_backup(true) <= Instant::from_millis(400));
+    assert!(until_backup(false) >= Instant::from_millis(800));
 }
 
 #[test]
@@ -166,6 +185,7 @@ fn an_application_that_asks_for_little_teaches_nothing() {
             link: LinkId(link),
             best,
             rate: Bitrate::ZERO,
+            queued: false,
         };
         let links = [view(0, mbps(30)), view(1, mbps(30)), view(2, Bitrate::ZERO)];
         let look = Look {
@@ -212,6 +232,7 @@ fn a_reserve_whose_rivals_are_gone_is_used() {
         link: SLOW,
         best: Bitrate::ZERO,
         rate: Bitrate::ZERO,
+        queued: false,
     }];
     let look = Look {
         links: &only,

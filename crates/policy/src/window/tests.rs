@@ -9,6 +9,7 @@ fn need(mbps: u64, rtt_ms: u64) -> Need {
         repair: Duration::ZERO,
         sinking: false,
         held: Bytes::ZERO,
+        drains: false,
     }
 }
 
@@ -314,4 +315,45 @@ fn a_window_that_stands_closed_behind_a_slow_link_stays_as_it_is() {
         "tried {wide} times in two minutes: {:?}",
         fluid.changes
     );
+}
+
+#[test]
+fn a_standstill_behind_a_slow_link_does_not_end_slow_start_and_does_not_last_for_ever() {
+    // So many percent of the window wait for earlier bytes.
+    let after = |waiting: u64, millis: u64| {
+        let mut window = Window::default();
+        for at in (0..=millis).step_by(50) {
+            let held = window.set.unwrap_or_default() * waiting / 100;
+            window.update(Instant::from_millis(at), Need { held, ..need(40, 50) });
+        }
+        window.set.unwrap()
+    };
+    let double = need(40, 50).target(trial::DEFAULT) * 2;
+    assert_eq!(after(0, 100), double);
+    assert!(after(0, 1_000) < double * 5 / 8, "nothing grows any more");
+    assert!(
+        after(60, 1_000) > double * 3 / 2,
+        "all wait: that much more has room"
+    );
+    assert!(after(60, 4_000) < double * 5 / 8, "but not for ever");
+}
+
+#[test]
+fn what_still_waits_for_a_link_that_was_put_by_has_room() {
+    let mut window = Window::default();
+    let need = need(60, 30);
+    let mut run = |from: u64, to: u64, need: Need| {
+        for at in (from..to).step_by(50) {
+            window.update(Instant::from_millis(at), need);
+        }
+        window.set.unwrap()
+    };
+    let waiting = Need {
+        held: Bytes::from_kib(300),
+        drains: true,
+        ..need
+    };
+    let before = run(0, 3_000, need);
+    assert!(run(3_000, 3_050, waiting) >= before + Bytes::from_kib(280));
+    assert!(run(3_050, 6_000, need) <= before * 17 / 16);
 }

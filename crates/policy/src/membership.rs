@@ -32,11 +32,15 @@ pub(crate) fn is_lost(path: Option<&Path>, subflow: &Subflow) -> bool {
 }
 
 fn is_sound(state: &State, subflow: &Subflow) -> bool {
-    subflow.draining.is_none()
-        && state
-            .paths
-            .get(&subflow.link)
-            .is_some_and(|path| path.is_alive() && !is_lost(Some(path), subflow))
+    subflow.draining.is_none() && delivers(state, subflow)
+}
+
+/// Whether a word to the peer may leave on it: nothing speaks against its link.
+fn delivers(state: &State, subflow: &Subflow) -> bool {
+    state
+        .paths
+        .get(&subflow.link)
+        .is_some_and(|path| path.is_alive() && !is_lost(Some(path), subflow))
 }
 
 /// Gives up the lost subflows of a connection that has a sound one; without one, waits.
@@ -50,9 +54,7 @@ pub(crate) fn drop_lost(now: Instant, state: &mut State, id: ConnId) {
         .map(|subflow| subflow.id)
         .collect();
     let sound = conn.subflows.iter().any(|subflow| is_sound(state, subflow));
-    if sound && !lost.is_empty() {
-        // What was said a moment ago may have left on the path that is now known to be dead.
-        state.withdraw_again(now, id, Duration::ZERO);
+    if sound {
         state.give_up(now, id, &lost);
     }
     state.withdraw_again(now, id, REPEAT_AFTER);
@@ -165,25 +167,30 @@ fn make_room(now: Instant, state: &mut State, id: ConnId, kept: &[Want], needed:
     let free = conn.peer_subflows.saturating_sub(conn.places_taken());
     let unwanted =
         |subflow: &&mut Subflow| !subflow.initial && !kept.iter().any(|want| want.link == subflow.link);
-    let victims: Vec<SubflowId> = conn
-        .subflows
-        .iter_mut()
-        .filter(unwanted)
-        .take(needed.saturating_sub(free))
-        .map(|subflow| {
-            subflow.draining.get_or_insert(now);
-            subflow.id
-        })
-        .collect();
-    for victim in victims {
-        state.set_backup(id, victim, true);
+    let victims = conn.subflows.iter_mut().filter(unwanted);
+    for victim in victims.take(needed.saturating_sub(free)) {
+        victim.draining.get_or_insert(now);
     }
     drain(now, state, id);
+}
+
+/// What only drains is not to be used any more: the peer is told, as soon as nothing speaks against the path that the word takes.
+fn demote_draining(state: &mut State, id: ConnId) {
+    let Some(conn) = state.conns.get(&id) else { return };
+    let draining = conn.subflows.iter().filter(|subflow| subflow.draining.is_some());
+    let told: Vec<SubflowId> = draining
+        .filter(|subflow| delivers(state, subflow))
+        .map(|subflow| subflow.id)
+        .collect();
+    for subflow in told {
+        state.set_backup(id, subflow, true);
+    }
 }
 
 /// Ends what has nothing under way any more; begins to drain what a link can hardly carry.
 fn drain(now: Instant, state: &mut State, id: ConnId) {
     retire_faded(now, state, id);
+    demote_draining(state, id);
     let Some(conn) = state.conns.get(&id) else { return };
     let empty: Vec<SubflowId> = conn
         .subflows
@@ -228,7 +235,6 @@ fn retire_faded(now: Instant, state: &mut State, id: ConnId) {
     }
     for subflow in retiring {
         say_retired(state, id, subflow);
-        state.set_backup(id, subflow, true);
         let conn = state
             .conns
             .get_mut(&id)

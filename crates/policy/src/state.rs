@@ -383,8 +383,10 @@ impl State {
     }
 
     /// Ends subflows here, then tells the peer: all ends first, so that no word leaves on a dead path.
+    ///
+    /// What was said a moment ago about others may have left on one of these: it is said again, after they have ended.
     pub(crate) fn give_up(&mut self, now: Instant, conn: ConnId, subflows: &[SubflowId]) {
-        let Some(state) = self.conns.get_mut(&conn) else {
+        let Some(state) = self.conns.get_mut(&conn).filter(|_| !subflows.is_empty()) else {
             return;
         };
         let mut gone = Vec::new();
@@ -409,32 +411,32 @@ impl State {
         for subflow in subflows {
             self.owners.remove(subflow);
         }
+        self.say_again(conn, |withdrawn| withdrawn.at < now);
     }
 
-    /// Tells the peer once more, in case the first word was lost; never where the link has been joined again.
+    /// Tells the peer once more, in case the first word was lost.
     pub(crate) fn withdraw_again(&mut self, now: Instant, conn: ConnId, since: Duration) {
+        let due = |withdrawn: &Withdrawn| !withdrawn.repeated && now - withdrawn.at >= since;
+        self.say_again(conn, due);
         let Some(state) = self.conns.get_mut(&conn) else {
             return;
         };
-        let rejoined: Vec<LinkId> = state
-            .joining
-            .iter()
-            .map(|join| join.link)
-            .chain(state.subflows.iter().map(|subflow| subflow.link))
-            .collect();
-        for withdrawn in state
-            .withdrawn
-            .iter_mut()
-            .filter(|withdrawn| !withdrawn.repeated && now - withdrawn.at >= since)
-        {
-            withdrawn.repeated = true;
-            if !rejoined.contains(&withdrawn.link) {
-                self.actions.push_back(Action::Withdraw(withdrawn.subflow));
-            }
-        }
+        let repeated = state.withdrawn.iter_mut().filter(|withdrawn| due(withdrawn));
+        repeated.for_each(|withdrawn| withdrawn.repeated = true);
         state
             .withdrawn
             .retain(|withdrawn| now - withdrawn.at < Duration::from_secs(1));
+    }
+
+    /// Tells the peer again of those that are picked; never where the link has been joined again.
+    fn say_again(&mut self, conn: ConnId, pick: impl Fn(&Withdrawn) -> bool) {
+        let Some(conn) = self.conns.get(&conn) else { return };
+        let rejoined =
+            |link| conn.over(link).next().is_some() || conn.joining.iter().any(|join| join.link == link);
+        let picked = conn.withdrawn.iter().filter(|withdrawn| pick(withdrawn));
+        let told = picked.filter(|withdrawn| !rejoined(withdrawn.link));
+        self.actions
+            .extend(told.map(|withdrawn| Action::Withdraw(withdrawn.subflow)));
     }
 
     pub(crate) fn probe(&mut self, link: LinkId, conn: ConnId) {

@@ -151,6 +151,74 @@ fn two_links_that_die_together_are_both_ended_before_the_peer_is_told() {
 }
 
 #[test]
+fn a_link_that_dies_later_is_ended_before_the_peer_is_told_again_of_the_first() {
+    for apart in [15, 40, 100] {
+        let mut world = three_cables();
+        let from = world.done.len();
+        world.set_alive(0, false);
+        world.run(apart * MS);
+        world.set_alive(1, false);
+        world.run(S);
+        let done = &world.done[from..];
+        let ends: Vec<usize> = (0..done.len())
+            .filter(|&at| matches!(done[at].1, Action::Destroy(_)))
+            .collect();
+        let [
+            (first_at, Action::Destroy(first)),
+            (second_at, Action::Destroy(second)),
+        ] = [done[ends[0]].clone(), done[ends[1]].clone()]
+        else {
+            panic!("{ends:?}")
+        };
+        assert!(second_at - first_at >= 15 * MS, "{first_at} and {second_at}");
+        let told = |subflow| (0..done.len()).filter(move |&at| done[at].1 == Action::Withdraw(subflow));
+        assert!(told(second).all(|at| at > ends[1]));
+        let again: Vec<usize> = told(first).filter(|&at| done[at].0 >= second_at).collect();
+        assert!(!again.is_empty(), "{apart} ms: said again at the second death");
+        assert_eq!(done[again[0]].0, second_at);
+        assert!(
+            again.iter().all(|&at| at > ends[1]),
+            "{apart} ms: {again:?}, {ends:?}"
+        );
+    }
+}
+
+#[test]
+fn a_place_is_cleared_without_a_word_over_a_path_in_doubt() {
+    let mut world = World::new(Policy::Slowhand);
+    for (id, mbps) in [(0, 30), (1, 20), (2, 1)] {
+        world.up(id, LinkKind::Cable, Role::Primary, mbps, 20);
+    }
+    world.open(1, 0);
+    world.run(3 * S);
+    world.set_alive(2, false);
+    while world.state_of(2) != "in-doubt" {
+        world.run(5 * MS);
+    }
+    let doubted = world.now;
+    world.add(3, LinkKind::Wifi, Role::Primary, 30, 20);
+    world.set_signal(3, -45.0);
+    for _ in 0..3 {
+        let beacon = LinkEvent::Beacon(units::Dbm::from_mbm(-4_500));
+        world.tell(Input::Link(LinkId(3), beacon));
+    }
+    world.tell(Input::Link(LinkId(3), LinkEvent::Carrier(true)));
+    world.tell(Input::Link(LinkId(3), LinkEvent::Usable(true)));
+    let demoted = |world: &World| {
+        world.asked(doubted, |action| {
+            matches!(action, Action::SetBackup { backup: true, .. })
+        })
+    };
+    assert_eq!(world.state_of(2), "in-doubt");
+    assert!(demoted(&world).is_empty(), "{:?}", demoted(&world));
+    world.set_alive(2, true);
+    world.run(50 * MS);
+    assert_eq!(demoted(&world).len(), 1, "it delivers again: now it can be told");
+    world.run(2 * S);
+    assert_eq!(world.joined(), [0, 1, 3]);
+}
+
+#[test]
 fn idle_and_thin_traffic_never_costs_a_link() {
     for demand in [0.0, 0.0005, 0.02] {
         let mut world = three_cables();

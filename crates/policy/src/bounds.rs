@@ -127,10 +127,26 @@ fn bound_unsent(state: &mut State, id: ConnId) {
         return;
     };
     let unsent: Bytes = conn.subflows.iter().map(|subflow| subflow.sample.unsent).sum();
-    if !conn.unsent_limited && unsent > BACKLOG_WORTH_BOUNDING {
-        conn.unsent_limited = true;
+    if conn.unsent_why.is_none() && unsent > BACKLOG_WORTH_BOUNDING {
+        let why = unsent_sentence(unsent, conn.subflows.iter().map(Subflow::sends).sum());
+        conn.unsent_why = Some(why.clone());
         state.push(Action::Unsent(id, Some(UNSENT_LIMIT)));
+        state.note(None, Some(id), Verb::Unsent, why);
     }
+}
+
+/// "64 KiB on each path: 1.2 MB waited unsent, which would cost 0.4 s if a path died"
+fn unsent_sentence(unsent: Bytes, sends: Bitrate) -> String {
+    let cost = match sends.time_for(unsent) {
+        Some(cost) => format!(
+            "cost {}.{} s",
+            cost.as_millis() / 1_000,
+            cost.as_millis() / 100 % 10
+        ),
+        None => String::from("have to be assigned anew"),
+    };
+    let limit = UNSENT_LIMIT.get() / 1_024;
+    format!("{limit} KiB on each path: {unsent} waited unsent, which would {cost} if a path died")
 }
 
 fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {

@@ -8,8 +8,10 @@ use crate::thin::Thin;
 use crate::window::Window;
 use alloc::string::String;
 use alloc::vec::Vec;
-use units::{Duration, Instant};
+use units::{Bitrate, Bytes, Duration, Instant};
 
+/// Payload of a full segment on Ethernet with time stamps and a DSS option.
+const SEGMENT: u64 = 1_448;
 /// A peer that has refused a join eight times is asked every two minutes.
 const MOST_DOUBLINGS: u32 = 8;
 
@@ -30,10 +32,10 @@ pub(crate) struct Conn {
     pub(crate) window: Window,
     /// Why the window is what it is.
     pub(crate) why: Option<String>,
+    /// Why what waits unsent is bounded, while it is.
+    pub(crate) unsent_why: Option<String>,
     pub(crate) slow: Slow,
     pub(crate) thin: Thin,
-    /// The unsent limit in force.
-    pub(crate) unsent_limited: bool,
 }
 
 /// A subflow that was asked for.
@@ -94,9 +96,9 @@ impl Conn {
             sample: ConnSample::default(),
             window: Window::default(),
             why: None,
+            unsent_why: None,
             slow: Slow::default(),
             thin: Thin::default(),
-            unsent_limited: false,
         }
     }
 
@@ -149,6 +151,15 @@ impl Subflow {
             .read(now, sample.disordered, sample.min_rtt, sample.data_rtt);
         self.sample = sample;
         self.arrivals.read(now, sample.segs_in, sample.bytes_received)
+    }
+
+    /// What this host sends over it, as the kernel counts: what is under way in a round trip.
+    pub(crate) fn sends(&self) -> Bitrate {
+        let under_way = Bytes::new(u64::from(self.sample.unacked) * SEGMENT);
+        match self.sample.srtt {
+            Duration::ZERO => Bitrate::ZERO,
+            srtt => under_way.per(srtt),
+        }
     }
 
     /// The round-trip time with whatever queue this host's own data has built.

@@ -183,6 +183,7 @@ impl Engine {
     fn decide(&mut self, now: Instant) {
         self.next_look = now + LOOK_EVERY;
         self.state.look_at_air(now);
+        self.state.look_at_rates(now);
         if !self.uses_kernel_path_manager() {
             cost::evict(now, &mut self.state);
         }

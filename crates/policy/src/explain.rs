@@ -18,6 +18,7 @@ use crate::estimate::delivery::Estimate;
 use crate::io::{ConnId, LinkId, Role};
 use crate::path::{Health, Path};
 use crate::state::State;
+use crate::thin;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -48,23 +49,25 @@ impl Explanation {
     ];
 }
 
-/// One connection whose window is bounded, explained.
+/// One connection whose queues are bounded, explained.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnExplanation {
     /// Which.
     pub conn: ConnId,
-    /// A sentence with the numbers behind its window.
-    pub why: String,
+    /// A sentence with the numbers behind its window, if that is bounded.
+    pub window: Option<String>,
+    /// A sentence with the numbers behind the limit on what waits unsent, if there is one.
+    pub unsent: Option<String>,
 }
 
 pub(crate) fn connections(state: &State) -> Vec<ConnExplanation> {
     let bounded = state.conns.iter();
     bounded
-        .filter_map(|(&conn, known)| {
-            Some(ConnExplanation {
-                conn,
-                why: known.why.clone()?,
-            })
+        .filter(|(_, known)| known.why.is_some() || known.unsent_why.is_some())
+        .map(|(&conn, known)| ConnExplanation {
+            conn,
+            window: known.why.clone(),
+            unsent: known.unsent_why.clone(),
         })
         .collect()
 }
@@ -73,12 +76,12 @@ pub(crate) fn all(state: &State) -> Vec<Explanation> {
     state
         .paths
         .iter()
-        .map(|(&link, path)| explain(link, path))
+        .map(|(&link, path)| explain(state, link, path))
         .collect()
 }
 
-fn explain(link: LinkId, path: &Path) -> Explanation {
-    let (state, mut why) = condition(path);
+fn explain(state: &State, link: LinkId, path: &Path) -> Explanation {
+    let (state, mut why) = condition(state, link, path);
     if let Some(air) = path.air.as_ref().and_then(|air| measured(&air.view)) {
         why = format!("{why}; {air}");
     }
@@ -90,7 +93,7 @@ fn explain(link: LinkId, path: &Path) -> Explanation {
     }
 }
 
-fn condition(path: &Path) -> (&'static str, String) {
+fn condition(state: &State, link: LinkId, path: &Path) -> (&'static str, String) {
     if path.spec.role == Role::Never {
         return ("never", "its role is never".to_string());
     }
@@ -109,7 +112,7 @@ fn condition(path: &Path) -> (&'static str, String) {
             format!("it fell silent; {} probes are out", doubt.probes),
         ),
         Health::Dead { tries, .. } => ("dead", given_up(path, tries)),
-        Health::Alive => decided(path),
+        Health::Alive => thin::word(state, link, path).unwrap_or_else(|| decided(path)),
     }
 }
 

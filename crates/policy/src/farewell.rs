@@ -60,7 +60,8 @@ fn narrow(now: Instant, state: &mut State, id: ConnId, empty: &[SubflowId]) {
     let Some(window) = conn.window.narrow(now) else {
         return state.give_up(now, id, empty);
     };
-    state.push(Action::Window(id, Some(window)));
     let why = format!("{window} of window for a moment: an empty subflow is about to be ended");
+    conn.why = Some(why.clone());
+    state.push(Action::Window(id, Some(window)));
     state.note(None, Some(id), Verb::Window, why);
 }

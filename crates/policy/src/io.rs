@@ -414,6 +414,8 @@ pub enum Verb {
     Refuse,
     /// A connection's window was set.
     Window,
+    /// What waits unsent on a connection's subflows was bounded.
+    Unsent,
     /// The share of a link's packets that are marked changed.
     Mark,
     /// A signal began to sink towards a hand-off, or ceased to.
@@ -426,7 +428,7 @@ pub enum Verb {
 
 impl Verb {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Use,
         Self::Demote,
         Self::Suspect,
@@ -436,6 +438,7 @@ impl Verb {
         Self::Retry,
         Self::Refuse,
         Self::Window,
+        Self::Unsent,
         Self::Mark,
         Self::Fade,
         Self::Slots,
@@ -454,6 +457,7 @@ impl Verb {
             Self::Retry => "retry",
             Self::Refuse => "refuse",
             Self::Window => "window",
+            Self::Unsent => "unsent",
             Self::Mark => "mark",
             Self::Fade => "fade",
             Self::Slots => "slots",

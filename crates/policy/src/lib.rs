@@ -26,6 +26,7 @@ extern crate alloc;
 mod air;
 mod aqm;
 mod assign;
+mod audition;
 mod baseline;
 mod bounds;
 pub mod cc;

@@ -44,12 +44,29 @@ pub(crate) struct Path {
     pub(crate) heard: Option<Instant>,
     /// The interface's own count of received packets.
     pub(crate) received: u64,
-    /// The best goodput that it has shown lately.
+    /// The best goodput that it has shown lately, over whichever connection showed most.
     pub(crate) shown: Bitrate,
+    /// The most that it is known to carry: it comes down only when the others are full and it brings less.
+    pub(crate) worth: Bitrate,
+    /// How its subflows stood when they were last looked at together.
+    pub(crate) tally: Tally,
     /// Which share of what goes over it is to be marked, by who asks for that.
     pub(crate) marks: Marks,
     /// What was last decided about it.
     pub(crate) note: Option<Note>,
+}
+
+/// What a link's subflows are together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Tally {
+    /// Whether there are any.
+    pub(crate) joined: bool,
+    /// Whether one of them has had the time to find what the link carries.
+    pub(crate) grown: bool,
+    /// The best goodput that one of them has shown lately.
+    pub(crate) best: Bitrate,
+    /// What those in use bring now.
+    pub(crate) rate: Bitrate,
 }
 
 /// Shares that are to be marked: of what arrives the larger one counts.
@@ -124,6 +141,8 @@ impl Path {
             heard: None,
             received: 0,
             shown: Bitrate::ZERO,
+            worth: Bitrate::ZERO,
+            tally: Tally::default(),
             marks: Marks::default(),
             note: None,
         }

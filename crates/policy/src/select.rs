@@ -14,6 +14,8 @@
 //! 3. Every channel with a good access point is used. Only where one radio has to listen to more of them than fit into its cycle, those that
 //!    promise most are taken ([`best_first`]).
 //!
+//! 4. Cables and modems are ranked by what they are known to carry. One that has shown nothing yet is given a chance (`audition.rs`).
+//!
 //! # Checked by
 //! `tests`; `tests/engine_select.rs`: channels, modems, tariffs; `tests/engine_properties.rs`: never flaps; `walk` in the benchmarks.
 
@@ -56,6 +58,15 @@ struct Rank {
     expected: Reverse<Bitrate>,
     kind: LinkKind,
     link: LinkId,
+}
+
+/// What a link counts among others of its kind: one that has a place counts a tenth more than one that has none.
+fn standing(path: &Path) -> Bitrate {
+    match path.tally.joined {
+        _ if path.is_wifi() => prospect(path),
+        true => path.worth.percent(110),
+        false => path.worth,
+    }
 }
 
 /// A link that a connection should have, and as what.
@@ -115,7 +126,7 @@ impl Selection {
             purpose,
             role: path.spec.role,
             metered: path.cost.is_metered(),
-            expected: Reverse(prospect(path)),
+            expected: Reverse(standing(path)),
             kind: path.spec.kind,
             link,
         }

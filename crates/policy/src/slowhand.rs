@@ -10,6 +10,7 @@
 //! # Checked by
 //! `tests`; `tests/engine_steering.rs`, `tests/engine_properties.rs`; the scenarios.
 
+use crate::audition::Audition;
 use crate::bounds;
 use crate::detect;
 use crate::estimate::signal::EDGE;
@@ -35,6 +36,7 @@ pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) struct Slowhand {
     selection: Selection,
+    audition: Audition,
     overflow: Overflow,
     channels: Channels,
     queues: Queues,
@@ -46,6 +48,7 @@ impl Slowhand {
     pub(crate) fn new(bounds_window: bool) -> Self {
         Self {
             selection: Selection::default(),
+            audition: Audition::default(),
             overflow: Overflow::default(),
             channels: Channels::new(Way::ClosedLoop),
             queues: Queues::default(),
@@ -78,6 +81,7 @@ impl Slowhand {
         self.overflow.apply(now, state, &mut wants);
         self.channels.look(now, state);
         self.channels.apply(state, &mut wants);
+        self.audition.look(now, state, &mut wants);
         if self.bounds_window {
             self.queues.look(now, state);
         }

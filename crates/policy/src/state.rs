@@ -9,16 +9,21 @@ use crate::io::{
     Action, ConnEvent, ConnId, Input, JoinFailure, LONGEST, LinkEvent, LinkId, LinkSpec, Note, SubflowEvent,
     SubflowId, SubflowSample, Verb,
 };
-use crate::path::{Health, Marks, Path};
+use crate::path::{Health, Marks, Path, Tally};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
-use units::{Duration, Instant};
+use units::{Bitrate, Duration, Instant};
 
 /// More links than any host has; a bound for memory whatever a world says.
 const MOST_LINKS: usize = 1_024;
 /// More connections than are watched; those beyond are left to the kernel.
 const MOST_CONNS: usize = 16_384;
+
+/// A subflow has found its rate by then.
+const GROWN_AFTER: Duration = Duration::from_secs(3);
+/// While all others bring this share of what they can, an application asks for more than they have: what a link then brings is what it can.
+const FULL_PERCENT: u64 = 80;
 
 /// Links, connections, and what is still to be carried out.
 #[derive(Debug)]
@@ -131,6 +136,40 @@ impl State {
     pub(crate) fn look_at_air(&mut self, now: Instant) {
         for air in self.paths.values_mut().filter_map(|path| path.air.as_mut()) {
             air.look(now);
+        }
+    }
+
+    /// Brings up to date what every link has shown, and what it is known to carry: the most that any of its subflows has shown.
+    pub(crate) fn look_at_rates(&mut self, now: Instant) {
+        self.tally(now);
+        let joined = || self.paths.values().filter(|path| path.tally.joined);
+        let brings: Bitrate = joined().map(|path| path.tally.rate).sum();
+        let worth: Bitrate = joined().map(|path| path.worth).sum();
+        for path in self.paths.values_mut().filter(|path| path.tally.joined) {
+            path.shown = path.tally.best;
+            let others = worth - path.worth;
+            let are_full = brings - path.tally.rate >= others.percent(FULL_PERCENT);
+            let judged = path.tally.grown && others > Bitrate::ZERO && are_full;
+            let known = if judged { Bitrate::ZERO } else { path.worth };
+            path.worth = path.shown.max(known);
+        }
+    }
+
+    fn tally(&mut self, now: Instant) {
+        for path in self.paths.values_mut() {
+            path.tally = Tally::default();
+        }
+        for subflow in self.conns.values().flat_map(|conn| &conn.subflows) {
+            let Some(path) = self.paths.get_mut(&subflow.link) else {
+                continue;
+            };
+            let tally = &mut path.tally;
+            tally.joined = true;
+            tally.grown |= now - subflow.since >= GROWN_AFTER;
+            tally.best = tally.best.max(subflow.arrivals.best_rate(now));
+            if !subflow.backup {
+                tally.rate = tally.rate + subflow.arrivals.rate(now);
+            }
         }
     }
 
@@ -292,10 +331,9 @@ impl State {
             return Change::Counters;
         };
         let arrived = subflow.read(now, sample);
-        let (link, best) = (subflow.link, subflow.arrivals.best_rate(now));
+        let link = subflow.link;
         if let Some(path) = self.paths.get_mut(&link) {
             path.measured(sample.min_rtt);
-            path.shown = best;
         }
         if arrived {
             self.proof_of_life(now, link)

@@ -17,10 +17,13 @@
 #[cfg(test)]
 mod tests;
 
-use crate::io::{ConnId, LinkId, Verb};
+use crate::conn::Conn;
+use crate::io::{Action, ConnId, LinkId, Note, Verb};
+use crate::path::Path;
 use crate::select::{Use, Want};
 use crate::state::State;
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Bytes, Duration, Instant};
 
@@ -88,14 +91,71 @@ pub(crate) fn on_quickest(now: Instant, state: &mut State, id: ConnId, wants: &[
     state.conns.get_mut(&id)?.thin = thin;
     let over = chosen.flatten()?;
     if before != Some(over) {
-        let delay = state.paths.get(&over)?.delay().as_millis();
-        let why = format!("little moves, and over this link a round trip takes the least, {delay} ms");
-        state.note(Some(over), Some(id), Verb::Use, why);
+        say_chosen(state, id, over, wants);
     }
     let mut wants = wants.to_vec();
     let others = wants.iter_mut().filter(|want| want.link != over);
     others.for_each(|want| want.purpose = Use::Warm);
     Some(wants)
+}
+
+/// Once for each change, of each link that it is about; which of them still is so is asked for in [`word`].
+fn say_chosen(state: &mut State, id: ConnId, over: LinkId, wants: &[Want]) {
+    let Some(chosen) = state.paths.get(&over) else {
+        return;
+    };
+    let (used, spared) = sentences(chosen);
+    let about = wants
+        .iter()
+        .filter(|want| want.purpose == Use::Active)
+        .map(|want| Note {
+            link: Some(want.link),
+            conn: Some(id),
+            verb: if want.link == over {
+                Verb::Use
+            } else {
+                Verb::Demote
+            },
+            why: if want.link == over {
+                used.clone()
+            } else {
+                spared.clone()
+            },
+        });
+    about.for_each(|note| state.push(Action::Note(note)));
+}
+
+/// Why the quickest link is used, and why another one is a backup.
+fn sentences(chosen: &Path) -> (String, String) {
+    let (name, delay) = (&chosen.spec.name, chosen.delay().as_millis());
+    (
+        format!("little moves, and over this link a round trip takes the least, {delay} ms"),
+        format!(
+            "little moves, and over {name} a round trip takes less, {delay} ms: it is a backup until more does"
+        ),
+    )
+}
+
+/// How a link stands that would be used, where everything that goes over it belongs to connections that carry little.
+pub(crate) fn word(state: &State, link: LinkId, path: &Path) -> Option<(&'static str, String)> {
+    let has = |conn: &&Conn| conn.over(link).any(|subflow| subflow.draining.is_none());
+    let mut over = None;
+    for conn in state.conns.values().filter(has) {
+        let chosen = conn.thin.over?;
+        if over != Some(link) {
+            over = Some(chosen);
+        }
+    }
+    let (over, would_be_used) = (
+        over?,
+        path.note.as_ref().is_some_and(|note| note.verb == Verb::Use),
+    );
+    let (used, spared) = sentences(state.paths.get(&over).filter(|_| would_be_used)?);
+    Some(if over == link {
+        (Verb::Use.id(), used)
+    } else {
+        (Verb::Demote.id(), spared)
+    })
 }
 
 fn is_active(wants: &[Want], link: LinkId) -> bool {

@@ -119,6 +119,9 @@ pub struct Why {
     pub links: Vec<LinkWhy>,
     /// Connections whose window is bounded.
     pub windows: Vec<ConnectionWhy>,
+    /// Connections of which little may wait unsent on each path.
+    #[serde(default)]
+    pub unsent: Vec<ConnectionWhy>,
     /// Connections that are left alone.
     pub left_alone: Vec<ConnectionWhy>,
     /// What is in force instead of something better, and why.
@@ -136,7 +139,7 @@ pub struct LinkWhy {
     pub why: String,
 }
 
-/// Why a connection's window is what it is, or why it is left alone.
+/// Why a connection's window is what it is, why little of it may wait unsent, or why it is left alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConnectionWhy {
     /// Which.
@@ -249,6 +252,7 @@ impl Why {
                 .map(|link| LinkWhy::new(report, link))
                 .collect(),
             windows: report.conns.iter().filter_map(ConnectionWhy::window).collect(),
+            unsent: report.conns.iter().filter_map(ConnectionWhy::unsent).collect(),
             left_alone: report
                 .conns
                 .iter()
@@ -286,6 +290,10 @@ impl ConnectionWhy {
 
     fn window(conn: &ConnReport) -> Option<Self> {
         Some(Self::new(conn, conn.window_why.clone()?))
+    }
+
+    fn unsent(conn: &ConnReport) -> Option<Self> {
+        Some(Self::new(conn, conn.unsent_why.clone()?))
     }
 
     fn new(conn: &ConnReport, why: String) -> Self {

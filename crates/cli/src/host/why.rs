@@ -1,4 +1,5 @@
-//! `slowhand why`: a sentence for every link, and for every connection whose window is bounded or that is left alone.
+//! `slowhand why`: a sentence for every link, and for every connection whose window is bounded, of which little may wait unsent, or that is
+//! left alone.
 
 use super::control::{Question, ask};
 use super::document::Why;
@@ -45,6 +46,7 @@ fn keep(why: &mut Why, wanted: &str) -> anyhow::Result<()> {
         )));
     }
     why.windows.clear();
+    why.unsent.clear();
     why.left_alone.clear();
     why.levers.clear();
     Ok(())
@@ -55,7 +57,7 @@ fn text(why: &Why) -> String {
         .links
         .iter()
         .map(|link| format!("{}: {}: {}\n", link.link, link.state, link.why));
-    let told = why.windows.iter().chain(&why.left_alone);
+    let told = why.windows.iter().chain(&why.unsent).chain(&why.left_alone);
     let conns = told.map(|conn| format!("connection {} to {}: {}\n", conn.token, conn.remote, conn.why));
     let levers = why.levers.iter().map(|lever| format!("{lever}\n"));
     links.chain(conns).chain(levers).collect()

@@ -145,3 +145,32 @@ fn decision(link: Option<String>, verb: &str, why: String) -> What {
         why,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What bounds an upload is told in a sentence, as a window is.
+    #[test]
+    fn why_little_may_wait_unsent_is_in_the_trace() {
+        let mut observer = Observer::new(vec!["wifi".to_owned()]);
+        let why = "64 KiB on each path: 1.2 MB waited unsent".to_owned();
+        let note = Action::Note(Note {
+            link: None,
+            conn: Some(ConnId(7)),
+            verb: policy::Verb::Unsent,
+            why: why.clone(),
+        });
+        let event = observer.event(Instant::ZERO, &Observation::Done(&note));
+        let Some(What::Decision {
+            link: None,
+            conn: Some(7),
+            verb,
+            why: told,
+        }) = event.map(|event| event.what)
+        else {
+            panic!("it is not told")
+        };
+        assert_eq!((verb.as_str(), told), ("unsent", why));
+    }
+}

@@ -81,6 +81,8 @@ pub struct ConnReport {
     pub window_why: Option<String>,
     /// How much may wait unsent on a subflow, if bounded.
     pub unsent: Option<Bytes>,
+    /// Why that is bounded, in a sentence.
+    pub unsent_why: Option<String>,
     /// Living subflows.
     pub subflows: Vec<SubflowReport>,
 }
@@ -163,17 +165,16 @@ impl World {
             Phase::LeftAlone(why) => Some(why),
             Phase::Fresh | Phase::Open => None,
         };
+        let why = why.iter().find(|why| why.conn == conn.id);
         ConnReport {
             id: conn.id,
             remote: conn.remote,
             left_alone,
             sample: conn.sample,
             window,
-            window_why: why
-                .iter()
-                .find(|why| why.conn == conn.id)
-                .map(|why| why.why.clone()),
+            window_why: why.and_then(|why| why.window.clone()),
             unsent,
+            unsent_why: why.and_then(|why| why.unsent.clone()),
             subflows: self.flows.subflows_of(conn.id).map(report_subflow).collect(),
         }
     }

@@ -68,7 +68,7 @@ fn a_window_is_explained_with_its_numbers() {
     let told = world.engine.explain_connections();
     assert_eq!(told.len(), 1);
     assert_eq!(told[0].conn, ConnId(7));
-    let why = &told[0].why;
+    let why = told[0].window.as_ref().unwrap();
     assert!(
         why.contains("× 50 ms") && why.contains("6.0 MB queued at the server would cost 0.5 s"),
         "{why}"
@@ -97,4 +97,74 @@ fn what_waits_unsent_is_bounded_once_it_is_much() {
         world.tell(Input::Subflow(SubflowId(0), SubflowEvent::Sample(sample)));
         assert_eq!(asked(&world), times, "{kib} KiB unsent");
     }
+}
+
+#[test]
+fn the_limit_on_what_waits_unsent_is_explained_with_its_numbers() {
+    let mut world = World::new(Policy::Slowhand);
+    world.up(0, LinkKind::Cable, Role::Primary, 30, 20);
+    world.demand = 0.0;
+    world.open(7, 0);
+    assert!(world.engine.explain_connections().is_empty());
+    // 100 segments in 40 ms are 29 Mb/s: what waits is another 331 ms.
+    let sample = SubflowSample {
+        unsent: Bytes::new(1_200_000),
+        unacked: 100,
+        srtt: Duration::from_millis(40),
+        ..SubflowSample::default()
+    };
+    world.tell(Input::Subflow(SubflowId(0), SubflowEvent::Sample(sample)));
+    world.now += S / 10;
+    world.engine.tick(world.now);
+    world.tell(Input::Subflow(SubflowId(0), SubflowEvent::Sample(sample)));
+    let told = world.engine.explain_connections();
+    assert_eq!((told.len(), told[0].conn, &told[0].window), (1, ConnId(7), &None));
+    let why = told[0].unsent.as_ref().unwrap();
+    assert!(
+        why == "64 KiB on each path: 1.2 MB waited unsent, which would cost 0.3 s if a path died",
+        "{why}"
+    );
+    let said = |action: &Action| matches!(action, Action::Note(note) if note.verb == Verb::Unsent && note.why == *why);
+    assert_eq!(world.asked(Instant::ZERO, said).len(), 1);
+    world.tell(Input::Conn(ConnId(7), ConnEvent::Closed));
+    assert!(world.engine.explain_connections().is_empty());
+}
+
+#[test]
+fn what_little_moves_over_is_said_of_every_link_while_it_is_so() {
+    let mut world = World::new(Policy::Slowhand);
+    for (id, rtt) in [(0, 20), (1, 30), (2, 50)] {
+        world.up(id, LinkKind::Cable, Role::Primary, 30, rtt);
+    }
+    world.open(1, 0);
+    world.run(3 * S);
+    let states = |world: &World| [0, 1, 2].map(|id| world.state_of(id));
+    assert_eq!(states(&world), ["use"; 3]);
+    world.demand = 0.001;
+    let little = world.now;
+    world.run(20 * S);
+    assert_eq!(world.in_use(), [0]);
+    assert_eq!(states(&world), ["use", "demote", "demote"]);
+    let explained = world.engine.explain();
+    assert!(
+        explained.iter().all(|link| link.why.contains("little moves")),
+        "{explained:?}"
+    );
+    let said = |action: &Action| matches!(action, Action::Note(note) if note.why.contains("little moves"));
+    assert_eq!(
+        world.asked(little, said).len(),
+        3,
+        "once of each, not at every look"
+    );
+    world.demand = 1.0;
+    world.run(3 * S);
+    assert_eq!((world.in_use(), states(&world)), (vec![0, 1, 2], ["use"; 3]));
+    world.demand = 0.001;
+    world.run(5 * S);
+    world.tell(Input::Conn(ConnId(1), ConnEvent::Closed));
+    assert_eq!(
+        states(&world),
+        ["use"; 3],
+        "nothing is left that would want it otherwise"
+    );
 }

@@ -434,6 +434,24 @@ fn an_empty_subflow_is_ended_when_little_is_under_way() {
 }
 
 #[test]
+fn a_window_that_is_narrow_for_a_moment_is_explained_as_that() {
+    let mut world = faded();
+    world.run(300 * MS);
+    let gone = world.now;
+    let why = |world: &World| world.engine.explain_connections()[0].window.clone().unwrap();
+    assert!(why(&world).contains(" × "), "{}", why(&world));
+    world.tell(Input::Link(LinkId(2), LinkEvent::Gone));
+    while windows(&world, gone).is_empty() && world.now - gone < S {
+        world.run(5 * MS);
+    }
+    let (_, narrow) = windows(&world, gone)[0];
+    let narrowed = format!("{narrow} of window for a moment");
+    assert!(why(&world).starts_with(&narrowed), "{}", why(&world));
+    world.run(2 * S);
+    assert!(why(&world).contains(" × "), "{}", why(&world));
+}
+
+#[test]
 fn a_busy_subflow_whose_carrier_goes_is_ended_at_once() {
     let mut world = three_cables();
     let down = world.now;

@@ -5,6 +5,7 @@ mod bounds;
 mod links;
 mod loss;
 mod queues;
+mod slots;
 mod world;
 
 use world::{World, spec};

@@ -37,6 +37,8 @@ pub(super) struct World {
     pub(super) done: Vec<(Instant, Action)>,
     /// The share of the links' rate that the application asks for.
     pub(super) demand: f64,
+    /// A connection of which nothing is asked.
+    pub(super) idle: Option<ConnId>,
     /// Segments of an upload that are under way over each link.
     pub(super) unacked: u32,
     /// What waits for earlier bytes.
@@ -70,6 +72,7 @@ impl World {
             links: BTreeMap::new(),
             done: Vec::new(),
             demand: 1.0,
+            idle: None,
             unacked: 0,
             held: Bytes::ZERO,
             places: 2,
@@ -147,7 +150,12 @@ impl World {
             };
             let link = &self.links[&sub.link];
             if link.alive && (!sub.backup || !active_exists) {
-                sub.bytes += (link.rate * STEP).get() as f64 * self.demand;
+                let demand = if self.idle == Some(sub.conn) {
+                    0.0
+                } else {
+                    self.demand
+                };
+                sub.bytes += (link.rate * STEP).get() as f64 * demand;
             }
             sub.segments = (sub.bytes / 1_448.0) as u64;
             let (segs_in, bytes_received) = (sub.segments, Bytes::new(sub.bytes as u64));

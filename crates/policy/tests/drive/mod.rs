@@ -426,8 +426,19 @@ pub fn drive(bytes: &[u8]) -> isize {
         most = most.max(counting::held() - before);
         assert!(most < MOST_HELD, "it holds {most} bytes");
     }
-    assert!(engine.explain().iter().all(|link| !link.why.is_empty()));
+    explained(&engine, &known);
     most
+}
+
+/// Whatever was told, there is a sentence for every link, and for every connection that is bounded.
+fn explained(engine: &Engine, known: &Known) {
+    assert!(engine.explain().iter().all(|link| !link.why.is_empty()));
+    for conn in engine.explain_connections() {
+        assert!(known.conns.contains(&conn.conn), "{conn:?} was never told");
+        let mut sentences = conn.window.iter().chain(&conn.unsent).peekable();
+        assert!(sentences.peek().is_some(), "{conn:?} is not bounded");
+        assert!(sentences.all(|why| !why.is_empty()));
+    }
 }
 
 /// Ticks whenever the engine asks for it, up to a number that no pause is worth; then lets the rest of the time pass at once.

@@ -6,8 +6,8 @@ use policy::flow::FlowId;
 use policy::slot::Rules;
 use policy::steer::Form;
 use policy::{
-    Action, Division, Explanation, FlowEvent, Input, LinkEvent, LinkId, LinkKind, LinkSpec, Policy,
-    RadioEvent, RadioId, Role, Tariff, Verb, Wish,
+    Action, ConnEvent, ConnId, Division, Explanation, FlowEvent, Input, LinkEvent, LinkId, LinkKind,
+    LinkSpec, Policy, RadioEvent, RadioId, Role, SubflowEvent, SubflowId, SubflowSample, Tariff, Verb, Wish,
 };
 use std::collections::BTreeSet;
 use units::{Bytes, Duration};
@@ -107,6 +107,15 @@ fn mentioned(word: &str) -> bool {
 #[test]
 fn every_verb_is_said_by_somebody() {
     let mut street = World::after(Policy::Slowhand, STREET);
+    let uploads = SubflowSample {
+        unsent: Bytes::from_kib(1_024),
+        ..SubflowSample::default()
+    };
+    // Another connection is news: what is known is looked at, at once.
+    street.follow(&[
+        Step::Tell(Input::Subflow(SubflowId(0), SubflowEvent::Sample(uploads))),
+        Step::Tell(Input::Conn(ConnId(99), ConnEvent::Opened)),
+    ]);
     dies_and_returns(&mut street);
     street.follow(&[
         about(

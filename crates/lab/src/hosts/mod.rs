@@ -158,9 +158,7 @@ fn ignore_missing(error: SysctlError) -> Result<(), SysctlError> {
 fn device(rtnl: &mut Rtnl, tun: Tun) -> Result<(Tun, u32), BuildError> {
     let name = tun.name().to_owned();
     let interface: IfName = name.parse()?;
-    let link = rtnl
-        .link_named(interface)?
-        .ok_or(BuildError::Vanished(name))?;
+    let link = rtnl.link_named(interface)?.ok_or(BuildError::Vanished(name))?;
     rtnl.set_mtu(link.ifindex, MTU)?;
     rtnl.set_up(link.ifindex, true)?;
     Ok((tun, link.ifindex))

@@ -17,6 +17,8 @@
 //!    and end the doubt. Only where little came before the silence, the loaded round-trip time is given.
 //!
 //! 4. A doubt does not ripen while this host itself was asleep or starved: the answers may be there, unread.
+//! 5. No arming after slow start: a subflow that is silent between the bursts of its slow start is asked like any other, and answers. What arming would
+//!    prevent, a path given up for a silence alone, never happens: without unanswered probes nothing is given up.
 //!
 //! # Checked by
 //! `tests`; `stall-drop`, `stall-backup` and `wrong-removals` in the benchmarks.

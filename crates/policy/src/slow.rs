@@ -22,6 +22,7 @@
 //! 3. An application that asks for little teaches nothing: then nothing is tried and nothing changes.
 //! 4. A link that has just come into use is left to find its rate: slow start and its losses look like a slow link. A queue before it says that it
 //!    has found it. With ten round trips for all, 3 Mb/s beside 30 + 30 cost half of the first second.
+//! 5. Downloads only: what waits for earlier bytes is seen by the receiver, and an upload's is the peer.
 //!
 //! # Checked by
 //! `tests`, against a fluid model; `window-thin` and `window-mixes` in the benchmarks.

@@ -1,3 +1,5 @@
+mod fluid;
+
 use super::*;
 use proptest::prelude::*;
 

@@ -13,7 +13,7 @@
 //!    forgotten.
 //! 3. The first step up is short: an eighth too much fits into most queues, a quarter overflows some. More window brings ever less: after a
 //!    step that gained clearly the next is twice as long; after one that gained little it would only queue, and waits as if it had failed often.
-//! 4. Links that carry what they have shown they can are not offered more: it could only queue, and what overflows is missed for a round
+//! 4. Links that carry what they have shown they can (95 %) are not offered more, and a gain under 3 % is refused: it could only queue, and what overflows is missed for a round
 //!    trip through the full queue. Two turns over WiFi differ by more than a gain must be, and every candidate accepted by chance is the
 //!    next one's starting point.
 //!

@@ -16,7 +16,7 @@ use crate::journal::{Change, JournalError, SetSysctlError};
 use crate::mptcp_pm::{self, AddressId, CreateSubflowError, Endpoint, EndpointFlags, NewSubflow};
 use crate::orphans;
 use crate::routing;
-use policy::{Action, ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowEvent, SubflowId};
+use policy::{Action, ConnEvent, ConnId, Input, JoinFailure, LinkId, Note, SubflowEvent, SubflowId, Verb};
 use std::net::SocketAddr;
 use thiserror::Error;
 use units::{Bytes, Instant, Ratio};
@@ -117,7 +117,10 @@ impl World {
                 self.outlook(now, link, outlook);
                 Ok(())
             }
-            Action::Note(_) => Ok(()),
+            Action::Note(ref note) => {
+                self.remember(note);
+                Ok(())
+            }
         }
     }
 
@@ -287,11 +290,20 @@ impl World {
 
     /// Bounds how far ahead the peer may queue; where that cannot be done, how far the peers of later connections may.
     fn bound_window(&mut self, conn: ConnId, window: Option<Bytes>) -> Result<(), ActError> {
-        match (self.levers.window(conn, window), window) {
+        let bounded = self.levers.window(conn, window);
+        self.mind_unattached();
+        match (bounded, window) {
             (Err(LeverError::NotLoaded { .. }), Some(window)) => {
                 Ok(self.settings.bound_new_connections(window)?)
             }
             (result, _) => Ok(result?),
+        }
+    }
+
+    /// What was said about marks is not a link's state, and is asked for all the same.
+    fn remember(&mut self, note: &Note) {
+        if let Some(link) = note.link.filter(|_| note.verb == Verb::Mark) {
+            self.marks_why.insert(link, note.why.clone());
         }
     }
 

@@ -5,7 +5,8 @@
 //! | how far ahead the peer may queue | [`WindowLever`] on every link | the receive buffer of *new* connections (`tcp_rmem`), see [`super::settings`] |
 //! | what waits unsent on our subflows | [`UnsentLever`] | nothing: said in the report |
 //!
-//! Both are loaded when they are first needed: baselines that need none run on a kernel as it is.
+//! Both are loaded when they are first needed: baselines that need none run on a kernel as it is. Where the better way to bound windows cannot be
+//! attached to an interface that a connection goes over, all windows go the other way from then on, unless one way was asked for.
 //!
 //! # Where we differ, and why
 //! Nothing lifts an unsent limit once it is set, so the sockets are walked when a limit was set or a subflow joined, and not on a timer; a
@@ -89,6 +90,10 @@ pub(super) struct Levers {
     window: Lever<WindowLever>,
     unsent: Lever<UnsentLever>,
     interfaces: BTreeSet<u32>,
+    /// Interfaces that the window's program could not be attached to, and why.
+    unattached: BTreeMap<u32, String>,
+    /// Why the other way was tried after all; it is tried once.
+    fell_back: Option<String>,
     windows: BTreeMap<ConnId, Bytes>,
     unsents: BTreeMap<ConnId, Bytes>,
     window_walks: Walks,
@@ -103,6 +108,8 @@ impl Levers {
             window: Lever::Untried,
             unsent: Lever::Untried,
             interfaces: BTreeSet::new(),
+            unattached: BTreeMap::new(),
+            fell_back: None,
             windows: BTreeMap::new(),
             unsents: BTreeMap::new(),
             window_walks: Walks::default(),
@@ -127,21 +134,58 @@ impl Levers {
         let Some(window) = self.window.loaded() else {
             return Vec::new();
         };
-        self.interfaces
-            .iter()
-            .filter_map(|&ifindex| window.attach(ifindex).err())
-            .collect()
+        let attach = |&ifindex: &u32| {
+            let error = window.attach(ifindex).err()?;
+            note_unattached(&mut self.unattached, ifindex, &error);
+            Some(error)
+        };
+        self.interfaces.iter().filter_map(attach).collect()
     }
 
     pub(super) fn attach(&mut self, ifindex: u32) -> Result<(), AttachError> {
         self.interfaces.insert(ifindex);
-        self.window
-            .loaded()
-            .map_or(Ok(()), |window| window.attach(ifindex))
+        let Some(window) = self.window.loaded() else {
+            return Ok(());
+        };
+        self.unattached.remove(&ifindex);
+        let attached = window.attach(ifindex);
+        if let Err(error) = &attached {
+            note_unattached(&mut self.unattached, ifindex, error);
+        }
+        attached
+    }
+
+    /// Whether there is an interface whose connections' windows are not bounded.
+    pub(super) fn has_unattached(&self) -> bool {
+        !self.unattached.is_empty()
+    }
+
+    /// Connections go over these interfaces: if one of them could not be attached, windows are bounded the other way from now on.
+    pub(super) fn used(&mut self, interfaces: impl Iterator<Item = u32>) -> Result<(), LeverError> {
+        let mut whys = interfaces.filter_map(|ifindex| self.unattached.get(&ifindex));
+        let Some(why) = whys
+            .next()
+            .filter(|_| self.way.is_none() && self.fell_back.is_none())
+        else {
+            return Ok(());
+        };
+        self.fell_back = Some(why.clone());
+        let mut clamp = WindowLever::load_kind(WindowKind::Clamp).map_err(|error| LeverError::NotLoaded {
+            what: "the window",
+            why: super::world::chain(&error),
+        })?;
+        for (&conn, &bytes) in &self.windows {
+            clamp.set(conn, bytes)?;
+        }
+        self.window = Lever::Loaded(clamp);
+        self.unattached.clear();
+        self.walk_for_windows();
+        Ok(())
     }
 
     pub(super) fn detach(&mut self, ifindex: u32) {
         self.interfaces.remove(&ifindex);
+        self.unattached.remove(&ifindex);
         if let Some(window) = self.window.loaded() {
             window.detach(ifindex);
         }
@@ -209,7 +253,18 @@ impl Levers {
         self.window.get_ref().and_then(WindowLever::apply_every)
     }
 
-    /// A connection is gone or left alone.
+    /// A connection lives on without us: its sockets get back soon what they had.
+    pub(super) fn leave_alone(&mut self, conn: ConnId) -> Result<(), LeverError> {
+        if self.windows.contains_key(&conn) {
+            self.walk_for_windows();
+        }
+        if self.unsents.contains_key(&conn) {
+            self.unsent_walks.ask();
+        }
+        self.release(conn)
+    }
+
+    /// A connection is gone, and its sockets with it: nobody walks for them, however many close at once.
     pub(super) fn release(&mut self, conn: ConnId) -> Result<(), LeverError> {
         if let Some(window) = self
             .window
@@ -268,10 +323,8 @@ impl Levers {
                 Lever::Missing(error) => Err(super::world::chain(error)),
                 Lever::Untried => Err(untried()),
             },
-            window_refused: match &self.window {
-                Lever::Loaded(window) => window.refused().map(|error| super::world::chain(error)),
-                _ => None,
-            },
+            window_refused: self.window_refused(),
+            unattached: self.unattached.clone(),
             new_connections,
             unsent: match &self.unsent {
                 Lever::Loaded(_) => Ok(()),
@@ -280,6 +333,15 @@ impl Levers {
             },
             run_time: self.run_time(),
         }
+    }
+
+    fn window_refused(&self) -> Option<String> {
+        let window = self.window.get_ref()?;
+        let fell_back = self
+            .fell_back
+            .clone()
+            .filter(|_| window.kind() == WindowKind::Clamp);
+        fell_back.or_else(|| window.refused().map(|error| super::world::chain(error)))
     }
 
     /// What the programs took so far, if somebody counts.
@@ -303,6 +365,13 @@ fn walk(
     walks.walked(now, began.elapsed(), changed, every);
     pass?;
     Ok(())
+}
+
+/// An interface that is gone meanwhile needs no program.
+fn note_unattached(unattached: &mut BTreeMap<u32, String>, ifindex: u32, error: &AttachError) {
+    if !matches!(error, AttachError::NoInterface(_)) {
+        unattached.insert(ifindex, super::world::chain(error));
+    }
 }
 
 fn note(bounds: &mut BTreeMap<ConnId, Bytes>, conn: ConnId, bytes: Option<Bytes>) {

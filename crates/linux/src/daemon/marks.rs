@@ -10,7 +10,7 @@ use crate::bpf::{AttachError, Hook, LoadError, MapError, MarkCounters, MarkSlot,
 use policy::LinkId;
 use std::collections::BTreeMap;
 use thiserror::Error;
-use units::Ratio;
+use units::{Duration, Ratio};
 
 /// Why a link could not be marked.
 #[derive(Debug, Error)]
@@ -96,6 +96,12 @@ impl Marks {
             marker.detach(slot)?;
         }
         Ok(())
+    }
+
+    /// What the program took so far, if it is loaded and somebody counts.
+    pub(super) fn run_time(&self) -> Duration {
+        let counted = self.marker.as_ref().and_then(|marker| marker.run_time().ok());
+        counted.map_or(Duration::ZERO, |counted| counted.time)
     }
 
     /// The rate in force on a link, and what the program has seen and done there; `None` if it was never marked.

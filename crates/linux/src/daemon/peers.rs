@@ -112,7 +112,9 @@ impl World {
             self.tell(Input::Conn(id, ConnEvent::Closed));
         }
         self.joins.forget(id);
-        self.release_levers(id);
+        if let Err(error) = self.levers.leave_alone(id) {
+            self.trouble("releasing the bounds of a connection that is left alone", &error);
+        }
         self.observe(Observation::LeftAlone { conn: id, why });
     }
 
@@ -174,6 +176,7 @@ impl World {
         subflow.standing = Standing::Proven;
         self.introduce(id);
         self.levers.subflow_joined();
+        self.mind_unattached();
         self.maybe_handed_off(self.now, id);
     }
 

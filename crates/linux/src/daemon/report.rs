@@ -10,6 +10,7 @@ use crate::sysctl;
 use policy::{
     ConnExplanation, ConnId, ConnSample, Engine, Explanation, LinkId, LinkSpec, SubflowId, SubflowSample,
 };
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use units::{Bytes, Duration, Instant, Ratio};
 
@@ -43,6 +44,8 @@ pub struct LinkReport {
     pub spec: LinkSpec,
     /// The interface that it is now, if there is one.
     pub interface: Option<String>,
+    /// That interface's index.
+    pub ifindex: Option<u32>,
     /// Whether it has a carrier.
     pub carrier: bool,
     /// Our addresses on it whose routes are in place; none: not usable.
@@ -53,6 +56,10 @@ pub struct LinkReport {
     pub default_route: bool,
     /// What was marked of what arrived by it; `None` if nothing ever was.
     pub marks: Option<MarkReport>,
+    /// The same of what was sent over it.
+    pub sent_marks: Option<MarkReport>,
+    /// What was said last about its marks, in either direction.
+    pub marks_why: Option<String>,
 }
 
 /// Marks on a link.
@@ -62,6 +69,12 @@ pub struct MarkReport {
     pub rate: Ratio,
     /// What was seen and done since the first mark.
     pub counters: MarkCounters,
+}
+
+impl From<(Ratio, MarkCounters)> for MarkReport {
+    fn from((rate, counters): (Ratio, MarkCounters)) -> Self {
+        Self { rate, counters }
+    }
 }
 
 /// A connection.
@@ -115,11 +128,13 @@ pub struct LeverReport {
     pub window: Result<WindowKind, String>,
     /// Why the better way to bound windows could not be had, if it could not.
     pub window_refused: Option<String>,
+    /// Why windows are not bounded on what leaves by these interfaces, by their index.
+    pub unattached: BTreeMap<u32, String>,
     /// The most that the receive buffer of a new connection may grow to, where windows cannot be bounded.
     pub new_connections: Option<Bytes>,
     /// Whether unsent bytes can be bounded, or why not.
     pub unsent: Result<(), String>,
-    /// What the programs took in the kernel so far, while somebody counts (see [`CountRunTime`](crate::bpf::CountRunTime)).
+    /// What the programs took in the kernel so far, those that mark included, while somebody counts (see [`CountRunTime`](crate::bpf::CountRunTime)).
     pub run_time: Duration,
 }
 
@@ -136,10 +151,19 @@ impl World {
                 .conns()
                 .map(|conn| self.report_conn(conn, &bounded))
                 .collect(),
-            levers: self.levers.report(self.settings.buffer()),
+            levers: self.report_levers(),
             cc: sysctl::read(&default_controller()).unwrap_or_default(),
             why: engine.explain(),
             cpu,
+        }
+    }
+
+    fn report_levers(&self) -> LeverReport {
+        let levers = self.levers.report(self.settings.buffer());
+        let marking = self.marks.run_time() + self.sent_marks.run_time();
+        LeverReport {
+            run_time: levers.run_time + marking,
+            ..levers
         }
     }
 
@@ -148,14 +172,14 @@ impl World {
             id: link.id,
             spec: link.spec.clone(),
             interface: link.interface.map(|name| name.to_string()),
+            ifindex: link.ifindex,
             carrier: link.carrier,
             addresses: link.ways().map(|way| way.address.addr()).collect(),
             gateways: link.ways().map(|way| way.gateway).collect(),
             default_route: self.default_route == Some(link.id) && link.usable(),
-            marks: self
-                .marks
-                .of(link.id)
-                .map(|(rate, counters)| MarkReport { rate, counters }),
+            marks: self.marks.of(link.id).map(MarkReport::from),
+            sent_marks: self.sent_marks.of(link.id).map(MarkReport::from),
+            marks_why: self.marks_why.get(&link.id).cloned(),
         }
     }
 

@@ -43,11 +43,11 @@ pub enum RecoverError {
 /// # Errors
 /// When something is left.
 pub fn recover(journal: &Path) -> Result<usize, RecoverError> {
-    let done = Journal::open(journal)?.1.done;
-    if done > 0 {
+    let undone = Journal::open(journal)?.1;
+    if !undone.is_empty() {
         restore_subflows()?;
     }
-    Ok(done)
+    Ok(undone.done)
 }
 
 /// The record of changes, and the handle to make those of routes.
@@ -55,8 +55,8 @@ pub fn recover(journal: &Path) -> Result<usize, RecoverError> {
 pub(super) struct Settings {
     pub(super) rtnl: Rtnl,
     pub(super) journal: Journal,
-    /// How many changes a crashed run had left.
-    pub(super) recovered: usize,
+    /// A crashed run had left something, limits on sockets perhaps, which have no line of their own.
+    pub(super) crashed: bool,
     /// What could not be put back after a crash, for the log.
     pub(super) left: Vec<String>,
     /// `tcp_rmem` before the first change: minimum, default, maximum.
@@ -72,11 +72,12 @@ impl Settings {
             Some(path) => Journal::open(path)?,
             None => (Journal::in_memory(), Undone::default()),
         };
+        let crashed = !undone.is_empty();
         let left = undone.left.iter().map(ToString::to_string).collect();
         Ok(Self {
             rtnl: Rtnl::open()?,
             journal,
-            recovered: undone.done,
+            crashed,
             left,
             rmem: None,
             buffer: None,

@@ -3,7 +3,7 @@
 use super::address_ids::AddressIds;
 use super::cla::Cla;
 use super::farewell::Farewells;
-use super::flows::Flows;
+use super::flows::{Flows, Subflow};
 use super::inlet::Inlet;
 use super::joins::Joins;
 use super::levers::Levers;
@@ -38,6 +38,8 @@ pub(super) struct World {
     pub(super) marks: Marks,
     /// On what is sent.
     pub(super) sent_marks: Marks,
+    /// What was said last about marks on each link.
+    pub(super) marks_why: BTreeMap<LinkId, String>,
     pub(super) sampler: Sampler,
     pub(super) commands: Commands,
     pub(super) settings: Settings,
@@ -74,6 +76,7 @@ impl World {
             levers: Levers::new(setup.window),
             marks: Marks::at(Hook::Ingress),
             sent_marks: Marks::at(Hook::Egress),
+            marks_why: BTreeMap::new(),
             sampler: Sampler::open()?,
             commands: Commands::open()?,
             settings: Settings::open(setup.journal.as_deref())?,
@@ -114,7 +117,7 @@ impl World {
                 why: &left,
             });
         }
-        if self.settings.recovered > 0
+        if self.settings.crashed
             && let Err(error) = restore_subflows()
         {
             self.trouble("taking limits off sockets that a crash left", &error);
@@ -162,6 +165,18 @@ impl World {
             what,
             why: &chain(error),
         });
+    }
+
+    /// Where a subflow goes over an interface that cannot be attached, windows are bounded the other way.
+    pub(super) fn mind_unattached(&mut self) {
+        if !self.levers.has_unattached() {
+            return;
+        }
+        let links = &self.links;
+        let over = |subflow: &Subflow| links.get(subflow.link).and_then(|link| link.ifindex);
+        if let Err(error) = self.levers.used(self.flows.living().filter_map(over)) {
+            self.trouble("bounding windows the other way", &error);
+        }
     }
 
     pub(super) fn release_levers(&mut self, conn: ConnId) {

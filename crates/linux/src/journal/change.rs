@@ -4,7 +4,6 @@ use crate::mptcp_pm::AddressId;
 use crate::sysctl::Key;
 use std::fmt;
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -35,11 +34,6 @@ pub enum Change {
         old: (u32, u32),
         /// The same afterwards.
         new: (u32, u32),
-    },
-    /// A BPF object was pinned.
-    Pin {
-        /// Where.
-        path: PathBuf,
     },
 }
 
@@ -72,7 +66,6 @@ impl fmt::Display for Change {
             Self::Routing => f.write_str("routing"),
             Self::Endpoint { id, address } => write!(f, "endpoint\t{}\t{address}", id.0),
             Self::Limits { old, new } => write!(f, "limits\t{}\t{}\t{}\t{}", old.0, old.1, new.0, new.1),
-            Self::Pin { path } => write!(f, "pin\t{}", escape(&path.to_string_lossy())),
         }
     }
 }
@@ -93,8 +86,7 @@ impl FromStr for Change {
             ["routing"] => Ok(Self::Routing),
             ["endpoint", id, address] => parse_endpoint(id, address).ok_or_else(bad),
             ["limits", a, b, c, d] => parse_limits([a, b, c, d]).ok_or_else(bad),
-            ["pin", path] => Ok(Self::Pin { path: path.into() }),
-            ["sysctl" | "endpoint" | "limits" | "pin" | "routing", ..] => Err(bad()),
+            ["sysctl" | "endpoint" | "limits" | "routing", ..] => Err(bad()),
             _ => Err(ParseChangeError::Word(line.to_owned())),
         }
     }

@@ -252,7 +252,6 @@ fn change() -> impl Strategy<Value = Change> {
             address
         }),
         (any::<(u32, u32)>(), any::<(u32, u32)>()).prop_map(|(old, new)| Change::Limits { old, new }),
-        "[^\0]{0,40}".prop_map(|path| Change::Pin { path: path.into() }),
     ]
 }
 

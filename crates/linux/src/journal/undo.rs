@@ -7,9 +7,7 @@ use crate::rtnl::{Protocol, Rtnl};
 use crate::sysctl;
 use std::error::Error;
 use std::fmt;
-use std::io;
 use std::net::IpAddr;
-use std::path::Path;
 
 /// Something that was left as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +34,11 @@ pub struct Undone {
 }
 
 impl Undone {
+    /// Whether there was nothing on record.
+    pub const fn is_empty(&self) -> bool {
+        self.done == 0 && self.left.is_empty()
+    }
+
     pub(super) fn record(&mut self, change: &Change, result: Result<(), String>) {
         match result {
             Ok(()) => self.done += 1,
@@ -63,7 +66,6 @@ pub(super) fn undo(change: &Change) -> Result<(), String> {
         Change::Routing => sweep().map_err(|error| error.to_string()),
         Change::Endpoint { id, address } => undo_endpoint(*id, *address),
         Change::Limits { old, new } => undo_limits(*old, *new),
-        Change::Pin { path } => undo_pin(path),
     }
 }
 
@@ -133,12 +135,5 @@ fn undo_limits(old: (u32, u32), new: (u32, u32)) -> Result<(), String> {
             "somebody has set them to subflows {} add_addr_accepted {} since",
             now.0, now.1
         )),
-    }
-}
-
-fn undo_pin(path: &Path) -> Result<(), String> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.to_string()),
-        _ => Ok(()),
     }
 }

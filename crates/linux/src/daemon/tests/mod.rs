@@ -2,8 +2,12 @@
 
 mod acts;
 mod cost;
+mod felt;
 mod flow;
 mod levers;
 mod life;
+mod marks;
 mod net;
 mod rig;
+mod sampling;
+mod undone;

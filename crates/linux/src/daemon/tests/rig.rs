@@ -100,8 +100,17 @@ impl Manual {
 
     /// The same, and windows are bounded in this way.
     pub(super) fn bounding(links: u8, window: Option<WindowKind>) -> Self {
+        Self::with(links, window, None)
+    }
+
+    /// The same, and what is changed is on record.
+    pub(super) fn on_record(links: u8, journal: PathBuf) -> Self {
+        Self::with(links, None, Some(journal))
+    }
+
+    fn with(links: u8, window: Option<WindowKind>, journal: Option<PathBuf>) -> Self {
         // This baseline moves between access points, of which there are none.
-        let (setup, _, seen) = setup(Policy::Handover, declared(links), None);
+        let (setup, _, seen) = setup(Policy::Handover, declared(links), journal);
         let mut daemon = Daemon::start(Setup { window, ..setup }).unwrap();
         daemon.begin().unwrap();
         let mut manual = Self { daemon, seen };

@@ -1,0 +1,138 @@
+//! What a lever does, as it is felt: in the queues of whoever sends.
+
+use super::rig::{Manual, PATIENCE};
+use crate::bpf::restore_subflows;
+use crate::diag::{Diag, States};
+use crate::netns::Netns;
+use crate::testing::Patience;
+use std::time::{Duration, Instant};
+use units::Bytes;
+
+/// Small beside what a stock sender queues.
+pub(super) const SMALL: Bytes = Bytes::from_kib(32);
+/// A stock sender queues more than this within seconds on two links of 40 Mb/s, however short their round trips.
+pub(super) const DEEP: u64 = 400_000;
+/// What was sent twice counts twice, and a burst may pass the limit.
+pub(super) const BOUNDED: u64 = 150_000;
+/// The small limit and a burst that may pass it. What is under way is not in it: that a queue before the link may hold, whatever the limit.
+pub(super) const UNSENT: u64 = 100_000;
+/// What the engine allows on these links is the least that it ever sets, and a quarter more for a while.
+pub(super) const BOUNDED_BY_ENGINE: u64 = 300_000;
+/// So much is moved before a window has come down.
+pub(super) const SETTLED: u64 = 8_000_000;
+/// Long enough for a queue to grow again where it may.
+const A_WHILE: Duration = Duration::from_secs(1);
+
+/// What this host's senders have assigned to their subflows and not got acknowledged.
+pub(super) fn queued(host: &Netns) -> u64 {
+    host.run(|| {
+        let mut sum = 0;
+        let mut diag = Diag::open().unwrap();
+        let add = |socket: &crate::diag::TcpSocket| {
+            if let Some(info) = socket.info.filter(|_| socket.subflow.is_some()) {
+                let in_flight = info.bytes_sent - info.bytes_retrans - info.bytes_acked;
+                sum += (info.notsent + in_flight).get();
+            }
+        };
+        diag.each_tcp(States::CONNECTED, add).unwrap();
+        sum
+    })
+    .unwrap()
+}
+
+/// The most that waits unsent on one of this host's subflows.
+pub(super) fn unsent(host: &Netns) -> u64 {
+    host.run(|| {
+        let mut most = 0;
+        let look = |socket: &crate::diag::TcpSocket| {
+            if let Some(info) = socket.info.filter(|_| socket.subflow.is_some()) {
+                most = most.max(info.notsent.get());
+            }
+        };
+        Diag::open().unwrap().each_tcp(States::CONNECTED, look).unwrap();
+        most
+    })
+    .unwrap()
+}
+
+pub(super) fn eventually(what: &str, host: &Netns, mut holds: impl FnMut(u64) -> bool) {
+    let mut until = Patience::of(PATIENCE);
+    loop {
+        let bytes = queued(host);
+        if holds(bytes) {
+            return;
+        }
+        assert!(until.lasts(), "waited in vain for {what}: {bytes} bytes queued");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The most that is read within a while of steps.
+pub(super) fn most(read: impl Fn() -> u64, mut step: impl FnMut(Duration)) -> u64 {
+    let until = Instant::now() + A_WHILE;
+    let mut most = 0;
+    while Instant::now() < until {
+        step(Duration::from_millis(10));
+        most = most.max(read());
+    }
+    most
+}
+
+/// The same beside a daemon that is stepped by hand.
+pub(super) fn most_beside(daemon: &mut Manual, read: impl Fn() -> u64) -> u64 {
+    most(read, |time| daemon.for_a_while(time))
+}
+
+/// Waits until no more than `bound` is read for a while: what was allowed before is still sent, and a loss makes a long queue look short for a
+/// moment. Asserts that it then stays so: more than a stock window passes in such a while.
+pub(super) fn settles_within(bound: u64, mut most: impl FnMut() -> u64) {
+    let mut until = Patience::of(PATIENCE);
+    loop {
+        let most = most();
+        if most <= bound {
+            break;
+        }
+        assert!(until.lasts(), "{most} bytes wait, {bound} may");
+    }
+    let most = most();
+    assert!(most <= bound, "{most} bytes wait again, {bound} may");
+}
+
+/// A thread's capabilities: effective, permitted, inheritable; the lower half and the upper.
+#[repr(C)]
+struct Sets([[u32; 3]; 2]);
+
+fn capabilities(call: libc::c_long, sets: &mut Sets) {
+    #[repr(C)]
+    struct Header(u32, i32);
+    const VERSION_3: u32 = 0x2008_0522;
+    let header = Header(VERSION_3, 0);
+    // SAFETY: both structures have the layout of the kernel's and live through the call; only this thread is concerned.
+    let code = unsafe { libc::syscall(call, &raw const header, &raw mut *sets) };
+    assert_eq!(code, 0, "{}", std::io::Error::last_os_error());
+}
+
+/// Does something that may configure networks, and nothing else that root may.
+pub(super) fn without_bpf<T>(work: impl FnOnce() -> T) -> T {
+    const NETWORKS: u32 = 1 << 12 | 1 << 13;
+    let mut before = Sets([[0; 3]; 2]);
+    capabilities(libc::SYS_capget, &mut before);
+    let [low, high] = before.0;
+    capabilities(
+        libc::SYS_capset,
+        &mut Sets([[NETWORKS, low[1], low[2]], [0, high[1], high[2]]]),
+    );
+    let done = work();
+    capabilities(libc::SYS_capset, &mut before);
+    done
+}
+
+/// How many sockets of the calling thread's namespace still have this very limit. Looking takes it off.
+pub(super) fn limited_to(limit: Bytes) -> usize {
+    let found = restore_subflows().unwrap();
+    found
+        .subflows
+        .iter()
+        .filter(|subflow| subflow.before == limit)
+        .count()
+}

@@ -1,0 +1,119 @@
+//! Marks in both directions, on real connections: what is marked is counted, leaves or arrives marked, and reaches whoever sends.
+
+use super::flow::{Download, Source, Upload};
+use super::net::Net;
+use super::rig::Manual;
+use crate::bpf::{CountRunTime, MarkCounters};
+use crate::diag::{Diag, States};
+use crate::testing::output;
+use policy::{Action, LinkId, Note, Verb};
+use units::{Duration, Ratio};
+
+const LINK: LinkId = LinkId(0);
+/// Of each hundred packets two: enough to be seen, and a sender goes on.
+const RATE: Ratio = Ratio::from_ppm(20_000);
+
+/// TCP over these links asks for ECN.
+fn ask_for_ecn(net: &Net) {
+    let ask = || output("sysctl -qw net.ipv4.tcp_ecn=1");
+    net.in_client(ask);
+    net.in_server(ask);
+}
+
+/// Packets that this namespace received marked.
+fn received_marked() -> u64 {
+    let counted = output("nstat -asz IpExtInCEPkts");
+    let line = counted
+        .lines()
+        .find(|line| line.starts_with("IpExtInCEPkts"))
+        .unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// Segments of this namespace's senders whose receivers said that they had met congestion.
+fn told_marked() -> u64 {
+    let mut sum = 0;
+    Diag::open()
+        .unwrap()
+        .each_tcp(States::CONNECTED, |socket| {
+            sum += socket.info.map_or(0, |info| u64::from(info.delivered_ce));
+        })
+        .unwrap();
+    sum
+}
+
+#[test]
+fn what_is_sent_leaves_marked_and_the_report_says_so() {
+    let Some(net) = Net::with_links(1) else { return };
+    ask_for_ecn(&net);
+    net.in_client(|| {
+        let _counting = CountRunTime::start().unwrap();
+        let mut daemon = Manual::start(1);
+        let sent = |daemon: &Manual| daemon.daemon.world.sent_marks.of(LINK);
+        assert_eq!(sent(&daemon), None, "nothing was asked for so far");
+        daemon.act(Action::MarkSent(LINK, RATE)).unwrap();
+        let _upload = Upload::start(&net);
+        let conn = daemon.conn();
+        daemon.until("the server receives what was marked", |_, _| {
+            net.in_server(received_marked) > 0
+        });
+        let (rate, counters) = sent(&daemon).unwrap();
+        assert_eq!(rate, RATE);
+        let MarkCounters { ect, asked, made, .. } = counters;
+        assert!(made > 0 && made == asked && made < ect / 10, "{counters:?}");
+        assert_eq!(
+            daemon.daemon.world.marks.of(LINK),
+            None,
+            "nothing is marked on arrival"
+        );
+        let took = daemon.daemon.world.sent_marks.run_time();
+        assert!(took > Duration::ZERO, "{conn:?}");
+        assert_eq!(daemon.failures(), [""; 0]);
+    });
+}
+
+#[test]
+fn what_arrives_is_marked_and_its_sender_is_told() {
+    let Some(net) = Net::with_links(1) else { return };
+    ask_for_ecn(&net);
+    let _source = Source::start(&net.server);
+    net.in_client(|| {
+        let mut daemon = Manual::start(1);
+        daemon.act(Action::Mark(LINK, RATE)).unwrap();
+        let _download = Download::start(&net);
+        daemon.until("the server is told", |_, _| net.in_server(told_marked) > 0);
+        let (rate, counters) = daemon.daemon.world.marks.of(LINK).unwrap();
+        assert_eq!(rate, RATE);
+        assert!(
+            counters.made > 0 && counters.made == counters.asked,
+            "{counters:?}"
+        );
+        assert_eq!(daemon.daemon.world.sent_marks.of(LINK), None);
+        assert_eq!(daemon.failures(), [""; 0]);
+    });
+}
+
+#[test]
+fn what_was_said_last_about_a_links_marks_is_remembered() {
+    let Some(net) = Net::with_links(1) else { return };
+    net.in_client(|| {
+        let mut daemon = Manual::start(1);
+        let mut say = |verb, why: &str| {
+            daemon
+                .act(Action::Note(Note {
+                    link: Some(LINK),
+                    conn: None,
+                    verb,
+                    why: why.to_owned(),
+                }))
+                .unwrap();
+            daemon.daemon.world.marks_why.get(&LINK).cloned()
+        };
+        assert_eq!(say(Verb::Use, "it is good"), None);
+        assert_eq!(
+            say(Verb::Mark, "a queue stands").as_deref(),
+            Some("a queue stands")
+        );
+        assert_eq!(say(Verb::Demote, "it is poor").as_deref(), Some("a queue stands"));
+    });
+}

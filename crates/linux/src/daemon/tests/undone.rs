@@ -1,0 +1,252 @@
+//! Whatever way a daemon ends, nothing stays.
+
+use super::felt::{
+    BOUNDED_BY_ENGINE, DEEP, SETTLED, SMALL, eventually, limited_to, most, queued, settles_within, unsent,
+    without_bpf,
+};
+use super::flow::{Download, Source, Upload};
+use super::net::Net;
+use super::rig::{self, Manual, PATIENCE, Running};
+use crate::bpf::{UnsentLever, WindowKind};
+use crate::daemon::recover;
+use crate::diag::{Diag, States};
+use crate::journal::Journal;
+use crate::netns::Netns;
+use crate::sysctl::{self, Key};
+use crate::testing::{Patience, output};
+use policy::{Action, ConnId, Policy};
+use std::path::PathBuf;
+use std::process::Child;
+use std::time::Duration;
+
+/// The process that the crash tests kill looks for these.
+const VICTIM: &str = "SLOWHAND_TEST_LEVER_JOURNAL";
+const VICTIM_WAY: &str = "SLOWHAND_TEST_LEVER_WAY";
+/// The process that cannot bound windows looks for this one.
+const POOR: &str = "SLOWHAND_TEST_LEVER_POOR_JOURNAL";
+
+struct Record(PathBuf);
+
+impl Record {
+    fn new(test: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("slowhand-levers-{}-{test}", std::process::id())))
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// A daemon in a process of its own, with windows bounded in this way.
+fn victim_over(net: &Net, record: &Record, way: WindowKind) -> Child {
+    let way = format!("{way:?}");
+    let wishes = [(VICTIM, record.0.as_os_str()), (VICTIM_WAY, way.as_ref())];
+    rig::victim(net, "daemon::tests::undone::victim", &wishes)
+}
+
+/// Not a test of its own: the process that is killed.
+#[test]
+fn victim() {
+    let Some(record) = std::env::var_os(VICTIM) else {
+        return;
+    };
+    let way = match std::env::var(VICTIM_WAY).as_deref() {
+        Ok("Clamp") => WindowKind::Clamp,
+        _ => WindowKind::Egress,
+    };
+    let client = Netns::current().unwrap();
+    let net = Net {
+        server: client.try_clone().unwrap(),
+        client,
+    };
+    let _running = Running::bounding(&net, 2, record.into(), way);
+    rig::live_on();
+}
+
+fn kill(mut victim: Child) {
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+}
+
+/// A download over two links, looked after by a victim that has bounded the server's queue.
+fn with_bounded_download(test: &str, way: WindowKind, then: impl FnOnce(&Net, &Record)) {
+    let Some(net) = Net::with_links(2) else { return };
+    let _source = Source::start(&net.server);
+    let record = Record::new(test);
+    let victim = victim_over(&net, &record, way);
+    net.wait_for_client("lookup 51831", PATIENCE);
+    let download = Download::start(&net);
+    eventually("two subflows that carry something", &net.server, |bytes| {
+        bytes > 0
+    });
+    download.expect_more(SETTLED, PATIENCE);
+    eventually("a bounded queue", &net.server, |bytes| bytes <= BOUNDED_BY_ENGINE);
+    settles_within(DEEP - 1, || most(|| queued(&net.server), std::thread::sleep));
+    kill(victim);
+    then(&net, &record);
+    download.expect_more(DEEP, PATIENCE);
+}
+
+#[test]
+fn a_killed_daemon_lets_go_of_the_window_at_once() {
+    with_bounded_download("egress", WindowKind::Egress, |net, _| {
+        eventually("a queue as deep as the kernels like", &net.server, |bytes| {
+            bytes > DEEP
+        });
+    });
+}
+
+#[test]
+fn a_clamp_that_a_killed_daemon_left_is_taken_off_by_the_next() {
+    with_bounded_download("clamp", WindowKind::Clamp, |net, record| {
+        let mut next = Running::start(net, Policy::SlowhandNoWindow, 2, Some(record.0.clone()));
+        eventually("a queue as deep as the kernels like", &net.server, |bytes| {
+            bytes > DEEP
+        });
+        next.stop();
+    });
+}
+
+#[test]
+fn an_unsent_limit_that_a_killed_daemon_left_is_taken_off_by_the_next() {
+    let Some(net) = Net::with_links(2) else { return };
+    let record = Record::new("unsent");
+    let victim = victim_over(&net, &record, WindowKind::Egress);
+    net.wait_for_client("lookup 51831", PATIENCE);
+    let upload = Upload::start(&net);
+    let mut until = Patience::of(PATIENCE);
+    while upload.read() < SETTLED {
+        assert!(until.lasts(), "{} bytes sent", upload.read());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let bound = 2 * BOUNDED_BY_ENGINE;
+    eventually("little waits", &net.client, |bytes| bytes <= bound);
+    kill(victim);
+    let most = most(|| unsent(&net.client), std::thread::sleep);
+    assert!(
+        most < DEEP,
+        "the limit stays on the sockets: {most} bytes wait unsent"
+    );
+    let mut next = Running::start(&net, Policy::SlowhandNoWindow, 2, Some(record.0.clone()));
+    eventually("more unsent than the limit ever allowed", &net.client, |_| {
+        unsent(&net.client) > most + DEEP / 4
+    });
+    next.stop();
+}
+
+#[test]
+fn a_daemon_that_stops_gives_everything_back() {
+    let Some(net) = Net::with_links(2) else { return };
+    let _source = Source::start(&net.server);
+    for way in [WindowKind::Egress, WindowKind::Clamp] {
+        let record = Record::new(&format!("stop-{way:?}"));
+        let mut daemon = Running::bounding(&net, 2, record.0.clone(), way);
+        let download = Download::start(&net);
+        let bounded = |action: &Action| matches!(action, Action::Window(_, Some(_)));
+        daemon.until("the window is bounded", |seen| seen.done.iter().any(bounded));
+        download.expect_more(SETTLED, PATIENCE);
+        daemon.stop();
+        eventually("a queue as deep as the kernels like", &net.server, |bytes| {
+            bytes > DEEP
+        });
+    }
+}
+
+#[test]
+fn a_daemon_that_stops_takes_its_unsent_limits_off() {
+    let Some(net) = Net::with_links(2) else { return };
+    let record = Record::new("stop-unsent");
+    let mut daemon = Running::bounding(&net, 2, record.0.clone(), WindowKind::Egress);
+    let upload = Upload::start(&net);
+    let bounded = |action: &Action| matches!(action, Action::Unsent(_, Some(_)));
+    daemon.until("what waits unsent is bounded", |seen| {
+        seen.done.iter().any(bounded)
+    });
+    let mut until = Patience::of(PATIENCE);
+    while upload.read() < SETTLED {
+        assert!(until.lasts(), "{} bytes sent", upload.read());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let most = most(|| unsent(&net.client), std::thread::sleep);
+    assert!(most < DEEP, "{most} bytes wait unsent");
+    daemon.stop();
+    eventually("more unsent than the limit ever allowed", &net.client, |_| {
+        unsent(&net.client) > most + DEEP / 4
+    });
+}
+
+fn receive_buffer() -> String {
+    sysctl::read(&Key::new("net.ipv4.tcp_rmem")).unwrap()
+}
+
+/// Not a test of its own: a process that cannot load a program, bounds what the peers of new connections may queue, and is killed.
+#[test]
+fn poor_victim() {
+    let Some(record) = std::env::var_os(POOR) else {
+        return;
+    };
+    without_bpf(|| {
+        let mut daemon = Manual::on_record(1, record.into());
+        daemon.act(Action::Window(ConnId(1), Some(SMALL))).unwrap();
+        rig::live_on();
+    });
+}
+
+#[test]
+fn a_receive_buffer_that_a_killed_daemon_left_is_as_it_was_after_the_next_start() {
+    let Some(net) = Net::with_links(1) else { return };
+    let record = Record::new("rmem");
+    let before = net.in_client(receive_buffer);
+    let wishes = [(POOR, record.0.as_os_str())];
+    let victim = rig::victim(&net, "daemon::tests::undone::poor_victim", &wishes);
+    let mut until = Patience::of(PATIENCE);
+    while net.in_client(receive_buffer) == before {
+        assert!(until.lasts(), "the buffer of new connections is not bounded");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    kill(victim);
+    assert_ne!(
+        net.in_client(receive_buffer),
+        before,
+        "nobody has put it back yet"
+    );
+    let mut next = Running::start(&net, Policy::SlowhandNoWindow, 1, Some(record.0.clone()));
+    assert_eq!(net.in_client(receive_buffer), before);
+    next.stop();
+    assert_eq!(net.in_client(receive_buffer), before);
+}
+
+/// The token of the only connection.
+fn token() -> ConnId {
+    let mut found = None;
+    Diag::open()
+        .unwrap()
+        .each_tcp(States::CONNECTED, |socket| {
+            found = found.or(socket.subflow.map(|subflow| ConnId(subflow.token.0)));
+        })
+        .unwrap();
+    found.unwrap()
+}
+
+#[test]
+fn limits_are_taken_off_although_the_user_has_changed_all_that_was_on_record() {
+    let Some(net) = Net::with_links(1) else { return };
+    let record = Record::new("all-left");
+    net.in_client(|| output("ip route add default via 10.0.0.2 dev w0"));
+    let _upload = Upload::start(&net);
+    net.in_client(|| {
+        let mut lever = UnsentLever::load().unwrap();
+        lever.set(token(), SMALL).unwrap();
+        assert_eq!(lever.apply().unwrap().changed(), 1);
+        let key = Key::new("net.ipv4.ip_default_ttl");
+        let mut journal = Journal::open(&record.0).unwrap().0;
+        journal.set_sysctl(&key, "71").unwrap();
+        // A crash: neither is undone.
+        drop((lever, journal));
+        sysctl::write(&key, "100").unwrap();
+        assert_eq!(recover(&record.0).unwrap(), 0, "the user's value stays");
+        assert_eq!(limited_to(SMALL), 0);
+    });
+}

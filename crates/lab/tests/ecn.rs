@@ -93,6 +93,13 @@ fn is_marked_as_asked(medium: &str) {
         told.collect::<Vec<_>>(),
         [("near", None), ("far", Some(expected))]
     );
+    assert!(played.run.links.iter().all(|link| link.sent_marks.is_none()));
+    // The only flow has all of them.
+    let paths = played.run.flows[0].paths.iter();
+    let ce = paths.map(|path| (&*path.link, path.ce_marks)).collect::<Vec<_>>();
+    assert_eq!(ce, [("near", 0), ("far", counters.segments)]);
+    let remark = |note: &String| note.starts_with("far: ") && note.contains("packets that arrived marked");
+    assert!(played.run.notes.iter().any(remark), "{:?}", played.run.notes);
 }
 
 #[test]

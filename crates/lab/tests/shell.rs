@@ -157,6 +157,51 @@ fn iperf3_measures_under(policy: PolicyName, name: &str) -> Played {
     played
 }
 
+/// The limit is 64 KiB, and the scheduler assigns a burst of as much when it has less.
+const UNSENT: u64 = 200_000;
+
+#[test]
+fn iperf3_bears_the_unsent_limit() {
+    let stock = iperf3_uploads_under(PolicyName::Mptcp, "iperf3-up");
+    assert!(stock > UNSENT, "{stock} bytes wait unsent without a limit");
+    let ours = iperf3_uploads_under(PolicyName::Slowhand, "iperf3-up-unsent");
+    assert!(ours <= UNSENT, "{ours} bytes wait unsent with it");
+}
+
+/// The most that waited unsent on one subflow in the second half of the upload.
+fn iperf3_uploads_under(policy: PolicyName, name: &str) -> u64 {
+    let folder = Folder::new(name);
+    let at = folder.path().display();
+    let look = format!("while sleep 0.1; do echo look; ss -tinH dport = 5201; done > {at}/looks & looks=$!");
+    let try_it = format!(
+        "mptcpize run iperf3 -c $SLOWHAND_SERVER -t 6 -J > {at}/json; grep -q sum_received {at}/json && kill $looks && exit 0"
+    );
+    let measure = format!("{look}; for i in $(seq 100); do {try_it}; sleep 0.1; done; exit 9");
+    let server = "exec mptcpize run iperf3 -s > /dev/null";
+    let played = run_under(policy, 60, &bash(&measure), &[server]);
+    let ended = played.programs.clone().unwrap();
+    assert_eq!(ended.code(), Some(0), "{ended:?} {}", folder.read("json"));
+    let sent: Vec<u64> = played.emulator.links.iter().map(|link| link.up.get()).collect();
+    assert!(sent.iter().all(|bytes| *bytes > 500_000), "{sent:?}");
+    let looks = folder.read("looks");
+    let looks: Vec<&str> = looks
+        .split("look\n")
+        .filter(|look| look.contains("bytes_sent:"))
+        .collect();
+    assert!(looks.len() > 20, "{} looks", looks.len());
+    let waiting = |look: &&str| {
+        let values = look.split("notsent:").skip(1);
+        let number = |value: &str| {
+            value
+                .split_whitespace()
+                .next()
+                .and_then(|number| number.parse().ok())
+        };
+        values.filter_map(number).max().unwrap_or(0)
+    };
+    looks[looks.len() / 2..].iter().map(waiting).max().unwrap()
+}
+
 #[test]
 fn a_program_sees_the_links_and_its_own_processes_only() {
     let folder = Folder::new("inside");

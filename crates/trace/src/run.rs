@@ -134,7 +134,8 @@ pub struct PathUse {
     pub bytes: u64,
     /// Segments the sender sent again.
     pub retransmits: u64,
-    /// Packets that arrived with congestion experienced.
+    /// Packets that arrived with congestion experienced, whoever marked them. Of those that the client itself marked on arrival, a flow is given
+    /// the share that it has of the link's bytes.
     pub ce_marks: u64,
 }
 
@@ -153,12 +154,15 @@ pub struct LinkUse {
     pub collisions: u64,
     /// Share of the run in which it occupied its channel, 0 to 1.
     pub airtime_share: f64,
-    /// What the client marked of it, if marks were ever asked for.
+    /// What the client marked of what arrived by it, if marks were ever asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marks: Option<LinkMarks>,
+    /// What the client marked of what it sent over it, if marks were ever asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_marks: Option<LinkMarks>,
 }
 
-/// Packets of a link that the client itself marked as having met congestion, before its TCP saw them.
+/// Packets of a link that the client itself marked as having met congestion, before its TCP saw them or after its TCP sent them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkMarks {
     /// Packets that could be marked.

@@ -174,6 +174,7 @@ fn run(policy: &str, duration_s: f64, series: Vec<u64>) -> Run {
             collisions: 1,
             airtime_share: 0.25,
             marks: None,
+            sent_marks: None,
         }],
         energy_j: 0.0,
         optimal_mbps: 20.0,

@@ -70,6 +70,12 @@ impl Header {
         ecn & CE != 0
     }
 
+    /// Whether congestion is marked already.
+    pub fn ce(&self, packet: &[u8]) -> bool {
+        let ecn = if self.v6 { packet[1] >> 4 } else { packet[1] };
+        ecn & CE == CE
+    }
+
     /// Sets congestion experienced.
     pub fn set_ce(&self, packet: &mut [u8]) {
         let before = [packet[0], packet[1]];

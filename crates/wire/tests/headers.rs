@@ -75,7 +75,7 @@ proptest! {
             let _ = (ip.ect(&bytes), ip.is_local_chatter(&bytes), ip.tcp_ports(&bytes));
             let mut marked = bytes.clone();
             ip.set_ce(&mut marked);
-            prop_assert!(ip.ect(&marked));
+            prop_assert!(ip.ect(&marked) && ip.ce(&marked));
         }
     }
 }

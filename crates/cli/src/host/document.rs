@@ -1,7 +1,7 @@
 //! The `--json` documents of `status` and `why`, and how they are made from what the daemon reports.
 
 use linux::bpf::WindowKind;
-use linux::daemon::{ConnReport, LinkReport, Report, SubflowReport};
+use linux::daemon::{ConnReport, LinkReport, MarkReport, Report, SubflowReport};
 use policy::{LinkId, LinkKind, Role};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
@@ -60,6 +60,29 @@ pub struct Link {
     pub default_route: bool,
     /// What it is used for: `use`, `demote`, `dead`, `down`, …
     pub state: String,
+    /// What was marked of what arrived by it; absent if nothing was ever to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks: Option<Marks>,
+    /// The same of what was sent over it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_marks: Option<Marks>,
+}
+
+/// Marks on a link in one direction, counted since the first.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Marks {
+    /// The share that is to be marked now, 0 to 1.
+    pub rate: f64,
+    /// Packets that could be marked.
+    pub ect: u64,
+    /// Packets that could not.
+    pub not_ect: u64,
+    /// Packets that came marked.
+    pub ce: u64,
+    /// Marks that were asked for.
+    pub asked: u64,
+    /// Marks that were made.
+    pub made: u64,
 }
 
 /// A connection.
@@ -137,6 +160,9 @@ pub struct LinkWhy {
     pub state: String,
     /// A sentence.
     pub why: String,
+    /// What was decided last about marking its packets; absent if nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks: Option<String>,
 }
 
 /// Why a connection's window is what it is, why little of it may wait unsent, or why it is left alone.
@@ -195,6 +221,21 @@ impl Link {
             gateways: link.gateways.clone(),
             default_route: link.default_route,
             state: explained.map_or("absent", |why| why.state).to_owned(),
+            marks: link.marks.map(Marks::from),
+            sent_marks: link.sent_marks.map(Marks::from),
+        }
+    }
+}
+
+impl From<MarkReport> for Marks {
+    fn from(MarkReport { rate, counters }: MarkReport) -> Self {
+        Self {
+            rate: rate.as_f64(),
+            ect: counters.ect,
+            not_ect: counters.not_ect,
+            ce: counters.ce,
+            asked: counters.asked,
+            made: counters.made,
         }
     }
 }
@@ -278,6 +319,7 @@ impl LinkWhy {
             link: link.spec.name.clone(),
             state: state.to_owned(),
             why,
+            marks: link.marks_why.clone(),
         }
     }
 }
@@ -314,6 +356,10 @@ fn lever_sentences(report: &Report) -> Vec<String> {
         (Err(why), _) => sentences.push(format!("windows of running connections are not bounded: {why}")),
         (Ok(_), None) => {}
     }
+    for (ifindex, why) in &report.levers.unattached {
+        let name = interface_name(report, *ifindex);
+        sentences.push(format!("what leaves by {name} does not bound windows: {why}"));
+    }
     if let Some(buffer) = report.levers.new_connections {
         sentences.push(format!(
             "instead, connections that begin from now on get a receive buffer of {buffer} at most"
@@ -327,6 +373,11 @@ fn lever_sentences(report: &Report) -> Vec<String> {
 
 fn token(conn: &ConnReport) -> String {
     format!("{:08x}", conn.id.0)
+}
+
+fn interface_name(report: &Report, ifindex: u32) -> String {
+    let link = report.links.iter().find(|link| link.ifindex == Some(ifindex));
+    link.map_or_else(|| format!("interface {ifindex}"), |link| link.spec.name.clone())
 }
 
 fn link_name(report: &Report, id: LinkId) -> String {

@@ -42,6 +42,7 @@ fn text(status: &Status) -> String {
         status.window_lever.as_deref().unwrap_or("none"),
     );
     text.push_str(&links(&status.links));
+    text.extend(status.links.iter().flat_map(marks));
     if !status.connections.is_empty() {
         text.push('\n');
         text.push_str(&connections(&status.connections));
@@ -84,6 +85,22 @@ fn link_row(link: &Link) -> Vec<String> {
         &or_dash(addresses.join(",")),
         &or_dash(gateways.join(",")),
     ])
+}
+
+/// A sentence for each direction in which anything was ever to be marked.
+fn marks(link: &Link) -> impl Iterator<Item = String> {
+    let directions = [(link.marks, "arrives"), (link.sent_marks, "is sent")];
+    directions.into_iter().filter_map(|(marks, what)| {
+        let marks = marks?;
+        Some(format!(
+            "{}: {:.2} % of what {what} is marked; so far {} of {} ECN-capable packets, {} asked for\n",
+            link.name,
+            100.0 * marks.rate,
+            marks.made,
+            marks.ect,
+            marks.asked
+        ))
+    })
 }
 
 fn connections(connections: &[Connection]) -> String {

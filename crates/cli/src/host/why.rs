@@ -53,10 +53,13 @@ fn keep(why: &mut Why, wanted: &str) -> anyhow::Result<()> {
 }
 
 fn text(why: &Why) -> String {
-    let links = why
-        .links
-        .iter()
-        .map(|link| format!("{}: {}: {}\n", link.link, link.state, link.why));
+    let links = why.links.iter().map(|link| {
+        let marks = link
+            .marks
+            .iter()
+            .map(|marks| format!("{}: mark: {marks}\n", link.link));
+        format!("{}: {}: {}\n", link.link, link.state, link.why) + &marks.collect::<String>()
+    });
     let told = why.windows.iter().chain(&why.unsent).chain(&why.left_alone);
     let conns = told.map(|conn| format!("connection {} to {}: {}\n", conn.token, conn.remote, conn.why));
     let levers = why.levers.iter().map(|lever| format!("{lever}\n"));

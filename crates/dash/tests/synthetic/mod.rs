@@ -448,6 +448,7 @@ fn used(link: usize) -> LinkUse {
         collisions: 2,
         airtime_share: 0.3,
         marks: None,
+        sent_marks: None,
     }
 }
 

@@ -320,15 +320,15 @@ impl Core {
         self.faults.delivered(packet.link);
         let device = 2 * link + usize::from(packet.direction == Direction::Up);
         let token = Token::decode(packet.token);
-        if ce {
-            self.note_mark(packet, token.slot);
-        }
+        self.note_mark(packet, token.slot, ce);
         self.with_outlet(device, |outlet, writing| outlet.push(due, token, ce, writing));
     }
 
-    fn note_mark(&mut self, packet: Packet, slot: SlotId) {
+    /// Counts what the link has marked, or took in marked already.
+    fn note_mark(&mut self, packet: Packet, slot: SlotId, ce: bool) {
         let bytes = self.slab.packet(slot);
-        let ports = Header::parse(bytes).and_then(|ip| ip.tcp_ports(bytes));
+        let header = Header::parse(bytes).filter(|ip| ce || ip.ce(bytes));
+        let ports = header.and_then(|ip| ip.tcp_ports(bytes));
         if let Some((source, destination)) = ports {
             let at_client = match packet.direction {
                 Direction::Up => source,

@@ -70,7 +70,7 @@ pub struct Report {
     pub lateness: Lateness,
     /// One per link.
     pub links: Vec<LinkSample>,
-    /// Whose packets were marked.
+    /// Whose packets came out marked, by the link or by whoever handed them in.
     pub marks: Marks,
     /// Every fault, in the order in which they were applied.
     pub faults: Vec<FaultRecord>,

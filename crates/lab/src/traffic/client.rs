@@ -100,8 +100,10 @@ pub struct Outcome {
     pub connections: u32,
     /// What broke a connection before the end, in order.
     pub broken: Vec<String>,
-    /// Every request that was answered: from written to its reply complete.
+    /// Every request that was answered: from written, or from due if the one before was not answered by then, to its reply complete.
     pub requests: Vec<Stall>,
+    /// Those that were due and not answered when the run ended: until then.
+    pub unanswered: Vec<Stall>,
     /// When the transfer ended.
     pub ended: Instant,
 }

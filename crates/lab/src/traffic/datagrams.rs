@@ -72,6 +72,7 @@ pub(super) fn run(
         connections: 0,
         broken: Vec::new(),
         requests: Vec::new(),
+        unanswered: Vec::new(),
         ended,
     })
 }

@@ -119,6 +119,7 @@ impl Download<'_> {
             connections: self.connections,
             broken: self.broken,
             requests: Vec::new(),
+            unanswered: Vec::new(),
             ended,
         }
     }

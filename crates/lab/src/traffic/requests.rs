@@ -1,4 +1,13 @@
 //! Small requests, each answered, on one connection.
+//!
+//! # Where we differ, and why
+//! 1. Who asks on a schedule and waits for each reply asks least often while replies are slow, and then knows too little about just that time. So the
+//!    schedule stays: a request that was due while the one before was still unanswered is written as soon as that is answered, and its time
+//!    counts from when it was due.
+//! 2. What was not answered when the run ended is told too, with how long it had been due by then: it would have taken longer.
+//!
+//! # Checked by
+//! `tests` below; `traffic::tests` (real connections).
 
 use super::client::{Outcome, Task, Tell, Teller, TransferError};
 use super::content::digest;
@@ -15,7 +24,57 @@ struct Requests<'a> {
     meter: FlowMeter,
     hash: Sha256,
     answered: Vec<Stall>,
+    schedule: Schedule,
     teller: Teller<'a>,
+}
+
+/// When requests are due, whatever becomes of those before.
+struct Schedule {
+    every: Duration,
+    due: Instant,
+    /// From when the one that is not answered counts.
+    waiting: Option<Instant>,
+    /// When the latest was answered.
+    free_since: Instant,
+}
+
+impl Schedule {
+    const fn new(now: Instant, every: Duration) -> Self {
+        Self {
+            every,
+            due: now,
+            waiting: None,
+            free_since: now,
+        }
+    }
+
+    /// Whether one is due, which is then written.
+    fn next(&mut self, now: Instant) -> bool {
+        if now < self.due {
+            return false;
+        }
+        let was_busy = self.free_since > self.due;
+        self.waiting = Some(if was_busy { self.due } else { now });
+        self.due += self.every;
+        true
+    }
+
+    fn answered(&mut self, now: Instant) -> Option<Stall> {
+        self.free_since = now;
+        self.waiting.take().map(|from| Stall { from, to: now })
+    }
+
+    /// The one that is not answered, and those that became due behind it.
+    fn unanswered(&self, end: Instant) -> Vec<Stall> {
+        let Some(first) = self.waiting else {
+            return Vec::new();
+        };
+        let behind = std::iter::successors(Some(self.due), |&due| Some(due + self.every));
+        let all = std::iter::once(first).chain(behind);
+        all.take_while(|&from| from < end)
+            .map(|from| Stall { from, to: end })
+            .collect()
+    }
 }
 
 pub(super) fn run(
@@ -31,12 +90,14 @@ pub(super) fn run(
         meter: FlowMeter::new(task.name.clone(), task.clock.now()),
         hash: Sha256::new(),
         answered: Vec::new(),
+        schedule: Schedule::new(task.clock.now(), every),
         teller: Teller::new(tell),
     };
     let (mut broken, mut connections) = (Vec::new(), 0);
     if let Some((mut stream, _watching)) = task.connect()? {
         connections = 1;
-        if let Err(error) = requests.converse(&mut stream, every, request) {
+        requests.schedule = Schedule::new(task.clock.now(), every);
+        if let Err(error) = requests.converse(&mut stream, request) {
             broken.push(format!("at {}: {error}", task.clock.now()));
         }
     }
@@ -44,7 +105,7 @@ pub(super) fn run(
 }
 
 impl Requests<'_> {
-    fn converse(&mut self, stream: &mut TcpStream, every: Duration, request: Bytes) -> std::io::Result<()> {
+    fn converse(&mut self, stream: &mut TcpStream, request: Bytes) -> std::io::Result<()> {
         let order = Order::Answer {
             seed: self.task.seed,
             request: request.get(),
@@ -52,23 +113,19 @@ impl Requests<'_> {
         };
         order.write(stream)?;
         let body = vec![0; request.get() as usize];
-        let mut due = self.task.clock.now();
         while !self.task.is_over() {
             let now = self.task.clock.now();
-            if now < due {
-                std::thread::sleep(due.since(now).min(Duration::from_millis(20)));
-                continue;
+            if self.schedule.next(now) {
+                self.ask(stream, &body)?;
+            } else {
+                std::thread::sleep(self.schedule.due.since(now).min(Duration::from_millis(20)));
             }
-            due += every;
-            self.ask(stream, &body)?;
-            due = due.max(self.task.clock.now());
         }
         Ok(())
     }
 
     fn ask(&mut self, stream: &mut TcpStream, body: &[u8]) -> std::io::Result<()> {
-        let asked = self.task.clock.now();
-        self.meter.requested(asked);
+        self.meter.requested(self.task.clock.now());
         let mut sent = 0;
         while sent < body.len() && !self.task.is_over() {
             match write(stream, &body[sent..]) {
@@ -78,10 +135,10 @@ impl Requests<'_> {
                 Moved::Broken(error) => return Err(error),
             }
         }
-        self.hear(stream, asked)
+        self.hear(stream)
     }
 
-    fn hear(&mut self, stream: &mut TcpStream, asked: Instant) -> std::io::Result<()> {
+    fn hear(&mut self, stream: &mut TcpStream) -> std::io::Result<()> {
         let mut buffer = vec![0; 64 * 1024];
         let mut left = self.reply;
         while left > 0 && !self.task.is_over() {
@@ -98,7 +155,7 @@ impl Requests<'_> {
         }
         if left == 0 {
             let now = self.task.clock.now();
-            self.answered.push(Stall { from: asked, to: now });
+            self.answered.extend(self.schedule.answered(now));
             let stall = self.meter.replied(now);
             self.teller.stall(now, stall);
         }
@@ -123,8 +180,66 @@ impl Requests<'_> {
             meter: self.meter,
             connections,
             broken,
+            unanswered: self.schedule.unanswered(ended),
             requests: self.answered,
             ended,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EVERY: Duration = Duration::from_millis(200);
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    fn millis(stalls: &[Stall]) -> Vec<(u64, u64)> {
+        let of = |stall: &Stall| (stall.from.as_millis(), stall.to.as_millis());
+        stalls.iter().map(of).collect()
+    }
+
+    #[test]
+    fn what_is_due_while_the_connection_is_free_counts_from_when_it_is_written() {
+        let mut schedule = Schedule::new(at(1_000), EVERY);
+        assert!(schedule.next(at(1_000)));
+        assert_eq!(millis(schedule.answered(at(1_050)).as_slice()), [(1_000, 1_050)]);
+        assert!(!schedule.next(at(1_199)));
+        assert!(schedule.next(at(1_203)), "the thread woke up late");
+        assert_eq!(millis(schedule.answered(at(1_250)).as_slice()), [(1_203, 1_250)]);
+        assert!(
+            !schedule.next(at(1_399)) && schedule.next(at(1_400)),
+            "the schedule stays"
+        );
+    }
+
+    #[test]
+    fn a_late_reply_moves_no_request_and_what_it_kept_waiting_counts_from_when_it_was_due() {
+        let mut schedule = Schedule::new(at(0), EVERY);
+        let mut took = Vec::new();
+        assert!(schedule.next(at(0)));
+        took.extend(schedule.answered(at(700)));
+        for answered in [720, 740, 760] {
+            assert!(schedule.next(at(answered - 20)));
+            took.extend(schedule.answered(at(answered)));
+        }
+        assert_eq!(millis(&took), [(0, 700), (200, 720), (400, 740), (600, 760)]);
+        assert!(!schedule.next(at(799)) && schedule.next(at(800)));
+    }
+
+    #[test]
+    fn the_one_that_is_pending_at_the_end_and_those_behind_it_are_told() {
+        let mut schedule = Schedule::new(at(0), EVERY);
+        assert_eq!(schedule.unanswered(at(100)), []);
+        assert!(schedule.next(at(0)));
+        assert_eq!(
+            millis(&schedule.unanswered(at(500))),
+            [(0, 500), (200, 500), (400, 500)]
+        );
+        schedule.answered(at(500));
+        assert_eq!(schedule.unanswered(at(500)), []);
     }
 }

@@ -172,6 +172,7 @@ impl Upload<'_> {
             connections: self.connections,
             broken: self.broken,
             requests: Vec::new(),
+            unanswered: Vec::new(),
             ended,
         }
     }

@@ -435,6 +435,7 @@ fn detail(outcome: Outcome) -> FlowDetail {
         series: outcome.meter.series().to_vec(),
         waits: outcome.meter.waits().to_vec(),
         requests: outcome.requests,
+        unanswered: outcome.unanswered,
     }
 }
 

@@ -88,8 +88,10 @@ pub struct FlowDetail {
     pub series: Vec<u64>,
     /// Every gap between reads of 10 ms and more.
     pub waits: Vec<Stall>,
-    /// Every request that was answered: from written to its reply complete.
+    /// Every request that was answered: from written, or from due if the one before was not answered by then, to its reply complete.
     pub requests: Vec<Stall>,
+    /// Those that were due and not answered when the run ended: until then.
+    pub unanswered: Vec<Stall>,
 }
 
 /// What came of it.

@@ -188,8 +188,8 @@ impl Paths {
         events
     }
 
-    /// What the links carried of a flow, and what of it they `marked`.
-    pub(super) fn of_flow(&self, flow: usize, marked: &Marks) -> Vec<PathUse> {
+    /// What the links carried of a flow, and what of it they `marked`, or the client on arrival, of each link so many.
+    pub(super) fn of_flow(&self, flow: usize, marked: &Marks, on_arrival: &[u64]) -> Vec<PathUse> {
         let mut uses: Vec<PathUse> = Vec::new();
         for (index, link) in self.links.iter().enumerate() {
             let of_link = |wanted: usize| {
@@ -205,13 +205,28 @@ impl Paths {
                 link: link.clone(),
                 bytes: of_link(flow).map(|carried| carried.bytes.get()).sum(),
                 retransmits: of_link(flow).map(|carried| carried.retransmits).sum(),
-                ce_marks: self.marks(flow, index, marked),
+                ce_marks: self.marks(flow, index, marked) + self.share(flow, index, on_arrival[index]),
             });
         }
         uses
     }
 
-    /// Packets of a flow that a link has marked on their way to the receiver.
+    /// A flow's share of the packets that the client marked as they arrived by a link: it marks every so many, whosever they are.
+    fn share(&self, flow: usize, link: usize, marked: u64) -> u64 {
+        if self.flows[flow].sender == End::Client {
+            return 0;
+        }
+        let (mut own, mut all) = (0, 0);
+        for (of, carried) in self.all().filter(|(_, carried)| carried.link == link) {
+            let arrived = self.flows[of].sender == End::Server;
+            all += if arrived { carried.bytes.get() } else { 0 };
+            own += if of == flow { carried.bytes.get() } else { 0 };
+        }
+        let share = u128::from(marked) * u128::from(own);
+        share.checked_div(u128::from(all)).unwrap_or(0) as u64
+    }
+
+    /// Packets of a flow that a link has marked, or took in marked, on their way to the receiver.
     fn marks(&self, flow: usize, link: usize, marked: &Marks) -> u64 {
         let sender = self.flows[flow].sender;
         let of_it = self

@@ -49,9 +49,14 @@ impl Sources<'_> {
     }
 
     fn flows(&self) -> Vec<Flow> {
+        let on_arrival = |link: &scenario::Link| self.report_of(&link.name)?.marks;
+        let made = |link| on_arrival(link).map_or(0, |marks| marks.counters.segments);
+        let marked_on_arrival: Vec<u64> = self.plan.links.iter().map(made).collect();
         let flow = |(index, outcome): (usize, &Option<Outcome>)| {
             let outcome = outcome.as_ref()?;
-            let paths = self.paths.of_flow(index, &self.emulator.marks);
+            let paths = self
+                .paths
+                .of_flow(index, &self.emulator.marks, &marked_on_arrival);
             Some(outcome.meter.result(outcome.ended, outcome.intact, paths))
         };
         self.outcomes.iter().enumerate().filter_map(flow).collect()
@@ -72,7 +77,8 @@ impl Sources<'_> {
                 retries: counters.retries,
                 collisions: counters.collisions,
                 airtime_share: counters.airtime.as_secs_f64() / duration.as_secs_f64().max(1e-9),
-                marks: self.marks(&link.name),
+                marks: self.report_of(&link.name).and_then(|link| told(link.marks)),
+                sent_marks: self.report_of(&link.name).and_then(|link| told(link.sent_marks)),
             }
         };
         self.plan
@@ -83,16 +89,8 @@ impl Sources<'_> {
             .collect()
     }
 
-    fn marks(&self, link: &str) -> Option<LinkMarks> {
-        let known = &self.daemon?.links;
-        let marks = known.iter().find(|known| known.spec.name == link)?.marks?;
-        let counters = marks.counters;
-        Some(LinkMarks {
-            ect: counters.ect,
-            not_ect: counters.not_ect,
-            asked: counters.asked,
-            made: counters.made,
-        })
+    fn report_of(&self, link: &str) -> Option<&daemon::LinkReport> {
+        self.daemon?.links.iter().find(|known| known.spec.name == link)
     }
 
     fn series(&self, duration: Duration) -> Vec<u64> {
@@ -136,10 +134,13 @@ impl Sources<'_> {
 
     /// How many packets of each link were marked, and how many were to be.
     fn marked(&self) -> impl Iterator<Item = String> {
-        let marks = |link: &scenario::Link| Some((link.name.clone(), self.marks(&link.name)?));
-        self.plan.links.iter().filter_map(marks).map(|(link, marks)| {
-            let LinkMarks { ect, asked, made, .. } = marks;
-            format!("{link}: {made} of {ect} ECN-capable packets marked, {asked} asked for")
+        let known = |link: &scenario::Link| self.report_of(&link.name);
+        self.plan.links.iter().filter_map(known).flat_map(|link| {
+            let arrived =
+                told(link.marks).map(|marks| marks_in_words(&link.spec.name, "that arrived", marks));
+            let sent =
+                told(link.sent_marks).map(|marks| marks_in_words(&link.spec.name, "that were sent", marks));
+            [arrived, sent].into_iter().flatten()
         })
     }
 
@@ -183,6 +184,21 @@ impl Sources<'_> {
         }
         remarks
     }
+}
+
+fn told(marks: Option<daemon::MarkReport>) -> Option<LinkMarks> {
+    let counters = marks?.counters;
+    Some(LinkMarks {
+        ect: counters.ect,
+        not_ect: counters.not_ect,
+        asked: counters.asked,
+        made: counters.made,
+    })
+}
+
+fn marks_in_words(link: &str, which: &str, marks: LinkMarks) -> String {
+    let LinkMarks { ect, asked, made, .. } = marks;
+    format!("{link}: {made} of {ect} ECN-capable packets {which} marked, {asked} asked for")
 }
 
 /// What faults have made of every link at that moment.

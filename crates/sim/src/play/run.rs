@@ -323,6 +323,7 @@ impl<'p> Stage<'p> {
             collisions: 0,
             airtime_share: air.as_secs_f64() / self.now.since(Instant::ZERO).as_secs_f64().max(1e-9),
             marks: None,
+            sent_marks: None,
         }
     }
 

@@ -168,3 +168,40 @@ fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
 fn or_dash(text: String) -> String {
     if text.is_empty() { "-".to_owned() } else { text }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::document::Marks;
+    use super::*;
+
+    #[test]
+    fn marks_are_told_in_the_direction_in_which_there_are_any() {
+        let link = Link {
+            name: "dsl".to_owned(),
+            interface: None,
+            kind: "cable".to_owned(),
+            role: "primary".to_owned(),
+            carrier: true,
+            addresses: Vec::new(),
+            gateways: Vec::new(),
+            default_route: false,
+            state: "use".to_owned(),
+            marks: None,
+            sent_marks: None,
+        };
+        assert_eq!(marks(&link).count(), 0);
+        let sent_marks = Some(Marks {
+            rate: 0.02,
+            ect: 1_000,
+            not_ect: 7,
+            ce: 0,
+            asked: 20,
+            made: 19,
+        });
+        let told: Vec<String> = marks(&Link { sent_marks, ..link }).collect();
+        assert_eq!(
+            told,
+            ["dsl: 2.00 % of what is sent is marked; so far 19 of 1000 ECN-capable packets, 20 asked for\n"]
+        );
+    }
+}

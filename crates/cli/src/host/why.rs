@@ -65,3 +65,30 @@ fn text(why: &Why) -> String {
     let levers = why.levers.iter().map(|lever| format!("{lever}\n"));
     links.chain(conns).chain(levers).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::document::{LinkWhy, WHY};
+    use super::*;
+
+    #[test]
+    fn what_was_said_last_about_marks_follows_the_links_state() {
+        let why = Why {
+            schema: WHY.to_owned(),
+            links: vec![LinkWhy {
+                link: "dsl".to_owned(),
+                state: "use".to_owned(),
+                why: "it is up".to_owned(),
+                marks: Some("a queue stands before it".to_owned()),
+            }],
+            windows: Vec::new(),
+            unsent: Vec::new(),
+            left_alone: Vec::new(),
+            levers: Vec::new(),
+        };
+        assert_eq!(
+            text(&why),
+            "dsl: use: it is up\ndsl: mark: a queue stands before it\n"
+        );
+    }
+}

@@ -2,8 +2,9 @@
 
 use scenario::{Flow, Plan, Work};
 use serde_json::Value;
-use trace::{BenchRow, Better, PolicyName, SubflowEvent, What};
-use units::{Bitrate, Duration};
+use std::collections::{BTreeMap, BTreeSet};
+use trace::{BenchRow, Better, Event, PolicyName, SubflowEvent, What};
+use units::{Bitrate, Duration, Instant};
 
 use super::figures::{self, object};
 use super::rows::{self, Row};
@@ -12,6 +13,10 @@ use crate::bench::{Setup, gap};
 
 /// Length of each run.
 const TEN_MINUTES: Duration = Duration::from_secs(600);
+/// So begins what is said where a connection carries little (`policy`'s `thin`); what else is said of a connection's link is the window's.
+const THIN: &str = "little moves";
+/// Longer than any doubt lasts.
+const IN_DOUBT: Duration = Duration::from_secs(1);
 /// What applications that want little ask for, in kb/s.
 const LITTLE_KBPS: [u64; 3] = [100, 1_000, 5_000];
 
@@ -72,8 +77,92 @@ struct Mistakes {
     removed: usize,
     /// How often a path fell silent and was asked whether it is alive.
     suspected: usize,
-    /// Subflows that became a backup or stopped being one: the window controller's trials of slow links.
-    roles: usize,
+    roles: Roles,
+}
+
+/// Subflows that became a backup or stopped being one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Roles {
+    /// In all.
+    all: usize,
+    /// Of these, trials of slow links by the window controller, and their ends.
+    window: usize,
+    /// Of these, links that became a backup while they were suspected of being dead, with no other reason given.
+    on_suspicion: usize,
+}
+
+/// What explains a change of roles: decisions that were not followed by one so far.
+#[derive(Debug, Default)]
+struct Reasons<'r> {
+    /// What the window controller wants of a connection's link: whether it is a backup.
+    window: BTreeMap<(u32, &'r str), bool>,
+    /// Links that it has made backups.
+    slow: BTreeSet<(u32, &'r str)>,
+    /// When a link was last suspected, unless something else spoke against it since.
+    suspected: BTreeMap<&'r str, Instant>,
+    /// When a connection that carries little was last given a link to go over.
+    thin: BTreeMap<u32, Instant>,
+}
+
+impl<'r> Reasons<'r> {
+    fn decided(&mut self, at: Instant, link: &'r str, conn: Option<u32>, (verb, why): (&str, &str)) {
+        match (verb, conn.filter(|_| !why.starts_with(THIN))) {
+            ("suspect", _) => {
+                self.suspected.insert(link, at);
+            }
+            ("demote", Some(conn)) => {
+                self.window.insert((conn, link), true);
+                self.slow.insert((conn, link));
+                self.suspected.remove(link);
+            }
+            ("demote", None) => {
+                self.suspected.remove(link);
+            }
+            ("use", Some(conn)) if self.slow.remove(&(conn, link)) => {
+                self.window.insert((conn, link), false);
+            }
+            _ => {}
+        }
+        if let Some(conn) = conn.filter(|_| why.starts_with(THIN)) {
+            self.thin.insert(conn, at);
+        }
+    }
+
+    fn changed(&mut self, at: Instant, (conn, link): (u32, &'r str), backup: bool, roles: &mut Roles) {
+        roles.all += 1;
+        let lately = |then: Option<&Instant>| then.is_some_and(|&then| at.since(then) <= IN_DOUBT);
+        if self.window.get(&(conn, link)) == Some(&backup) {
+            self.window.remove(&(conn, link));
+            roles.window += 1;
+        } else if backup && lately(self.suspected.get(link)) && !lately(self.thin.get(&conn)) {
+            roles.on_suspicion += 1;
+        }
+    }
+}
+
+impl Roles {
+    fn of(events: &[Event]) -> Self {
+        let (mut reasons, mut roles) = (Reasons::default(), Self::default());
+        for event in events {
+            let at = event.at();
+            match &event.what {
+                What::Decision {
+                    link: Some(link),
+                    conn,
+                    verb,
+                    why,
+                } => reasons.decided(at, link, *conn, (verb, why)),
+                What::Subflow {
+                    conn,
+                    link,
+                    event: SubflowEvent::Priority,
+                    backup,
+                } => reasons.changed(at, (*conn, link), *backup, &mut roles),
+                _ => {}
+            }
+        }
+        roles
+    }
 }
 
 impl Mistakes {
@@ -90,15 +179,7 @@ impl Mistakes {
                 .unwrap_or_default(),
             removed: gap::given_up(&observed.record),
             suspected: count(&|what| matches!(what, What::Decision { verb, .. } if verb == "suspect")),
-            roles: count(&|what| {
-                matches!(
-                    what,
-                    What::Subflow {
-                        event: SubflowEvent::Priority,
-                        ..
-                    }
-                )
-            }),
+            roles: Roles::of(&observed.record.events),
         }
     }
 
@@ -107,7 +188,9 @@ impl Mistakes {
             ("scenario", self.scenario.as_str().into()),
             ("removed", self.removed.into()),
             ("suspected", self.suspected.into()),
-            ("role_changes", self.roles.into()),
+            ("demoted_on_suspicion", self.roles.on_suspicion.into()),
+            ("role_changes", self.roles.all.into()),
+            ("window_role_changes", self.roles.window.into()),
         ])
     }
 }
@@ -122,7 +205,9 @@ fn row(mistakes: &[Mistakes]) -> BenchRow {
         ..row
     }
     .with("most_suspected", most(|run| run.suspected))
-    .with("most_role_changes", most(|run| run.roles))
+    .with("most_demoted_on_suspicion", most(|run| run.roles.on_suspicion))
+    .with("most_role_changes", most(|run| run.roles.all))
+    .with("most_window_role_changes", most(|run| run.roles.window))
     .with("each", each)
 }
 
@@ -148,10 +233,82 @@ mod tests {
             scenario: "s".to_owned(),
             removed,
             suspected,
-            roles: 0,
+            roles: Roles::default(),
         };
         let row = row(&[run(0, 3), run(2, 1), run(1, 0)]);
         assert_eq!(row.ours, Some(3.0));
         assert_eq!(row.extra["most_suspected"], 3);
+    }
+
+    fn decision(ms: u64, link: &str, conn: Option<u32>, verb: &str) -> Event {
+        said(ms, link, conn, (verb, ""))
+    }
+
+    fn said(ms: u64, link: &str, conn: Option<u32>, (verb, why): (&str, &str)) -> Event {
+        let what = What::Decision {
+            link: Some(link.to_owned()),
+            conn,
+            verb: verb.to_owned(),
+            why: why.to_owned(),
+        };
+        Event::new(Instant::from_millis(ms), what)
+    }
+
+    fn role(ms: u64, link: &str, backup: bool) -> Event {
+        let what = What::Subflow {
+            conn: 7,
+            link: link.to_owned(),
+            event: SubflowEvent::Priority,
+            backup,
+        };
+        Event::new(Instant::from_millis(ms), what)
+    }
+
+    fn roles(events: &[Event]) -> [usize; 3] {
+        let Roles {
+            all,
+            window,
+            on_suspicion,
+        } = Roles::of(events);
+        [all, window, on_suspicion]
+    }
+
+    #[test]
+    fn a_slow_link_that_is_tried_and_taken_back_is_the_windows_doing() {
+        let trial = [
+            decision(1_000, "a", None, "suspect"),
+            decision(1_200, "a", Some(7), "demote"),
+            role(1_201, "a", true),
+            decision(9_000, "a", Some(7), "use"),
+            role(9_001, "a", false),
+        ];
+        assert_eq!(roles(&trial), [2, 2, 0]);
+    }
+
+    #[test]
+    fn a_link_that_is_demoted_in_doubt_without_another_reason_is_demoted_on_suspicion() {
+        let doubted = [decision(1_000, "a", None, "suspect"), role(1_100, "a", true)];
+        assert_eq!(roles(&doubted), [1, 0, 1]);
+        let another = [decision(1_000, "b", None, "suspect"), role(1_100, "a", true)];
+        assert_eq!(roles(&another), [1, 0, 0]);
+        let long_ago = [decision(1_000, "a", None, "suspect"), role(3_000, "a", true)];
+        assert_eq!(roles(&long_ago), [1, 0, 0]);
+    }
+
+    #[test]
+    fn thin_traffic_and_steering_are_neither() {
+        let thin = [
+            decision(1_000, "a", None, "suspect"),
+            said(1_010, "b", Some(7), ("use", "little moves, and over this link")),
+            said(1_010, "a", Some(7), ("demote", "little moves, and over b")),
+            role(1_011, "a", true),
+        ];
+        assert_eq!(roles(&thin), [1, 0, 0]);
+        let steered = [
+            decision(1_000, "a", None, "suspect"),
+            decision(1_010, "a", None, "demote"),
+            role(1_011, "a", true),
+        ];
+        assert_eq!(roles(&steered), [1, 0, 0]);
     }
 }

@@ -2,6 +2,7 @@
 
 use scenario::{Aqm, Cable, Link, LinkKind, Plan, Queue, QueueLimit, Wire};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use trace::{BenchRow, Better, Role};
 use units::{Bitrate, Bytes, Duration, Ratio, Rng};
 
@@ -21,21 +22,24 @@ const RATE_MBPS: (f64, f64) = (1.0, 100.0);
 const RTT_MS: (f64, f64) = (5.0, 300.0);
 const BUFFER_BDP: (f64, f64) = (0.5, 20.0);
 const LOSS: (f64, f64) = (0.0, 0.02);
-/// No buffer is smaller.
-const LEAST_PACKETS: u64 = 30;
+/// No buffer is smaller: packets are whole, and with room for one alone none can wait while another is sent.
+const LEAST_PACKETS: u64 = 2;
 const PACKET: u64 = 1_500;
+const LEAST_BUFFER: u64 = LEAST_PACKETS * PACKET;
 
 /// One mix with one controller.
 struct Mixed {
     mix: u64,
     links: String,
+    /// Links whose buffer, as drawn, had no room for the least number of packets.
+    raised: usize,
     cc: String,
     goodput: f64,
     stall_ms: f64,
     stock_stall_ms: f64,
 }
 
-/// Measures. The figure is the median of goodput over the stock kernel's.
+/// Measures. The figure is the median of goodput over the stock kernel's, of the controller with which it is smaller.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let (mut all, mut late) = (Vec::new(), 0);
     for mix in (0..MIXES).map(|index| setup.seed + index) {
@@ -79,14 +83,14 @@ fn mixed_plan(mix: u64, cc: &str) -> anyhow::Result<Plan> {
 fn drawn(index: u64, rng: &mut Rng) -> Link {
     let mbps = log_uniform(rng, RATE_MBPS);
     let rtt_ms = log_uniform(rng, RTT_MS);
-    let product = log_uniform(rng, BUFFER_BDP) * mbps * 1e3 / 8.0 * rtt_ms;
+    let buffer = log_uniform(rng, BUFFER_BDP) * mbps * 1e3 / 8.0 * rtt_ms;
     let loss = LOSS.0 + (LOSS.1 - LOSS.0) * rng.unit();
     let wire = Wire {
         rate: Bitrate::from_bps((mbps * 1e6) as u64),
         jitter: Duration::ZERO,
         loss: Ratio::clamped(loss),
         queue: Queue {
-            limit: QueueLimit::Bytes(Bytes::new((product as u64).max(LEAST_PACKETS * PACKET))),
+            limit: QueueLimit::Bytes(Bytes::new((buffer as u64).max(LEAST_BUFFER))),
             aqm: Aqm::TailDrop,
         },
     };
@@ -119,6 +123,7 @@ fn judged(mix: u64, cc: &str, observed: &[Observed]) -> anyhow::Result<Mixed> {
     Ok(Mixed {
         mix,
         links: plan.links.iter().map(in_words).collect::<Vec<_>>().join(" + "),
+        raised: plan.links.iter().filter(|link| is_raised(link)).count(),
         cc: cc.to_owned(),
         goodput: median(&ratios),
         stall_ms: median(&ours),
@@ -136,6 +141,14 @@ fn until_cut(observed: &Observed) -> anyhow::Result<f64> {
     ))
 }
 
+/// No buffer is drawn to be the least by chance.
+fn is_raised(link: &Link) -> bool {
+    let LinkKind::Cable(cable) = &link.kind else {
+        return false;
+    };
+    cable.down.queue.limit == QueueLimit::Bytes(Bytes::new(LEAST_BUFFER))
+}
+
 fn in_words(link: &Link) -> String {
     let LinkKind::Cable(cable) = &link.kind else {
         return link.name.clone();
@@ -144,8 +157,13 @@ fn in_words(link: &Link) -> String {
         QueueLimit::Bytes(bytes) => bytes.get() as f64 * 8.0 / cable.down.rate.as_mbps_f64() / 1e3,
         _ => 0.0,
     };
+    let raised = if is_raised(link) {
+        " (raised to two packets)"
+    } else {
+        ""
+    };
     format!(
-        "{:.1} Mb/s {} ms, queue {queue_ms:.0} ms, loss {:.1} %",
+        "{:.1} Mb/s {} ms, queue {queue_ms:.0} ms{raised}, loss {:.1} %",
         cable.down.rate.as_mbps_f64(),
         cable.rtt.as_millis(),
         cable.down.loss.as_f64() * 100.0
@@ -157,6 +175,7 @@ impl Mixed {
         object(&[
             ("mix", self.mix.into()),
             ("links", self.links.as_str().into()),
+            ("raised", self.raised.into()),
             ("cc", self.cc.as_str().into()),
             ("goodput", rounded(self.goodput)),
             ("stall_p50_ms", rounded(self.stall_ms)),
@@ -165,15 +184,41 @@ impl Mixed {
     }
 }
 
+/// Every bar holds for each controller by itself.
 fn row(all: &[Mixed]) -> BenchRow {
-    let goodput: Vec<f64> = all.iter().map(|mixed| mixed.goodput).collect();
-    let over = all.iter().filter(|mixed| mixed.stall_ms > mixed.stock_stall_ms);
+    let controllers: BTreeSet<&str> = all.iter().map(|mixed| mixed.cc.as_str()).collect();
+    let (goodput, over) = (goodput(all.iter()), stalls_over(all.iter()));
+    let row = BenchRow::new("window-mixes", "ratio", Better::Higher).trials(&goodput);
+    let (mut row, mut medians) = (row, Vec::new());
+    for cc in controllers {
+        let of_it = || all.iter().filter(|mixed| mixed.cc == cc);
+        let its = self::goodput(of_it());
+        medians.push(median(&its));
+        row = row
+            .with(&format!("{cc}_median"), rounded(median(&its)))
+            .with(&format!("{cc}_worst"), rounded(least(&its)))
+            .with(&format!("{cc}_stalls_over"), stalls_over(of_it()));
+    }
+    let worse = (!medians.is_empty()).then(|| least(&medians));
     let each: Vec<Value> = all.iter().map(Mixed::to_value).collect();
-    BenchRow::new("window-mixes", "ratio", Better::Higher)
-        .trials(&goodput)
-        .with("worst", rounded(least(&goodput)))
-        .with("stalls_over", over.count())
-        .with("each", each)
+    BenchRow {
+        ours: worse,
+        p50: worse,
+        ..row
+    }
+    .with("worst", rounded(least(&goodput)))
+    .with("stalls_over", over)
+    .with("each", each)
+}
+
+fn goodput<'m>(mixed: impl Iterator<Item = &'m Mixed>) -> Vec<f64> {
+    mixed.map(|mixed| mixed.goodput).collect()
+}
+
+fn stalls_over<'m>(mixed: impl Iterator<Item = &'m Mixed>) -> usize {
+    mixed
+        .filter(|mixed| mixed.stall_ms > mixed.stock_stall_ms)
+        .count()
 }
 
 #[cfg(test)]
@@ -210,18 +255,63 @@ mod tests {
 
     #[test]
     fn a_mix_with_a_longer_stall_than_stock_is_counted() {
-        let mixed = |goodput, stall_ms| Mixed {
-            mix: 1,
-            links: String::new(),
-            cc: "reno".to_owned(),
-            goodput,
-            stall_ms,
-            stock_stall_ms: 200.0,
-        };
-        let row = row(&[mixed(0.91, 100.0), mixed(0.99, 300.0), mixed(1.2, 90.0)]);
+        let row = row(&[
+            mixed("reno", 0.91, 100.0),
+            mixed("reno", 0.99, 300.0),
+            mixed("reno", 1.2, 90.0),
+        ]);
         assert_eq!(
             (row.ours, row.extra["stalls_over"].as_u64()),
             (Some(0.99), Some(1))
         );
+    }
+
+    #[test]
+    fn each_controller_is_held_to_the_bars_by_itself() {
+        let row = row(&[
+            mixed("reno", 1.5, 100.0),
+            mixed("reno", 1.1, 100.0),
+            mixed("bbr", 0.9, 300.0),
+            mixed("bbr", 0.92, 300.0),
+            mixed("bbr", 0.98, 100.0),
+        ]);
+        assert_eq!((row.ours, row.p50), (Some(0.92), Some(0.92)));
+        assert_eq!(row.extra["reno_median"], 1.3);
+        assert_eq!(
+            (&row.extra["bbr_worst"], &row.extra["reno_worst"]),
+            (&0.9.into(), &1.1.into())
+        );
+        assert_eq!(row.extra["bbr_stalls_over"], 2);
+        assert_eq!(row.extra["reno_stalls_over"], 0);
+    }
+
+    #[test]
+    fn buffers_are_as_drawn_wherever_two_packets_fit() {
+        let (mut raised, mut small) = (0, 0);
+        for link in (1..=500).flat_map(|mix| mixed_plan(mix, "reno").unwrap().links) {
+            let LinkKind::Cable(cable) = &link.kind else {
+                panic!()
+            };
+            let QueueLimit::Bytes(buffer) = cable.down.queue.limit else {
+                panic!()
+            };
+            assert!(buffer >= Bytes::new(LEAST_BUFFER));
+            raised += usize::from(is_raised(&link));
+            small += usize::from(buffer < Bytes::new(30 * PACKET) && !is_raised(&link));
+            assert_eq!(in_words(&link).contains("raised"), is_raised(&link));
+        }
+        assert!(raised > 0 && small > raised, "{raised} raised, {small} small");
+    }
+
+    fn mixed(cc: &str, goodput: f64, stall_ms: f64) -> Mixed {
+        Mixed {
+            mix: 1,
+            links: String::new(),
+            raised: 0,
+            cc: cc.to_owned(),
+            goodput,
+            stall_ms,
+            stock_stall_ms: 200.0,
+        }
     }
 }

@@ -1,4 +1,7 @@
 //! `window-request`: how long small requests take beside a download that shares their links.
+//!
+//! A request that was due while the one before was still unanswered counts from when it was due. One that was not answered when the run ended counts
+//! with what it had waited by then, if that is longer than requests are apart: it took longer, and what had just been written says nothing.
 
 use scenario::{Flow, Plan, Transport, Work};
 use trace::{BenchRow, Better};
@@ -83,10 +86,12 @@ fn pool(row: Row, cc: &str, observed: &[Observed]) -> Pooled {
     }
 }
 
-/// Of all requests that were written after the first seconds, in ms.
+/// Of all requests that are counted from after the first seconds, in ms.
 fn latencies(observed: &Observed) -> impl Iterator<Item = f64> + '_ {
-    let requests = observed.flows.iter().flat_map(|flow| &flow.requests);
-    requests
+    let answered = observed.flows.iter().flat_map(|flow| &flow.requests);
+    let unanswered = observed.flows.iter().flat_map(|flow| &flow.unanswered);
+    answered
+        .chain(unanswered.filter(|request| request.length() > EVERY))
         .filter(|request| request.from >= Instant::ZERO + FIRST)
         .map(|request| request.length().as_micros() as f64 / 1e3)
 }

@@ -26,7 +26,8 @@
 //!    connection's bytes behind that buffer. With 384 KiB for the first second `fade` showed gaps of 77 ms (median) and 120 ms (most); so, 52 and 53 ms.
 //!    A slow link that joins can make all wait for it in those moments, so that nothing grows: that is no end of slow start.
 //! 7. A link that loses again and again holds everything up for two of its round trips each time: that much more may be under way.
-//! 8. When a slow link has just become a backup, what the sender had given it is still waited for: what waits has room beside what is under way.
+//! 8. When a slow link has just become a backup, what the sender had given it is still waited for: what waits has room beside what is under way. And
+//!    the factor begins anew: a window found beside that link was larger for its sake.
 //!
 //! # Checked by
 //! `golden/window.csv`; `tests`, also against a fluid model of links and sender; `stall-drop` and `walk` in the benchmarks.
@@ -70,6 +71,8 @@ pub(crate) struct Window {
     trial: Option<Trial>,
     /// In how many of the last looks, in thousandths, nearly all of the window waited for earlier bytes.
     closed: u64,
+    /// Whether a link has just been put by, as of the last look.
+    drains: bool,
     /// What the links could carry when the present experiments began.
     basis: Option<(Bitrate, Duration)>,
 }
@@ -221,7 +224,9 @@ impl Window {
         let same = |(rate, rtt): (Bitrate, Duration)| {
             need.rtt == rtt && need.rate >= rate.percent(75) && need.rate <= rate.percent(133)
         };
-        if !self.basis.is_some_and(same) {
+        let relieved = need.drains && !self.drains;
+        self.drains = need.drains;
+        if relieved || !self.basis.is_some_and(same) {
             self.basis = Some((need.rate, need.rtt));
             trial.interrupt(now, true);
         }

@@ -359,3 +359,15 @@ fn what_still_waits_for_a_link_that_was_put_by_has_room() {
     assert!(run(3_000, 3_050, waiting) >= before + Bytes::from_kib(280));
     assert!(run(3_050, 6_000, need) <= before * 17 / 16);
 }
+
+#[test]
+fn a_factor_that_was_found_beside_a_slow_link_goes_with_it() {
+    let mut fluid = Fluid::new();
+    let need = need(60, 30);
+    let formula = need.target(trial::DEFAULT);
+    fluid.run(120, need, formula * 2, 100);
+    let found = fluid.set();
+    assert!(found > formula * 3 / 2, "{found}");
+    fluid.run(2, Need { drains: true, ..need }, formula, 100);
+    assert!(fluid.set() <= formula * 17 / 16, "{found} {}", fluid.set());
+}

@@ -69,6 +69,7 @@ fn measure(setup: &Setup, name: &str, settings: &[&str]) -> anyhow::Result<Vec<B
             let each = costs(&observed, cc)?;
             row = row.with(&format!("{cc}_{way}"), beside(&each, control));
         }
+        row = row.with(&format!("void_{way}"), void(&observed));
         goodputs.extend(ratios(&costs(&observed, quoted)?, control));
     }
     let row = row.trials(&goodputs);
@@ -118,20 +119,29 @@ fn observe(setup: &Setup, plan: &Plan, ccs: &[&str]) -> anyhow::Result<Vec<Obser
     trial::side_by_side(seeds.flat_map(of_seed).collect())
 }
 
+/// What the hand-offs of all runs with this controller cost. A run with more or fewer of them is another walk: it counts for nothing, which the row tells.
 fn costs(observed: &[Observed], cc: &str) -> anyhow::Result<Vec<Cost>> {
-    let sent = observed.iter().filter(|observed| observed.run.cc == cc);
-    let mut costs = Vec::new();
-    for observed in sent {
-        let handoffs = handoffs(&observed.record);
-        anyhow::ensure!(
-            handoffs.len() == HANDOFFS,
-            "seed {}: {} hand-offs instead of {HANDOFFS}; this run measured nothing",
-            observed.run.seed,
-            handoffs.len()
-        );
-        costs.extend(handoffs.into_iter().map(|at| cost(&observed.record, at)));
-    }
+    let walked = observed
+        .iter()
+        .filter(|observed| observed.run.cc == cc)
+        .map(|observed| (&observed.record, handoffs(&observed.record)))
+        .filter(|(_, handoffs)| handoffs.len() == HANDOFFS);
+    let costs: Vec<Cost> = walked
+        .flat_map(|(record, handoffs)| handoffs.into_iter().map(|at| cost(record, at)))
+        .collect();
+    anyhow::ensure!(
+        !costs.is_empty(),
+        "{cc}: no run had {HANDOFFS} hand-offs; this machine is too busy, end what else it does"
+    );
     Ok(costs)
+}
+
+/// Runs that were another walk.
+fn void(observed: &[Observed]) -> usize {
+    let other = observed
+        .iter()
+        .filter(|observed| handoffs(&observed.record).len() != HANDOFFS);
+    other.count()
 }
 
 /// When a subflow over another access point than the last one was there.

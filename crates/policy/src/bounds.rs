@@ -156,11 +156,12 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         .iter()
         .filter(|subflow| !subflow.backup && subflow.draining.is_none());
     let (mut rate, mut rtt, mut sinking) = (Bitrate::ZERO, Duration::ZERO, false);
-    let mut repair = Duration::ZERO;
+    let (mut repair, mut wired) = (Duration::ZERO, true);
     for subflow in in_use {
         let path = state.paths.get(&subflow.link)?;
         rate = rate + shown(now, subflow, path);
         rtt = rtt.max(path.rtt());
+        wired &= path.spec.kind == LinkKind::Cable;
         // Radios repeat what they lose, until they are about to be too weak; then little is to be held.
         if path.spec.kind == LinkKind::Cable && subflow.losses.go_on(now) {
             repair = repair.max(subflow.sample.data_rtt.max(path.rtt()) * REPAIR_ROUNDS);
@@ -174,6 +175,7 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         received: conn.sample.bytes_received,
         sinking,
         held: conn.sample.held,
+        wired,
         drains: conn.slow.drains(now),
     })
 }

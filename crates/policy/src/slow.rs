@@ -63,6 +63,8 @@ const TRIAL: Duration = Duration::from_millis(2_500);
 /// A trial in use that brings less than this share of what came before has failed.
 const ABORT_PERCENT: u64 = 88;
 const FIRST_PAUSE: Duration = Duration::from_secs(15);
+/// Where a queue showed plainly that it was the slow link that the others waited for.
+const PLAIN_PAUSE: Duration = Duration::from_secs(60);
 const LONGEST_PAUSE: Duration = Duration::from_secs(240);
 /// A reserve that would bring this share of all is none any more.
 const FAIR_PERCENT: u64 = 20;
@@ -236,6 +238,9 @@ impl Slow {
                 since: now,
             };
             self.phase = Phase::Without(spared);
+            if is_plain {
+                self.pause = self.pause.max(PLAIN_PAUSE);
+            }
             self.rest(now);
             spared.put_by(self.held, sum)
         })

@@ -116,6 +116,18 @@ fn a_queue_that_blocks_the_others_is_seen_at_once_and_what_it_held_is_waited_for
 }
 
 #[test]
+fn what_was_plain_is_not_tried_again_soon() {
+    let tried_after = |queued: bool| {
+        let mut fluid = Fluid::new([30, 30, 3], 55);
+        fluid.queued = queued;
+        fluid.run(120);
+        fluid.changes[1].0 - fluid.changes[0].0
+    };
+    assert_eq!(tried_after(false), FIRST_PAUSE);
+    assert_eq!(tried_after(true), PLAIN_PAUSE);
+}
+
+#[test]
 fn a_trial_that_costs_something_ends_at_once_and_the_next_comes_later() {
     let mut fluid = Fluid::new([30, 30, 3], 55);
     fluid.run(240);

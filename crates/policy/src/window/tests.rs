@@ -11,6 +11,7 @@ fn need(mbps: u64, rtt_ms: u64) -> Need {
         repair: Duration::ZERO,
         sinking: false,
         held: Bytes::ZERO,
+        wired: false,
         drains: false,
     }
 }
@@ -370,4 +371,25 @@ fn a_factor_that_was_found_beside_a_slow_link_goes_with_it() {
     assert!(found > formula * 3 / 2, "{found}");
     fluid.run(2, Need { drains: true, ..need }, formula, 100);
     assert!(fluid.set() <= formula * 17 / 16, "{found} {}", fluid.set());
+}
+
+#[test]
+fn over_cables_what_waits_in_the_first_seconds_has_room() {
+    let after = |wired: bool, millis: u64| {
+        let mut window = Window::default();
+        for at in (0..=millis).step_by(50) {
+            let held = window.set.unwrap_or_default() * 60 / 100;
+            let need = Need {
+                held,
+                wired,
+                ..need(40, 50)
+            };
+            window.update(Instant::from_millis(at), need);
+        }
+        window.set.unwrap()
+    };
+    let formula = need(40, 50).target(trial::DEFAULT);
+    assert!(after(true, 4_000) > formula * 3 / 2);
+    assert!(after(false, 4_000) < formula * 5 / 4);
+    assert!(after(true, 8_000) < formula * 5 / 4);
 }

@@ -3,28 +3,13 @@
 use super::super::DeclaredLink;
 use super::flow::{Download, Source};
 use super::net::Net;
-use super::rig::{self, PATIENCE, Running, Seen, declared};
+use super::rig::{self, PATIENCE, Record, Running, Seen, declared};
 use crate::testing::{furnish, output};
 use policy::{Action, Input, LinkEvent, LinkId, Policy, SubflowEvent};
-use std::path::PathBuf;
 
 const MUCH: u64 = 500_000;
 /// The process that the crash test kills looks for this.
 const VICTIM: &str = "SLOWHAND_TEST_VICTIM_JOURNAL";
-
-struct Journal(PathBuf);
-
-impl Journal {
-    fn new(test: &str) -> Self {
-        Self(std::env::temp_dir().join(format!("slowhand-daemon-{}-{test}", std::process::id())))
-    }
-}
-
-impl Drop for Journal {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
 
 /// The number of subflows over a link that the engine has been told of.
 fn subflows_over(seen: &Seen, wanted: LinkId) -> usize {
@@ -181,7 +166,7 @@ fn what_a_killed_daemon_left_is_put_back_by_the_next() {
     let Some(net) = Net::with_links(2) else { return };
     plain_route(&net);
     let before = net.client_state();
-    let journal = Journal::new("killed");
+    let journal = Record::new("life-killed");
     let wish = (VICTIM, journal.0.as_os_str());
     let mut victim = rig::victim(&net, "daemon::tests::life::victim", &[wish]);
     net.wait_for_client("lookup 51831", PATIENCE);

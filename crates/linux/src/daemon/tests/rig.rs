@@ -21,6 +21,21 @@ use std::time::{Duration, Instant};
 /// Only a test that fails waits so long.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Where a test's daemon keeps its journal; gone with the test.
+pub(super) struct Record(pub(super) PathBuf);
+
+impl Record {
+    pub(super) fn new(test: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("slowhand-daemon-{}-{test}", std::process::id())))
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
 /// What an observer saw.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Seen {

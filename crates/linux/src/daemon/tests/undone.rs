@@ -6,7 +6,7 @@ use super::felt::{
 };
 use super::flow::{Download, Source, Upload};
 use super::net::Net;
-use super::rig::{self, Manual, PATIENCE, Running};
+use super::rig::{self, Manual, PATIENCE, Record, Running};
 use crate::bpf::{UnsentLever, WindowKind};
 use crate::daemon::recover;
 use crate::diag::{Diag, States};
@@ -15,7 +15,6 @@ use crate::netns::Netns;
 use crate::sysctl::{self, Key};
 use crate::testing::{Patience, output};
 use policy::{Action, ConnId, Policy};
-use std::path::PathBuf;
 use std::process::Child;
 use std::time::Duration;
 
@@ -24,20 +23,6 @@ const VICTIM: &str = "SLOWHAND_TEST_LEVER_JOURNAL";
 const VICTIM_WAY: &str = "SLOWHAND_TEST_LEVER_WAY";
 /// The process that cannot bound windows looks for this one.
 const POOR: &str = "SLOWHAND_TEST_LEVER_POOR_JOURNAL";
-
-struct Record(PathBuf);
-
-impl Record {
-    fn new(test: &str) -> Self {
-        Self(std::env::temp_dir().join(format!("slowhand-levers-{}-{test}", std::process::id())))
-    }
-}
-
-impl Drop for Record {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
 
 /// A daemon in a process of its own, with windows bounded in this way.
 fn victim_over(net: &Net, record: &Record, way: WindowKind) -> Child {

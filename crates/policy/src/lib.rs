@@ -71,6 +71,7 @@ pub use io::{
     LinkKind, LinkSpec, Note, RadioEvent, RadioId, Role, SubflowEvent, SubflowId, SubflowSample, Verb, Wish,
 };
 pub use outlook::Outlook;
+pub use thin::LITTLE_MOVES;
 
 #[cfg(test)]
 mod tests;

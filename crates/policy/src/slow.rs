@@ -2,7 +2,7 @@
 //!
 //! A sender gives every link a share of the data, and everything behind what a slow one brings late waits for it. Beside links
 //! that bring twenty times as much, a deep buffer costs more than the link carries: as a backup it is worth more. No sign that a
-//! client sees says so for certain, so it is tried, and tried again.
+//! client sees says so for certain, so it is tried, and tried again: first after 15 s, or after a minute where a queue had shown which link it is.
 //!
 //! | the link brings, of all | and much waits for earlier bytes | then |
 //! |---|---|---|

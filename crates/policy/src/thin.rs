@@ -31,6 +31,8 @@ use units::{Bytes, Duration, Instant};
 const LITTLE: Bytes = Bytes::from_kib(48);
 /// More than this in a second or less is much.
 const MUCH: Bytes = Bytes::from_kib(96);
+/// So begins each sentence about such a connection's link.
+pub const LITTLE_MOVES: &str = "little moves";
 const MARKS: usize = 5;
 const MARK_EVERY: Duration = Duration::from_millis(250);
 /// Another link is quicker if it takes no more than these percent of the present one's time.
@@ -108,19 +110,18 @@ fn say_chosen(state: &mut State, id: ConnId, over: LinkId, wants: &[Want]) {
     let about = wants
         .iter()
         .filter(|want| want.purpose == Use::Active)
-        .map(|want| Note {
-            link: Some(want.link),
-            conn: Some(id),
-            verb: if want.link == over {
-                Verb::Use
+        .map(|want| {
+            let (verb, why) = if want.link == over {
+                (Verb::Use, &used)
             } else {
-                Verb::Demote
-            },
-            why: if want.link == over {
-                used.clone()
-            } else {
-                spared.clone()
-            },
+                (Verb::Demote, &spared)
+            };
+            Note {
+                link: Some(want.link),
+                conn: Some(id),
+                verb,
+                why: why.clone(),
+            }
         });
     about.for_each(|note| state.push(Action::Note(note)));
 }
@@ -129,15 +130,18 @@ fn say_chosen(state: &mut State, id: ConnId, over: LinkId, wants: &[Want]) {
 fn sentences(chosen: &Path) -> (String, String) {
     let (name, delay) = (&chosen.spec.name, chosen.delay().as_millis());
     (
-        format!("little moves, and over this link a round trip takes the least, {delay} ms"),
+        format!("{LITTLE_MOVES}, and over this link a round trip takes the least, {delay} ms"),
         format!(
-            "little moves, and over {name} a round trip takes less, {delay} ms: it is a backup until more does"
+            "{LITTLE_MOVES}, and over {name} a round trip takes less, {delay} ms: it is a backup until more does"
         ),
     )
 }
 
 /// How a link stands that would be used, where everything that goes over it belongs to connections that carry little.
 pub(crate) fn word(state: &State, link: LinkId, path: &Path) -> Option<(&'static str, String)> {
+    if path.note.as_ref().is_none_or(|note| note.verb != Verb::Use) {
+        return None;
+    }
     let has = |conn: &&Conn| conn.over(link).any(|subflow| subflow.draining.is_none());
     let mut over = None;
     for conn in state.conns.values().filter(has) {
@@ -146,11 +150,8 @@ pub(crate) fn word(state: &State, link: LinkId, path: &Path) -> Option<(&'static
             over = Some(chosen);
         }
     }
-    let (over, would_be_used) = (
-        over?,
-        path.note.as_ref().is_some_and(|note| note.verb == Verb::Use),
-    );
-    let (used, spared) = sentences(state.paths.get(&over).filter(|_| would_be_used)?);
+    let over = over?;
+    let (used, spared) = sentences(state.paths.get(&over)?);
     Some(if over == link {
         (Verb::Use.id(), used)
     } else {

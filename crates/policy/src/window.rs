@@ -69,6 +69,7 @@ const NARROW: u64 = 4;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Window {
     set: Option<Bytes>,
+    /// When it was first looked at.
     began: Option<Instant>,
     growth: Growth,
     stepped: Instant,
@@ -87,30 +88,25 @@ pub(crate) struct Window {
 enum Growth {
     #[default]
     Unseen,
-    /// They brought this much, for the first time then; the first bytes came earlier.
-    Seen {
-        rate: Bitrate,
-        since: Instant,
-        began: Instant,
-    },
+    /// They brought this much, for the first time then.
+    Seen { rate: Bitrate, since: Instant },
     /// It was found once: links that join later have the others' window to grow in.
     Found,
 }
 
 impl Growth {
-    /// `waits`: so much waits for earlier bytes that a standstill is the window's, not the links'.
-    fn goes_on(&mut self, now: Instant, need: Need, waits: bool) -> bool {
-        let (rate, since, began) = match *self {
+    /// `excused`: a standstill is the window's, not the links'.
+    fn goes_on(&mut self, now: Instant, need: Need, excused: bool) -> bool {
+        let (rate, since) = match *self {
             Self::Found => return false,
-            Self::Unseen => (Bitrate::ZERO, now, now),
-            Self::Seen { rate, since, began } => (rate, since, began),
+            Self::Unseen => (Bitrate::ZERO, now),
+            Self::Seen { rate, since } => (rate, since),
         };
         let grown = need.rate >= rate.percent(GROWN_PERCENT);
-        if grown || (waits && now - began < EXCUSED_FOR) {
+        if grown || excused {
             *self = Self::Seen {
                 rate: if grown { need.rate } else { rate },
                 since: now,
-                began,
             };
         } else if now - since >= (need.rtt * STILL.0).max(STILL.1) {
             *self = Self::Found;
@@ -171,13 +167,13 @@ impl Window {
         }
         self.note_closed(need.held);
         let waits = self.set.is_some_and(|set| need.held * 2 >= set);
-        let growing = self.growth.goes_on(now, need, waits);
+        let age = now - *self.began.get_or_insert(now);
+        let growing = self.growth.goes_on(now, need, waits && age < EXCUSED_FOR);
         let mut target = need.target(self.factor(now, need, growing));
         if growing {
             target = (target * 2).min(MOST);
         }
-        let began = *self.began.get_or_insert(now);
-        let settles = growing || (need.wired && now - began < SETTLES_FOR);
+        let settles = growing || (need.wired && age < SETTLES_FOR);
         if need.drains || (waits && settles) {
             target = (target + need.held.min(target * 2)).min(MOST);
         }

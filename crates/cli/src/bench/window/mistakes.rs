@@ -1,5 +1,6 @@
 //! `window-false`: how often a path is given up, doubted or changed in ten minutes in which every link delivers.
 
+use policy::LITTLE_MOVES;
 use scenario::{Flow, Plan, Work};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,8 +14,6 @@ use crate::bench::{Setup, gap};
 
 /// Length of each run.
 const TEN_MINUTES: Duration = Duration::from_secs(600);
-/// So begins what is said where a connection carries little (`policy`'s `thin`); what else is said of a connection's link is the window's.
-const THIN: &str = "little moves";
 /// Longer than any doubt lasts.
 const IN_DOUBT: Duration = Duration::from_secs(1);
 /// What applications that want little ask for, in kb/s.
@@ -105,8 +104,9 @@ struct Reasons<'r> {
 }
 
 impl<'r> Reasons<'r> {
+    /// What is said of a connection's link is the window's, unless it is said of one that carries little.
     fn decided(&mut self, at: Instant, link: &'r str, conn: Option<u32>, (verb, why): (&str, &str)) {
-        match (verb, conn.filter(|_| !why.starts_with(THIN))) {
+        match (verb, conn.filter(|_| !why.starts_with(LITTLE_MOVES))) {
             ("suspect", _) => {
                 self.suspected.insert(link, at);
             }
@@ -123,7 +123,7 @@ impl<'r> Reasons<'r> {
             }
             _ => {}
         }
-        if let Some(conn) = conn.filter(|_| why.starts_with(THIN)) {
+        if let Some(conn) = conn.filter(|_| why.starts_with(LITTLE_MOVES)) {
             self.thin.insert(conn, at);
         }
     }

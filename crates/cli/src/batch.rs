@@ -1,13 +1,15 @@
 //! Many runs in the lab, side by side as long as the emulator is punctual.
 //!
 //! Each run has namespaces and a medium of its own, so that they share nothing but the processors. If that makes packets late,
-//! the measurement is not a fair one: the run is repeated alone once the others are done, and fewer go side by side from then on.
+//! the measurement is not a fair one: the run is repeated alone once the others are done, and fewer go side by side for a while.
 //!
 //! # Checked by
 //! `tests`: late runs are repeated and say so; only those that had others beside them.
 
-use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+mod width;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use lab::shell::Programs;
 use lab::stop::Stop;
@@ -18,6 +20,7 @@ use trace::{Event, LatenessUs, PolicyName};
 use units::{Bitrate, Duration};
 
 use crate::exit::Refused;
+use width::{Begun, Width};
 
 /// One run to be made.
 #[derive(Debug, Clone)]
@@ -34,6 +37,8 @@ pub struct Job {
     pub window: Option<WindowKind>,
     /// Count what our congestion controller costs.
     pub count_cost: bool,
+    /// Nobody tells the senders' `cla` of the radio.
+    pub unadvised: bool,
 }
 
 /// What came of a job.
@@ -76,18 +81,16 @@ pub fn run(jobs: &[Job], rules: &Rules<'_>) -> anyhow::Result<Vec<Done>> {
         .min(jobs.len());
     let board = Board::new(jobs.len(), width);
     std::thread::scope(|scope| {
-        for worker in 0..width {
-            let board = &board;
-            scope.spawn(move || board.work(worker, jobs, rules));
+        for _ in 0..width {
+            scope.spawn(|| board.work(jobs, rules));
         }
     });
-    let Board(state) = board;
     let State {
         mut done,
         late,
         failed,
         ..
-    } = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    } = board.state.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(error) = failed {
         return Err(refused_or_failed(error));
     }
@@ -129,6 +132,7 @@ fn play(index: usize, job: &Job, rules: &Rules<'_>) -> Result<Done, PlayError> {
         programs: job.programs.clone(),
         window: job.window,
         count_cost: job.count_cost,
+        unadvised: job.unadvised,
         ..Play::new(&job.plan, job.policy.clone())
     };
     let played = world::play(&what, rules.stop, &mut |event| (rules.watch)(index, event))?;
@@ -167,12 +171,16 @@ fn refused_or_failed(error: PlayError) -> anyhow::Error {
 }
 
 /// What the workers share.
-struct Board(Mutex<State>);
+struct Board {
+    state: Mutex<State>,
+    /// A run has ended.
+    ended: Condvar,
+}
 
 struct State {
     waiting: VecDeque<usize>,
-    width: usize,
-    running: Vec<usize>,
+    width: Width,
+    running: BTreeMap<usize, Begun>,
     /// Which have had others beside them.
     shared: BTreeSet<usize>,
     done: Vec<Option<Done>>,
@@ -180,56 +188,76 @@ struct State {
     failed: Option<PlayError>,
 }
 
+/// How long a stop may go unseen by those who wait for their turn.
+const GLANCE: std::time::Duration = std::time::Duration::from_millis(100);
+
 impl Board {
     fn new(jobs: usize, width: usize) -> Self {
-        Self(Mutex::new(State {
+        let state = State {
             waiting: (0..jobs).collect(),
-            width,
-            running: Vec::new(),
+            width: Width::new(width),
+            running: BTreeMap::new(),
             shared: BTreeSet::new(),
             done: (0..jobs).map(|_| None).collect(),
             late: Vec::new(),
             failed: None,
-        }))
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn work(&self, worker: usize, jobs: &[Job], rules: &Rules<'_>) {
-        while let Some(index) = self.next(worker, rules.stop) {
-            let outcome = play(index, &jobs[index], rules);
-            self.state().note(index, outcome, rules);
+        };
+        Self {
+            state: Mutex::new(state),
+            ended: Condvar::new(),
         }
     }
 
-    fn next(&self, worker: usize, stop: &Stop) -> Option<usize> {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self, jobs: &[Job], rules: &Rules<'_>) {
+        while let Some(index) = self.next(rules.stop) {
+            let outcome = play(index, &jobs[index], rules);
+            self.state().note(index, outcome, rules);
+            self.ended.notify_all();
+        }
+    }
+
+    /// The next job, once there is room for it; `None` when there is nothing more to do.
+    fn next(&self, stop: &Stop) -> Option<usize> {
         let mut state = self.state();
-        let needed = worker < state.width && state.failed.is_none() && !stop.is_stopped();
-        if needed { state.begin() } else { None }
+        loop {
+            if state.waiting.is_empty() || state.failed.is_some() || stop.is_stopped() {
+                return None;
+            }
+            if state.running.len() < state.width.get() {
+                return state.begin();
+            }
+            let waited = self.ended.wait_timeout(state, GLANCE);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 }
 
 impl State {
     fn begin(&mut self) -> Option<usize> {
         let index = self.waiting.pop_front()?;
-        self.running.push(index);
+        self.running.insert(index, self.width.begin());
         if self.running.len() > 1 {
-            self.shared.extend(&self.running);
+            self.shared.extend(self.running.keys());
         }
         Some(index)
     }
 
     fn note(&mut self, index: usize, outcome: Result<Done, PlayError>, rules: &Rules<'_>) {
-        self.running.retain(|running| *running != index);
+        let begun = self.running.remove(&index);
         let shared = self.shared.contains(&index);
         match outcome {
             Ok(done) if shared && is_late(done.lateness, rules.punctual) => {
                 self.late.push((index, done.lateness));
-                self.width = (self.width - 1).max(1);
+                begun.into_iter().for_each(|begun| self.width.late(begun));
             }
-            Ok(done) => self.done[index] = Some(done),
+            Ok(done) => {
+                self.done[index] = Some(done);
+                self.width.punctual();
+            }
             Err(error) => {
                 self.failed.get_or_insert(error);
                 rules.stop.stop();
@@ -287,6 +315,7 @@ mod tests {
             programs: None,
             window: None,
             count_cost: false,
+            unadvised: false,
         };
         let begun = Mutex::new([0; 2]);
         let watch = |run: usize, event: &Event| {
@@ -327,7 +356,7 @@ mod tests {
         let second = state.begin().unwrap();
         assert!([first, second].iter().all(|run| state.shared.contains(run)));
         // Narrowed to one, the third begins while the second still runs.
-        state.running.retain(|run| *run != first);
+        state.running.remove(&first);
         let third = state.begin().unwrap();
         assert!(state.shared.contains(&third));
         let alone = Board::new(1, 1);
@@ -336,12 +365,20 @@ mod tests {
     }
 
     #[test]
-    fn workers_leave_when_the_board_is_narrowed_or_the_run_is_stopped() {
-        let (board, stop) = (Board::new(3, 2), Stop::new());
-        assert_eq!(board.next(1, &stop), Some(0));
-        board.state().width = 1;
-        assert_eq!((board.next(1, &stop), board.next(0, &stop)), (None, Some(1)));
-        stop.stop();
-        assert_eq!(board.next(0, &stop), None);
+    fn no_more_than_the_width_go_on_and_whoever_waits_sees_a_stop() {
+        let (board, stop) = (Board::new(3, 1), Stop::new());
+        assert_eq!(board.next(&stop), Some(0));
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| board.next(&stop));
+            // It waits for the first.
+            assert_eq!(board.state().waiting, [1, 2]);
+            board.state().running.clear();
+            board.ended.notify_all();
+            assert_eq!(second.join().unwrap(), Some(1));
+            let third = scope.spawn(|| board.next(&stop));
+            stop.stop();
+            assert_eq!(third.join().unwrap(), None);
+        });
+        assert_eq!(board.state().waiting, [2]);
     }
 }

@@ -1,8 +1,9 @@
 //! Trials in the lab: side by side while the emulator is punctual, or alone.
 
 use anyhow::Context as _;
-use lab::world::FlowDetail;
+use lab::world::{FlowDetail, ReadBack};
 use linux::bpf::{RunTime, WindowKind};
+use linux::cla::Heard;
 use linux::daemon;
 use scenario::Plan;
 use trace::{LatenessUs, PolicyName, Run, RunRecord};
@@ -40,6 +41,10 @@ pub struct Observed {
     pub daemon: Option<daemon::Report>,
     /// What our congestion controller took per acknowledgement, if that was counted.
     pub per_ack: Option<RunTime>,
+    /// Which controllers its sockets really used.
+    pub controllers: ReadBack,
+    /// What a server with `cla` heard of the client's signals.
+    pub heard: Option<Heard>,
 }
 
 impl Observed {
@@ -57,12 +62,26 @@ impl Observed {
     }
 }
 
+/// The senders' controller, of trials that have the same one.
+pub fn sender(observed: &[Observed]) -> Option<&str> {
+    observed.first().map(|observed| observed.run.cc.as_str())
+}
+
 /// A trial counts while 99 % of the packets are less late than this.
 const PUNCTUAL: Duration = Duration::from_micros(500);
 
 /// Runs trials side by side; a late one is repeated alone.
 pub fn side_by_side(trials: Vec<Trial>) -> anyhow::Result<Vec<Observed>> {
     run(trials.into_iter().map(job).collect(), PUNCTUAL)
+}
+
+/// The same; nobody tells the senders' `cla` of the radio where that is said.
+pub fn side_by_side_advised(trials: Vec<(Trial, bool)>) -> anyhow::Result<Vec<Observed>> {
+    let jobs = trials.into_iter().map(|(trial, advised)| Job {
+        unadvised: !advised,
+        ..job(trial)
+    });
+    run(jobs.collect(), PUNCTUAL)
 }
 
 /// Runs one trial with the machine to itself, however late it is: lateness is what is measured.
@@ -113,6 +132,7 @@ fn job(trial: Trial) -> Job {
         programs: None,
         window: None,
         count_cost: false,
+        unadvised: false,
     }
 }
 
@@ -136,6 +156,8 @@ fn observed(done: Done) -> Observed {
     Observed {
         cores: played.emulator.cores(),
         per_ack: played.per_ack,
+        controllers: played.controllers,
+        heard: played.heard,
         flows: played.flows,
         daemon: played.daemon,
         run: played.run,

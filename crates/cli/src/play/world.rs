@@ -50,6 +50,7 @@ pub fn play(order: &Order<'_>) -> anyhow::Result<Played> {
         programs: order.programs.clone(),
         window: None,
         count_cost: false,
+        unadvised: false,
     };
     let screen = Screen::new(&made, order.plan.duration, order.programs.is_none());
     let watch = |run: usize, event: &trace::Event| screen.observe(run, event);

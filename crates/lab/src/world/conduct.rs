@@ -1,5 +1,6 @@
 //! Conducts a run from time zero to its end: what the threads tell is passed on to those who must act on it, and written down.
 
+use super::controllers::ReadBack;
 use super::energy::Radios;
 use super::flows::{self, Common};
 use super::note::Note;
@@ -59,8 +60,8 @@ pub(super) struct Conductor<'r> {
     events: Vec<Event>,
     /// Kept open while the cost of our controller is counted.
     counting: Option<CountRunTime>,
-    /// Sockets with another controller than was asked for.
-    strangers: Vec<String>,
+    /// Which controllers the sockets had.
+    read_back: ReadBack,
     /// Asked for at the end.
     daemon: Option<daemon::Report>,
 }
@@ -98,7 +99,7 @@ impl<'r> Conductor<'r> {
             program_waits: what.programs.is_some(),
             events: Vec::new(),
             counting: None,
-            strangers: Vec::new(),
+            read_back: ReadBack::default(),
             daemon: None,
         };
         if what.count_cost {
@@ -193,7 +194,7 @@ impl<'r> Conductor<'r> {
         self.daemon = self.stage.glue.report();
         if self.what.programs.is_none() {
             let (plan, hosts) = (self.what.plan, &self.stage.hosts);
-            self.strangers = self.stage.controllers.strangers(plan, hosts);
+            self.read_back = self.stage.controllers.read_back(plan, hosts, &self.paths);
         }
         self.over.0.stop();
         self.await_flows()?;
@@ -232,7 +233,7 @@ impl<'r> Conductor<'r> {
             outcomes,
             mut events,
             program_waits,
-            strangers,
+            read_back,
             daemon,
             counting,
             ..
@@ -260,7 +261,7 @@ impl<'r> Conductor<'r> {
             paths: &paths,
             radios: &radios,
             emulator: &report,
-            strangers: &strangers,
+            strangers: &read_back.strangers,
             daemon: daemon.as_ref(),
             events: &events,
         };
@@ -284,6 +285,7 @@ impl<'r> Conductor<'r> {
             programs,
             per_ack,
             heard,
+            controllers: read_back,
             stopped: stop.is_stopped(),
         })
     }

@@ -8,9 +8,10 @@
 //! `tests/controllers.rs`: what sockets really use.
 
 use super::PlayError;
+use super::paths::Paths;
 use crate::hosts::Hosts;
 use linux::bpf::RunTime;
-use linux::bpf::cc::{self, AddressEnd, CcError, Controller, ControllerName, Coupled};
+use linux::bpf::cc::{self, AddressEnd, CcError, Controller, ControllerName, Coupled, SocketController};
 use linux::cla::{Advisor, Listener};
 use linux::daemon::{Sender, SignalReports};
 use linux::journal::{List, Shared};
@@ -175,34 +176,77 @@ impl Controllers {
         self.kernel_name(controller_of(plan, flow))
     }
 
-    /// Sockets that use something else than was asked for, in words: the kernel silently ignores an unknown name on an MPTCP socket.
-    pub(super) fn strangers(&self, plan: &Plan, hosts: &Hosts) -> Vec<String> {
-        let of_flow = |flow| self.of_flow(plan, flow);
-        let at_client = plan.flows.iter().map(of_flow).chain([self.at_client(plan)]);
-        let downloads = plan.flows.iter().filter(|flow| !is_upload(flow));
-        let at_server = downloads.map(of_flow).chain([self.at_server(plan)]);
-        let mut strangers = unexpected("client", &hosts.client, at_client.collect());
-        strangers.extend(unexpected("server", &hosts.server, at_server.collect()));
-        strangers
+    /// What sockets really use, while they live: the kernel silently ignores an unknown name on an MPTCP socket.
+    pub(super) fn read_back(&self, plan: &Plan, hosts: &Hosts, paths: &Paths) -> ReadBack {
+        let flow = |index: usize| {
+            let flow = &plan.flows[index];
+            (flow.name.as_str(), self.of_flow(plan, flow))
+        };
+        let of_flows: BTreeSet<&str> = (0..plan.flows.len()).map(|index| flow(index).1).collect();
+        let mut found = ReadBack::default();
+        for (host, netns, usual) in [
+            ("client", &hosts.client, self.at_client(plan)),
+            ("server", &hosts.server, self.at_server(plan)),
+        ] {
+            let usual = of_flows.iter().copied().chain([usual]).collect();
+            found.take(host, sockets_of(netns), &usual, |socket| {
+                paths.sent_by(socket.local, socket.remote).map(flow)
+            });
+        }
+        found
     }
 }
 
-fn unexpected(host: &str, netns: &Netns, expected: BTreeSet<&str>) -> Vec<String> {
-    let users = match netns.run(cc::users) {
-        Ok(Ok(users)) => users,
-        Ok(Err(error)) => return vec![format!("what the {host}'s sockets use is not known: {error}")],
-        Err(error) => return vec![format!("what the {host}'s sockets use is not known: {error}")],
-    };
-    let expected_in_words = || expected.iter().copied().collect::<Vec<_>>().join(" or ");
-    let strange = users.iter().filter(|(name, _)| !expected.contains(name.as_str()));
-    strange
-        .map(|(name, count)| {
-            format!(
-                "{count} sockets of the {host} used {name} instead of {}",
-                expected_in_words()
-            )
-        })
-        .collect()
+fn sockets_of(netns: &Netns) -> Result<Vec<SocketController>, String> {
+    let sockets = netns.run(cc::sockets).map_err(|error| error.to_string())?;
+    sockets.map_err(|error| error.to_string())
+}
+
+/// Which controllers sockets really used, as the kernel said while they lived.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadBack {
+    /// How many sockets of each flow's sender had the flow's controller.
+    pub confirmed: BTreeMap<String, usize>,
+    /// Those that had another one, or could not be read, in words.
+    pub strangers: Vec<String>,
+}
+
+impl ReadBack {
+    /// Of one host. Who sends a flow, `sends` tells its name and controller, is to have that; who sends none, any of the `usual`.
+    fn take<'f>(
+        &mut self,
+        host: &str,
+        sockets: Result<Vec<SocketController>, String>,
+        usual: &BTreeSet<&str>,
+        sends: impl Fn(&SocketController) -> Option<(&'f str, &'f str)>,
+    ) {
+        let sockets = sockets.unwrap_or_else(|error| {
+            let words = format!("what the {host}'s sockets use is not known: {error}");
+            self.strangers.push(words);
+            Vec::new()
+        });
+        let mut strange: BTreeMap<(String, String), usize> = BTreeMap::new();
+        for socket in &sockets {
+            let used = socket.name.as_str();
+            match sends(socket) {
+                Some((flow, asked)) if used == asked => {
+                    *self.confirmed.entry(flow.to_owned()).or_default() += 1;
+                }
+                Some((flow, asked)) => {
+                    let asked = format!("{asked} for {flow}");
+                    *strange.entry((used.to_owned(), asked)).or_default() += 1;
+                }
+                None if usual.contains(used) => {}
+                None => {
+                    let asked = usual.iter().copied().collect::<Vec<_>>().join(" or ");
+                    *strange.entry((used.to_owned(), asked)).or_default() += 1;
+                }
+            }
+        }
+        let in_words =
+            |((used, asked), count)| format!("{count} sockets of the {host} used {used} instead of {asked}");
+        self.strangers.extend(strange.into_iter().map(in_words));
+    }
 }
 
 /// Whether data goes to the server.
@@ -291,14 +335,39 @@ mod tests {
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             (client, listener.accept().unwrap(), listener)
         };
-        let _open = netns.run(connect).unwrap();
+        let (client, ..) = &netns.run(connect).unwrap();
+        let sender = client.local_addr().unwrap();
+        let read = |usual: &[&str], asked| {
+            let mut found = ReadBack::default();
+            let usual = usual.iter().copied().collect();
+            found.take("server", sockets_of(&netns), &usual, |socket| {
+                (socket.local == sender).then_some(("ours", asked))
+            });
+            found
+        };
+        let good = read(&["slow_lia", STOCK], STOCK);
+        assert_eq!(good.strangers, [""; 0]);
+        assert_eq!(good.confirmed, BTreeMap::from([("ours".to_owned(), 1)]));
+        let bad = read(&["slow_lia"], "slow_lia");
         assert_eq!(
-            unexpected("server", &netns, BTreeSet::from([STOCK, "slow_lia"])),
-            [""; 0]
+            bad.strangers,
+            [
+                "1 sockets of the server used reno instead of slow_lia",
+                "1 sockets of the server used reno instead of slow_lia for ours",
+            ]
         );
+        assert!(bad.confirmed.is_empty(), "{bad:?}");
+        // The rival's controller is no excuse for the connection's.
+        assert_eq!(read(&["slow_lia", STOCK], "slow_lia").strangers.len(), 1);
+    }
+
+    #[test]
+    fn sockets_that_cannot_be_read_are_told() {
+        let mut found = ReadBack::default();
+        found.take("client", Err("no right".to_owned()), &BTreeSet::new(), |_| None);
         assert_eq!(
-            unexpected("server", &netns, BTreeSet::from(["slow_lia"])),
-            ["2 sockets of the server used reno instead of slow_lia"]
+            found.strangers,
+            ["what the client's sockets use is not known: no right"]
         );
     }
 

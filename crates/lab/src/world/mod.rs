@@ -31,7 +31,7 @@ mod stage;
 mod summary;
 
 pub use brain::BrainError;
-pub use controllers::{NoController, StockSender};
+pub use controllers::{NoController, ReadBack, StockSender};
 pub use error::PlayError;
 pub use network::{PlanError, network_config};
 pub use script::script;
@@ -64,6 +64,8 @@ pub struct Play<'p> {
     pub window: Option<WindowKind>,
     /// Count what our congestion controller costs; counting costs about 20 ns a run itself.
     pub count_cost: bool,
+    /// Nobody tells the senders' `cla` of the radio: what it does without being told.
+    pub unadvised: bool,
 }
 
 impl<'p> Play<'p> {
@@ -77,6 +79,7 @@ impl<'p> Play<'p> {
             programs: None,
             window: None,
             count_cost: false,
+            unadvised: false,
         }
     }
 }
@@ -113,6 +116,8 @@ pub struct Played {
     pub per_ack: Option<RunTime>,
     /// What a server that runs slowhand with `cla` heard of the client's signals.
     pub heard: Option<Heard>,
+    /// Which controllers its sockets really used; nothing is read of programs' own.
+    pub controllers: ReadBack,
     /// Whether it was stopped before its end.
     pub stopped: bool,
 }

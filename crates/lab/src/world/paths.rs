@@ -146,6 +146,15 @@ impl Paths {
         );
     }
 
+    /// The flow that the owner of these ends sends.
+    pub(super) fn sent_by(&self, local: SocketAddr, remote: SocketAddr) -> Option<usize> {
+        let canonical = |end: SocketAddr| SocketAddr::new(end.ip().to_canonical(), end.port());
+        let ends = (canonical(local), canonical(remote));
+        let mut subflows = self.subflows.keys();
+        let found = subflows.find(|&&(_, local, remote)| (canonical(local), canonical(remote)) == ends);
+        found.map(|&(flow, ..)| flow)
+    }
+
     /// Everything carried, and for which flow.
     fn all(&self) -> impl Iterator<Item = (usize, Carried)> {
         let living = self

@@ -78,7 +78,10 @@ impl Stage {
         let clock = Clock::starting_in(RUN_UP);
         let server = server(what, &hosts, &addressing, &controllers, clock)?;
         let address = addressing.server.into();
-        let listening = controllers.listen(plan, what.seed, &hosts, address)?;
+        let listening = match what.unadvised {
+            true => None,
+            false => controllers.listen(plan, what.seed, &hosts, address)?,
+        };
         let (listener, reports) = listening.unzip();
         let (tell, notes) = channel();
         let wiring = Wiring {
@@ -89,7 +92,7 @@ impl Stage {
             links: declared(plan, &addressing, &interfaces),
             epoch_ns: clock.epoch_ns(),
             inlet: receiver,
-            sender: controllers.sender(plan),
+            sender: controllers.sender(plan).filter(|_| !what.unadvised),
             reports,
             observer: Observer::new(plan.links.iter().map(|link| link.name.clone()).collect()),
             notes: tell.clone(),

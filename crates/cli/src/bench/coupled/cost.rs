@@ -9,10 +9,12 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use trace::{BenchRow, Better};
 
 use super::super::{Setup, plans, trial};
-use super::chosen;
+use super::{chosen, sent_as_asked, went_over_all};
 
 /// How many runs of 20 s.
 const RUNS: u32 = 3;
+/// With fewer runs of the program nothing was measured; there are some ten thousand.
+const LEAST_RUNS: u64 = 1_000;
 /// The loopback is the first link of every namespace.
 const LOOPBACK: u32 = 1;
 /// What is sent through the empty controller: some ten thousand acknowledgements.
@@ -35,16 +37,12 @@ fn run(setup: &Setup, name: &str, subflows: usize, text: &str) -> anyhow::Result
     let (mut costs, mut runs) = (Vec::new(), 0);
     for index in 0..u64::from(setup.trials(RUNS)) {
         let observed = trial::counted(super::trial(&plan, cc, setup.seed + index))?;
-        let used = observed.run.flows.iter().map(|flow| flow.paths.len()).max();
-        anyhow::ensure!(
-            used == Some(subflows),
-            "seed {}: {used:?} links carried something instead of {subflows}; this run measured nothing",
-            observed.run.seed
-        );
+        sent_as_asked(&observed)?;
+        went_over_all(&observed)?;
         let per_ack = observed.per_ack.ok_or_else(|| {
             anyhow::anyhow!("`{cc}` is none of our controllers: choose lia, olia, balia or cla")
         })?;
-        costs.push(nanos_a_run(per_ack));
+        costs.push(nanos_a_run(per_ack)?);
         runs += per_ack.runs;
     }
     Ok(vec![
@@ -53,12 +51,17 @@ fn run(setup: &Setup, name: &str, subflows: usize, text: &str) -> anyhow::Result
             .with("cc", cc)
             .with("subflows", subflows)
             .with("acknowledgements", runs)
-            .with("empty_program_ns", nanos_a_run(empty()?)),
+            .with("empty_program_ns", nanos_a_run(empty()?)?),
     ])
 }
 
-fn nanos_a_run(time: RunTime) -> f64 {
-    time.time.as_nanos() as f64 / (time.runs as f64).max(1.0)
+fn nanos_a_run(time: RunTime) -> anyhow::Result<f64> {
+    anyhow::ensure!(
+        time.runs >= LEAST_RUNS,
+        "the controller ran {} times in all; this run measured nothing, please report this",
+        time.runs
+    );
+    Ok(time.time.as_nanos() as f64 / time.runs as f64)
 }
 
 /// What a controller that does nothing takes: the count itself.

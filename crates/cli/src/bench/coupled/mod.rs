@@ -25,6 +25,8 @@ use super::trial::{self, Observed, Trial};
 
 /// What is not coupled.
 const CONTROL: &str = "reno";
+/// The connection that is measured, in every plan.
+const OURS: &str = "ours";
 /// The controller whose figure is quoted, unless the user wants another.
 const DEFAULT: &str = "lia";
 
@@ -57,7 +59,7 @@ fn trial(plan: &Plan, cc: &str, seed: u64) -> Trial {
     }
 }
 
-/// So many runs of every plan with every controller, in turn. A run whose sockets did not use the controller measures nothing.
+/// So many runs of every plan with every controller, in turn.
 fn run_all(setup: &Setup, plans: &[&Plan], ccs: &[&str], runs: u32) -> anyhow::Result<Vec<Observed>> {
     let seeds = (0..u64::from(setup.trials(runs))).map(|index| setup.seed + index);
     let of_seed = |seed| {
@@ -66,14 +68,46 @@ fn run_all(setup: &Setup, plans: &[&Plan], ccs: &[&str], runs: u32) -> anyhow::R
             .flat_map(move |plan| ccs.iter().map(move |cc| trial(plan, cc, seed)))
     };
     let observed = trial::side_by_side(seeds.flat_map(of_seed).collect())?;
-    let strange = observed
-        .iter()
-        .flat_map(|observed| &observed.run.notes)
-        .find(|note| note.contains("instead of"));
-    match strange {
-        Some(note) => anyhow::bail!("{note}: this run measured nothing; please report this"),
-        None => Ok(observed),
+    for observed in &observed {
+        sent_as_asked(observed)?;
+        went_over_all(observed)?;
     }
+    Ok(observed)
+}
+
+/// A run whose sockets did not use the controllers that were asked for measures nothing.
+fn sent_as_asked(observed: &Observed) -> anyhow::Result<()> {
+    let (seed, controllers) = (observed.run.seed, &observed.controllers);
+    if let Some(stranger) = controllers.strangers.first() {
+        anyhow::bail!("seed {seed}: {stranger}; this run measured nothing, please report this");
+    }
+    let unread = observed
+        .run
+        .flows
+        .iter()
+        .find(|flow| !controllers.confirmed.contains_key(&flow.name));
+    match unread {
+        Some(flow) => anyhow::bail!(
+            "seed {seed}: no socket that sends {} could be read back; this run measured nothing, please report this",
+            flow.name
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Nor does one in which the connection had fewer subflows than links: one alone takes a TCP's share, coupled or not.
+fn went_over_all(observed: &Observed) -> anyhow::Result<()> {
+    let run = &observed.run;
+    let ours = run.flows.iter().find(|flow| flow.name == OURS);
+    let carried = |link: &trace::PathUse| link.bytes > 0;
+    let over = ours.map_or(0, |flow| flow.paths.iter().filter(|path| carried(path)).count());
+    anyhow::ensure!(
+        over == run.links.len(),
+        "seed {}: {over} of {} links carried something of the connection; this run measured nothing, please report this",
+        run.seed,
+        run.links.len()
+    );
+    Ok(())
 }
 
 /// The figure of every run with this controller.

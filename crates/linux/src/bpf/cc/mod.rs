@@ -29,7 +29,9 @@ pub use name::ControllerName;
 pub use needs::{Missing, missing};
 pub use orders::{AddressEnd, Orders, WindowOrder};
 pub use pin::{Pins, unload};
-pub use status::{LoadedController, SubflowController, connections, loaded, subflows, users};
+pub use status::{
+    LoadedController, SocketController, SubflowController, connections, loaded, sockets, subflows, users,
+};
 
 /// Which controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

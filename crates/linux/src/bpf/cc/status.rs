@@ -8,6 +8,7 @@ use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
 use policy::ConnId;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 
 /// A controller of ours that the kernel has.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,13 +114,36 @@ fn is_root() -> bool {
 /// How many connected TCP sockets of the calling thread's network namespace use which controller.
 pub fn users() -> Result<BTreeMap<String, usize>, StatusError> {
     let mut users = BTreeMap::new();
+    for socket in sockets()? {
+        *users.entry(socket.name.as_str().to_owned()).or_default() += 1;
+    }
+    Ok(users)
+}
+
+/// One connected TCP socket's controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SocketController {
+    /// Its own end.
+    pub local: SocketAddr,
+    /// The other end.
+    pub remote: SocketAddr,
+    /// What the kernel says it uses.
+    pub name: CongestionName,
+}
+
+/// What each connected TCP socket of the calling thread's network namespace really uses, subflows among them.
+pub fn sockets() -> Result<Vec<SocketController>, StatusError> {
+    let mut sockets = Vec::new();
     Diag::open()?.each_tcp(States::CONNECTED, |socket| {
-        let name = socket.congestion.as_str();
-        if !name.is_empty() {
-            *users.entry(name.to_owned()).or_default() += 1;
+        if !socket.congestion.as_str().is_empty() {
+            sockets.push(SocketController {
+                local: socket.local,
+                remote: socket.remote,
+                name: socket.congestion,
+            });
         }
     })?;
-    Ok(users)
+    Ok(sockets)
 }
 
 /// What every subflow of every MPTCP connection of the calling thread's network namespace really uses.

@@ -4,9 +4,11 @@ mod common;
 
 use common::slowhand;
 
+const SHARED_AIR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/shared-air.toml");
+
 #[test]
 fn wrong_words_are_refused() {
-    let table: [(&[&str], &str); 5] = [
+    let table: [(&[&str], &str); 7] = [
         (&["demo", "--seed", "one"], "invalid digit"),
         (&["fly"], "unrecognized subcommand 'fly'"),
         (&["bench", "stall"], "unknown benchmark `stall`; valid: "),
@@ -14,6 +16,14 @@ fn wrong_words_are_refused() {
         (
             &["bench", "links", "--policy", "fastest"],
             "unknown policy `fastest`; valid: tcp:<link>, tcp-best",
+        ),
+        (
+            &["bench", "cc-cost", "walk", "--cc", "olia"],
+            "--cc olia changes nothing in walk: leave it out",
+        ),
+        (
+            &["play", SHARED_AIR, "--world", "sim", "--cc", "vegas"],
+            "--cc vegas: nothing in virtual time has a congestion controller",
         ),
     ];
     for (arguments, message) in table {

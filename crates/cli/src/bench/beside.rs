@@ -38,7 +38,9 @@ pub fn measure(setup: &Setup, row: BenchRow, question: &Question<'_>) -> anyhow:
             .map(question.figure)
             .collect::<anyhow::Result<Vec<f64>>>()
     };
-    let row = row.trials(&figures(&policies[0])?);
+    let row = row
+        .trials(&figures(&policies[0])?)
+        .with("cc", trial::sender(&observed));
     match policies.get(1) {
         Some(other) => Ok(compared(row, other, &figures(other)?)),
         None => Ok(row),

@@ -27,7 +27,9 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
         .trials(&each(|seen| seen.lateness.p50_us as f64))
         .ours;
     Ok(vec![
-        BenchRow::new("emulator", "Mb/s", Better::Higher).trials(&each(|seen| seen.run.goodput_mbps())),
+        BenchRow::new("emulator", "Mb/s", Better::Higher)
+            .trials(&each(|seen| seen.run.goodput_mbps()))
+            .with("cc", trial::sender(&observed)),
         // Of packets: the medians over the runs of their median and of their 99th percentile.
         BenchRow {
             p50,

@@ -293,6 +293,7 @@ const FAMILIES: &[Family] = &[
 /// Runs what was asked for.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     args.refuse_unknown()?;
+    args.refuse_idle_controller()?;
     let setup = Setup {
         trials: args.trials,
         beside: args.policy,
@@ -332,7 +333,22 @@ impl Args {
             None => Ok(()),
         }
     }
+
+    /// Refuses a controller for a benchmark that is defined with another.
+    pub fn refuse_idle_controller(&self) -> anyhow::Result<()> {
+        let defined = |name: &&String| !CHOOSING.iter().any(|family| name.starts_with(family));
+        match (&self.cc, self.names.iter().find(defined)) {
+            (Some(cc), Some(name)) => Err(Refused::because(format!(
+                "--cc {cc} changes nothing in {name}: leave it out, or name only benchmarks of {}… and {}…",
+                CHOOSING[0], CHOOSING[1]
+            ))),
+            _ => Ok(()),
+        }
+    }
 }
+
+/// How the names of benchmarks begin that measure with the controller that the user wants.
+const CHOOSING: [&str; 2] = ["window-", "cc-"];
 
 /// Every benchmark there is.
 pub fn names() -> impl Iterator<Item = &'static str> {

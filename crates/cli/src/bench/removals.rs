@@ -38,6 +38,8 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
         ..row
     };
     Ok(vec![
-        row.with("lte_gaps", counts[0]).with("app_limited", counts[1]),
+        row.with("cc", trial::sender(&observed))
+            .with("lte_gaps", counts[0])
+            .with("app_limited", counts[1]),
     ])
 }

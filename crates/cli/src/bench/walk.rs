@@ -33,7 +33,8 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     };
     let longest = walks.iter().map(|walk| walk.longest_stall_ms).fold(0.0, f64::max);
     Ok(vec![
-        row.with("vs_optimal", mean(|walk| walk.versus_optimal))
+        row.with("cc", plan.cc.as_str())
+            .with("vs_optimal", mean(|walk| walk.versus_optimal))
             .with("longest_stall_ms", longest),
     ])
 }

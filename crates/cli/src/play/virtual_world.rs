@@ -138,10 +138,14 @@ fn assemble(jobs: &[Job], done: Vec<Played>, begun: Wall) -> world::Played {
 
 /// Every combination, all of them checked before the first is run.
 fn jobs(args: &Args) -> anyhow::Result<Vec<Job>> {
+    if let Some(cc) = &args.cc {
+        return Err(Refused::because(format!(
+            "--cc {cc}: nothing in virtual time has a congestion controller, as all flows are UDP; leave it out, or play in the lab"
+        )));
+    }
     let mut jobs = Vec::new();
     for settings in combinations(&args.settings)? {
-        let mut plan = scenario::load(&args.file, &settings.all).map_err(Refused::because)?;
-        plan.cc = args.cc.clone().unwrap_or(plan.cc);
+        let plan = scenario::load(&args.file, &settings.all).map_err(Refused::because)?;
         Cast::of(&plan).map_err(|error| Refused::because(format!("{}: {error}", args.file.display())))?;
         let policies = selection::policies(&plan, &args.policies, args.compare)?;
         let seeds = match &args.seeds {

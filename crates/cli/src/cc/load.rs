@@ -89,8 +89,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(listener) = listener {
         let heard = listener.heard();
         eprintln!(
-            "heard {} messages and set {} windows; {} forged and {} stale messages were dropped",
-            heard.followed, heard.orders, heard.forged, heard.stale
+            "heard {} messages and set {} windows; {} forged, {} stale and {} repeated messages were dropped",
+            heard.followed, heard.orders, heard.forged, heard.stale, heard.replayed
         );
     }
     Ok(ExitCode::SUCCESS)

@@ -15,7 +15,6 @@ use crate::stop::Stop;
 use crate::traffic::{Outcome, Told, Watchlist};
 use links::{Fault, Input, LinkId, LinkState};
 use linux::bpf::CountRunTime;
-use linux::cla::Listener;
 use linux::daemon::{self, Association};
 use std::net::IpAddr;
 use std::sync::mpsc::RecvTimeoutError;
@@ -245,7 +244,7 @@ impl<'r> Conductor<'r> {
         // The server's threads look at their sockets until they are told to stop.
         stage.server = None;
         let per_ack = counting.and_then(|_| stage.controllers.per_ack(what.plan));
-        let heard = stage.listener.as_ref().map(Listener::heard);
+        let advised = stage.advised(what.plan);
         stage.brain.finish()?;
         let report = emulator.finish();
         assert_faults(what, &report)?;
@@ -284,7 +283,7 @@ impl<'r> Conductor<'r> {
             daemon,
             programs,
             per_ack,
-            heard,
+            advised,
             controllers: read_back,
             stopped: stop.is_stopped(),
         })

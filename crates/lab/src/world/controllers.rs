@@ -11,7 +11,9 @@ use super::PlayError;
 use super::paths::Paths;
 use crate::hosts::Hosts;
 use linux::bpf::RunTime;
-use linux::bpf::cc::{self, AddressEnd, CcError, Controller, ControllerName, Coupled, SocketController};
+use linux::bpf::cc::{
+    self, AddressEnd, CcError, Controller, ControllerName, Coupled, Orders, SocketController,
+};
 use linux::cla::{Advisor, Listener};
 use linux::daemon::{Sender, SignalReports};
 use linux::journal::{List, Shared};
@@ -116,6 +118,11 @@ impl Controllers {
     /// What the work per acknowledgement of the plan's controller took, as long as somebody counts.
     pub(super) fn per_ack(&self, plan: &Plan) -> Option<RunTime> {
         self.of_plan(plan)?.run_time().ok()
+    }
+
+    /// The windows ordered from the plan's controller, if it is one that takes orders.
+    pub(super) fn orders(&self, plan: &Plan) -> Option<&Orders> {
+        self.of_plan(plan)?.orders()
     }
 
     fn of_plan(&self, plan: &Plan) -> Option<&Arc<Controller>> {

@@ -97,6 +97,15 @@ pub struct FlowDetail {
     pub unanswered: Vec<Stall>,
 }
 
+/// What reached `cla` of the client's signals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Advised {
+    /// Windows that were ordered, by the client's daemon and by a server that hears it.
+    pub orders: u32,
+    /// What that server heard, if it runs slowhand.
+    pub heard: Option<Heard>,
+}
+
 /// What came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Played {
@@ -114,8 +123,8 @@ pub struct Played {
     pub programs: Option<ProgramsEnded>,
     /// What our congestion controller took for its work per acknowledgement, if that was counted.
     pub per_ack: Option<RunTime>,
-    /// What a server that runs slowhand with `cla` heard of the client's signals.
-    pub heard: Option<Heard>,
+    /// What the senders' `cla` was told of the client's signals; nothing with another controller.
+    pub advised: Option<Advised>,
     /// Which controllers its sockets really used; nothing is read of programs' own.
     pub controllers: ReadBack,
     /// Whether it was stopped before its end.

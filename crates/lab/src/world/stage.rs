@@ -7,7 +7,7 @@ use super::flows::content_seeds;
 use super::glue::Glue;
 use super::note::Note;
 use super::observe::Observer;
-use super::{Play, PlayError, network_config};
+use super::{Advised, Play, PlayError, network_config};
 use crate::clock::Clock;
 use crate::emulator::{LinkSample, Port};
 use crate::hosts::{Addressing, BuildError, HostLink, Hosts, HostsConfig, Plugs, interface_name};
@@ -143,6 +143,13 @@ impl Stage {
             });
             self.glue.survey(index, sight);
         }
+    }
+
+    /// What the senders' `cla` was told so far.
+    pub(super) fn advised(&self, plan: &Plan) -> Option<Advised> {
+        let heard = self.listener.as_ref().map(Listener::heard);
+        let orders = self.controllers.orders(plan)?.given();
+        Some(Advised { orders, heard })
     }
 
     /// Cables and cells are there from the start.

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use thiserror::Error;
-use wire::mobility::{Guard, Key, LENGTH, Message};
+use wire::mobility::{Guard, Key, LENGTH, Message, NotHeard};
 
 /// How long a stop may go unseen.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -36,10 +36,14 @@ pub enum ListenError {
 pub struct Heard {
     /// Messages that were followed, whether or not a window had to change.
     pub followed: u64,
+    /// Of these, those that told of a path that follows one that was given up.
+    pub handed_off: u64,
     /// Of another kind, or of somebody with another key.
     pub forged: u64,
-    /// Too old or too new, or said before; every copy of a message over another path counts here.
+    /// Too old or too new by this host's clock.
     pub stale: u64,
+    /// Said before; every copy of a message over another path counts here.
+    pub replayed: u64,
     /// Windows that were ordered.
     pub orders: u64,
     /// Messages that could not be followed.
@@ -49,8 +53,10 @@ pub struct Heard {
 #[derive(Debug, Default)]
 struct Counters {
     followed: AtomicU64,
+    handed_off: AtomicU64,
     forged: AtomicU64,
     stale: AtomicU64,
+    replayed: AtomicU64,
     orders: AtomicU64,
     failed: AtomicU64,
 }
@@ -111,8 +117,10 @@ impl Listener {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Heard {
             followed: read(&self.counters.followed),
+            handed_off: read(&self.counters.handed_off),
             forged: read(&self.counters.forged),
             stale: read(&self.counters.stale),
+            replayed: read(&self.counters.replayed),
             orders: read(&self.counters.orders),
             failed: read(&self.counters.failed),
         }
@@ -151,8 +159,10 @@ impl Ear {
         let Ok(message) = Message::open(&bytes[..length], &self.key) else {
             return count(&counters.forged, 1);
         };
-        if self.guard.admit(unix_ns(), &message).is_err() {
-            return count(&counters.stale, 1);
+        match self.guard.admit(unix_ns(), &message) {
+            Ok(()) => {}
+            Err(NotHeard::Stale) => return count(&counters.stale, 1),
+            Err(NotHeard::Replayed) => return count(&counters.replayed, 1),
         }
         let advice = Advice {
             address: AddressId(message.address_id),
@@ -162,8 +172,9 @@ impl Ear {
         };
         match self.advisor.hear(ConnId(message.token), advice) {
             Ok(orders) => {
-                count(&counters.followed, 1);
                 count(&counters.orders, orders);
+                count(&counters.handed_off, message.handed_off.into());
+                count(&counters.followed, 1);
             }
             Err(_) => count(&counters.failed, 1),
         }

@@ -27,7 +27,8 @@
 //!    not come.
 //!
 //! # Checked by
-//! `tests/cc/advice.rs`: real connections both ways; `advisor`: windows, segment sizes, what a hand-off begins with.
+//! `tests/cc/advice.rs`, `tests/cc/handoff.rs`: real connections both ways; `advisor`: windows, segment sizes, what a hand-off begins with;
+//! `crates/lab/tests/controllers.rs`: a daemon that walks from one access point to the next.
 
 mod advisor;
 mod listener;

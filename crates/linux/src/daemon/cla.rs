@@ -1,4 +1,7 @@
 //! Where signals go, told to whoever controls a sender's windows: our own controller for uploads, the servers' for downloads.
+//!
+//! # Checked by
+//! `crates/lab/tests/controllers.rs`: a walk from one access point to the next, both ways.
 
 use super::sender::Sender;
 use super::world::World;

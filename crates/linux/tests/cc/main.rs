@@ -15,12 +15,14 @@ mod tcp;
 
 mod advice;
 mod golden;
+mod handoff;
 mod hystart;
 mod lacking;
 mod live;
 mod load;
 mod orders;
 mod pins;
+mod talk;
 mod vectors;
 
 use linux::bpf::cc::{Controller, ControllerName, Coupled};

@@ -63,7 +63,7 @@ unsafe impl Plain for Order {}
 #[derive(Debug)]
 pub struct Orders {
     orders: Map<OrderKey, Order>,
-    given: Map<u32, u64>,
+    latest: Map<u32, u64>,
     serial: AtomicU32,
 }
 
@@ -71,7 +71,7 @@ impl Orders {
     pub(super) fn of(loaded: &Loaded) -> io::Result<Self> {
         Ok(Self {
             orders: loaded.map(ORDERS)?,
-            given: loaded.map(GIVEN)?,
+            latest: loaded.map(GIVEN)?,
             serial: AtomicU32::new(0),
         })
     }
@@ -92,6 +92,11 @@ impl Orders {
         };
         self.orders.set(key(conn, end, address), order).map_err(refused)?;
         self.tell(order.serial)
+    }
+
+    /// How many were given so far, by whoever has this value.
+    pub fn given(&self) -> u32 {
+        self.serial.load(Ordering::Relaxed)
     }
 
     /// The order that stands for an address, if there is one.
@@ -115,12 +120,12 @@ impl Orders {
 
     /// Makes every subflow look for its order at its next acknowledgement.
     fn tell(&self, serial: u32) -> Result<(), OrderError> {
-        self.given.set(FIRST, u64::from(serial)).map_err(refused)
+        self.latest.set(FIRST, u64::from(serial)).map_err(refused)
     }
 
     /// What has to be pinned with the controller, and under which name.
     pub(super) fn descriptors(&self) -> [(&'static str, BorrowedFd<'_>); 2] {
-        [(ORDERS, self.orders.fd()), (GIVEN, self.given.fd())]
+        [(ORDERS, self.orders.fd()), (GIVEN, self.latest.fd())]
     }
 }
 

@@ -7,6 +7,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr};
 use std::sync::RwLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Enough for every subflow to have joined before the end.
@@ -40,6 +41,8 @@ pub struct Way<'a> {
     pub download: bool,
     /// Read while a socket is closed.
     pub closing: &'a RwLock<()>,
+    /// How many senders use another controller than they began with.
+    pub switched: &'a AtomicUsize,
 }
 
 impl Way<'_> {
@@ -78,7 +81,9 @@ pub fn transfer(hosts: &Hosts, listener: &Listener, way: &Way<'_>, controller: i
         scope.spawn(move || send(sender));
         let half = read(&to, BYTES / 2);
         assert_eq!(half, BYTES / 2, "the sender goes on until somebody ends it");
-        switch(&from, &controller());
+        if switch(&from, &controller()) {
+            way.switched.fetch_add(1, Ordering::Relaxed);
+        }
         match way.ending {
             Ending::Complete => assert_eq!(half + read(&to, usize::MAX), BYTES, "all arrives"),
             // The sender is told by a reset; the other end of the scope waits for it to be so.
@@ -138,9 +143,21 @@ fn read(socket: &Socket, most: usize) -> usize {
     count
 }
 
-/// A controller that has just been unloaded is silently not chosen; a connection that has just been reset refuses.
-fn switch(socket: &Socket, controller: &str) {
+/// Whether the sender has another controller now, and it is this one. A controller that has just been unloaded is silently not chosen; a
+/// connection that has just been reset refuses.
+fn switch(socket: &Socket, controller: &str) -> bool {
     let known: Result<ControllerName, _> = controller.parse();
     let name = known.expect("it was chosen by this name");
+    let before = used(socket);
+    // What came of it is read back.
     let _ = socket.set_tcp_congestion(name.as_str().as_bytes());
+    let now = used(socket);
+    now != before && now.as_deref() == Some(name.as_str())
+}
+
+/// What the kernel says that a socket uses; nothing of one that has just been reset.
+fn used(socket: &Socket) -> Option<String> {
+    let name = socket.tcp_congestion().ok()?;
+    let name = String::from_utf8(name).ok()?;
+    Some(name.trim_end_matches('\0').to_owned())
 }

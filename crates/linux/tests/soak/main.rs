@@ -1,5 +1,5 @@
 //! 1,000 connections and more come, open and close subflows, and go, while the controllers under them are loaded, switched and unloaded:
-//! nothing leaks, nothing gets stuck, and the kernel complains about nothing.
+//! all of them are used, nothing leaks, nothing gets stuck, and the kernel complains about nothing.
 //!
 //! Linux 6.18 itself keeps a closed connection for ever that loses its last subflow with an endpoint (docs/kernel.md). So endpoints are removed as
 //! the daemon removes them, by way of `linux::orphans`, and no connection is closed in the moment between the two.
@@ -14,12 +14,17 @@ mod net;
 
 mod connections;
 mod kernel;
+mod objects;
 
 use connections::{Ending, Listener, Way, transfer};
 use kernel::{Log, mptcp_count, said_of, sockets};
+use linux::bpf::CountRunTime;
 use linux::bpf::cc::{self, Controller, ControllerName, Coupled};
 use linux::orphans;
 use net::{Hosts, eventually, run};
+use objects::Objects;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, RwLock};
@@ -43,6 +48,10 @@ struct Soak {
     begun: AtomicUsize,
     loads: AtomicUsize,
     removals: AtomicUsize,
+    switched: AtomicUsize,
+    /// How often each kind was asked about a window while it was what new sockets begin with.
+    runs: Mutex<BTreeMap<Coupled, u64>>,
+    objects: Mutex<Objects>,
     failed: AtomicBool,
     /// Read by whoever closes a connection, written by whoever removes an endpoint.
     closing: RwLock<()>,
@@ -64,6 +73,9 @@ impl Soak {
             begun: AtomicUsize::new(0),
             loads: AtomicUsize::new(0),
             removals: AtomicUsize::new(0),
+            switched: AtomicUsize::new(0),
+            runs: Mutex::default(),
+            objects: Mutex::default(),
             failed: AtomicBool::new(false),
             closing: RwLock::new(()),
         }
@@ -104,6 +116,7 @@ impl Soak {
                 ending: Ending::of(number),
                 download: number.is_multiple_of(2),
                 closing: &self.closing,
+                switched: &self.switched,
             };
             transfer(&self.hosts, &listener, &way, || self.chosen());
         }
@@ -143,14 +156,22 @@ impl Soak {
                 break;
             }
             let next = load(coupled);
+            self.objects.lock().expect("no thread has failed").note_held();
             self.choose(next.name().as_str());
-            last = Some(next);
+            last.replace(next).iter().for_each(|last| self.count(last));
             self.loads.fetch_add(1, Ordering::Relaxed);
             thread::sleep(CHANGE);
         }
+        last.iter().for_each(|last| self.count(last));
         // While it is still what new sockets begin with.
         drop(last);
         self.choose("reno");
+    }
+
+    fn count(&self, controller: &Controller) {
+        let counted = controller.run_time().expect("the kernel counts");
+        let mut runs = self.runs.lock().expect("no thread has failed");
+        *runs.entry(controller.coupled()).or_default() += counted.runs;
     }
 }
 
@@ -174,12 +195,16 @@ fn own_name(coupled: Coupled) -> ControllerName {
 /// The last one of this name may take a moment to go.
 fn load(coupled: Coupled) -> Controller {
     let name = own_name(coupled);
+    let refusal = RefCell::new(String::new());
     let mut loaded = None;
     let mut try_it = || {
-        loaded = Controller::load(coupled, &name).ok();
+        match Controller::load(coupled, &name) {
+            Ok(controller) => loaded = Some(controller),
+            Err(error) => *refusal.borrow_mut() = error.to_string(),
+        }
         loaded.is_some()
     };
-    eventually("loaded", &mut try_it, || name.to_string());
+    eventually("loaded", &mut try_it, || format!("{name}: {}", refusal.borrow()));
     loaded.expect("it is loaded by now")
 }
 
@@ -196,7 +221,8 @@ fn soak() -> Soak {
     soak
 }
 
-fn none_of_ours_is_left() {
+fn none_of_ours_is_left(objects: &Objects) {
+    assert!(objects.files() >= LOADS, "{objects:?}");
     let ours = Coupled::ALL.map(own_name);
     let left = || {
         let mut loaded = cc::loaded().expect("list what is loaded");
@@ -204,6 +230,19 @@ fn none_of_ours_is_left() {
         loaded
     };
     eventually("freed", || left().is_empty(), || format!("{:?}", left()));
+    let left = || objects.left();
+    eventually("freed", || left().is_empty(), || format!("{:?}", left()));
+}
+
+fn all_were_used(soak: &Soak) {
+    let switched = soak.switched.load(Ordering::Relaxed);
+    let runs = soak.runs.lock().expect("no thread has failed");
+    println!("{switched} senders switched; runs: {runs:?}");
+    assert!(switched > 0, "no sender has ever changed its controller");
+    for coupled in Coupled::ALL {
+        let used = runs.get(&coupled).is_some_and(|&count| count > 0);
+        assert!(used, "no connection has used {}: {runs:?}", coupled.id());
+    }
 }
 
 fn no_socket_is_left(name: &str, hosts: &Hosts) {
@@ -228,16 +267,20 @@ fn a_thousand_connections_leave_nothing() {
         return;
     }
     let log = Log::from_now();
+    let counting = CountRunTime::start().expect("count what programs run");
     let soak = soak();
+    drop(counting);
     let [begun, loads] = [&soak.begun, &soak.loads].map(|count| count.load(Ordering::Relaxed));
     let joined = mptcp_count(&soak.hosts.server, "MPJoinAckRx");
     let removed = mptcp_count(&soak.hosts.client, "RmSubflow");
     println!("{begun} connections, {joined} joined subflows, {removed} removed, {loads} loads");
     assert!(joined >= CONNECTIONS as u64, "only {joined} subflows joined");
     assert!(removed >= REMOVALS as u64, "only {removed} subflows were removed");
+    all_were_used(&soak);
     no_socket_is_left("client", &soak.hosts);
     no_socket_is_left("server", &soak.hosts);
+    let objects = std::mem::take(&mut *soak.objects.lock().expect("no thread has failed"));
     drop(soak);
-    none_of_ours_is_left();
+    none_of_ours_is_left(&objects);
     assert_eq!(log.complaints(), [""; 0]);
 }

@@ -7,6 +7,7 @@
 
 use crate::bpf::cc::Coupled;
 use crate::bpf::{self, UnsentLever, WindowLever};
+use crate::rights;
 use crate::sysctl::{self, PathManager};
 use std::fmt;
 use std::path::Path;
@@ -79,21 +80,7 @@ pub fn checks() -> Vec<Check> {
 }
 
 fn privileges() -> Result<String, String> {
-    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
-    let field = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let effective = field
-        .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
-        .unwrap_or(0);
-    let missing: Vec<&str> = [
-        (12, "CAP_NET_ADMIN"),
-        (13, "CAP_NET_RAW"),
-        (38, "CAP_PERFMON"),
-        (39, "CAP_BPF"),
-    ]
-    .iter()
-    .filter(|(bit, _)| effective & (1 << bit) == 0)
-    .map(|&(_, name)| name)
-    .collect();
+    let missing = rights::lacking(&[rights::NET_ADMIN, rights::NET_RAW, rights::PERFMON, rights::BPF]);
     match missing.is_empty() {
         true => Ok("CAP_NET_ADMIN, CAP_NET_RAW, CAP_PERFMON, CAP_BPF".into()),
         false => Err(format!(

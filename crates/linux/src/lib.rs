@@ -36,6 +36,7 @@ pub mod netns;
 pub mod orphans;
 pub mod probe;
 pub mod realtime;
+mod rights;
 pub mod routing;
 pub mod rtnl;
 pub mod sockopt;

@@ -12,14 +12,20 @@ pub enum LoadError {
     /// The kernel has BTF, but no MPTCP in it.
     #[error("this kernel has no MPTCP: it needs CONFIG_MPTCP=y\n{0}")]
     NoMptcp(String),
-    /// Not allowed.
+    /// Rights are missing: these.
     #[error(
-        "loading BPF needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: run as root, or give them to the service"
+        "loading BPF needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN, and {} missing here: run as root, or give them to the service", are(.0)
     )]
-    NotPermitted,
-    /// Root, and still not allowed.
+    NotPermitted(Vec<&'static str>),
+    /// All rights, and still not allowed, by a kernel that keeps its memory to itself.
     #[error("the kernel is locked down ({0}) and refuses BPF: boot with lockdown=integrity or none")]
     LockedDown(String),
+    /// All rights, and still not allowed.
+    #[error(
+        "the kernel refuses BPF although this process has the rights for it: those of a container do not count, and a security module \
+         or a filter of system calls may forbid it; run on the host itself"
+    )]
+    Forbidden,
     /// No way to attach to a link such that the program goes away with us.
     #[error("this kernel has no tcx links: it needs 6.6 or newer, and CONFIG_NET_XGRESS=y")]
     NoTcx,
@@ -41,6 +47,12 @@ pub enum LoadError {
     /// The machine ran out of something.
     #[error("no memory or descriptors left for BPF; see `ulimit -l` and `ulimit -n`")]
     Exhausted(#[source] io::Error),
+}
+
+/// `CAP_BPF is`, `CAP_BPF, CAP_PERFMON are`.
+fn are(names: &[&str]) -> String {
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    format!("{} {verb}", names.join(", "))
 }
 
 /// Why a program could not be attached to a link.

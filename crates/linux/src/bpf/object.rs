@@ -2,6 +2,7 @@
 
 use super::LoadError;
 use super::map::{Map, Plain};
+use crate::rights;
 use libbpf_rs::{MapCore, Object, ObjectBuilder, OpenObject, PrintLevel};
 use std::cell::RefCell;
 use std::io;
@@ -149,12 +150,17 @@ fn looks_like_verifier(log: &str) -> bool {
     log.contains("BEGIN PROG LOAD LOG")
 }
 
+/// Rights first: without them every kernel refuses, locked down or not.
 fn not_permitted() -> LoadError {
+    let lacking = rights::lacking_for_bpf();
+    if !lacking.is_empty() {
+        return LoadError::NotPermitted(lacking);
+    }
     let lockdown = std::fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
     if lockdown.contains("[confidentiality]") {
         return LoadError::LockedDown(lockdown.trim().to_owned());
     }
-    LoadError::NotPermitted
+    LoadError::Forbidden
 }
 
 fn tail(log: &str) -> String {

@@ -258,8 +258,8 @@ mod tests {
 
     #[test]
     fn without_rights_there_is_no_second_way() {
-        let lever = WindowLever::or_clamp(Err(LoadError::NotPermitted));
-        assert!(matches!(lever, Err(LoadError::NotPermitted)), "{lever:?}");
+        let lever = WindowLever::or_clamp(Err(LoadError::NotPermitted(vec!["CAP_BPF"])));
+        assert!(matches!(lever, Err(LoadError::NotPermitted(_))), "{lever:?}");
     }
 
     #[test]

@@ -16,8 +16,11 @@
 //! | 36–51 | the first 16 bytes of HMAC-SHA-256 over bytes 0–35, with the configured key |
 //!
 //! A message that is too old or too new by the receiver's clock is dropped, and so is one that is not newer than what the same mobile said
-//! last ([`Guard`]): a recorded message is of no use to anybody, and copies of one message over several paths count once. Nothing in it is
-//! secret.
+//! last, or from before the receiver began to listen ([`Guard`]): a recorded message is of no use to anybody, and copies of one message over
+//! several paths count once. Nothing in it is secret.
+//!
+//! Where a mobile's clock is ahead by so much, what it said in the last so much before a receiver began anew may be repeated to it; where it is
+//! behind, it is not heard for as long.
 //!
 //! # Sources
 //! - RFC 2104, RFC 4231 (HMAC-SHA-256), RFC 4868 §2.1.1 (128 bits of it); cla §IV.
@@ -160,22 +163,32 @@ impl Message {
 /// Why a message that was made with the right key is not heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotHeard {
-    /// Older or newer than [`WINDOW_NS`] by the receiver's clock.
+    /// Older or newer than [`WINDOW_NS`] by the receiver's clock, or from before it began to listen.
     Stale,
     /// Not newer than the last one of the same mobile: a copy, or a recording.
     Replayed,
 }
 
 /// Remembers what each mobile said last.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Guard {
+    /// Whoever listened before may have admitted what was said until then.
+    began_ns: u64,
     latest: BTreeMap<u64, u64>,
 }
 
 impl Guard {
+    /// Of a receiver that begins to listen at this moment, in nanoseconds since 1970.
+    pub const fn since(began_ns: u64) -> Self {
+        Self {
+            began_ns,
+            latest: BTreeMap::new(),
+        }
+    }
+
     /// Whether a message may be heard; `now_ns` is nanoseconds since 1970.
     pub fn admit(&mut self, now_ns: u64, message: &Message) -> Result<(), NotHeard> {
-        if now_ns.abs_diff(message.stamp_ns) > WINDOW_NS {
+        if now_ns.abs_diff(message.stamp_ns) > WINDOW_NS || message.stamp_ns < self.began_ns {
             return Err(NotHeard::Stale);
         }
         let latest = self.latest.get(&message.sender).copied();
@@ -264,7 +277,7 @@ mod tests {
 
     #[test]
     fn what_is_stale_or_said_before_is_not_heard() {
-        let mut guard = Guard::default();
+        let mut guard = Guard::since(0);
         let said = |stamp_ns| Message {
             stamp_ns,
             ..message()
@@ -278,8 +291,24 @@ mod tests {
     }
 
     #[test]
+    fn what_was_said_to_whoever_listened_before_is_not_heard_again() {
+        let said = message();
+        let mut before = Guard::since(NOW - WINDOW_NS);
+        assert_eq!(before.admit(NOW, &said), Ok(()));
+        // The receiver begins anew, and within the window the recording comes.
+        let mut anew = Guard::since(NOW + 1);
+        assert_eq!(anew.admit(NOW + 2, &said), Err(NotHeard::Stale));
+        let next = Message {
+            stamp_ns: NOW + 1,
+            ..said
+        };
+        assert_eq!(anew.admit(NOW + 2, &next), Ok(()));
+        assert_eq!(anew.admit(NOW + 2, &said), Err(NotHeard::Stale));
+    }
+
+    #[test]
     fn memory_is_bounded_and_a_full_one_lets_no_recording_in() {
-        let mut guard = Guard::default();
+        let mut guard = Guard::since(0);
         let of = |sender, stamp_ns| Message {
             sender,
             stamp_ns,

@@ -4,7 +4,7 @@ use super::Place;
 use crate::exit::{self, Refused};
 use anyhow::Context as _;
 use linux::bpf::cc::{AddressEnd, Controller, ControllerName, Coupled};
-use linux::cla::{Advisor, Listener};
+use linux::cla::{Advisor, Heard, Listener};
 use linux::netns::Netns;
 use nix::sys::signal::{SigSet, Signal};
 use serde::Serialize;
@@ -87,11 +87,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     exit::print(told(args, &name)?.as_bytes())?;
     signals.wait().context("waiting for the end")?;
     if let Some(listener) = listener {
-        let heard = listener.heard();
-        eprintln!(
-            "heard {} messages and set {} windows; {} forged, {} stale and {} repeated messages were dropped",
-            heard.followed, heard.orders, heard.forged, heard.stale, heard.replayed
-        );
+        eprintln!("{}", summary(&listener.heard()));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -106,6 +102,14 @@ fn listener(args: &Args, controller: &Arc<Controller>) -> anyhow::Result<Option<
     Ok(Some(
         Listener::start(&here, address, key, advisor).map_err(refused)?,
     ))
+}
+
+/// What came of listening.
+fn summary(heard: &Heard) -> String {
+    format!(
+        "heard {} messages and set {} windows; {} forged, {} stale and {} repeated messages were dropped, {} could not be followed",
+        heard.followed, heard.orders, heard.forged, heard.stale, heard.replayed, heard.failed
+    )
 }
 
 fn refused(error: impl std::error::Error + Send + Sync + 'static) -> anyhow::Error {
@@ -130,4 +134,26 @@ fn told(args: &Args, name: &ControllerName) -> anyhow::Result<String> {
     Ok(format!(
         "{name} is loaded {stays}; new connections of this namespace use it after\n  sysctl -w net.ipv4.tcp_congestion_control={name}\n"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_count_is_told_at_the_end() {
+        let heard = Heard {
+            followed: 11,
+            handed_off: 3,
+            forged: 12,
+            stale: 13,
+            replayed: 14,
+            orders: 15,
+            failed: 16,
+        };
+        assert_eq!(
+            summary(&heard),
+            "heard 11 messages and set 15 windows; 12 forged, 13 stale and 14 repeated messages were dropped, 16 could not be followed"
+        );
+    }
 }

@@ -40,7 +40,7 @@ pub struct Heard {
     pub handed_off: u64,
     /// Of another kind, or of somebody with another key.
     pub forged: u64,
-    /// Too old or too new by this host's clock.
+    /// Too old or too new by this host's clock, or from before it began to listen.
     pub stale: u64,
     /// Said before; every copy of a message over another path counts here.
     pub replayed: u64,
@@ -91,7 +91,7 @@ impl Listener {
             socket,
             key,
             advisor,
-            guard: Guard::default(),
+            guard: Guard::since(unix_ns()),
             counters: Arc::clone(&counters),
         };
         let stopped = Arc::clone(&stop);

@@ -10,7 +10,7 @@
  * cla_printed_increase, for golden vectors only.
  *
  * The twin of crates/policy/src/cc/{reno,lia,olia,balia}.rs, where the deviations from the papers are written down. Checked by
- * golden/cc.csv through crates/linux/tests/cc/golden.rs.
+ * golden/cc.csv, golden/credit.csv and golden/mean.csv through crates/linux/tests/cc/{golden,credit,mean}.rs.
  */
 #ifndef SLOWHAND_CC_COUPLE_H
 #define SLOWHAND_CC_COUPLE_H

@@ -56,4 +56,40 @@ SEC("syscall") int slow_start(struct golden_ack *ack)
 	return hystart_is_over(&hystart);
 }
 
+/* One acknowledgement in congestion avoidance. */
+struct golden_credit {
+	__s64 credit;
+	__s64 increase;
+	__u32 acked;
+	__s32 change;
+};
+
+SEC("syscall") int credit(struct golden_credit *ack)
+{
+	__s64 credit = ack->credit;
+
+	ack->change = credit_add(&credit, ack->increase, ack->acked);
+	ack->credit = credit;
+	return 1;
+}
+
+/* What happens to a path's window. */
+struct golden_mean {
+	struct couple_mean mean;
+	__u32 cwnd;
+	__u32 happened; /* 1: a round trip, 2: a loss after it */
+};
+
+SEC("syscall") int mean(struct golden_mean *golden)
+{
+	struct couple_mean mean = golden->mean;
+
+	if (golden->happened & 1)
+		couple_mean_add(&mean, golden->cwnd);
+	if (golden->happened & 2)
+		couple_mean_lost(&mean);
+	golden->mean = mean;
+	return 1;
+}
+
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

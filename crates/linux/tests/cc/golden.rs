@@ -2,16 +2,15 @@
 //! compiler, and as a BPF program in the kernel.
 
 use crate::can_run;
-use crate::vectors::{Answer, Draw, NAMES, Vector, drawn, golden};
+use crate::vectors::{Answer, NAMES, Vector, drawn, golden};
 use libbpf_rs::{Object, ObjectBuilder, ProgramInput};
-use policy::cc::{Credit, Increase, MeanWindow};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Reads `controller own count (cwnd srtt mean since between)…` and writes `growth left`; or reads `credit increase acked` and
-/// writes by how much the window changes; or reads `mean cwnd lost` and writes the mean window so far; or reads `start begins rtt acked` and writes by how
-/// much slow start grows and whether it is over, `begins` 2 for that of another path.
+/// writes by how much the window changes; or reads `mean cwnd happened` (1: a round trip, 2: a loss) and writes the mean window so far; or reads `anew` and
+/// forgets both; or reads `start begins rtt acked` and writes by how much slow start grows and whether it is over, `begins` 2 for that of another path.
 const PROGRAM: &str = r#"
 #include <stdio.h>
 #include <string.h>
@@ -51,18 +50,24 @@ int main(void)
 	struct couple_mean mean = {};
 	struct hystart hystart = {};
 	char name[16];
-	unsigned own, acked, cwnd, lost, begins, rtt;
+	unsigned own, acked, cwnd, happened, begins, rtt;
 
 	while (scanf("%15s", name) == 1) {
 		struct couple couple = {};
 
+		if (!strcmp(name, "anew")) {
+			credit = 0;
+			mean = (struct couple_mean){};
+			continue;
+		}
 		if (!strcmp(name, "credit") && scanf("%lld %u", &increase, &acked) == 2) {
 			printf("%d\n", credit_add(&credit, increase, acked));
 			continue;
 		}
-		if (!strcmp(name, "mean") && scanf("%u %u", &cwnd, &lost) == 2) {
-			couple_mean_add(&mean, cwnd);
-			if (lost)
+		if (!strcmp(name, "mean") && scanf("%u %u", &cwnd, &happened) == 2) {
+			if (happened & 1)
+				couple_mean_add(&mean, cwnd);
+			if (happened & 2)
 				couple_mean_lost(&mean);
 			printf("%llu\n", mean.window);
 			continue;
@@ -150,46 +155,6 @@ fn the_host_gives_the_golden_answers() {
 #[test]
 fn the_host_answers_as_policy_does() {
     assert_host_answers("drawn", &drawn(2_000));
-}
-
-#[test]
-fn the_host_counts_whole_segments_as_policy_does() {
-    let mut draw = Draw(7);
-    let growths: Vec<(i64, u32)> = (0..5_000)
-        .map(|_| ((draw.next() as i64) >> 30, 1 + draw.below(300) as u32))
-        .collect();
-    let questions = growths
-        .iter()
-        .map(|(growth, acked)| format!("credit {growth} {acked}\n"))
-        .collect();
-    let mut credit = Credit::default();
-    let expected = growths
-        .iter()
-        .map(|&(growth, acked)| credit.add(Increase(growth), acked));
-    let expected: Vec<String> = expected.map(|whole| whole.to_string()).collect();
-    assert_eq!(ask_host("credit", questions), expected);
-}
-
-#[test]
-fn the_host_averages_windows_as_policy_does() {
-    let mut draw = Draw(11);
-    let rounds: Vec<(u32, bool)> = (0..5_000)
-        .map(|_| (draw.of_any_size(32) as u32, draw.below(9) == 0))
-        .collect();
-    let questions = rounds
-        .iter()
-        .map(|(cwnd, lost)| format!("mean {cwnd} {}\n", u8::from(*lost)))
-        .collect();
-    let mut mean = MeanWindow::default();
-    let expected = rounds.iter().map(|&(cwnd, lost)| {
-        mean.round(cwnd);
-        if lost {
-            mean.lost();
-        }
-        mean.parts().to_string()
-    });
-    let expected: Vec<String> = expected.collect();
-    assert_eq!(ask_host("mean", questions), expected);
 }
 
 /// As `struct golden` in `bpf/cc/golden.bpf.c`: 8 + 8 · 32 bytes of paths, own path, window left, growth.

@@ -14,12 +14,14 @@ mod net;
 mod tcp;
 
 mod advice;
+mod credit;
 mod golden;
 mod handoff;
 mod hystart;
 mod lacking;
 mod live;
 mod load;
+mod mean;
 mod orders;
 mod pins;
 mod talk;

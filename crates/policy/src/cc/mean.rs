@@ -11,7 +11,7 @@
 //! 2. Round trips are averaged, not losses: a window that grows without a loss counts as it grows.
 //!
 //! # Checked by
-//! `cc::tests`; the same answers from `bpf/cc/couple.h` in `crates/linux/tests/cc`.
+//! `cc::tests`: `golden/mean.csv`; the same answers from `bpf/cc/couple.h` in `crates/linux/tests/cc/mean.rs`.
 
 use super::Soft;
 

@@ -156,11 +156,15 @@ impl Controller {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Credit(i64);
 
+/// More segments cannot be in flight.
+const MOST_ACKED: u32 = 1 << 29;
+
 impl Credit {
-    /// `acked` segments were acknowledged, each worth `increase`: by how many whole segments the window changes now.
+    /// `acked` segments were acknowledged, each worth `increase`: by how many whole segments the window changes now. No controller gives more than
+    /// 2³³ parts.
     pub const fn add(&mut self, increase: Increase, acked: u32) -> i32 {
-        // At most 2³² · 2³¹ parts.
-        let sum = self.0 + increase.0.saturating_mul((acked & 0x7fff_ffff) as i64) / 2;
+        let acked = if acked < MOST_ACKED { acked } else { MOST_ACKED };
+        let sum = self.0 + increase.0.saturating_mul(acked as i64) / 2;
         let whole = sum >> 31;
         self.0 = sum - (whole << 31);
         whole as i32

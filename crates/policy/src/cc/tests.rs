@@ -64,6 +64,57 @@ fn golden_vectors_hold() {
     assert!(count >= 20, "only {count} vectors");
 }
 
+/// The rows of a file whose head begins with `head`, each in two parts.
+fn rows<'f>(file: &'f str, head: char) -> impl Iterator<Item = (&'f str, &'f str)> {
+    let lines = file.lines().filter(move |line| !line.starts_with(['#', head]));
+    lines.map(|line| line.split_once(';').unwrap())
+}
+
+#[test]
+fn golden_credits_hold() {
+    let mut count = 0;
+    for (steps, expected) in rows(include_str!("../../../../golden/credit.csv"), 's') {
+        let mut credit = Credit::default();
+        let change = |step: &str| {
+            let (growth, acked) = step.split_once('x').unwrap();
+            credit.add(Increase(growth.parse().unwrap()), acked.parse().unwrap())
+        };
+        let changes: Vec<i32> = steps.split_whitespace().map(change).collect();
+        let expected: Vec<i32> = expected
+            .split_whitespace()
+            .map(|change| change.parse().unwrap())
+            .collect();
+        assert_eq!(changes, expected, "{steps}");
+        count += 1;
+    }
+    assert!(count >= 10, "only {count} rows");
+}
+
+#[test]
+fn golden_means_hold() {
+    let mut count = 0;
+    for (parts, expected) in rows(include_str!("../../../../golden/mean.csv"), 'p') {
+        let mut mean = MeanWindow::default();
+        let after = |part: &str| {
+            let (rounds, cwnd) = part.trim_end_matches('!').split_once('x').unwrap();
+            let (rounds, cwnd): (u32, u32) = (rounds.parse().unwrap(), cwnd.parse().unwrap());
+            (0..rounds).for_each(|_| mean.round(cwnd));
+            if part.ends_with('!') {
+                mean.lost();
+            }
+            mean.parts()
+        };
+        let means: Vec<u64> = parts.split_whitespace().map(after).collect();
+        let expected: Vec<u64> = expected
+            .split_whitespace()
+            .map(|mean| mean.parse().unwrap())
+            .collect();
+        assert_eq!(means, expected, "{parts}");
+        count += 1;
+    }
+    assert!(count >= 7, "only {count} rows");
+}
+
 #[test]
 fn two_equal_paths_share_what_one_reno_would_take() {
     // w = 10 each, equal times: α/w_tot = (w/r²)/(2w/r)² = 1/(4w): a quarter of Reno's growth on each.

@@ -1,9 +1,8 @@
 //! Trials in the lab: side by side while the emulator is punctual, or alone.
 
 use anyhow::Context as _;
-use lab::world::{FlowDetail, ReadBack};
+use lab::world::{Advised, FlowDetail, ReadBack};
 use linux::bpf::{RunTime, WindowKind};
-use linux::cla::Heard;
 use linux::daemon;
 use scenario::Plan;
 use trace::{LatenessUs, PolicyName, Run, RunRecord};
@@ -43,8 +42,8 @@ pub struct Observed {
     pub per_ack: Option<RunTime>,
     /// Which controllers its sockets really used.
     pub controllers: ReadBack,
-    /// What a server with `cla` heard of the client's signals.
-    pub heard: Option<Heard>,
+    /// What the senders' `cla` was told of the client's signals.
+    pub advised: Option<Advised>,
 }
 
 impl Observed {
@@ -157,7 +156,7 @@ fn observed(done: Done) -> Observed {
         cores: played.emulator.cores(),
         per_ack: played.per_ack,
         controllers: played.controllers,
-        heard: played.heard,
+        advised: played.advised,
         flows: played.flows,
         daemon: played.daemon,
         run: played.run,

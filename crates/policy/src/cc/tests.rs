@@ -65,7 +65,7 @@ fn golden_vectors_hold() {
 }
 
 /// The rows of a file whose head begins with `head`, each in two parts.
-fn rows<'f>(file: &'f str, head: char) -> impl Iterator<Item = (&'f str, &'f str)> {
+fn rows(file: &str, head: char) -> impl Iterator<Item = (&str, &str)> {
     let lines = file.lines().filter(move |line| !line.starts_with(['#', head]));
     lines.map(|line| line.split_once(';').unwrap())
 }

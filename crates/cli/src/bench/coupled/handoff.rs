@@ -13,7 +13,7 @@
 //!    less than that while the WiFi fades, as in the paper's figure.
 
 use anyhow::Context as _;
-use scenario::{Plan, Work};
+use scenario::Plan;
 use serde_json::{Value, json};
 use trace::{BenchRow, Better, PolicyName, RunRecord, SubflowEvent, TheirsFrom, What};
 use units::{Duration, Instant};
@@ -148,25 +148,23 @@ fn observe(setup: &Setup, plan: &Plan, senders: &[Sender<'_>]) -> anyhow::Result
     let of_sender = |at: usize| observed.iter().skip(at).step_by(senders.len());
     let walks = senders.iter().enumerate().map(|(at, sender)| {
         let observed: Vec<&Observed> = of_sender(at).collect();
-        if matches!(plan.flows[0].work, Work::Download { .. }) {
-            was_advised(sender, &observed)?;
-        }
+        was_advised(sender, &observed)?;
         Walks::of(sender, &observed)
     });
     walks.collect()
 }
 
-/// A download with the controller that hears of the radio, in which it heard nothing, or heard something although nobody was to tell it, is another
+/// A run with the controller that hears of the radio in which it was told nothing, or something although nobody was to tell it, is another
 /// measurement.
 fn was_advised(sender: &Sender<'_>, observed: &[&Observed]) -> anyhow::Result<()> {
     for observed in observed {
-        let Some(heard) = observed.heard else { continue };
+        let Some(advised) = observed.advised else { continue };
         anyhow::ensure!(
-            sender.advised && heard.orders > 0,
-            "seed {}: a server with `{}` was given {} windows; this run measured nothing, please report this",
+            sender.advised == (advised.orders > 0),
+            "seed {}: `{}` was given {} windows; this run measured nothing, please report this",
             observed.run.seed,
             sender.name(),
-            heard.orders
+            advised.orders
         );
     }
     Ok(())
@@ -275,7 +273,7 @@ fn ratios(costs: &[Cost], control: Cost) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scenario::LinkKind;
+    use scenario::{LinkKind, Work};
     use trace::Event;
 
     #[test]

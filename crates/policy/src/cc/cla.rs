@@ -2,7 +2,7 @@
 //!
 //! # Sources
 //! - cla §IV: mobility index `MI = arctan(m)/(π/2)` (m = trend of the signal, dB/s), `Q = SNR1/(SNR1 + SNR2)`; mobile stage
-//!   `R_off = R(t0)·(1−Q)·MI`; hand-off stage `w = N` segments (`BDP_UB = S·N`).
+//!   `R_off = R(t0)·(1−Q)·MI`; hand-off stage `w = N` segments (`BDP_UB = S·N`); its other two steps are in `cla/handoff.rs`.
 //!
 //! # Where we differ, and why
 //! 1. The cut is made once per fading, from the rate at its beginning: repeated at every report it would compound.
@@ -17,7 +17,10 @@
 //! `cc::tests`: signs and bounds of MI and Q; one cut per fading. `tests`: `golden/cla.csv`; the rates sum to what they were.
 
 use super::MOST_PATHS;
+pub use handoff::HandOffStage;
 use units::{Db, Ratio};
+
+mod handoff;
 
 /// Above this quality a fading path counts as recovered.
 const RECOVERED: f64 = 0.55;

@@ -2,7 +2,8 @@
 //! project's BPF programs repeat bit by bit.
 //!
 //! A controller says by how much the window grows for one newly acknowledged segment in congestion avoidance ([`Increase`]), and
-//! what is left of it after a loss. Slow start, recovery and time-outs are TCP's. Numbers are [`Soft`], so any window and
+//! what is left of it after a loss. Slow start, recovery and time-outs are TCP's, but for what CLA does with them at a hand-off
+//! ([`HandOffStage`], with the estimates of RFC 6298, [`RoundTrip`]). Numbers are [`Soft`], so any window and
 //! round-trip time may come; what is returned is in parts of 2³² of a segment.
 //!
 //! | controller | growth, against its equation in real numbers | window after a loss |
@@ -25,7 +26,7 @@
 //!
 //! # Checked by
 //! `tests`: golden vectors, the real-valued equations, invariants; `tests/data_plane.rs`: senders over two paths; `tests/engine_air.rs`: CLA's
-//! mobile stage on the engine's outlooks.
+//! mobile stage on the engine's outlooks; `tests/cla_handoff.rs`: its hand-off stage in a sender of segments.
 
 mod balia;
 mod cla;
@@ -35,17 +36,19 @@ mod lia;
 mod mean;
 mod olia;
 mod reno;
+mod rto;
 mod soft;
 #[cfg(test)]
 mod tests;
 
 use balia::Balia;
-pub use cla::{MobileStage, Report, bdp_upper_bound, mobility_index, quality};
+pub use cla::{HandOffStage, MobileStage, Report, bdp_upper_bound, mobility_index, quality};
 pub use cubic::Cubic;
 pub use hystart::HyStart;
 pub use mean::MeanWindow;
 pub use olia::Interval;
 use olia::Olia;
+pub use rto::RoundTrip;
 pub use soft::Soft;
 
 /// The most paths of one connection that a controller looks at, as in the BPF programs.

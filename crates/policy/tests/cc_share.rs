@@ -9,9 +9,11 @@
 //!    noise flows lock into step, and shares depend on the phase.
 //! 2. No time-outs: they do not happen at these windows.
 
+mod model;
+
+use model::{Agenda, Repair};
 use policy::cc::{Controller, Credit, Flow, Increase, Interval, MeanWindow};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use units::Rng;
 
 /// 1,500 bytes at 40 Mb/s, in nanoseconds.
@@ -98,9 +100,7 @@ enum Slot {
 /// While a loss is repaired.
 struct Recovery {
     until: u64,
-    in_flight: u32,
-    delivered: u32,
-    sent: u32,
+    repair: Repair,
 }
 
 struct Sender {
@@ -222,17 +222,7 @@ impl Sender {
             self.cwnd = self.ssthresh;
             return self.cwnd.saturating_sub(self.in_flight);
         }
-        recovery.delivered += 1;
-        let may = if self.in_flight > self.ssthresh {
-            let due = u64::from(recovery.delivered) * u64::from(self.ssthresh);
-            (due.div_ceil(u64::from(recovery.in_flight)) as u32).saturating_sub(recovery.sent)
-        } else {
-            let behind = recovery.delivered.saturating_sub(recovery.sent).max(1) + 1;
-            (self.ssthresh - self.in_flight).min(behind)
-        };
-        let may = if recovery.sent == 0 { may.max(1) } else { may };
-        recovery.sent += may;
-        may
+        recovery.repair.may_send(1, self.ssthresh, self.in_flight)
     }
 }
 
@@ -251,8 +241,7 @@ struct Model {
     senders: Vec<Sender>,
     codel: Codel,
     busy: bool,
-    events: BinaryHeap<Reverse<(u64, u64, Event)>>,
-    told: u64,
+    agenda: Agenda<u64, Event>,
     random: Rng,
 }
 
@@ -266,13 +255,12 @@ impl Model {
                 .collect(),
             codel: Codel::default(),
             busy: false,
-            events: BinaryHeap::new(),
-            told: 0,
+            agenda: Agenda::new(),
             random: Rng::named(seed, "share"),
         };
         for sender in 0..=subflows {
             let begins = model.up_to(S / 10) + sender as u64 * S / 20;
-            model.at(begins, Event::Begins(sender));
+            model.agenda.at(begins, Event::Begins(sender));
         }
         model
     }
@@ -281,13 +269,8 @@ impl Model {
         self.random.next_u64() % most
     }
 
-    fn at(&mut self, time: u64, event: Event) {
-        self.told += 1;
-        self.events.push(Reverse((time, self.told, event)));
-    }
-
     fn run(&mut self) {
-        while let Some(Reverse((now, _, event))) = self.events.pop()
+        while let Some((now, event)) = self.agenda.take()
             && now < RUN
         {
             match event {
@@ -299,7 +282,7 @@ impl Model {
                     // Acknowledgements do not overtake each other.
                     *before = back.max(*before);
                     let back = *before;
-                    self.at(back, Event::Arrived(segment));
+                    self.agenda.at(back, Event::Arrived(segment));
                     self.serve(now);
                 }
                 Event::Arrived(segment) => self.acknowledge(now, segment),
@@ -325,7 +308,7 @@ impl Model {
         if let Some(segment) = self.codel.take(now) {
             self.busy = true;
             let service = SERVICE / 2 + self.up_to(SERVICE);
-            self.at(now + service, Event::Served(segment));
+            self.agenda.at(now + service, Event::Served(segment));
         }
     }
 
@@ -353,9 +336,7 @@ impl Model {
         sender.ssthresh = left;
         sender.recovery = Some(Recovery {
             until: sender.first + sender.slots.len() as u64,
-            in_flight: sender.cwnd.max(1),
-            delivered: 0,
-            sent: 0,
+            repair: Repair::new(sender.cwnd),
         });
     }
 

@@ -1,0 +1,100 @@
+//! What goes out, and when: the retransmission timer, the loss probe, the look at what is late.
+
+use super::super::board::Segment;
+use super::{Detection, Phase, Sender, Timer};
+use units::{Duration, Instant};
+
+/// What a probe waits for besides two round trips: timers' grain, and where one segment only is out, an acknowledgement that is held back.
+const GRAIN: Duration = Duration::from_millis(2);
+const HELD_BACK: Duration = Duration::from_millis(200);
+
+impl Sender {
+    /// When to call [`wake`](Self::wake).
+    pub fn wake_at(&self) -> Option<Instant> {
+        let timer = self.timer.map(|(at, _)| at);
+        [timer, self.look_at, self.heeds_at].into_iter().flatten().min()
+    }
+
+    pub fn wake(&mut self, now: Instant, out: &mut Vec<Segment>) {
+        let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        if due(self.look_at) || due(self.heeds_at) {
+            self.heeds_at = None;
+            let marked = self.detect(now);
+            if marked > 0 {
+                self.adapt(1, false);
+            }
+        }
+        match self.timer {
+            Some((at, Timer::Rto)) if at <= now => self.time_out(now),
+            Some((at, Timer::Probe)) if at <= now => self.probe(now, out),
+            _ => {}
+        }
+        self.send(now, out);
+    }
+
+    /// All that the window allows, the lost first.
+    pub fn send(&mut self, now: Instant, out: &mut Vec<Segment>) {
+        while self.board.in_flight() < self.cwnd {
+            out.push(self.transmit(now));
+        }
+    }
+
+    fn transmit(&mut self, now: Instant) -> Segment {
+        let Some(segment) = self.board.send_lost(now) else {
+            let segment = self.board.send_new(now);
+            if !matches!(self.timer, Some((_, Timer::Rto))) {
+                self.set_timer(now);
+            }
+            return segment;
+        };
+        self.counts.again += 1;
+        if let Some(undo) = &mut self.undo {
+            undo.since.get_or_insert(now);
+            undo.unproven += 1;
+        }
+        if segment.number == self.board.first() {
+            self.set_timer(now);
+        }
+        segment
+    }
+
+    pub(super) fn set_timer(&mut self, now: Instant) {
+        let out = self.board.end() - self.board.first();
+        let rto = self.round_trip().rto();
+        let probe = self.probe_after(out).filter(|&probe| probe < rto);
+        let (after, timer) = probe.map_or((rto, Timer::Rto), |probe| (probe, Timer::Probe));
+        self.timer = (out > 0).then_some((now + after, timer));
+    }
+
+    fn probe_after(&self, out: u64) -> Option<Duration> {
+        let usual = self.detection == Detection::Linux && matches!(self.phase, Phase::Open);
+        let extra = if out == 1 { HELD_BACK } else { GRAIN };
+        let srtt = self.round_trip().srtt()?;
+        (usual && self.board.in_order()).then_some(srtt * 2 + extra)
+    }
+
+    fn probe(&mut self, now: Instant, out: &mut Vec<Segment>) {
+        if self.probed_to.is_none() {
+            self.counts.probes += 1;
+            out.push(self.board.send_new(now));
+            self.probed_to = Some(self.board.end());
+        }
+        self.timer = Some((now + self.round_trip().rto(), Timer::Rto));
+    }
+
+    fn time_out(&mut self, now: Instant) {
+        self.counts.timeouts += 1;
+        if matches!(self.phase, Phase::Open) {
+            self.reduce();
+        }
+        self.board.mark_all(now, self.detection == Detection::Linux);
+        self.cwnd = self.board.in_flight() + 1;
+        self.phase = Phase::Loss {
+            until: self.board.end(),
+        };
+        self.lasting.back_off();
+        self.anew.back_off();
+        self.strict.back_off();
+        self.set_timer(now);
+    }
+}

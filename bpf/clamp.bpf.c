@@ -2,10 +2,12 @@
 /*
  * Walks over the TCP sockets of one network namespace and sets limits on the subflows of chosen MPTCP connections.
  *
- * Three iterators, each a program of its own:
+ * Five iterators, each a program of its own:
  * - `clamp`: TCP_WINDOW_CLAMP, the second-best way to bound what the peer may queue (the best is window.bpf.c);
  * - `unsent`: TCP_NOTSENT_LOWAT, how much this host's MPTCP scheduler may put on a subflow beyond what it has sent;
- * - `restore`: both limits back to what the kernel would have, on every subflow, for a start after a crash.
+ * - `restore`: both limits back to what the kernel would have, on every subflow of which the peer has agreed to MPTCP, for a start after a crash;
+ * - `fallback`: TCP_WINDOW_CLAMP on sockets whose connection fell back to plain TCP, where the user asks for that;
+ * - `restore_fallback`: takes off what `fallback` has set.
  *
  * The reader of the iterator decides the namespace: it walks the one that the reading thread is in.
  *
@@ -17,11 +19,14 @@
  *   tcp_stream_memory_free), which neither the MPTCP socket's option nor the sysctl reaches: since 6.9 every subflow is
  *   given UINT_MAX when it joins (mptcp_sockopt_sync_locked), because limits "foul the scheduler". Fouling it is our aim.
  * - A clamp of 0 is refused on an open socket: giving back means writing what autotuning would write.
+ * - A connection that fell back may have no token (the kernel had given up asking for MPTCP before it began), and then all have the same: none.
+ *   Its one socket is known by its cookie. Its program may have set a clamp of its own, which on an MPTCP socket is refused: such a one is
+ *   never raised, and only the very value that we set is taken off.
  *
  * Sources: net/ipv4/tcp_ipv4.c (bpf_iter_tcp_seq_show: the socket is locked), net/core/filter.c (sol_tcp_sockopt),
- * net/ipv4/tcp.c (tcp_set_window_clamp), net/mptcp/protocol.c (mptcp_rcv_space_adjust), Linux 6.18.
+ * net/ipv4/tcp.c (tcp_set_window_clamp), net/mptcp/protocol.c (mptcp_rcv_space_adjust), net/mptcp/ctrl.c (mptcp_active_should_disable), Linux 6.18.
  *
- * Checked by crates/linux/tests/bpf/limits.rs.
+ * Checked by crates/linux/tests/bpf/limits.rs, crates/linux/src/daemon/tests/fallback.rs.
  */
 #include "kernel.h"
 
@@ -41,6 +46,15 @@ struct limits {
 struct limits clamps SEC(".maps");
 struct limits unsent_limits SEC(".maps");
 
+/* Socket cookie -> the clamp of a connection that fell back. For `restore_fallback` cookie 0, which no socket has, says which is to be taken off. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, __u32);
+} fallbacks SEC(".maps");
+
 /* What the reader of an iterator gets, one for each subflow that was looked at closely. */
 struct pass_record {
 	__u32 token;
@@ -49,16 +63,26 @@ struct pass_record {
 	__s32 error;  /* 0, or what bpf_setsockopt said */
 };
 
+/* What the reader of `fallback` gets, one for each socket that is to be bounded. */
+struct fallback_record {
+	__u64 cookie;
+	__u32 before; /* the clamp that was found, bytes */
+	__u32 after;  /* the clamp that the socket has now, bytes */
+	__s32 error;  /* 0, or what bpf_setsockopt said */
+	__u32 unused;
+};
+
 /* One subflow under the iterator's hand, its socket locked. */
 struct subflow {
 	struct sock_common *skc;
 	struct tcp_sock *tp;
+	struct mptcp_subflow_context *context;
 	__u32 token;
 };
 
-static __always_inline bool subflow_of(struct bpf_iter__tcp *ctx, struct subflow *found)
+/* Any socket that a program opened for MPTCP, whatever became of it. */
+static __always_inline bool socket_of(struct bpf_iter__tcp *ctx, struct subflow *found)
 {
-	struct mptcp_subflow_context *subflow;
 	struct mptcp_sock *msk;
 
 	found->skc = ctx->sk_common;
@@ -67,11 +91,24 @@ static __always_inline bool subflow_of(struct bpf_iter__tcp *ctx, struct subflow
 	found->tp = bpf_skc_to_tcp_sock(found->skc);
 	if (!found->tp || !found->tp->is_mptcp)
 		return false;
-	subflow = bpf_rdonly_cast(found->tp->inet_conn.icsk_ulp_data,
-				  bpf_core_type_id_kernel(struct mptcp_subflow_context));
-	msk = bpf_rdonly_cast(subflow->conn, bpf_core_type_id_kernel(struct mptcp_sock));
+	found->context = bpf_rdonly_cast(found->tp->inet_conn.icsk_ulp_data,
+					 bpf_core_type_id_kernel(struct mptcp_subflow_context));
+	msk = bpf_rdonly_cast(found->context->conn, bpf_core_type_id_kernel(struct mptcp_sock));
 	found->token = msk->token;
-	return found->token;
+	return true;
+}
+
+static __always_inline bool subflow_of(struct bpf_iter__tcp *ctx, struct subflow *found)
+{
+	return socket_of(ctx, found) && found->token;
+}
+
+/* Whether the peer has agreed to MPTCP, or is asked to let the subflow join. Where it has not, its program's options are on this very socket. */
+static __always_inline bool agreed(const struct subflow *subflow)
+{
+	return BPF_CORE_READ_BITFIELD(subflow->context, mp_capable) ||
+	       BPF_CORE_READ_BITFIELD(subflow->context, mp_join) ||
+	       BPF_CORE_READ_BITFIELD(subflow->context, request_join);
 }
 
 /* The clamp that receive autotuning would set: what the receive buffer holds of payload. */
@@ -156,12 +193,45 @@ int restore(struct bpf_iter__tcp *ctx)
 {
 	struct subflow subflow;
 
-	if (!subflow_of(ctx, &subflow))
+	if (!subflow_of(ctx, &subflow) || !agreed(&subflow))
 		return 0;
 	if (subflow.tp->window_clamp < free_clamp(subflow.tp))
 		set_clamp(ctx, &subflow, 0);
 	if (subflow.tp->notsent_lowat != free_unsent())
 		set_unsent(ctx, &subflow, 0);
+	return 0;
+}
+
+SEC("iter/tcp")
+int fallback(struct bpf_iter__tcp *ctx)
+{
+	struct fallback_record record = {};
+	struct subflow socket;
+	__u32 *bytes;
+
+	if (!socket_of(ctx, &socket))
+		return 0;
+	record.cookie = bpf_get_socket_cookie(socket.skc);
+	bytes = bpf_map_lookup_elem(&fallbacks, &record.cookie);
+	if (!bytes)
+		return 0;
+	record.before = socket.tp->window_clamp;
+	if (record.before > *bytes)
+		record.error = set(&socket, TCP_WINDOW_CLAMP, *bytes);
+	record.after = socket.tp->window_clamp;
+	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+	return 0;
+}
+
+SEC("iter/tcp")
+int restore_fallback(struct bpf_iter__tcp *ctx)
+{
+	__u64 nobody = 0;
+	__u32 *bytes = bpf_map_lookup_elem(&fallbacks, &nobody);
+	struct subflow socket;
+
+	if (bytes && socket_of(ctx, &socket) && socket.tp->window_clamp == *bytes)
+		set_clamp(ctx, &socket, 0);
 	return 0;
 }
 

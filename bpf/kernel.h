@@ -67,6 +67,7 @@ struct mptcp_sock {
 };
 
 struct mptcp_subflow_context {
+	__u32 request_join : 1, mp_capable : 1, mp_join : 1;
 	struct sock *conn;
 };
 

@@ -22,7 +22,8 @@
  * it ends a subflow (`mptcp_subflow_shutdown`): of the subflow in `parting`, only the reset leaves.
  *
  * Left alone: SYN (its window is not scaled, and MPTCP not yet agreed), RST, and every segment without an MPTCP option. The last rule
- * is also what leaves a connection alone that fell back to plain TCP, early (no token) or late (a token, no options any more).
+ * is also what leaves a connection alone that fell back to plain TCP, in its handshake or later: nothing of it has such an option (any more).
+ * Where the user asks for a bound on those too, clamp.bpf.c sets it.
  *
  * Sources
  * - RFC 8684 §3.3.1 (one receive window, relative to the DATA_ACK), §3.3 (DSS option), RFC 7323 §2.3 (scaling).

@@ -260,6 +260,83 @@ fn connection(host: &Host) -> [Socket; 3] {
     [client, server, listener]
 }
 
+/// A connection to a server that does not speak MPTCP.
+fn plain_connection(host: &Host) -> [Socket; 2] {
+    let address = SockAddr::from(SERVER.parse::<SocketAddr>().unwrap());
+    let listener = host.server.run(|| {
+        let listener = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).unwrap();
+        listener.bind(&address).unwrap();
+        listener.listen(1).unwrap();
+        listener
+    });
+    let mptcp = || Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).unwrap();
+    let client = host.client.run(mptcp).unwrap();
+    client.connect(&address).unwrap();
+    [client, listener.unwrap().accept().unwrap().0]
+}
+
+/// From the next start on the configuration asks that connections over plain TCP are bounded.
+fn ask_for_fallback_window(host: &Host) {
+    let additions = host.root.join("conf.d");
+    std::fs::create_dir(&additions).unwrap();
+    std::fs::write(additions.join("plain.toml"), "fallback_window_bytes = 65536\n").unwrap();
+}
+
+#[test]
+fn a_connection_over_plain_tcp_is_bounded_where_the_configuration_asks_for_it() {
+    let Some(host) = Host::new("fallback") else { return };
+    let before = host.state();
+    ask_for_fallback_window(&host);
+    let mut up = host.up();
+    let _connection = plain_connection(&host);
+    until("it is bounded", || {
+        host.json("status")["fallbacks"][0]["window_bytes"] == 65_536
+    });
+    let found = &host.json("status")["fallbacks"][0];
+    assert_eq!(
+        (&found["remote"], &found["link"]),
+        (&SERVER.into(), &"desk".into())
+    );
+    assert_eq!(&host.json("why")["fallbacks"][0], found);
+    let (code, text) = words(&host.ask("status", &[]));
+    assert!(code == Some(0) && text.contains("\nFELL BACK"), "{text}");
+    let (_, text) = words(&host.ask("why", &[]));
+    let sentence = "to 10.255.0.1:5001: it fell back to plain TCP; its server may have 65.5 kB in flight, because the configuration asks";
+    assert!(text.contains(sentence), "{text}");
+    assert_eq!(host.ask("down", &[]).status.code(), Some(0));
+    assert!(up.child.wait().unwrap().success());
+    assert_eq!(host.state(), before);
+}
+
+#[test]
+fn why_a_connection_over_plain_tcp_cannot_be_bounded_is_told() {
+    let Some(host) = Host::new("nofallback") else {
+        return;
+    };
+    ask_for_fallback_window(&host);
+    let nothing = Scratch::new("up-without-fallback");
+    let mut up = host.up_where(&[], |command| {
+        seeing(command, &nothing.path(""), "/sys/kernel/btf")
+    });
+    let _connection = plain_connection(&host);
+    let why = || {
+        host.json("why")["fallbacks"][0]["why"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    until("it is told", || {
+        why().is_some_and(|why| why.contains("this kernel has no BTF"))
+    });
+    assert!(host.json("status")["fallbacks"][0]["window_bytes"].is_null());
+    let (_, text) = words(&host.ask("status", &[]));
+    assert!(
+        text.contains("its server is not held to 65.5 kB in flight"),
+        "{text}"
+    );
+    assert_eq!(host.ask("down", &[]).status.code(), Some(0));
+    assert!(up.child.wait().unwrap().success());
+}
+
 #[test]
 fn a_host_is_looked_after_from_up_to_down() {
     let Some(host) = Host::new("life") else { return };

@@ -8,9 +8,11 @@ use linux::bpf::cc::ControllerName;
 use serde::Deserialize;
 use std::fmt;
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 use trace::{LinkKind, Mode, PolicyName, Role};
+use units::Bytes;
 
 /// What holds without a configuration file: every adapter by its kind, metered ones only as backup.
 const BUILT_IN: &str = r#"
@@ -39,6 +41,9 @@ metered = true
 /// A stock Linux server takes two joins.
 const PEER_SUBFLOWS: u8 = 2;
 
+/// The least window that every window scale can announce, and the most that TCP can.
+const FALLBACK_WINDOW: RangeInclusive<i64> = 1 << 14..=1 << 30;
+
 /// What a live host is to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
@@ -54,6 +59,8 @@ pub struct Config {
     pub report_key_file: Option<PathBuf>,
     /// The port on which they listen.
     pub report_port: u16,
+    /// How much the servers of connections that fell back to plain TCP may have in flight; `None`: such connections are left alone.
+    pub fallback_window: Option<Bytes>,
     /// Links, the first that fits an interface holds.
     pub links: Vec<LinkConfig>,
 }
@@ -115,6 +122,7 @@ struct File {
     cc: Option<Spanned<String>>,
     report_key_file: Option<PathBuf>,
     report_port: Option<u16>,
+    fallback_window_bytes: Option<Spanned<toml::Value>>,
     #[serde(default)]
     link: Vec<LinkTable>,
 }
@@ -160,6 +168,7 @@ struct Draft {
     cc: Option<String>,
     report_key_file: Option<PathBuf>,
     report_port: Option<u16>,
+    fallback_window: Option<Bytes>,
     links: Vec<LinkConfig>,
 }
 
@@ -202,6 +211,9 @@ impl Draft {
         }
         self.report_key_file = file.report_key_file.or(self.report_key_file.take());
         self.report_port = file.report_port.or(self.report_port);
+        if let Some(window) = file.fallback_window_bytes {
+            self.fallback_window = Some(check_fallback_window(source, &window)?);
+        }
         for table in file.link {
             self.link(table.check(source)?);
         }
@@ -233,6 +245,7 @@ impl Draft {
             cc: self.cc,
             report_key_file: self.report_key_file,
             report_port: self.report_port.unwrap_or(linux::cla::DEFAULT_PORT),
+            fallback_window: self.fallback_window,
             links: self.links,
         }
     }
@@ -279,6 +292,18 @@ fn check_controller(source: &Source<'_>, cc: Spanned<String>) -> Result<String, 
             "cc must be the name of a congestion controller: lia, olia, balia, cla, or one of net.ipv4.tcp_available_congestion_control",
         )),
     }
+}
+
+fn check_fallback_window(source: &Source<'_>, window: &Spanned<toml::Value>) -> Result<Bytes, ConfigError> {
+    let bytes = window.get_ref().as_integer();
+    let fits = bytes.filter(|bytes| FALLBACK_WINDOW.contains(bytes));
+    fits.map(|bytes| Bytes::new(bytes.unsigned_abs())).ok_or_else(|| {
+        let (least, most) = (FALLBACK_WINDOW.start(), FALLBACK_WINDOW.end());
+        let what = format!(
+            "fallback_window_bytes must be a whole number from {least} to {most}, such as 262144; take this line out to leave connections over plain TCP alone"
+        );
+        source.wrong(window, what)
+    })
 }
 
 impl LinkTable {

@@ -40,6 +40,7 @@ fn without_a_file_every_adapter_is_used_by_its_kind() {
         (config.policy, config.mode, config.peer_subflows),
         (PolicyName::Slowhand, Mode::Aggregate, 2)
     );
+    assert_eq!(config.fallback_window, None);
     let roles: Vec<_> = config
         .links
         .iter()
@@ -57,6 +58,7 @@ peer_subflows = 8
 cc = "olia"
 report_key_file = "/etc/slowhand/report.key"
 report_port = 9000
+fallback_window_bytes = 262_144
 
 [[link]]
 interface = "wlan0"
@@ -80,6 +82,7 @@ gateway = "10.64.0.1"
         (config.report_key_file.as_deref(), config.report_port),
         (Some(Path::new("/etc/slowhand/report.key")), 9_000)
     );
+    assert_eq!(config.fallback_window, Some(Bytes::from_kib(256)));
     let [wifi, cell] = &config.links[..] else {
         panic!("{config:?}")
     };
@@ -96,11 +99,14 @@ gateway = "10.64.0.1"
 #[test]
 fn later_files_replace_what_they_name() {
     let link = |role: &str| format!("[[link]]\ninterface = \"eth0\"\nkind = \"cable\"\nrole = \"{role}\"\n");
-    let other = "policy = \"mptcp\"\n[[link]]\ninterface = \"eth1\"\nkind = \"cable\"\n";
+    let other = "policy = \"mptcp\"\nfallback_window_bytes = 65536\n[[link]]\ninterface = \"eth1\"\nkind = \"cable\"\n";
     let files = Files::new(
         "later",
         &[
-            ("slowhand.toml", &link("primary")),
+            (
+                "slowhand.toml",
+                &format!("fallback_window_bytes = 32768\n{}", link("primary")),
+            ),
             ("conf.d/20.toml", &link("never")),
             ("conf.d/10.toml", &link("backup")),
             ("conf.d/30.toml", other),
@@ -109,6 +115,7 @@ fn later_files_replace_what_they_name() {
     );
     let config = files.read().unwrap();
     assert_eq!(config.policy, PolicyName::Mptcp);
+    assert_eq!(config.fallback_window, Some(Bytes::from_kib(64)));
     let roles: Vec<_> = config
         .links
         .iter()
@@ -129,13 +136,17 @@ const LINK: &str = "[[link]]\ninterface = \"eth0\"\nkind = \"cable\"\n";
 
 /// What stands behind [`LINK`] or by itself, where the problem is, and a part of what is said of it.
 #[rustfmt::skip]
-const WRONG: [(&str, &str, &str, &str); 13] = [
+const WRONG: [(&str, &str, &str, &str); 17] = [
     ("", "policy = \"fastest\"\n", "1:10: ", "unknown policy `fastest`; valid: "),
     ("", "\nspeed = 1\n", "2:1: ", "unknown field `speed`, expected one of `policy`"),
     ("", "peer_subflows = \"two\"\n", "1:17: ", "invalid type"),
     ("", "peer_subflows = 9\n", "1:17: ", "must be 1 to 8"),
     ("", "cc = \"two words\"\n", "1:6: ", "lia, olia, balia, cla"),
     ("", "mode = \"redundant\"\n", "1:8: ", "stock kernels"),
+    ("", "fallback_window_bytes = 1000\n", "1:25: ", "must be a whole number from 16384 to 1073741824, such as 262144; take this line out"),
+    ("", "\nfallback_window_bytes = 2147483648\n", "2:25: ", "must be a whole number from 16384"),
+    ("", "fallback_window_bytes = -65536\n", "1:25: ", "must be a whole number from 16384"),
+    ("", "fallback_window_bytes = \"256 KiB\"\n", "1:25: ", "must be a whole number from 16384"),
     (LINK, "role = \"spare\"\n", "4:8: ", "unknown link role `spare`; valid: primary, "),
     (LINK, "metered = true\nrole = \"primary\"\n", "5:8: ", "metered link cannot be primary"),
     (LINK, "channel = 6\n", "4:11: ", "only a link of kind \"wifi\""),

@@ -1,7 +1,7 @@
 //! The `--json` documents of `status` and `why`, and how they are made from what the daemon reports.
 
 use linux::bpf::WindowKind;
-use linux::daemon::{ConnReport, LinkReport, MarkReport, Report, SubflowReport};
+use linux::daemon::{ConnReport, FallbackReport, LinkReport, MarkReport, Report, SubflowReport};
 use policy::{LinkId, LinkKind, Role};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
@@ -37,6 +37,9 @@ pub struct Status {
     pub links: Vec<Link>,
     /// Connections that this host began.
     pub connections: Vec<Connection>,
+    /// Connections that fell back to plain TCP; absent where nobody asks that such are bounded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<Fallback>,
 }
 
 /// A link.
@@ -108,6 +111,23 @@ pub struct Connection {
     pub subflows: Vec<Subflow>,
 }
 
+/// A connection that fell back to plain TCP, where the configuration asks that such are bounded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fallback {
+    /// Its token; absent if the kernel has given it none.
+    pub token: Option<String>,
+    /// Over which link.
+    pub link: String,
+    /// This host's end.
+    pub local: SocketAddr,
+    /// The peer's end.
+    pub remote: SocketAddr,
+    /// How much the peer may have in flight, bytes; absent: it could not be bounded.
+    pub window_bytes: Option<u64>,
+    /// That it is bounded and why, or why it is not: a sentence.
+    pub why: String,
+}
+
 /// A subflow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Subflow {
@@ -145,6 +165,9 @@ pub struct Why {
     /// Connections of which little may wait unsent on each path.
     #[serde(default)]
     pub unsent: Vec<ConnectionWhy>,
+    /// Connections that fell back to plain TCP, where the configuration asks that such are bounded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<Fallback>,
     /// Connections that are left alone.
     pub left_alone: Vec<ConnectionWhy>,
     /// What is in force instead of something better, and why.
@@ -196,6 +219,7 @@ impl Status {
                 .iter()
                 .map(|conn| Connection::new(report, conn))
                 .collect(),
+            fallbacks: fallbacks(report),
         }
     }
 }
@@ -260,6 +284,46 @@ impl Connection {
     }
 }
 
+impl Fallback {
+    fn new(report: &Report, fallback: &FallbackReport) -> Self {
+        let bounded = fallback.bounded.as_ref();
+        Self {
+            token: fallback.conn.map(|conn| format!("{:08x}", conn.0)),
+            link: link_name(report, fallback.link),
+            local: fallback.local,
+            remote: fallback.remote,
+            window_bytes: bounded.ok().map(|()| fallback.asked.get()),
+            why: fallback_sentence(fallback),
+        }
+    }
+}
+
+fn fallbacks(report: &Report) -> Vec<Fallback> {
+    let fallbacks = report.fallbacks.iter();
+    fallbacks
+        .map(|fallback| Fallback::new(report, fallback))
+        .collect()
+}
+
+fn fallback_sentence(FallbackReport { asked, bounded, .. }: &FallbackReport) -> String {
+    match bounded {
+        Ok(()) => format!(
+            "it fell back to plain TCP; its server may have {asked} in flight, because the configuration asks for that (fallback_window_bytes)"
+        ),
+        Err(why) => format!(
+            "it fell back to plain TCP; its server is not held to {asked} in flight, which the configuration asks for (fallback_window_bytes): {why}"
+        ),
+    }
+}
+
+/// Whether a connection that fell back is not left alone after all.
+fn is_asked_for(report: &Report, conn: &ConnReport) -> bool {
+    report
+        .fallbacks
+        .iter()
+        .any(|fallback| fallback.conn == Some(conn.id))
+}
+
 impl Subflow {
     fn new(report: &Report, subflow: &SubflowReport) -> Self {
         let state = match subflow {
@@ -294,9 +358,11 @@ impl Why {
                 .collect(),
             windows: report.conns.iter().filter_map(ConnectionWhy::window).collect(),
             unsent: report.conns.iter().filter_map(ConnectionWhy::unsent).collect(),
+            fallbacks: fallbacks(report),
             left_alone: report
                 .conns
                 .iter()
+                .filter(|conn| !is_asked_for(report, conn))
                 .filter_map(ConnectionWhy::left_alone)
                 .collect(),
             levers: lever_sentences(report),

@@ -1,7 +1,7 @@
 //! `slowhand status`: links, connections and subflows of a running daemon.
 
 use super::control::{Question, ask};
-use super::document::{Connection, Link, Status, Subflow};
+use super::document::{Connection, Fallback, Link, Status, Subflow};
 use super::place::Place;
 use super::table::aligned;
 use crate::exit::print;
@@ -46,6 +46,10 @@ fn text(status: &Status) -> String {
     if !status.connections.is_empty() {
         text.push('\n');
         text.push_str(&connections(&status.connections));
+    }
+    if !status.fallbacks.is_empty() {
+        text.push('\n');
+        text.push_str(&fallbacks(&status.fallbacks));
     }
     text
 }
@@ -124,14 +128,11 @@ fn connections(connections: &[Connection]) -> String {
 }
 
 fn connection_row(connection: &Connection) -> Vec<String> {
-    let state = if connection.left_alone.is_some() {
-        "left alone"
-    } else {
-        "open"
+    let state = match (&connection.left_alone, connection.window_bytes) {
+        (None, _) => "open",
+        (Some(_), None) => "left alone",
+        (Some(_), Some(_)) => "fell back",
     };
-    let window = connection
-        .window_bytes
-        .map_or_else(|| "-".to_owned(), |bytes| Bytes::new(bytes).to_string());
     row([
         &connection.token,
         &connection.remote.to_string(),
@@ -141,8 +142,12 @@ fn connection_row(connection: &Connection) -> Vec<String> {
         &Bytes::new(connection.bytes_acked).to_string(),
         "",
         "",
-        &window,
+        &window(connection.window_bytes),
     ])
+}
+
+fn window(bytes: Option<u64>) -> String {
+    bytes.map_or_else(|| "-".to_owned(), |bytes| Bytes::new(bytes).to_string())
 }
 
 fn subflow_row(subflow: &Subflow) -> Vec<String> {
@@ -161,6 +166,26 @@ fn subflow_row(subflow: &Subflow) -> Vec<String> {
     ])
 }
 
+fn fallbacks(fallbacks: &[Fallback]) -> String {
+    let mut rows = vec![row(["FELL BACK", "PEER", "LOCAL", "LINK", "WINDOW"])];
+    rows.extend(fallbacks.iter().map(fallback_row));
+    let unbounded = fallbacks
+        .iter()
+        .filter(|fallback| fallback.window_bytes.is_none());
+    let whys = unbounded.map(|fallback| format!("{}: {}\n", fallback.local, fallback.why));
+    aligned(&rows) + &whys.collect::<String>()
+}
+
+fn fallback_row(fallback: &Fallback) -> Vec<String> {
+    row([
+        fallback.token.as_deref().unwrap_or("-"),
+        &fallback.remote.to_string(),
+        &fallback.local.to_string(),
+        &fallback.link,
+        &window(fallback.window_bytes),
+    ])
+}
+
 fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.iter().map(|&cell| cell.to_owned()).collect()
 }
@@ -173,6 +198,36 @@ fn or_dash(text: String) -> String {
 mod tests {
     use super::super::document::Marks;
     use super::*;
+
+    #[test]
+    fn why_a_connection_over_plain_tcp_is_not_bounded_is_told_beside_those_that_are() {
+        let bounded = Fallback {
+            token: None,
+            link: "desk".to_owned(),
+            local: "10.0.0.1:40000".parse().unwrap(),
+            remote: "10.255.0.1:443".parse().unwrap(),
+            window_bytes: Some(262_144),
+            why: "because it is asked for".to_owned(),
+        };
+        let refused = Fallback {
+            token: Some("00c0ffee".to_owned()),
+            local: "10.0.0.1:40001".parse().unwrap(),
+            window_bytes: None,
+            why: "the kernel refused it".to_owned(),
+            ..bounded.clone()
+        };
+        let told = fallbacks(&[bounded, refused]);
+        let lines: Vec<&str> = told.lines().collect();
+        assert!(
+            lines[1].starts_with("- ") && lines[1].ends_with("262.1 kB"),
+            "{told}"
+        );
+        assert!(
+            lines[2].starts_with("00c0ffee ") && lines[2].ends_with('-'),
+            "{told}"
+        );
+        assert_eq!(lines[3..], ["10.0.0.1:40001: the kernel refused it"]);
+    }
 
     #[test]
     fn marks_are_told_in_the_direction_in_which_there_are_any() {

@@ -25,7 +25,11 @@ use trace::PolicyName;
 Examples:
   sudo slowhand up
   sudo slowhand up --config ./slowhand.toml
-  sudo slowhand up --cc lia")]
+  sudo slowhand up --cc lia
+
+Connections that fall back to plain TCP, because the server or something on the way does not speak MPTCP, are left alone, unless the
+configuration says how much their servers may have in flight:
+  fallback_window_bytes = 262144")]
 pub struct Args {
     /// Configuration file; `conf.d/*.toml` beside it is read too. Without one, every adapter is used by its kind.
     #[arg(long, value_name = "FILE", default_value = "/etc/slowhand/slowhand.toml")]
@@ -70,6 +74,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         associate: Box::new(|_| {}),
         observe: Box::new(move |_, observation| log(&names, &observation)),
         window: None,
+        fallback_window: config.fallback_window,
         journal: Some(args.place.journal()),
     };
     let mut daemon =

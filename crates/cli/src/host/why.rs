@@ -1,5 +1,5 @@
-//! `slowhand why`: a sentence for every link, and for every connection whose window is bounded, of which little may wait unsent, or that is
-//! left alone.
+//! `slowhand why`: a sentence for every link, and for every connection whose window is bounded, of which little may wait unsent, that fell back to
+//! plain TCP and is to be bounded, or that is left alone.
 
 use super::control::{Question, ask};
 use super::document::Why;
@@ -47,6 +47,7 @@ fn keep(why: &mut Why, wanted: &str) -> anyhow::Result<()> {
     }
     why.windows.clear();
     why.unsent.clear();
+    why.fallbacks.clear();
     why.left_alone.clear();
     why.levers.clear();
     Ok(())
@@ -62,8 +63,12 @@ fn text(why: &Why) -> String {
     });
     let told = why.windows.iter().chain(&why.unsent).chain(&why.left_alone);
     let conns = told.map(|conn| format!("connection {} to {}: {}\n", conn.token, conn.remote, conn.why));
+    let fallbacks = why.fallbacks.iter().map(|fallback| {
+        let (local, remote) = (fallback.local, fallback.remote);
+        format!("connection from {local} to {remote}: {}\n", fallback.why)
+    });
     let levers = why.levers.iter().map(|lever| format!("{lever}\n"));
-    links.chain(conns).chain(levers).collect()
+    links.chain(conns).chain(fallbacks).chain(levers).collect()
 }
 
 #[cfg(test)]
@@ -83,6 +88,7 @@ mod tests {
             }],
             windows: Vec::new(),
             unsent: Vec::new(),
+            fallbacks: Vec::new(),
             left_alone: Vec::new(),
             levers: Vec::new(),
         };

@@ -65,6 +65,7 @@ impl Wiring {
                 }
             }),
             window: self.window,
+            fallback_window: None,
             journal: None,
         }
     }

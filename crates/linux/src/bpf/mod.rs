@@ -3,6 +3,7 @@
 //! | lever | program | what it does |
 //! |---|---|---|
 //! | [`WindowLever`] | `bpf/window.bpf.c`, else `bpf/clamp.bpf.c` | bounds how far ahead the peer may queue (downloads) |
+//! | [`FallbackLever`] | `bpf/clamp.bpf.c` | the same of a connection that fell back to plain TCP, where the user asks for that |
 //! | [`UnsentLever`] | `bpf/clamp.bpf.c` | bounds what waits unsent on our own subflows (uploads) |
 //! | [`Marker`] | `bpf/marker.bpf.c` | marks arriving packets CE, so that the peer slows down on one path |
 //! | [`cc::Controller`] | `bpf/cc/*.bpf.c` | couples the congestion windows of a connection's subflows |
@@ -10,7 +11,8 @@
 //! The objects are compiled at build time and embedded; loading one needs a kernel with BTF, and CAP_BPF, CAP_PERFMON and
 //! CAP_NET_ADMIN. Every value here owns what it loaded: a program, its maps and its links go when the value is dropped or the
 //! process ends, `kill -9` included. What was set *on sockets* stays, so [`UnsentLever::release`] and
-//! [`WindowLever::release`] take it back, and [`restore_subflows`] does at the next start what a crash prevented.
+//! [`WindowLever::release`] take it back, and [`restore_subflows`] does at the next start what a crash prevented; for what a
+//! [`FallbackLever`] has set, [`restore_fallbacks`] does both.
 //!
 //! Any number of values may live in one process, each with programs and maps of its own. A *namespace* is that of the calling
 //! thread: `attach` finds an interface index in it, and `apply` walks its sockets. Use one value per namespace.
@@ -24,6 +26,7 @@
 pub mod cc;
 mod cost;
 mod error;
+mod fallback;
 mod limits;
 mod map;
 mod marker;
@@ -35,6 +38,7 @@ mod window;
 
 pub use cost::{CountRunTime, RunTime};
 pub use error::{AttachError, LoadError, MapError, PassError};
+pub use fallback::{ClampedSocket, FallbackLever, restore_fallbacks};
 pub use marker::{MarkCounters, MarkSlot, Marker};
 pub use pass::{Pass, RestoreError, SubflowLimit, restore_subflows};
 pub use tcx::Hook;

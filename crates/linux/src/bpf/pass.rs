@@ -9,7 +9,7 @@ use super::cost::{RunTime, run_time};
 use super::map::check;
 use super::object::{Embedded, Loaded, embedded};
 use super::tcx::create_link;
-use super::{LoadError, PassError};
+use super::{LoadError, MapError, PassError};
 use policy::ConnId;
 use std::fs::File;
 use std::io::{self, Read};
@@ -80,11 +80,16 @@ impl Walker {
     }
 
     pub(super) fn walk(&self) -> Result<Pass, PassError> {
+        Ok(Pass {
+            subflows: self.records()?.chunks_exact(RECORD_BYTES).map(parse).collect(),
+        })
+    }
+
+    /// Walks, and returns what the program wrote.
+    pub(super) fn records(&self) -> Result<Vec<u8>, PassError> {
         let mut records = Vec::new();
         self.open()?.read_to_end(&mut records).map_err(PassError::Read)?;
-        Ok(Pass {
-            subflows: records.chunks_exact(RECORD_BYTES).map(parse).collect(),
-        })
+        Ok(records)
     }
 
     fn open(&self) -> Result<File, PassError> {
@@ -115,12 +120,16 @@ pub enum RestoreError {
     /// The walk failed.
     #[error(transparent)]
     Pass(#[from] PassError),
+    /// The program could not be told what to look for.
+    #[error(transparent)]
+    Map(#[from] MapError),
 }
 
 /// Gives every MPTCP subflow of the calling thread's network namespace the limits that the kernel would have given it.
 ///
 /// For the start after a crash: what a lever sets on a socket outlives the process. Only what slowhand sets can be found here:
-/// on an MPTCP socket the kernel refuses TCP_WINDOW_CLAMP, and keeps TCP_NOTSENT_LOWAT from the subflows.
+/// on an MPTCP socket the kernel refuses TCP_WINDOW_CLAMP, and keeps TCP_NOTSENT_LOWAT from the subflows. On one that fell back in its handshake
+/// a program may set both, so such are not looked at.
 pub fn restore_subflows() -> Result<Pass, RestoreError> {
     let loaded = OBJECT.load(&["restore"])?;
     Ok(Walker::new(&loaded, "restore")?.walk()?)

@@ -33,7 +33,7 @@ use units::Bytes;
 const OBJECT: Embedded = embedded!("window");
 
 /// Autotuning was seen to lift a clamp within 2.5 s.
-const CLAMP_AGAIN: Duration = Duration::from_millis(100);
+pub(super) const CLAMP_AGAIN: Duration = Duration::from_millis(100);
 
 /// Which of the two ways a [`WindowLever`] goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -44,34 +44,34 @@ pub enum LeverError {
 
 /// A lever: not needed so far, or loaded, or not to be had.
 #[derive(Debug)]
-enum Lever<T> {
+pub(super) enum Lever<T> {
     Untried,
     Loaded(T),
     Missing(LoadError),
 }
 
 impl<T> Lever<T> {
-    fn loaded(&mut self) -> Option<&mut T> {
+    pub(super) fn loaded(&mut self) -> Option<&mut T> {
         match self {
             Self::Loaded(lever) => Some(lever),
             Self::Untried | Self::Missing(_) => None,
         }
     }
 
-    const fn get_ref(&self) -> Option<&T> {
+    pub(super) const fn get_ref(&self) -> Option<&T> {
         match self {
             Self::Loaded(lever) => Some(lever),
             Self::Untried | Self::Missing(_) => None,
         }
     }
 
-    fn need(&mut self, load: impl FnOnce() -> Result<T, LoadError>) {
+    pub(super) fn need(&mut self, load: impl FnOnce() -> Result<T, LoadError>) {
         if matches!(self, Self::Untried) {
             *self = load().map_or_else(Self::Missing, Self::Loaded);
         }
     }
 
-    fn get(&mut self, what: &'static str) -> Result<&mut T, LeverError> {
+    pub(super) fn get(&mut self, what: &'static str) -> Result<&mut T, LeverError> {
         match self {
             Self::Loaded(lever) => Ok(lever),
             Self::Missing(error) => Err(LeverError::NotLoaded {

@@ -13,6 +13,7 @@
 //! | `cla` | where signals go, told to whoever controls a sender's windows |
 //! | `probes` | asking whether a link still reaches a peer |
 //! | `levers`, `settings`, `sender` | bounding queues; what is changed for the whole namespace, on record; congestion control |
+//! | `fallbacks` | bounding connections that fell back to plain TCP, where that is asked for |
 //! | `inlet`, `observe`, `report` | what other threads may say, see and ask |
 //! | `clock`, `poller`, `eventfd`, `mib` | the kernel's small change |
 //!
@@ -32,6 +33,7 @@ mod counters;
 mod driver;
 mod error;
 mod eventfd;
+mod fallbacks;
 mod farewell;
 mod flows;
 mod inlet;
@@ -64,7 +66,7 @@ pub use error::{RunError, StartError};
 pub use flows::LeftAlone;
 pub use inlet::{AskError, Ended, Inlet, InletSender, Stopper, inlet};
 pub use observe::Observation;
-pub use report::{ConnReport, LeverReport, LinkReport, MarkReport, Report, SubflowReport};
+pub use report::{ConnReport, FallbackReport, LeverReport, LinkReport, MarkReport, Report, SubflowReport};
 pub use sender::Sender;
 pub use settings::{RecoverError, recover};
 
@@ -73,7 +75,7 @@ use policy::{LinkId, LinkSpec};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-use units::Instant;
+use units::{Bytes, Instant};
 
 /// What to drive, over what.
 pub struct Setup {
@@ -95,6 +97,8 @@ pub struct Setup {
     pub observe: ObserveFn,
     /// How windows are bounded. `None`: the best way that the kernel offers.
     pub window: Option<WindowKind>,
+    /// How much the peer of a connection that fell back to plain TCP may have in flight. `None`: as the kernels like.
+    pub fallback_window: Option<Bytes>,
     /// Where every change is written down before it is made. `None` in a namespace that is thrown away.
     pub journal: Option<PathBuf>,
 }

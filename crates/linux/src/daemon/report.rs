@@ -25,6 +25,8 @@ pub struct Report {
     pub links: Vec<LinkReport>,
     /// Connections that this host began.
     pub conns: Vec<ConnReport>,
+    /// Connections that fell back to plain TCP, where a bound on those is asked for.
+    pub fallbacks: Vec<FallbackReport>,
     /// What bounds a peer's queue, and what bounds our own.
     pub levers: LeverReport,
     /// What new connections of this host are sent with; empty if the kernel does not say.
@@ -100,6 +102,23 @@ pub struct ConnReport {
     pub subflows: Vec<SubflowReport>,
 }
 
+/// A connection that fell back to plain TCP and is to be bounded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FallbackReport {
+    /// Its token, if the kernel has given it one.
+    pub conn: Option<ConnId>,
+    /// Over which link.
+    pub link: LinkId,
+    /// This host's end.
+    pub local: SocketAddr,
+    /// The peer's end.
+    pub remote: SocketAddr,
+    /// How much the peer is to have in flight at most.
+    pub asked: Bytes,
+    /// Whether that is so, or why not.
+    pub bounded: Result<(), String>,
+}
+
 /// A subflow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubflowReport {
@@ -151,6 +170,7 @@ impl World {
                 .conns()
                 .map(|conn| self.report_conn(conn, &bounded))
                 .collect(),
+            fallbacks: self.fallbacks.report(),
             levers: self.report_levers(),
             cc: sysctl::read(&default_controller()).unwrap_or_default(),
             why: engine.explain(),
@@ -162,7 +182,7 @@ impl World {
         let levers = self.levers.report(self.settings.buffer());
         let marking = self.marks.run_time() + self.sent_marks.run_time();
         LeverReport {
-            run_time: levers.run_time + marking,
+            run_time: levers.run_time + self.fallbacks.run_time() + marking,
             ..levers
         }
     }
@@ -195,7 +215,7 @@ impl World {
             remote: conn.remote,
             left_alone,
             sample: conn.sample,
-            window,
+            window: window.or_else(|| self.fallbacks.bound_of(conn.id)),
             window_why: why.and_then(|why| why.window.clone()),
             unsent,
             unsent_why: why.and_then(|why| why.unsent.clone()),

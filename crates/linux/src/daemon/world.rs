@@ -2,6 +2,7 @@
 
 use super::address_ids::AddressIds;
 use super::cla::Cla;
+use super::fallbacks::Fallbacks;
 use super::farewell::Farewells;
 use super::flows::{Flows, Subflow};
 use super::inlet::Inlet;
@@ -34,6 +35,7 @@ pub(super) struct World {
     pub(super) farewells: Farewells,
     pub(super) probes: Probes,
     pub(super) levers: Levers,
+    pub(super) fallbacks: Fallbacks,
     /// On what arrives.
     pub(super) marks: Marks,
     /// On what is sent.
@@ -74,6 +76,7 @@ impl World {
             farewells: Farewells::new(),
             probes: Probes::open().map_err(StartError::Probes)?,
             levers: Levers::new(setup.window),
+            fallbacks: Fallbacks::new(setup.fallback_window)?,
             marks: Marks::at(Hook::Ingress),
             sent_marks: Marks::at(Hook::Egress),
             marks_why: BTreeMap::new(),
@@ -195,6 +198,7 @@ impl World {
             self.farewells.wake_at(),
             self.probes.wake_at(),
             self.levers.wake_at(),
+            self.fallbacks.wake_at(),
             self.sampler.wake_at(),
         ];
         times.into_iter().flatten().min()
@@ -212,6 +216,7 @@ impl World {
         if let Err(error) = self.levers.tick(now) {
             self.trouble("bounding queues", &error);
         }
+        self.mind_fallbacks(now);
     }
 }
 

@@ -68,6 +68,11 @@ impl fmt::Debug for CongestionName {
 pub struct SubflowFlags(pub u32);
 
 impl SubflowFlags {
+    /// The peer has agreed to MPTCP on it, as the first subflow of a connection.
+    pub const fn agreed(self) -> bool {
+        self.0 & 1 != 0
+    }
+
     /// It joined a connection; the first subflow did not.
     pub const fn joined(self) -> bool {
         self.0 & (1 << 2 | 1 << 3) != 0

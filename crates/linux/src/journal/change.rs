@@ -6,6 +6,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 use thiserror::Error;
+use units::Bytes;
 
 /// Something that was changed on the host, with what is needed to take it back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub enum Change {
         /// The same afterwards.
         new: (u32, u32),
     },
+    /// Sockets of connections that fell back to plain TCP have or will have a clamp of this size.
+    FallbackWindow(Bytes),
 }
 
 /// Why a line is not a change.
@@ -66,6 +69,7 @@ impl fmt::Display for Change {
             Self::Routing => f.write_str("routing"),
             Self::Endpoint { id, address } => write!(f, "endpoint\t{}\t{address}", id.0),
             Self::Limits { old, new } => write!(f, "limits\t{}\t{}\t{}\t{}", old.0, old.1, new.0, new.1),
+            Self::FallbackWindow(window) => write!(f, "fallback-window\t{}", window.get()),
         }
     }
 }
@@ -86,7 +90,14 @@ impl FromStr for Change {
             ["routing"] => Ok(Self::Routing),
             ["endpoint", id, address] => parse_endpoint(id, address).ok_or_else(bad),
             ["limits", a, b, c, d] => parse_limits([a, b, c, d]).ok_or_else(bad),
-            ["sysctl" | "endpoint" | "limits" | "routing", ..] => Err(bad()),
+            ["fallback-window", bytes] => bytes
+                .parse()
+                .map(|bytes| Self::FallbackWindow(Bytes::new(bytes)))
+                .map_err(|_| bad()),
+            [
+                "sysctl" | "endpoint" | "limits" | "routing" | "fallback-window",
+                ..,
+            ] => Err(bad()),
             _ => Err(ParseChangeError::Word(line.to_owned())),
         }
     }

@@ -3,6 +3,7 @@ use crate::mptcp_pm::AddressId;
 use crate::testing::{fresh, inside};
 use proptest::prelude::*;
 use std::net::IpAddr;
+use units::Bytes;
 
 /// A folder of this test's own, removed at its end.
 struct Folder(PathBuf);
@@ -252,6 +253,7 @@ fn change() -> impl Strategy<Value = Change> {
             address
         }),
         (any::<(u32, u32)>(), any::<(u32, u32)>()).prop_map(|(old, new)| Change::Limits { old, new }),
+        any::<u64>().prop_map(|bytes| Change::FallbackWindow(Bytes::new(bytes))),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! Takes one change back: harmless when it was never made, or was taken back already.
 
 use super::Change;
+use crate::bpf::restore_fallbacks;
 use crate::mptcp_pm::{self, AddressId, Limits};
 use crate::orphans;
 use crate::rtnl::{Protocol, Rtnl};
@@ -66,6 +67,7 @@ pub(super) fn undo(change: &Change) -> Result<(), String> {
         Change::Routing => sweep().map_err(|error| error.to_string()),
         Change::Endpoint { id, address } => undo_endpoint(*id, *address),
         Change::Limits { old, new } => undo_limits(*old, *new),
+        Change::FallbackWindow(window) => restore_fallbacks(*window).map(drop).map_err(words),
     }
 }
 

@@ -40,6 +40,21 @@ pub(super) fn queued(host: &Netns) -> u64 {
     .unwrap()
 }
 
+/// What this host's senders have under way, over MPTCP or plain TCP.
+pub(super) fn in_flight(host: &Netns) -> u64 {
+    host.run(|| {
+        let mut sum = Bytes::ZERO;
+        let add = |socket: &crate::diag::TcpSocket| {
+            if let Some(info) = socket.info {
+                sum += info.bytes_sent - info.bytes_retrans - info.bytes_acked;
+            }
+        };
+        Diag::open().unwrap().each_tcp(States::CONNECTED, add).unwrap();
+        sum.get()
+    })
+    .unwrap()
+}
+
 /// The most that waits unsent on one of this host's subflows.
 pub(super) fn unsent(host: &Netns) -> u64 {
     host.run(|| {

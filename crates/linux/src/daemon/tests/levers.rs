@@ -5,12 +5,12 @@ use super::felt::{
 };
 use super::flow::{Download, Source, Upload};
 use super::net::Net;
-use super::rig::{Manual, PATIENCE, Running};
+use super::rig::{Manual, PATIENCE};
 use crate::bpf::{WindowKind, WindowLever};
 use crate::daemon::LeftAlone;
 use crate::rtnl::Rtnl;
 use crate::testing::{Patience, index, output};
-use policy::{Action, ConnId, Policy};
+use policy::{Action, ConnId};
 use std::time::Duration;
 
 fn the_servers_queue_shrinks_and_grows_again(kind: WindowKind) {
@@ -110,24 +110,6 @@ fn what_waits_unsent_is_bounded_on_every_subflow_of_an_upload() {
         far(&mut daemon, "much waits unsent again");
         assert_eq!(daemon.failures(), [""; 0]);
     });
-}
-
-#[test]
-fn a_connection_that_fell_back_to_plain_tcp_is_not_bounded() {
-    let Some(net) = Net::with_links(2) else { return };
-    let source = Source::plain(&net.server);
-    let daemon = Running::start(&net, Policy::Slowhand, 2, None);
-    let download = Download::start(&net);
-    download.expect_more(4 * DEEP, PATIENCE);
-    let report = daemon.inlet.report(PATIENCE).unwrap();
-    assert!(
-        report
-            .conns
-            .iter()
-            .all(|conn| conn.window.is_none() && conn.unsent.is_none()),
-        "{report:#?}"
-    );
-    drop((download, source));
 }
 
 #[test]

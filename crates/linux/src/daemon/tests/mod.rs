@@ -2,6 +2,7 @@
 
 mod acts;
 mod cost;
+mod fallback;
 mod felt;
 mod flow;
 mod levers;

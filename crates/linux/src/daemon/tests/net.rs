@@ -81,6 +81,26 @@ impl Net {
         self.in_server(|| nft(&format!("delete table inet dead{link}")));
     }
 
+    /// From now on something on the way drops every segment that has an MPTCP option.
+    pub(super) fn drop_mptcp(&self) {
+        self.in_server(|| {
+            nft("add table inet hole; \
+                 add chain inet hole in { type filter hook prerouting priority 0; }; \
+                 add rule inet hole in tcp option mptcp exists drop");
+        });
+    }
+
+    /// From now on something on the way writes over MPTCP options, both ways.
+    pub(super) fn strip_mptcp(&self) {
+        self.in_server(|| {
+            nft("add table inet bleach; \
+                 add chain inet bleach in { type filter hook prerouting priority 0; }; \
+                 add chain inet bleach out { type filter hook postrouting priority 0; }; \
+                 add rule inet bleach in reset tcp option mptcp; \
+                 add rule inet bleach out reset tcp option mptcp");
+        });
+    }
+
     /// Takes the cable out, or puts it back.
     pub(super) fn plug(&self, link: u8, plugged: bool) {
         self.in_server(|| {

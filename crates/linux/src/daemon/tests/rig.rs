@@ -17,6 +17,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use units::Bytes;
 
 /// Only a test that fails waits so long.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
@@ -94,6 +95,7 @@ fn setup(
             reports: None,
             observe,
             window: None,
+            fallback_window: None,
             journal,
         },
         sender,
@@ -115,18 +117,27 @@ impl Manual {
 
     /// The same, and windows are bounded in this way.
     pub(super) fn bounding(links: u8, window: Option<WindowKind>) -> Self {
-        Self::with(links, window, None)
+        Self::with(links, None, |setup| Setup { window, ..setup })
+    }
+
+    /// The same, and connections that fall back to plain TCP are bounded.
+    pub(super) fn bounding_fallbacks(links: u8, window: Bytes) -> Self {
+        let fallback_window = Some(window);
+        Self::with(links, None, |setup| Setup {
+            fallback_window,
+            ..setup
+        })
     }
 
     /// The same, and what is changed is on record.
     pub(super) fn on_record(links: u8, journal: PathBuf) -> Self {
-        Self::with(links, None, Some(journal))
+        Self::with(links, Some(journal), |setup| setup)
     }
 
-    fn with(links: u8, window: Option<WindowKind>, journal: Option<PathBuf>) -> Self {
+    fn with(links: u8, journal: Option<PathBuf>, change: impl FnOnce(Setup) -> Setup) -> Self {
         // This baseline moves between access points, of which there are none.
         let (setup, _, seen) = setup(Policy::Handover, declared(links), journal);
-        let mut daemon = Daemon::start(Setup { window, ..setup }).unwrap();
+        let mut daemon = Daemon::start(change(setup)).unwrap();
         daemon.begin().unwrap();
         let mut manual = Self { daemon, seen };
         manual.act(Action::DefaultRoute(LinkId(0))).unwrap();
@@ -311,6 +322,17 @@ impl Running {
         let (setup, inlet, seen) = setup(Policy::Slowhand, declared(links), Some(journal));
         let window = Some(window);
         Self::with(net, Setup { window, ..setup }, (inlet, seen))
+    }
+
+    /// The kernel's windows, and connections that fall back to plain TCP are bounded.
+    pub(super) fn bounding_fallbacks(net: &Net, journal: PathBuf, window: Bytes) -> Self {
+        let (setup, inlet, seen) = setup(Policy::SlowhandNoWindow, declared(2), Some(journal));
+        let fallback_window = Some(window);
+        let setup = Setup {
+            fallback_window,
+            ..setup
+        };
+        Self::with(net, setup, (inlet, seen))
     }
 
     fn with(net: &Net, setup: Setup, (inlet, seen): (InletSender, Arc<Mutex<Seen>>)) -> Self {

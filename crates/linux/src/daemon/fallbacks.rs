@@ -1,0 +1,303 @@
+//! Connections that fell back to plain TCP: where that is asked for, how much their peers may have in flight is bounded.
+//!
+//! The engine leaves them alone, for they have one path and no MPTCP. The kernel tells nobody of those that fell back in their handshake, so
+//! while a bound is asked for sockets are listed from time to time. Which of them are meant:
+//!
+//! - those that a program of this host opened for MPTCP to a peer that has not agreed. They carry a token if they asked the peer, and none if
+//!   the kernel had given up asking, because something on the way drops what asks for MPTCP;
+//! - those of connections that the engine knew, and that fell back later.
+//!
+//! Both only over links of ours.
+//!
+//! # Sources
+//! - RFC 8684 §3.7; net/mptcp/subflow.c (`subflow_finish_connect`), net/mptcp/ctrl.c (`mptcp_active_should_disable`), net/mptcp/diag.c
+//!   (`subflow_get_info`), Linux 6.18.
+//!
+//! # Where we differ, and why
+//! 1. Listing costs half a millisecond and more, and no event could take its place; so it is done five times a second, and never for more than a
+//!    fiftieth of a processor. What a server queues before that is not prevented.
+//! 2. Nothing is taken off when a bound ends with its socket; what is left at the end, or by a crash, is taken off by the journal.
+//!
+//! # Checked by
+//! `daemon::tests::fallback`.
+
+use super::LeftAlone;
+use super::flows::{Flows, Phase};
+use super::levers::{Lever, LeverError};
+use super::peers::{canonical, conn_of};
+use super::report::FallbackReport;
+use super::walks::Walks;
+use super::world::{World, chain};
+use super::{Duration, StartError};
+use crate::bpf::{ClampedSocket, FallbackLever, RunTime};
+use crate::diag::{Diag, DiagError, Ends, MptcpSubflow, States, TcpSocket};
+use crate::journal::{Change, Journal, JournalError};
+use policy::{ConnId, LinkId};
+use std::collections::BTreeMap;
+use std::io;
+use thiserror::Error;
+use units::{Bytes, Instant};
+
+/// How often sockets are listed.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// A pause is so many times as long as the look before it.
+const PAUSE_PER_LOOK: u32 = 50;
+/// A list may leave a socket out while others close: one that is missing so many times in a row is closed.
+const MISSES: u8 = 3;
+
+/// Why connections that fell back are not bounded.
+#[derive(Debug, Error)]
+enum BoundError {
+    /// They cannot be found.
+    #[error(transparent)]
+    Look(#[from] DiagError),
+    /// What is set could not be written down.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The lever could not be pulled.
+    #[error(transparent)]
+    Lever(#[from] LeverError),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Fallbacks {
+    /// `None`: they are left alone, and nobody looks.
+    task: Option<Task>,
+    /// By their sockets' cookies.
+    known: BTreeMap<u64, Fallback>,
+    lever: Lever<FallbackLever>,
+    walks: Walks,
+    /// Why nothing works at present.
+    failed: Option<String>,
+}
+
+/// What is asked for, and the means.
+#[derive(Debug)]
+struct Task {
+    window: Bytes,
+    diag: Diag,
+    next_look: Instant,
+}
+
+/// One socket whose connection fell back.
+#[derive(Debug)]
+struct Fallback {
+    conn: Option<ConnId>,
+    link: LinkId,
+    ends: Ends,
+    misses: u8,
+    /// Whether the lever knows of it.
+    set: bool,
+    /// What came of the latest walk; `None` before the first.
+    outcome: Option<ClampedSocket>,
+}
+
+/// What a list shows of one.
+struct Seen {
+    cookie: u64,
+    conn: Option<ConnId>,
+    ends: Ends,
+}
+
+impl Seen {
+    fn new(flows: &Flows, socket: &TcpSocket) -> Option<Self> {
+        let subflow = socket.subflow.filter(|subflow| fell_back(flows, subflow))?;
+        Some(Self {
+            cookie: socket.cookie,
+            conn: Some(conn_of(subflow.token)).filter(|conn| conn.0 != 0),
+            ends: Ends {
+                local: socket.local,
+                remote: socket.remote,
+                ifindex: socket.ifindex,
+            },
+        })
+    }
+}
+
+/// Only a socket that was opened for MPTCP is a subflow, and whoever accepts one has agreed.
+fn fell_back(flows: &Flows, subflow: &MptcpSubflow) -> bool {
+    let at_once = !subflow.flags.agreed() && !subflow.flags.joined();
+    let conn = flows.conn(conn_of(subflow.token));
+    at_once || conn.is_some_and(|conn| conn.phase == Phase::LeftAlone(LeftAlone::FellBack))
+}
+
+impl Fallbacks {
+    pub(super) fn new(window: Option<Bytes>) -> Result<Self, StartError> {
+        let task = |window| {
+            Ok::<_, StartError>(Task {
+                window,
+                diag: Diag::open()?,
+                next_look: Instant::ZERO,
+            })
+        };
+        Ok(Self {
+            task: window.map(task).transpose()?,
+            known: BTreeMap::new(),
+            lever: Lever::Untried,
+            walks: Walks::default(),
+            failed: None,
+        })
+    }
+
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        let look = self.task.as_ref().map(|task| task.next_look);
+        [look, self.walks.wake_at()].into_iter().flatten().min()
+    }
+
+    fn is_look_due(&self, now: Instant) -> bool {
+        self.task.as_ref().is_some_and(|task| task.next_look <= now)
+    }
+
+    /// Takes in what one list showed.
+    fn take(&mut self, seen: Vec<(Seen, LinkId)>) -> Result<(), LeverError> {
+        self.known.values_mut().for_each(|fallback| fallback.misses += 1);
+        for (Seen { cookie, conn, ends }, link) in seen {
+            let fallback = self.known.entry(cookie).or_insert(Fallback {
+                conn,
+                link,
+                ends,
+                misses: 0,
+                set: false,
+                outcome: None,
+            });
+            fallback.misses = 0;
+        }
+        let closed = self.known.extract_if(.., |_, fallback| fallback.misses >= MISSES);
+        for (cookie, _) in closed {
+            if let Some(lever) = self.lever.loaded() {
+                lever.forget(cookie)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// From the next walk on, all that are known are bounded.
+    fn bound(&mut self, window: Bytes, journal: &mut Journal) -> Result<(), BoundError> {
+        let mut new = self
+            .known
+            .iter_mut()
+            .filter(|(_, fallback)| !fallback.set)
+            .peekable();
+        if new.peek().is_none() {
+            return Ok(());
+        }
+        self.lever.need(FallbackLever::load);
+        let lever = self.lever.get("the window")?;
+        journal.will(Change::FallbackWindow(window))?;
+        for (&cookie, fallback) in new {
+            lever.set(cookie, window).map_err(LeverError::from)?;
+            fallback.set = true;
+        }
+        self.walks.ask();
+        Ok(())
+    }
+
+    fn walk(&mut self, now: Instant) -> Result<(), LeverError> {
+        if !self.walks.is_due(now) {
+            return Ok(());
+        }
+        let Some(lever) = self.lever.loaded() else {
+            return Ok(());
+        };
+        let began = std::time::Instant::now();
+        let sockets = lever.apply();
+        let changed = |socket: &ClampedSocket| socket.before != socket.after;
+        let changed = sockets.as_ref().is_ok_and(|sockets| sockets.iter().any(changed));
+        let every = Some(lever.apply_every()).filter(|_| !self.known.is_empty());
+        self.walks.walked(now, began.elapsed(), changed, every);
+        for socket in sockets? {
+            if let Some(fallback) = self.known.get_mut(&socket.cookie) {
+                fallback.outcome = Some(socket);
+            }
+        }
+        Ok(())
+    }
+
+    /// The bound on a connection that the engine knew before it fell back.
+    pub(super) fn bound_of(&self, conn: ConnId) -> Option<Bytes> {
+        let mut known = self.known.values();
+        let fallback = known.find(|fallback| fallback.conn == Some(conn))?;
+        let task = self.task.as_ref()?;
+        self.standing(fallback).ok().map(|()| task.window)
+    }
+
+    pub(super) fn report(&self) -> Vec<FallbackReport> {
+        let Some(task) = &self.task else { return Vec::new() };
+        let report = |fallback: &Fallback| FallbackReport {
+            conn: fallback.conn,
+            link: fallback.link,
+            local: canonical(fallback.ends.local),
+            remote: canonical(fallback.ends.remote),
+            asked: task.window,
+            bounded: self.standing(fallback),
+        };
+        self.known.values().map(report).collect()
+    }
+
+    fn standing(&self, fallback: &Fallback) -> Result<(), String> {
+        match (fallback.outcome, &self.failed) {
+            (Some(ClampedSocket { errno: 0, .. }), _) => Ok(()),
+            (Some(ClampedSocket { errno, .. }), _) => Err(format!(
+                "the kernel refused it: {}",
+                io::Error::from_raw_os_error(errno)
+            )),
+            (None, Some(why)) => Err(why.clone()),
+            (None, None) => Err("it was found just now".to_owned()),
+        }
+    }
+
+    /// What the program took so far, if somebody counts.
+    pub(super) fn run_time(&self) -> Duration {
+        let time = self.lever.get_ref().map(FallbackLever::run_time);
+        time.and_then(Result::ok)
+            .map_or(Duration::ZERO, |RunTime { time, .. }| time)
+    }
+}
+
+impl World {
+    /// Finds connections that fell back and bounds them, when it is time and where it is asked for.
+    pub(super) fn mind_fallbacks(&mut self, now: Instant) {
+        let looks = self.fallbacks.is_look_due(now);
+        let looked = if looks {
+            self.look_for_fallbacks(now)
+        } else {
+            Ok(())
+        };
+        let bounded = looked.and_then(|()| Ok(self.fallbacks.walk(now)?));
+        match bounded {
+            Ok(()) if looks => self.fallbacks.failed = None,
+            Ok(()) => {}
+            Err(error) => self.cannot_bound(&error),
+        }
+    }
+
+    fn look_for_fallbacks(&mut self, now: Instant) -> Result<(), BoundError> {
+        let Some(task) = &mut self.fallbacks.task else {
+            return Ok(());
+        };
+        let (began, window) = (std::time::Instant::now(), task.window);
+        let mut seen = Vec::new();
+        let listed = task.diag.each_tcp(States::CONNECTED, |socket| {
+            seen.extend(Seen::new(&self.flows, socket));
+        });
+        task.next_look = now + LOOK_EVERY.max(began.elapsed() * PAUSE_PER_LOOK);
+        listed?;
+        let ours = |seen: Seen| {
+            let link = self.owner(&seen.ends)?;
+            Some((seen, link))
+        };
+        let seen = seen.into_iter().filter_map(ours).collect();
+        self.fallbacks.take(seen)?;
+        self.fallbacks.bound(window, &mut self.settings.journal)
+    }
+
+    /// Said once, and in every report.
+    fn cannot_bound(&mut self, error: &BoundError) {
+        let why = chain(error);
+        if self.fallbacks.failed.as_ref() != Some(&why) {
+            self.trouble("bounding connections that fell back to plain TCP", error);
+        }
+        self.fallbacks.failed = Some(why);
+    }
+}

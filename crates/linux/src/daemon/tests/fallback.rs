@@ -1,0 +1,330 @@
+//! Connections that fell back to plain TCP: left alone, and bounded where that is asked for, as it is felt by the server.
+
+use super::felt::{DEEP, SMALL, in_flight, most, most_beside, settles_within};
+use super::flow::{Download, Source};
+use super::net::{Net, SERVER};
+use super::rig::{self, Manual, PATIENCE, Record, Running};
+use crate::bpf::{Pass, restore_subflows};
+use crate::daemon::flows::Phase;
+use crate::daemon::{ConnReport, FallbackReport, LeftAlone};
+use crate::netns::Netns;
+use crate::sysctl::{self, Key};
+use crate::testing::{Patience, abort, output};
+use policy::{Action, LinkId, Policy};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use units::Bytes;
+
+/// Left to the kernels, more than this is under way on one link of 40 Mb/s.
+const FREE: u64 = 100_000;
+/// What a program asks for itself, less than we do.
+const OWN: Bytes = Bytes::from_kib(16);
+/// The process that the crash test kills looks for this.
+const VICTIM: &str = "SLOWHAND_TEST_FALLBACK_JOURNAL";
+
+/// There is a way to the server when no daemon runs, too.
+fn without_daemon(net: &Net) {
+    net.in_client(|| output("ip route add default via 10.0.0.2 dev w0 metric 100"));
+}
+
+/// Buffers are as large as they will ever be: what the kernel lifts clamps for does not come.
+fn without_autotuning(net: &Net) {
+    net.in_client(|| {
+        sysctl::write(&Key::new("net.ipv4.tcp_moderate_rcvbuf"), "0").unwrap();
+        sysctl::write(&Key::new("net.ipv4.tcp_rmem"), "4096\t1048576\t6291456").unwrap();
+    });
+}
+
+/// What tells why a test failed.
+fn sockets(net: &Net) -> String {
+    let show = || output("ss -tinmH");
+    [net.in_client(show), net.in_server(show)].concat()
+}
+
+fn eventually(net: &Net, what: &str, mut holds: impl FnMut(u64) -> bool) {
+    let mut until = Patience::of(PATIENCE);
+    loop {
+        let bytes = in_flight(&net.server);
+        if holds(bytes) {
+            return;
+        }
+        assert!(
+            until.lasts(),
+            "waited in vain for {what}: {bytes} bytes under way\n{}",
+            sockets(net)
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn free_again(net: &Net) {
+    eventually(net, "as much under way as the kernels like", |bytes| bytes > FREE);
+}
+
+/// The server never has more under way than `bound` any more.
+fn bounded_to(net: &Net, bound: u64) {
+    settles_within(bound, || most(|| in_flight(&net.server), std::thread::sleep));
+}
+
+/// What the daemon reports once it has bounded so many.
+fn reported(daemon: &Running, count: usize) -> Vec<FallbackReport> {
+    let mut until = Patience::of(PATIENCE);
+    loop {
+        let report = daemon.inlet.report(PATIENCE).unwrap();
+        let bounded = report
+            .fallbacks
+            .iter()
+            .filter(|fallback| fallback.bounded.is_ok());
+        if bounded.count() == count {
+            return report.fallbacks;
+        }
+        assert!(until.lasts(), "{:#?}", report.fallbacks);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A client that reads whatever comes, and checks nothing: a connection that loses its options on the way carries bytes twice.
+struct Reader {
+    socket: Arc<Socket>,
+    read: Arc<AtomicU64>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Reader {
+    fn start(net: &Net) -> Self {
+        let address = SockAddr::from(net.address());
+        let socket = net.in_client(|| {
+            let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).unwrap();
+            socket.connect(&address).unwrap();
+            socket
+        });
+        let (socket, read) = (Arc::new(socket), Arc::new(AtomicU64::new(0)));
+        let (from, count) = (Arc::clone(&socket), Arc::clone(&read));
+        let thread = std::thread::spawn(move || {
+            let mut buffer = vec![0; 64 * 1024];
+            while let Ok(length @ 1..) = (&mut &*from).read(&mut buffer) {
+                count.fetch_add(length as u64, Ordering::Relaxed);
+            }
+        });
+        let reader = Self {
+            socket,
+            read,
+            thread: Some(thread),
+        };
+        reader.speak();
+        reader
+    }
+
+    fn speak(&self) {
+        (&mut &*self.socket).write_all(b"!").unwrap();
+    }
+
+    fn read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    /// As a program may on a socket that fell back.
+    fn clamp(&self, window: Bytes) {
+        let value = libc::c_int::try_from(window.get()).unwrap();
+        // SAFETY: the option's value is an int, and lives through the call.
+        let code = unsafe {
+            libc::setsockopt(
+                self.socket.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_WINDOW_CLAMP,
+                (&raw const value).cast(),
+                size_of_val(&value) as u32,
+            )
+        };
+        assert_eq!(code, 0, "{}", std::io::Error::last_os_error());
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        // It may be reset already; what matters is that the thread wakes up.
+        let _ = self.socket.shutdown(std::net::Shutdown::Both);
+        if let Some(thread) = self.thread.take() {
+            let joined = thread.join();
+            assert!(joined.is_ok() || std::thread::panicking(), "the reader panicked");
+        }
+        abort(&self.socket);
+    }
+}
+
+#[test]
+fn a_connection_that_fell_back_to_plain_tcp_is_not_bounded() {
+    let Some(net) = Net::with_links(2) else { return };
+    let _source = Source::plain(&net.server);
+    let daemon = Running::start(&net, Policy::Slowhand, 2, None);
+    let download = Download::start(&net);
+    download.expect_more(4 * DEEP, PATIENCE);
+    free_again(&net);
+    let report = daemon.inlet.report(PATIENCE).unwrap();
+    let bounded = |conn: &ConnReport| conn.window.is_some() || conn.unsent.is_some();
+    assert!(!report.conns.iter().any(bounded), "{report:#?}");
+    assert_eq!(report.fallbacks, [], "nobody asked");
+}
+
+#[test]
+fn where_it_is_asked_for_it_is_bounded_until_the_daemon_stops() {
+    let Some(net) = Net::with_links(2) else { return };
+    let _source = Source::plain(&net.server);
+    without_daemon(&net);
+    let record = Record::new("fallback-stop");
+    let mut daemon = Running::bounding_fallbacks(&net, record.0.clone(), SMALL);
+    let download = Download::start(&net);
+    let [ref found] = reported(&daemon, 1)[..] else {
+        panic!("one connection")
+    };
+    assert_eq!((found.link, found.remote), (LinkId(0), net.address()));
+    assert_eq!((found.asked, found.conn.is_some()), (SMALL, true));
+    bounded_to(&net, SMALL.get());
+    download.expect_more(DEEP, PATIENCE);
+    assert_eq!(daemon.seen().failed, [""; 0]);
+    daemon.stop();
+    free_again(&net);
+    drop(download);
+}
+
+#[test]
+fn what_is_closed_is_forgotten() {
+    let Some(net) = Net::with_links(2) else { return };
+    let _source = Source::plain(&net.server);
+    let record = Record::new("fallback-closed");
+    let daemon = Running::bounding_fallbacks(&net, record.0.clone(), SMALL);
+    let download = Download::start(&net);
+    reported(&daemon, 1);
+    drop(download);
+    assert_eq!(reported(&daemon, 0), []);
+}
+
+/// The kernel gives up asking for MPTCP where what asks is dropped; connections then have no token.
+#[test]
+fn connections_without_a_token_are_bounded_each_by_itself() {
+    let Some(net) = Net::with_links(2) else { return };
+    let _source = Source::start(&net.server);
+    net.drop_mptcp();
+    net.in_client(|| output("sysctl -qw net.mptcp.blackhole_timeout=3600"));
+    without_daemon(&net);
+    let record = Record::new("fallback-token");
+    let mut daemon = Running::bounding_fallbacks(&net, record.0.clone(), SMALL);
+    let first = Download::start(&net);
+    first.expect_more(1, PATIENCE);
+    let mapped = SERVER.to_ipv6_mapped();
+    let later =
+        [net.address().ip(), mapped.into()].map(|ip| Download::from(&net, (ip, net.address().port()).into()));
+    let found = reported(&daemon, 3);
+    let tokens = found.iter().filter(|fallback| fallback.conn.is_some());
+    assert_eq!(tokens.count(), 1, "{found:#?}");
+    assert!(
+        found.iter().all(|fallback| fallback.remote == net.address()),
+        "{found:#?}"
+    );
+    bounded_to(&net, 3 * SMALL.get());
+    later
+        .iter()
+        .for_each(|download| download.expect_more(DEEP, PATIENCE));
+    assert_eq!(daemon.seen().failed, [""; 0]);
+    daemon.stop();
+    eventually(&net, "more than was ever allowed", |bytes| {
+        bytes > 3 * SMALL.get() + SMALL.get()
+    });
+}
+
+#[test]
+fn a_connection_that_falls_back_after_its_window_was_bounded_ends_with_the_asked_bound() {
+    let Some(net) = Net::with_links(1) else { return };
+    let _source = Source::start(&net.server);
+    net.in_client(|| {
+        let mut daemon = Manual::bounding_fallbacks(1, SMALL);
+        let reader = Reader::start(&net);
+        let conn = daemon.conn();
+        let wide = Bytes::new(3 * SMALL.get());
+        daemon.act(Action::Window(conn, Some(wide))).unwrap();
+        settles_within(wide.get(), || most_beside(&mut daemon, || in_flight(&net.server)));
+        assert_eq!(daemon.daemon.world.fallbacks.report(), []);
+        net.strip_mptcp();
+        daemon.until("it is left alone", |daemon, _| {
+            let conn = daemon.world.flows.conn(conn);
+            conn.is_some_and(|conn| conn.phase == Phase::LeftAlone(LeftAlone::FellBack))
+        });
+        // The server learns of it by what the client says.
+        reader.speak();
+        daemon.until("it is bounded", |daemon, _| {
+            daemon.world.fallbacks.bound_of(conn) == Some(SMALL)
+        });
+        settles_within(SMALL.get(), || {
+            most_beside(&mut daemon, || in_flight(&net.server))
+        });
+        let read = reader.read();
+        daemon.until("it goes on", |_, _| reader.read() > read + DEEP);
+        assert_eq!(daemon.failures(), [""; 0]);
+    });
+}
+
+#[test]
+fn a_programs_own_smaller_clamp_is_kept() {
+    let Some(net) = Net::with_links(2) else { return };
+    let _source = Source::plain(&net.server);
+    without_daemon(&net);
+    let record = Record::new("fallback-own");
+    let mut daemon = Running::bounding_fallbacks(&net, record.0.clone(), SMALL);
+    let reader = Reader::start(&net);
+    reported(&daemon, 1);
+    // What grows in the first moments lifts any clamp, whosever it is.
+    bounded_to(&net, SMALL.get());
+    reader.clamp(OWN);
+    bounded_to(&net, OWN.get());
+    daemon.stop();
+    bounded_to(&net, OWN.get());
+    // The start after a crash keeps it, too.
+    assert_eq!(net.in_client(|| restore_subflows().unwrap()), Pass::default());
+    bounded_to(&net, OWN.get());
+    assert!(reader.read() > 0);
+}
+
+/// Not a test of its own: the process that is killed.
+#[test]
+fn victim() {
+    let Some(record) = std::env::var_os(VICTIM) else {
+        return;
+    };
+    let client = Netns::current().unwrap();
+    let net = Net {
+        server: client.try_clone().unwrap(),
+        client,
+    };
+    let _running = Running::bounding_fallbacks(&net, record.into(), SMALL);
+    rig::live_on();
+}
+
+#[test]
+fn a_bound_that_a_killed_daemon_left_is_taken_off_by_the_next() {
+    let Some(net) = Net::with_links(2) else { return };
+    let _source = Source::plain(&net.server);
+    let record = Record::new("fallback-killed");
+    without_daemon(&net);
+    without_autotuning(&net);
+    let download = Download::start(&net);
+    free_again(&net);
+    let wishes = [(VICTIM, record.0.as_os_str())];
+    let mut victim = rig::victim(&net, "daemon::tests::fallback::victim", &wishes);
+    bounded_to(&net, SMALL.get());
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    let left = most(|| in_flight(&net.server), std::thread::sleep);
+    assert!(
+        left <= SMALL.get(),
+        "nobody has taken it off yet: {left} bytes under way"
+    );
+    let mut next = Running::start(&net, Policy::SlowhandNoWindow, 2, Some(record.0.clone()));
+    free_again(&net);
+    next.stop();
+    download.expect_more(DEEP, PATIENCE);
+}

@@ -9,6 +9,7 @@ use crate::conn::Subflow;
 use crate::estimate::losses::REPAIR_ROUNDS;
 use crate::io::{Action, ConnId, LinkId, LinkKind, Verb};
 use crate::path::Path;
+use crate::queues::BUSY_SEGMENTS;
 use crate::select::{Use, Want, is_sinking, prospect};
 use crate::slow::{Look, View};
 use crate::state::State;
@@ -59,7 +60,7 @@ fn watch_slow(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
             link: subflow.link,
             best: shown(now, subflow, &state.paths[&subflow.link]),
             rate: subflow.arrivals.rate(now),
-            queued: subflow.sample.data_rtt >= state.paths[&subflow.link].rtt() * 3 / 2,
+            queued: is_queued(subflow, &state.paths[&subflow.link]),
         })
         .collect();
     let rtts = views.iter().map(|view| state.paths[&view.link].rtt());
@@ -90,6 +91,11 @@ fn shown(now: Instant, subflow: &Subflow, path: &Path) -> Bitrate {
     subflow.arrivals.best_rate(now).max(promised)
 }
 
+/// Whether a queue of half a base round trip stands before it, as of the last data.
+fn is_queued(subflow: &Subflow, path: &Path) -> bool {
+    subflow.sample.data_rtt >= path.rtt() * 3 / 2
+}
+
 /// Bounds how far ahead the peer, and this host, may queue.
 pub(crate) fn bound(now: Instant, state: &mut State, id: ConnId) {
     bound_unsent(state, id);
@@ -100,7 +106,8 @@ pub(crate) fn bound(now: Instant, state: &mut State, id: ConnId) {
     let Some(window) = conn.window.update(now, need) else {
         return;
     };
-    let why = sentence(window, need);
+    let rate = conn.window.capacity();
+    let why = sentence(window, Need { rate, ..need });
     conn.why = Some(why.clone());
     state.push(Action::Window(id, Some(window)));
     state.note(None, Some(id), Verb::Window, why);
@@ -157,10 +164,13 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         .filter(|subflow| !subflow.backup && subflow.draining.is_none());
     let (mut rate, mut rtt, mut sinking) = (Bitrate::ZERO, Duration::ZERO, false);
     let (mut repair, mut wired) = (Duration::ZERO, true);
+    let (mut links, mut queued) = (0, false);
     for subflow in in_use {
         let path = state.paths.get(&subflow.link)?;
         rate = rate + shown(now, subflow, path);
         rtt = rtt.max(path.rtt());
+        links += 1;
+        queued |= subflow.arrivals.recent_segments(now) >= BUSY_SEGMENTS && is_queued(subflow, path);
         wired &= path.spec.kind == LinkKind::Cable;
         // Radios repeat what they lose, until they are about to be too weak; then little is to be held.
         if path.spec.kind == LinkKind::Cable && subflow.losses.go_on(now) {
@@ -170,6 +180,8 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
     }
     Some(Need {
         rate,
+        links,
+        queued,
         rtt,
         repair,
         received: conn.sample.bytes_received,

@@ -27,7 +27,7 @@ use alloc::string::String;
 use units::{Duration, Instant, Ratio};
 
 /// Fewer segments in the last 300 ms are no load that a queue could come from.
-const BUSY_SEGMENTS: u64 = 30;
+pub(crate) const BUSY_SEGMENTS: u64 = 30;
 /// A queue that comes back within this is worth no second word.
 const SAME: Duration = Duration::from_secs(10);
 

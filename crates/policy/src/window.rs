@@ -28,16 +28,19 @@
 //!    beside what is under way. Over cables it has for five seconds: what slow start loses in a deep queue holds up everything (`window-long`: 0.92 of
 //!    stock's first five seconds without that room, 0.97 with it). Over radio it would keep a modem's buffer full (`fade`: 94 ms).
 //! 7. A link that loses again and again holds everything up for two of its round trips each time: that much more may be under way.
-//! 8. When a slow link has just become a backup, what the sender had given it is still waited for: what waits has room beside what is under way. And
+//! 8. An application that asks for little does not make the links slow ([`asked`]).
+//! 9. When a slow link has just become a backup, what the sender had given it is still waited for: what waits has room beside what is under way. And
 //!    the factor begins anew: a window found beside that link was larger for its sake.
 //!
 //! # Checked by
 //! `golden/window.csv`; `tests`, also against a fluid model of links and sender; `stall-drop` and `walk` in the benchmarks.
 
+mod asked;
 #[cfg(test)]
 mod tests;
 mod trial;
 
+use asked::Asked;
 use trial::{Factor, Reading, Trial};
 use units::{Bitrate, Bytes, Duration, Instant};
 
@@ -75,6 +78,7 @@ pub(crate) struct Window {
     stepped: Instant,
     narrow: Option<Narrow>,
     trial: Option<Trial>,
+    asked: Asked,
     /// In how many of the last looks, in thousandths, nearly all of the window waited for earlier bytes.
     closed: u64,
     /// Whether a link has just been put by, as of the last look.
@@ -127,8 +131,12 @@ struct Narrow {
 /// What the window is computed from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Need {
-    /// What the links in use can carry together.
+    /// What the links in use have shown lately that they can carry together.
     pub(crate) rate: Bitrate,
+    /// How many these are.
+    pub(crate) links: usize,
+    /// Whether a queue of half a base round trip stands before one of them that is busy.
+    pub(crate) queued: bool,
     /// The longest of their base round-trip times.
     pub(crate) rtt: Duration,
     /// For how long what is lost is missed, on links that lose all the time.
@@ -162,6 +170,8 @@ impl Need {
 impl Window {
     /// A new window, if it is to change now.
     pub(crate) fn update(&mut self, now: Instant, need: Need) -> Option<Bytes> {
+        let rate = self.asked.capacity(now, &need);
+        let need = Need { rate, ..need };
         if self.narrowed(now).is_some() || need.rate == Bitrate::ZERO || need.received < WORTH_BOUNDING {
             return None;
         }
@@ -210,6 +220,11 @@ impl Window {
     /// The window in force, if there is one.
     pub(crate) const fn bound(&self) -> Option<Bytes> {
         self.set
+    }
+
+    /// What the links are believed to carry together.
+    pub(crate) const fn capacity(&self) -> Bitrate {
+        self.asked.believed()
     }
 
     /// When a window that was made narrow has settled, while it stays so.

@@ -1,3 +1,4 @@
+mod asked;
 mod fluid;
 
 use super::*;
@@ -6,6 +7,8 @@ use proptest::prelude::*;
 fn need(mbps: u64, rtt_ms: u64) -> Need {
     Need {
         rate: Bitrate::from_mbps(mbps),
+        links: 1,
+        queued: false,
         rtt: Duration::from_millis(rtt_ms),
         received: Bytes::from_kib(1_024),
         repair: Duration::ZERO,

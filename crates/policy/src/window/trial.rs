@@ -24,6 +24,7 @@
 //! # Checked by
 //! `window::tests`, against a fluid model of links and sender.
 
+use super::asked::LITTLE_PERCENT;
 use units::{Bitrate, Bytes, Duration, Instant};
 
 /// Sixteenths of `Σ rate · longest RTT`.
@@ -39,8 +40,6 @@ const MOST: Factor = 128;
 const KEEP: u64 = 980;
 /// Goodput of a larger window must be this many thousandths of the smaller one's.
 const GAIN: u64 = 1_030;
-/// Percent of what the links can carry: with less, it is the application that decides.
-const WORTH_JUDGING: u64 = 40;
 /// Percent of what the links can carry: with more, a larger window has nothing to gain that could be told from chance.
 const FULL: u64 = 95;
 /// A gain of so many thousandths needs no second look, and promises another one.
@@ -197,7 +196,7 @@ impl Trial {
             return;
         };
         let rate = (reading.received - at_begin).per(now - turn.begins);
-        if rate < reading.capacity.percent(WORTH_JUDGING) {
+        if rate < reading.capacity.percent(LITTLE_PERCENT) {
             return self.interrupt(now, false);
         }
         if turn.number == 0 && turn.candidate > self.factor && rate >= reading.capacity.percent(FULL) {

@@ -248,6 +248,8 @@ impl World {
         let now = self.now;
         let need = Need {
             rate: self.links.iter().map(|link| link.arrivals.best_rate(now)).sum(),
+            links: self.links.len(),
+            queued: false,
             rtt: self.longest(),
             repair: Duration::ZERO,
             wired: true,

@@ -1,0 +1,98 @@
+//! What the links are believed to carry while the application asks for less.
+
+use super::*;
+
+/// One connection over links of 50 ms on which no queue stands.
+struct Links {
+    window: Window,
+    now: Instant,
+    received: Bytes,
+}
+
+fn shown(mbps: u64) -> Need {
+    let queued = false;
+    Need {
+        queued,
+        ..need(mbps, 50)
+    }
+}
+
+impl Links {
+    fn new() -> Self {
+        Self {
+            window: Window::default(),
+            now: Instant::ZERO,
+            received: Bytes::from_kib(1_024),
+        }
+    }
+
+    /// After five seconds in which 90 Mb/s came, and two in which 9 did and the 90 were not forgotten yet.
+    fn busy_before() -> Self {
+        let mut links = Self::new();
+        links.bring(5, 90, shown(90));
+        links.bring(2, 9, shown(90));
+        links
+    }
+
+    /// So much comes, and that is what was shown lately.
+    fn bring(&mut self, seconds: u64, mbps: u64, need: Need) {
+        (0..seconds * 20).for_each(|_| self.step(Bitrate::from_mbps(mbps), need));
+    }
+
+    fn step(&mut self, rate: Bitrate, need: Need) {
+        let step = Duration::from_millis(50);
+        self.now += step;
+        self.received += rate * step;
+        let received = self.received;
+        self.window.update(self.now, Need { received, ..need });
+    }
+
+    fn believed(&self) -> Bitrate {
+        self.window.capacity()
+    }
+}
+
+#[test]
+fn little_traffic_does_not_make_the_links_slow() {
+    let mut links = Links::busy_before();
+    let before = links.window.bound();
+    links.bring(60, 9, shown(9));
+    assert_eq!(links.believed(), Bitrate::from_mbps(90));
+    assert_eq!(links.window.bound(), before);
+    links.bring(1, 120, shown(120));
+    assert_eq!(links.believed(), Bitrate::from_mbps(120));
+}
+
+#[test]
+fn links_that_carry_less_than_before_and_are_used_show_it() {
+    let mut links = Links::busy_before();
+    links.bring(3, 60, shown(60));
+    assert_eq!(links.believed(), Bitrate::from_mbps(60));
+}
+
+#[test]
+fn a_queue_says_that_a_link_has_become_slow_and_that_is_not_forgotten_with_the_queue() {
+    let mut links = Links::busy_before();
+    let queued = true;
+    links.bring(3, 9, Need { queued, ..shown(9) });
+    assert_eq!(links.believed(), Bitrate::from_mbps(9));
+    links.bring(60, 9, shown(9));
+    assert_eq!(links.believed(), Bitrate::from_mbps(9));
+}
+
+#[test]
+fn what_is_gone_carries_nothing() {
+    let mut links = Links::busy_before();
+    links.bring(10, 9, shown(9));
+    assert_eq!(links.believed(), Bitrate::from_mbps(90));
+    links.bring(1, 6, Need { links: 2, ..shown(6) });
+    assert_eq!(links.believed(), Bitrate::from_mbps(6));
+}
+
+#[test]
+fn a_sinking_signal_is_taken_at_its_word() {
+    let mut links = Links::busy_before();
+    let sinking = true;
+    links.bring(3, 9, Need { sinking, ..shown(9) });
+    assert_eq!(links.believed(), Bitrate::from_mbps(9));
+}

@@ -62,6 +62,8 @@ const ROOM: Duration = Duration::from_millis(16);
 const NEARLY_ALL: u64 = 7;
 /// Thousandths of the looks of a second or two: with more, a window stands closed often.
 const OFTEN: u64 = 100;
+/// A queue comes and goes with its sender's congestion window.
+const QUEUED_FOR: Duration = Duration::from_secs(5);
 /// How often the window may come down, by an eighth each time.
 const STEP: Duration = Duration::from_millis(100);
 
@@ -79,6 +81,8 @@ pub(crate) struct Window {
     narrow: Option<Narrow>,
     trial: Option<Trial>,
     asked: Asked,
+    /// When a queue was last seen before one of the links.
+    queued_at: Option<Instant>,
     /// In how many of the last looks, in thousandths, nearly all of the window waited for earlier bytes.
     closed: u64,
     /// Whether a link has just been put by, as of the last look.
@@ -176,6 +180,7 @@ impl Window {
             return None;
         }
         self.note_closed(need.held);
+        self.queued_at = if need.queued { Some(now) } else { self.queued_at };
         let waits = self.set.is_some_and(|set| need.held * 2 >= set);
         let age = now - *self.began.get_or_insert(now);
         let growing = self.growth.goes_on(now, need, waits && age < EXCUSED_FOR);
@@ -263,6 +268,7 @@ impl Window {
                 capacity: need.rate,
                 rtt: need.rtt,
                 closed: self.closed >= OFTEN,
+                queued: self.queued_at.is_some_and(|at| now - at <= QUEUED_FOR),
             },
         );
         trial.factor()

@@ -8,7 +8,7 @@ fn need(mbps: u64, rtt_ms: u64) -> Need {
     Need {
         rate: Bitrate::from_mbps(mbps),
         links: 1,
-        queued: false,
+        queued: true,
         rtt: Duration::from_millis(rtt_ms),
         received: Bytes::from_kib(1_024),
         repair: Duration::ZERO,

@@ -96,3 +96,24 @@ fn a_sinking_signal_is_taken_at_its_word() {
     links.bring(3, 9, Need { sinking, ..shown(9) });
     assert_eq!(links.believed(), Bitrate::from_mbps(9));
 }
+
+#[test]
+fn who_has_asked_for_little_from_the_beginning_and_then_asks_for_all_is_not_held_to_the_little() {
+    let mut links = Links::new();
+    let rtt = Duration::from_millis(80);
+    links.bring(120, 9, Need { rtt, ..shown(9) });
+    // From now on the sender fills whatever window there is, up to 60 Mb/s.
+    let full = Bitrate::from_mbps(60);
+    for _ in 0..10 * 20 {
+        let rate = links.window.bound().unwrap().per(rtt).min(full);
+        links.step(
+            rate,
+            Need {
+                rate,
+                rtt,
+                ..shown(0)
+            },
+        );
+    }
+    assert_eq!(links.believed(), full);
+}

@@ -1,287 +1,129 @@
-//! The controller against links with rates, round trips and queues, and a sender that fills them as Linux does.
-//!
-//! The next bytes go to the subflow whose queue, over its pacing rate, is shortest (`mptcp_subflow_get_send`); each subflow has a congestion
-//! window that doubles, then grows by a segment in a round trip, and is halved by what does not fit into its link's queue. What was lost comes a
-//! round trip through that queue later, and what lies behind it waits for it. The window counts from what has arrived in order, and its right
-//! edge does not move back.
-//!
-//! What it leaves out: packets (it moves blocks), time-outs, losses other than by overflow, and noise of the host's own.
+//! The controller against links and a sender ([`world`]).
 
-use super::super::*;
-use crate::estimate::arrivals::Arrivals;
-use alloc::collections::{BTreeSet, VecDeque};
-use alloc::vec::Vec;
-use proptest::prelude::*;
+mod link;
+mod world;
 
-const STEP: Duration = Duration::from_millis(5);
-const LOOK_EVERY: u64 = 10;
-const BLOCK: u64 = 4_344;
-/// What a stock host lets its peer send ahead.
-const STOCK: Bytes = Bytes::new(6_000_000);
+use super::*;
+use link::Shape;
+use proptest::test_runner::RngSeed;
+use std::vec::Vec;
+use world::World;
 
-/// What a link is like.
-#[derive(Debug, Clone, Copy)]
-struct Shape {
-    mbps: u64,
-    rtt_ms: u64,
-    /// Its queue, in tenths of its product of rate and round trip.
-    queue_tenths: u64,
+/// The controller begins with 1.25 products, not with the 2 that survive a loss without a halt (RFC 6182 §5.3): all wait for what one link has lost, and
+/// what is sent at once when it has come overflows other queues. In the worst case all congestion windows are halved together, to half of what is
+/// under way when the links are full; then Reno brings three quarters on average, less the halts. (With 2 products and the same model 95 places of
+/// 100 bring 98 % of a stock host's goodput or more, the worst of 300 brings 86; here 95 of 100 bring 88 or more, and the worst 78.)
+const HALVED_TOGETHER: u64 = 70;
+/// Marks halve windows without a halt; short queues overflow before they are marked.
+const MARKED: u64 = 80;
+/// There is nobody to wait for: the experiments may take 2 % in each minute.
+const ALONE: u64 = 92;
+
+/// Some links, and whether they are cables.
+#[derive(Debug, Clone)]
+struct Place {
+    shapes: Vec<Shape>,
+    wired: bool,
 }
 
-impl Shape {
-    fn rate(self) -> Bitrate {
-        Bitrate::from_mbps(self.mbps)
+impl Place {
+    fn world(&self) -> World {
+        World::new(&self.shapes, self.wired)
     }
 
-    fn rtt(self) -> Duration {
-        Duration::from_millis(self.rtt_ms)
+    fn stock(&self) -> World {
+        World::stock(&self.shapes)
     }
 
-    fn queue(self) -> Duration {
-        // Room for a burst of the sender at least.
-        (self.rtt() * self.queue_tenths as u32 / 10).max(Duration::from_millis(20))
-    }
-}
-
-/// A link, and the subflow over it.
-#[derive(Debug)]
-struct Link {
-    shape: Shape,
-    window: u64,
-    threshold: u64,
-    cut_at: Instant,
-    /// When all that was sent has left the queue.
-    free_at: Instant,
-    /// Blocks that wait for room in the congestion window.
-    unsent: VecDeque<u64>,
-    /// When each block under way is acknowledged.
-    under_way: Vec<Instant>,
-    arrivals: Arrivals,
-    received: u64,
-}
-
-impl Link {
-    fn new(now: Instant, shape: Shape) -> Self {
-        Self {
-            shape,
-            window: 10 * BLOCK,
-            threshold: u64::MAX,
-            cut_at: now,
-            free_at: now,
-            unsent: VecDeque::new(),
-            under_way: Vec::new(),
-            arrivals: Arrivals::new(now),
-            received: 0,
-        }
-    }
-
-    fn smoothed_rtt(&self, now: Instant) -> Duration {
-        self.shape.rtt() + (self.free_at - now)
-    }
-
-    /// Nanoseconds that what it has would take at its pacing rate.
-    fn linger(&self, now: Instant) -> u128 {
-        let queued = (self.unsent.len() + self.under_way.len()) as u128 * u128::from(BLOCK);
-        queued * self.smoothed_rtt(now).as_nanos() / u128::from(self.window)
-    }
-
-    fn acknowledge(&mut self, now: Instant) {
-        let before = self.under_way.len();
-        self.under_way.retain(|at| *at > now);
-        let acknowledged = (before - self.under_way.len()) as u64 * BLOCK;
-        let is_limited = before as u64 * BLOCK + BLOCK > self.window;
-        if acknowledged > 0 && is_limited {
-            self.window += match self.window < self.threshold {
-                true => acknowledged,
-                false => (1_448 * acknowledged / self.window).max(1),
-            };
-        }
-    }
-
-    /// Sends what the congestion window lets through; the blocks, and when they arrive.
-    fn send(&mut self, now: Instant) -> Vec<(Instant, u64)> {
-        let mut sent = Vec::new();
-        while (self.under_way.len() as u64 + 1) * BLOCK <= self.window {
-            let Some(block) = self.unsent.pop_front() else {
-                break;
-            };
-            let queue = self.free_at - now;
-            let one_way = self.shape.rtt() / 2;
-            let overflows = queue > self.shape.queue();
-            self.free_at = self.free_at.max(now) + self.shape.rate().time_for(Bytes::new(BLOCK)).unwrap();
-            let again = if overflows {
-                self.shape.rtt() + queue
-            } else {
-                Duration::ZERO
-            };
-            if overflows && now - self.cut_at > self.smoothed_rtt(now) {
-                self.threshold = (self.window / 2).max(2 * BLOCK);
-                (self.window, self.cut_at) = (self.threshold, now);
-            }
-            let arrives = self.free_at + one_way + again;
-            self.under_way.push(arrives + one_way);
-            sent.push((arrives, block));
-        }
-        sent
-    }
-}
-
-/// One connection over some links.
-struct World {
-    now: Instant,
-    steps: u64,
-    links: Vec<Link>,
-    window: Window,
-    changes: Vec<(Instant, Bytes)>,
-    /// What the application asks for, in percent of what the links carry; over 100: all there is.
-    demand: u64,
-    offered: u64,
-    next_block: u64,
-    edge: u64,
-    on_the_way: Vec<(Instant, usize, u64)>,
-    in_order: u64,
-    held: BTreeSet<u64>,
-    acknowledgements: VecDeque<(Instant, u64)>,
-}
-
-impl World {
-    fn new(shapes: &[Shape]) -> Self {
-        let now = Instant::from_secs(1);
-        Self {
-            now,
-            steps: 0,
-            links: shapes.iter().map(|&shape| Link::new(now, shape)).collect(),
-            window: Window::default(),
-            changes: Vec::new(),
-            demand: 1_000,
-            offered: 0,
-            next_block: 0,
-            edge: STOCK.get() / BLOCK,
-            on_the_way: Vec::new(),
-            in_order: 0,
-            held: BTreeSet::new(),
-            acknowledgements: VecDeque::new(),
-        }
-    }
-
-    fn capacity(&self) -> Bitrate {
-        self.links.iter().map(|link| link.shape.rate()).sum()
-    }
-
-    fn longest(&self) -> Duration {
-        self.links.iter().map(|link| link.shape.rtt()).max().unwrap()
-    }
-
-    fn run(&mut self, seconds: u64) {
-        for _ in 0..seconds * 200 {
-            self.step();
-        }
-    }
-
-    fn step(&mut self) {
-        self.now += STEP;
-        self.steps += 1;
-        self.offered += (self.capacity().percent(self.demand) * STEP).get();
-        self.receive();
-        self.hear_acknowledgements();
-        self.assign();
-        for (number, link) in self.links.iter_mut().enumerate() {
-            let sent = link.send(self.now);
-            self.on_the_way
-                .extend(sent.into_iter().map(|(at, block)| (at, number, block)));
-        }
-        if self.steps.is_multiple_of(LOOK_EVERY) {
-            self.look();
-        }
-    }
-
-    fn receive(&mut self) {
-        let now = self.now;
-        let (arrived, later) = self.on_the_way.drain(..).partition(|(at, ..)| *at <= now);
-        self.on_the_way = later;
-        let arrived: Vec<(Instant, usize, u64)> = arrived;
-        for (_, number, block) in arrived {
-            self.links[number].received += BLOCK;
-            self.held.insert(block);
-        }
-        while self.held.remove(&self.in_order) {
-            self.in_order += 1;
-        }
-        for link in &mut self.links {
-            link.arrivals
-                .read(now, link.received / 1_448, Bytes::new(link.received));
-        }
-        let back = self.links.iter().map(|link| link.shape.rtt() / 2).min().unwrap();
-        let window = self.window.bound().unwrap_or(STOCK);
-        let edge = self.in_order + window.get() / BLOCK;
-        self.acknowledgements.push_back((now + back, edge));
-    }
-
-    fn hear_acknowledgements(&mut self) {
-        while self
-            .acknowledgements
-            .front()
-            .is_some_and(|(at, _)| *at <= self.now)
-        {
-            let (_, edge) = self.acknowledgements.pop_front().unwrap();
-            self.edge = self.edge.max(edge);
-        }
-        for link in &mut self.links {
-            link.acknowledge(self.now);
-        }
-    }
-
-    fn assign(&mut self) {
-        let now = self.now;
-        while self.next_block < self.edge && (self.next_block + 1) * BLOCK <= self.offered {
-            let link = self.links.iter_mut().min_by_key(|link| link.linger(now)).unwrap();
-            // The sender's own buffer.
-            if link.unsent.len() as u64 * BLOCK > 1_000_000 {
-                break;
-            }
-            link.unsent.push_back(self.next_block);
-            self.next_block += 1;
-        }
-    }
-
-    fn look(&mut self) {
-        let now = self.now;
-        let need = Need {
-            rate: self.links.iter().map(|link| link.arrivals.best_rate(now)).sum(),
-            links: self.links.len(),
-            queued: false,
-            rtt: self.longest(),
-            repair: Duration::ZERO,
-            wired: true,
-            drains: false,
-            received: Bytes::new(self.in_order * BLOCK),
-            sinking: false,
-            held: Bytes::new(self.held.len() as u64 * BLOCK),
+    fn scaled(&self, rate: u64, rtt: u64) -> Self {
+        let scale = |shape: &Shape| Shape {
+            mbps: shape.mbps * rate,
+            rtt_ms: shape.rtt_ms * rtt,
+            ..*shape
         };
-        let changed = self.window.update(now, need);
-        self.changes.extend(changed.map(|window| (now, window)));
+        Self {
+            shapes: self.shapes.iter().map(scale).collect(),
+            ..*self
+        }
     }
 }
 
+/// No link brings less than a seventh of all: one that does is a backup before long ([`crate::slow`]).
 fn any_link() -> impl Strategy<Value = Shape> {
-    (5u64..40, 10u64..100, 5u64..40).prop_map(|(mbps, rtt_ms, queue_tenths)| Shape {
+    (15u64..40, 10u64..100, 5u64..40).prop_map(|(mbps, rtt_ms, queue_tenths)| Shape {
         mbps,
         rtt_ms,
         queue_tenths,
     })
 }
 
-fn any_links() -> impl Strategy<Value = Vec<Shape>> {
-    proptest::collection::vec(any_link(), 1..4)
+fn any_place(most: usize) -> impl Strategy<Value = Place> {
+    let shapes = proptest::collection::vec(any_link(), 1..=most);
+    (shapes, any::<bool>()).prop_map(|(shapes, wired)| Place { shapes, wired })
+}
+
+/// What comes in the next seconds.
+fn brings(world: &mut World, seconds: u64) -> Bitrate {
+    let before = world.received();
+    world.run(seconds);
+    (world.received() - before).per(Duration::from_secs(seconds))
+}
+
+/// What comes in two minutes, after the first half.
+fn steady(mut world: World) -> Bitrate {
+    world.run(30);
+    brings(&mut world, 120)
+}
+
+/// How the window went.
+#[derive(Debug)]
+struct Course {
+    mean: f64,
+    least: Bytes,
+    most: Bytes,
+    /// How often it went up after it had come down, or down after it had gone up.
+    reversals: usize,
+}
+
+/// The course of the window in the next seconds.
+fn course(world: &mut World, seconds: u64) -> Course {
+    let (begins, first) = (world.now, world.bound());
+    let settled = world.changes.len();
+    world.run(seconds);
+    let changes = &world.changes[settled..];
+    let mut windows = std::vec![first];
+    windows.extend(changes.iter().map(|(_, window)| *window));
+    let ends = changes.iter().map(|(at, _)| *at).chain([world.now]);
+    let (mut area, mut since) = (0.0, begins);
+    for (window, until) in windows.iter().zip(ends) {
+        area += window.get() as f64 * (until - since).as_secs_f64();
+        since = until;
+    }
+    let rises: Vec<bool> = windows.windows(2).map(|pair| pair[1] > pair[0]).collect();
+    Course {
+        mean: area / (world.now - begins).as_secs_f64(),
+        least: windows.iter().copied().min().unwrap(),
+        most: windows.iter().copied().max().unwrap(),
+        reversals: rises.windows(2).filter(|pair| pair[0] != pair[1]).count(),
+    }
+}
+
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        rng_seed: RngSeed::Fixed(9),
+        ..ProptestConfig::default()
+    }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(cases(24))]
 
-    /// From the first moments on, whatever the links are.
+    /// From the first moments on, whatever the links are and whatever is asked of them.
     #[test]
-    fn a_window_stays_within_its_bounds(shapes in any_links()) {
-        let mut world = World::new(&shapes);
+    fn a_window_stays_within_its_bounds(place in any_place(3), demand in 1u64..200) {
+        let mut world = place.world();
+        world.demand = demand;
         world.run(60);
         prop_assert!(!world.changes.is_empty());
         prop_assert!(world.changes.iter().all(|(_, window)| (LEAST..=MOST).contains(window)), "{:?}", world.changes);
@@ -289,15 +131,82 @@ proptest! {
 
     /// An idle connection says nothing about windows, whatever experiment was on.
     #[test]
-    fn where_nothing_is_asked_nothing_changes(shapes in any_links(), busy_for in 5u64..40) {
-        let mut world = World::new(&shapes);
+    fn where_nothing_is_asked_nothing_changes(place in any_place(3), busy_for in 5u64..40) {
+        let mut world = place.world();
         world.run(busy_for);
-        world.demand = 0;
-        world.offered = world.next_block * BLOCK;
-        // What the links have shown is believed for ten seconds.
-        world.run(12);
+        world.ask(0);
+        // Longer than an experiment that was on.
+        world.run(5);
+        let settled = world.changes.len();
+        prop_assert!(settled > 0);
+        world.run(60);
+        prop_assert_eq!(world.changes.len(), settled, "{:?}", &world.changes[settled..]);
+    }
+
+    /// Nor does one that asks for little: it finds its window as it left it when it asks for all again.
+    #[test]
+    fn where_little_is_asked_nothing_changes(place in any_place(3), busy_for in 20u64..40, demand in 1u64..=30) {
+        let mut world = place.world();
+        world.run(busy_for - 10);
+        let before = brings(&mut world, 10);
+        world.ask(demand);
+        world.run(5);
         let settled = world.changes.len();
         world.run(60);
         prop_assert_eq!(world.changes.len(), settled, "{:?}", &world.changes[settled..]);
+        world.ask(1_000);
+        world.run(3);
+        let after = brings(&mut world, 10);
+        prop_assert!(after >= before.percent(90), "{after} after {before}");
+    }
+
+    /// Who has never asked for all has it within ten seconds, as far as anybody has it.
+    #[test]
+    fn who_asked_for_little_from_the_beginning_is_not_held_to_it(place in any_place(3), demand in 1u64..=30) {
+        let after = |mut world: World| {
+            world.demand = demand;
+            world.run(60);
+            world.ask(1_000);
+            world.run(10);
+            brings(&mut world, 30)
+        };
+        let (ours, stock) = (after(place.world()), after(place.stock()));
+        prop_assert!(ours >= stock.percent(HALVED_TOGETHER), "{ours} of {stock}");
+    }
+
+    /// It cannot stand still. What the links show follows their senders' congestion windows and is forgotten in halves of ten seconds: a reversal in each.
+    /// An experiment is a step and a step back; where they fail, four in two minutes.
+    #[test]
+    fn a_window_does_not_swing(place in any_place(3)) {
+        let mut world = place.world();
+        world.run(60);
+        let course = course(&mut world, 120);
+        prop_assert!(course.reversals <= 120 / 5 + 8, "{course:?}");
+        prop_assert!(course.most <= course.least * 2, "{course:?}");
+    }
+
+    #[test]
+    fn one_link_is_kept_busy(place in any_place(1)) {
+        let (ours, stock) = (steady(place.world()), steady(place.stock()));
+        prop_assert!(ours >= stock.percent(ALONE), "{ours} of {stock}");
+    }
+
+    #[test]
+    fn several_links_are_kept_busy(place in any_place(3)) {
+        let (ours, stock) = (steady(place.world()), steady(place.stock()));
+        let percent = if place.wired { MARKED } else { HALVED_TOGETHER };
+        prop_assert!(ours >= stock.percent(percent), "{ours} of {stock}");
+    }
+
+    /// Twice the rate, or twice the round trips: what fits under way has doubled.
+    #[test]
+    fn a_window_grows_with_rate_and_round_trip(place in any_place(3)) {
+        let mean = |place: &Place| {
+            let mut world = place.world();
+            world.run(60);
+            course(&mut world, 60).mean
+        };
+        let (base, fast, far) = (mean(&place), mean(&place.scaled(2, 1)), mean(&place.scaled(1, 2)));
+        prop_assert!(fast >= base * 7.0 / 8.0 && far >= base * 7.0 / 8.0, "{base} {fast} {far}");
     }
 }

@@ -273,11 +273,11 @@ fn a_programs_own_smaller_clamp_is_kept() {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::plain(&net.server);
     without_daemon(&net);
+    without_autotuning(&net);
     let record = Record::new("fallback-own");
     let mut daemon = Running::bounding_fallbacks(&net, record.0.clone(), SMALL);
     let reader = Reader::start(&net);
     reported(&daemon, 1);
-    // What grows in the first moments lifts any clamp, whosever it is.
     bounded_to(&net, SMALL.get());
     reader.clamp(OWN);
     bounded_to(&net, OWN.get());

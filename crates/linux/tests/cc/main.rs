@@ -22,6 +22,7 @@ mod lacking;
 mod live;
 mod load;
 mod mean;
+mod mptcp_sockets;
 mod orders;
 mod pins;
 mod talk;

@@ -1,12 +1,13 @@
 //! A connection whose sender sends all that it can until it is told to rest, and then one byte at a time: in between windows stay what they are.
 
 use crate::abort::abort;
+use crate::mptcp_sockets::{connect, listen};
 use crate::net::{Hosts, eventually, run};
 use crate::tcp::Direction;
 use linux::netns::Netns;
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::Socket;
 use std::io::{Read as _, Write as _};
-use std::net::{Shutdown, SocketAddr};
+use std::net::Shutdown;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -100,20 +101,6 @@ impl Drop for Talk {
 
 fn inside<T: Send>(host: &Netns, work: impl FnOnce() -> T + Send) -> T {
     host.run(work).expect("enter the host")
-}
-
-fn listen(address: SocketAddr) -> Socket {
-    let listener = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).expect("socket");
-    listener.set_reuse_address(true).expect("reuse");
-    listener.bind(&SockAddr::from(address)).expect("bind");
-    listener.listen(8).expect("listen");
-    listener
-}
-
-fn connect(address: SocketAddr) -> Socket {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).expect("socket");
-    socket.connect(&SockAddr::from(address)).expect("connect");
-    socket
 }
 
 /// Until it rests or the connection has gone; says how much.

@@ -1,9 +1,10 @@
 //! One connection after the other, ended in each way that there is.
 
 use crate::abort::abort;
+use crate::mptcp_sockets::{connect, listen};
 use crate::net::Hosts;
 use linux::bpf::cc::ControllerName;
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::Socket;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr};
 use std::sync::RwLock;
@@ -105,20 +106,6 @@ pub fn transfer(hosts: &Hosts, listener: &Listener, way: &Way<'_>, controller: i
         abort(&from);
     }
     way.close(read_to_its_end.into_iter().chain([from]));
-}
-
-fn listen(address: SocketAddr) -> Socket {
-    let listener = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).expect("socket");
-    listener.set_reuse_address(true).expect("reuse");
-    listener.bind(&SockAddr::from(address)).expect("bind");
-    listener.listen(8).expect("listen");
-    listener
-}
-
-fn connect(address: SocketAddr) -> Socket {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).expect("socket");
-    socket.connect(&SockAddr::from(address)).expect("connect");
-    socket
 }
 
 /// Until all is said or the other end does not listen any more.

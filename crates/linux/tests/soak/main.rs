@@ -8,6 +8,8 @@
 
 #[path = "../../src/testing/abort.rs"]
 mod abort;
+#[path = "../cc/mptcp_sockets.rs"]
+mod mptcp_sockets;
 #[expect(dead_code, reason = "shared with the tests of the levers")]
 #[path = "../bpf/net.rs"]
 mod net;

@@ -2,9 +2,9 @@
 //! `policy::cc` to drawn questions: compiled by the host's own compiler, and as a BPF program in the kernel.
 
 use crate::can_run;
-use crate::golden::{ask_host, load};
+use crate::golden::{ask_host, load, run_in_kernel};
 use crate::vectors::Draw;
-use libbpf_rs::{Object, ProgramInput};
+use libbpf_rs::Object;
 use policy::cc::{Credit, Increase};
 
 const GOLDEN: &str = include_str!("../../../../golden/credit.csv");
@@ -81,8 +81,6 @@ fn ask_c(test: &str, steps: &[Step]) -> Vec<i32> {
 const CONTEXT_BYTES: usize = 24;
 
 fn ask_kernel(object: &mut Object, steps: &[Step]) -> Vec<i32> {
-    let program = object.progs_mut().find(|program| *program.name() == *"credit");
-    let program = program.expect("the program");
     let mut context = [0; CONTEXT_BYTES];
     let change = |step: &Step| {
         if step.first {
@@ -90,12 +88,7 @@ fn ask_kernel(object: &mut Object, steps: &[Step]) -> Vec<i32> {
         }
         context[8..16].copy_from_slice(&step.growth.to_ne_bytes());
         context[16..20].copy_from_slice(&step.acked.to_ne_bytes());
-        let input = ProgramInput {
-            context_in: Some(&mut context),
-            ..ProgramInput::default()
-        };
-        let run = program.test_run(input).expect("run the program");
-        assert_eq!(run.return_value, 1);
+        assert_eq!(run_in_kernel(object, "credit", &mut context), 1);
         i32::from_ne_bytes(context[20..].try_into().expect("four bytes"))
     };
     steps.iter().map(change).collect()

@@ -2,9 +2,9 @@
 //! BPF program in the kernel.
 
 use crate::can_run;
-use crate::golden::{ask_host, load};
+use crate::golden::{ask_host, load, run_in_kernel};
 use crate::vectors::Draw;
-use libbpf_rs::{Object, ProgramInput};
+use libbpf_rs::Object;
 use policy::cc::HyStart;
 
 const GOLDEN: &str = include_str!("../../../../golden/hystart.csv");
@@ -115,10 +115,6 @@ fn ask_c(test: &str, acks: &[Ack]) -> Vec<Answer> {
 const CONTEXT_BYTES: usize = 32;
 
 fn ask_kernel(object: &mut Object, acks: &[Ack]) -> Vec<Answer> {
-    let program = object
-        .progs_mut()
-        .find(|program| *program.name() == *"slow_start");
-    let program = program.expect("the program");
     let mut context = [0; CONTEXT_BYTES];
     let answer = |ack: &Ack| {
         if ack.first {
@@ -128,11 +124,7 @@ fn ask_kernel(object: &mut Object, acks: &[Ack]) -> Vec<Answer> {
         for (at, word) in words.iter().enumerate() {
             context[16 + 4 * at..][..4].copy_from_slice(&word.to_ne_bytes());
         }
-        let input = ProgramInput {
-            context_in: Some(&mut context),
-            ..ProgramInput::default()
-        };
-        let over = program.test_run(input).expect("run the program").return_value;
+        let over = run_in_kernel(object, "slow_start", &mut context);
         let grown = u32::from_ne_bytes(context[28..].try_into().expect("four bytes"));
         (grown, over == 1)
     };

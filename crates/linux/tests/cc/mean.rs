@@ -2,9 +2,9 @@
 //! questions: compiled by the host's own compiler, and as a BPF program in the kernel.
 
 use crate::can_run;
-use crate::golden::{ask_host, load};
+use crate::golden::{ask_host, load, run_in_kernel};
 use crate::vectors::Draw;
-use libbpf_rs::{Object, ProgramInput};
+use libbpf_rs::Object;
 use policy::cc::MeanWindow;
 
 const GOLDEN: &str = include_str!("../../../../golden/mean.csv");
@@ -105,8 +105,6 @@ fn ask_c(test: &str, steps: &[Step]) -> Vec<u64> {
 const CONTEXT_BYTES: usize = 24;
 
 fn ask_kernel(object: &mut Object, steps: &[Step]) -> Vec<u64> {
-    let program = object.progs_mut().find(|program| *program.name() == *"mean");
-    let program = program.expect("the program");
     let mut context = [0; CONTEXT_BYTES];
     let answer = |step: &Step| {
         if step.first {
@@ -114,12 +112,7 @@ fn ask_kernel(object: &mut Object, steps: &[Step]) -> Vec<u64> {
         }
         context[16..20].copy_from_slice(&step.round.unwrap_or(0).to_ne_bytes());
         context[20..].copy_from_slice(&step.happened().to_ne_bytes());
-        let input = ProgramInput {
-            context_in: Some(&mut context),
-            ..ProgramInput::default()
-        };
-        let run = program.test_run(input).expect("run the program");
-        assert_eq!(run.return_value, 1);
+        assert_eq!(run_in_kernel(object, "mean", &mut context), 1);
         u64::from_ne_bytes(context[..8].try_into().expect("eight bytes"))
     };
     steps.iter().map(answer).collect()

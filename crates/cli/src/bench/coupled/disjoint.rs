@@ -5,7 +5,7 @@ use units::{Duration, Instant};
 
 use super::super::trial::Observed;
 use super::super::{Setup, plans};
-use super::{CONTROL, controllers, figures, read, run_all, spread};
+use super::{CONTROL, OURS, controllers, figures, read, run_all, spread};
 
 /// How many runs with each controller.
 const RUNS: u32 = 5;
@@ -20,7 +20,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let observed = run_all(setup, &[&plan], &ccs, RUNS)?;
     let (from, to) = (Instant::ZERO + WARM_UP, Instant::ZERO + plan.duration);
     let mbps = |observed: &Observed| {
-        let bytes = read::read_between(&observed.record, "ours", from, to);
+        let bytes = read::read_between(&observed.record, OURS, from, to);
         Ok(bytes as f64 * 8e-6 / to.since(from).as_secs_f64())
     };
     let control = figures(&observed, CONTROL, mbps)?;

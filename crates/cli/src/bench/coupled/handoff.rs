@@ -68,17 +68,19 @@ fn measure(setup: &Setup, name: &str, settings: &[&str]) -> anyhow::Result<Vec<B
     for way in ["down", "up"] {
         let walks = observe(setup, &walk(settings, way)?, &senders)?;
         let of = |cc| {
-            senders
-                .iter()
-                .position(|sender| sender.advised && sender.cc == cc)
+            let mut measured = senders.iter().zip(&walks);
+            measured.find_map(|(sender, walks)| (sender.advised && sender.cc == cc).then_some(walks))
         };
-        let control = of(CONTROL).map(|at| mean(&walks[at].costs));
-        let control = control.context("the control is always measured")?;
+        let control = of(CONTROL).context("the control is always measured")?;
+        let control = mean(&control.costs);
         for (sender, walks) in senders.iter().zip(&walks) {
             row = row.with(&format!("{}_{way}", sender.name()), walks.beside(control));
         }
-        let quoted = of(quoted).map(|at| ratios(&walks[at].costs, control));
-        goodputs.extend(quoted.into_iter().flatten());
+        goodputs.extend(
+            of(quoted)
+                .into_iter()
+                .flat_map(|walks| ratios(&walks.costs, control)),
+        );
     }
     let row = row.trials(&goodputs);
     Ok(vec![BenchRow {

@@ -9,7 +9,7 @@ use units::Duration;
 
 use super::super::trial::Observed;
 use super::super::{Setup, plans};
-use super::{CONTROL, controllers, read, run_all, spread};
+use super::{CONTROL, OURS, controllers, read, run_all, spread};
 
 /// How many runs with each controller.
 const RUNS: u32 = 3;
@@ -78,7 +78,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
 type Steps = fn(&[f64]) -> usize;
 
 fn seconds(plan: &Plan, observed: &Observed, steps: Steps) -> f64 {
-    let series = read::series_mbps(&observed.record, "ours", "a", STEP, plan.duration);
+    let series = read::series_mbps(&observed.record, OURS, "a", STEP, plan.duration);
     steps(&series) as f64 * STEP.as_secs_f64()
 }
 

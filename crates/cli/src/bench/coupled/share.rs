@@ -6,7 +6,7 @@ use units::{Duration, Instant};
 
 use super::super::trial::Observed;
 use super::super::{Setup, plans};
-use super::{CONTROL, chosen, figures, read, run_all};
+use super::{CONTROL, OURS, chosen, figures, read, run_all};
 
 /// How many runs with each controller.
 const RUNS: u32 = 10;
@@ -49,7 +49,7 @@ fn run(setup: &Setup, name: &str, text: &str) -> anyhow::Result<Vec<BenchRow>> {
 fn share(plan: &Plan, observed: &Observed) -> anyhow::Result<f64> {
     let (from, to) = (Instant::ZERO + WARM_UP, Instant::ZERO + plan.duration);
     let read = |flow| read::read_between(&observed.record, flow, from, to);
-    match (read("ours"), read("rival")) {
+    match (read(OURS), read("rival")) {
         (_, 0) => anyhow::bail!("seed {}: the TCP beside it moved nothing", observed.run.seed),
         (ours, rival) => Ok(ours as f64 / rival as f64),
     }

@@ -21,7 +21,7 @@ use units::{Duration, Instant};
 
 use super::super::trial::Observed;
 use super::super::{Setup, plans};
-use super::{CONTROL, controllers, figures, read, run_all, spread};
+use super::{CONTROL, OURS, controllers, figures, read, run_all, spread};
 
 /// How many runs of each plan with each controller.
 const RUNS: u32 = 3;
@@ -73,7 +73,7 @@ fn with_all(
 /// A's share of the bytes.
 fn share(plan: &Plan, observed: &Observed) -> f64 {
     let (from, to) = (Instant::ZERO, Instant::ZERO + plan.duration);
-    let carried = |link| read::carried_between(&observed.record, "ours", link, from, to) as f64;
+    let carried = |link| read::carried_between(&observed.record, OURS, link, from, to) as f64;
     carried("a") / (carried("a") + carried("b"))
 }
 
@@ -98,11 +98,11 @@ fn path(plan: &Plan, observed: &Observed, link: &str) -> anyhow::Result<Path> {
         Instant::ZERO + WARM_UP,
         Instant::ZERO + plan.duration,
     );
-    let rtt = read::mean_rtt_s(record, "ours", link)
+    let rtt = read::mean_rtt_s(record, OURS, link)
         .ok_or_else(|| anyhow::anyhow!("seed {}: no round-trip time over {link}", observed.run.seed))?;
     // A path without a loss has lost less than one.
-    let lost = read::path_retransmits_between(record, "ours", link, from, to).max(1) as f64;
-    let bytes = read::carried_between(record, "ours", link, from, to) as f64;
+    let lost = read::path_retransmits_between(record, OURS, link, from, to).max(1) as f64;
+    let bytes = read::carried_between(record, OURS, link, from, to) as f64;
     Ok((lost * SEGMENT / bytes.max(SEGMENT), rtt))
 }
 

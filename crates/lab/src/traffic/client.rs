@@ -7,8 +7,9 @@ use super::{datagrams, download, requests, upload};
 use crate::clock::Clock;
 use linux::netns::EnterError;
 use scenario::Work;
+use socket2::Socket;
 use std::io;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
@@ -147,9 +148,7 @@ impl Task {
         while !self.is_over() {
             let socket = self.transport().socket(self.server, &self.cc)?;
             if let Via::Tcp { device, .. } = &self.via {
-                socket
-                    .bind_device(Some(device.as_bytes()))
-                    .map_err(TransferError::Prepare)?;
+                bind(&socket, device, self.server).map_err(TransferError::Prepare)?;
             }
             let left = self.until.since(self.clock.now());
             let patience = CONNECT_PATIENCE.min(left.max(Duration::from_millis(1)));
@@ -175,6 +174,17 @@ impl Task {
     pub(super) fn should_reconnect(&self) -> bool {
         matches!(&self.via, Via::Tcp { usable, .. } if usable.load(Ordering::Relaxed))
     }
+}
+
+/// Binds it to this device, and to a port that is nobody else's. Left to connecting, the kernel may choose the port of a socket that is
+/// bound to no device for the same way (docs/kernel.md): both would be one connection to the server.
+fn bind(socket: &Socket, device: &str, server: SocketAddr) -> io::Result<()> {
+    let any: IpAddr = match server {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    socket.bind_device(Some(device.as_bytes()))?;
+    socket.bind(&SocketAddr::new(any, 0).into())
 }
 
 /// Tells progress at intervals, and stalls as they end.

@@ -6,6 +6,7 @@ mod patience;
 use super::*;
 use crate::clock::Clock;
 use linux::netns::Netns;
+use linux::sysctl::{self, Key};
 use patience::Patience;
 use scenario::{Pace, Way, Work};
 use std::io::{Read as _, Write as _};
@@ -375,4 +376,32 @@ fn datagrams_keep_their_pace_both_ways() {
         );
         assert!(told.iter().any(|(_, told)| matches!(told, Told::Bytes(_))));
     }
+}
+
+#[test]
+fn a_flow_bound_to_a_device_shares_no_port_with_one_that_is_not() {
+    let place = place();
+    let range = Key::new("net.ipv4.ip_local_port_range");
+    let one_port = || sysctl::write(&range, "40000 40000");
+    place.netns.run(one_port).unwrap().unwrap();
+    let work = Work::Download {
+        size: None,
+        limit: None,
+    };
+    let everywhere = task(&place, work, RUN);
+    let bound = Task {
+        via: Via::Tcp {
+            device: "lo".into(),
+            usable: Arc::default(),
+        },
+        ..everywhere.clone()
+    };
+    let (first, _held) = place.netns.run(|| bound.connect()).unwrap().unwrap().unwrap();
+    assert_eq!(first.local_addr().unwrap().port(), 40_000);
+    let second = place.netns.run(|| everywhere.connect()).unwrap().unwrap();
+    assert!(
+        second.is_none(),
+        "{:?}",
+        second.map(|(stream, _)| stream.local_addr())
+    );
 }

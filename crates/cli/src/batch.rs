@@ -118,12 +118,20 @@ fn offered(plan: &Plan) -> Bitrate {
     channels.sort_unstable();
     channels.dedup();
     let wifi = WIFI_CHANNEL.as_bps() * channels.len() as u64;
-    let wired = plan.links.iter().map(|link| match &link.kind {
-        LinkKind::Wifi(_) => 0,
-        LinkKind::Cell(cell) => cell.down.mean().as_bps(),
-        LinkKind::Cable(cable) => cable.down.rate.as_bps(),
-    });
-    Bitrate::from_bps(wifi + wired.sum::<u64>())
+    let mut behind = vec![0; plan.bottlenecks.len()];
+    let mut direct = 0;
+    for link in &plan.links {
+        match &link.kind {
+            LinkKind::Wifi(_) => {}
+            LinkKind::Cell(cell) => direct += cell.down.mean().as_bps(),
+            LinkKind::Cable(cable) => {
+                let sum = cable.behind.map_or(&mut direct, |index| &mut behind[index]);
+                *sum += cable.down.rate.as_bps();
+            }
+        }
+    }
+    let shared = std::iter::zip(&plan.bottlenecks, behind).map(|(shared, sum)| shared.down.as_bps().min(sum));
+    Bitrate::from_bps(wifi + direct + shared.sum::<u64>())
 }
 
 fn play(index: usize, job: &Job, rules: &Rules<'_>) -> Result<Done, PlayError> {
@@ -273,6 +281,12 @@ mod tests {
     fn plan(name: &str, text: &str) -> Plan {
         let no_files = |_: &str| Err(std::io::ErrorKind::NotFound.into());
         scenario::parse(name, text.as_bytes(), &[], &no_files).unwrap()
+    }
+
+    #[test]
+    fn cables_carry_no_more_than_the_bottleneck_that_they_share() {
+        let plan = plan("cc-share-4.toml", include_str!("bench/scenarios/cc-share-4.toml"));
+        assert_eq!(offered(&plan), Bitrate::from_mbps(40));
     }
 
     #[test]

@@ -24,6 +24,8 @@ use units::{Duration, Instant};
 
 /// How long a stop may go unseen while nothing is told.
 const GLANCE: Duration = Duration::from_millis(50);
+/// So long before the end the sockets are asked for their controllers: the flows see the end by themselves, and close them.
+const LAST_LOOK: Duration = Duration::from_millis(200);
 /// Uploads that were sent in time may take this long to arrive after the end, so that they can be checked.
 const DRAIN: Duration = Duration::from_secs(12);
 
@@ -59,8 +61,8 @@ pub(super) struct Conductor<'r> {
     events: Vec<Event>,
     /// Kept open while the cost of our controller is counted.
     counting: Option<CountRunTime>,
-    /// Which controllers the sockets had.
-    read_back: ReadBack,
+    /// Which controllers the sockets had, once they were asked.
+    read_back: Option<ReadBack>,
     /// Asked for at the end.
     daemon: Option<daemon::Report>,
 }
@@ -98,7 +100,7 @@ impl<'r> Conductor<'r> {
             program_waits: what.programs.is_some(),
             events: Vec::new(),
             counting: None,
-            read_back: ReadBack::default(),
+            read_back: None,
             daemon: None,
         };
         if what.count_cost {
@@ -188,16 +190,25 @@ impl<'r> Conductor<'r> {
             self.start_client()?;
             let now = self.stage.clock.now();
             self.listen(end.since(now).min(GLANCE))?;
+            if end.since(now) <= LAST_LOOK {
+                self.read_back();
+            }
         }
         let ended = self.stage.clock.now().min(end);
+        // Of a run that was ended early.
+        self.read_back();
         self.daemon = self.stage.glue.report();
-        if self.what.programs.is_none() {
-            let (plan, hosts) = (self.what.plan, &self.stage.hosts);
-            self.read_back = self.stage.controllers.read_back(plan, hosts, &self.paths);
-        }
         self.over.0.stop();
         self.await_flows()?;
         self.take_down(ended)
+    }
+
+    /// Once: which controllers the sockets have.
+    fn read_back(&mut self) {
+        if self.what.programs.is_none() && self.read_back.is_none() {
+            let (plan, hosts) = (self.what.plan, &self.stage.hosts);
+            self.read_back = Some(self.stage.controllers.read_back(plan, hosts, &self.paths));
+        }
     }
 
     fn is_over(&self, end: Instant) -> bool {
@@ -237,6 +248,7 @@ impl<'r> Conductor<'r> {
             counting,
             ..
         } = self;
+        let read_back = read_back.unwrap_or_default();
         let programs = what
             .programs
             .is_some()

@@ -15,7 +15,7 @@ use lab::shell::Programs;
 use lab::stop::Stop;
 use lab::world::{self, Play, PlayError, Played};
 use linux::bpf::WindowKind;
-use scenario::{LinkKind, Plan};
+use scenario::{LinkKind, Plan, Work};
 use trace::{Event, LatenessUs, PolicyName};
 use units::{Bitrate, Duration};
 
@@ -65,6 +65,15 @@ pub struct Rules<'r> {
 /// is repeated alone.
 const PER_PROCESSOR: Bitrate = Bitrate::from_mbps(200);
 
+/// What the failure of one run means to the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Failures {
+    /// It ends them.
+    EndAll,
+    /// They go on, unless no other could fare better.
+    AreKept,
+}
+
 /// More than this many 802.11g stations' worth of traffic does not fit into one channel.
 const WIFI_CHANNEL: Bitrate = Bitrate::from_mbps(25);
 
@@ -73,13 +82,22 @@ const WIDEST: usize = 8;
 
 /// Runs all jobs; results are in their order. The first failure ends the others.
 pub fn run(jobs: &[Job], rules: &Rules<'_>) -> anyhow::Result<Vec<Done>> {
-    let width = jobs
-        .iter()
-        .map(|job| width(&job.plan))
-        .min()
-        .unwrap_or(1)
-        .min(jobs.len());
-    let board = Board::new(jobs.len(), width);
+    let outcomes = run_with(jobs, rules, Failures::EndAll)?;
+    Ok(outcomes.into_iter().collect::<Result<_, _>>()?)
+}
+
+/// The same; a run that fails costs no other its result. Only what the user must mend ends all of them.
+pub fn run_each(jobs: &[Job], rules: &Rules<'_>) -> anyhow::Result<Vec<Result<Done, PlayError>>> {
+    run_with(jobs, rules, Failures::AreKept)
+}
+
+fn run_with(
+    jobs: &[Job],
+    rules: &Rules<'_>,
+    failures: Failures,
+) -> anyhow::Result<Vec<Result<Done, PlayError>>> {
+    let width = jobs.iter().map(Job::width).min().unwrap_or(1).min(jobs.len());
+    let board = Board::new(jobs.len(), width, failures);
     std::thread::scope(|scope| {
         for _ in 0..width {
             scope.spawn(|| board.work(jobs, rules));
@@ -95,8 +113,11 @@ pub fn run(jobs: &[Job], rules: &Rules<'_>) -> anyhow::Result<Vec<Done>> {
         return Err(refused_or_failed(error));
     }
     for (index, first) in late {
-        let again = play(index, &jobs[index], rules).map_err(refused_or_failed)?;
-        done[index] = Some(repeated(again, first, rules.punctual));
+        done[index] = Some(match play(index, &jobs[index], rules) {
+            Ok(again) => Ok(repeated(again, first, rules.punctual)),
+            Err(error) if failures.end_all(&error) => return Err(refused_or_failed(error)),
+            Err(error) => Err(error),
+        });
     }
     anyhow::ensure!(
         !rules.stop.is_stopped(),
@@ -105,11 +126,42 @@ pub fn run(jobs: &[Job], rules: &Rules<'_>) -> anyhow::Result<Vec<Done>> {
     Ok(done.into_iter().flatten().collect())
 }
 
+impl Failures {
+    fn end_all(self, error: &PlayError) -> bool {
+        self == Self::EndAll || is_refusal(error)
+    }
+}
+
 /// How many runs of this plan go side by side.
-fn width(plan: &Plan) -> usize {
+pub fn width(plan: &Plan) -> usize {
+    let most = offered(plan);
+    fitting(asked(plan).map_or(most, |asked| asked.min(most)))
+}
+
+/// How many runs go side by side that carry so much.
+fn fitting(carried: Bitrate) -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    let fitting = PER_PROCESSOR.as_bps() * processors / offered(plan).as_bps().max(1);
+    let fitting = PER_PROCESSOR.as_bps() * processors / carried.as_bps().max(1);
     (fitting as usize).clamp(1, WIDEST)
+}
+
+impl Job {
+    fn width(&self) -> usize {
+        // Nobody knows what programs ask for.
+        match self.programs {
+            Some(_) => fitting(offered(&self.plan)),
+            None => width(&self.plan),
+        }
+    }
+}
+
+/// What the applications of a plan ask for, if each of them asks for so much and no more.
+fn asked(plan: &Plan) -> Option<Bitrate> {
+    let limits = plan.flows.iter().map(|flow| match flow.work {
+        Work::Download { limit, .. } | Work::Upload { limit, .. } => limit,
+        Work::Requests { .. } | Work::Datagrams { .. } => None,
+    });
+    limits.sum()
 }
 
 /// What the links of a plan carry to the client at most, all together.
@@ -169,13 +221,19 @@ fn is_late(lateness: LatenessUs, punctual: Duration) -> bool {
 
 /// What the user can mend is refused; everything else went wrong.
 fn refused_or_failed(error: PlayError) -> anyhow::Error {
-    match error {
-        PlayError::Plan(_)
-        | PlayError::Policy(_)
-        | PlayError::Controller { .. }
-        | PlayError::Coupled { .. } => Refused::because(format!("{:#}", anyhow::Error::from(error))),
-        other => other.into(),
+    if is_refusal(&error) {
+        Refused::because(format!("{:#}", anyhow::Error::from(error)))
+    } else {
+        error.into()
     }
+}
+
+/// Whether it is the user's to mend: no other run of the same kind would fare better.
+const fn is_refusal(error: &PlayError) -> bool {
+    matches!(
+        error,
+        PlayError::Plan(_) | PlayError::Policy(_) | PlayError::Controller { .. } | PlayError::Coupled { .. }
+    )
 }
 
 /// What the workers share.
@@ -191,8 +249,10 @@ struct State {
     running: BTreeMap<usize, Begun>,
     /// Which have had others beside them.
     shared: BTreeSet<usize>,
-    done: Vec<Option<Done>>,
+    done: Vec<Option<Result<Done, PlayError>>>,
     late: Vec<(usize, LatenessUs)>,
+    failures: Failures,
+    /// What ended all of them.
     failed: Option<PlayError>,
 }
 
@@ -200,7 +260,7 @@ struct State {
 const GLANCE: std::time::Duration = std::time::Duration::from_millis(100);
 
 impl Board {
-    fn new(jobs: usize, width: usize) -> Self {
+    fn new(jobs: usize, width: usize, failures: Failures) -> Self {
         let state = State {
             waiting: (0..jobs).collect(),
             width: Width::new(width),
@@ -208,6 +268,7 @@ impl Board {
             shared: BTreeSet::new(),
             done: (0..jobs).map(|_| None).collect(),
             late: Vec::new(),
+            failures,
             failed: None,
         };
         Self {
@@ -263,9 +324,10 @@ impl State {
                 begun.into_iter().for_each(|begun| self.width.late(begun));
             }
             Ok(done) => {
-                self.done[index] = Some(done);
+                self.done[index] = Some(Ok(done));
                 self.width.punctual();
             }
+            Err(error) if !self.failures.end_all(&error) => self.done[index] = Some(Err(error)),
             Err(error) => {
                 self.failed.get_or_insert(error);
                 rules.stop.stop();
@@ -296,6 +358,22 @@ mod tests {
             include_str!("../../../scenarios/building-walk.toml"),
         );
         assert_eq!(offered(&plan), Bitrate::from_mbps(25 + 12));
+    }
+
+    #[test]
+    fn more_go_side_by_side_where_applications_ask_for_little() {
+        let flows = |flows: &str| {
+            let links = "[cables.a]\nrate_mbps = 90\nrtt_ms = 10\n";
+            plan(
+                "asked.toml",
+                &format!("sentence = \"x\"\nduration_s = 2\n{links}{flows}"),
+            )
+        };
+        let limited = "[flows.f]\ndirection = \"down\"\nlimit_mbps = 5\n";
+        assert_eq!(asked(&flows(limited)), Some(Bitrate::from_mbps(5)));
+        assert_eq!(width(&flows(limited)), WIDEST);
+        let both = format!("{limited}[flows.g]\ndirection = \"up\"\n");
+        assert_eq!(asked(&flows(&both)), None, "the other takes what it gets");
     }
 
     #[test]
@@ -361,9 +439,53 @@ mod tests {
         }
     }
 
+    fn nobody(_: usize, _: &Event) {}
+
+    fn void() -> PlayError {
+        PlayError::FaultHadNoEffect {
+            link: "a".to_owned(),
+            at: units::Instant::ZERO,
+            passed: 1,
+        }
+    }
+
+    #[test]
+    fn a_failed_run_ends_the_others_only_where_that_is_the_rule() {
+        for (failures, ended) in [(Failures::EndAll, true), (Failures::AreKept, false)] {
+            let (board, stop) = (Board::new(2, 1, failures), Stop::new());
+            let rules = Rules {
+                punctual: Duration::ZERO,
+                stop: &stop,
+                watch: &nobody,
+            };
+            assert_eq!(board.next(&stop), Some(0));
+            board.state().note(0, Err(void()), &rules);
+            assert_eq!(stop.is_stopped(), ended);
+            assert_eq!(board.next(&stop), (!ended).then_some(1));
+            let state = board.state();
+            assert_eq!(state.failed.is_some(), ended);
+            assert_eq!(matches!(state.done[0], Some(Err(_))), !ended);
+        }
+    }
+
+    #[test]
+    fn what_the_user_must_mend_ends_all_whatever_the_rule() {
+        let (board, stop) = (Board::new(2, 1, Failures::AreKept), Stop::new());
+        let rules = Rules {
+            punctual: Duration::ZERO,
+            stop: &stop,
+            watch: &nobody,
+        };
+        assert_eq!(board.next(&stop), Some(0));
+        let refusal = PlayError::Policy(trace::PolicyError::Computed);
+        board.state().note(0, Err(refusal), &rules);
+        assert_eq!(board.next(&stop), None);
+        assert!(board.state().failed.is_some());
+    }
+
     #[test]
     fn a_run_counts_as_alone_only_if_nobody_was_beside_it_at_any_time() {
-        let board = Board::new(3, 2);
+        let board = Board::new(3, 2, Failures::EndAll);
         let mut state = board.state();
         let first = state.begin().unwrap();
         assert!(!state.shared.contains(&first));
@@ -373,14 +495,14 @@ mod tests {
         state.running.remove(&first);
         let third = state.begin().unwrap();
         assert!(state.shared.contains(&third));
-        let alone = Board::new(1, 1);
+        let alone = Board::new(1, 1, Failures::EndAll);
         let only = alone.state().begin().unwrap();
         assert!(!alone.state().shared.contains(&only));
     }
 
     #[test]
     fn no_more_than_the_width_go_on_and_whoever_waits_sees_a_stop() {
-        let (board, stop) = (Board::new(3, 1), Stop::new());
+        let (board, stop) = (Board::new(3, 1, Failures::EndAll), Stop::new());
         assert_eq!(board.next(&stop), Some(0));
         std::thread::scope(|scope| {
             let second = scope.spawn(|| board.next(&stop));

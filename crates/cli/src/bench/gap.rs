@@ -32,6 +32,17 @@ pub fn last_change(record: &RunRecord) -> anyhow::Result<Applied> {
     })
 }
 
+/// When the first fault was told to the link, whether or not it met a packet: nothing passes from then on, which the emulator asserts of every run.
+pub fn first_told(record: &RunRecord) -> anyhow::Result<Instant> {
+    let told = record
+        .events
+        .iter()
+        .find(|event| matches!(event.what, What::Fault { .. }));
+    told.map(Event::at).ok_or_else(|| {
+        anyhow::anyhow!("no fault was made, so that this trial measured nothing; please report this")
+    })
+}
+
 /// The longest gap of all, or what gaps that are not kept are shorter than.
 pub fn longest(waits: &[Stall]) -> Duration {
     waits.iter().map(Stall::length).max().unwrap_or(WAIT_THRESHOLD)
@@ -136,6 +147,16 @@ mod tests {
                 .unwrap()
                 .at,
             at(6)
+        );
+    }
+
+    #[test]
+    fn a_link_that_nobody_uses_is_cut_all_the_same() {
+        assert!(first_told(&record(&[])).is_err());
+        assert_eq!(first_told(&record(&[fault(5, false)])).unwrap(), at(5));
+        assert_eq!(
+            first_told(&record(&[fault(5, false), fault(6, true)])).unwrap(),
+            at(5)
         );
     }
 

@@ -41,11 +41,11 @@ Benchmarks:
   window-equal, window-bdp, window-long, window-deep, window-thin, window-upload, window-lossy
                   goodput against the stock kernel's, and the longest gap after a silent cut (20 with reno, 20 with bbr)
   window-never-worse, window-mixes
-                  the same where nothing is cut, and with links drawn at random (an hour each)
+                  the same where nothing is cut, and with links drawn at random (an hour each; what is done is told as it comes)
   window-false    links given up, doubted or changed in ten minutes in which all deliver (13 runs)
-  window-request  small requests beside a download, against the stock kernel's (5)
-  window-step     a link that halves and doubles: until goodput is what it can be (5)
-  window-cost     what the daemon and its programs take of a processor (3)
+  window-request  small requests beside a download, against the stock kernel's (5 with reno, 5 with bbr)
+  window-step     a link that halves and doubles: until goodput is what it can be (5 with reno, 5 with bbr)
+  window-cost     what the daemon and its programs take of a processor (3 with reno, 3 with bbr)
   cc-share-2, cc-share-4
                   TCPs' share of a bottleneck that 2 or 4 subflows take beside one TCP (10, and 10 of uncoupled reno)
   cc-disjoint     two paths without competition: goodput over uncoupled reno's (5 each)
@@ -301,24 +301,36 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         seed: args.seed,
     };
     let mut document = BenchDocument::default();
+    let mut failed = None;
     for family in FAMILIES {
         let wanted = |name: &str| args.names.is_empty() || args.names.iter().any(|asked| asked == name);
         if !family.names.iter().any(|name| wanted(name)) {
             continue;
         }
-        let rows = (family.measure)(&setup)?
-            .into_iter()
-            .filter(|row| wanted(&row.name));
+        // What was measured before is told all the same.
+        let rows = match (family.measure)(&setup) {
+            Ok(rows) => rows.into_iter().filter(|row| wanted(&row.name)),
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        };
         let rows: Vec<BenchRow> = rows.map(|row| shortened(row, &setup)).collect();
         if !args.json {
             exit::print(table::text(&rows).as_bytes())?;
         }
         document.benches.extend(rows);
     }
-    if args.json {
+    let is_worth_telling = failed.is_none() || !document.benches.is_empty();
+    if args.json && is_worth_telling {
         exit::print(format!("{}\n", serde_json::to_string_pretty(&document)?).as_bytes())?;
     }
-    Ok(ExitCode::SUCCESS)
+    let whole = |row: &BenchRow| !row.extra.contains_key(trial::FAILED);
+    match failed {
+        Some(error) => Err(error),
+        None if document.benches.iter().all(whole) => Ok(ExitCode::SUCCESS),
+        None => Ok(ExitCode::FAILURE),
+    }
 }
 
 impl Args {

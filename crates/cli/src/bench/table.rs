@@ -30,11 +30,27 @@ fn line(row: &BenchRow) -> String {
             figure(row.ratio)
         );
     }
-    for (key, value) in &row.extra {
+    let (tables, fields): (Vec<_>, Vec<_>) = row.extra.iter().partition(|(_, value)| value.is_array());
+    for (key, value) in fields {
         let _ = write!(line, "   {}: {}", key.replace('_', " "), words(value));
     }
     line.push('\n');
+    for (key, value) in tables {
+        let _ = writeln!(line, "  {}:", key.replace('_', " "));
+        for part in value.as_array().into_iter().flatten() {
+            let _ = writeln!(line, "    {}", part_in_words(part));
+        }
+    }
     line
+}
+
+/// One line of a list: of an object all its fields.
+fn part_in_words(part: &Value) -> String {
+    let Some(fields) = part.as_object() else {
+        return words(part);
+    };
+    let field = |(key, value): (&String, &Value)| format!("{} {}", key.replace('_', " "), words(value));
+    fields.iter().map(field).collect::<Vec<_>>().join("; ")
 }
 
 fn words(value: &Value) -> String {
@@ -69,6 +85,23 @@ mod tests {
         for part in ["fade", "2.500 ms", "[1 – 3]", "of 3", "stalls: 0"] {
             assert!(line.contains(part), "{part} in {line}");
         }
+    }
+
+    #[test]
+    fn lists_stand_below_their_row_one_line_each() {
+        let row = BenchRow::new("window-mixes", "ratio", Better::Higher)
+            .with(
+                "each",
+                vec![
+                    serde_json::json!({"mix": 1, "stall_ms": 97.5}),
+                    serde_json::json!({"mix": 2}),
+                ],
+            )
+            .with("worst", 0.5);
+        assert_eq!(
+            line(&row),
+            "window-mixes             – ratio   worst: 0.500\n  each:\n    mix 1; stall ms 97.5\n    mix 2\n"
+        );
     }
 
     #[test]

@@ -1,11 +1,15 @@
 //! Trials in the lab: side by side while the emulator is punctual, or alone.
+//!
+//! # Checked by
+//! `tests`: what speaks against the figures is in the row; `batch::tests`: a trial that fails costs no other its result.
 
 use anyhow::Context as _;
-use lab::world::{Advised, FlowDetail, ReadBack};
+use lab::world::{Advised, FlowDetail, PlayError, ReadBack};
 use linux::bpf::{RunTime, WindowKind};
 use linux::daemon;
 use scenario::Plan;
-use trace::{LatenessUs, PolicyName, Run, RunRecord};
+use serde_json::{Value, json};
+use trace::{BenchRow, LatenessUs, PolicyName, Run, RunRecord};
 use units::Duration;
 
 use crate::batch::{self, Done, Job, Rules};
@@ -55,6 +59,22 @@ impl Observed {
         })
     }
 
+    /// Whether one link carried all that there was: a connection that fell back to plain TCP, or to which nothing was joined.
+    pub fn went_over_one_link(&self) -> bool {
+        let carried = |flow: &trace::Flow| flow.paths.iter().filter(|path| path.bytes > 0).count();
+        self.run.flows.first().is_some_and(|flow| carried(flow) <= 1)
+    }
+
+    /// Itself, if every byte arrived as it was sent.
+    fn intact(self) -> anyhow::Result<Self> {
+        let seed = self.run.seed;
+        anyhow::ensure!(
+            self.run.intact(),
+            "seed {seed}: not every byte arrived as it was sent"
+        );
+        Ok(self)
+    }
+
     /// Whether it does not count although it was repeated alone: this machine is too busy.
     pub fn is_late(&self) -> bool {
         Duration::from_micros(self.lateness.p99_us) > PUNCTUAL
@@ -74,7 +94,155 @@ pub fn side_by_side(trials: Vec<Trial>) -> anyhow::Result<Vec<Observed>> {
     run(trials.into_iter().map(job).collect(), PUNCTUAL)
 }
 
-/// The same; nobody tells the senders' `cla` of the radio where that is said.
+/// The same; a trial that fails costs no other its result.
+pub fn each(trials: Vec<Trial>) -> anyhow::Result<Results> {
+    let jobs: Vec<Job> = trials.into_iter().map(job).collect();
+    let stop = interrupt::stop()?;
+    lab::prerequisites::check().map_err(Refused::because)?;
+    let rules = Rules {
+        punctual: PUNCTUAL,
+        stop,
+        watch: &|run, event| tell(&jobs, run, event),
+    };
+    let outcomes = batch::run_each(&jobs, &rules)?;
+    let mut results = Results::default();
+    for (job, outcome) in jobs.iter().zip(outcomes) {
+        results.note(job, outcome);
+    }
+    Ok(results)
+}
+
+/// What many trials came to.
+#[derive(Debug, Default)]
+pub struct Results {
+    /// Those that gave a result.
+    pub observed: Vec<Observed>,
+    /// What speaks against figures drawn from them.
+    pub doubts: Doubts,
+}
+
+impl Results {
+    fn note(&mut self, job: &Job, outcome: Result<Done, PlayError>) {
+        let whole = outcome
+            .map_err(anyhow::Error::from)
+            .map(observed)
+            .and_then(Observed::intact)
+            .and_then(|seen| seen.only_flow().map(drop).map(|()| seen));
+        match whole {
+            Ok(seen) => {
+                self.doubts.late += usize::from(seen.is_late());
+                self.observed.push(seen);
+            }
+            Err(why) => self.doubts.failed.push(Failed::of(job, &why)),
+        }
+    }
+
+    /// Those of which this does not hold count as failed.
+    pub fn require<T>(mut self, holds: impl Fn(&Observed) -> anyhow::Result<T>) -> Self {
+        for seen in std::mem::take(&mut self.observed) {
+            match holds(&seen) {
+                Ok(_) => self.observed.push(seen),
+                Err(why) => {
+                    self.doubts.late -= usize::from(seen.is_late());
+                    self.doubts.failed.push(Failed::after(&seen, &why));
+                }
+            }
+        }
+        self
+    }
+}
+
+/// What a reader of figures must know of the trials behind them.
+#[derive(Debug, Default)]
+pub struct Doubts {
+    /// So many were late although they were repeated alone: figures of such are not fair ones.
+    late: usize,
+    /// These gave no figure.
+    failed: Vec<Failed>,
+}
+
+impl Doubts {
+    /// Those of more trials behind the same figures.
+    pub fn add(&mut self, others: Self) {
+        self.late += others.late;
+        self.failed.extend(others.failed);
+    }
+
+    /// In fields of the row, where there are any.
+    pub fn note(&self, row: BenchRow) -> BenchRow {
+        let row = match self.late {
+            0 => row,
+            late => row.with("late", late),
+        };
+        if self.failed.is_empty() {
+            return row;
+        }
+        let failed: Vec<Value> = self.failed.iter().map(Failed::to_value).collect();
+        row.with(FAILED, failed)
+    }
+}
+
+/// The field of a row in which the trials stand that gave no result.
+pub const FAILED: &str = "failed";
+
+/// A trial without a result.
+#[derive(Debug)]
+struct Failed {
+    scenario: String,
+    policy: PolicyName,
+    cc: String,
+    seed: u64,
+    why: String,
+}
+
+impl Failed {
+    fn of(job: &Job, why: &anyhow::Error) -> Self {
+        Self {
+            scenario: job.plan.name.clone(),
+            policy: job.policy.clone(),
+            cc: job.plan.cc.clone(),
+            seed: job.seed,
+            why: format!("{why:#}"),
+        }
+        .told()
+    }
+
+    fn after(seen: &Observed, why: &anyhow::Error) -> Self {
+        let start = seen.record.start();
+        Self {
+            scenario: start.map(|start| start.scenario.clone()).unwrap_or_default(),
+            policy: seen.run.policy.clone(),
+            cc: seen.run.cc.clone(),
+            seed: seen.run.seed,
+            why: format!("{why:#}"),
+        }
+        .told()
+    }
+
+    fn told(self) -> Self {
+        let Self {
+            scenario,
+            policy,
+            cc,
+            seed,
+            why,
+        } = &self;
+        eprintln!("{scenario}: {policy}, {cc}, seed {seed} gave no result: {why}");
+        self
+    }
+
+    fn to_value(&self) -> Value {
+        json!({
+            "scenario": self.scenario,
+            "policy": self.policy.to_string(),
+            "cc": self.cc,
+            "seed": self.seed,
+            "why": self.why,
+        })
+    }
+}
+
+/// The same as [`side_by_side`]; nobody tells the senders' `cla` of the radio where that is said.
 pub fn side_by_side_advised(trials: Vec<(Trial, bool)>) -> anyhow::Result<Vec<Observed>> {
     let jobs = trials.into_iter().map(|(trial, advised)| Job {
         unadvised: !advised,
@@ -115,12 +283,8 @@ fn run(jobs: Vec<Job>, punctual: Duration) -> anyhow::Result<Vec<Observed>> {
         stop,
         watch: &|run, event| tell(&jobs, run, event),
     };
-    let observed: Vec<Observed> = batch::run(&jobs, &rules)?.into_iter().map(observed).collect();
-    let broken = observed.iter().find(|observed| !observed.run.intact());
-    match broken {
-        Some(broken) => anyhow::bail!("seed {}: not every byte arrived as it was sent", broken.run.seed),
-        None => Ok(observed),
-    }
+    let done = batch::run(&jobs, &rules)?.into_iter();
+    done.map(|done| observed(done).intact()).collect()
 }
 
 fn job(trial: Trial) -> Job {
@@ -162,5 +326,41 @@ fn observed(done: Done) -> Observed {
         run: played.run,
         record: played.record,
         lateness,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::Better;
+
+    fn failed() -> Failed {
+        Failed {
+            scenario: "mix-3".to_owned(),
+            policy: PolicyName::Mptcp,
+            cc: "bbr".to_owned(),
+            seed: 3_001,
+            why: "the run is void".to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_speaks_against_the_figures_is_in_the_row() {
+        let row = || BenchRow::new("window-mixes", "ratio", Better::Higher);
+        assert!(Doubts::default().note(row()).extra.is_empty());
+        let mut doubts = Doubts {
+            late: 1,
+            failed: Vec::new(),
+        };
+        doubts.add(Doubts {
+            late: 2,
+            failed: vec![failed()],
+        });
+        let extra = doubts.note(row()).extra;
+        assert_eq!(extra["late"], 3);
+        let told = json!([{
+            "scenario": "mix-3", "policy": "mptcp", "cc": "bbr", "seed": 3_001, "why": "the run is void"
+        }]);
+        assert_eq!(extra[FAILED], told);
     }
 }

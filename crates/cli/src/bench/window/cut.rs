@@ -1,6 +1,7 @@
 //! Goodput of the first seconds and after them, and the longest gap after a silent cut of the fastest link.
 
 use trace::{BenchRow, Better, What};
+use units::Instant;
 
 use super::figures::{self, FIRST, against, mean_mbps, median, most, rounded, since_start};
 use super::rows::{self, Row};
@@ -61,7 +62,11 @@ pub struct Figures {
 impl Figures {
     /// Reads them off a trial with one flow.
     pub fn of(observed: &Observed) -> anyhow::Result<Self> {
-        let cut = gap::last_change(&observed.record)?.at;
+        Self::around(observed, gap::last_change(&observed.record)?.at)
+    }
+
+    /// The same, with a cut at that moment.
+    pub fn around(observed: &Observed, cut: Instant) -> anyhow::Result<Self> {
         let flow = observed.only_flow()?;
         let removed = observed.record.events.iter().find(|event| {
             event.at() >= cut && matches!(&event.what, What::Decision { verb, .. } if verb == "remove")
@@ -82,16 +87,18 @@ struct Verdict {
     first: f64,
     ours: Vec<Figures>,
     stock: Vec<Figures>,
+    /// How many of ours and of stock's went over one link only.
+    one_link: [usize; 2],
 }
 
 fn measure(setup: &Setup, row: Row) -> anyhow::Result<Vec<BenchRow>> {
-    let observed = trial::side_by_side(trials(setup, row)?)?;
+    let results = trial::each(trials(setup, row)?)?.require(|seen| gap::last_change(&seen.record));
     let verdicts: Vec<Verdict> = setup
         .controllers()
-        .map(|cc| verdict(row, &observed, cc))
+        .map(|cc| verdict(row, &results.observed, cc))
         .collect::<Result<_, _>>()?;
     let bench = verdicts.iter().fold(worst(row, &verdicts), with_fields);
-    Ok(vec![figures::with_late(bench, &observed)])
+    Ok(vec![results.doubts.note(bench)])
 }
 
 fn trials(setup: &Setup, row: Row) -> anyhow::Result<Vec<Trial>> {
@@ -109,7 +116,8 @@ fn trials(setup: &Setup, row: Row) -> anyhow::Result<Vec<Trial>> {
 fn verdict(row: Row, observed: &[Observed], cc: &str) -> anyhow::Result<Verdict> {
     let limit = rows::payload_limit_mbps(&row.plan(cc)?);
     let (mut ours, mut stock) = (Vec::new(), Vec::new());
-    for (our, their) in figures::pairs(observed, cc) {
+    let pairs = figures::pairs(observed, cc);
+    for (our, their) in &pairs {
         ours.push(Figures::of(our)?);
         stock.push(Figures::of(their)?);
     }
@@ -125,6 +133,10 @@ fn verdict(row: Row, observed: &[Observed], cc: &str) -> anyhow::Result<Verdict>
         steady: ratio(|figures| figures.steady_mbps),
         first: ratio(|figures| figures.first_mbps),
         cc: cc.to_owned(),
+        one_link: [
+            figures::over_one_link(pairs.iter().map(|(ours, _)| *ours)),
+            figures::over_one_link(pairs.iter().map(|(_, stock)| *stock)),
+        ],
         ours,
         stock,
     })
@@ -144,16 +156,7 @@ fn worst(row: Row, verdicts: &[Verdict]) -> BenchRow {
         .iter()
         .map(|verdict| BenchRow::new(row.name, "ms", Better::Lower).trials(&each(&verdict.ours, stall)))
         .collect();
-    let worse = |figure: fn(&BenchRow) -> Option<f64>| rows.iter().filter_map(figure).reduce(f64::max);
-    BenchRow {
-        ours: worse(|row| row.ours),
-        p50: worse(|row| row.p50),
-        p99: worse(|row| row.p99),
-        min: worse(|row| row.min),
-        max: worse(|row| row.max),
-        runs: rows.iter().map(|row| row.runs).min().unwrap_or(0),
-        ..BenchRow::new(row.name, "ms", Better::Lower)
-    }
+    figures::worst(BenchRow::new(row.name, "ms", Better::Lower), &rows)
 }
 
 fn with_fields(row: BenchRow, verdict: &Verdict) -> BenchRow {
@@ -183,4 +186,6 @@ fn with_fields(row: BenchRow, verdict: &Verdict) -> BenchRow {
         row.with(&format!("{cc}_{name}"), rounded(*figure))
     });
     row.with(&format!("{cc}_not_found"), ours.len() - found.len())
+        .with(&format!("{cc}_one_link"), verdict.one_link[0])
+        .with(&format!("{cc}_stock_one_link"), verdict.one_link[1])
 }

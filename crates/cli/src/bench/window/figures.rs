@@ -51,6 +51,12 @@ pub fn since_start(at: Instant) -> Duration {
     at.since(Instant::ZERO)
 }
 
+/// In how many of these one link carried all: such a connection fell back to plain TCP, or nothing was joined to it.
+pub fn over_one_link<'o>(observed: impl IntoIterator<Item = &'o Observed>) -> usize {
+    let runs = observed.into_iter();
+    runs.filter(|seen| seen.went_over_one_link()).count()
+}
+
 /// Ours over theirs, where theirs may not count for more than the links can carry.
 pub fn against(ours: f64, theirs: f64, limit: f64) -> f64 {
     ours / theirs.min(limit)
@@ -65,22 +71,37 @@ pub fn both(plan: &scenario::Plan, seed: u64) -> [Trial; 2] {
     })
 }
 
-/// Ours and theirs of each seed, of one controller, in the order of the trials.
+/// Ours and theirs of each seed, of one controller, in the order of the trials; a seed that lacks one of them is left out.
 pub fn pairs<'o>(observed: &'o [Observed], cc: &str) -> Vec<(&'o Observed, &'o Observed)> {
     let of = |policy: PolicyName| {
         observed
             .iter()
             .filter(move |seen| seen.run.policy == policy && seen.run.cc == cc)
     };
-    of(PolicyName::Slowhand).zip(of(PolicyName::Mptcp)).collect()
+    let pair = |ours: &'o Observed| {
+        let stock = of(PolicyName::Mptcp).find(|stock| stock.run.seed == ours.run.seed);
+        Some((ours, stock?))
+    };
+    of(PolicyName::Slowhand).filter_map(pair).collect()
 }
 
-/// How many trials were late although they were repeated alone, in a field of the row: figures of such are not fair ones.
-pub fn with_late(row: BenchRow, observed: &[Observed]) -> BenchRow {
-    match observed.iter().filter(|seen| seen.is_late()).count() {
-        0 => row,
-        late => row.with("late", late),
+/// The row with the largest of each figure of these, one for each controller, where less is better: every bar holds for each by itself.
+pub fn worst(row: BenchRow, each: &[BenchRow]) -> BenchRow {
+    let worse = |figure: fn(&BenchRow) -> Option<f64>| each.iter().filter_map(figure).reduce(f64::max);
+    BenchRow {
+        ours: worse(|row| row.ours),
+        p50: worse(|row| row.p50),
+        p99: worse(|row| row.p99),
+        min: worse(|row| row.min),
+        max: worse(|row| row.max),
+        runs: each.iter().map(|row| row.runs).min().unwrap_or(0),
+        ..row
     }
+}
+
+/// Tells on standard error what one part of a long benchmark came to, so that it is not lost with the others.
+pub fn tell(bench: &str, part: &Value) {
+    eprintln!("{bench}: {part}");
 }
 
 /// A value for a field: figures are rounded to what is worth reading.
@@ -99,6 +120,19 @@ pub fn object(fields: &[(&str, Value)]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trace::Better;
+
+    #[test]
+    fn every_figure_is_the_worse_controllers() {
+        let row = |figures: &[f64]| BenchRow::new("", "ms", Better::Lower).trials(figures);
+        let worst = worst(
+            BenchRow::new("window-equal", "ms", Better::Lower),
+            &[row(&[1.0, 2.0, 9.0]), row(&[3.0, 4.0])],
+        );
+        assert_eq!((worst.name.as_str(), worst.runs), ("window-equal", 2));
+        assert_eq!((worst.ours, worst.p50), (Some(3.5), Some(3.5)));
+        assert_eq!((worst.min, worst.max), (Some(3.0), Some(9.0)));
+    }
 
     #[test]
     fn means_count_whole_bins_only() {

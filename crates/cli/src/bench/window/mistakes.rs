@@ -9,11 +9,17 @@ use units::{Bitrate, Duration, Instant};
 
 use super::figures::{self, object};
 use super::rows::{self, Row};
-use crate::bench::trial::{self, Observed, Trial};
+use crate::batch;
+use crate::bench::trial::{self, Doubts, Observed, Trial};
 use crate::bench::{Setup, gap};
 
+/// The senders' controller, unless the user wants another.
+const DEFINED: &str = "reno";
 /// Length of each run.
 const TEN_MINUTES: Duration = Duration::from_secs(600);
+/// Runs are grouped by how many of them go side by side: fewer than that, fewer than this, or more.
+const SEVERAL: usize = 4;
+const MANY: usize = 8;
 /// Longer than any doubt lasts.
 const IN_DOUBT: Duration = Duration::from_secs(1);
 /// What applications that want little ask for, in kb/s.
@@ -21,15 +27,25 @@ const LITTLE_KBPS: [u64; 3] = [100, 1_000, 5_000];
 
 /// Measures. The figure is how many paths were given up, in all runs together.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
-    let (wide, narrow): (Vec<Plan>, Vec<Plan>) =
-        plans()?.into_iter().partition(|plan| plan.name == rows::BDP.name);
-    // Apart, because fewer of the wide ones fit side by side.
-    let mut observed = trial::side_by_side(narrow.into_iter().map(|plan| trial(setup, plan)).collect())?;
-    observed.extend(trial::side_by_side(
-        wide.into_iter().map(|plan| trial(setup, plan)).collect(),
-    )?);
-    let mistakes: Vec<Mistakes> = observed.iter().map(Mistakes::of).collect();
-    Ok(vec![figures::with_late(row(&mistakes), &observed)])
+    let cc = setup.cc.as_deref().unwrap_or(DEFINED);
+    let (mut mistakes, mut doubts) = (Vec::new(), Doubts::default());
+    for plans in that_fit(plans(cc)?) {
+        let results = trial::each(plans.into_iter().map(|plan| trial(setup, plan)).collect())?;
+        doubts.add(results.doubts);
+        for mistake in results.observed.iter().map(Mistakes::of) {
+            figures::tell("window-false", &mistake.to_value());
+            mistakes.push(mistake);
+        }
+    }
+    Ok(vec![doubts.note(row(&mistakes).with("cc", cc))])
+}
+
+/// By how many go side by side: of those that are measured together as many as of the widest.
+fn that_fit(plans: Vec<Plan>) -> [Vec<Plan>; 3] {
+    let (few, more): (Vec<Plan>, Vec<Plan>) =
+        plans.into_iter().partition(|plan| batch::width(plan) < SEVERAL);
+    let (several, many) = more.into_iter().partition(|plan| batch::width(plan) < MANY);
+    [few, several, many]
 }
 
 fn trial(setup: &Setup, plan: Plan) -> Trial {
@@ -43,17 +59,17 @@ fn trial(setup: &Setup, plan: Plan) -> Trial {
     }
 }
 
-fn plans() -> anyhow::Result<Vec<Plan>> {
-    let full = rows::ALL.into_iter().map(|row| row.plan("reno"));
+fn plans(cc: &str) -> anyhow::Result<Vec<Plan>> {
+    let full = rows::ALL.into_iter().map(|row| row.plan(cc));
     let limited = [rows::EQUAL, rows::THIN]
         .into_iter()
-        .flat_map(|row| LITTLE_KBPS.map(|kbps| limited(row, kbps)));
+        .flat_map(|row| LITTLE_KBPS.map(|kbps| limited(row, kbps, cc)));
     full.chain(limited).collect()
 }
 
 /// The row's links, and an application that asks for little.
-fn limited(row: Row, kbps: u64) -> anyhow::Result<Plan> {
-    let plan = row.plan("reno")?;
+fn limited(row: Row, kbps: u64, cc: &str) -> anyhow::Result<Plan> {
+    let plan = row.plan(cc)?;
     let work = Work::Download {
         size: None,
         limit: Some(Bitrate::from_bps(kbps * 1_000)),
@@ -72,6 +88,8 @@ fn limited(row: Row, kbps: u64) -> anyhow::Result<Plan> {
 /// What one healthy run suffered.
 struct Mistakes {
     scenario: String,
+    /// Whether packets left late although it had the machine to itself.
+    late: bool,
     /// Paths given up.
     removed: usize,
     /// How often a path fell silent and was asked whether it is alive.
@@ -177,6 +195,7 @@ impl Mistakes {
                 .start()
                 .map(|start| start.scenario.clone())
                 .unwrap_or_default(),
+            late: observed.is_late(),
             removed: gap::given_up(&observed.record),
             suspected: count(&|what| matches!(what, What::Decision { verb, .. } if verb == "suspect")),
             roles: Roles::of(&observed.record.events),
@@ -186,6 +205,7 @@ impl Mistakes {
     fn to_value(&self) -> Value {
         object(&[
             ("scenario", self.scenario.as_str().into()),
+            ("late", self.late.into()),
             ("removed", self.removed.into()),
             ("suspected", self.suspected.into()),
             ("demoted_on_suspicion", self.roles.on_suspicion.into()),
@@ -217,7 +237,7 @@ mod tests {
 
     #[test]
     fn every_row_and_six_that_want_little_are_watched() {
-        let plans = plans().unwrap();
+        let plans = plans(DEFINED).unwrap();
         assert_eq!(plans.len(), 7 + 6);
         assert!(
             plans
@@ -228,9 +248,18 @@ mod tests {
     }
 
     #[test]
+    fn every_plan_is_in_one_group() {
+        let groups = that_fit(plans(DEFINED).unwrap());
+        assert_eq!(groups.iter().map(Vec::len).sum::<usize>(), 7 + 6);
+        let together = |group: &Vec<Plan>| group.iter().map(batch::width).min();
+        assert!(groups.iter().filter_map(together).is_sorted());
+    }
+
+    #[test]
     fn the_figure_counts_every_path_given_up() {
         let run = |removed, suspected| Mistakes {
             scenario: "s".to_owned(),
+            late: false,
             removed,
             suspected,
             roles: Roles::default(),

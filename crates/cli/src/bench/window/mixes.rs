@@ -9,7 +9,7 @@ use units::{Bitrate, Bytes, Duration, Ratio, Rng};
 use super::cut::Figures;
 use super::figures::{self, least, median, object, rounded, since_start};
 use super::rows;
-use crate::bench::trial::{self, Observed};
+use crate::bench::trial::{self, Doubts, Observed};
 use crate::bench::{Setup, gap};
 
 /// How many mixes.
@@ -31,9 +31,14 @@ const LEAST_BUFFER: u64 = LEAST_PACKETS * PACKET;
 struct Mixed {
     mix: u64,
     links: String,
+    /// How many pairs of trials, and how many trials of them were late.
+    runs: usize,
+    late: usize,
     /// Links whose buffer, as drawn, had no room for the least number of packets.
     raised: usize,
     cc: String,
+    /// How many trials, ours and stock's, went over one link only.
+    one_link: [usize; 2],
     goodput: f64,
     stall_ms: f64,
     stock_stall_ms: f64,
@@ -41,18 +46,18 @@ struct Mixed {
 
 /// Measures. The figure is the median of goodput over the stock kernel's, of the controller with which it is smaller.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
-    let (mut all, mut late) = (Vec::new(), 0);
+    let (mut all, mut doubts) = (Vec::new(), Doubts::default());
     for mix in (0..MIXES).map(|index| setup.seed + index) {
         // Mix by mix, because as many go side by side as the fastest links leave room for.
-        let (mixed, late_here) = measure(setup, mix)?;
-        all.extend(mixed);
-        late += late_here;
+        for mixed in measure(setup, mix, &mut doubts)? {
+            figures::tell("window-mixes", &mixed.to_value());
+            all.push(mixed);
+        }
     }
-    let row = row(&all);
-    Ok(vec![if late == 0 { row } else { row.with("late", late) }])
+    Ok(vec![doubts.note(row(&all))])
 }
 
-fn measure(setup: &Setup, mix: u64) -> anyhow::Result<(Vec<Mixed>, usize)> {
+fn measure(setup: &Setup, mix: u64, doubts: &mut Doubts) -> anyhow::Result<Vec<Mixed>> {
     let mut trials = Vec::new();
     for cc in setup.controllers() {
         let plan = mixed_plan(mix, cc)?;
@@ -62,10 +67,14 @@ fn measure(setup: &Setup, mix: u64) -> anyhow::Result<(Vec<Mixed>, usize)> {
             trials.extend(figures::both(&rows::cut(&plan, fastest, seed), seed));
         }
     }
-    let observed = trial::side_by_side(trials)?;
-    let late = observed.iter().filter(|seen| seen.is_late()).count();
-    let mixed = setup.controllers().map(|cc| judged(mix, cc, &observed));
-    Ok((mixed.collect::<anyhow::Result<_>>()?, late))
+    let results = trial::each(trials)?;
+    doubts.add(results.doubts);
+    let mixed = setup.controllers().map(|cc| judged(mix, cc, &results.observed));
+    Ok(mixed
+        .collect::<anyhow::Result<Vec<_>>>()?
+        .into_iter()
+        .flatten()
+        .collect())
 }
 
 /// The links of a mix.
@@ -111,29 +120,44 @@ fn log_uniform(rng: &mut Rng, (from, to): (f64, f64)) -> f64 {
     from * (to / from).powf(rng.unit())
 }
 
-fn judged(mix: u64, cc: &str, observed: &[Observed]) -> anyhow::Result<Mixed> {
+/// One mix with one controller, unless it gave no result at all.
+fn judged(mix: u64, cc: &str, observed: &[Observed]) -> anyhow::Result<Option<Mixed>> {
     let plan = mixed_plan(mix, cc)?;
     let limit = rows::payload_limit_mbps(&plan);
     let (mut ratios, mut ours, mut stock) = (Vec::new(), Vec::new(), Vec::new());
-    for (our, their) in figures::pairs(observed, cc) {
+    let pairs = figures::pairs(observed, cc);
+    for (our, their) in &pairs {
         ratios.push(figures::against(until_cut(our)?, until_cut(their)?, limit));
-        ours.push(Figures::of(our)?.stall_ms);
-        stock.push(Figures::of(their)?.stall_ms);
+        ours.push(stall_ms(our)?);
+        stock.push(stall_ms(their)?);
     }
-    Ok(Mixed {
+    let late = pairs.iter().flat_map(|(ours, stock)| [ours, stock]);
+    Ok((!pairs.is_empty()).then(|| Mixed {
         mix,
+        runs: pairs.len(),
+        late: late.filter(|seen| seen.is_late()).count(),
         links: plan.links.iter().map(in_words).collect::<Vec<_>>().join(" + "),
         raised: plan.links.iter().filter(|link| is_raised(link)).count(),
         cc: cc.to_owned(),
+        one_link: [
+            figures::over_one_link(pairs.iter().map(|(ours, _)| *ours)),
+            figures::over_one_link(pairs.iter().map(|(_, stock)| *stock)),
+        ],
         goodput: median(&ratios),
         stall_ms: median(&ours),
         stock_stall_ms: median(&stock),
-    })
+    }))
+}
+
+/// A link that is cut need not be in use: on links that lose, either policy may have left it.
+fn stall_ms(observed: &Observed) -> anyhow::Result<f64> {
+    let cut = gap::first_told(&observed.record)?;
+    Ok(Figures::around(observed, cut)?.stall_ms)
 }
 
 /// Mean goodput from connect to the cut, in Mb/s.
 fn until_cut(observed: &Observed) -> anyhow::Result<f64> {
-    let cut = since_start(gap::last_change(&observed.record)?.at);
+    let cut = since_start(gap::first_told(&observed.record)?);
     Ok(figures::mean_mbps(
         &observed.only_flow()?.series,
         Duration::ZERO,
@@ -175,8 +199,12 @@ impl Mixed {
         object(&[
             ("mix", self.mix.into()),
             ("links", self.links.as_str().into()),
+            ("runs", self.runs.into()),
+            ("late", self.late.into()),
             ("raised", self.raised.into()),
             ("cc", self.cc.as_str().into()),
+            ("one_link", self.one_link[0].into()),
+            ("stock_one_link", self.one_link[1].into()),
             ("goodput", rounded(self.goodput)),
             ("stall_p50_ms", rounded(self.stall_ms)),
             ("stock_stall_p50_ms", rounded(self.stock_stall_ms)),
@@ -307,8 +335,11 @@ mod tests {
         Mixed {
             mix: 1,
             links: String::new(),
+            runs: 5,
+            late: 0,
             raised: 0,
             cc: cc.to_owned(),
+            one_link: [0; 2],
             goodput,
             stall_ms,
             stock_stall_ms: 200.0,

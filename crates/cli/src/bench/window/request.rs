@@ -10,7 +10,7 @@ use units::{Bytes, Duration, Instant};
 use super::figures::{self, FIRST, most, p99, rounded};
 use super::rows::{self, Row};
 use crate::bench::Setup;
-use crate::bench::trial::{self, Observed, Trial};
+use crate::bench::trial::{self, Doubts, Observed, Trial};
 
 /// Trials of each policy with each controller, pooled.
 const TRIALS: u32 = 5;
@@ -38,14 +38,13 @@ impl Pooled {
 
 /// Measures. The figure is the worse set of links with reno.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
-    let (mut pooled, mut late) = (Vec::new(), 0);
+    let (mut pooled, mut doubts) = (Vec::new(), Doubts::default());
     for row in [rows::EQUAL, rows::DEEP] {
-        let observed = trial::side_by_side(trials(setup, row)?)?;
-        late += observed.iter().filter(|seen| seen.is_late()).count();
-        pooled.extend(setup.controllers().map(|cc| pool(row, cc, &observed)));
+        let results = trial::each(trials(setup, row)?)?;
+        doubts.add(results.doubts);
+        pooled.extend(setup.controllers().map(|cc| pool(row, cc, &results.observed)));
     }
-    let row = row(&pooled, setup.trials(TRIALS));
-    Ok(vec![if late == 0 { row } else { row.with("late", late) }])
+    Ok(vec![doubts.note(row(&pooled, setup.trials(TRIALS)))])
 }
 
 fn trials(setup: &Setup, row: Row) -> anyhow::Result<Vec<Trial>> {

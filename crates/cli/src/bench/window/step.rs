@@ -44,16 +44,13 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
             trials.extend(figures::both(&stepping(&plan, seed), seed));
         }
     }
-    let observed = trial::side_by_side(trials)?;
+    let results = trial::each(trials)?;
     let limit = rows::payload_limit_mbps(&rows::EQUAL.plan("reno")?);
     let settled: Vec<(&str, Settled)> = setup
         .controllers()
-        .map(|cc| Ok((cc, Settled::of(&observed, cc, limit)?)))
+        .map(|cc| Ok((cc, Settled::of(&results.observed, cc, limit)?)))
         .collect::<anyhow::Result<_>>()?;
-    Ok(vec![figures::with_late(
-        row(&settled, setup.trials(TRIALS)),
-        &observed,
-    )])
+    Ok(vec![results.doubts.note(row(&settled, setup.trials(TRIALS)))])
 }
 
 /// When the rate changes in a run with this seed, as long as there is time to settle afterwards.

@@ -7,7 +7,7 @@ use units::Duration;
 
 use super::figures::{self, object, rounded};
 use super::rows::{self, Row};
-use crate::bench::trial::{self, Observed, Trial};
+use crate::bench::trial::{self, Doubts, Observed, Trial};
 use crate::bench::{Setup, plans};
 
 /// Length of each run but the walk's.
@@ -22,6 +22,10 @@ struct Comparison {
     name: &'static str,
     cc: String,
     seed: u64,
+    /// Of its runs.
+    late: usize,
+    /// Whether ours and stock's went over one link only.
+    one_link: [bool; 2],
     versus_stock: f64,
     versus_best: f64,
     gap_ms: f64,
@@ -30,23 +34,19 @@ struct Comparison {
 
 /// Measures. The figure is the smallest of all ratios, but for the thin link with bbr, whose loss against stock is the slow link's share.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
-    let mut comparisons = Vec::new();
-    let mut late = 0;
+    let (mut comparisons, mut doubts) = (Vec::new(), Doubts::default());
     for row in rows::ALL {
-        let (found, late_here) = compare(setup, row.name, &|cc| uncut(row, cc), &[setup.seed])?;
+        let (found, of_it) = compare(setup, row.name, &|cc| uncut(row, cc), &[setup.seed])?;
         comparisons.extend(found);
-        late += late_here;
+        doubts.add(of_it);
     }
     let seeds: Vec<u64> = (0..u64::from(setup.trials(WALKS)))
         .map(|index| setup.seed + index)
         .collect();
-    let (found, late_here) = compare(setup, "building-walk", &walk, &seeds)?;
+    let (found, of_it) = compare(setup, "building-walk", &walk, &seeds)?;
     comparisons.extend(found);
-    let row = row(&comparisons);
-    Ok(vec![match late + late_here {
-        0 => row,
-        late => row.with("late", late),
-    }])
+    doubts.add(of_it);
+    Ok(vec![doubts.note(row(&comparisons))])
 }
 
 fn uncut(row: Row, cc: &str) -> anyhow::Result<Plan> {
@@ -64,31 +64,33 @@ fn walk(cc: &str) -> anyhow::Result<Plan> {
     })
 }
 
-/// Every controller and seed; and how many runs were late.
+/// Every controller and seed of which all runs gave a result.
 fn compare(
     setup: &Setup,
     name: &'static str,
     plan: &dyn Fn(&str) -> anyhow::Result<Plan>,
     seeds: &[u64],
-) -> anyhow::Result<(Vec<Comparison>, usize)> {
+) -> anyhow::Result<(Vec<Comparison>, Doubts)> {
     let (mut trials, mut keys) = (Vec::new(), Vec::new());
     for cc in setup.controllers() {
         let plan = plan(cc)?;
         for &seed in seeds {
+            let before = trials.len();
             trials.extend(everybody(&plan, seed));
-            keys.push((cc.to_owned(), seed));
+            keys.push((cc, seed, trials.len() - before));
         }
     }
-    let observed = trial::side_by_side(trials)?;
-    let late = observed.iter().filter(|seen| seen.is_late()).count();
-    let found = keys.into_iter().map(|(cc, seed)| {
-        let runs: Vec<&Observed> = observed
-            .iter()
-            .filter(|seen| seen.run.cc == cc && seen.run.seed == seed)
-            .collect();
-        comparison(name, cc, seed, &runs)
+    let results = trial::each(trials)?;
+    let found = keys.into_iter().filter_map(|(cc, seed, all)| {
+        let of_it = |seen: &&Observed| seen.run.cc == cc && seen.run.seed == seed;
+        let runs: Vec<&Observed> = results.observed.iter().filter(of_it).collect();
+        (runs.len() == all).then(|| comparison(name, cc, seed, &runs))
     });
-    Ok((found.collect(), late))
+    let found: Vec<Comparison> = found.collect();
+    found
+        .iter()
+        .for_each(|found| figures::tell("window-never-worse", &found.to_value()));
+    Ok((found, results.doubts))
 }
 
 fn everybody(plan: &Plan, seed: u64) -> impl Iterator<Item = Trial> + '_ {
@@ -101,17 +103,20 @@ fn everybody(plan: &Plan, seed: u64) -> impl Iterator<Item = Trial> + '_ {
     })
 }
 
-fn comparison(name: &'static str, cc: String, seed: u64, runs: &[&Observed]) -> Comparison {
+fn comparison(name: &'static str, cc: &str, seed: u64, runs: &[&Observed]) -> Comparison {
     let of = |policy: &PolicyName| runs.iter().find(|seen| seen.run.policy == *policy);
     let mbps = |policy| of(policy).map_or(f64::NAN, |seen| seen.run.goodput_mbps());
     let gap = |policy| of(policy).map_or(f64::NAN, |seen| seen.run.longest_stall_ms());
+    let one_link = |policy| of(policy).is_some_and(|seen| seen.went_over_one_link());
     let alone = runs.iter().filter(|seen| seen.run.policy.only_link().is_some());
     let best = alone.map(|seen| seen.run.goodput_mbps()).fold(0.0, f64::max);
     let ours = mbps(&PolicyName::Slowhand);
     Comparison {
         name,
-        cc,
+        cc: cc.to_owned(),
         seed,
+        late: runs.iter().filter(|seen| seen.is_late()).count(),
+        one_link: [one_link(&PolicyName::Slowhand), one_link(&PolicyName::Mptcp)],
         versus_stock: ours / mbps(&PolicyName::Mptcp),
         versus_best: ours / best,
         gap_ms: gap(&PolicyName::Slowhand),
@@ -141,6 +146,9 @@ impl Comparison {
             ("links", self.name.into()),
             ("cc", self.cc.as_str().into()),
             ("seed", self.seed.into()),
+            ("late", self.late.into()),
+            ("one_link", self.one_link[0].into()),
+            ("stock_one_link", self.one_link[1].into()),
             ("versus_stock", rounded(self.versus_stock)),
             ("versus_best", rounded(self.versus_best)),
             ("gap_ms", rounded(self.gap_ms)),
@@ -177,6 +185,8 @@ mod tests {
             name,
             cc: cc.to_owned(),
             seed: 1,
+            late: 0,
+            one_link: [false; 2],
             versus_stock,
             versus_best: 1.5,
             gap_ms,

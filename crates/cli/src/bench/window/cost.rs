@@ -6,7 +6,7 @@ use scenario::{Flow, Plan};
 use trace::{BenchRow, Better, PolicyName};
 use units::Duration;
 
-use super::figures::{median, rounded};
+use super::figures::{self, median, rounded};
 use super::rows;
 use crate::bench::Setup;
 use crate::bench::trial::{self, Observed, Trial};
@@ -18,29 +18,33 @@ const LASTS: Duration = Duration::from_secs(20);
 const MANY: usize = 100;
 const LEVERS: [(&str, WindowKind); 2] = [("egress", WindowKind::Egress), ("clamp", WindowKind::Clamp)];
 
-/// Measures, one run after another. The figure is that of one download with the lever that is the default.
+/// Measures, one run after another. The figure is that of one download with the lever that is the default, with the worse controller.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
-    let counting = CountRunTime::start().context("counting what programs take; run as root")?;
-    let mut row = BenchRow::new("window-cost", "% of a core", Better::Lower);
-    for (lever, kind) in LEVERS {
-        for downloads in [1, MANY] {
-            let costs = (0..u64::from(setup.trials(RUNS)))
-                .map(|index| cost(kind, downloads, setup.seed + index))
-                .collect::<anyhow::Result<Vec<Cost>>>()?;
-            let all: Vec<f64> = costs.iter().map(|cost| cost.daemon + cost.programs).collect();
-            if (kind, downloads) == (WindowKind::Egress, 1) {
-                row = row.trials(&all);
+    let _counting = CountRunTime::start().context("counting what programs take; run as root")?;
+    let blank = || BenchRow::new("window-cost", "% of a core", Better::Lower);
+    let (mut defaults, mut fields) = (Vec::new(), Vec::new());
+    for cc in setup.controllers() {
+        for (lever, kind) in LEVERS {
+            for downloads in [1, MANY] {
+                let costs = (0..u64::from(setup.trials(RUNS)))
+                    .map(|index| cost(kind, &plan(downloads, cc)?, setup.seed + index))
+                    .collect::<anyhow::Result<Vec<Cost>>>()?;
+                let all: Vec<f64> = costs.iter().map(|cost| cost.daemon + cost.programs).collect();
+                if (kind, downloads) == (WindowKind::Egress, 1) {
+                    defaults.push(blank().trials(&all));
+                }
+                let programs: Vec<f64> = costs.iter().map(|cost| cost.programs).collect();
+                let key = format!("{cc}_{lever}_{downloads}");
+                fields.push((format!("{key}_programs"), median(&programs)));
+                fields.push((key, median(&all)));
             }
-            let programs: Vec<f64> = costs.iter().map(|cost| cost.programs).collect();
-            row = row
-                .with(&format!("{lever}_{downloads}"), rounded(median(&all)))
-                .with(
-                    &format!("{lever}_{downloads}_programs"),
-                    rounded(median(&programs)),
-                );
         }
     }
-    drop(counting);
+    let row = fields
+        .into_iter()
+        .fold(figures::worst(blank(), &defaults), |row, (key, share)| {
+            row.with(&key, rounded(share))
+        });
     Ok(vec![row])
 }
 
@@ -50,9 +54,9 @@ struct Cost {
     programs: f64,
 }
 
-fn cost(kind: WindowKind, downloads: usize, seed: u64) -> anyhow::Result<Cost> {
+fn cost(kind: WindowKind, plan: &Plan, seed: u64) -> anyhow::Result<Cost> {
     let trial = Trial {
-        plan: plan(downloads)?,
+        plan: plan.clone(),
         policy: PolicyName::Slowhand,
         seed,
     };
@@ -83,8 +87,8 @@ impl Cost {
 }
 
 /// So many downloads over the links of `window-equal`.
-fn plan(downloads: usize) -> anyhow::Result<Plan> {
-    let plan = rows::EQUAL.plan("reno")?;
+fn plan(downloads: usize, cc: &str) -> anyhow::Result<Plan> {
+    let plan = rows::EQUAL.plan(cc)?;
     let one = plan.flows.first().context("the scenario has a download")?;
     let flow = |number: usize| Flow {
         name: format!("download-{number}"),
@@ -103,7 +107,8 @@ mod tests {
 
     #[test]
     fn a_hundred_downloads_have_names_of_their_own() {
-        let plan = plan(MANY).unwrap();
+        let plan = plan(MANY, "bbr").unwrap();
+        assert_eq!(plan.cc, "bbr");
         assert_eq!(plan.flows.len(), MANY);
         assert_eq!(
             (plan.flows[0].name.as_str(), plan.flows[99].name.as_str()),

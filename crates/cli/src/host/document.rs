@@ -471,3 +471,7 @@ const fn role(role: Role) -> &'static str {
         Role::Never => "never",
     }
 }
+
+#[cfg(test)]
+#[path = "document_tests.rs"]
+mod tests;

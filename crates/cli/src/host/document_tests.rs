@@ -1,0 +1,99 @@
+//! Which lever is in force, and what is said where it is not the best one.
+
+use super::*;
+use linux::daemon::LeverReport;
+use std::collections::BTreeMap;
+use units::{Bytes, Instant};
+
+/// The best of everything.
+fn best() -> LeverReport {
+    LeverReport {
+        window: Ok(WindowKind::Egress),
+        window_refused: None,
+        unattached: BTreeMap::new(),
+        new_connections: None,
+        unsent: Ok(()),
+        run_time: Duration::ZERO,
+    }
+}
+
+fn report(levers: LeverReport) -> Report {
+    Report {
+        at: Instant::ZERO,
+        since: Instant::ZERO,
+        links: Vec::new(),
+        conns: Vec::new(),
+        fallbacks: Vec::new(),
+        levers,
+        cc: String::new(),
+        why: Vec::new(),
+        cpu: Duration::ZERO,
+    }
+}
+
+/// The lever of `status`, why it is no better, and the sentences of `why`.
+fn told(levers: LeverReport) -> (Option<String>, Option<String>, Vec<String>) {
+    let report = report(levers);
+    let status = Status::new(&report, 1, "slowhand".to_owned());
+    (
+        status.window_lever,
+        status.window_lever_why,
+        Why::new(&report).levers,
+    )
+}
+
+#[test]
+fn of_the_best_levers_nothing_has_to_be_said() {
+    assert_eq!(told(best()), (Some("egress".to_owned()), None, Vec::new()));
+}
+
+#[test]
+fn a_clamp_is_told_with_why_there_is_nothing_better() {
+    let clamp = LeverReport {
+        window: Ok(WindowKind::Clamp),
+        window_refused: Some("this kernel has no tcx".to_owned()),
+        ..best()
+    };
+    let (lever, why, sentences) = told(clamp);
+    assert_eq!(lever.as_deref(), Some("clamp"));
+    assert_eq!(why.as_deref(), Some("this kernel has no tcx"));
+    assert!(
+        sentences.len() == 1 && sentences[0].contains("clamp") && sentences[0].contains("no tcx"),
+        "{sentences:?}"
+    );
+}
+
+#[test]
+fn where_only_new_connections_can_be_bounded_it_is_said_by_what_and_why() {
+    let poor = LeverReport {
+        window: Err("CAP_BPF missing".to_owned()),
+        new_connections: Some(Bytes::new(500_000)),
+        unsent: Err("CAP_BPF missing".to_owned()),
+        ..best()
+    };
+    let (lever, why, sentences) = told(poor);
+    assert_eq!((lever, why.as_deref()), (None, Some("CAP_BPF missing")));
+    let parts = [
+        "windows of running connections are not bounded: CAP_BPF",
+        "receive buffer of 500.0 kB",
+        "what waits unsent is not bounded: CAP_BPF",
+    ];
+    assert_eq!(sentences.len(), parts.len(), "{sentences:?}");
+    for (sentence, part) in sentences.iter().zip(parts) {
+        assert!(sentence.contains(part), "{part} in {sentence}");
+    }
+}
+
+#[test]
+fn an_interface_that_takes_no_program_is_told() {
+    let one = LeverReport {
+        unattached: BTreeMap::from([(7, "attaching BPF: no room".to_owned())]),
+        ..best()
+    };
+    let (lever, _, sentences) = told(one);
+    assert_eq!(lever.as_deref(), Some("egress"));
+    assert_eq!(
+        sentences,
+        ["what leaves by interface 7 does not bound windows: attaching BPF: no room"]
+    );
+}

@@ -29,6 +29,7 @@ fn played(world: &str, scratch: &Scratch) -> Option<Value> {
     assert!(ran.status.success(), "{errors}");
     let mut document: Value = serde_json::from_slice(&ran.stdout).unwrap();
     let run = document["runs"][0].take();
+    assert_eq!(run.get("cc"), Some(&Value::Null), "all flows are UDP");
     let flows = run["flows"].as_array().unwrap();
     assert!(flows.iter().all(|flow| flow["intact"] == true), "{flows:#?}");
     Some(run)

@@ -33,6 +33,11 @@ fn one_seed_is_one_trace_and_what_must_hold_holds() {
             (&"slowhand.play/1".into(), &"sim".into())
         );
         assert_eq!(document["seed"].to_string(), seed);
+        assert_eq!(
+            document["runs"][0].get("cc"),
+            Some(&Value::Null),
+            "nothing is sent by TCP"
+        );
         (std::fs::read(trace).unwrap(), std::fs::read(capture).unwrap())
     };
     let (first, again, other) = (run("a", "7"), run("b", "7"), run("c", "8"));

@@ -35,6 +35,27 @@ fn the_table_is_aligned_and_ordered() {
 }
 
 #[test]
+fn a_controller_is_told_where_there_is_one() {
+    let (records, mut document) = comparison();
+    let told =
+        |document: &trace::PlayDocument| [table(document, Paint::Plain), dash::page(&records, document)];
+    let [text, page] = told(&document);
+    assert!(
+        text.contains("seed 7; sender's congestion controller reno, server stock.\n"),
+        "{text}"
+    );
+    assert!(page.contains("Sender's congestion controller: reno; a stock server."));
+    for run in &mut document.runs {
+        run.cc = None;
+    }
+    let [text, page] = told(&document);
+    assert!(text.contains("seed 7.\n"), "{text}");
+    for shown in [text, page] {
+        assert!(!shown.contains("controller") && !shown.contains("stock server") && !shown.contains("reno"));
+    }
+}
+
+#[test]
 fn what_waited_is_told_of_every_run_that_was_looked_into() {
     let (_, mut document) = comparison();
     for run in &mut document.runs {

@@ -177,7 +177,7 @@ fn run(policy: &str, bytes: u64, stall_ms: f64) -> Run {
     };
     Run {
         policy: policy.parse::<PolicyName>().unwrap(),
-        cc: "reno".to_owned(),
+        cc: Some("reno".to_owned()),
         server: "stock".to_owned(),
         seed: 1,
         duration_s: 20.0,
@@ -254,6 +254,17 @@ fn every_seed_is_judged_by_itself() {
         .map(|verdict| (verdict.seed, verdict.outcome))
         .collect();
     assert_eq!(outcomes, [(1, Outcome::Holds), (2, Outcome::Fails)]);
+}
+
+#[test]
+fn datagrams_alone_have_no_congestion_controller() {
+    let radio = "[flows.radio]\ntransport = \"udp\"\nover = \"c\"\ndirection = \"down\"\n";
+    let mut plan = plan(radio);
+    assert!(plan.sends_by_tcp(), "down and up are MPTCP");
+    plan.flows.retain(|flow| flow.name == "radio");
+    assert!(!plan.sends_by_tcp());
+    plan.flows[0].transport = scenario::Transport::Tcp { over: 0 };
+    assert!(plan.sends_by_tcp());
 }
 
 #[test]

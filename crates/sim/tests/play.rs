@@ -89,6 +89,13 @@ fn one_seed_is_one_record_and_one_capture() {
 }
 
 #[test]
+fn nobody_has_a_congestion_controller() {
+    let played = played(ONE, &["cc=cubic"]);
+    let start = played.record.start().unwrap();
+    assert_eq!((played.run.cc.as_deref(), start.cc.as_deref()), (None, None));
+}
+
+#[test]
 fn the_engine_listens() {
     let played = played(ONE, &[]);
     let said = &played.run.notes[0];

@@ -174,8 +174,9 @@ pub struct RunStart {
     pub world: World,
     /// Who decides.
     pub policy: PolicyName,
-    /// The sender's congestion controller.
-    pub cc: String,
+    /// The sender's congestion controller; `null` where nothing is sent by TCP.
+    #[serde(default)]
+    pub cc: Option<String>,
     /// `stock` or `slowhand`.
     pub server: String,
     /// The run's seed.

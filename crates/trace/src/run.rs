@@ -32,8 +32,10 @@ impl PlayDocument {
 pub struct Run {
     /// Who decided.
     pub policy: PolicyName,
-    /// The sender's congestion controller.
-    pub cc: String,
+    /// The sender's congestion controller; `null` where nothing is sent by TCP, as in virtual time. (Results of virtual time from before that
+    /// was told apart name the scenario's.)
+    #[serde(default)]
+    pub cc: Option<String>,
     /// `stock` or `slowhand`.
     pub server: String,
     /// The run's seed.

@@ -146,7 +146,7 @@ fn a_flow_is_measured_where_it_is_read() {
 fn run(policy: &str, duration_s: f64, series: Vec<u64>) -> Run {
     Run {
         policy: policy.parse().unwrap(),
-        cc: "reno".into(),
+        cc: Some("reno".into()),
         server: "stock".into(),
         seed: 7,
         duration_s,
@@ -248,6 +248,24 @@ fn the_document_has_the_fields_of_the_contract() {
 }
 
 #[test]
+fn a_run_without_a_controller_says_so_and_older_ones_are_read() {
+    let none = Run {
+        cc: None,
+        ..run("slowhand", 60.0, vec![1])
+    };
+    let mut value = serde_json::to_value(&none).unwrap();
+    assert_eq!(value.get("cc"), Some(&serde_json::Value::Null));
+    assert_eq!(serde_json::from_value::<Run>(value.clone()).unwrap(), none);
+    value.as_object_mut().unwrap().remove("cc");
+    assert_eq!(serde_json::from_value::<Run>(value.clone()).unwrap(), none);
+    value["cc"] = "reno".into();
+    assert_eq!(
+        serde_json::from_value::<Run>(value).unwrap().cc.as_deref(),
+        Some("reno")
+    );
+}
+
+#[test]
 fn a_document_of_another_version_is_refused() {
     let json = r#"{"schema":"slowhand.play/2","scenario":"x","world":"lab","seed":1,"runs":[],"wall_s":0}"#;
     let error = serde_json::from_str::<PlayDocument>(json)
@@ -307,12 +325,13 @@ fn plan() -> Plan {
     }
 }
 
+/// Odd seeds have a controller.
 fn start(seed: u64) -> What {
     What::RunStart(Box::new(RunStart {
         scenario: "two".into(),
         world: World::Lab,
         policy: PolicyName::Tcp("lte".into()),
-        cc: "reno".into(),
+        cc: (seed % 2 == 1).then(|| "reno".into()),
         server: "stock".into(),
         seed,
         plan: plan(),

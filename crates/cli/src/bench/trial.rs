@@ -81,9 +81,9 @@ impl Observed {
     }
 }
 
-/// The senders' controller, of trials that have the same one.
+/// The senders' controller, of trials that have the same one; `None` if they send by UDP only.
 pub fn sender(observed: &[Observed]) -> Option<&str> {
-    observed.first().map(|observed| observed.run.cc.as_str())
+    observed.first().and_then(|observed| observed.run.cc.as_deref())
 }
 
 /// A trial counts while 99 % of the packets are less late than this.

@@ -76,13 +76,17 @@ fn footer(document: &PlayDocument) -> String {
         "Scenario {}, world {}, seed {}.",
         document.scenario, document.world, document.seed
     );
-    if let Some(run) = document.runs.first() {
+    if let Some((run, cc)) = document
+        .runs
+        .first()
+        .and_then(|run| Some((run, run.cc.as_deref()?)))
+    {
         let server = if run.server == "stock" {
             "a stock server"
         } else {
             "a server that runs slowhand"
         };
-        let _ = write!(text, " Sender's congestion controller: {}; {server}.", run.cc);
+        let _ = write!(text, " Sender's congestion controller: {cc}; {server}.");
     }
     let _ = write!(text, " Ran for {:.0} s.", document.wall_s);
     text

@@ -129,10 +129,13 @@ fn told(document: &PlayDocument, rows: &[Row<'_>]) -> String {
         }
     }
     if let Some(run) = document.runs.first() {
+        let sender = run.cc.as_deref().map_or_else(String::new, |cc| {
+            format!("; sender's congestion controller {cc}, server {}", run.server)
+        });
         let _ = writeln!(
             out,
-            "\nScenario {}, world {}, seed {}; sender's congestion controller {}, server {}.",
-            document.scenario, document.world, document.seed, run.cc, run.server
+            "\nScenario {}, world {}, seed {}{sender}.",
+            document.scenario, document.world, document.seed
         );
     }
     out

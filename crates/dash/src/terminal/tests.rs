@@ -81,7 +81,7 @@ fn a_run_that_is_over_says_so() {
 fn single() -> trace::Run {
     trace::Run {
         policy: trace::PolicyName::Tcp("lte".into()),
-        cc: "reno".into(),
+        cc: Some("reno".into()),
         server: "stock".into(),
         seed: 1,
         duration_s: 10.0,

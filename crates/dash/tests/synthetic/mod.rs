@@ -344,7 +344,7 @@ fn started(policy: &PolicyName) -> Event {
         scenario: "building-walk".into(),
         world: World::Lab,
         policy: policy.clone(),
-        cc: "reno".into(),
+        cc: Some("reno".into()),
         server: "stock".into(),
         seed: SEED,
         plan: plan(),
@@ -408,7 +408,7 @@ fn finish(mut writer: Writer, policy: &PolicyName) -> (RunRecord, Run) {
     let flow: Flow = writer.flow.result(end, true, (0..6).map(path).collect());
     let run = Run {
         policy: policy.clone(),
-        cc: "reno".into(),
+        cc: Some("reno".into()),
         server: "stock".into(),
         seed: SEED,
         duration_s: SECONDS as f64,

@@ -82,6 +82,12 @@ impl<'p> Play<'p> {
             unadvised: false,
         }
     }
+
+    /// The sender's congestion controller, as results name it; `None` where nothing is sent by TCP. Programs may do as they like.
+    fn sender(&self) -> Option<String> {
+        let by_tcp = self.programs.is_some() || self.plan.sends_by_tcp();
+        by_tcp.then(|| self.plan.cc.clone())
+    }
 }
 
 /// What a receiving application saw, closer than a result shows it.

@@ -16,6 +16,8 @@ pub(super) struct Sources<'s> {
     pub(super) plan: &'s Plan,
     pub(super) network: &'s NetworkConfig,
     pub(super) policy: &'s PolicyName,
+    /// The sender's controller, if anything is sent by TCP.
+    pub(super) cc: Option<String>,
     pub(super) seed: u64,
     pub(super) ended: Instant,
     pub(super) outcomes: &'s [Option<Outcome>],
@@ -34,7 +36,7 @@ impl Sources<'_> {
         let duration = self.ended.since(Instant::ZERO);
         Run {
             policy: self.policy.clone(),
-            cc: self.plan.cc.clone(),
+            cc: self.cc,
             server: self.plan.server.as_str().to_owned(),
             seed: self.seed,
             duration_s: duration.as_secs_f64(),

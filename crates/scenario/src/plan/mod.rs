@@ -107,6 +107,12 @@ impl Plan {
         &self.walkers[0]
     }
 
+    /// Whether any flow has a congestion controller.
+    pub fn sends_by_tcp(&self) -> bool {
+        let is_tcp = |flow: &Flow| !matches!(flow.transport, Transport::Udp { .. });
+        self.flows.iter().any(is_tcp)
+    }
+
     /// The access points, each with its index among the links.
     pub fn access_points(&self) -> impl Iterator<Item = (usize, &AccessPoint)> {
         self.links

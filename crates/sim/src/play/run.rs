@@ -4,7 +4,8 @@
 //!
 //! # Where we differ, and why
 //! 1. Applications are looked at every millisecond of virtual time: a stall is told to a millisecond.
-//! 2. A sender does not know whether an attempt collided or was not made out; `retries` has both, and `collisions` stays 0.
+//! 2. Only UDP is played, whose senders have no congestion controller: what the scenario says of one (`cc`) is for the lab.
+//! 3. A sender does not know whether an attempt collided or was not made out; `retries` has both, and `collisions` stays 0.
 //!
 //! # Checked by
 //! `tests/play.rs`.
@@ -135,7 +136,7 @@ impl<'p> Stage<'p> {
             scenario: plan.name.clone(),
             world: Where::Sim,
             policy: self.what.policy.clone(),
-            cc: plan.cc.clone(),
+            cc: None,
             server: plan.server.as_str().to_owned(),
             seed: self.what.seed,
             plan: plan.to_trace(),
@@ -285,7 +286,7 @@ impl<'p> Stage<'p> {
         }
         Run {
             policy: self.what.policy.clone(),
-            cc: plan.cc.clone(),
+            cc: None,
             server: plan.server.as_str().to_owned(),
             seed: self.what.seed,
             duration_s: self.now.since(Instant::ZERO).as_secs_f64(),

@@ -22,7 +22,7 @@ fn run(policy: &PolicyName, seed: u64) -> Run {
     };
     Run {
         policy: policy.clone(),
-        cc: "reno".into(),
+        cc: Some("reno".into()),
         server: "stock".into(),
         seed,
         duration_s: 1.0,
@@ -52,7 +52,7 @@ fn record(policy: PolicyName, seed: u64, rest: Vec<Event>) -> RunRecord {
         scenario: "two".into(),
         world: World::Lab,
         policy,
-        cc: "reno".into(),
+        cc: Some("reno".into()),
         server: "stock".into(),
         seed,
         plan: Plan {

@@ -116,7 +116,9 @@ fn figures(
     cc: &str,
     figure: impl Fn(&Observed) -> anyhow::Result<f64>,
 ) -> anyhow::Result<Vec<f64>> {
-    let sent = observed.iter().filter(|observed| observed.run.cc == cc);
+    let sent = observed
+        .iter()
+        .filter(|observed| observed.run.cc.as_deref() == Some(cc));
     sent.map(figure).collect()
 }
 

@@ -48,7 +48,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
             // Trials are in turn: for every seed the plans, for each of them the controllers.
             .filter(|(index, _)| index / ccs.len() % plans.len() == plan)
             .map(|(_, observed)| observed);
-        let sent = of_plan.filter(|observed| observed.run.cc == cc);
+        let sent = of_plan.filter(|observed| observed.run.cc.as_deref() == Some(cc));
         sent.map(|observed| seconds(plans[plan], observed, steps))
             .collect()
     };

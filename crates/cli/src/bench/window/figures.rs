@@ -76,7 +76,7 @@ pub fn pairs<'o>(observed: &'o [Observed], cc: &str) -> Vec<(&'o Observed, &'o O
     let of = |policy: PolicyName| {
         observed
             .iter()
-            .filter(move |seen| seen.run.policy == policy && seen.run.cc == cc)
+            .filter(move |seen| seen.run.policy == policy && seen.run.cc.as_deref() == Some(cc))
     };
     let pair = |ours: &'o Observed| {
         let stock = of(PolicyName::Mptcp).find(|stock| stock.run.seed == ours.run.seed);

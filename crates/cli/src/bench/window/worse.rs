@@ -82,7 +82,7 @@ fn compare(
     }
     let results = trial::each(trials)?;
     let found = keys.into_iter().filter_map(|(cc, seed, all)| {
-        let of_it = |seen: &&Observed| seen.run.cc == cc && seen.run.seed == seed;
+        let of_it = |seen: &&Observed| seen.run.cc.as_deref() == Some(cc) && seen.run.seed == seed;
         let runs: Vec<&Observed> = results.observed.iter().filter(of_it).collect();
         (runs.len() == all).then(|| comparison(name, cc, seed, &runs))
     });

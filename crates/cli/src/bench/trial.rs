@@ -212,7 +212,7 @@ impl Failed {
         Self {
             scenario: start.map(|start| start.scenario.clone()).unwrap_or_default(),
             policy: seen.run.policy.clone(),
-            cc: seen.run.cc.clone(),
+            cc: seen.run.cc.clone().unwrap_or_default(),
             seed: seen.run.seed,
             why: format!("{why:#}"),
         }

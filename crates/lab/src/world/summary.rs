@@ -36,7 +36,7 @@ impl Sources<'_> {
         let duration = self.ended.since(Instant::ZERO);
         Run {
             policy: self.policy.clone(),
-            cc: self.cc,
+            cc: self.cc.clone(),
             server: self.plan.server.as_str().to_owned(),
             seed: self.seed,
             duration_s: duration.as_secs_f64(),

@@ -74,7 +74,8 @@ impl Session {
             chain: Chain::always(mode),
             tries: 0,
             numbers: SeqNum::new(0),
-            window: VecDeque::new(),
+            // Without 802.11n there is one frame in it, and a longer ring would be gone round.
+            window: VecDeque::with_capacity(usize::from(ht.is_none())),
             tried: 0,
         }
     }

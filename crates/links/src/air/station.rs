@@ -211,6 +211,11 @@ impl Station {
             Ok(at) => self.places[at].1,
             Err(at) => {
                 let place = self.sessions.len() as u16;
+                if self.sessions.is_empty() {
+                    // Most stations send to one receiver only: room for more would spread thousands of stations over memory.
+                    self.sessions.reserve_exact(1);
+                    self.places.reserve_exact(1);
+                }
                 self.places.insert(at, (key, place));
                 self.sessions.push(self.new_session(key, all));
                 place

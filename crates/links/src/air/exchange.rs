@@ -205,6 +205,7 @@ impl<S: Schedule> Air<S> {
         let id = self.flights.begin(Flight {
             position: site.position,
             milliwatts: site.milliwatts,
+            rings: self.ether.rings(site.milliwatts),
             from: place as u32,
             to: frame.to,
             kind: frame.kind,

@@ -11,103 +11,293 @@
 //!
 //! # Where we differ, and why
 //! 1. Only the bounds are used, never the sum itself: no outcome depends on the expansion.
+//! 2. Sources are taken four at a time, in single precision: what that makes inexact belongs to the bounds.
 //!
 //! # Checked by
 //! `tests`: bounds against exact sums; `reception`'s tests: outcomes with and without.
 
-use super::flight::{Flight, Source};
-use super::geometry::{Geometry, STEEP};
+use core::array::from_fn;
+
+use super::four::Four;
 use crate::Position;
 
 /// From where on a source is far, for all frames of a run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// Whoever is heard at all is nearer than this, in m.
-    pub(super) around: f64,
-    /// What is stronger is no background.
-    pub(super) noise: f64,
-    /// What is weaker counts for nothing.
-    pub(super) negligible: f64,
+    /// Whoever is heard at all is nearer than this, in mm.
+    pub(super) around_mm: f64,
     /// Whoever is farther than this from a sender is out of reach for all who hear it, in mm.
     pub(super) scope_mm: i64,
+    /// What arrives after a metre, as log₂ of the part of what is sent.
+    reference: f32,
+    /// The exponent with which power falls with the distance.
+    falls: f64,
+    /// A whole number, not less than that and 2.
+    powers: usize,
+    /// What is far is at least this far away, in mm.
+    nearest_mm: f64,
+    /// How much more can arrive around a frame's sender than there, of what counts in some places only.
+    rim: f64,
 }
 
-/// The far sources of one frame, in mW.
-#[derive(Debug, Default, Clone, Copy)]
-pub(super) struct FarField {
-    /// Their sum at the frame's sender, each with the part of the frame during which it was on the air.
-    level: f64,
-    /// What it changes with every metre east and north.
-    slope: (f64, f64),
-    /// How far off that can be anywhere.
-    doubt: f64,
-    /// The same for each square metre of the distance from the sender.
-    bend: f64,
+/// Where a source of some power changes its role for a frame, by the square of its distance from the frame's sender, in m².
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Rings {
+    /// Nearer than this it stands out of the noise for some who hear the frame.
+    pub(super) near: f32,
+    /// Nearer than this it counts for all of them.
+    pub(super) sure: f32,
+    /// Nearer than this it counts for some.
+    pub(super) any: f32,
 }
 
-/// What a table of gains may be off, as a part.
-const TABLE: f64 = 0.002;
+impl Rings {
+    /// A source that has to be looked at by itself wherever it is.
+    pub(super) const NEAR: Self = Self {
+        near: f32::INFINITY,
+        sure: 0.0,
+        any: 0.0,
+    };
+}
 
-impl FarField {
-    /// Takes in what overlaps with the frame; tells of what is too near and has to be looked at by itself.
-    ///
-    /// Every source takes the same way through this, because what it would branch on cannot be predicted: what does not count is
-    /// multiplied by zero.
-    #[inline]
-    pub(super) fn add(
-        &mut self,
-        geometry: &Geometry,
-        limits: &Limits,
-        flight: &Flight,
-        sources: &[Source],
-        mut tell: impl FnMut(&Source),
-    ) {
-        let each = 1.0 / (flight.end - flight.start) as i64 as f64;
-        for source in sources {
-            let time = source.beside(flight);
-            let (x, y) = metres(flight.position, source.position);
-            let squared = x * x + y * y;
-            let around = geometry.around(squared);
-            let strongest = source.milliwatts * around.strongest * (1.0 + TABLE);
-            if strongest > limits.noise {
-                if time > 0 {
-                    tell(source);
-                }
-                continue;
-            }
-            let part = time as i64 as f64 * each * yes(strongest > limits.negligible);
-            // Otherwise it counts in some places and in others it does not.
-            let sure = yes(source.milliwatts * around.weakest * (1.0 - TABLE) > limits.negligible);
-            let level = part * source.milliwatts * geometry.at(squared) * sure;
-            let half = part * strongest / 2.0 * (1.0 - sure);
-            let slope = level * around.steep;
-            self.level += level + half;
-            self.slope = (self.slope.0 + slope * x, self.slope.1 + slope * y);
-            // The slope is multiplied by less than the distance.
-            self.doubt += level * (TABLE + STEEP * around.steep * squared) + half;
-            self.bend += part * strongest * around.bend * sure;
+/// What a table of gains, single precision, and polynomials in the place of functions may be off, as a part.
+const INEXACT: f64 = 0.003;
+
+impl Limits {
+    /// `reference` and `falls`: what arrives of each milliwatt after a metre, and the exponent with which it falls with the distance.
+    pub(super) fn new((reference, falls): (f64, f64), around_mm: i64, scope_mm: i64) -> Self {
+        Self {
+            around_mm: around_mm as f64,
+            scope_mm,
+            reference: libm::log2(reference) as f32,
+            falls,
+            powers: libm::ceil(falls) as usize + 2,
+            nearest_mm: f64::INFINITY,
+            rim: 1.0,
         }
     }
 
-    /// The least and the most that they add in a place, which must not be farther from the sender than [`Limits::around`].
-    pub(super) fn at(&self, sender: Position, place: Position) -> [f64; 2] {
-        let (x, y) = metres(sender, place);
-        let here = self.level + self.slope.0 * x + self.slope.1 * y;
-        let doubt = self.doubt + self.bend * (x * x + y * y) + TABLE * (here - self.level).abs();
-        [(here - doubt).max(0.0), (here + doubt).max(0.0)]
+    /// The rings of sources that send with that power. They count from now on for [`Background::at`].
+    pub(super) fn rings(&mut self, milliwatts: f64, noise: f64, negligible: f64) -> Rings {
+        let reference = libm::exp2(f64::from(self.reference));
+        let distance = |power| 1e3 * libm::pow(reference * milliwatts / power, 1.0 / self.falls);
+        let around = self.around_mm;
+        let near = (distance(noise).max(around) + around) * (1.0 + INEXACT);
+        let sure = (distance(negligible) * (1.0 - INEXACT) - around).max(0.0);
+        let any = (distance(negligible) + around) * (1.0 + INEXACT);
+        self.nearest_mm = self.nearest_mm.min(near);
+        // What counts in some places only is farther away than these two.
+        let rim = sure.max(near);
+        self.rim = self.rim.max(libm::pow(rim / (rim - around), self.falls));
+        let square = |mm: f64| (mm * mm / 1e6) as f32;
+        Rings {
+            near: square(near),
+            sure: square(sure),
+            any: square(any),
+        }
     }
 }
 
-fn yes(it: bool) -> f64 {
-    f64::from(u8::from(it))
+/// What the sum of far sources must know of one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Spot {
+    pub(super) start: f64,
+    pub(super) end: f64,
+    /// East and north of the plan's corner, in m.
+    pub(super) place: (f32, f32),
+    pub(super) milliwatts: f32,
+    pub(super) rings: Rings,
+}
+
+impl Spot {
+    const NOBODY: Self = Self {
+        start: 0.0,
+        end: 0.0,
+        place: (0.0, 0.0),
+        milliwatts: 0.0,
+        rings: Rings {
+            near: 0.0,
+            sure: 0.0,
+            any: 0.0,
+        },
+    };
+}
+
+/// Four sources side by side.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Spots {
+    start: [f64; 4],
+    end: [f64; 4],
+    x: Four,
+    y: Four,
+    milliwatts: Four,
+    near: Four,
+    sure: Four,
+    any: Four,
+}
+
+impl Spots {
+    pub(super) const NOBODY: Self = Self {
+        start: [0.0; 4],
+        end: [0.0; 4],
+        x: Four([0.0; 4]),
+        y: Four([0.0; 4]),
+        milliwatts: Four([0.0; 4]),
+        near: Four([0.0; 4]),
+        sure: Four([0.0; 4]),
+        any: Four([0.0; 4]),
+    };
+
+    pub(super) fn set(&mut self, lane: usize, spot: &Spot) {
+        self.start[lane] = spot.start;
+        self.end[lane] = spot.end;
+        (self.x.0[lane], self.y.0[lane]) = spot.place;
+        self.milliwatts.0[lane] = spot.milliwatts;
+        self.near.0[lane] = spot.rings.near;
+        self.sure.0[lane] = spot.rings.sure;
+        self.any.0[lane] = spot.rings.any;
+    }
+
+    pub(super) fn get(&self, lane: usize) -> Spot {
+        Spot {
+            start: self.start[lane],
+            end: self.end[lane],
+            place: (self.x.0[lane], self.y.0[lane]),
+            milliwatts: self.milliwatts.0[lane],
+            rings: Rings {
+                near: self.near.0[lane],
+                sure: self.sure.0[lane],
+                any: self.any.0[lane],
+            },
+        }
+    }
+
+    pub(super) fn clear(&mut self, lane: usize) {
+        self.set(lane, &Spot::NOBODY);
+    }
+
+    /// How long each was on the air together with a frame.
+    #[inline]
+    fn beside(&self, frame: &Spot) -> Four {
+        Four(from_fn(|lane| {
+            let start = if self.start[lane] > frame.start {
+                self.start[lane]
+            } else {
+                frame.start
+            };
+            let end = if self.end[lane] < frame.end {
+                self.end[lane]
+            } else {
+                frame.end
+            };
+            let time = end - start;
+            (if time > 0.0 { time } else { 0.0 }) as f32
+        }))
+    }
+}
+
+/// The far sources of one frame: powers in mW times ns, distances in m.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct FarField {
+    /// Their sum at the frame's sender.
+    level: Four,
+    /// The same of those that count in some places and in others do not.
+    rim: Four,
+    /// The same divided by the square of the distance, and that times how far east and north they are.
+    curve: Four,
+    east: Four,
+    north: Four,
+}
+
+impl FarField {
+    /// Takes in what overlaps with a frame; tells the places of what is too near and has to be looked at by itself.
+    ///
+    /// Every source takes the same way through this, because what it would branch on cannot be predicted: what does not count is 0.
+    #[inline]
+    pub(super) fn add(&mut self, limits: &Limits, frame: &Spot, all: &[Spots], mut tell: impl FnMut(usize)) {
+        let (x, y) = (Four::all(frame.place.0), Four::all(frame.place.1));
+        // Where the frame's own place is not precise, nothing is far.
+        let more = Four::all(if frame.rings == Rings::NEAR {
+            f32::INFINITY
+        } else {
+            0.0
+        });
+        let exponent = limits.falls as f32 / 2.0;
+        for (number, spots) in all.iter().enumerate() {
+            let time = spots.beside(frame);
+            let (x, y) = (spots.x - x, spots.y - y);
+            let squared = (x * x + y * y).at_least(1.0);
+            let near = squared.where_less(spots.near + more, time);
+            let far = (time - near) * spots.milliwatts * squared.power(limits.reference, exponent);
+            let sure = squared.where_less(spots.sure, far);
+            let bent = sure / squared;
+            self.level += sure;
+            self.rim += squared.where_less(spots.any, far) - sure;
+            self.curve += bent;
+            self.east += bent * x;
+            self.north += bent * y;
+            if near.has_any() {
+                let there = near.0.iter().enumerate().filter(|(_, time)| **time > 0.0);
+                there.for_each(|(lane, _)| tell(number * 4 + lane));
+            }
+        }
+    }
+
+    /// Closes the sum for a frame of that many nanoseconds.
+    pub(super) fn over(&self, nanos: u64) -> Background {
+        let each = 1.0 / nanos as i64 as f64;
+        Background {
+            level: self.level.sum() * each,
+            rim: self.rim.sum() * each,
+            curve: self.curve.sum() * each,
+            slope: (self.east.sum() * each, self.north.sum() * each),
+        }
+    }
+}
+
+/// What the far sources of a frame come to in the mean over it, in mW; distances in m.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Background {
+    level: f64,
+    rim: f64,
+    curve: f64,
+    slope: (f64, f64),
+}
+
+impl Background {
+    /// The least and the most that they add in a place, which must not be farther from the sender than [`Limits::around_mm`].
+    pub(super) fn at(&self, limits: &Limits, sender: Position, place: Position) -> [f64; 2] {
+        let (x, y) = millimetres(sender, place);
+        let change = limits.falls * (self.slope.0 * x + self.slope.1 * y) / 1e3;
+        // Half of what may be there whole, or not at all.
+        let rim = if self.rim > 0.0 {
+            self.rim * limits.rim / 2.0
+        } else {
+            0.0
+        };
+        let inexact = INEXACT * (self.level + change.abs() + rim);
+        let doubt = (inexact + self.remainder(limits, x, y) + rim) * (1.0 + INEXACT);
+        let here = self.level + change + rim;
+        [(here - doubt).max(0.0), (here + doubt).max(0.0)]
+    }
+
+    /// What the first terms of the expansion leave out at most, so many millimetres away.
+    fn remainder(&self, limits: &Limits, x: f64, y: f64) -> f64 {
+        let n = limits.falls;
+        let squared = x * x + y * y;
+        // The distance or a little more.
+        let (long, short) = (x.abs().max(y.abs()), x.abs().min(y.abs()));
+        let distance = long + 0.415 * short;
+        // By how much nearer the nearest is there, to a power that is not less than n + 2.
+        let nearer = 1.0 / (1.0 - distance / limits.nearest_mm);
+        let powers = core::iter::repeat_n(nearer, limits.powers);
+        n * (n + 1.0) / 2.0 * self.curve * squared / 1e6 * powers.product::<f64>()
+    }
 }
 
 /// From one place to another.
-pub(super) fn metres(from: Position, to: Position) -> (f64, f64) {
-    (
-        (to.x_mm - from.x_mm) as f64 * 1e-3,
-        (to.y_mm - from.y_mm) as f64 * 1e-3,
-    )
+pub(super) fn millimetres(from: Position, to: Position) -> (f64, f64) {
+    ((to.x_mm - from.x_mm) as f64, (to.y_mm - from.y_mm) as f64)
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@ use proptest::prelude::*;
 use units::wifi::Standard;
 use units::{Bitrate, Dbm};
 
-use super::super::flight::Flights;
+use super::super::flight::{Flight, Flights, Source};
+use super::super::geometry::Geometry;
 use super::super::grid::Grid;
 use super::super::io::Kind;
 use super::super::mode::Mode;
@@ -27,6 +28,7 @@ fn flight(from: u32, position: Position, (start, end): (u64, u64)) -> Flight {
         got: 0,
         position,
         milliwatts: milliwatts(Dbm::from_dbm(15)),
+        rings: Rings::NEAR,
         start,
         payload: start,
         end,
@@ -37,21 +39,23 @@ fn flight(from: u32, position: Position, (start, end): (u64, u64)) -> Flight {
     }
 }
 
-fn limits() -> Limits {
-    let noise = milliwatts(Dbm::from_dbm(-94));
-    Limits {
-        around: 43.5,
-        noise,
-        negligible: noise / 100.0,
-        scope_mm: 1_000_000,
-    }
+fn noise() -> f64 {
+    milliwatts(Dbm::from_dbm(-94))
+}
+
+/// A geometry, what is far in it, and where.
+fn limits() -> (Geometry, Limits, Rings) {
+    let geometry = Geometry::new(Propagation::indoor(Standard::A), &[]);
+    let mut limits = Limits::new(geometry.law(), 43_500, 1_000_000);
+    let rings = limits.rings(milliwatts(Dbm::from_dbm(15)), noise(), noise() / 100.0);
+    (geometry, limits, rings)
 }
 
 /// What one source adds to the mean over a frame, added up as everywhere else.
 fn exact(geometry: &Geometry, frame: &Flight, source: &Source, place: Position) -> f64 {
     let power = source.milliwatts * geometry.gain(source.position, place);
     let time = source.end.min(frame.end) - source.start.max(frame.start);
-    if power > limits().negligible {
+    if power > noise() / 100.0 {
         power * time as f64 / (frame.end - frame.start) as f64
     } else {
         0.0
@@ -68,31 +72,31 @@ proptest! {
         at in sources(),
         (x, y) in (-30_000_i64..30_000, -30_000_i64..30_000),
     ) {
-        let mut geometry = Geometry::new(Propagation::indoor(Standard::A), &[]);
-        geometry.look_around(limits().around);
+        let (geometry, limits, rings) = limits();
+        let flight = |from, at, time| Flight { rings, ..flight(from, at, time) };
         let corners = [place(-600_000, -600_000), place(600_000, 600_000)];
         let mut flights = Flights::new(1, Grid::new(corners.into_iter(), 100_000_000));
         let frame = flight(0, place(0, 0), (1_000, 2_000));
-        let id = flights.begin(frame);
+        flights.begin(frame);
         for (number, &(x, y, start)) in at.iter().enumerate() {
             flights.begin(flight(1 + number as u32, place(x, y), (start + 200, start + 1_300)));
         }
         let (mut field, mut far) = (FarField::default(), Vec::new());
-        for source in flights.around(0, frame.position, limits().scope_mm).flatten() {
-            let mut is_near = false;
-            field.add(&geometry, &limits(), &frame, &[*source], |_| is_near = true);
-            if !is_near && source.beside(&frame) > 0 && source.id != id {
-                far.push(*source);
-            }
+        for (sources, spots) in flights.around(0, frame.position, limits.scope_mm) {
+            let mut near = Vec::new();
+            field.add(&limits, &flights.spot(&frame), spots, |place| near.push(place));
+            let rest = sources.iter().enumerate().filter(|(place, _)| !near.contains(place));
+            far.extend(rest.map(|(_, source)| *source).filter(|source| source.disturbs(&frame)));
         }
         let receiver = place(x, y);
-        let sum: f64 = far.iter().map(|source| exact(&geometry, &frame, source, receiver)).sum();
-        let [least, most] = field.at(frame.position, receiver);
+        let exact = |source: &Source| exact(&geometry, &frame, source, receiver);
+        let sum: f64 = far.iter().map(exact).sum();
+        let [least, most] = field.over(1_000).at(&limits, frame.position, receiver);
         prop_assert!(least <= sum * (1.0 + 1e-9) && sum <= most * (1.0 + 1e-9), "{least} {sum} {most}");
-        let strong = far.iter().any(|source| exact(&geometry, &frame, source, receiver) > limits().noise);
+        let strong = far.iter().any(|source| exact(source) > noise());
         prop_assert!(!strong, "what is stronger than noise is near");
         // Near the sender the bounds are narrow.
         let close = x * x + y * y <= 10_000 * 10_000;
-        prop_assert!(!close || sum < limits().noise || most < 1.5 * sum, "{most} {sum}");
+        prop_assert!(!close || sum < noise() || most < 1.5 * sum, "{most} {sum}");
     }
 }

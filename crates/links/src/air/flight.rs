@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::far::{Rings, Spot, Spots};
 use super::grid::Grid;
 use super::io::Kind;
 use super::mode::Mode;
@@ -26,6 +27,8 @@ pub(super) struct Flight {
     /// Where its sender stands.
     pub(super) position: Position,
     pub(super) milliwatts: f64,
+    /// Where it is near and where far, for others' frames.
+    pub(super) rings: Rings,
     pub(super) start: u64,
     /// When the payload begins: preamble and header are over.
     pub(super) payload: u64,
@@ -43,7 +46,8 @@ pub(super) struct Flight {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Source {
     pub(super) from: u32,
-    pub(super) id: u16,
+    /// It is over, and told of because it overlaps with what is not.
+    over: bool,
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) position: Position,
@@ -56,6 +60,11 @@ impl Source {
         self.end
             .min(flight.end)
             .saturating_sub(self.start.max(flight.start))
+    }
+
+    /// Whether it disturbs a frame: it was on the air with it, and is not that frame itself (nobody has two frames on the air).
+    pub(super) fn disturbs(&self, flight: &Flight) -> bool {
+        self.from != flight.from && self.beside(flight) > 0
     }
 }
 
@@ -86,6 +95,8 @@ struct Channel {
 struct Tile {
     /// On the air, and over but not yet forgotten.
     present: Vec<Source>,
+    /// The same, four by four.
+    spots: Vec<Spots>,
     on_air: usize,
 }
 
@@ -127,17 +138,14 @@ impl Flights {
         });
         self.all[usize::from(id)] = flight;
         channel.order.push_back((flight.start, id));
-        let tile = &mut channel.tiles[self.grid.tile(flight.position)];
-        tile.present.push(Source {
-            from: flight.from,
-            id,
-            start: flight.start,
-            end: flight.end,
-            position: flight.position,
-            milliwatts: flight.milliwatts,
-        });
-        tile.on_air += 1;
+        let spot = spot(&self.grid, &flight);
+        channel.tiles[self.grid.tile(flight.position)].add(&flight, &spot);
         id
+    }
+
+    /// A frame as sums of far sources see it.
+    pub(super) fn spot(&self, flight: &Flight) -> Spot {
+        spot(&self.grid, flight)
     }
 
     /// Says how long each frame of an aggregate is.
@@ -176,20 +184,26 @@ impl Flights {
 
     /// What is or was on a channel's air within that reach of a place, tile by tile: some of it is farther away, some of it was over before
     /// anything that is on the air now began.
-    pub(super) fn around(&self, channel: u8, at: Position, reach_mm: i64) -> impl Iterator<Item = &[Source]> {
+    pub(super) fn around(
+        &self,
+        channel: u8,
+        at: Position,
+        reach_mm: i64,
+    ) -> impl Iterator<Item = (&[Source], &[Spots])> {
         let channel = &self.channels[usize::from(channel)];
         let tiles = self
             .grid
             .spans(at, reach_mm)
             .flat_map(|span| &channel.tiles[span]);
-        tiles.map(|tile| tile.present.as_slice())
+        tiles.map(|tile| (tile.present.as_slice(), tile.spots.as_slice()))
     }
 
-    /// Takes a frame off the air, and forgets what overlaps with nothing that is still on it.
+    /// Takes a frame off the air, and forgets what overlaps with nothing that is still on it. Its number is free for the next one.
     pub(super) fn end(&mut self, id: u16) {
         let flight = &mut self.all[usize::from(id)];
         flight.over = true;
-        let (position, number) = (flight.position, usize::from(flight.channel));
+        self.free.push(id);
+        let (from, position, number) = (flight.from, flight.position, usize::from(flight.channel));
         let channel = &mut self.channels[number];
         channel.on_air -= 1;
         let is_on_air = |&&(start, id): &&(u64, u16)| {
@@ -201,23 +215,70 @@ impl Flights {
         }
         let earliest = channel.order.front().map_or(u64::MAX, |&(start, _)| start);
         let tile = &mut channel.tiles[self.grid.tile(position)];
-        tile.on_air -= 1;
+        tile.end(from);
         if tile.on_air == 0 || tile.present.len() > 2 * tile.on_air + KEPT {
-            tile.forget(&self.all, earliest, &mut self.free);
+            tile.forget(earliest);
         }
     }
 }
 
+/// Beyond this many metres from the plan's corner single precision is too coarse.
+const PRECISE: f64 = 1e5;
+
+fn spot(grid: &Grid, flight: &Flight) -> Spot {
+    let (x, y) = grid.metres(flight.position);
+    let precise = x.abs().max(y.abs()) < PRECISE;
+    Spot {
+        start: flight.start as f64,
+        end: flight.end as f64,
+        place: (x as f32, y as f32),
+        milliwatts: flight.milliwatts as f32,
+        rings: if precise { flight.rings } else { Rings::NEAR },
+    }
+}
+
 impl Tile {
-    /// Forgets what was over before `earliest`.
-    fn forget(&mut self, all: &[Flight], earliest: u64, free: &mut Vec<u16>) {
-        self.present.retain(|source| {
-            let kept = source.end > earliest || !all[usize::from(source.id)].over;
-            if !kept {
-                free.push(source.id);
-            }
-            kept
+    fn add(&mut self, flight: &Flight, spot: &Spot) {
+        let place = self.present.len();
+        if place / 4 == self.spots.len() {
+            self.spots.push(Spots::NOBODY);
+        }
+        self.spots[place / 4].set(place % 4, spot);
+        self.present.push(Source {
+            from: flight.from,
+            over: false,
+            start: flight.start,
+            end: flight.end,
+            position: flight.position,
+            milliwatts: flight.milliwatts,
         });
+        self.on_air += 1;
+    }
+
+    /// The frame of this sender is over.
+    fn end(&mut self, from: u32) {
+        self.on_air -= 1;
+        let mut latest = self.present.iter_mut().rev();
+        if let Some(source) = latest.find(|source| source.from == from) {
+            source.over = true;
+        }
+    }
+
+    /// Forgets what was over before `earliest`.
+    fn forget(&mut self, earliest: u64) {
+        let mut kept = 0;
+        for place in 0..self.present.len() {
+            let source = self.present[place];
+            if source.end > earliest || !source.over {
+                let spot = self.spots[place / 4].get(place % 4);
+                self.spots[kept / 4].set(kept % 4, &spot);
+                self.present[kept] = source;
+                kept += 1;
+            }
+        }
+        (kept..self.present.len()).for_each(|place| self.spots[place / 4].clear(place % 4));
+        self.present.truncate(kept);
+        self.spots.truncate(kept.div_ceil(4));
     }
 }
 

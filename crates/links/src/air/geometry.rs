@@ -35,24 +35,7 @@ pub(super) struct Geometry {
     gains: Box<[f64]>,
     walls: Vec<Wall>,
     propagation: Propagation,
-    arounds: Box<[Around]>,
 }
-
-/// How the gain differs between places around one.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Around {
-    /// The largest; infinite where places are nearer to the source than to each other.
-    pub(super) strongest: f64,
-    /// The least.
-    pub(super) weakest: f64,
-    /// Half of the largest second derivative, as a part of the largest gain, for each square metre.
-    pub(super) bend: f64,
-    /// By how much the gain falls with each metre, as a part of it, for each metre of the distance: within [`STEEP`].
-    pub(super) steep: f64,
-}
-
-/// What [`Around::steep`] may be off, as a part: half a step of the table.
-pub(super) const STEEP: f64 = 0.5 / (1 << STEP_BITS) as f64;
 
 impl Geometry {
     pub(super) fn new(propagation: Propagation, walls: &[Wall]) -> Self {
@@ -64,7 +47,6 @@ impl Geometry {
             gains: (0..=STEPS).map(gain).collect(),
             walls: walls.into(),
             propagation,
-            arounds: Box::default(),
         }
     }
 
@@ -85,48 +67,10 @@ impl Geometry {
         libm::ceil(libm::sqrt(squared)) as i64
     }
 
-    /// The gain over a distance without a wall, of which the square is given, in m².
-    pub(super) fn at(&self, squared: f64) -> f64 {
-        self.over(squared * 1e6)
-    }
-
-    /// Works out [`Geometry::around`] for places that are so many metres apart at most.
-    pub(super) fn look_around(&mut self, metres: f64) {
-        let square = |step: usize| f64::from_bits((FIRST + step as u64) << (52 - STEP_BITS)) / 1e6;
-        let n = self.exponent();
-        let around = |step: usize| {
-            let (nearest, farthest) = (
-                libm::sqrt(square(step)) - metres,
-                libm::sqrt(square(step + 1)) + metres,
-            );
-            if nearest <= metres {
-                return Around {
-                    strongest: f64::INFINITY,
-                    weakest: 0.0,
-                    bend: 0.0,
-                    steep: 0.0,
-                };
-            }
-            Around {
-                strongest: self.at(nearest * nearest),
-                weakest: self.at(farthest * farthest),
-                bend: n * (n + 1.0) / (2.0 * nearest * nearest),
-                steep: 2.0 * n / (square(step) + square(step + 1)),
-            }
-        };
-        self.arounds = (0..STEPS).map(around).collect();
-    }
-
-    /// Bounds of the gain from places around one to another, of which the square of the distance is given, in m².
-    #[inline]
-    pub(super) fn around(&self, squared: f64) -> Around {
-        let step = step_of((squared * 1e6).max(NEAREST_MM2)) - FIRST;
-        self.arounds[(step as usize).min(STEPS - 1)]
-    }
-
-    /// The exponent with which power falls.
-    fn exponent(&self) -> f64 {
-        f64::from(self.propagation.exponent_centi) / 100.0
+    /// What arrives after a metre, as a part of what is sent, and the exponent with which it falls with the distance.
+    pub(super) fn law(&self) -> (f64, f64) {
+        let reference = libm::exp10(-self.propagation.reference.as_db_f64() / 10.0);
+        (reference, f64::from(self.propagation.exponent_centi) / 100.0)
     }
 
     /// Whether walls make gains depend on more than the distance.
@@ -134,8 +78,9 @@ impl Geometry {
         !self.walls.is_empty()
     }
 
+    /// Received over transmitted power where nothing stands in the way.
     #[inline]
-    fn open(&self, from: Position, to: Position) -> f64 {
+    pub(super) fn open(&self, from: Position, to: Position) -> f64 {
         let (x, y) = ((to.x_mm - from.x_mm) as f64, (to.y_mm - from.y_mm) as f64);
         self.over(x * x + y * y)
     }

@@ -46,6 +46,12 @@ impl Grid {
         (self.columns * self.rows) as usize
     }
 
+    /// How far east and north of its corner a place is, in m.
+    pub(super) fn metres(&self, at: Position) -> (f64, f64) {
+        let (x, y) = (at.x_mm - self.corner.x_mm, at.y_mm - self.corner.y_mm);
+        (x as f64 / 1e3, y as f64 / 1e3)
+    }
+
     /// The tile of a place.
     pub(super) fn tile(&self, at: Position) -> usize {
         (self.row(at.y_mm) * self.columns + self.column(at.x_mm)) as usize

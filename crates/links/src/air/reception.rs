@@ -14,8 +14,8 @@
 //!    channel (n = 3.1, R = 465 m, r = 56 m) 1.2 and 11 times the noise, so that leaving out takes 0.4 dB from the sum, of an endless plan. `sim`
 //!    plays such a network with and without. Who is in reach is decided by the mean power, whatever the fading.
 //! 3. What arrives below the noise floor counts with its mean over the frame, what is above it section by section.
-//! 4. Not all interferers are looked at one by one: where bounds of what the far ones add (`far`) leave no doubt about the outcome, they are not
-//!    asked. The outcome, and the random numbers drawn for it, are those of the whole sum.
+//! 4. Not all interferers are looked at one by one: where bounds of what the far ones add (`far`, `foresight`) leave no doubt about the outcome, they
+//!    are not asked. The outcome, and the random numbers drawn for it, are those of the whole sum.
 //!
 //! [`Radio::disturbed`]: super::radio::Radio
 //!
@@ -30,8 +30,9 @@ use units::{Db, Dbm, Rng};
 use super::config::Rules;
 use super::decoder::Decoder;
 use super::fading::Fades;
-use super::far::{self, Limits};
+use super::far::{self, Limits, Rings};
 use super::flight::{Flight, Flights, Source};
+use super::foresight::Foresight;
 use super::geometry::Geometry;
 use super::mode::Mode;
 use super::scene::Scene;
@@ -66,40 +67,34 @@ pub(super) struct Ether {
     pairs: Vec<((u32, u32), f64)>,
     /// Which frames of the last aggregate that was weighed were received, one bit each.
     pub(super) got: u64,
-    noise: f64,
+    pub(super) noise: f64,
     /// Power that is left out of sums.
-    negligible: f64,
+    pub(super) negligible: f64,
     /// How far anybody is received above what is left out, in mm.
     reach_mm: i64,
     /// `None`: what arrives depends on more than the distance.
     limits: Option<Limits>,
+    /// What is near and what is far, by the power it is sent with.
+    rings: Vec<(f64, Rings)>,
     /// What else was on the air beside the frame that is being weighed.
     scene: Scene,
-    preamble: f64,
+    /// Room for what one receiver has of it.
+    pub(super) foresight: Foresight,
+    pub(super) preamble: f64,
     capture: Option<f64>,
     /// Room for the interferers of the frame that is being weighed.
     others: Vec<Interferer>,
 }
 
 /// One frame at one receiver.
-struct Case<'a> {
+pub(super) struct Case<'a> {
     flights: &'a Flights,
     id: u16,
-    flight: &'a Flight,
-    receiver: u32,
-    place: Position,
-    signal: f64,
-    noise: f64,
-}
-
-impl Case<'_> {
-    const fn ratios<'o>(&self, floor: f64, others: &'o [Interferer]) -> Ratios<'o> {
-        Ratios {
-            signal: self.signal,
-            floor,
-            others,
-        }
-    }
+    pub(super) flight: &'a Flight,
+    pub(super) receiver: u32,
+    pub(super) place: Position,
+    pub(super) signal: f64,
+    pub(super) noise: f64,
 }
 
 /// Something else on the air while a frame was.
@@ -138,7 +133,9 @@ impl Ether {
             negligible: noise / rules.negligible.linear(),
             reach_mm: 0,
             limits: None,
+            rings: Vec::new(),
             scene: Scene::default(),
+            foresight: Foresight::default(),
             preamble: rules.preamble.linear(),
             capture: rules.capture.map(Db::linear),
             others: Vec::new(),
@@ -194,15 +191,22 @@ impl Ether {
         let strongest = self.sites.iter().map(|site| site.milliwatts).fold(0.0, f64::max);
         self.reach_mm = self.reach_mm();
         let around = self.geometry.distance_mm(faintest / strongest);
-        self.geometry.look_around(around as f64 / 1e3);
-        let limits = Limits {
-            around: around as f64 / 1e3,
-            noise: self.noise,
-            negligible: self.negligible,
-            scope_mm: self.reach_mm + around,
-        };
+        let mut limits = Limits::new(self.geometry.law(), around, self.reach_mm + around);
+        self.rings.clear();
+        for site in &self.sites {
+            if !self.rings.iter().any(|(power, _)| *power == site.milliwatts) {
+                let rings = limits.rings(site.milliwatts, self.noise, self.negligible);
+                self.rings.push((site.milliwatts, rings));
+            }
+        }
         let calculable = self.fades.is_none() && !self.geometry.has_walls();
         self.limits = calculable.then_some(limits);
+    }
+
+    /// Where one who sends with that power is near and where far.
+    pub(super) fn rings(&self, milliwatts: f64) -> Rings {
+        let known = self.rings.iter().find(|(power, _)| *power == milliwatts);
+        known.map_or(Rings::NEAR, |(_, rings)| *rings)
     }
 
     /// Whether a signal of this power is received for sure when nothing else is on the air.
@@ -210,7 +214,7 @@ impl Ether {
         self.fades.is_none() && self.stands_out(power / (self.noise * mode.noise()), mode)
     }
 
-    fn stands_out(&self, ratio: f64, mode: Mode) -> bool {
+    pub(super) fn stands_out(&self, ratio: f64, mode: Mode) -> bool {
         ratio >= self.decoder.sure(mode).max(self.preamble)
     }
 
@@ -262,18 +266,16 @@ impl Ether {
         others: &mut Vec<Interferer>,
         rng: &mut Rng,
     ) -> (Outcome, u64) {
-        let (x, y) = far::metres(case.flight.position, case.place);
-        let calculable = |limits: &Limits| x * x + y * y <= limits.around * limits.around;
+        let (x, y) = far::millimetres(case.flight.position, case.place);
+        let calculable = |limits: &Limits| x * x + y * y <= limits.around_mm * limits.around_mm;
         let mut draw = None;
         if let Some(limits) = self.limits.filter(calculable) {
-            let (near, field) = scene.of(case.flights, case.id, (&self.geometry, &limits));
-            let floor = self.sum(case, near, case.noise, others);
-            let background = field.at(case.flight.position, case.place);
-            let ratios = background.map(|more| case.ratios(floor + more, others));
-            if let Some(outcome) = self.foresee(case.flight, &ratios, &mut draw, rng) {
+            scene.gather(case.flights, case.id, &limits);
+            let far = scene.far.at(&limits, case.flight.position, case.place);
+            self.look_ahead(case, scene, far);
+            if let Some(outcome) = self.foresee(case.flight, scene, &mut draw, rng) {
                 return whole(outcome);
             }
-            others.clear();
         }
         self.look_at_all(case, others, draw, rng)
     }
@@ -287,10 +289,10 @@ impl Ether {
         rng: &mut Rng,
     ) -> (Outcome, u64) {
         let mut floor = case.noise;
-        for sources in case
+        let tiles = case
             .flights
-            .around(case.flight.channel, case.place, self.reach_mm)
-        {
+            .around(case.flight.channel, case.place, self.reach_mm);
+        for (sources, _) in tiles {
             floor = self.sum(case, sources, floor, others);
         }
         self.weigh(case, floor, others, draw, rng)
@@ -305,7 +307,7 @@ impl Ether {
         others: &mut Vec<Interferer>,
     ) -> f64 {
         for other in sources {
-            if other.from != case.receiver && other.id != case.id && other.beside(case.flight) > 0 {
+            if other.from != case.receiver && other.disturbs(case.flight) {
                 floor += self.add(case, other, others);
             }
         }
@@ -327,61 +329,6 @@ impl Ether {
         0.0
     }
 
-    /// The outcome, if it is the same at the best and at the worst that the ratios can still come to.
-    fn foresee(
-        &self,
-        flight: &Flight,
-        [best, worst]: &[Ratios<'_>; 2],
-        draw: &mut Option<f64>,
-        rng: &mut Rng,
-    ) -> Option<Outcome> {
-        let lowest = worst.worst();
-        if self.stands_out(lowest, flight.mode) {
-            return Some(Outcome::Decoded);
-        }
-        if self.stands_out(best.worst(), flight.mode) {
-            return None;
-        }
-        let (least, most) = self.header_hazards(flight, [best, worst], lowest);
-        if least.is_infinite() {
-            return Some(Outcome::Missed);
-        }
-        if most.is_infinite() {
-            return None;
-        }
-        let draw = *draw.get_or_insert_with(|| exponential(rng));
-        if least > draw {
-            return Some(Outcome::Missed);
-        }
-        if most > draw || flight.count > 1 {
-            return None;
-        }
-        // First as if all others were there never, or always: mostly that is enough.
-        let bits = f64::from(flight.bytes) * 8.0;
-        let steady = |ratio| bits * self.decoder.hazard(flight.mode, ratio);
-        let varying = |ratios| self.payload_hazard(flight, ratios, 0..flight.bytes);
-        if least + steady(best.signal / best.floor) > draw {
-            Some(Outcome::Broken)
-        } else if most + steady(lowest) <= draw {
-            Some(Outcome::Decoded)
-        } else if least + varying(best) > draw {
-            Some(Outcome::Broken)
-        } else {
-            (most + varying(worst) <= draw).then_some(Outcome::Decoded)
-        }
-    }
-
-    /// Of the header, at best and at worst; `lowest`: no section has a lower ratio.
-    fn header_hazards(&self, flight: &Flight, [best, worst]: [&Ratios<'_>; 2], lowest: f64) -> (f64, f64) {
-        if self.stands_out(lowest, Mode::basic(flight.mode.phy())) {
-            return (0.0, 0.0);
-        }
-        (
-            self.header_hazard(flight, best),
-            self.header_hazard(flight, worst),
-        )
-    }
-
     /// The outcome, and which frames of an aggregate are received.
     fn weigh(
         &self,
@@ -391,12 +338,17 @@ impl Ether {
         draw: Option<f64>,
         rng: &mut Rng,
     ) -> (Outcome, u64) {
-        let (flight, ratios) = (case.flight, &case.ratios(floor, others));
+        let flight = case.flight;
+        let ratios = &Ratios {
+            signal: case.signal,
+            floor,
+            others,
+        };
         let ends = case.flights.ends(case.id);
         if self.stands_out(ratios.worst(), flight.mode) {
             return (Outcome::Decoded, u64::MAX);
         }
-        let header = self.header_hazard(flight, ratios);
+        let header = self.header_hazard(flight, ratios.worst_in(flight.start, flight.payload));
         if header.is_infinite() {
             return (Outcome::Missed, 0);
         }
@@ -429,16 +381,6 @@ impl Ether {
         got
     }
 
-    /// −ln of the probability that the header is received: infinite where the preamble does not stand out.
-    fn header_hazard(&self, flight: &Flight, ratios: &Ratios<'_>) -> f64 {
-        let sections = ratios.sections(flight.start, flight.payload);
-        let worst = sections.map(|(_, ratio)| ratio).fold(f64::INFINITY, f64::min);
-        if worst < self.preamble {
-            return f64::INFINITY;
-        }
-        HEADER_BITS * self.decoder.hazard(Mode::basic(flight.mode.phy()), worst)
-    }
-
     /// −ln of the probability that those bytes of the payload are received.
     fn payload_hazard(&self, flight: &Flight, ratios: &Ratios<'_>, bytes: Range<u32>) -> f64 {
         let length = flight.end - flight.payload;
@@ -461,12 +403,12 @@ const fn whole(outcome: Outcome) -> (Outcome, u64) {
 }
 
 /// Exponential with mean 1: what a sum of −ln of probabilities is held against.
-fn exponential(rng: &mut Rng) -> f64 {
+pub(super) fn exponential(rng: &mut Rng) -> f64 {
     -libm::log(1.0 - rng.unit())
 }
 
 /// SIGNAL field of 24 bits; the header of HR/DSSS has 48, which at its rates makes no difference.
-const HEADER_BITS: f64 = 24.0;
+pub(super) const HEADER_BITS: f64 = 24.0;
 
 /// One frame at one receiver, with what else there is.
 #[derive(Debug)]
@@ -482,6 +424,12 @@ impl Ratios<'_> {
     fn worst(&self) -> f64 {
         let all: f64 = self.others.iter().map(|other| other.power).sum();
         self.signal / (self.floor + all)
+    }
+
+    /// The lowest in any section of a span of time.
+    fn worst_in(&self, from: u64, to: u64) -> f64 {
+        let ratios = self.sections(from, to).map(|(_, ratio)| ratio);
+        ratios.fold(f64::INFINITY, f64::min)
     }
 
     /// Cuts a span of time where interference changes: how long each section lasts, and the ratio in it.

@@ -37,6 +37,7 @@ fn flight(from: u32, (x, y): (i64, i64), mbps: u64, start: u64) -> Flight {
         got: 0,
         position: place(x, y),
         milliwatts: milliwatts(Dbm::from_dbm(15)),
+        rings: Rings::NEAR,
         start,
         payload: start + 20_000,
         end: start + time,
@@ -79,7 +80,9 @@ fn heard(frames: &[Flight], (reach_mm, bounded): (i64, bool), seed: u64) -> (Out
         ether.limits = None;
     }
     let mut flights = Flights::new(1, grid);
-    let ids: Vec<u16> = frames.iter().map(|&frame| flights.begin(frame)).collect();
+    let rings = ether.rings(milliwatts(Dbm::from_dbm(15)));
+    let frames = frames.iter().map(|&frame| Flight { rings, ..frame });
+    let ids: Vec<u16> = frames.map(|frame| flights.begin(frame)).collect();
     let mut rng = Rng::named(seed, "receiver");
     (ether.outcome(&flights, ids[0], 0, &mut rng), rng.next_u64())
 }

@@ -297,6 +297,8 @@ fn a_connection_over_plain_tcp_is_bounded_where_the_configuration_asks_for_it() 
         (&found["remote"], &found["link"]),
         (&SERVER.into(), &"desk".into())
     );
+    let kernels = || output("sysctl -n net.ipv4.tcp_congestion_control");
+    assert_eq!(found["cc"], host.client.run(kernels).unwrap().trim());
     assert_eq!(&host.json("why")["fallbacks"][0], found);
     let (code, text) = words(&host.ask("status", &[]));
     assert!(code == Some(0) && text.contains("\nFELL BACK"), "{text}");
@@ -472,9 +474,37 @@ fn connections_are_sent_with_the_asked_controller_until_the_daemon_ends() {
     let during = default();
     assert!(during.starts_with("slow_olia"), "{during}");
     assert_eq!(host.json("status")["cc"], during.as_str());
+    let [client, _server, _listener] = connection(&host);
+    until("both subflows are told to be sent with it", || {
+        sent_with(&host) == Some(vec![during.clone(); 2])
+    });
+    // The socket's own choice counts, whatever the namespace's is.
+    client.set_tcp_congestion(b"reno").unwrap();
+    assert_eq!(sent_with(&host), Some(vec!["reno".to_owned(); 2]));
+    let status = host.json("status");
+    assert_eq!(
+        (&status["cc"], &status["connections"][0]["cc"]),
+        (&during.as_str().into(), &serde_json::json!(["reno"]))
+    );
+    let (_, text) = words(&host.ask("status", &[]));
+    assert!(
+        text.contains(&format!("new connections sent with {during}, ")) && text.contains("  reno\n"),
+        "{text}"
+    );
     assert_eq!(host.ask("down", &[]).status.code(), Some(0));
     assert!(up.child.wait().unwrap().success());
+    drop(client);
     assert_eq!(default(), before);
+}
+
+/// What the subflows of the only connection are sent with, by `status`; `None` before there are any of which it is known.
+fn sent_with(host: &Host) -> Option<Vec<String>> {
+    let status = host.json("status");
+    let subflows = status["connections"][0]["subflows"].as_array()?;
+    subflows
+        .iter()
+        .map(|subflow| subflow["cc"].as_str().map(str::to_owned))
+        .collect()
 }
 
 #[test]

@@ -25,7 +25,8 @@ pub struct Status {
     pub uptime_s: f64,
     /// Of those, seconds of CPU time.
     pub cpu_s: f64,
-    /// What new connections of this host are sent with.
+    /// What new connections of this host are sent with, unless their program or their route says otherwise: the kernel's setting. What each is
+    /// really sent with is in `connections` and `fallbacks`.
     pub cc: String,
     /// What bounds a peer's queue: `egress`, `clamp`, or absent.
     pub window_lever: Option<String>,
@@ -107,6 +108,10 @@ pub struct Connection {
     pub window_bytes: Option<u64>,
     /// How much may wait unsent on each subflow, bytes; absent: as the kernel likes.
     pub unsent_limit_bytes: Option<u64>,
+    /// The congestion controllers that its subflows are really sent with, each once, as the kernel says of their sockets. Those of the peer, which
+    /// sends what is received, cannot be seen from here.
+    #[serde(default)]
+    pub cc: Vec<String>,
     /// Living subflows.
     pub subflows: Vec<Subflow>,
 }
@@ -126,6 +131,9 @@ pub struct Fallback {
     pub window_bytes: Option<u64>,
     /// That it is bounded and why, or why it is not: a sentence.
     pub why: String,
+    /// The congestion controller that it is really sent with; absent if the kernel does not say.
+    #[serde(default)]
+    pub cc: Option<String>,
 }
 
 /// A subflow.
@@ -151,6 +159,9 @@ pub struct Subflow {
     pub srtt_ms: Option<f64>,
     /// Least round-trip time; absent if none was measured.
     pub min_rtt_ms: Option<f64>,
+    /// The congestion controller that it is really sent with; absent if the kernel does not say, or does not know it any more.
+    #[serde(default)]
+    pub cc: Option<String>,
 }
 
 /// What `slowhand why` says.
@@ -275,6 +286,7 @@ impl Connection {
             backlog_bytes: conn.sample.backlog.get(),
             window_bytes: conn.window.map(units::Bytes::get),
             unsent_limit_bytes: conn.unsent.map(units::Bytes::get),
+            cc: conn.controllers.clone(),
             subflows: conn
                 .subflows
                 .iter()
@@ -294,6 +306,7 @@ impl Fallback {
             remote: fallback.remote,
             window_bytes: bounded.ok().map(|()| fallback.asked.get()),
             why: fallback_sentence(fallback),
+            cc: fallback.controller.clone(),
         }
     }
 }
@@ -342,6 +355,7 @@ impl Subflow {
             retransmits: subflow.sample.retransmits,
             srtt_ms: millis(subflow.sample.srtt),
             min_rtt_ms: millis(subflow.sample.min_rtt),
+            cc: subflow.controller.clone(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `slowhand status`: links, connections and subflows of a running daemon.
+//! `slowhand status`: links, connections and subflows of a running daemon, and what they are sent with.
 
 use super::control::{Question, ask};
 use super::document::{Connection, Fallback, Link, Status, Subflow};
@@ -8,7 +8,7 @@ use crate::exit::print;
 use std::process::ExitCode;
 use units::Bytes;
 
-/// Show links, connections and subflows.
+/// Show links, connections and subflows, and the congestion controller that each is really sent with.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Print one JSON document (schema slowhand.status/1).
@@ -33,9 +33,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn text(status: &Status) -> String {
     let mut text = format!(
-        "policy {}, sender {}, process {}, up {:.0} s, {:.1} % of a core, window lever: {}\n\n",
+        "policy {}, new connections sent with {}, process {}, up {:.0} s, {:.1} % of a core, window lever: {}\n\n",
         status.policy,
-        status.cc,
+        or_dash(&status.cc),
         status.pid,
         status.uptime_s,
         100.0 * status.cpu_s / status.uptime_s.max(1e-3),
@@ -86,8 +86,8 @@ fn link_row(link: &Link) -> Vec<String> {
         &link.kind,
         &link.role,
         &link.state,
-        &or_dash(addresses.join(",")),
-        &or_dash(gateways.join(",")),
+        or_dash(&addresses.join(",")),
+        or_dash(&gateways.join(",")),
     ])
 }
 
@@ -118,6 +118,7 @@ fn connections(connections: &[Connection]) -> String {
         "RTT",
         "RETRANS",
         "WINDOW",
+        "SENT WITH",
     ];
     let mut rows = vec![row(header)];
     for connection in connections {
@@ -143,6 +144,7 @@ fn connection_row(connection: &Connection) -> Vec<String> {
         "",
         "",
         &window(connection.window_bytes),
+        or_dash(&connection.cc.join(",")),
     ])
 }
 
@@ -163,11 +165,12 @@ fn subflow_row(subflow: &Subflow) -> Vec<String> {
             .map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1} ms")),
         &subflow.retransmits.to_string(),
         "",
+        subflow.cc.as_deref().unwrap_or("-"),
     ])
 }
 
 fn fallbacks(fallbacks: &[Fallback]) -> String {
-    let mut rows = vec![row(["FELL BACK", "PEER", "LOCAL", "LINK", "WINDOW"])];
+    let mut rows = vec![row(["FELL BACK", "PEER", "LOCAL", "LINK", "WINDOW", "SENT WITH"])];
     rows.extend(fallbacks.iter().map(fallback_row));
     let unbounded = fallbacks
         .iter()
@@ -183,6 +186,7 @@ fn fallback_row(fallback: &Fallback) -> Vec<String> {
         &fallback.local.to_string(),
         &fallback.link,
         &window(fallback.window_bytes),
+        fallback.cc.as_deref().unwrap_or("-"),
     ])
 }
 
@@ -190,8 +194,8 @@ fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.iter().map(|&cell| cell.to_owned()).collect()
 }
 
-fn or_dash(text: String) -> String {
-    if text.is_empty() { "-".to_owned() } else { text }
+fn or_dash(text: &str) -> &str {
+    if text.is_empty() { "-" } else { text }
 }
 
 #[cfg(test)]
@@ -208,25 +212,67 @@ mod tests {
             remote: "10.255.0.1:443".parse().unwrap(),
             window_bytes: Some(262_144),
             why: "because it is asked for".to_owned(),
+            cc: Some("cubic".to_owned()),
         };
         let refused = Fallback {
             token: Some("00c0ffee".to_owned()),
             local: "10.0.0.1:40001".parse().unwrap(),
             window_bytes: None,
             why: "the kernel refused it".to_owned(),
+            cc: None,
             ..bounded.clone()
         };
         let told = fallbacks(&[bounded, refused]);
         let lines: Vec<&str> = told.lines().collect();
         assert!(
-            lines[1].starts_with("- ") && lines[1].ends_with("262.1 kB"),
+            lines[1].starts_with("- ") && lines[1].ends_with("262.1 kB  cubic"),
             "{told}"
         );
         assert!(
-            lines[2].starts_with("00c0ffee ") && lines[2].ends_with('-'),
+            lines[2].starts_with("00c0ffee ") && lines[2].ends_with("-         -"),
             "{told}"
         );
         assert_eq!(lines[3..], ["10.0.0.1:40001: the kernel refused it"]);
+    }
+
+    #[test]
+    fn what_a_connection_is_sent_with_is_told_and_for_each_subflow() {
+        let subflow = Subflow {
+            link: "desk".to_owned(),
+            local: "10.0.0.1:40000".parse().unwrap(),
+            remote: "10.255.0.1:443".parse().unwrap(),
+            id: 0,
+            state: "active".to_owned(),
+            bytes_received: 0,
+            bytes_acked: 0,
+            retransmits: 0,
+            srtt_ms: None,
+            min_rtt_ms: None,
+            cc: Some("slow_olia".to_owned()),
+        };
+        let joining = Subflow {
+            id: 1,
+            cc: None,
+            ..subflow.clone()
+        };
+        let connection = Connection {
+            token: "00c0ffee".to_owned(),
+            remote: subflow.remote,
+            left_alone: None,
+            bytes_received: 0,
+            bytes_acked: 0,
+            backlog_bytes: 0,
+            window_bytes: None,
+            unsent_limit_bytes: None,
+            cc: vec!["reno".to_owned(), "slow_olia".to_owned()],
+            subflows: vec![subflow, joining],
+        };
+        let told = connections(&[connection]);
+        let last: Vec<&str> = told
+            .lines()
+            .map(|line| line.split_whitespace().last().unwrap())
+            .collect();
+        assert_eq!(last, ["WITH", "reno,slow_olia", "slow_olia", "-"], "{told}");
     }
 
     #[test]

@@ -236,7 +236,7 @@ impl Daemon {
         }
     }
 
-    fn report(&self) -> super::Report {
+    pub(super) fn report(&self) -> super::Report {
         let cpu = thread_cpu() - self.cpu_before;
         self.world.report(self.clock.now(), self.since, cpu, &self.engine)
     }

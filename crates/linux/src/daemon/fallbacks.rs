@@ -22,6 +22,7 @@
 //! `daemon::tests::fallback`.
 
 use super::LeftAlone;
+use super::controllers::Controllers;
 use super::flows::{Flows, Phase};
 use super::levers::{Lever, LeverError};
 use super::peers::{canonical, conn_of};
@@ -222,7 +223,7 @@ impl Fallbacks {
         self.standing(fallback).ok().map(|()| task.window)
     }
 
-    pub(super) fn report(&self) -> Vec<FallbackReport> {
+    pub(super) fn report(&self, controllers: &Controllers) -> Vec<FallbackReport> {
         let Some(task) = &self.task else { return Vec::new() };
         let report = |fallback: &Fallback| FallbackReport {
             conn: fallback.conn,
@@ -231,6 +232,7 @@ impl Fallbacks {
             remote: canonical(fallback.ends.remote),
             asked: task.window,
             bounded: self.standing(fallback),
+            controller: controllers.of_socket(fallback.ends.local, fallback.ends.remote),
         };
         self.known.values().map(report).collect()
     }

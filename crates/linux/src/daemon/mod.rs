@@ -14,7 +14,7 @@
 //! | `probes` | asking whether a link still reaches a peer |
 //! | `levers`, `settings`, `sender` | bounding queues; what is changed for the whole namespace, on record; congestion control |
 //! | `fallbacks` | bounding connections that fell back to plain TCP, where that is asked for |
-//! | `inlet`, `observe`, `report` | what other threads may say, see and ask |
+//! | `inlet`, `observe`, `report`, `controllers` | what other threads may say, see and ask |
 //! | `clock`, `poller`, `eventfd`, `mib` | the kernel's small change |
 //!
 //! # Where we differ, and why
@@ -29,6 +29,7 @@ mod acts;
 mod address_ids;
 mod cla;
 mod clock;
+mod controllers;
 mod counters;
 mod driver;
 mod error;

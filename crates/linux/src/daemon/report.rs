@@ -1,6 +1,7 @@
 //! Everything the daemon knows, at one moment: for `status`, `why` and tests.
 
 use super::LeftAlone;
+use super::controllers::Controllers;
 use super::flows::{Conn, Phase, Standing, Subflow};
 use super::links::Managed;
 use super::sender::default_controller;
@@ -29,7 +30,7 @@ pub struct Report {
     pub fallbacks: Vec<FallbackReport>,
     /// What bounds a peer's queue, and what bounds our own.
     pub levers: LeverReport,
-    /// What new connections of this host are sent with; empty if the kernel does not say.
+    /// What new connections of this host are sent with, unless their program or their route says otherwise; empty if the kernel does not say.
     pub cc: String,
     /// What each link that the engine knows of is used for, and why.
     pub why: Vec<Explanation>,
@@ -98,6 +99,8 @@ pub struct ConnReport {
     pub unsent: Option<Bytes>,
     /// Why that is bounded, in a sentence.
     pub unsent_why: Option<String>,
+    /// The congestion controllers that its sockets of this host are really sent with, each once; none if the kernel did not say.
+    pub controllers: Vec<String>,
     /// Living subflows.
     pub subflows: Vec<SubflowReport>,
 }
@@ -117,6 +120,8 @@ pub struct FallbackReport {
     pub asked: Bytes,
     /// Whether that is so, or why not.
     pub bounded: Result<(), String>,
+    /// The congestion controller that it is really sent with, if the kernel said so.
+    pub controller: Option<String>,
 }
 
 /// A subflow.
@@ -138,6 +143,8 @@ pub struct SubflowReport {
     pub proven: bool,
     /// Its counters at the latest look.
     pub sample: SubflowSample,
+    /// The congestion controller that it is really sent with, if the kernel said so.
+    pub controller: Option<String>,
 }
 
 /// The levers in force.
@@ -161,6 +168,7 @@ impl World {
     /// Everything there is to say; the reasons are the engine's.
     pub(super) fn report(&self, at: Instant, since: Instant, cpu: Duration, engine: &Engine) -> Report {
         let bounded = engine.explain_connections();
+        let controllers = Controllers::read();
         Report {
             at,
             since,
@@ -168,9 +176,9 @@ impl World {
             conns: self
                 .flows
                 .conns()
-                .map(|conn| self.report_conn(conn, &bounded))
+                .map(|conn| self.report_conn(conn, &bounded, &controllers))
                 .collect(),
-            fallbacks: self.fallbacks.report(),
+            fallbacks: self.fallbacks.report(&controllers),
             levers: self.report_levers(),
             cc: sysctl::read(&default_controller()).unwrap_or_default(),
             why: engine.explain(),
@@ -203,7 +211,7 @@ impl World {
         }
     }
 
-    fn report_conn(&self, conn: &Conn, why: &[ConnExplanation]) -> ConnReport {
+    fn report_conn(&self, conn: &Conn, why: &[ConnExplanation], controllers: &Controllers) -> ConnReport {
         let (window, unsent) = self.levers.bounds_of(conn.id);
         let left_alone = match conn.phase {
             Phase::LeftAlone(why) => Some(why),
@@ -219,12 +227,17 @@ impl World {
             window_why: why.and_then(|why| why.window.clone()),
             unsent,
             unsent_why: why.and_then(|why| why.unsent.clone()),
-            subflows: self.flows.subflows_of(conn.id).map(report_subflow).collect(),
+            controllers: controllers.of_conn(conn.id),
+            subflows: self
+                .flows
+                .subflows_of(conn.id)
+                .map(|subflow| report_subflow(subflow, controllers))
+                .collect(),
         }
     }
 }
 
-fn report_subflow(subflow: &Subflow) -> SubflowReport {
+fn report_subflow(subflow: &Subflow, controllers: &Controllers) -> SubflowReport {
     SubflowReport {
         id: subflow.id,
         link: subflow.link,
@@ -234,5 +247,6 @@ fn report_subflow(subflow: &Subflow) -> SubflowReport {
         initial: subflow.initial,
         proven: subflow.standing == Standing::Proven,
         sample: subflow.sample,
+        controller: controllers.of_socket(subflow.ends.local, subflow.ends.remote),
     }
 }

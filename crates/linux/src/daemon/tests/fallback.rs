@@ -5,6 +5,7 @@ use super::flow::{Download, Source};
 use super::net::{Net, SERVER};
 use super::rig::{self, Manual, PATIENCE, Record, Running};
 use crate::bpf::{Pass, restore_subflows};
+use crate::daemon::controllers::Controllers;
 use crate::daemon::flows::Phase;
 use crate::daemon::{ConnReport, FallbackReport, LeftAlone};
 use crate::netns::Netns;
@@ -248,7 +249,7 @@ fn a_connection_that_falls_back_after_its_window_was_bounded_ends_with_the_asked
         let wide = Bytes::new(3 * SMALL.get());
         daemon.act(Action::Window(conn, Some(wide))).unwrap();
         settles_within(wide.get(), || most_beside(&mut daemon, || in_flight(&net.server)));
-        assert_eq!(daemon.daemon.world.fallbacks.report(), []);
+        assert_eq!(daemon.daemon.world.fallbacks.report(&Controllers::default()), []);
         net.strip_mptcp();
         daemon.until("it is left alone", |daemon, _| {
             let conn = daemon.world.flows.conn(conn);

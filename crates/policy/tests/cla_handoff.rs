@@ -1,9 +1,10 @@
 //! What CLA's hand-off stage brings and costs a subflow that stays, because both access points share the client's address: in a model of one
-//! TCP sender, two queues and a change from one to the other.
+//! TCP sender, two queues and a change from one to the other. And what a window of `BDP_UB` other than 10 segments would bring a new one.
 //!
 //! # Sources
-//! - cla §IV-C, Algorithm 2; what is compared is its window alone at the next acknowledgement, as the BPF program has it, and each of the steps
-//!   that a struct_ops program does not reach (`crates/policy/src/cc/cla/handoff.rs`).
+//! - cla §IV-C, Algorithm 2; what is compared is nothing at the hand-off, as `crates/linux/src/cla` has it for a subflow that stays, the window alone
+//!   at the next acknowledgement, as the BPF program carries it out, and with it each of the steps that a struct_ops program does not reach
+//!   (`crates/policy/src/cc/cla/handoff.rs`).
 //!
 //! # Where we differ, and why
 //! 1. One subflow: what others of the connection carry meanwhile is the same for all that are compared. CLA's mobile stage is told that they carry
@@ -15,7 +16,7 @@
 mod handoff;
 mod model;
 
-use handoff::sender::{Counts, Detection, Estimates, Kind, Steps};
+use handoff::sender::{Counts, Detection, Estimates, Kind, MSS, Ordered, Steps};
 use handoff::world::{HandOff, Left, Link, Outcome, Walk, play};
 
 const SEEDS: u64 = 5;
@@ -38,27 +39,51 @@ const CHANGES: [[Link; 2]; 5] = [
     [link(5, 300), link(20, 20)],
 ];
 
-const fn cla(estimates: Estimates, deaf: bool, at_once: bool) -> Kind {
+const fn cla(ordered: Ordered, estimates: Estimates, deaf: bool, at_once: bool) -> Kind {
     Kind::Cla(Steps {
         estimates,
         deaf,
         at_once,
+        ordered,
     })
 }
 
-/// What is compared. The second is CLA as BPF has it, the last the whole.
-const KINDS: [(&str, Kind); 7] = [
+const fn by_the_path_before(estimates: Estimates, deaf: bool, at_once: bool) -> Kind {
+    cla(Ordered::ByThePathBefore, estimates, deaf, at_once)
+}
+
+/// What is compared. The second is CLA as it is, the last the paper's whole.
+const KINDS: [(&str, Kind); 9] = [
     ("Reno", Kind::Reno),
-    ("CLA", cla(Estimates::Kept, false, false)),
-    ("+ estimates", cla(Estimates::Anew, false, false)),
-    ("+ estimates, strictly", cla(Estimates::Strictly, false, false)),
-    ("+ duplicates", cla(Estimates::Kept, true, false)),
-    ("+ window at once", cla(Estimates::Kept, false, true)),
-    ("whole", cla(Estimates::Anew, true, true)),
+    ("CLA", cla(Ordered::Nothing, Estimates::Kept, false, false)),
+    (
+        "+ threshold once known",
+        cla(Ordered::ThresholdOnceKnown, Estimates::Kept, false, false),
+    ),
+    ("+ order", by_the_path_before(Estimates::Kept, false, false)),
+    (
+        "order + estimates",
+        by_the_path_before(Estimates::Anew, false, false),
+    ),
+    (
+        "order + estimates, strictly",
+        by_the_path_before(Estimates::Strictly, false, false),
+    ),
+    (
+        "order + duplicates",
+        by_the_path_before(Estimates::Kept, true, false),
+    ),
+    (
+        "order + window at once",
+        by_the_path_before(Estimates::Kept, false, true),
+    ),
+    ("whole", by_the_path_before(Estimates::Anew, true, true)),
 ];
-const BPF: usize = 1;
-const AT_ONCE: usize = 5;
-const WHOLE: usize = 6;
+const CLA: usize = 1;
+const ONCE_KNOWN: usize = 2;
+const ORDER: usize = 3;
+const AT_ONCE: usize = 7;
+const WHOLE: usize = 8;
 
 /// Of each kind, the runs of the same seeds in the same order.
 type Runs = [Vec<Outcome>; KINDS.len()];
@@ -101,6 +126,7 @@ impl Row {
             walks(Walk {
                 links,
                 hand_off: Some(how),
+                first: None,
                 kind,
                 detection,
                 seed: 0,
@@ -117,12 +143,12 @@ impl Row {
     }
 }
 
-/// `NAME | a cell for each kind | whole less CLA`, of all these rows together.
+/// `NAME | a cell for each kind | CLA less order`, of all these rows together.
 fn line(name: &str, rows: &[&Row]) -> String {
     let runs: Runs = std::array::from_fn(|kind| rows.iter().flat_map(|row| row.runs[kind].clone()).collect());
     let cells = runs.each_ref().map(|runs| cell(runs));
-    let more = difference(&runs[BPF], &runs[WHOLE]);
-    format!("| {name} | {} | {more} |\n", cells.join(" | "))
+    let (more, error) = difference(&runs[ORDER], &runs[CLA]);
+    format!("| {name} | {} | {more:+.2} ± {error:.2} |\n", cells.join(" | "))
 }
 
 /// Goodput in Mb/s, segments sent again, the longest silence in ms.
@@ -134,14 +160,13 @@ fn cell(outcomes: &[Outcome]) -> String {
 }
 
 /// Of the goodputs of the same seeds: its mean, and the standard error of that.
-fn difference(one: &[Outcome], other: &[Outcome]) -> String {
+fn difference(one: &[Outcome], other: &[Outcome]) -> (f64, f64) {
     let pairs = one.iter().zip(other);
     let differences: Vec<f64> = pairs.map(|(one, other)| other.mbps() - one.mbps()).collect();
     let count = differences.len() as f64;
     let mean = differences.iter().sum::<f64>() / count;
     let squares: f64 = differences.iter().map(|value| (value - mean).powi(2)).sum();
-    let error = (squares / (count * (count - 1.0))).sqrt();
-    format!("{mean:+.2} ± {error:.2}")
+    (mean, (squares / (count * (count - 1.0))).sqrt())
 }
 
 /// All hand-offs of one sort of sender.
@@ -180,7 +205,7 @@ impl Grid {
         let gaps = self.by(|row| format!("every change: {:?}, {} ms", row.how.left, row.how.gap_ms));
         let all = self.by(|_| "all".to_owned());
         println!(
-            "\n{title}: Mb/s, segments sent again, longest silence in ms\n\n| | {names} | whole less CLA |\n|{columns}|\n\
+            "\n{title}: Mb/s, segments sent again, longest silence in ms\n\n| | {names} | CLA less order |\n|{columns}|\n\
              {each}{changes}{gaps}{all}\n{}",
             self.counted()
         );
@@ -222,7 +247,8 @@ impl Grid {
 
     /// Whatever the figures are, what makes them was there.
     fn was_exercised(&self) {
-        let all = self.all(BPF);
+        let all = self.all(ORDER);
+        let foreseen = self.rows.iter().any(|row| row.how.foreseen);
         let runs = all.len() as u64;
         for (index, (name, kind)) in KINDS.iter().enumerate() {
             let outcomes = self.all(index);
@@ -232,11 +258,12 @@ impl Grid {
             let resets = if estimates == Estimates::Kept { 0 } else { runs };
             assert_eq!(counts.resets, resets, "{name}");
             assert_eq!(counts.ignored > 0, deaf, "{name}");
-            assert_eq!(counts.orders > 0, *kind != Kind::Reno, "{name}");
+            let is_ordered = *kind != Kind::Reno && (foreseen || index >= ORDER);
+            assert_eq!(counts.orders > 0, is_ordered, "{name}");
             assert!(counts.timeouts > 0 && counts.recoveries > 0, "{name}");
             if self.detection == Detection::Plain {
                 assert_eq!((counts.probes, counts.undone), (0, 0), "{name}");
-            } else if index <= BPF {
+            } else if index <= ORDER {
                 assert!(counts.probes > 0 && counts.undone > 0, "{name}");
             }
         }
@@ -271,6 +298,16 @@ fn hand_offs_that_linux_senders_expect() {
     let grid = Grid::play(Detection::Linux, true, &GAPS_MS);
     grid.print("Linux, foreseen");
     grid.was_exercised();
+    // An order by the round trip of the path before costs more than it brings; one by the new path's would bring something.
+    for (less, more) in [(ORDER, CLA), (CLA, ONCE_KNOWN)] {
+        let (gain, error) = difference(&grid.all(less), &grid.all(more));
+        assert!(
+            gain > 3.0 * error,
+            "{} to {}: {gain} ± {error}",
+            KINDS[less].0,
+            KINDS[more].0
+        );
+    }
 }
 
 #[test]
@@ -292,6 +329,7 @@ fn stay(link: Link, kind: Kind, detection: Detection) -> Vec<Outcome> {
     walks(Walk {
         links: [link, link],
         hand_off: None,
+        first: None,
         kind,
         detection,
         seed: 0,
@@ -325,12 +363,46 @@ fn one_seed_is_one_run() {
             left: Left::Lost,
             foreseen: true,
         }),
+        first: None,
         kind: KINDS[WHOLE].1,
         detection: Detection::Linux,
         seed: 7,
     };
     assert_eq!(play(walk), play(walk));
     assert_ne!(play(walk), play(Walk { seed: 8, ..walk }));
+}
+
+/// The first 2.5 s of a new subflow after a path that carried 10 Mb/s, with a window of so many segments.
+fn begins_with(segments: u32, link: Link) -> Vec<Outcome> {
+    let twice = 2.0 * 10e6 / 8.0 * f64::from(link.rtt_ms) / 1e3;
+    let threshold = (twice / f64::from(MSS)) as u32;
+    walks(Walk {
+        links: [link, link],
+        hand_off: None,
+        first: Some((segments, threshold.max(segments))),
+        kind: KINDS[CLA].1,
+        detection: Detection::Linux,
+        seed: 0,
+    })
+}
+
+/// Fewer hops than anybody is away, the ten segments that there are instead, 12 hops each way, and as many as packets live by default.
+#[test]
+fn what_a_new_subflow_may_begin_with_matters_little() {
+    const HOPS: [u32; 4] = [4, 10, 24, 64];
+    for link in [link(20, 20), link(20, 100), link(50, 50), link(100, 20)] {
+        let runs = HOPS.map(|hops| begins_with(hops, link));
+        runs.iter().flatten().for_each(holds);
+        let mbps = runs.each_ref().map(|runs| mean(runs, Outcome::mbps));
+        println!(
+            "{} Mb/s, {} ms: N of {HOPS:?} brings {mbps:.2?} Mb/s in its first 2.5 s",
+            link.mbps, link.rtt_ms
+        );
+        assert!(mbps.is_sorted(), "{mbps:?}");
+        let [_, ten, hops, _] = mbps;
+        assert!(hops / ten < 1.06, "{mbps:?}");
+        assert_eq!(total(&runs.concat(), |counts| counts.again), 0, "{link:?}");
+    }
 }
 
 /// A queue as long as the round trip keeps a link busy while Reno halves its window.

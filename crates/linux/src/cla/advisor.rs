@@ -88,6 +88,8 @@ struct Known {
 /// The traffic of a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Faded {
+    /// The socket that carried it.
+    cookie: u64,
     /// Bytes per second.
     rate: f64,
     /// Bytes.
@@ -97,6 +99,8 @@ struct Faded {
 /// One path as its sender sees it now.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
+    /// The socket, which no other subflow is, also under the same address.
+    cookie: u64,
     /// Bytes per second.
     rate: f64,
     base_rtt_s: f64,
@@ -108,13 +112,14 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(info: &TcpInfo) -> Self {
+    fn of(cookie: u64, info: &TcpInfo) -> Self {
         let gone = info.bytes_retrans.get().saturating_add(info.bytes_acked.get());
         let under_way = info.bytes_sent.get().saturating_sub(gone) as f64;
         let mss = f64::from(info.snd_mss.max(1));
         let segment = under_way / f64::from(info.unacked.max(1));
         let rtt_s = info.rtt.as_secs_f64();
         Self {
+            cookie,
             rate: if rtt_s > 0.0 { under_way / rtt_s } else { 0.0 },
             base_rtt_s: info.min_rtt.unwrap_or(info.rtt).as_secs_f64(),
             rtt_s,
@@ -185,8 +190,12 @@ impl Advisor {
         if advice.handed_off {
             known.stage.handed_off(place);
             let order = known.beginning(paths.get(&advice.address));
-            self.order(conn, advice.address, order)?;
-            return Ok(1);
+            match order {
+                Some(order) => self.order(conn, advice.address, order)?,
+                // What it was told when it faded is over, also for whoever joins under the same id.
+                None => self.take_back(conn, advice.address)?,
+            }
+            return Ok(order.is_some().into());
         }
         let Some(windows) = known.windows(&paths) else {
             return Ok(0);
@@ -203,6 +212,12 @@ impl Advisor {
         Ok(orders.give(conn, self.end, address, order)?)
     }
 
+    fn take_back(&self, conn: ConnId, address: AddressId) -> Result<(), AdviceError> {
+        let orders = self.controller.orders().expect("`new` has asked for them");
+        orders.take_back(conn, self.end, address)?;
+        Ok(())
+    }
+
     /// Every connection's paths.
     fn look(&self) -> Result<BTreeMap<ConnId, Paths>, AdviceError> {
         let mut found: BTreeMap<ConnId, Paths> = BTreeMap::new();
@@ -216,7 +231,7 @@ impl Advisor {
                 found
                     .entry(ConnId(subflow.token.0))
                     .or_default()
-                    .insert(address, Seen::of(info));
+                    .insert(address, Seen::of(socket.cookie, info));
             }
         })?;
         Ok(found)
@@ -241,11 +256,10 @@ impl Advisor {
         let Some(known) = self.conns.remove(&conn) else {
             return Ok(());
         };
-        let orders = self.controller.orders().expect("`new` has asked for them");
-        for path in &known.paths {
-            orders.take_back(conn, self.end, path.address)?;
-        }
-        Ok(())
+        known
+            .paths
+            .iter()
+            .try_for_each(|path| self.take_back(conn, path.address))
     }
 }
 
@@ -281,6 +295,7 @@ impl Known {
         let fading = self.paths.iter().filter(|path| path.is_fading());
         if let Some(path) = fading.filter_map(|path| seen.get(&path.address)).next() {
             self.faded = Some(Faded {
+                cookie: path.cookie,
                 rate: path.rate,
                 segment: path.segment,
             });
@@ -300,14 +315,18 @@ impl Known {
         Some(ordered.collect())
     }
 
-    /// What the path after a hand-off begins with: BDP_UB, and slow start to what the path before it carried.
-    fn beginning(&mut self, new: Option<&Seen>) -> WindowOrder {
+    /// What the subflow after a hand-off begins with: BDP_UB, and slow start to twice what the one before it carried.
+    ///
+    /// `None` where nothing is known to have faded: a new subflow begins with as much by itself. And where the subflow is the one that faded, and its
+    /// path has changed under it: its round trips, of which the kernel keeps the shortest for minutes, are still those of the path before, and what
+    /// would be counted with them ends slow start too early or too late.
+    fn beginning(&mut self, after: Option<&Seen>) -> Option<WindowOrder> {
+        let faded = self.faded.take()?;
+        let after = after.filter(|after| after.cookie != faded.cookie)?;
         let cwnd = bdp_upper_bound(None);
-        let ssthresh = self.faded.take().zip(new).map(|(faded, new)| {
-            let segments = f64::from(HEADROOM) * faded.rate * new.base_rtt_s / faded.segment;
-            (segments as u32).max(cwnd)
-        });
-        WindowOrder { cwnd, ssthresh }
+        let segments = f64::from(HEADROOM) * faded.rate * after.base_rtt_s / faded.segment;
+        let ssthresh = Some((segments as u32).max(cwnd));
+        Some(WindowOrder { cwnd, ssthresh })
     }
 }
 
@@ -339,8 +358,9 @@ mod tests {
 
     /// Address, bytes per second, base round trip, window.
     fn seen(paths: &[(u8, f64, f64, u32)]) -> Paths {
-        let path = |&(address, rate, base_rtt_s, cwnd)| {
+        let path = |&(address, rate, base_rtt_s, cwnd): &(u8, f64, f64, u32)| {
             let seen = Seen {
+                cookie: u64::from(address),
                 rate,
                 base_rtt_s,
                 rtt_s: base_rtt_s,
@@ -386,6 +406,7 @@ mod tests {
     #[test]
     fn the_slow_start_of_a_path_that_does_not_fade_ends() {
         let slow_start = |cwnd, rtt_s| Seen {
+            cookie: 0,
             rate: 1e6,
             base_rtt_s: 0.06,
             rtt_s,
@@ -450,13 +471,13 @@ mod tests {
             rtt: units::Duration::from_millis(50),
             ..TcpInfo::default()
         };
-        let seen = Seen::of(&info);
+        let seen = Seen::of(7, &info);
         assert!((seen.segment - 300.0).abs() < 1e-9);
         // What is under way, over the round trip.
         assert!((seen.rate - 600_000.0).abs() < 1e-6);
         assert_eq!(seen.segments(9_000), 30);
         assert_eq!(seen.segments(0), LEAST_WINDOW);
-        let idle = Seen::of(&TcpInfo { unacked: 0, ..info });
+        let idle = Seen::of(7, &TcpInfo { unacked: 0, ..info });
         assert!((idle.segment - 1_448.0).abs() < 1e-9);
     }
 
@@ -467,11 +488,31 @@ mod tests {
         let mut paths = seen(&[(0, 1.5e6, 0.02, 30)]);
         known.windows(&paths).unwrap();
         paths.extend(seen(&[(1, 0.0, 0.025, 10)]));
-        let order = known.beginning(paths.get(&AddressId(1)));
+        let order = known.beginning(paths.get(&AddressId(1))).unwrap();
         assert_eq!(order.cwnd, bdp_upper_bound(None));
         assert_eq!(order.ssthresh, Some((2.0 * 1.5e6 * 0.025 / 1_448.0) as u32));
         // Nothing has faded since.
-        assert_eq!(known.beginning(paths.get(&AddressId(1))).ssthresh, None);
+        assert_eq!(known.beginning(paths.get(&AddressId(1))), None);
+    }
+
+    #[test]
+    fn a_subflow_whose_path_has_changed_under_it_is_left_alone() {
+        let fades = || {
+            let mut known = Known::default();
+            known.place(says(0, -800_000, 300_000));
+            let paths = seen(&[(0, 1.5e6, 0.02, 30)]);
+            known.windows(&paths).unwrap();
+            (known, paths)
+        };
+        let (mut known, paths) = fades();
+        assert_eq!(known.beginning(paths.get(&AddressId(0))), None);
+        // Another socket under the same address id is a new subflow.
+        let (mut known, mut paths) = fades();
+        paths.get_mut(&AddressId(0)).unwrap().cookie = 99;
+        assert!(known.beginning(paths.get(&AddressId(0))).is_some());
+        // One that has gone already has nobody to order from.
+        let (mut known, _) = fades();
+        assert_eq!(known.beginning(None), None);
     }
 
     #[test]

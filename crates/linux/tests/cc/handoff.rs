@@ -143,6 +143,26 @@ fn an_uploading_mobile_begins_anew_on_its_next_path() {
     });
 }
 
+/// What the other path was lowered to when it began to fade stays, and nothing stands for whoever joins under its id.
+#[test]
+fn a_subflow_whose_path_changes_under_it_is_left_alone() {
+    if !can_run() {
+        return;
+    }
+    let handoff = Handoff::begin(Direction::Upload, "hs");
+    let mut advisor = Advisor::new(Arc::clone(&handoff.controller), AddressEnd::Local).expect("it is CLA");
+    let mut hear = |advice: Advice| {
+        let heard = handoff.hosts.client.run(|| advisor.hear(handoff.conn, advice));
+        heard.expect("enter").expect("order")
+    };
+    assert!(hear(sinks(handoff.after)) > 0);
+    let lowered = handoff.order(handoff.after).expect("it stands");
+    let obeyed = || Some(handoff.now().ssthresh) == lowered.ssthresh;
+    eventually("obeyed", obeyed, || format!("{lowered:?}, {:?}", handoff.now()));
+    assert_eq!(hear(handed_off(handoff.after)), 0);
+    assert_eq!(handoff.order(handoff.after), None);
+}
+
 #[test]
 fn a_server_begins_anew_on_the_next_path_of_a_mobile_that_says_so() {
     if !can_run() {

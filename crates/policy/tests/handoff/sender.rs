@@ -51,6 +51,18 @@ pub struct Steps {
     pub deaf: bool,
     /// The window is there at once, unless a loss is being repaired.
     pub at_once: bool,
+    pub ordered: Ordered,
+}
+
+/// What is ordered when there is another path under the subflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ordered {
+    /// As `crates/linux/src/cla/advisor.rs`: what the fading path was lowered to stays.
+    Nothing,
+    /// A threshold by the new path's round trip, once that is known.
+    ThresholdOnceKnown,
+    /// `BDP_UB`, and a threshold by the round trip of the path before.
+    ByThePathBefore,
 }
 
 /// Who sends.
@@ -147,6 +159,9 @@ pub struct Sender {
     order: Option<Order>,
     /// Bytes per second when the path began to fade.
     faded: Option<f64>,
+    /// The same, while the new path's round trip is not known; and the shortest so far, until so much is acknowledged.
+    carried: Option<f64>,
+    shortest: Option<(Duration, u64)>,
 }
 
 impl Sender {
@@ -177,7 +192,14 @@ impl Sender {
             probed_to: None,
             order: None,
             faded: None,
+            carried: None,
+            shortest: None,
         }
+    }
+
+    /// A subflow over a path that is new to it begins with this window, and its slow start ends at this threshold.
+    pub fn begin_with(&mut self, cwnd: u32, ssthresh: u32) {
+        (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
     }
 
     /// Everything that has been sent, and arrived in order.
@@ -225,6 +247,7 @@ impl Sender {
         self.delivered += u64::from(newly);
         let advanced = self.board.first() > before;
         self.measure(now, sent);
+        self.learn(sent);
         if advanced {
             self.undo_if_late(sent);
         } else if self.is_deaf(now) && newly > 0 {

@@ -60,6 +60,8 @@ pub struct Walk {
     pub links: [Link; 2],
     /// `None`: the client stays.
     pub hand_off: Option<HandOff>,
+    /// The first window and threshold of a subflow that is looked at from its beginning.
+    pub first: Option<(u32, u32)>,
     pub kind: Kind,
     pub detection: Detection,
     pub seed: u64,
@@ -213,8 +215,16 @@ impl World {
             ],
             at: Some(0),
             joined: false,
-            from: left_at - AROUND,
-            until: joined_at + AROUND,
+            from: if walk.first.is_some() {
+                Instant::ZERO
+            } else {
+                left_at - AROUND
+            },
+            until: if walk.first.is_some() {
+                Instant::ZERO + AROUND
+            } else {
+                joined_at + AROUND
+            },
             client: Client::default(),
             sender: Sender::new(walk.kind, walk.detection),
             heard: 0,
@@ -226,6 +236,9 @@ impl World {
     }
 
     fn run(&mut self) {
+        if let Some((cwnd, ssthresh)) = self.walk.first {
+            self.sender.begin_with(cwnd, ssthresh);
+        }
         self.sender.send(Instant::ZERO, &mut self.out);
         self.put_out(Instant::ZERO);
         while let Some((now, event)) = self.agenda.take() {

@@ -1,6 +1,6 @@
 //! What CLA is told, and what becomes of it.
 
-use super::{Estimates, Kind, MSS, Order, Phase, Sender};
+use super::{Estimates, Kind, MSS, Order, Ordered, Phase, Sender};
 use policy::cc::{MobileStage, Report, RoundTrip};
 use units::{Duration, Instant};
 
@@ -47,13 +47,16 @@ impl Sender {
         let cwnd = self.stage.begin(now, &mut self.anew, None);
         self.strict = RoundTrip::default();
         self.handed_off = now;
-        let carried = self.faded.take().zip(self.min_rtt);
-        let ssthresh =
-            carried.map(|(rate, rtt)| (HEADROOM * rate * rtt.as_secs_f64() / f64::from(MSS)) as u32);
-        self.order = Some(Order {
-            cwnd,
-            ssthresh: ssthresh.map(|segments| segments.max(cwnd)),
-        });
+        let carried = self.faded.take();
+        match steps.ordered {
+            Ordered::Nothing => {}
+            Ordered::ThresholdOnceKnown => self.carried = carried,
+            Ordered::ByThePathBefore => {
+                let before = carried.zip(self.min_rtt);
+                let ssthresh = before.map(|(rate, rtt)| threshold(rate, rtt).max(cwnd));
+                self.order = Some(Order { cwnd, ssthresh });
+            }
+        }
         self.heeds_at = self.stage.heeds_again_at(now).filter(|_| self.kind.is_deaf());
         if steps.estimates != Estimates::Kept {
             self.counts.resets += 1;
@@ -66,4 +69,31 @@ impl Sender {
             self.obey();
         }
     }
+
+    /// The round trip of what was sent at `sent`. The new path's is the shortest until all is acknowledged that was in flight at its first; then the
+    /// threshold can be counted, and is ordered where it is more than the window.
+    pub(super) fn learn(&mut self, sent: Instant) {
+        let Some(rate) = self.carried.filter(|_| sent >= self.handed_off) else {
+            return;
+        };
+        let (shortest, until) = self.shortest.unwrap_or((self.last_rtt, self.board.end()));
+        let shortest = shortest.min(self.last_rtt);
+        self.shortest = Some((shortest, until));
+        let is_free = matches!(self.phase, Phase::Open) && self.order.is_none();
+        if self.board.first() < until || !is_free {
+            return;
+        }
+        (self.carried, self.shortest) = (None, None);
+        let ssthresh = Some(threshold(rate, shortest)).filter(|&segments| segments > self.cwnd);
+        let cwnd = self.cwnd;
+        self.order = ssthresh.map(|ssthresh| Order {
+            cwnd,
+            ssthresh: Some(ssthresh),
+        });
+    }
+}
+
+/// Where slow start ends on a path with this round trip, after one that carried so many bytes per second.
+fn threshold(rate: f64, round_trip: Duration) -> u32 {
+    (HEADROOM * rate * round_trip.as_secs_f64() / f64::from(MSS)) as u32
 }

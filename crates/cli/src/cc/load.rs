@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Give the kernel a controller, until this command ends or, with --pin, until it is unloaded.
 ///
-/// Sockets that use a controller keep it until they close, also when it has gone.
+/// When it has gone, sockets that use it keep it until they close, and a namespace whose default it is until it is given another.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -3,7 +3,7 @@
 use crate::live::{subflows, transfer, two_links};
 use crate::net::{Hosts, eventually, run};
 use crate::tcp::Direction;
-use crate::{can_run, load, own_name};
+use crate::{can_run, choose, load, own_name};
 use linux::bpf::cc::{self, CcError, Controller, Coupled, LoadedController};
 
 /// Is there a controller of this name for new sockets?
@@ -101,6 +101,36 @@ fn unloading_in_use_disturbs_nobody() {
     );
     drop(download);
     drop(hosts);
+    eventually("freed", || listed(&name).is_none(), || name.clone());
+}
+
+/// New sockets of a namespace begin with its default as long as that is one, although nobody can choose it any more.
+#[test]
+fn unloading_does_not_change_what_a_namespace_begins_with() {
+    if !can_run() {
+        return;
+    }
+    let controller = load(Coupled::Balia, "ns");
+    let name = controller.name().to_string();
+    let host = Hosts::apart().client;
+    let begins_with = || {
+        let socket =
+            || socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)?.tcp_congestion();
+        let used = host.run(socket).expect("enter").expect("a socket");
+        String::from_utf8_lossy(&used).trim_end_matches('\0').to_owned()
+    };
+    choose(&host, &name);
+    drop(controller);
+    eventually("gone", || !available(&name), || name.clone());
+    assert_eq!(begins_with(), name);
+    let chosen = host.run(|| {
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)?;
+        socket.set_tcp_congestion(name.as_bytes())
+    });
+    let refused = chosen.expect("enter").expect_err("it is not there to be chosen");
+    assert_eq!(refused.raw_os_error(), Some(libc::ENOENT));
+    choose(&host, "reno");
+    assert_eq!(begins_with(), "reno");
     eventually("freed", || listed(&name).is_none(), || name.clone());
 }
 

@@ -1,5 +1,5 @@
-//! `cc-…`: what the coupled congestion controllers take beside others, how fast they move, and what they cost. Each with uncoupled Reno as
-//! its control, in the same run.
+//! `cc-…`: what the coupled congestion controllers take beside others, how fast they move, and what they cost. Each but the last with
+//! uncoupled Reno as its control, in the same run; the last beside an empty controller.
 
 mod cost;
 mod disjoint;

@@ -3,7 +3,7 @@
 //! A controller acts where data is sent. [`Controller::load`] gives the kernel one under a name; any socket may then choose it
 //! (TCP_CONGESTION, or a namespace's `net.ipv4.tcp_congestion_control`), and subflows that join inherit it. The name is the
 //! whole host's. It is gone with the value, unless it was [pinned](Controller::pin); sockets that use it keep it until they
-//! close.
+//! close, and a namespace whose default it is until that is another one.
 //!
 //! An unknown name on an MPTCP socket is silently ignored by the kernel: [`subflows`] reads back what is really used.
 //!

@@ -25,3 +25,23 @@ impl From<RequestError> for DiagError {
         }
     }
 }
+
+/// Why a socket could not be ended.
+#[derive(Debug, Error)]
+pub enum EndError {
+    /// The kernel ends no sockets for others.
+    #[error("this kernel ends no sockets; it needs CONFIG_INET_DIAG_DESTROY")]
+    Unsupported,
+    /// Anything else.
+    #[error("ending a socket: {0}")]
+    Kernel(#[source] RequestError),
+}
+
+impl From<RequestError> for EndError {
+    fn from(source: RequestError) -> Self {
+        match source.errno() {
+            Some(libc::EOPNOTSUPP) => Self::Unsupported,
+            _ => Self::Kernel(source),
+        }
+    }
+}

@@ -22,7 +22,7 @@ mod socket;
 #[cfg(test)]
 mod tests;
 
-pub use error::DiagError;
+pub use error::{DiagError, EndError};
 pub use request::States;
 pub use socket::{CongestionName, MptcpSocket, MptcpSubflow, SubflowFlags, TcpSocket};
 
@@ -84,10 +84,13 @@ impl Diag {
     }
 
     /// Ends a TCP socket at once, with a reset to its peer (`SOCK_DESTROY`; needs CAP_NET_ADMIN and `CONFIG_INET_DIAG_DESTROY`). A connection
-    /// of which it was the last subflow ends with it if no program holds it any more.
-    pub fn end(&mut self, socket: &TcpSocket) -> Result<(), DiagError> {
+    /// of which it was the last subflow ends with it if no program holds it any more. One that has ended by itself is as good.
+    pub fn end(&mut self, socket: &TcpSocket) -> Result<(), EndError> {
         Request::end(socket).write(&mut self.request);
-        Ok(self.socket.request(&mut self.request)?)
+        match self.socket.request(&mut self.request) {
+            Err(error) if is_absent(&error) => Ok(()),
+            ended => Ok(ended?),
+        }
     }
 
     /// Calls `on` for every TCP socket of both families in one of these states.
@@ -133,7 +136,11 @@ fn dump<T>(
 fn absent_is_none(asked: Result<(), RequestError>) -> Result<(), DiagError> {
     match asked {
         Ok(()) => Ok(()),
-        Err(error) if matches!(error.errno(), Some(libc::ENOENT | libc::ESTALE)) => Ok(()),
+        Err(error) if is_absent(&error) => Ok(()),
         Err(error) => Err(error.into()),
     }
+}
+
+const fn is_absent(error: &RequestError) -> bool {
+    matches!(error.errno(), Some(libc::ENOENT | libc::ESTALE))
 }

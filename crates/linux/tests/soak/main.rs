@@ -143,8 +143,18 @@ impl Soak {
 
     fn remove_endpoint(&self, id: u8, address: IpAddr) {
         let _nobody_closes = self.closing.write().expect("no thread has failed");
-        let released = self.hosts.client.run(|| orphans::release(address));
-        released.expect("enter the client").expect("look at its sockets");
+        let released = || {
+            self.hosts
+                .client
+                .run(|| orphans::release(address))
+                .expect("enter the client")
+        };
+        // The machine may be busier than the daemon has patience for.
+        let all = || match released() {
+            Err(orphans::OrphansError::Left { .. }) => false,
+            other => other.map(|()| true).expect("look at its sockets"),
+        };
+        eventually("released", all, || said_of(&self.hosts.client));
         run(&self.hosts.client, &format!("ip mptcp endpoint delete id {id}"));
         self.removals.fetch_add(1, Ordering::Relaxed);
     }

@@ -185,6 +185,25 @@ proptest! {
         prop_assert!(course.most <= course.least * 2, "{course:?}");
     }
 
+    /// Soon after a link has come or gone, those that there are then are kept busy.
+    #[test]
+    fn links_may_come_and_go(place in any_place(2), other in any_link()) {
+        let both = |mut world: World| {
+            world.run(30);
+            world.join(other);
+            world.run(10);
+            let with = brings(&mut world, 30);
+            world.leave();
+            world.run(10);
+            (with, brings(&mut world, 30), world.changes)
+        };
+        let (with, without, changes) = both(place.world());
+        let (stock_with, stock_without, _) = both(place.stock());
+        prop_assert!(with >= stock_with.percent(HALVED_TOGETHER), "{with} of {stock_with}");
+        prop_assert!(without >= stock_without.percent(HALVED_TOGETHER), "{without} of {stock_without}");
+        prop_assert!(changes.iter().all(|(_, window)| (LEAST..=MOST).contains(window)), "{changes:?}");
+    }
+
     #[test]
     fn one_link_is_kept_busy(place in any_place(1)) {
         let (ours, stock) = (steady(place.world()), steady(place.stock()));

@@ -118,6 +118,15 @@ impl Link {
         link
     }
 
+    /// It is given what another link has not brought, before anything new and in order.
+    pub(super) fn again_for(&mut self, gone: Self) {
+        let lost = gone.under_way.iter().filter_map(|sent| sent.lost);
+        let arriving = gone.arriving.iter().map(|(_, block)| *block);
+        let waiting = gone.again.iter().chain(&gone.unsent).copied();
+        self.again.extend(lost.chain(arriving).chain(waiting));
+        self.again.make_contiguous().sort_unstable();
+    }
+
     fn in_flight(&self) -> u64 {
         self.under_way.len() as u64 * BLOCK
     }

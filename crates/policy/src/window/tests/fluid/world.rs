@@ -100,6 +100,17 @@ impl World {
         self.offered = self.next_block * BLOCK;
     }
 
+    /// A link is joined.
+    pub(super) fn join(&mut self, shape: Shape) {
+        self.links.push(Link::new(self.now, shape));
+    }
+
+    /// The link that was joined last is gone, and the sender knows it: what has not come is sent again over the first.
+    pub(super) fn leave(&mut self) {
+        let gone = self.links.pop().unwrap();
+        self.links[0].again_for(gone);
+    }
+
     pub(super) fn run(&mut self, seconds: u64) {
         for _ in 0..seconds * 1_000 {
             self.step();

@@ -72,6 +72,11 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
+    /// It may stand as long as it likes.
+    pub(crate) const fn ignore(&mut self) {
+        self.long = None;
+    }
+
     /// The share of what arrives that is to be marked until the next look.
     pub(crate) fn look(&mut self, now: Instant, load: Load) -> Ratio {
         if load.queue() < load.target() {

@@ -92,13 +92,14 @@ fn shown(now: Instant, subflow: &Subflow, path: &Path) -> Bitrate {
 }
 
 /// Whether a queue of half a base round trip stands before it, as of the last data.
-fn is_queued(subflow: &Subflow, path: &Path) -> bool {
+pub(crate) fn is_queued(subflow: &Subflow, path: &Path) -> bool {
     subflow.sample.data_rtt >= path.rtt() * 3 / 2
 }
 
 /// Bounds how far ahead the peer, and this host, may queue.
 pub(crate) fn bound(now: Instant, state: &mut State, id: ConnId) {
     bound_unsent(state, id);
+    believe(now, state, id);
     let Some(need) = need(now, state, id) else { return };
     let Some(conn) = state.conns.get_mut(&id) else {
         return;
@@ -156,6 +157,23 @@ fn unsent_sentence(unsent: Bytes, sends: Bitrate) -> String {
     format!("{limit} KiB on each path: {unsent} waited unsent, which would {cost} if a path died")
 }
 
+/// Fewer segments than that in the last 300 ms echo time stamps of long ago.
+const TELLING_SEGMENTS: u64 = 8;
+
+/// What the connection's links carry, as far as their subflows have shown it.
+fn believe(now: Instant, state: &mut State, id: ConnId) {
+    let Some(conn) = state.conns.get_mut(&id) else {
+        return;
+    };
+    for subflow in &mut conn.subflows {
+        let path = state.paths.get(&subflow.link);
+        let tells = subflow.arrivals.recent_segments(now) >= TELLING_SEGMENTS;
+        let full = path.is_none_or(|path| (tells && is_queued(subflow, path)) || is_sinking(path));
+        let best = subflow.arrivals.best_rate(now);
+        subflow.carries.look(now, best, full || subflow.losses.go_on(now));
+    }
+}
+
 fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
     let conn = state.conns.get(&id)?;
     let in_use = conn
@@ -167,7 +185,7 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
     let (mut links, mut queued) = (0, false);
     for subflow in in_use {
         let path = state.paths.get(&subflow.link)?;
-        rate = rate + shown(now, subflow, path);
+        rate = rate + shown(now, subflow, path).max(subflow.carries.rate());
         rtt = rtt.max(path.rtt());
         links += 1;
         queued |= subflow.arrivals.recent_segments(now) >= BUSY_SEGMENTS && is_queued(subflow, path);

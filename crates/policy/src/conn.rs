@@ -1,6 +1,7 @@
 //! Everything known about one connection and its subflows.
 
 use crate::estimate::arrivals::Arrivals;
+use crate::estimate::carries::Carries;
 use crate::estimate::losses::Losses;
 use crate::io::{ConnSample, LinkId, SubflowId, SubflowSample};
 use crate::slow::Slow;
@@ -74,6 +75,7 @@ pub(crate) struct Subflow {
     /// What was last asked for.
     pub(crate) backup: bool,
     pub(crate) arrivals: Arrivals,
+    pub(crate) carries: Carries,
     pub(crate) losses: Losses,
     /// Since when something is under way and nothing was acknowledged.
     pub(crate) waiting: Option<Instant>,

@@ -3,6 +3,7 @@
 use crate::conn::{Conn, Joining, Subflow, Withdrawn};
 use crate::cost::{self, Allowed};
 use crate::estimate::arrivals::Arrivals;
+use crate::estimate::carries::Carries;
 use crate::estimate::delivery::Frame;
 use crate::estimate::losses::Losses;
 use crate::io::{
@@ -286,6 +287,7 @@ impl State {
                     since,
                     backup,
                     arrivals: Arrivals::new(now),
+                    carries: Carries::default(),
                     losses: Losses::default(),
                     waiting: None,
                     sample: SubflowSample::default(),

@@ -4,6 +4,7 @@ pub mod airtime;
 pub(crate) mod arrivals;
 pub mod bandwidth;
 pub(crate) mod beacons;
+pub(crate) mod carries;
 pub mod delivery;
 pub mod energy;
 pub(crate) mod gap;

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::*;
-use units::{Bytes, Duration, Instant};
+use units::{Bitrate, Bytes, Duration, Instant};
 
 const S: Duration = Duration::from_secs(1);
 
@@ -73,6 +73,34 @@ fn a_window_is_explained_with_its_numbers() {
         why.contains("× 50 ms") && why.contains("6.0 MB queued at the server would cost 0.5 s"),
         "{why}"
     );
+}
+
+/// The last window that was asked for.
+fn window(world: &World) -> Bytes {
+    let windows = world.done.iter().filter_map(|(_, action)| match action {
+        Action::Window(_, bytes) => *bytes,
+        _ => None,
+    });
+    windows.last().expect("a window was asked for")
+}
+
+#[test]
+fn a_link_that_is_given_less_is_believed_and_one_with_a_queue_is_not() {
+    let mut world = World::new(Policy::Slowhand);
+    for (id, rtt) in [(0, 20), (1, 50)] {
+        world.up(id, LinkKind::Cable, Role::Primary, 30, rtt);
+    }
+    world.open(1, 0);
+    world.run(15 * S);
+    let before = window(&world);
+    world.links.get_mut(&LinkId(1)).unwrap().rate = Bitrate::from_mbps(15);
+    world.run(60 * S);
+    let given_less = window(&world);
+    assert!(given_less >= before * 7 / 8, "{given_less} after {before}");
+    world.links.get_mut(&LinkId(1)).unwrap().queue = Duration::from_millis(60);
+    world.run(60 * S);
+    let refuted = window(&world);
+    assert!(refuted <= before * 7 / 8, "{refuted} after {before}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::*;
-use units::{Duration, Instant, Ratio};
+use units::{Bitrate, Duration, Instant, Ratio};
 
 const S: Duration = Duration::from_secs(1);
 const MS: Duration = Duration::from_millis(1);
@@ -106,4 +106,38 @@ fn little_goes_over_the_quickest_link_and_much_over_all() {
     world.demand = 1.0;
     world.run(S / 2);
     assert_eq!(world.in_use(), [0, 1, 2]);
+}
+
+fn set_rate(world: &mut World, link: u16, mbps: u64) {
+    world.links.get_mut(&LinkId(link)).unwrap().rate = Bitrate::from_mbps(mbps);
+}
+
+#[test]
+fn over_radio_a_queue_is_marked_only_while_a_link_beside_it_is_given_too_little() {
+    let mut world = World::new(Policy::Slowhand);
+    for (id, rtt) in [(0, 45), (1, 25)] {
+        world.up(id, LinkKind::Cellular, Role::Primary, 20, rtt);
+    }
+    world.open(1, 0);
+    world.run(3 * S);
+    set_queue(&mut world, 1, 90 * MS);
+    world.run(3 * S);
+    assert_eq!(
+        [0, 1].map(|link| doses(&world, link)),
+        [0, 0],
+        "both bring what they can"
+    );
+    set_rate(&mut world, 0, 8);
+    world.run(S);
+    let asked = [0, 1].map(|link| doses(&world, link));
+    assert!(asked[0] == 0 && (1..=4).contains(&asked[1]), "{asked:?}");
+    set_queue(&mut world, 0, 90 * MS);
+    world.run(S);
+    let before = doses(&world, 1);
+    world.run(3 * S);
+    assert_eq!(
+        doses(&world, 1),
+        before,
+        "what has a queue before it is not given too little"
+    );
 }

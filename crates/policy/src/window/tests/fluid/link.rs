@@ -19,7 +19,8 @@
 use super::super::super::*;
 use crate::aqm::{Load, Queue};
 use crate::estimate::arrivals::Arrivals;
-use crate::queues::BUSY_SEGMENTS;
+use crate::estimate::carries::Carries;
+use crate::queues::{BUSY_SEGMENTS, STARVED_PERCENT};
 use alloc::collections::VecDeque;
 use units::Ratio;
 
@@ -85,6 +86,7 @@ pub(super) struct Link {
     under_way: VecDeque<Sent>,
     pub(super) arriving: VecDeque<(Instant, u64)>,
     pub(super) arrivals: Arrivals,
+    pub(super) carries: Carries,
     pub(super) received: u64,
     /// What the client marks of it, if it is a cable.
     queue: Queue,
@@ -110,6 +112,7 @@ impl Link {
             under_way: VecDeque::new(),
             arriving: VecDeque::new(),
             arrivals: Arrivals::new(now),
+            carries: Carries::default(),
             received: 0,
             queue: Queue::default(),
             mark: None,
@@ -190,8 +193,25 @@ impl Link {
         self.is_busy(now) && self.data_rtt(now) >= self.shape.rtt() * 3 / 2
     }
 
+    /// What it is believed to carry.
+    pub(super) fn believe(&mut self, now: Instant) -> Bitrate {
+        let best = self.arrivals.best_rate(now);
+        self.carries
+            .look(now, best, self.data_rtt(now) >= self.shape.rtt() * 3 / 2);
+        self.carries.rate()
+    }
+
+    /// Whether it is given less than it has shown that it can carry.
+    pub(super) fn is_starved(&self, now: Instant) -> bool {
+        let [rate, shown] = [self.arrivals.rate(now), self.arrivals.best_rate(now)];
+        rate < shown.percent(STARVED_PERCENT) && self.data_rtt(now) < self.shape.rtt() * 3 / 2
+    }
+
     /// Looks whether a queue stands before it that is to be marked.
-    pub(super) fn look(&mut self, now: Instant) {
+    pub(super) fn look(&mut self, now: Instant, marks: bool) {
+        if !marks {
+            return self.queue.ignore();
+        }
         let (base, rtt) = (self.shape.rtt(), self.data_rtt(now));
         let load = Load {
             base,

@@ -9,7 +9,7 @@
 //! 1. Steps of a millisecond, blocks of three segments. (Steps of 5 ms make round trips 5 to 10 ms longer than the controller is told, and that
 //!    costs a twentieth of goodput.)
 //! 2. No noise of the hosts' own.
-//! 3. No backups ([`crate::slow`]); marks ([`crate::aqm`]) where the links are cables, as on a host.
+//! 3. No backups ([`crate::slow`]); marks ([`crate::aqm`]) as on a host: where the links are cables, and while one of them is starved.
 
 use super::super::super::*;
 use super::link::{BLOCK, Link, SEGMENT, Shape};
@@ -25,16 +25,27 @@ const BURST: u64 = 65_536 / BLOCK;
 /// Blocks that may wait on a subflow: the sender's own buffer.
 const UNSENT: usize = 1_000_000 / BLOCK as usize;
 
+/// A new window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) at: Instant,
+    pub(super) window: Bytes,
+    /// What the links were believed to carry.
+    pub(super) capacity: Bitrate,
+}
+
 /// One connection over some links.
 pub(super) struct World {
     pub(super) now: Instant,
     steps: u64,
     links: Vec<Link>,
-    /// The controller; without it the peer may send as far ahead as a stock host lets it.
+    /// The controller; without it the peer may always send so far ahead.
     pub(super) window: Option<Window>,
-    /// Whether the links are cables: only those are marked.
+    fixed: Bytes,
+    /// Whether queues are marked at all, and whether the links are cables.
+    marks: bool,
     wired: bool,
-    pub(super) changes: Vec<(Instant, Bytes)>,
+    pub(super) changes: Vec<Change>,
     /// What the application asks for, in percent of what the links carry; over 100: all there is.
     pub(super) demand: u64,
     offered: u64,
@@ -48,23 +59,31 @@ pub(super) struct World {
 impl World {
     pub(super) fn new(shapes: &[Shape], wired: bool) -> Self {
         Self {
-            wired,
-            ..Self::with(shapes, Some(Window::default()))
+            window: Some(Window::default()),
+            ..Self::fixed(shapes, wired, STOCK)
         }
     }
 
-    /// The same with a stock host.
-    pub(super) fn stock(shapes: &[Shape]) -> Self {
-        Self::with(shapes, None)
+    /// The same with one window for good.
+    pub(super) fn fixed(shapes: &[Shape], wired: bool, window: Bytes) -> Self {
+        Self {
+            marks: true,
+            wired,
+            fixed: window,
+            ..Self::stock(shapes)
+        }
     }
 
-    fn with(shapes: &[Shape], window: Option<Window>) -> Self {
+    /// The same with a stock host, which marks nothing.
+    pub(super) fn stock(shapes: &[Shape]) -> Self {
         let now = Instant::from_secs(1);
         Self {
             now,
             steps: 0,
             links: shapes.iter().map(|&shape| Link::new(now, shape)).collect(),
-            window,
+            window: None,
+            fixed: STOCK,
+            marks: false,
             wired: false,
             changes: Vec::new(),
             demand: 1_000,
@@ -77,6 +96,11 @@ impl World {
         }
     }
 
+    /// What is under way when every link is full.
+    pub(super) fn product(&self) -> Bytes {
+        self.capacity() * self.longest()
+    }
+
     fn capacity(&self) -> Bitrate {
         self.links.iter().map(|link| link.shape.rate()).sum()
     }
@@ -86,7 +110,7 @@ impl World {
     }
 
     pub(super) fn bound(&self) -> Bytes {
-        self.window.as_ref().and_then(Window::bound).unwrap_or(STOCK)
+        self.window.as_ref().and_then(Window::bound).unwrap_or(self.fixed)
     }
 
     /// Arrived in order so far.
@@ -179,13 +203,14 @@ impl World {
 
     fn look(&mut self) {
         let now = self.now;
-        if self.wired && self.window.is_some() {
-            self.links.iter_mut().for_each(|link| link.look(now));
+        if self.marks {
+            let marks = self.wired || self.links.iter().any(|link| link.is_starved(now));
+            self.links.iter_mut().for_each(|link| link.look(now, marks));
         }
         let need = Need {
             links: self.links.len(),
             queued: self.links.iter().any(|link| link.is_queued(now)),
-            rate: self.links.iter().map(|link| link.arrivals.best_rate(now)).sum(),
+            rate: self.links.iter_mut().map(|link| link.believe(now)).sum(),
             rtt: self.longest(),
             repair: Duration::ZERO,
             wired: self.wired,
@@ -194,7 +219,15 @@ impl World {
             sinking: false,
             held: Bytes::new(self.held.len() as u64 * BLOCK),
         };
-        let changed = self.window.as_mut().and_then(|window| window.update(now, need));
-        self.changes.extend(changed.map(|window| (now, window)));
+        let Some(controller) = &mut self.window else {
+            return;
+        };
+        let changed = controller.update(now, need);
+        let capacity = controller.capacity();
+        self.changes.extend(changed.map(|window| Change {
+            at: now,
+            window,
+            capacity,
+        }));
     }
 }

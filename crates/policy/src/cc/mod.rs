@@ -3,7 +3,8 @@
 //!
 //! A controller says by how much the window grows for one newly acknowledged segment in congestion avoidance ([`Increase`]), and
 //! what is left of it after a loss. Slow start, recovery and time-outs are TCP's, but for what CLA does with them at a hand-off
-//! ([`HandOffStage`], with the estimates of RFC 6298, [`RoundTrip`]). Numbers are [`Soft`], so any window and
+//! ([`HandOffStage`]); the parts of it that models of senders share are here, too: the estimates of RFC 6298 ([`RoundTrip`]), proportional rate
+//! reduction ([`Prr`]), HyStart++ ([`HyStart`]). Numbers are [`Soft`], so any window and
 //! round-trip time may come; what is returned is in parts of 2³² of a segment.
 //!
 //! | controller | growth, against its equation in real numbers | window after a loss |
@@ -26,7 +27,8 @@
 //!
 //! # Checked by
 //! `tests`: golden vectors, the real-valued equations, invariants; `tests/data_plane.rs`: senders over two paths; `tests/engine_air.rs`: CLA's
-//! mobile stage on the engine's outlooks; `tests/cla_handoff.rs`: its hand-off stage in a sender of segments.
+//! mobile stage on the engine's outlooks; `crates/sim/tests/cla_handoff.rs`: its hand-off stage in a sender of segments;
+//! `crates/sim/tests/cc_share.rs`: shares of a bottleneck.
 
 mod balia;
 mod cla;
@@ -35,6 +37,7 @@ mod hystart;
 mod lia;
 mod mean;
 mod olia;
+mod prr;
 mod reno;
 mod rto;
 mod soft;
@@ -48,6 +51,7 @@ pub use hystart::HyStart;
 pub use mean::MeanWindow;
 pub use olia::Interval;
 use olia::Olia;
+pub use prr::Prr;
 pub use rto::RoundTrip;
 pub use soft::Soft;
 

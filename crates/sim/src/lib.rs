@@ -1,4 +1,4 @@
-//! The virtual world: models of links in virtual time, traffic, and the theory that they are checked against.
+//! The virtual world: models of links in virtual time, traffic, a TCP sender, and the theory that they are checked against.
 //!
 //! ```
 //! use links::Position;
@@ -27,15 +27,19 @@
 //! | one run in virtual time | [`World`] |
 //! | a scenario | [`play()`] |
 //! | UDP: saturated, constant rate, probes to everyone | [`Flow`] |
+//! | a TCP sender, segment by segment | [`tcp`] |
+//! | a hand-off under such a sender, and CLA's whole hand-off stage | [`handoff`] |
 //! | what happens when | [`EventQueue`] |
 //! | plans that tests and benches share | [`cells`] |
 //! | many runs on many cores | [`sweep()`] |
 //! | saturated stations in theory | [`theory`] |
 
 pub mod cells;
+pub mod handoff;
 mod play;
 mod queue;
 mod sweep;
+pub mod tcp;
 pub mod theory;
 mod traffic;
 mod world;

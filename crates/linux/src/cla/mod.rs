@@ -26,7 +26,7 @@
 //!    began to fade, counted with its own round trip: without an end it would overflow the access point's queue, in which the paper's own
 //!    subflow, no longer in slow start, does not come.
 //! 6. A subflow whose path changes under it, as the paper's do, is left alone. The paper begins its estimates anew and sets its window to `BDP_UB`; an
-//!    order sets the window only, and what that is worth by itself is in `crates/policy/tests/cla_handoff.rs`: 0.4 Mb/s less, of 13. A threshold would have to
+//!    order sets the window only, and what that is worth by itself is in `crates/sim/tests/cla_handoff.rs`: 0.4 Mb/s less, of 13. A threshold would have to
 //!    be counted with a round trip that nobody knows yet: that of the kernel is the path's before.
 //!
 //! # Checked by

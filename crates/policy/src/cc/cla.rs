@@ -13,7 +13,7 @@
 //!    it is no path's real product, and needs the hops of both ways: the time to live of what arrives would tell those of one, if it were known
 //!    what it began with, and the kernel tells it of no TCP socket (`TCP_INFO` has none). Ten segments are what RFC 6928 lets a sender
 //!    begin with, and what Linux begins every subflow with, so that such an order leaves a new subflow's window as it is. With 12 hops each way (24) a
-//!    new subflow brings up to 6 % more in its first 2.5 s (`tests/cla_handoff.rs`).
+//!    new subflow brings up to 6 % more in its first 2.5 s (`crates/sim/tests/cla_handoff.rs`).
 //! 5. What nobody can take is not taken off: where every other path holds a queue its rate is all that it can carry, and a fading path that gave it
 //!    more would only make the connection slower. Its window then becomes what it holds without queue, so that as little as the paper's is lost
 //!    with it.

@@ -10,7 +10,7 @@
 //! 3. Linux holds the largest deviation of a round trip for the next ones; here it is the RFC's.
 //!
 //! # Checked by
-//! `tests` below; `tests/cla_handoff.rs`: a sender that keeps its timer by it.
+//! `tests` below; `crates/sim/tests/cla_handoff.rs`: a sender that keeps its timer by it.
 
 use units::Duration;
 

@@ -10,9 +10,9 @@ pub enum CastError {
     /// The policy.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// There is no model of TCP here.
+    /// Flows of scenarios are datagrams here: [`crate::tcp`] is not on this medium yet.
     #[error(
-        "flow `{0}` is TCP, which has no model in virtual time yet; give it `transport = \"udp\"` and `over`, or play the scenario in the lab (--world lab)"
+        "flow `{0}` is TCP, which no scenario has in virtual time yet; give it `transport = \"udp\"` and `over`, or play the scenario in the lab (--world lab)"
     )]
     NotUdp(String),
     /// There is a model of the air only.

@@ -18,10 +18,10 @@
 //!    segment that was sent since was measured, then what that alone says. What has not been acknowledged by then is not late but lost.
 //! 2. Nor does it say whether segments that were sent before the hand-off may be measured, and what becomes of a timer that runs. Here they may,
 //!    and it goes on. If they may not, and it is set anew, a sender whose segments were all lost waits for the RFC's second, where the estimates of
-//!    the path before would have had it try after a fifth of one (`tests/cla_handoff.rs`, "strictly").
+//!    the path before would have had it try after a fifth of one (`crates/sim/tests/cla_handoff.rs`, "strictly").
 //!
 //! # Checked by
-//! `tests` below; `tests/cla_handoff.rs`: what each step costs and brings a sender that stays.
+//! `tests` below; `crates/sim/tests/cla_handoff.rs`: what each step costs and brings a sender that stays.
 
 use super::bdp_upper_bound;
 use crate::cc::RoundTrip;

@@ -1,20 +1,32 @@
 //! What goes out, and when: the retransmission timer, the loss probe, the look at what is late.
+//!
+//! # Sources
+//! - RFC 6298 §5, RFC 8985 §7; Linux, `net/ipv4/tcp_output.c` (`tcp_schedule_loss_probe`).
 
-use super::super::board::Segment;
-use super::{Detection, Phase, Sender, Timer};
+use super::recovery::Phase;
+use super::{Segment, Sender};
+use crate::tcp::config::Detection;
 use units::{Duration, Instant};
 
 /// What a probe waits for besides two round trips: timers' grain, and where one segment only is out, an acknowledgement that is held back.
 const GRAIN: Duration = Duration::from_millis(2);
 const HELD_BACK: Duration = Duration::from_millis(200);
 
+/// Which timer runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Timer {
+    Rto,
+    Probe,
+}
+
 impl Sender {
-    /// When to call [`wake`](Self::wake).
+    /// When to call [`wake`](Self::wake); `None` while nothing is awaited.
     pub fn wake_at(&self) -> Option<Instant> {
         let timer = self.timer.map(|(at, _)| at);
         [timer, self.look_at, self.heeds_at].into_iter().flatten().min()
     }
 
+    /// It is time. What is sent is put behind what `out` has.
     pub fn wake(&mut self, now: Instant, out: &mut Vec<Segment>) {
         let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         if due(self.look_at) || due(self.heeds_at) {
@@ -32,7 +44,7 @@ impl Sender {
         self.send(now, out);
     }
 
-    /// All that the window allows, the lost first.
+    /// Sends all that the window allows, the lost first; it is put behind what `out` has.
     pub fn send(&mut self, now: Instant, out: &mut Vec<Segment>) {
         while self.board.in_flight() < self.cwnd {
             out.push(self.transmit(now));
@@ -47,10 +59,9 @@ impl Sender {
             }
             return segment;
         };
-        self.counts.again += 1;
+        self.counts.retransmits += 1;
         if let Some(undo) = &mut self.undo {
-            undo.since.get_or_insert(now);
-            undo.unproven += 1;
+            undo.repaired(now);
         }
         if segment.number == self.board.first() {
             self.set_timer(now);
@@ -60,16 +71,16 @@ impl Sender {
 
     pub(super) fn set_timer(&mut self, now: Instant) {
         let out = self.board.end() - self.board.first();
-        let rto = self.round_trip().rto();
+        let rto = self.round_trip.rto();
         let probe = self.probe_after(out).filter(|&probe| probe < rto);
         let (after, timer) = probe.map_or((rto, Timer::Rto), |probe| (probe, Timer::Probe));
         self.timer = (out > 0).then_some((now + after, timer));
     }
 
     fn probe_after(&self, out: u64) -> Option<Duration> {
-        let usual = self.detection == Detection::Linux && matches!(self.phase, Phase::Open);
+        let usual = self.config.detection == Detection::Linux && matches!(self.phase, Phase::Open);
         let extra = if out == 1 { HELD_BACK } else { GRAIN };
-        let srtt = self.round_trip().srtt()?;
+        let srtt = self.round_trip.srtt()?;
         (usual && self.board.in_order()).then_some(srtt * 2 + extra)
     }
 
@@ -79,7 +90,7 @@ impl Sender {
             out.push(self.board.send_new(now));
             self.probed_to = Some(self.board.end());
         }
-        self.timer = Some((now + self.round_trip().rto(), Timer::Rto));
+        self.timer = Some((now + self.round_trip.rto(), Timer::Rto));
     }
 
     fn time_out(&mut self, now: Instant) {
@@ -87,14 +98,13 @@ impl Sender {
         if matches!(self.phase, Phase::Open) {
             self.reduce();
         }
-        self.board.mark_all(now, self.detection == Detection::Linux);
+        let rack = self.config.detection == Detection::Linux;
+        self.board.mark_all(now, rack);
         self.cwnd = self.board.in_flight() + 1;
         self.phase = Phase::Loss {
             until: self.board.end(),
         };
-        self.lasting.back_off();
-        self.anew.back_off();
-        self.strict.back_off();
+        self.round_trip.back_off();
         self.set_timer(now);
     }
 }

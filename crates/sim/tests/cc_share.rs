@@ -9,12 +9,10 @@
 //!    noise flows lock into step, and shares depend on the phase.
 //! 2. No time-outs: they do not happen at these windows.
 
-mod model;
-
-use model::{Agenda, Repair};
-use policy::cc::{Controller, Credit, Flow, Increase, Interval, MeanWindow};
+use policy::cc::{Controller, Credit, Flow, Increase, Interval, MeanWindow, Prr};
+use sim::EventQueue;
 use std::collections::VecDeque;
-use units::Rng;
+use units::{Instant, Rng};
 
 /// 1,500 bytes at 40 Mb/s, in nanoseconds.
 const SERVICE: u64 = 300_000;
@@ -100,7 +98,7 @@ enum Slot {
 /// While a loss is repaired.
 struct Recovery {
     until: u64,
-    repair: Repair,
+    prr: Prr,
 }
 
 struct Sender {
@@ -222,7 +220,7 @@ impl Sender {
             self.cwnd = self.ssthresh;
             return self.cwnd.saturating_sub(self.in_flight);
         }
-        recovery.repair.may_send(1, self.ssthresh, self.in_flight)
+        recovery.prr.may_send(1, self.ssthresh, self.in_flight)
     }
 }
 
@@ -241,7 +239,7 @@ struct Model {
     senders: Vec<Sender>,
     codel: Codel,
     busy: bool,
-    agenda: Agenda<u64, Event>,
+    events: EventQueue<Event>,
     random: Rng,
 }
 
@@ -255,14 +253,18 @@ impl Model {
                 .collect(),
             codel: Codel::default(),
             busy: false,
-            agenda: Agenda::new(),
+            events: EventQueue::default(),
             random: Rng::named(seed, "share"),
         };
         for sender in 0..=subflows {
             let begins = model.up_to(S / 10) + sender as u64 * S / 20;
-            model.agenda.at(begins, Event::Begins(sender));
+            model.at(begins, Event::Begins(sender));
         }
         model
+    }
+
+    fn at(&mut self, nanos: u64, event: Event) {
+        self.events.push(Instant::from_nanos(nanos), event);
     }
 
     fn up_to(&mut self, most: u64) -> u64 {
@@ -270,9 +272,10 @@ impl Model {
     }
 
     fn run(&mut self) {
-        while let Some((now, event)) = self.agenda.take()
-            && now < RUN
+        while let Some((now, event)) = self.events.pop()
+            && now < Instant::from_nanos(RUN)
         {
+            let now = now.as_nanos();
             match event {
                 Event::Begins(sender) => self.send(now, sender, 10),
                 Event::Served(segment) => {
@@ -282,7 +285,7 @@ impl Model {
                     // Acknowledgements do not overtake each other.
                     *before = back.max(*before);
                     let back = *before;
-                    self.agenda.at(back, Event::Arrived(segment));
+                    self.at(back, Event::Arrived(segment));
                     self.serve(now);
                 }
                 Event::Arrived(segment) => self.acknowledge(now, segment),
@@ -308,7 +311,7 @@ impl Model {
         if let Some(segment) = self.codel.take(now) {
             self.busy = true;
             let service = SERVICE / 2 + self.up_to(SERVICE);
-            self.agenda.at(now + service, Event::Served(segment));
+            self.at(now + service, Event::Served(segment));
         }
     }
 
@@ -336,7 +339,7 @@ impl Model {
         sender.ssthresh = left;
         sender.recovery = Some(Recovery {
             until: sender.first + sender.slots.len() as u64,
-            repair: Repair::new(sender.cwnd),
+            prr: Prr::new(sender.cwnd),
         });
     }
 

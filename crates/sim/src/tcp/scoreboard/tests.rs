@@ -1,0 +1,151 @@
+use super::*;
+use units::{Duration, Rng};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// Ten segments, one each millisecond.
+fn ten() -> (Scoreboard, Vec<Segment>) {
+    let mut board = Scoreboard::default();
+    let sent = (0..10)
+        .map(|at| board.send_new(Instant::ZERO + at * MS))
+        .collect();
+    (board, sent)
+}
+
+/// 20 ms after it was sent.
+fn arrives(board: &mut Scoreboard, segment: Segment) -> Arrival {
+    board.arrive(segment.sent + 20 * MS, segment)
+}
+
+#[test]
+fn what_arrives_in_order_is_acknowledged() {
+    let (mut board, sent) = ten();
+    assert_eq!((board.first(), board.end(), board.in_flight()), (0, 10, 10));
+    for segment in &sent[..4] {
+        assert_eq!(arrives(&mut board, *segment), Arrival::New);
+    }
+    assert_eq!((board.first(), board.end(), board.in_flight()), (4, 10, 6));
+    assert!(board.in_order() && !board.seen_reordering());
+}
+
+#[test]
+fn second_arrivals_and_what_was_never_sent_are_no_news() {
+    let (mut board, sent) = ten();
+    for at in [0, 5] {
+        assert_eq!(arrives(&mut board, sent[at]), Arrival::New);
+        assert_eq!(arrives(&mut board, sent[at]), Arrival::Duplicate);
+    }
+    for number in [10, u64::MAX] {
+        let stranger = Segment { number, ..sent[9] };
+        assert_eq!(arrives(&mut board, stranger), Arrival::NeverSent);
+    }
+    assert_eq!((board.first(), board.end(), board.in_flight()), (1, 10, 8));
+}
+
+/// RACK waits a quarter of the shortest round trip for what may only be late, unless three are before it.
+#[test]
+fn what_others_overtake_is_lost_after_the_reordering_window() {
+    let (mut board, sent) = ten();
+    arrives(&mut board, sent[1]);
+    let now = sent[1].sent + 20 * MS;
+    let window = board.reordering_window(false, Some(20 * MS), 20 * MS);
+    assert_eq!(window, 5 * MS);
+    // Sent at 0; 20 ms and 5 ms later it is late.
+    assert_eq!(board.mark_late(now, window), (0, Some(sent[0].sent + 25 * MS)));
+    assert_eq!(board.mark_late(now + 4 * MS, window), (1, None));
+    assert_eq!(board.in_flight(), 8);
+    let again = board.send_lost(now + 4 * MS).unwrap();
+    assert!(again.retransmission && again.number == 0);
+    assert_eq!(board.send_lost(now + 4 * MS), None);
+}
+
+#[test]
+fn three_behind_it_leave_no_time() {
+    let (mut board, sent) = ten();
+    for segment in &sent[1..4] {
+        arrives(&mut board, *segment);
+    }
+    let window = board.reordering_window(false, Some(20 * MS), 20 * MS);
+    assert_eq!(window, Duration::ZERO);
+    assert_eq!(board.mark_late(sent[3].sent + 20 * MS, window), (1, None));
+}
+
+#[test]
+fn without_rack_it_takes_three() {
+    let (mut board, sent) = ten();
+    for (behind, lost) in [(1, 0), (2, 0), (3, 1), (4, 0)] {
+        arrives(&mut board, sent[behind]);
+        assert_eq!(board.mark_behind(), lost, "{behind}");
+    }
+    board.send_lost(sent[4].sent + 20 * MS).unwrap();
+    arrives(&mut board, sent[5]);
+    assert_eq!(
+        board.mark_behind(),
+        0,
+        "a retransmission is not lost by what was sent before it"
+    );
+}
+
+/// Once something has come late, three before it are no sign, and segments that arrive twice make the window grow.
+#[test]
+fn reordering_that_was_seen_is_allowed_for() {
+    let (mut board, sent) = ten();
+    for at in [1, 2, 3, 0, 5, 6, 7] {
+        arrives(&mut board, sent[at]);
+    }
+    assert!(board.seen_reordering());
+    let window = |board: &Scoreboard| board.reordering_window(true, Some(20 * MS), 20 * MS);
+    assert_eq!(window(&board), 5 * MS);
+    board.arrived_twice();
+    board.arrived_twice();
+    assert_eq!(window(&board), 10 * MS, "once in a round trip");
+    (0..16).for_each(|_| board.recovered());
+    assert_eq!(window(&board), 5 * MS);
+}
+
+#[test]
+fn after_a_time_out_all_is_lost_but_what_is_younger_than_a_round_trip() {
+    for (rack, in_flight) in [(true, 4), (false, 0)] {
+        let (mut board, sent) = ten();
+        // Its round trip is 20 ms: those that were sent after 5 ms may still come.
+        arrives(&mut board, sent[2]);
+        board.mark_all(Instant::from_millis(25), rack);
+        assert_eq!(board.in_flight(), in_flight, "rack: {rack}");
+        board.unmark();
+        assert_eq!(board.in_flight(), 9);
+        assert!(!board.in_order(), "one is there out of order");
+    }
+}
+
+/// Whatever arrives, the counts are those of the segments.
+#[test]
+fn counts_stay_those_of_the_segments() {
+    let mut random = Rng::named(1, "scoreboard");
+    for _ in 0..200 {
+        let (mut board, mut sent) = ten();
+        let mut now = Instant::from_millis(20);
+        for _ in 0..200 {
+            now += random.duration_up_to(5 * MS);
+            match random.below(8) {
+                0 => sent.push(board.send_new(now)),
+                1 => sent.extend(board.send_lost(now)),
+                2 => {
+                    board.mark_late(now, random.duration_up_to(10 * MS));
+                }
+                3 => {
+                    board.mark_behind();
+                }
+                4 => board.mark_all(now, random.below(2) == 0),
+                5 => board.unmark(),
+                _ => {
+                    let at = random.below(sent.len() as u64) as usize;
+                    board.arrive(now, sent[at]);
+                }
+            }
+            let count = |state| board.slots.iter().filter(|slot| slot.state == state).count();
+            assert_eq!(count(State::Out), board.in_flight as usize);
+            assert_eq!(count(State::Lost), board.lost as usize);
+            assert_eq!(count(State::Arrived), board.arrived as usize);
+        }
+    }
+}

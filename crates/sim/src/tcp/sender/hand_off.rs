@@ -1,0 +1,123 @@
+//! What CLA is told, and what becomes of it.
+//!
+//! # Sources
+//! - cla §IV; the steps of [`policy::cc::HandOffStage`]; `crates/linux/src/cla/advisor.rs` for what is ordered in the kernel.
+
+use super::recovery::Phase;
+use super::{Order, Sender};
+use crate::tcp::config::{Estimates, MSS, Ordered};
+use policy::cc::{MobileStage, Report};
+use units::{Duration, Instant};
+
+/// A path may have so many times what it carried before the hand-off.
+const HEADROOM: f64 = 2.0;
+/// RFC 9406's `RttThresh`: what a round trip without queue may be longer than the shortest.
+const PART: u32 = 8;
+const LEAST_JITTER: Duration = Duration::from_millis(4);
+const MOST_JITTER: Duration = Duration::from_millis(16);
+
+impl Sender {
+    /// The path begins to fade, and the others carry all that they can: CLA's mobile stage lowers the window at the next acknowledgement. Nothing
+    /// happens without CLA, and before a round trip was measured.
+    pub fn fade(&mut self) {
+        let (Some(srtt), Some(base)) = (self.round_trip.srtt(), self.min_rtt) else {
+            return;
+        };
+        if self.config.cla.is_none() || srtt.is_zero() {
+            return;
+        }
+        let jitter = (base / PART).clamp(LEAST_JITTER, MOST_JITTER);
+        let in_flight = f64::from(self.board.in_flight()) * f64::from(MSS);
+        let own = Report {
+            rate: in_flight / srtt.as_secs_f64(),
+            base_rtt_s: srtt.min(base + jitter).as_secs_f64(),
+            mi: -0.5,
+            q: 0.45,
+            queued: true,
+        };
+        let other = Report {
+            mi: 0.0,
+            q: 1.0,
+            ..own
+        };
+        if let Some([window, ..]) = MobileStage::default().report(&[own, other], MSS) {
+            let cwnd = window.min(self.cwnd);
+            self.faded = Some(own.rate);
+            self.order = Some(Order {
+                cwnd,
+                ssthresh: Some(cwnd),
+            });
+        }
+    }
+
+    /// There is another access point under the subflow. Without CLA nobody tells the sender.
+    pub fn hand_off(&mut self, now: Instant) {
+        let Some(steps) = self.config.cla else {
+            return;
+        };
+        let cwnd = self.begin_stage(now, steps.estimates);
+        self.handed_off = now;
+        self.await_order(steps.ordered, cwnd);
+        self.heed(now);
+        if steps.estimates != Estimates::Kept {
+            self.counts.resets += 1;
+            self.min_rtt = None;
+        }
+        if steps.estimates == Estimates::Strictly && self.timer.is_some() {
+            self.set_timer(now);
+        }
+        if steps.window_at_once && !matches!(self.phase, Phase::Recovery { .. }) {
+            self.obey();
+        }
+    }
+
+    /// The window of the paper; the estimates begin anew, if they are to.
+    fn begin_stage(&mut self, now: Instant, estimates: Estimates) -> u32 {
+        let mut anew = self.round_trip;
+        let cwnd = self.stage.begin(now, &mut anew, None);
+        if estimates != Estimates::Kept {
+            self.round_trip = anew;
+        }
+        cwnd
+    }
+
+    fn await_order(&mut self, ordered: Ordered, cwnd: u32) {
+        let carried = self.faded.take();
+        match ordered {
+            Ordered::Nothing => {}
+            Ordered::ThresholdOnceKnown => self.carried = carried,
+            Ordered::ByThePathBefore => {
+                let before = carried.zip(self.min_rtt);
+                let ssthresh = before.map(|(rate, rtt)| threshold(rate, rtt).max(cwnd));
+                self.order = Some(Order { cwnd, ssthresh });
+            }
+        }
+    }
+
+    /// The round trip of what was sent at `sent`. The new path's is the shortest until all is acknowledged that was in flight at its first; then the
+    /// threshold can be counted, and is ordered where it is more than the window.
+    pub(super) fn learn(&mut self, sent: Instant) {
+        let Some(rate) = self.carried.filter(|_| sent >= self.handed_off) else {
+            return;
+        };
+        let (shortest, until) = self.shortest.unwrap_or((self.last_rtt, self.board.end()));
+        let shortest = shortest.min(self.last_rtt);
+        self.shortest = Some((shortest, until));
+        let is_free = matches!(self.phase, Phase::Open) && self.order.is_none();
+        if self.board.first() < until || !is_free {
+            return;
+        }
+        (self.carried, self.shortest) = (None, None);
+        let ssthresh = Some(threshold(rate, shortest)).filter(|&segments| segments > self.cwnd);
+        let cwnd = self.cwnd;
+        self.order = ssthresh.map(|ssthresh| Order {
+            cwnd,
+            ssthresh: Some(ssthresh),
+        });
+    }
+}
+
+/// Where slow start ends on a path with this round trip, in segments, after one that carried so many bytes per second.
+fn threshold(rate: f64, round_trip: Duration) -> u32 {
+    (HEADROOM * rate * round_trip.as_secs_f64() / f64::from(MSS)) as u32
+}

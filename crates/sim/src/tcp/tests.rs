@@ -1,0 +1,216 @@
+use super::*;
+use crate::EventQueue;
+use policy::cc::Controller;
+use units::{Duration, Instant, Rng};
+
+const MS: Duration = Duration::from_millis(1);
+const RTT: Duration = Duration::from_millis(20);
+const THRESHOLD: u32 = 20;
+
+const fn config(controller: Controller, detection: Detection) -> Config {
+    Config {
+        detection,
+        ssthresh: Some(THRESHOLD),
+        ..Config::new(controller)
+    }
+}
+
+/// A second and a half of a sender whose transmissions are acknowledged so long after they were sent, or never.
+fn play(config: Config, mut after: impl FnMut(Segment) -> Option<Duration>) -> Sender {
+    let mut sender = Sender::new(config).unwrap();
+    let (mut now, mut out, mut arrivals) = (Instant::ZERO, Vec::new(), EventQueue::default());
+    sender.send(now, &mut out);
+    while now < Instant::from_millis(1_500) {
+        for segment in out.drain(..) {
+            if let Some(after) = after(segment) {
+                arrivals.push(now + after, segment);
+            }
+        }
+        let arrives = arrivals.first();
+        let Some(next) = [arrives, sender.wake_at()].into_iter().flatten().min() else {
+            break;
+        };
+        now = next;
+        if arrives == Some(now)
+            && let Some((_, segment)) = arrivals.pop()
+        {
+            sender.acknowledge(now, &[segment]);
+            sender.send(now, &mut out);
+        } else {
+            sender.wake(now, &mut out);
+        }
+    }
+    sender
+}
+
+const fn is_first_of(segment: Segment, number: u64) -> bool {
+    segment.number == number && !segment.retransmission
+}
+
+#[test]
+fn nothing_happens_to_a_sender_that_loses_nothing() {
+    for detection in [Detection::Linux, Detection::ThreeDuplicates] {
+        let sender = play(config(Controller::Reno, detection), |_| Some(RTT));
+        assert_eq!(sender.counts(), Counts::default());
+        assert_eq!(sender.ssthresh(), Some(THRESHOLD));
+        // A round trip for the first window, then a segment more in each.
+        let rounds = 1_500 / 20 - 1;
+        let cwnd = sender.cwnd();
+        assert!(
+            (THRESHOLD + rounds - 3..=THRESHOLD + rounds).contains(&cwnd),
+            "{cwnd}"
+        );
+        assert_eq!(sender.round_trip().srtt(), Some(RTT));
+    }
+}
+
+#[test]
+fn a_loss_is_repaired_once_and_halves_the_window_whichever_the_controller() {
+    for controller in [
+        Controller::Reno,
+        Controller::Lia,
+        Controller::Olia,
+        Controller::Balia,
+    ] {
+        for detection in [Detection::Linux, Detection::ThreeDuplicates] {
+            let lost = |segment| (!is_first_of(segment, 30)).then_some(RTT);
+            let sender = play(config(controller, detection), lost);
+            let expected = Counts {
+                retransmits: 1,
+                recoveries: 1,
+                ..Counts::default()
+            };
+            assert_eq!(sender.counts(), expected, "{controller:?}, {detection:?}");
+            let left = sender.ssthresh().unwrap();
+            assert!((9..=11).contains(&left), "{controller:?}: {left}");
+            assert!(sender.cwnd() > left && sender.scoreboard().first() > 1_000);
+        }
+    }
+}
+
+#[test]
+fn what_was_only_late_is_undone_where_timestamps_tell() {
+    for (detection, undone) in [(Detection::Linux, 1), (Detection::ThreeDuplicates, 0)] {
+        let late = |segment| Some(if is_first_of(segment, 30) { 30 * MS } else { RTT });
+        let sender = play(config(Controller::Reno, detection), late);
+        let counts = sender.counts();
+        assert_eq!((counts.retransmits, counts.undone), (1, undone), "{detection:?}");
+        assert_eq!(sender.ssthresh() == Some(THRESHOLD), undone == 1, "{detection:?}");
+        assert!(sender.scoreboard().seen_reordering());
+    }
+}
+
+/// From 100 to 700 ms nothing gets through: the last acknowledgement comes before 120 ms.
+#[test]
+fn a_silence_brings_a_probe_and_time_outs_that_back_off() {
+    for (detection, probes) in [(Detection::Linux, 1), (Detection::ThreeDuplicates, 0)] {
+        let mut again = Vec::new();
+        let silent = Instant::from_millis(100)..Instant::from_millis(700);
+        let sender = play(config(Controller::Reno, detection), |segment| {
+            if segment.retransmission && again.len() < 2 {
+                again.push(segment.sent);
+            }
+            (!silent.contains(&segment.sent)).then_some(RTT)
+        });
+        let counts = sender.counts();
+        assert_eq!((counts.probes, counts.timeouts), (probes, 2), "{detection:?}");
+        let waited = again[1] - again[0];
+        assert!(
+            (400 * MS..460 * MS).contains(&waited),
+            "{detection:?}: {waited:?}"
+        );
+        assert!(sender.scoreboard().first() > 300, "it goes on");
+    }
+}
+
+#[test]
+fn the_window_of_a_hand_off_is_there_at_once_only_where_that_is_asked_for() {
+    for (at_once, cwnd) in [(true, INITIAL_WINDOW), (false, 40)] {
+        let steps = Steps {
+            window_at_once: at_once,
+            ..Steps::ordering(Ordered::ByThePathBefore)
+        };
+        let config = Config {
+            initial_window: 40,
+            ..Config::cla(steps)
+        };
+        let mut sender = Sender::new(config).unwrap();
+        sender.hand_off(Instant::ZERO);
+        assert_eq!(sender.cwnd(), cwnd);
+        assert_eq!(sender.counts().orders, u64::from(at_once));
+    }
+}
+
+#[test]
+fn estimates_begin_anew_at_a_hand_off_of_a_sender_with_the_whole_stage() {
+    for (cla, known) in [
+        (None, true),
+        (Some(Steps::KERNEL), true),
+        (Some(Steps::WHOLE), false),
+    ] {
+        let config = Config {
+            cla,
+            ..config(Controller::Lia, Detection::Linux)
+        };
+        let mut sender = play(config, |_| Some(RTT));
+        sender.hand_off(Instant::from_millis(1_500));
+        assert_eq!(sender.round_trip().srtt().is_some(), known, "{cla:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_sent_is_refused() {
+    let reno = Config::new(Controller::Reno);
+    for initial_window in [0, MAX_WINDOW + 1] {
+        let refused = Sender::new(Config {
+            initial_window,
+            ..reno
+        });
+        assert_eq!(refused.err(), Some(ConfigError::InitialWindow(initial_window)));
+    }
+    let ssthresh = Some(1);
+    let refused = Sender::new(Config { ssthresh, ..reno }).err();
+    assert_eq!(refused, Some(ConfigError::Threshold(1)));
+    assert_eq!(
+        ConfigError::InitialWindow(0).to_string(),
+        "an initial window of 0 segments; give it at least 1 and at most 741534"
+    );
+}
+
+/// Arrivals that nobody sent, times that run backwards, hand-offs in between.
+#[test]
+fn stands_anything() {
+    let mut random = Rng::named(1, "anything");
+    for kind in [Config::new(Controller::Balia), Config::cla(Steps::WHOLE)] {
+        for _ in 0..100 {
+            let mut sender = Sender::new(kind).unwrap();
+            let (mut out, mut now) = (Vec::new(), Instant::ZERO);
+            for _ in 0..100 {
+                now = now + random.duration_up_to(50 * MS) - random.duration_up_to(10 * MS);
+                match random.below(6) {
+                    0 => sender.hand_off(now),
+                    1 => sender.fade(),
+                    2 => sender.acknowledge(now, &[]),
+                    3 => sender.acknowledge(now, &[anything(&mut random)]),
+                    4 => sender.wake(now, &mut out),
+                    _ if out.is_empty() => {}
+                    _ => {
+                        let at = random.below(out.len() as u64) as usize;
+                        sender.acknowledge(now, &[out[at]]);
+                    }
+                }
+                sender.send(now, &mut out);
+                assert!((1..=MAX_WINDOW).contains(&sender.cwnd()));
+            }
+        }
+    }
+}
+
+fn anything(random: &mut Rng) -> Segment {
+    let bits = random.below(64) as u32;
+    Segment {
+        sent: Instant::from_nanos(random.next_u64() >> bits),
+        number: random.next_u64() >> bits,
+        retransmission: random.below(2) == 0,
+    }
+}

@@ -3,6 +3,7 @@
 mod air;
 mod beside;
 mod both_worlds;
+mod cla_steps;
 mod coupled;
 mod emulator;
 mod engine;
@@ -55,6 +56,9 @@ Benchmarks:
                   time of a controller for each acknowledgement, with 2 and 8 subflows (3)
   cc-handoff      two hand-offs with LTE beside them, down and up: goodput and retransmissions over uncoupled reno's (10 each);
                   cc-handoff-thin: the same with an LTE of 6 Mb/s, less than the WiFi carried
+  cla-steps       hand-offs under a connection that stays, in virtual time: goodput, segments sent again and the longest silence with each
+                  step of CLA's hand-off stage; the whole stage against CLA in the kernel (5 seeds; the README of bpf/cc has 0 to 4);
+                  cla-steps-unforeseen: nobody tells the sender before; cla-steps-duplicates: senders without RACK
   links           packets through the models of links, without a kernel (5)
   estimator       frames through the delivery estimator, on one core (5)
   dcf-1, dcf-10, dcf-50
@@ -251,6 +255,18 @@ const FAMILIES: &[Family] = &[
     Family {
         names: &["cc-handoff-thin"],
         measure: coupled::handoff_thin,
+    },
+    Family {
+        names: &["cla-steps"],
+        measure: cla_steps::foreseen,
+    },
+    Family {
+        names: &["cla-steps-unforeseen"],
+        measure: cla_steps::unforeseen,
+    },
+    Family {
+        names: &["cla-steps-duplicates"],
+        measure: cla_steps::duplicates,
     },
     Family {
         names: &["links"],

@@ -36,12 +36,58 @@ fn line(row: &BenchRow) -> String {
     }
     line.push('\n');
     for (key, value) in tables {
+        let parts = value.as_array().map_or(&[][..], Vec::as_slice);
         let _ = writeln!(line, "  {}:", key.replace('_', " "));
-        for part in value.as_array().into_iter().flatten() {
-            let _ = writeln!(line, "    {}", part_in_words(part));
+        let aligned = aligned(parts).filter(|lines| lines.iter().all(|line| line.chars().count() <= WIDEST));
+        for part in aligned.unwrap_or_else(|| parts.iter().map(part_in_words).collect()) {
+            let _ = writeln!(line, "    {part}");
         }
     }
     line
+}
+
+/// A table that is wider is a list instead.
+const WIDEST: usize = 110;
+/// Between two columns.
+const GUTTER: &str = "  ";
+
+/// The lines of a table, its head first, where all parts have the same fields, and each field is a word or a number: words first.
+fn aligned(parts: &[Value]) -> Option<Vec<String>> {
+    let objects: Vec<_> = parts.iter().map(Value::as_object).collect::<Option<_>>()?;
+    let first = objects.get(..2)?[0];
+    let alike = objects.iter().all(|object| object.keys().eq(first.keys()));
+    let plain = |value: &Value| !value.is_array() && !value.is_object();
+    if !alike || !objects.iter().all(|object| object.values().all(plain)) {
+        return None;
+    }
+    let (texts, numbers): (Vec<&String>, Vec<&String>) =
+        first.keys().partition(|key| first[*key].is_string());
+    let mut lines = vec![String::new(); parts.len() + 1];
+    for key in texts.iter().chain(&numbers) {
+        let cells = objects.iter().map(|object| words(&object[*key]));
+        let head = key.replace('_', " ");
+        add_column(
+            &mut lines,
+            std::iter::once(head).chain(cells).collect(),
+            first[*key].is_string(),
+        );
+    }
+    Some(lines.iter().map(|line| line.trim_end().to_owned()).collect())
+}
+
+/// Puts a column behind those that there are: texts begin with it, numbers end with it.
+fn add_column(lines: &mut [String], cells: Vec<String>, text: bool) {
+    let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
+    for (line, cell) in lines.iter_mut().zip(cells) {
+        if !line.is_empty() {
+            line.push_str(GUTTER);
+        }
+        let _ = if text {
+            write!(line, "{cell:<width$}")
+        } else {
+            write!(line, "{cell:>width$}")
+        };
+    }
 }
 
 /// One line of a list: of an object all its fields.
@@ -57,6 +103,7 @@ fn words(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => figure(number.as_f64()),
+        Value::Null => figure(None),
         other => other.to_string(),
     }
 }
@@ -102,6 +149,28 @@ mod tests {
             line(&row),
             "window-mixes             – ratio   worst: 0.500\n  each:\n    mix 1; stall ms 97.5\n    mix 2\n"
         );
+    }
+
+    #[test]
+    fn lists_of_the_same_fields_are_tables() {
+        let part = |sender: &str, gap_ms: u64, mbps: Option<f64>| serde_json::json!({"sender": sender, "gap_ms": gap_ms, "mbps": mbps});
+        let each = vec![part("CLA", 0, Some(15.5)), part("+ order", 2_000, None)];
+        let row = BenchRow::new("cla-steps", "Mb/s", Better::Higher).with("each", each);
+        assert_eq!(
+            line(&row),
+            "cla-steps                – Mb/s\n  each:\n    sender   gap ms  mbps\n    CLA           0  15.5\n    \
+             + order    2000     –\n"
+        );
+    }
+
+    #[test]
+    fn what_is_too_wide_for_a_table_is_a_list() {
+        let each: Vec<Value> = ["a", "b"]
+            .into_iter()
+            .map(|name| serde_json::json!({"name": name, "text": "x".repeat(WIDEST)}))
+            .collect();
+        let row = BenchRow::new("wide", "", Better::Higher).with("each", each);
+        assert!(line(&row).contains("    name a; text x"), "{}", line(&row));
     }
 
     #[test]

@@ -23,7 +23,7 @@ fn wrong_words_are_refused() {
         ),
         (
             &["play", SHARED_AIR, "--world", "sim", "--cc", "vegas"],
-            "--cc vegas: nothing in virtual time has a congestion controller",
+            "--cc vegas: no scenario has a congestion controller in virtual time",
         ),
     ];
     for (arguments, message) in table {

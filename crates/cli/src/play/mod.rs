@@ -52,7 +52,7 @@ pub struct Args {
     compare: bool,
 
     /// The sender's congestion controller, instead of the scenario's: one of the kernel's, or lia, olia, balia or cla. A server has these
-    /// only if it runs slowhand (--set server=slowhand). Not for virtual time: nothing there has one.
+    /// only if it runs slowhand (--set server=slowhand). Not for virtual time: no scenario has one there.
     #[arg(long, value_name = "NAME")]
     cc: Option<String>,
 

@@ -140,7 +140,7 @@ fn assemble(jobs: &[Job], done: Vec<Played>, begun: Wall) -> world::Played {
 fn jobs(args: &Args) -> anyhow::Result<Vec<Job>> {
     if let Some(cc) = &args.cc {
         return Err(Refused::because(format!(
-            "--cc {cc}: nothing in virtual time has a congestion controller, as all flows are UDP; leave it out, or play in the lab"
+            "--cc {cc}: no scenario has a congestion controller in virtual time, as all flows are UDP; leave it out, or play in the lab"
         )));
     }
     let mut jobs = Vec::new();

@@ -135,55 +135,6 @@ fn a_start_in_bursts_costs_no_link() {
 }
 
 #[test]
-fn two_links_that_die_together_are_both_ended_before_the_peer_is_told() {
-    let mut world = three_cables();
-    let cut = world.now;
-    world.set_alive(0, false);
-    world.set_alive(1, false);
-    world.run(S);
-    assert_eq!(world.in_use(), [2]);
-    let destroyed = world.asked(cut, |action| matches!(action, Action::Destroy(_)));
-    assert_eq!(destroyed.len(), 2);
-    // The last word about each of the two left when the other one was known to be dead, too.
-    let last_told = world.withdrawn(cut).into_iter().max().unwrap();
-    assert!(last_told >= *destroyed.iter().max().unwrap());
-    assert!(world.withdrawn(cut).len() >= 2);
-}
-
-#[test]
-fn a_link_that_dies_later_is_ended_before_the_peer_is_told_again_of_the_first() {
-    for apart in [15, 40, 100] {
-        let mut world = three_cables();
-        let from = world.done.len();
-        world.set_alive(0, false);
-        world.run(apart * MS);
-        world.set_alive(1, false);
-        world.run(S);
-        let done = &world.done[from..];
-        let ends: Vec<usize> = (0..done.len())
-            .filter(|&at| matches!(done[at].1, Action::Destroy(_)))
-            .collect();
-        let [
-            (first_at, Action::Destroy(first)),
-            (second_at, Action::Destroy(second)),
-        ] = [done[ends[0]].clone(), done[ends[1]].clone()]
-        else {
-            panic!("{ends:?}")
-        };
-        assert!(second_at - first_at >= 15 * MS, "{first_at} and {second_at}");
-        let told = |subflow| (0..done.len()).filter(move |&at| done[at].1 == Action::Withdraw(subflow));
-        assert!(told(second).all(|at| at > ends[1]));
-        let again: Vec<usize> = told(first).filter(|&at| done[at].0 >= second_at).collect();
-        assert!(!again.is_empty(), "{apart} ms: said again at the second death");
-        assert_eq!(done[again[0]].0, second_at);
-        assert!(
-            again.iter().all(|&at| at > ends[1]),
-            "{apart} ms: {again:?}, {ends:?}"
-        );
-    }
-}
-
-#[test]
 fn a_place_is_cleared_without_a_word_over_a_path_in_doubt() {
     let mut world = World::new(Policy::Slowhand);
     for (id, mbps) in [(0, 30), (1, 20), (2, 1)] {

@@ -4,6 +4,7 @@ mod baselines;
 mod bounds;
 mod links;
 mod loss;
+mod peer;
 mod queues;
 mod slots;
 mod world;

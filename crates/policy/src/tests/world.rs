@@ -1,9 +1,10 @@
 //! A small world around the engine: links that carry a fluid, probes that are answered while a link lives, a peer with places.
 //!
-//! It carries out what the engine asks for, as a real world would, and remembers it.
+//! It carries out what the engine asks for, as a real world would, and remembers it. As a stock peer does, its peer counts an added subflow until it is
+//! told that the address is gone, by a word (RM_ADDR) that leaves over the connection's oldest subflow and is lost where that one's link is dead.
 
 use crate::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use units::{Bitrate, Bytes, Dbm, Duration, Instant};
 
 pub(super) const STEP: Duration = Duration::from_millis(5);
@@ -23,7 +24,6 @@ pub(super) struct Link {
 struct Sub {
     conn: ConnId,
     link: LinkId,
-    initial: bool,
     backup: bool,
     segments: u64,
     bytes: f64,
@@ -45,9 +45,22 @@ pub(super) struct World {
     pub(super) held: Bytes,
     /// How many added subflows the peer takes.
     pub(super) places: usize,
+    /// So many words to the peer are lost on their way from now on.
+    pub(super) lose_words: usize,
+    /// Words that were lost so.
+    pub(super) lost_words: usize,
+    /// How long a word to the peer takes.
+    pub(super) word_takes: Duration,
+    /// What the peer was told is gone, and when it heard that.
+    pub(super) heard: Vec<(Instant, SubflowId)>,
     subs: BTreeMap<SubflowId, Sub>,
+    owners: BTreeMap<SubflowId, ConnId>,
+    /// Added subflows that have a place at the peer.
+    placed: BTreeSet<SubflowId>,
+    words: Vec<(Instant, LinkId, SubflowId)>,
     answers: Vec<(Instant, LinkId, u32, Duration)>,
     joins: Vec<(Instant, ConnId, LinkId, bool)>,
+    refusals: Vec<(Instant, ConnId, LinkId)>,
     next_sub: u32,
 }
 
@@ -76,9 +89,17 @@ impl World {
             unacked: 0,
             held: Bytes::ZERO,
             places: 2,
+            lose_words: 0,
+            lost_words: 0,
+            word_takes: Duration::ZERO,
+            heard: Vec::new(),
             subs: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            placed: BTreeSet::new(),
+            words: Vec::new(),
             answers: Vec::new(),
             joins: Vec::new(),
+            refusals: Vec::new(),
             next_sub: 0,
         }
     }
@@ -132,7 +153,9 @@ impl World {
         self.now += STEP;
         self.flow();
         self.deliver_answers();
+        self.deliver_words();
         self.finish_joins();
+        self.tell_refusals();
         self.beacon();
         self.engine.tick(self.now);
         self.carry_out();
@@ -210,22 +233,52 @@ impl World {
             if !self.links[&link].alive {
                 continue;
             }
-            if self
-                .subs
-                .values()
-                .filter(|sub| sub.conn == conn && !sub.initial)
-                .count()
-                < self.places
-            {
+            if self.places_taken(conn) < self.places {
                 self.establish(conn, link, false, backup);
             } else {
-                self.tell(Input::Conn(
-                    conn,
-                    ConnEvent::JoinFailed {
-                        link,
-                        reason: JoinFailure::Refused,
-                    },
-                ));
+                self.refusals.push((now + self.links[&link].rtt, conn, link));
+            }
+        }
+    }
+
+    /// A refused join looks established for a round trip.
+    fn tell_refusals(&mut self) {
+        let now = self.now;
+        let (due, later): (Vec<_>, Vec<_>) = self.refusals.drain(..).partition(|refusal| refusal.0 <= now);
+        self.refusals = later;
+        for (_, conn, link) in due {
+            let reason = JoinFailure::Refused;
+            self.tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
+        }
+    }
+
+    fn places_taken(&self, conn: ConnId) -> usize {
+        let owned = |subflow: &&SubflowId| self.owners[*subflow] == conn;
+        self.placed.iter().filter(owned).count()
+    }
+
+    /// A word leaves over the oldest subflow that the connection has left.
+    fn withdraw(&mut self, subflow: SubflowId) {
+        let conn = self.owners[&subflow];
+        let Some(over) = self.subs.values().find(|sub| sub.conn == conn).map(|sub| sub.link) else {
+            return;
+        };
+        if self.lose_words > 0 {
+            (self.lose_words, self.lost_words) = (self.lose_words - 1, self.lost_words + 1);
+            return;
+        }
+        self.words.push((self.now + self.word_takes, over, subflow));
+        self.deliver_words();
+    }
+
+    fn deliver_words(&mut self) {
+        let now = self.now;
+        let (due, later): (Vec<_>, Vec<_>) = self.words.drain(..).partition(|word| word.0 <= now);
+        self.words = later;
+        for (_, over, subflow) in due {
+            if self.links[&over].alive {
+                self.placed.remove(&subflow);
+                self.heard.push((now, subflow));
             }
         }
     }
@@ -247,12 +300,15 @@ impl World {
     fn establish(&mut self, conn: ConnId, link: LinkId, initial: bool, backup: bool) {
         let id = SubflowId(self.next_sub);
         self.next_sub += 1;
+        self.owners.insert(id, conn);
+        if !initial {
+            self.placed.insert(id);
+        }
         self.subs.insert(
             id,
             Sub {
                 conn,
                 link,
-                initial,
                 backup,
                 segments: 0,
                 bytes: 0.0,
@@ -294,6 +350,7 @@ impl World {
             Action::Destroy(subflow) => {
                 self.subs.remove(&subflow);
             }
+            Action::Withdraw(subflow) => self.withdraw(subflow),
             Action::Associate(link) => {
                 self.engine
                     .handle(self.now, Input::Link(link, LinkEvent::Carrier(true)));

@@ -1,0 +1,93 @@
+//! What the peer is told of links that die, in which order, and over which path it leaves.
+
+use super::World;
+use crate::*;
+use units::{Duration, Instant};
+
+const S: Duration = Duration::from_secs(1);
+const MS: Duration = Duration::from_millis(1);
+
+fn three_cables(rtts: [u64; 3]) -> World {
+    let mut world = World::new(Policy::Slowhand);
+    for (id, rtt) in (0..).zip(rtts) {
+        world.up(id, LinkKind::Cable, Role::Primary, 50, rtt);
+    }
+    world.open(1, 0);
+    world.run(3 * S);
+    assert_eq!(world.in_use(), [0, 1, 2]);
+    world
+}
+
+/// Where in `done` something was asked for that this picks.
+fn places(done: &[(Instant, Action)], pick: impl Fn(&Action) -> bool) -> Vec<usize> {
+    (0..done.len()).filter(|&at| pick(&done[at].1)).collect()
+}
+
+/// What is gone, by the ends in `done`.
+fn ended(done: &[(Instant, Action)]) -> Vec<(usize, SubflowId)> {
+    let end = |(at, (_, action)): (usize, &(Instant, Action))| match action {
+        Action::Destroy(subflow) => Some((at, *subflow)),
+        _ => None,
+    };
+    done.iter().enumerate().filter_map(end).collect()
+}
+
+#[test]
+fn two_links_that_die_together_are_both_ended_before_the_peer_is_told() {
+    // The first two are found dead in one decision, or one after the other.
+    for (rtts, at_once) in [([20, 20, 50], true), ([20, 30, 50], false)] {
+        let mut world = three_cables(rtts);
+        let from = world.done.len();
+        world.set_alive(0, false);
+        world.set_alive(1, false);
+        world.run(S);
+        assert_eq!(world.in_use(), [2]);
+        let done = &world.done[from..];
+        let [first, second] = ended(done)[..] else {
+            panic!("{rtts:?}: {:?}", ended(done))
+        };
+        let both_ended = done[second.0].0;
+        assert_eq!(done[first.0].0 == both_ended, at_once, "{rtts:?}");
+        for (_, subflow) in [first, second] {
+            let told = places(done, |action| *action == Action::Withdraw(subflow));
+            let after: Vec<usize> = told.iter().copied().filter(|&at| at > second.0).collect();
+            // At once, not when everything is said again 150 ms later.
+            assert_eq!(done[after[0]].0, both_ended, "{rtts:?}: {subflow:?}");
+            assert!(!at_once || told == after, "{rtts:?}: {subflow:?} {told:?}");
+            let heard = world.heard.iter().find(|(_, gone)| *gone == subflow);
+            assert_eq!(heard.unwrap().0, both_ended, "{rtts:?}: the peer heard of {subflow:?}");
+        }
+    }
+}
+
+#[test]
+fn a_link_that_dies_later_is_ended_before_the_peer_is_told_again_of_the_first() {
+    for apart in [15, 40, 100] {
+        let mut world = three_cables([20, 30, 50]);
+        let from = world.done.len();
+        world.set_alive(0, false);
+        world.run(apart * MS);
+        world.set_alive(1, false);
+        world.run(S);
+        let done = &world.done[from..];
+        let ends = places(done, |action| matches!(action, Action::Destroy(_)));
+        let [
+            (first_at, Action::Destroy(first)),
+            (second_at, Action::Destroy(second)),
+        ] = [done[ends[0]].clone(), done[ends[1]].clone()]
+        else {
+            panic!("{ends:?}")
+        };
+        assert!(second_at - first_at >= 15 * MS, "{first_at} and {second_at}");
+        let told = |subflow| (0..done.len()).filter(move |&at| done[at].1 == Action::Withdraw(subflow));
+        assert!(told(second).all(|at| at > ends[1]));
+        let again: Vec<usize> = told(first).filter(|&at| done[at].0 >= second_at).collect();
+        assert!(!again.is_empty(), "{apart} ms: said again at the second death");
+        assert_eq!(done[again[0]].0, second_at);
+        assert!(
+            again.iter().all(|&at| at > ends[1]),
+            "{apart} ms: {again:?}, {ends:?}"
+        );
+    }
+}
+

@@ -454,13 +454,16 @@ impl State {
         self.say_again(conn, |withdrawn| withdrawn.at < now);
     }
 
-    /// Tells the peer once more, in case the first word was lost.
+    /// Tells the peer once more, in case the first word was lost: then what was joined at once has been refused, and may be joined now.
     pub(crate) fn withdraw_again(&mut self, now: Instant, conn: ConnId, since: Duration) {
         let due = |withdrawn: &Withdrawn| !withdrawn.repeated && now - withdrawn.at >= since;
-        self.say_again(conn, due);
+        let told = self.say_again(conn, due);
         let Some(state) = self.conns.get_mut(&conn) else {
             return;
         };
+        if told {
+            state.place_freed();
+        }
         let repeated = state.withdrawn.iter_mut().filter(|withdrawn| due(withdrawn));
         repeated.for_each(|withdrawn| withdrawn.repeated = true);
         state
@@ -468,15 +471,19 @@ impl State {
             .retain(|withdrawn| now - withdrawn.at < Duration::from_secs(1));
     }
 
-    /// Tells the peer again of those that are picked; never where the link has been joined again.
-    fn say_again(&mut self, conn: ConnId, pick: impl Fn(&Withdrawn) -> bool) {
-        let Some(conn) = self.conns.get(&conn) else { return };
+    /// Tells the peer again of those that are picked, never where the link has been joined again; whether there was one.
+    fn say_again(&mut self, conn: ConnId, pick: impl Fn(&Withdrawn) -> bool) -> bool {
+        let Some(conn) = self.conns.get(&conn) else {
+            return false;
+        };
+        let before = self.actions.len();
         let rejoined =
             |link| conn.over(link).next().is_some() || conn.joining.iter().any(|join| join.link == link);
         let picked = conn.withdrawn.iter().filter(|withdrawn| pick(withdrawn));
         let told = picked.filter(|withdrawn| !rejoined(withdrawn.link));
         self.actions
             .extend(told.map(|withdrawn| Action::Withdraw(withdrawn.subflow)));
+        self.actions.len() > before
     }
 
     pub(crate) fn probe(&mut self, link: LinkId, conn: ConnId) {

@@ -91,3 +91,35 @@ fn a_link_that_dies_later_is_ended_before_the_peer_is_told_again_of_the_first() 
     }
 }
 
+
+/// A full set of places, a slower cable that waits for one, and a place that comes free while so many words are lost; until the cable has it.
+fn place_filled_after(lose_words: usize, word_takes: Duration) -> (World, Duration) {
+    let mut world = World::new(Policy::Slowhand);
+    for (id, mbps) in (0..).zip([50, 40, 30, 20]) {
+        world.up(id, LinkKind::Cable, Role::Primary, mbps, 20);
+    }
+    world.open(1, 0);
+    world.run(3 * S);
+    assert_eq!(world.joined(), [0, 1, 2]);
+    let cut = world.now;
+    world.set_alive(1, false);
+    (world.lose_words, world.word_takes) = (lose_words, word_takes);
+    while world.joined() != [0, 2, 3] && world.now - cut < 2 * S {
+        world.run(5 * MS);
+    }
+    assert_eq!((world.joined(), world.lost_words), (vec![0, 2, 3], lose_words));
+    let told = world.withdrawn(cut)[0];
+    let filled = world.now - told;
+    (world, filled)
+}
+
+#[test]
+fn a_place_is_filled_soon_after_the_word_that_was_lost_is_said_again() {
+    let (_, filled) = place_filled_after(0, Duration::ZERO);
+    assert!(filled <= 50 * MS, "{filled:?}: nothing was lost");
+    let (world, filled) = place_filled_after(1, Duration::ZERO);
+    assert!(filled >= 150 * MS && filled < 400 * MS, "{filled:?}");
+    // The join that was made with the word that was lost, and the one that was made with its repetition.
+    let joins = world.asked(Instant::from_secs(4), |action| matches!(action, Action::Join { .. }));
+    assert_eq!(joins.len(), 2, "{joins:?}");
+}

@@ -13,8 +13,12 @@ use units::{Bitrate, Bytes, Duration, Instant};
 
 /// Payload of a full segment on Ethernet with time stamps and a DSS option.
 const SEGMENT: u64 = 1_448;
-/// A peer that has refused a join eight times is asked every two minutes.
-const MOST_DOUBLINGS: u32 = 8;
+/// While a place may be free, a peer that has refused a join six times is asked every half a minute.
+const MOST_DOUBLINGS: u32 = 6;
+/// While none can be, it is asked so rarely: only its limit may have changed.
+const RARELY: Duration = Duration::from_secs(120);
+/// The word that frees a place may be so long on its way.
+const FREED_FOR: Duration = Duration::from_secs(5);
 
 /// A connection.
 #[derive(Debug)]
@@ -27,6 +31,8 @@ pub(crate) struct Conn {
     pub(crate) withdrawn: Vec<Withdrawn>,
     /// Links over which the last join failed.
     pub(crate) failed: Vec<Failed>,
+    /// When the peer was last told that one of its places is free, or gave one back.
+    freed: Option<Instant>,
     /// How many subflows the peer lets us add.
     pub(crate) peer_subflows: usize,
     pub(crate) sample: ConnSample,
@@ -50,10 +56,11 @@ pub(crate) struct Joining {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Failed {
     pub(crate) link: LinkId,
-    /// When it may be tried again.
-    pub(crate) until: Instant,
+    at: Instant,
+    /// For so long it is left alone; longer where the peer refused it and no place can be free.
+    pause: Duration,
     /// How often in a row the peer has refused it.
-    pub(crate) refusals: u32,
+    refusals: u32,
 }
 
 /// A subflow of which the peer was told that it is gone.
@@ -94,6 +101,7 @@ impl Conn {
             joining: Vec::new(),
             withdrawn: Vec::new(),
             failed: Vec::new(),
+            freed: None,
             peer_subflows,
             sample: ConnSample::default(),
             window: Window::default(),
@@ -113,29 +121,36 @@ impl Conn {
         self.joining.len() + self.subflows.iter().filter(|subflow| !subflow.initial).count()
     }
 
-    /// Whether a join over this link may be tried now.
-    pub(crate) fn may_join(&self, now: Instant, link: LinkId) -> bool {
-        !self
-            .failed
-            .iter()
-            .any(|failed| failed.link == link && now < failed.until)
+    /// Whether a join over this link may be tried now. What the peer has refused is not tried again until a place may be free, unless
+    /// nothing else is left to the connection.
+    pub(crate) fn may_join(&self, now: Instant, link: LinkId, stranded: bool) -> bool {
+        let hopeful = stranded || self.freed.is_some_and(|freed| now - freed < FREED_FOR);
+        let waits = |failed: &Failed| match failed.refusals {
+            0 => failed.pause,
+            _ if hopeful => failed.pause,
+            _ => failed.pause.max(RARELY),
+        };
+        let mut failed = self.failed.iter().filter(|failed| failed.link == link);
+        failed.all(|failed| now - failed.at >= waits(failed))
     }
 
-    /// A join over this link failed, and may be tried again after this pause; twice as long each time that the peer refuses it again.
+    /// A join over this link failed, and is not tried for this long; twice as long each time that the peer refuses it again, unless that was long ago.
     pub(crate) fn join_failed(&mut self, now: Instant, link: LinkId, pause: Duration, refused: bool) {
-        let before = self.failed.iter().find(|failed| failed.link == link);
-        let refusals = before.map_or(0, |failed| failed.refusals);
-        let until = now + pause * (1 << refusals.min(MOST_DOUBLINGS));
+        let mut before = self.failed.iter().filter(|failed| failed.link == link);
+        let lately = before.find(|failed| now - failed.at < RARELY);
+        let refusals = lately.map_or(0, |failed| failed.refusals);
         self.failed.retain(|failed| failed.link != link);
         self.failed.push(Failed {
             link,
-            until,
+            at: now,
+            pause: pause * (1 << refusals.min(MOST_DOUBLINGS)),
             refusals: if refused { refusals + 1 } else { 0 },
         });
     }
 
-    /// The peer has a place again: what it refused may be tried at once.
-    pub(crate) fn place_freed(&mut self) {
+    /// The peer has a place again, or will have as soon as it hears of it: what it refused may be tried at once.
+    pub(crate) fn place_freed(&mut self, now: Instant) {
+        self.freed = Some(now);
         self.failed.retain(|failed| failed.refusals == 0);
     }
 }

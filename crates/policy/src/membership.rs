@@ -4,6 +4,11 @@
 //! - RFC 8684 §3.2 (joining), §3.3.8 (MP_PRIO), §3.4.2 (REMOVE_ADDR).
 //! - A stock Linux peer takes two added subflows beside the first; a place comes free when it hears REMOVE_ADDR.
 //!
+//! # Where we differ, and why
+//! 1. From Linux, whose path manager never repeats a refused join: a peer's limit may change, so it is asked again every two minutes. Before that only while
+//!    a place may be free: at once when one was freed, then after 0.5 s, 1 s and 2 s, since the word that frees it may be slower than the join; when
+//!    the link has another address; and, ever more rarely, while nothing else is left to the connection, whose dead subflows the peer gives up by itself some time.
+//!
 //! # Checked by
 //! `tests`.
 
@@ -123,7 +128,13 @@ fn is_missing(now: Instant, state: &State, conn: &Conn, want: &Want) -> bool {
         || conn
             .over(want.link)
             .any(|subflow| !is_lost(state.paths.get(&want.link), subflow));
-    joinable && !has && conn.may_join(now, want.link)
+    joinable && !has && conn.may_join(now, want.link, is_stranded(state, conn))
+}
+
+/// Whether nothing is left that could carry anything. A doubt is not enough for that.
+fn is_stranded(state: &State, conn: &Conn) -> bool {
+    let mut subflows = conn.subflows.iter();
+    subflows.all(|subflow| is_lost(state.paths.get(&subflow.link), subflow))
 }
 
 /// The best wants that fit: the first subflow has a place of its own, the peer gives the others.

@@ -105,6 +105,10 @@ impl State {
             LinkEvent::Usable(usable) => {
                 path.usable_since = usable.then_some(now);
                 path.health = Health::Alive;
+                // Another address may be taken where the last one was not.
+                for conn in self.conns.values_mut().filter(|_| usable) {
+                    conn.failed.retain(|failed| failed.link != link);
+                }
                 Change::Shape
             }
             LinkEvent::Beacon(signal) => {
@@ -296,7 +300,7 @@ impl State {
                 };
                 self.established(now, conn, subflow)
             }
-            SubflowEvent::Closed => self.subflow_closed(id),
+            SubflowEvent::Closed => self.subflow_closed(now, id),
             SubflowEvent::Sample(sample) => self.sampled(now, id, sample.plausible()),
         }
     }
@@ -317,10 +321,10 @@ impl State {
         Change::Shape
     }
 
-    fn subflow_closed(&mut self, id: SubflowId) -> Change {
+    fn subflow_closed(&mut self, now: Instant, id: SubflowId) -> Change {
         if let Some(conn) = self.owners.remove(&id).and_then(|conn| self.conns.get_mut(&conn)) {
             conn.subflows.retain(|subflow| subflow.id != id);
-            conn.place_freed();
+            conn.place_freed(now);
         }
         Change::Shape
     }
@@ -447,7 +451,7 @@ impl State {
         self.actions
             .extend(gone.iter().map(|gone| Action::Withdraw(gone.subflow)));
         state.withdrawn.extend(gone);
-        state.place_freed();
+        state.place_freed(now);
         for subflow in subflows {
             self.owners.remove(subflow);
         }
@@ -462,7 +466,7 @@ impl State {
             return;
         };
         if told {
-            state.place_freed();
+            state.place_freed(now);
         }
         let repeated = state.withdrawn.iter_mut().filter(|withdrawn| due(withdrawn));
         repeated.for_each(|withdrawn| withdrawn.repeated = true);

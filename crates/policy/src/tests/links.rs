@@ -2,7 +2,7 @@
 
 use super::{World, spec};
 use crate::*;
-use units::Duration;
+use units::{Duration, Instant};
 
 const S: Duration = Duration::from_secs(1);
 
@@ -40,27 +40,72 @@ fn never_more_subflows_than_the_peer_has_places_for() {
     let (world, _) = walk(Policy::Slowhand);
     assert!(world.joined().len() <= 3);
     let refused = world.asked(
-        units::Instant::ZERO,
+        Instant::ZERO,
         |action| matches!(action, Action::Note(note) if note.verb == Verb::Refuse),
     );
     assert!(refused.is_empty(), "{refused:?}");
 }
 
-#[test]
-fn a_refused_join_is_tried_ever_more_rarely_until_a_place_is_free() {
+fn joins(world: &World, since: Instant) -> Vec<Instant> {
+    world.asked(since, |action| matches!(action, Action::Join { .. }))
+}
+
+/// Two cables, and a peer that takes no second subflow.
+fn refused() -> World {
     let mut world = World::new(Policy::Slowhand);
     world.places = 0;
     for id in 0..2 {
         world.up(id, LinkKind::Cable, Role::Primary, 50, 20);
     }
     world.open(1, 0);
-    let joins = |world: &World, since| world.asked(since, |action| matches!(action, Action::Join { .. }));
+    world
+}
+
+#[test]
+fn a_refused_join_is_not_repeated_until_a_place_may_be_free() {
+    let mut world = refused();
     let since = world.now;
-    world.run(60 * S);
+    world.run(100 * S);
+    assert_eq!(joins(&world, since).len(), 1, "{:?}", joins(&world, since));
+    world.run(500 * S);
     let tried = joins(&world, since);
-    assert!((2..=8).contains(&tried.len()), "{tried:?}");
+    let pauses: Vec<_> = tried.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert_eq!(tried.len(), 5, "{tried:?}");
+    assert!(
+        pauses.iter().all(|&pause| pause >= 120 * S && pause <= 121 * S),
+        "{pauses:?}"
+    );
+    world.places = 2;
+    world.run(121 * S);
+    assert_eq!(world.joined(), [0, 1], "the peer's limit has changed");
+}
+
+#[test]
+fn a_link_that_was_refused_is_tried_with_another_address() {
+    let mut world = refused();
+    world.run(10 * S);
+    let readdressed = world.now;
+    world.tell(Input::Link(LinkId(1), LinkEvent::Usable(false)));
+    world.tell(Input::Link(LinkId(1), LinkEvent::Usable(true)));
+    world.run(60 * S);
+    assert_eq!(joins(&world, readdressed), [readdressed]);
+}
+
+#[test]
+fn a_refused_link_is_tried_ever_more_rarely_while_nothing_else_is_left() {
+    let mut world = refused();
+    world.run(10 * S);
+    let cut = world.now;
+    world.set_alive(0, false);
+    world.run(60 * S);
+    let tried = joins(&world, cut);
+    assert!(tried[0] - cut <= S / 2, "{tried:?}");
+    assert!((5..=8).contains(&tried.len()), "{tried:?}");
     let pauses: Vec<_> = tried.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert!(pauses.windows(2).all(|pair| pair[1] > pair[0]), "{pauses:?}");
+    world.places = 1;
+    world.run(33 * S);
+    assert_eq!(world.joined(), [1], "the peer has given up what was dead");
 }
 
 #[test]
@@ -141,7 +186,7 @@ fn a_new_connection_begins_on_the_steadiest_link() {
     let mut world = World::new(Policy::Slowhand);
     world.up(3, LinkKind::Wifi, Role::Primary, 20, 10);
     world.up(4, LinkKind::Cellular, Role::Primary, 12, 60);
-    let route = world.asked(units::Instant::ZERO, |action| {
+    let route = world.asked(Instant::ZERO, |action| {
         matches!(action, Action::DefaultRoute(LinkId(3)))
     });
     assert_eq!(route.len(), 1, "until there is another, the only link");
@@ -188,10 +233,7 @@ fn the_window_follows_the_links_in_use() {
     bare.open(1, 0);
     bare.run(5 * S);
     assert!(
-        bare.asked(units::Instant::ZERO, |action| matches!(
-            action,
-            Action::Window(..)
-        ))
-        .is_empty()
+        bare.asked(Instant::ZERO, |action| matches!(action, Action::Window(..)))
+            .is_empty()
     );
 }

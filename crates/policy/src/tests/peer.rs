@@ -55,7 +55,11 @@ fn two_links_that_die_together_are_both_ended_before_the_peer_is_told() {
             assert_eq!(done[after[0]].0, both_ended, "{rtts:?}: {subflow:?}");
             assert!(!at_once || told == after, "{rtts:?}: {subflow:?} {told:?}");
             let heard = world.heard.iter().find(|(_, gone)| *gone == subflow);
-            assert_eq!(heard.unwrap().0, both_ended, "{rtts:?}: the peer heard of {subflow:?}");
+            assert_eq!(
+                heard.unwrap().0,
+                both_ended,
+                "{rtts:?}: the peer heard of {subflow:?}"
+            );
         }
     }
 }
@@ -91,7 +95,6 @@ fn a_link_that_dies_later_is_ended_before_the_peer_is_told_again_of_the_first() 
     }
 }
 
-
 /// A full set of places, a slower cable that waits for one, and a place that comes free while so many words are lost; until the cable has it.
 fn place_filled_after(lose_words: usize, word_takes: Duration) -> (World, Duration) {
     let mut world = World::new(Policy::Slowhand);
@@ -120,6 +123,24 @@ fn a_place_is_filled_soon_after_the_word_that_was_lost_is_said_again() {
     let (world, filled) = place_filled_after(1, Duration::ZERO);
     assert!(filled >= 150 * MS && filled < 400 * MS, "{filled:?}");
     // The join that was made with the word that was lost, and the one that was made with its repetition.
-    let joins = world.asked(Instant::from_secs(4), |action| matches!(action, Action::Join { .. }));
+    let joins = world.asked(Instant::from_secs(4), |action| {
+        matches!(action, Action::Join { .. })
+    });
     assert_eq!(joins.len(), 2, "{joins:?}");
+}
+
+#[test]
+fn a_word_that_is_slower_than_the_join_costs_a_moment_and_few_joins() {
+    for (word_takes, most) in [(100 * MS, 400 * MS), (600 * MS, 2 * S)] {
+        let (mut world, filled) = place_filled_after(0, word_takes);
+        assert!(
+            filled >= word_takes && filled <= most,
+            "{word_takes:?}: {filled:?}"
+        );
+        world.run(60 * S);
+        let joins = world.asked(Instant::from_secs(4), |action| {
+            matches!(action, Action::Join { .. })
+        });
+        assert!(joins.len() <= 5, "{word_takes:?}: {joins:?}");
+    }
 }

@@ -260,7 +260,12 @@ impl World {
     /// A word leaves over the oldest subflow that the connection has left.
     fn withdraw(&mut self, subflow: SubflowId) {
         let conn = self.owners[&subflow];
-        let Some(over) = self.subs.values().find(|sub| sub.conn == conn).map(|sub| sub.link) else {
+        let Some(over) = self
+            .subs
+            .values()
+            .find(|sub| sub.conn == conn)
+            .map(|sub| sub.link)
+        else {
             return;
         };
         if self.lose_words > 0 {

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::*;
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 const S: Duration = Duration::from_secs(1);
 const MS: Duration = Duration::from_millis(1);
@@ -143,4 +143,60 @@ fn a_word_that_is_slower_than_the_join_costs_a_moment_and_few_joins() {
         });
         assert!(joins.len() <= 5, "{word_takes:?}: {joins:?}");
     }
+}
+
+#[test]
+fn the_peer_is_told_of_every_dead_link_before_a_reserve_is_raised() {
+    let sets: [&[(u64, u64)]; 2] = [&[(50, 20), (6, 50)], &[(30, 20), (30, 20), (3, 50)]];
+    for links in sets {
+        let mut world = World::new(Policy::Slowhand);
+        for (id, &(mbps, rtt)) in (0..).zip(links) {
+            world.up(id, LinkKind::Cable, Role::Primary, mbps, rtt);
+        }
+        world.held = Bytes::from_kib(500);
+        world.open(1, 0);
+        world.run(3 * S);
+        let slow = links.len() as u16 - 1;
+        assert_eq!(
+            world.in_use(),
+            (0..slow).collect::<Vec<_>>(),
+            "the slow one is put by"
+        );
+        let from = world.done.len();
+        (0..slow).for_each(|id| world.set_alive(id, false));
+        world.run(S);
+        assert_eq!(world.in_use(), [slow]);
+        let done = &world.done[from..];
+        let raised = places(done, |action| matches!(action, Action::SetBackup { .. }));
+        let told = places(done, |action| matches!(action, Action::Withdraw(_)));
+        let in_one = |at: &&usize| done[**at].0 == done[raised[0]].0;
+        assert_eq!(
+            (raised.len(), told.iter().filter(in_one).count()),
+            (1, links.len() - 1)
+        );
+        assert!(
+            told.iter().filter(in_one).all(|at| *at < raised[0]),
+            "{told:?}, {raised:?}"
+        );
+    }
+}
+
+#[test]
+fn a_dead_link_is_withdrawn_within_a_round_trip_of_its_proof_although_the_others_are_silent() {
+    let mut waited = Duration::ZERO;
+    for later in 0..=12 {
+        let mut world = three_cables([20, 30, 50]);
+        let cut = world.now;
+        world.set_alive(0, false);
+        world.run(later * 5 * MS);
+        world.demand = 0.0;
+        world.run(S);
+        let proof = |action: &Action| matches!(action, Action::Note(note) if note.verb == Verb::Remove);
+        let proven = world.asked(cut, proof);
+        let told = world.withdrawn(cut)[0];
+        assert_eq!(proven.len(), 1, "{proven:?}");
+        waited = waited.max(told - proven[0]);
+    }
+    // The nearest of the others answers within 30 ms; a step of the world takes 5.
+    assert!(waited > Duration::ZERO && waited <= 35 * MS, "{waited:?}");
 }

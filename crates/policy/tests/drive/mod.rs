@@ -1,7 +1,11 @@
 //! Drives an engine with facts read from bytes: any bytes are a sequence of facts, plausible or not, and the engine must stand
-//! every one of them. Used by the property test beside this file and by the fuzzer; both count what is allocated.
+//! every one of them; two engines that are told the same ask for the same. Used by the property test beside this file and by the fuzzer; both count what is
+//! allocated.
+
+mod flowing;
 
 use crate::counting;
+use flowing::Flow;
 use policy::energy_schedule::Variant;
 use policy::estimate::bandwidth::Sight;
 use policy::estimate::delivery::{Frame, Receiver};
@@ -15,7 +19,7 @@ use policy::{
     LinkEvent, LinkId, LinkKind, LinkSpec, Policy, RadioEvent, RadioId, Role, SubflowEvent, SubflowId,
     SubflowSample, Tariff, Trust, Wish,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use units::wifi::ht::{Band, Guard, Width};
 use units::{Bitrate, Bytes, Dbm, Duration, Instant, MacAddr, SeqNum};
 
@@ -23,12 +27,14 @@ use units::{Bitrate, Bytes, Dbm, Duration, Instant, MacAddr, SeqNum};
 const TICKS_AT_ONCE: u32 = 4;
 /// One fact cannot be worth more actions than this.
 const ACTIONS_AT_ONCE: usize = 10_000;
+/// The byte that says that a connection carries something for a while.
+const FLOWS: u8 = 255;
 
-/// Seven links, four connections, twenty-four subflows, three radios, twenty flows; the frames of each link take up to 200 kB.
+/// Ten links, five connections, twenty-seven subflows, three radios, twenty flows; the frames of each link take up to 200 kB.
 const MOST_HELD: isize = 2 << 20;
 
 /// Reads numbers from bytes; zero when they are used up.
-struct Reader<'a>(&'a [u8]);
+pub struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
     fn byte(&mut self) -> u8 {
@@ -409,63 +415,176 @@ impl Known {
     }
 }
 
-/// Tells an engine everything that these bytes hold, keeping the contract of a driver. How many bytes of memory were held at most.
-pub fn drive(bytes: &[u8]) -> isize {
-    let (before, mut most) = (counting::held(), 0);
+/// What came of it.
+#[allow(dead_code, reason = "the fuzzer asks for neither")]
+pub struct Seen {
+    /// How many bytes of memory were held at most.
+    pub most: isize,
+    /// How often each kind of action was asked for, and each verb said.
+    pub kinds: BTreeMap<&'static str, u64>,
+}
+
+/// An engine, perhaps with a twin that is told the same at the same times.
+struct Driver {
+    engine: Engine,
+    twin: Option<Engine>,
+    known: Known,
+    now: Instant,
+    flow: Option<Flow>,
+    flows: u32,
+    before: isize,
+    seen: Seen,
+}
+
+/// Tells an engine everything that these bytes hold, keeping the contract of a driver. With a twin, both must ask for the same.
+pub fn drive(bytes: &[u8], with_twin: bool) -> Seen {
+    let before = counting::held();
     let mut reader = Reader(bytes);
-    let mut engine = Engine::new(reader.config());
-    let (mut known, mut now) = (Known::default(), Instant::ZERO);
+    let config = reader.config();
+    let mut driver = Driver {
+        engine: Engine::new(config),
+        twin: with_twin.then(|| Engine::new(config)),
+        known: Known::default(),
+        now: Instant::ZERO,
+        flow: None,
+        flows: 0,
+        before,
+        seen: Seen {
+            most: 0,
+            kinds: BTreeMap::new(),
+        },
+    };
     while !reader.0.is_empty() {
-        let until = now + reader.wait();
-        sleep(&mut engine, &known, now, until);
-        now = until;
-        let input = reader.input();
-        known.told(&input);
-        engine.handle(now, input);
-        carry_out(&mut engine, &known);
-        most = most.max(counting::held() - before);
-        assert!(most < MOST_HELD, "it holds {most} bytes");
+        let until = driver.now + reader.wait();
+        driver.sleep(until);
+        if reader.byte() == FLOWS {
+            driver.flow(&mut reader);
+        } else {
+            driver.tell(reader.input());
+        }
     }
-    explained(&engine, &known);
-    most
+    driver.explained();
+    driver.seen
 }
 
-/// Whatever was told, there is a sentence for every link, and for every connection that is bounded.
-fn explained(engine: &Engine, known: &Known) {
-    assert!(engine.explain().iter().all(|link| !link.why.is_empty()));
-    for conn in engine.explain_connections() {
-        assert!(known.conns.contains(&conn.conn), "{conn:?} was never told");
-        let mut sentences = conn.window.iter().chain(&conn.unsent).peekable();
-        assert!(sentences.peek().is_some(), "{conn:?} is not bounded");
-        assert!(sentences.all(|why| !why.is_empty()));
+impl Driver {
+    fn tell(&mut self, input: Input) {
+        self.known.told(&input);
+        if let Some(twin) = &mut self.twin {
+            twin.handle(self.now, input.clone());
+        }
+        self.engine.handle(self.now, input);
+        self.carry_out();
+        if self.twin.is_none() {
+            self.seen.most = self.seen.most.max(counting::held() - self.before);
+            assert!(self.seen.most < MOST_HELD, "it holds {} bytes", self.seen.most);
+        }
+    }
+
+    /// A connection begins, carries something for a while, and ends; something else happens meanwhile.
+    fn flow(&mut self, reader: &mut Reader<'_>) {
+        let flow = Flow::read(reader, self.flows);
+        self.flows += 1;
+        let (begins, ends, mut steps) = (flow.begins(), flow.ends(), flow.steps());
+        self.flow = Some(flow);
+        begins.into_iter().for_each(|input| self.tell(input));
+        for _ in 0..3 {
+            for _ in 0..steps {
+                self.sleep(self.now + flowing::STEP);
+                let read = self.flow.as_mut().map_or_else(Vec::new, Flow::step);
+                read.into_iter().for_each(|input| self.tell(input));
+            }
+            self.tell(reader.input());
+            steps = self.flow.as_mut().map_or(0, |flow| flow.turn(reader));
+        }
+        ends.into_iter().for_each(|input| self.tell(input));
+        self.flow = None;
+    }
+
+    /// Whatever was told, there is a sentence for every link, and for every connection that is bounded.
+    fn explained(&self) {
+        let links = self.engine.explain();
+        assert!(links.iter().all(|link| !link.why.is_empty()));
+        assert!(self.twin.as_ref().is_none_or(|twin| twin.explain() == links));
+        for conn in self.engine.explain_connections() {
+            assert!(self.known.conns.contains(&conn.conn), "{conn:?} was never told");
+            let mut sentences = conn.window.iter().chain(&conn.unsent).peekable();
+            assert!(sentences.peek().is_some(), "{conn:?} is not bounded");
+            assert!(sentences.all(|why| !why.is_empty()));
+        }
+    }
+
+    /// Ticks whenever the engine asks for it, up to a number that no pause is worth; then lets the rest of the time pass at once.
+    fn sleep(&mut self, until: Instant) {
+        let mut at_once = 0;
+        for _ in 0..200 {
+            let Some((wake, _)) = self.engine.wake_at().filter(|(wake, _)| *wake <= until) else {
+                break;
+            };
+            at_once = if wake > self.now { 0 } else { at_once + 1 };
+            assert!(
+                at_once <= TICKS_AT_ONCE,
+                "it asks to be woken at {wake}, again and again"
+            );
+            self.tick(self.now.max(wake));
+        }
+        self.tick(until);
+    }
+
+    fn tick(&mut self, now: Instant) {
+        self.now = now;
+        self.engine.tick(now);
+        if let Some(twin) = &mut self.twin {
+            twin.tick(now);
+        }
+        self.carry_out();
+    }
+
+    fn carry_out(&mut self) {
+        for _ in 0..ACTIONS_AT_ONCE {
+            let asked = self.engine.poll();
+            if let Some(twin) = &mut self.twin {
+                assert_eq!(twin.poll(), asked, "told the same, it asks for something else");
+            }
+            let Some(action) = asked else {
+                let wakes = |twin: &Engine| twin.wake_at() == self.engine.wake_at();
+                assert!(
+                    self.twin.as_ref().is_none_or(wakes),
+                    "it wants to be woken at another time"
+                );
+                return;
+            };
+            self.known.asked(&action);
+            *self.seen.kinds.entry(kind(&action)).or_default() += 1;
+            if let Some(flow) = &mut self.flow {
+                flow.obey(&action);
+            }
+        }
+        panic!("it asks for actions without end");
     }
 }
 
-/// Ticks whenever the engine asks for it, up to a number that no pause is worth; then lets the rest of the time pass at once.
-fn sleep(engine: &mut Engine, known: &Known, from: Instant, until: Instant) {
-    let (mut now, mut at_once) = (from, 0);
-    for _ in 0..200 {
-        let Some((wake, _)) = engine.wake_at().filter(|(wake, _)| *wake <= until) else {
-            break;
-        };
-        at_once = if wake > now { 0 } else { at_once + 1 };
-        assert!(
-            at_once <= TICKS_AT_ONCE,
-            "it asks to be woken at {wake}, again and again"
-        );
-        now = now.max(wake);
-        engine.tick(now);
-        carry_out(engine, known);
+/// The name of an action, or the verb of a note.
+const fn kind(action: &Action) -> &'static str {
+    match action {
+        Action::Associate(_) => "Associate",
+        Action::Leave(_) => "Leave",
+        Action::DefaultRoute(_) => "DefaultRoute",
+        Action::Endpoint(..) => "Endpoint",
+        Action::Join { .. } => "Join",
+        Action::SetBackup { .. } => "SetBackup",
+        Action::Destroy(_) => "Destroy",
+        Action::Withdraw(_) => "Withdraw",
+        Action::Probe { .. } => "Probe",
+        Action::Window(..) => "Window",
+        Action::Unsent(..) => "Unsent",
+        Action::Mark(..) => "Mark",
+        Action::MarkSent(..) => "MarkSent",
+        Action::Outlook(..) => "Outlook",
+        Action::Slots(..) => "Slots",
+        Action::Assign(..) => "Assign",
+        Action::Hold(_) => "Hold",
+        Action::EndFlow(_) => "EndFlow",
+        Action::Note(note) => note.verb.id(),
     }
-    engine.tick(until);
-    carry_out(engine, known);
-}
-
-fn carry_out(engine: &mut Engine, known: &Known) {
-    let actions = std::iter::from_fn(|| engine.poll());
-    let count = actions
-        .inspect(|action| known.asked(action))
-        .take(ACTIONS_AT_ONCE)
-        .count();
-    assert!(count < ACTIONS_AT_ONCE, "it asks for actions without end");
 }

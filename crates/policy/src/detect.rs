@@ -20,6 +20,8 @@
 //! 5. No arming after slow start: a subflow that is silent between the bursts of its slow start is asked like any other, and answers. What arming would
 //!    prevent, a path given up for a silence alone, never happens: without unanswered probes nothing is given up.
 //!
+//! 6. A backup is not asked here, since it brings nothing while others carry: [`crate::reserves`] asks it.
+//!
 //! # Checked by
 //! `tests`; `stall-drop`, `stall-backup` and `wrong-removals` in the benchmarks.
 
@@ -68,6 +70,19 @@ pub(crate) fn inspect(now: Instant, state: &mut State, conn_id: ConnId, subflow_
         true => Duration::ZERO,
         false => subflow.loaded_rtt(),
     };
+    doubt(now, state, link, conn_id, silence, loaded)
+}
+
+/// Raises a doubt about a link that has been silent for so long, and asks it; not if something is known of it already. An answer is given at least this `loaded`
+/// round trip.
+pub(crate) fn doubt(
+    now: Instant,
+    state: &mut State,
+    link: LinkId,
+    conn: ConnId,
+    silence: Duration,
+    loaded: Duration,
+) -> bool {
     let Some(path) = state.paths.get_mut(&link).filter(|path| path.is_alive()) else {
         return false;
     };
@@ -76,7 +91,7 @@ pub(crate) fn inspect(now: Instant, state: &mut State, conn_id: ConnId, subflow_
     let doubt = Doubt {
         since: now,
         silence,
-        conn: conn_id,
+        conn,
         probes: 0,
         next_probe: now,
         verdict,

@@ -51,6 +51,7 @@ mod overflow;
 mod path;
 mod queues;
 mod radios;
+mod reserves;
 pub mod sched;
 mod select;
 pub mod slot;

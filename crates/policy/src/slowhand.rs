@@ -19,6 +19,7 @@ use crate::membership;
 use crate::overflow::Overflow;
 use crate::path::Path;
 use crate::queues::Queues;
+use crate::reserves::Reserves;
 use crate::select::{Selection, Use, Want, is_fading, prospect};
 use crate::state::State;
 use crate::steering::{Channels, Way};
@@ -40,6 +41,7 @@ pub(crate) struct Slowhand {
     overflow: Overflow,
     channels: Channels,
     queues: Queues,
+    reserves: Reserves,
     purposes: BTreeMap<LinkId, Use>,
     bounds_window: bool,
 }
@@ -52,6 +54,7 @@ impl Slowhand {
             overflow: Overflow::default(),
             channels: Channels::new(Way::ClosedLoop),
             queues: Queues::default(),
+            reserves: Reserves::default(),
             purposes: BTreeMap::new(),
             bounds_window,
         }
@@ -76,6 +79,7 @@ impl Slowhand {
     pub(crate) fn decide(&mut self, now: Instant, state: &mut State) {
         detect::settle(now, state);
         detect::retry(now, state);
+        self.reserves.look(now, state);
         associate_all(now, state);
         let mut wants = self.selection.wants(now, &state.paths);
         self.overflow.apply(now, state, &mut wants);

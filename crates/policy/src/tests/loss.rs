@@ -113,6 +113,29 @@ fn a_thin_path_that_dies_is_found_by_probes() {
 }
 
 #[test]
+fn the_only_link_in_use_of_little_traffic_that_dies_is_found_by_probes() {
+    let mut world = three_cables();
+    world.demand = 0.001;
+    world.run(5 * S);
+    assert_eq!(world.in_use(), [0], "little goes over the quickest");
+    let cut = world.now;
+    world.set_alive(0, false);
+    world.run(2 * S);
+    let probed = world.asked(cut, |action| {
+        matches!(action, Action::Probe { link: LinkId(0), .. })
+    });
+    let told = world.withdrawn(cut);
+    assert!(probed.len() >= 3 && !told.is_empty(), "{probed:?}, {told:?}");
+    // A segment of so little comes every 230 ms, and one that is late by then is asked for.
+    assert!(
+        told[0] > probed[2] && told[0] - cut <= 600 * MS,
+        "{:?}",
+        told[0] - cut
+    );
+    assert_eq!(world.in_use(), [1]);
+}
+
+#[test]
 fn a_start_in_bursts_costs_no_link() {
     let mut world = World::new(Policy::Slowhand);
     for (id, rtt) in [(0, 20), (1, 30), (2, 50)] {

@@ -6,6 +6,7 @@ mod links;
 mod loss;
 mod peer;
 mod queues;
+mod reserves;
 mod slots;
 mod world;
 

@@ -16,6 +16,8 @@ pub(super) struct Link {
     pub(super) rtt: Duration,
     /// What stands before it.
     pub(super) queue: Duration,
+    /// How long an answer to a question takes.
+    pub(super) answers_after: Duration,
     pub(super) alive: bool,
     pub(super) signal: Option<Dbm>,
 }
@@ -121,6 +123,7 @@ impl World {
                 rate,
                 rtt,
                 queue: Duration::ZERO,
+                answers_after: rtt,
                 alive: true,
                 signal: None,
             },
@@ -340,7 +343,7 @@ impl World {
     fn act(&mut self, action: Action) {
         match action {
             Action::Probe { link, probe, .. } => {
-                let rtt = self.links[&link].rtt;
+                let rtt = self.links[&link].answers_after;
                 self.answers.push((self.now + rtt, link, probe, rtt));
             }
             Action::Join { conn, link, backup } => {

@@ -3,6 +3,7 @@
 //! A sender gives every link a share of the data, and everything behind what a slow one brings late waits for it. Beside links
 //! that bring twenty times as much, a deep buffer costs more than the link carries: as a backup it is worth more. No sign that a
 //! client sees says so for certain, so it is tried, and tried again: first after 15 s, or after a minute where a queue had shown which link it is.
+//! Several slow links are put by one after the other, each when the one before has brought what it still had; one at a time is tried.
 //!
 //! | the link brings, of all | and much waits for earlier bytes | then |
 //! |---|---|---|
@@ -84,7 +85,7 @@ pub(crate) struct View {
 /// What is looked at, every 50 ms or so.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Look<'a> {
-    /// Sound links that this connection may use, the demoted one too.
+    /// Sound links that this connection may use, the demoted ones too.
     pub(crate) links: &'a [View],
     /// The longest base round-trip time of these.
     pub(crate) rtt: Duration,
@@ -96,10 +97,13 @@ pub(crate) struct Look<'a> {
     pub(crate) received: Bytes,
 }
 
-/// Which of a connection's links is kept as a backup because it is slow.
+/// Which of a connection's links are kept as backups because they are slow.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Slow {
-    phase: Phase,
+    /// Backups; the one that is tried next comes first.
+    spared: Vec<Spared>,
+    /// A link in use, to see whether that is better.
+    trial: Option<(Spared, Trial)>,
     /// Since when the links have been in use.
     used: Vec<(LinkId, Instant)>,
     /// What has waited lately, on average.
@@ -108,20 +112,9 @@ pub(crate) struct Slow {
     blocked: Option<(Instant, Bitrate)>,
     pause: Duration,
     rest_until: Instant,
-    /// A link that was better in use: it is not put by again without a trial.
-    proven: Option<LinkId>,
+    /// Links that were better in use: they are not put by again without a trial.
+    proven: Vec<LinkId>,
     goodput: Goodput,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Phase {
-    /// Everything is in use.
-    #[default]
-    All,
-    /// This link is a backup.
-    Without(Spared),
-    /// This link is in use, to see whether that is better.
-    TryWith(Spared, Trial),
 }
 
 /// A slow link.
@@ -150,17 +143,19 @@ pub(crate) struct Changed {
 }
 
 impl Slow {
-    /// The link that is to be a backup although nothing else speaks against it.
-    pub(crate) const fn spared(&self) -> Option<LinkId> {
-        match self.phase {
-            Phase::Without(spared) => Some(spared.link),
-            Phase::All | Phase::TryWith(..) => None,
-        }
+    /// A link that is to be a backup although nothing else speaks against it.
+    pub(crate) fn spared(&self) -> Option<LinkId> {
+        self.spared.first().map(|spared| spared.link)
+    }
+
+    /// Whether this link is to be one.
+    pub(crate) fn spares(&self, link: LinkId) -> bool {
+        self.spared.iter().any(|spared| spared.link == link)
     }
 
     /// Whether what a link brings that was just put by is still being waited for.
     pub(crate) fn drains(&self, now: Instant) -> bool {
-        matches!(self.phase, Phase::Without(spared) if now - spared.since < DRAINS_FOR)
+        self.spared.iter().any(|spared| now - spared.since < DRAINS_FOR)
     }
 
     /// Takes a look in; says what changes.
@@ -168,18 +163,39 @@ impl Slow {
         self.goodput.note(now, look.received);
         self.held = (self.held * 15 + look.held) / 16;
         self.note_used(now, look.links);
-        if let Some(spared) = self.phase.subject() {
-            let is_there = look.links.iter().any(|view| view.link == spared.link);
-            if !is_there || look.links.len() < 2 {
+        if let Some(subject) = self.subject() {
+            self.forget_absent(look.links);
+            let is_there = look.links.iter().any(|view| view.link == subject.link);
+            if self.subject().is_none() || look.links.len() < 2 {
                 *self = Self::default();
-                return is_there.then(|| spared.back(String::from("it is the only one that is left")));
+                return is_there.then(|| subject.back(String::from("it is the only one that is left")));
+            }
+            if self.in_use(look.links).next().is_none() {
+                let next = self.spared.remove(0);
+                return Some(next.back(String::from("those that were faster are gone")));
             }
         }
-        match self.phase {
-            Phase::All => self.suspect(now, look),
-            Phase::Without(spared) => self.reconsider(now, look, spared),
-            Phase::TryWith(spared, trial) => self.try_with(now, look, spared, trial),
+        if let Some((tried, trial)) = self.trial {
+            return self.try_with(now, look, tried, trial);
         }
+        self.reconsider(now, look).or_else(|| self.suspect(now, look))
+    }
+
+    /// A link about which something is to be decided: the one that is being tried, or that will be next.
+    fn subject(&self) -> Option<Spared> {
+        let tried = self.trial.map(|(tried, _)| tried);
+        tried.or_else(|| self.spared.first().copied())
+    }
+
+    fn forget_absent(&mut self, links: &[View]) {
+        let is_there = |spared: &Spared| links.iter().any(|view| view.link == spared.link);
+        self.spared.retain(is_there);
+        self.trial = self.trial.filter(|(tried, _)| is_there(tried));
+    }
+
+    /// Those that are no backups.
+    fn in_use<'a>(&'a self, links: &'a [View]) -> impl Iterator<Item = &'a View> {
+        links.iter().filter(|view| !self.spares(view.link))
     }
 
     fn note_used(&mut self, now: Instant, links: &[View]) {
@@ -205,12 +221,17 @@ impl Slow {
 
     /// Is there a link for whose bytes the others' wait?
     fn suspect(&mut self, now: Instant, look: &Look<'_>) -> Option<Changed> {
-        let sum: Bitrate = look.links.iter().map(|view| view.best).sum();
+        // What waits may still wait for the last one that was put by.
+        if self.drains(now) {
+            return None;
+        }
+        let links: Vec<View> = self.in_use(look.links).copied().collect();
+        let sum: Bitrate = links.iter().map(|view| view.best).sum();
         let room = (sum * look.rtt).min(look.window.unwrap_or(sum * look.rtt));
         let blocked = self.held * BLOCKED_PART >= room && self.held > Bytes::ZERO;
-        let slowest = look.links.iter().min_by_key(|view| (view.best, view.link))?;
+        let slowest = links.iter().min_by_key(|view| (view.best, view.link))?;
         let grown = self.is_grown(now, slowest, look.rtt);
-        if !blocked || !grown || look.links.len() < 2 {
+        if !blocked || !grown || links.len() < 2 {
             self.blocked = None;
             return None;
         }
@@ -225,43 +246,56 @@ impl Slow {
         } else {
             CONVINCED_AFTER
         };
-        if now - since < convinced_after || now < self.rest_until {
+        // While others are backups, the rest is theirs: from one trial to the next.
+        let rests = self.spared.is_empty() && now < self.rest_until;
+        if now - since < convinced_after || rests {
             return None;
         }
         // A link that stands idle is not what the others wait for; one that they wait for idles while the window is closed.
         let is_busy = slowest.rate >= slowest.best.percent(BUSY_PERCENT);
-        let is_poor = slowest.best <= sum.percent(POOR_PERCENT) && self.proven != Some(slowest.link);
-        (is_busy && is_poor).then(|| {
-            let spared = Spared {
-                link: slowest.link,
-                brought: slowest.best,
-                since: now,
-            };
-            self.phase = Phase::Without(spared);
-            if is_plain {
-                self.pause = self.pause.max(PLAIN_PAUSE);
-            }
-            self.rest(now);
-            spared.put_by(self.held, sum)
-        })
+        let is_poor = slowest.best <= sum.percent(POOR_PERCENT) && !self.proven.contains(&slowest.link);
+        (is_busy && is_poor).then(|| self.put_by(now, slowest, sum, is_plain))
+    }
+
+    fn put_by(&mut self, now: Instant, slowest: &View, sum: Bitrate, is_plain: bool) -> Changed {
+        let spared = Spared {
+            link: slowest.link,
+            brought: slowest.best,
+            since: now,
+        };
+        self.spared.push(spared);
+        if is_plain {
+            self.pause = self.pause.max(PLAIN_PAUSE);
+        }
+        self.rest(now);
+        spared.put_by(self.held, sum)
     }
 
     /// A reserve is tried in use from time to time, and taken at once when the others have become slow or it fast.
-    fn reconsider(&mut self, now: Instant, look: &Look<'_>, spared: Spared) -> Option<Changed> {
-        let of_others = look.links.iter().filter(|view| view.link != spared.link);
-        let others: Bitrate = of_others.map(|view| view.best).sum();
-        let promises = look.links.iter().find(|view| view.link == spared.link)?.best;
+    fn reconsider(&mut self, now: Instant, look: &Look<'_>) -> Option<Changed> {
+        if self.spared.is_empty() {
+            return None;
+        }
+        let others: Bitrate = self.in_use(look.links).map(|view| view.best).sum();
         let total = self.goodput.lately(now)?;
         if total < others.percent(ASKING_PERCENT) {
             return None;
         }
-        let would_bring = promises.max(spared.brought);
-        if would_bring >= (others + would_bring).percent(FAIR_PERCENT) {
-            (self.phase, self.blocked) = (Phase::All, None);
-            return Some(spared.back(format!("it may bring {would_bring}, the others bring {others}")));
+        let would_bring = |spared: &Spared| {
+            let view = look.links.iter().find(|view| view.link == spared.link);
+            view.map_or(spared.brought, |view| view.best.max(spared.brought))
+        };
+        let is_fair =
+            |spared: &Spared| would_bring(spared) >= (others + would_bring(spared)).percent(FAIR_PERCENT);
+        if let Some(at) = self.spared.iter().position(is_fair) {
+            let spared = self.spared.remove(at);
+            self.blocked = None;
+            let brings = would_bring(&spared);
+            return Some(spared.back(format!("it may bring {brings}, the others bring {others}")));
         }
         (now >= self.rest_until).then(|| {
-            self.phase = Phase::TryWith(spared, Trial::begin(now, total));
+            let spared = self.spared.remove(0);
+            self.trial = Some((spared, Trial::begin(now, total)));
             spared.back(format!("to see whether it adds to {total}"))
         })
     }
@@ -280,15 +314,16 @@ impl Slow {
                 .is_some_and(|rate| rate < trial.before.percent(ABORT_PERCENT));
         let judged = trial.judge(now, look.received);
         let Some(after) = judged.or_else(|| self.goodput.lately(now).filter(|_| hurts)) else {
-            self.phase = Phase::TryWith(spared, trial);
+            self.trial = Some((spared, trial));
             return None;
         };
+        self.trial = None;
         if after >= trial.before + spared.brought.percent(50) {
-            (self.phase, self.proven) = (Phase::All, Some(spared.link));
+            self.proven.push(spared.link);
             self.fail(now);
             return None;
         }
-        self.phase = Phase::Without(Spared { since: now, ..spared });
+        self.spared.push(Spared { since: now, ..spared });
         self.fail(now);
         let why = format!("with it {after} came, without it {}", trial.before);
         Some(Changed {
@@ -307,15 +342,6 @@ impl Slow {
     fn fail(&mut self, now: Instant) {
         self.rest(now);
         self.pause = (self.pause.max(FIRST_PAUSE) * 2).min(LONGEST_PAUSE);
-    }
-}
-
-impl Phase {
-    const fn subject(self) -> Option<Spared> {
-        match self {
-            Self::All => None,
-            Self::Without(spared) | Self::TryWith(spared, _) => Some(spared),
-        }
     }
 }
 

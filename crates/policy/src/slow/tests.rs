@@ -1,3 +1,5 @@
+mod two;
+
 use super::*;
 use alloc::vec::Vec;
 use proptest::prelude::*;

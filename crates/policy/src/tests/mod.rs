@@ -8,6 +8,7 @@ mod peer;
 mod queues;
 mod reserves;
 mod slots;
+mod slow;
 mod world;
 
 use world::{World, spec};

@@ -155,6 +155,13 @@ fn a_start_in_bursts_costs_no_link() {
     world.run(2 * S);
     assert!(world.withdrawn(since).is_empty());
     assert_eq!(world.in_use(), [0, 1, 2]);
+    // What it costs not to wait for the end of slow start: so many small packets, once.
+    let asked = [0, 1, 2].map(|link| {
+        let probe = |action: &Action| matches!(action, Action::Probe { link: of, .. } if of.0 == link);
+        world.asked(since, probe).len()
+    });
+    assert!(asked.iter().all(|&probes| (1..=9).contains(&probes)), "{asked:?}");
+    assert!(asked.iter().sum::<usize>() <= 20, "{asked:?}");
 }
 
 #[test]

@@ -106,7 +106,9 @@ impl World {
             Action::Withdraw(subflow) => self.withdraw(now, subflow),
             Action::Probe { link, conn, probe } => self.probe(now, link, conn, probe),
             Action::Window(conn, window) => self.bound_window(conn, window),
-            Action::Unsent(conn, unsent) => Ok(self.levers.unsent(conn, unsent)?),
+            Action::Unsent(conn, unsent) => {
+                Ok(self.levers.unsent(conn, unsent, &mut self.settings.journal)?)
+            }
             Action::Mark(link, rate) => self.mark(link, rate, Hook::Ingress),
             Action::MarkSent(link, rate) => self.mark(link, rate, Hook::Egress),
             Action::Slots(..) => Err(ActError::NotHere("divide a radio's time")),
@@ -290,7 +292,7 @@ impl World {
 
     /// Bounds how far ahead the peer may queue; where that cannot be done, how far the peers of later connections may.
     fn bound_window(&mut self, conn: ConnId, window: Option<Bytes>) -> Result<(), ActError> {
-        let bounded = self.levers.window(conn, window);
+        let bounded = self.levers.window(conn, window, &mut self.settings.journal);
         self.mind_unattached();
         match (bounded, window) {
             (Err(LeverError::NotLoaded { .. }), Some(window)) => {

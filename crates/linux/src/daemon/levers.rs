@@ -9,8 +9,13 @@
 //! attached to an interface that a connection goes over, all windows go the other way from then on, unless one way was asked for.
 //!
 //! # Where we differ, and why
-//! Nothing lifts an unsent limit once it is set, so the sockets are walked when a limit was set or a subflow joined, and not on a timer; a
-//! window clamp, which autotuning lifts, needs the timer ([`super::walks`]).
+//! 1. Nothing lifts an unsent limit once it is set, so the sockets are walked when a limit was set or a subflow joined, and not on a timer; a
+//!    window clamp, which autotuning lifts, needs the timer ([`super::walks`]).
+//! 2. Unsent limits and clamps stay on the sockets of whoever dies. That there are any is written down before the first one is set, not at the
+//!    start: where the better way bounds windows and nobody uploads, nothing has to be taken off.
+//!
+//! # Checked by
+//! `daemon::tests::levers`, `daemon::tests::undone`.
 
 use super::Duration;
 use super::report::LeverReport;
@@ -18,6 +23,7 @@ use super::walks::Walks;
 use crate::bpf::{
     AttachError, LoadError, MapError, Pass, PassError, RunTime, UnsentLever, WindowKind, WindowLever,
 };
+use crate::journal::{Change, Journal, JournalError};
 use policy::ConnId;
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
@@ -40,6 +46,9 @@ pub enum LeverError {
     /// The sockets could not be walked.
     #[error(transparent)]
     Walk(#[from] PassError),
+    /// What would stay on the sockets could not be written down.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
 }
 
 /// A lever: not needed so far, or loaded, or not to be had.
@@ -161,7 +170,11 @@ impl Levers {
     }
 
     /// Connections go over these interfaces: if one of them could not be attached, windows are bounded the other way from now on.
-    pub(super) fn used(&mut self, interfaces: impl Iterator<Item = u32>) -> Result<(), LeverError> {
+    pub(super) fn used(
+        &mut self,
+        interfaces: impl Iterator<Item = u32>,
+        journal: &mut Journal,
+    ) -> Result<(), LeverError> {
         let mut whys = interfaces.filter_map(|ifindex| self.unattached.get(&ifindex));
         let Some(why) = whys
             .next()
@@ -174,6 +187,7 @@ impl Levers {
             what: "the window",
             why: super::world::chain(&error),
         })?;
+        journal.will(Change::SocketLimits)?;
         for (&conn, &bytes) in &self.windows {
             clamp.set(conn, bytes)?;
         }
@@ -191,11 +205,21 @@ impl Levers {
         }
     }
 
-    pub(super) fn window(&mut self, conn: ConnId, bytes: Option<Bytes>) -> Result<(), LeverError> {
+    pub(super) fn window(
+        &mut self,
+        conn: ConnId,
+        bytes: Option<Bytes>,
+        journal: &mut Journal,
+    ) -> Result<(), LeverError> {
         self.load_window();
         let lever = self.window.get("the window")?;
         match bytes {
-            Some(bytes) => lever.set(conn, bytes)?,
+            Some(bytes) => {
+                if lever.kind() == WindowKind::Clamp {
+                    journal.will(Change::SocketLimits)?;
+                }
+                lever.set(conn, bytes)?;
+            }
             None => lever.clear(conn)?,
         }
         self.walk_for_windows();
@@ -220,11 +244,19 @@ impl Levers {
         (ended, parted.map_err(LeverError::from))
     }
 
-    pub(super) fn unsent(&mut self, conn: ConnId, bytes: Option<Bytes>) -> Result<(), LeverError> {
+    pub(super) fn unsent(
+        &mut self,
+        conn: ConnId,
+        bytes: Option<Bytes>,
+        journal: &mut Journal,
+    ) -> Result<(), LeverError> {
         self.unsent.need(UnsentLever::load);
         let lever = self.unsent.get("what waits unsent on the subflows")?;
         match bytes {
-            Some(bytes) => lever.set(conn, bytes)?,
+            Some(bytes) => {
+                journal.will(Change::SocketLimits)?;
+                lever.set(conn, bytes)?;
+            }
             None => lever.clear(conn)?,
         }
         self.unsent_walks.ask();

@@ -10,8 +10,7 @@
 
 use super::StartError;
 use super::sender::{Sender, default_controller};
-use crate::bpf::{RestoreError, restore_subflows};
-use crate::journal::{Change, Journal, JournalError, SetSysctlError, Undone};
+use crate::journal::{Change, Journal, JournalError, Leftover, SetSysctlError, Undone};
 use crate::mptcp_pm::{Commands, Limits};
 use crate::rtnl::Rtnl;
 use crate::sysctl::{self, Key, PathManager};
@@ -34,8 +33,8 @@ pub enum RecoverError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The settings are as they were, but limits may still lie on sockets.
-    #[error("limits may still lie on open connections; they go when the connections are closed")]
-    Sockets(#[from] RestoreError),
+    #[error("limits may still lie on open connections, and go when the connections are closed: {0}")]
+    Sockets(String),
 }
 
 /// Puts back what a crashed run left in the calling thread's namespace, limits on sockets included; how many changes were on record.
@@ -44,10 +43,11 @@ pub enum RecoverError {
 /// When something is left.
 pub fn recover(journal: &Path) -> Result<usize, RecoverError> {
     let undone = Journal::open(journal)?.1;
-    if !undone.is_empty() {
-        restore_subflows()?;
+    let on_sockets = |left: &Leftover| left.change == Change::SocketLimits;
+    match undone.left.into_iter().find(on_sockets) {
+        Some(left) => Err(RecoverError::Sockets(left.why)),
+        None => Ok(undone.done),
     }
-    Ok(undone.done)
 }
 
 /// The record of changes, and the handle to make those of routes.
@@ -55,8 +55,6 @@ pub fn recover(journal: &Path) -> Result<usize, RecoverError> {
 pub(super) struct Settings {
     pub(super) rtnl: Rtnl,
     pub(super) journal: Journal,
-    /// A crashed run had left something, limits on sockets perhaps, which have no line of their own.
-    pub(super) crashed: bool,
     /// What could not be put back after a crash, for the log.
     pub(super) left: Vec<String>,
     /// `tcp_rmem` before the first change: minimum, default, maximum.
@@ -72,12 +70,10 @@ impl Settings {
             Some(path) => Journal::open(path)?,
             None => (Journal::in_memory(), Undone::default()),
         };
-        let crashed = !undone.is_empty();
         let left = undone.left.iter().map(ToString::to_string).collect();
         Ok(Self {
             rtnl: Rtnl::open()?,
             journal,
-            crashed,
             left,
             rmem: None,
             buffer: None,

@@ -17,7 +17,7 @@ use super::sampling::Sampler;
 use super::sender::Sender;
 use super::settings::Settings;
 use super::{AssociateFn, ObserveFn, RunError, Setup, StartError};
-use crate::bpf::{Hook, restore_subflows};
+use crate::bpf::Hook;
 use crate::mptcp_pm::{AddressId, Commands};
 use crate::sysctl::PathManager;
 use policy::{Action, ConnId, Engine, Input, LinkId, Policy};
@@ -120,11 +120,6 @@ impl World {
                 why: &left,
             });
         }
-        if self.settings.crashed
-            && let Err(error) = restore_subflows()
-        {
-            self.trouble("taking limits off sockets that a crash left", &error);
-        }
     }
 
     fn load_levers(&mut self) {
@@ -177,7 +172,8 @@ impl World {
         }
         let links = &self.links;
         let over = |subflow: &Subflow| links.get(subflow.link).and_then(|link| link.ifindex);
-        if let Err(error) = self.levers.used(self.flows.living().filter_map(over)) {
+        let used = self.flows.living().filter_map(over);
+        if let Err(error) = self.levers.used(used, &mut self.settings.journal) {
             self.trouble("bounding windows the other way", &error);
         }
     }

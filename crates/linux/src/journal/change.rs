@@ -38,6 +38,8 @@ pub enum Change {
     },
     /// Sockets of connections that fell back to plain TCP have or will have a clamp of this size.
     FallbackWindow(Bytes),
+    /// Subflows of MPTCP connections have or will have clamps or unsent limits, of whatever size.
+    SocketLimits,
 }
 
 /// Why a line is not a change.
@@ -70,6 +72,7 @@ impl fmt::Display for Change {
             Self::Endpoint { id, address } => write!(f, "endpoint\t{}\t{address}", id.0),
             Self::Limits { old, new } => write!(f, "limits\t{}\t{}\t{}\t{}", old.0, old.1, new.0, new.1),
             Self::FallbackWindow(window) => write!(f, "fallback-window\t{}", window.get()),
+            Self::SocketLimits => f.write_str("socket-limits"),
         }
     }
 }
@@ -88,6 +91,7 @@ impl FromStr for Change {
                 new: new.into(),
             }),
             ["routing"] => Ok(Self::Routing),
+            ["socket-limits"] => Ok(Self::SocketLimits),
             ["endpoint", id, address] => parse_endpoint(id, address).ok_or_else(bad),
             ["limits", a, b, c, d] => parse_limits([a, b, c, d]).ok_or_else(bad),
             ["fallback-window", bytes] => bytes
@@ -95,7 +99,7 @@ impl FromStr for Change {
                 .map(|bytes| Self::FallbackWindow(Bytes::new(bytes)))
                 .map_err(|_| bad()),
             [
-                "sysctl" | "endpoint" | "limits" | "routing" | "fallback-window",
+                "sysctl" | "endpoint" | "limits" | "routing" | "fallback-window" | "socket-limits",
                 ..,
             ] => Err(bad()),
             _ => Err(ParseChangeError::Word(line.to_owned())),

@@ -4,7 +4,8 @@
 //! [`Journal::open`] does the same first with what a crashed run left. Undoing twice does no harm, and what the user has
 //! changed in the meantime is left as it is and reported.
 //!
-//! Routes and rules need no line each: ours carry a protocol number of their own, so one line says "sweep".
+//! Routes and rules need no line each: ours carry a protocol number of their own, so one line says "sweep". So it is with limits on the
+//! sockets of subflows, where nobody else may set any.
 //!
 //! # Where we differ, and why
 //! 1. The file is locked with `flock`: the kernel drops the lock of a process that died, so no stale owner can block a start,

@@ -1,7 +1,7 @@
 //! Takes one change back: harmless when it was never made, or was taken back already.
 
 use super::Change;
-use crate::bpf::restore_fallbacks;
+use crate::bpf::{restore_fallbacks, restore_subflows};
 use crate::mptcp_pm::{self, AddressId, Limits};
 use crate::orphans;
 use crate::rtnl::{Protocol, Rtnl};
@@ -35,11 +35,6 @@ pub struct Undone {
 }
 
 impl Undone {
-    /// Whether there was nothing on record.
-    pub const fn is_empty(&self) -> bool {
-        self.done == 0 && self.left.is_empty()
-    }
-
     pub(super) fn record(&mut self, change: &Change, result: Result<(), String>) {
         match result {
             Ok(()) => self.done += 1,
@@ -68,6 +63,7 @@ pub(super) fn undo(change: &Change) -> Result<(), String> {
         Change::Endpoint { id, address } => undo_endpoint(*id, *address),
         Change::Limits { old, new } => undo_limits(*old, *new),
         Change::FallbackWindow(window) => restore_fallbacks(*window).map(drop).map_err(words),
+        Change::SocketLimits => restore_subflows().map(drop).map_err(words),
     }
 }
 

@@ -1,22 +1,22 @@
 //! Whatever way a daemon ends, nothing stays.
 
 use super::felt::{
-    BOUNDED_BY_ENGINE, DEEP, SETTLED, SMALL, eventually, limited_to, most, queued, settles_within, unsent,
-    without_bpf,
+    BOUNDED_BY_ENGINE, DEEP, SETTLED, SMALL, eventually, most, queued, settles_within, unsent, without_bpf,
 };
 use super::flow::{Download, Source, Upload};
 use super::net::Net;
 use super::rig::{self, Manual, PATIENCE, Record, Running};
-use crate::bpf::{UnsentLever, WindowKind};
+use crate::bpf::{Pass, UnsentLever, WindowKind, WindowLever, restore_subflows};
 use crate::daemon::recover;
 use crate::diag::{Diag, States};
-use crate::journal::Journal;
+use crate::journal::{Change, Journal};
 use crate::netns::Netns;
 use crate::sysctl::{self, Key};
 use crate::testing::{Patience, output};
 use policy::{Action, ConnId, Policy};
 use std::process::Child;
 use std::time::Duration;
+use units::Bytes;
 
 /// The process that the crash tests kill looks for these.
 const VICTIM: &str = "SLOWHAND_TEST_LEVER_JOURNAL";
@@ -109,6 +109,11 @@ fn an_unsent_limit_that_a_killed_daemon_left_is_taken_off_by_the_next() {
     let bound = 2 * BOUNDED_BY_ENGINE;
     eventually("little waits", &net.client, |bytes| bytes <= bound);
     kill(victim);
+    let on_record = std::fs::read_to_string(&record.0).unwrap();
+    assert!(
+        on_record.lines().any(|line| line == "socket-limits"),
+        "{on_record}"
+    );
     let most = most(|| unsent(&net.client), std::thread::sleep);
     assert!(
         most < DEEP,
@@ -215,23 +220,119 @@ fn token() -> ConnId {
     found.unwrap()
 }
 
-#[test]
-fn limits_are_taken_off_although_the_user_has_changed_all_that_was_on_record() {
+/// Another size than [`SMALL`], and less than what a socket begins with.
+const CLAMP: Bytes = Bytes::from_kib(48);
+
+/// A clamp and an unsent limit on the only connection's subflow.
+struct Limits(WindowLever, UnsentLever);
+
+impl Limits {
+    fn set() -> Self {
+        let mut levers = Self(
+            WindowLever::load_kind(WindowKind::Clamp).unwrap(),
+            UnsentLever::load().unwrap(),
+        );
+        levers.0.set(token(), CLAMP).unwrap();
+        levers.1.set(token(), SMALL).unwrap();
+        assert_eq!(levers.walk().each_ref().map(Pass::changed), [1, 1]);
+        levers
+    }
+
+    fn walk(&mut self) -> [Pass; 2] {
+        [self.0.apply().unwrap(), self.1.apply().unwrap()]
+    }
+
+    /// What the subflow is limited to. Looking sets it again.
+    fn found(&mut self) -> [Bytes; 2] {
+        self.walk().map(|pass| pass.subflows[0].before)
+    }
+}
+
+/// An upload over one link, in whose client's namespace the rest happens.
+fn beside_upload(then: impl FnOnce() + Send) {
     let Some(net) = Net::with_links(1) else { return };
-    let record = Record::new("all-left");
     net.in_client(|| output("ip route add default via 10.0.0.2 dev w0"));
     let _upload = Upload::start(&net);
-    net.in_client(|| {
-        let mut lever = UnsentLever::load().unwrap();
-        lever.set(token(), SMALL).unwrap();
-        assert_eq!(lever.apply().unwrap().changed(), 1);
+    net.in_client(then);
+}
+
+#[test]
+fn limits_on_sockets_are_taken_off_where_nothing_else_is_on_record() {
+    let record = Record::new("only-limits");
+    beside_upload(|| {
+        let mut limits = Limits::set();
+        drop(Manual::on_record(1, record.0.clone()));
+        assert_eq!(
+            limits.found(),
+            [CLAMP, SMALL],
+            "nobody has said that there are any"
+        );
+        let mut journal = Journal::open(&record.0).unwrap().0;
+        journal.will(Change::SocketLimits).unwrap();
+        // A crash: nothing is undone.
+        drop((limits, journal));
+        let next = Manual::on_record(1, record.0.clone());
+        assert_eq!(
+            restore_subflows().unwrap(),
+            Pass::default(),
+            "nothing is left to take off"
+        );
+        assert_eq!(next.failures(), [""; 0]);
+    });
+}
+
+#[test]
+fn limits_are_taken_off_although_the_user_has_changed_all_else_that_was_on_record() {
+    let record = Record::new("all-left");
+    beside_upload(|| {
+        let limits = Limits::set();
         let key = Key::new("net.ipv4.ip_default_ttl");
         let mut journal = Journal::open(&record.0).unwrap().0;
+        journal.will(Change::SocketLimits).unwrap();
         journal.set_sysctl(&key, "71").unwrap();
         // A crash: neither is undone.
-        drop((lever, journal));
+        drop((limits, journal));
         sysctl::write(&key, "100").unwrap();
-        assert_eq!(recover(&record.0).unwrap(), 0, "the user's value stays");
-        assert_eq!(limited_to(SMALL), 0);
+        assert_eq!(recover(&record.0).unwrap(), 1, "the user's value stays");
+        assert_eq!(
+            restore_subflows().unwrap(),
+            Pass::default(),
+            "nothing is left to take off"
+        );
+    });
+}
+
+#[test]
+fn limits_that_cannot_be_taken_off_are_an_error() {
+    let record = Record::new("limits-left");
+    beside_upload(|| {
+        let mut journal = Journal::open(&record.0).unwrap().0;
+        journal.will(Change::SocketLimits).unwrap();
+        drop(journal);
+        let error = without_bpf(|| recover(&record.0)).unwrap_err().to_string();
+        assert!(
+            error.contains("open connections") && error.contains("CAP_BPF"),
+            "{error}"
+        );
+    });
+}
+
+#[test]
+fn what_stays_on_sockets_is_on_record_and_nothing_else_is_taken_for_it() {
+    let Some(net) = Net::with_links(1) else { return };
+    net.in_client(|| {
+        for way in [WindowKind::Egress, WindowKind::Clamp] {
+            let mut daemon = Manual::bounding(1, Some(way));
+            let on_record = |daemon: &Manual| {
+                let changes = daemon.daemon.world.settings.journal.changes();
+                changes.contains(&Change::SocketLimits)
+            };
+            assert!(!on_record(&daemon), "nothing is limited yet");
+            daemon.act(Action::Window(ConnId(1), Some(SMALL))).unwrap();
+            assert_eq!(on_record(&daemon), way == WindowKind::Clamp);
+            daemon.act(Action::Window(ConnId(1), None)).unwrap();
+            daemon.act(Action::Unsent(ConnId(1), Some(SMALL))).unwrap();
+            assert!(on_record(&daemon));
+        }
     });
 }

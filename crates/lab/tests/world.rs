@@ -4,7 +4,7 @@ mod plans;
 
 use lab::stop::Stop;
 use lab::world::{Play, PlayError, Played, play};
-use plans::{DOWNLOAD, plan, two_cables};
+use plans::{DOWNLOAD, deep_cables, plan, two_cables};
 use scenario::Plan;
 use std::time::Instant;
 use trace::{LinkState, PolicyError, PolicyName, SubflowEvent, What};
@@ -70,6 +70,20 @@ fn a_download_over_two_cables_is_measured_and_recorded() {
         }
     )));
     assert!(has(|what| matches!(what, What::Lateness(_))));
+}
+
+#[test]
+fn the_window_keeps_the_servers_queue_short() {
+    let plan = deep_cables(8, DOWNLOAD);
+    let [ours, without] = ["slowhand", "slowhand-no-window"].map(|policy| played(&plan, policy));
+    assert!(ours.run.intact() && without.run.intact());
+    let [bounded, unbounded] = [&ours, &without].map(|played| played.run.levels);
+    assert!(bounded.window_bytes.is_some(), "{bounded:?}");
+    assert_eq!(unbounded.window_bytes, None);
+    let [short, long] = [bounded, unbounded].map(|levels| levels.server_queue_bytes.unwrap());
+    assert!(short < long / 2, "{short} bytes with a window, {long} without");
+    let [moved, all] = [&ours, &without].map(|played| played.run.bytes());
+    assert!(moved > all / 2, "{moved} of {all} bytes: a short queue is no art");
 }
 
 #[test]

@@ -29,4 +29,27 @@ rtt_ms = 40
     ))
 }
 
+/// Three cables with long queues, before which a stock server has queued megabytes within a second or two.
+pub fn deep_cables(seconds: u32, more: &str) -> Plan {
+    plan(&format!(
+        r#"
+sentence = "Three cables with long queues."
+duration_s = {seconds}
+[cables.near]
+rate_mbps = 20
+rtt_ms = 20
+queue_packets = 400
+[cables.middle]
+rate_mbps = 20
+rtt_ms = 30
+queue_packets = 400
+[cables.far]
+rate_mbps = 20
+rtt_ms = 50
+queue_packets = 400
+{more}
+"#
+    ))
+}
+
 pub const DOWNLOAD: &str = "[flows.download]\ndirection = \"down\"\n";

@@ -11,7 +11,7 @@
 //! - RFC 8684 §3.4.2; net/mptcp/pm.c (`mptcp_pm_remove_addr`), net/mptcp/pm_userspace.c, Linux 6.18.
 //!
 //! # Checked by
-//! `daemon::tests`: one dead link, two at once, the first address, all with a server that counts RM_ADDR.
+//! `daemon::tests`: one dead link, two at once, the first address, a word that is lost, all with a server that counts RM_ADDR.
 
 use super::acts::ActError;
 use super::flows::{Standing, pair};

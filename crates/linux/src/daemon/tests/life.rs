@@ -122,6 +122,51 @@ fn a_silently_dead_link_is_found_and_given_up() {
 }
 
 #[test]
+fn two_links_that_die_at_once_are_withdrawn_over_the_third_and_joined_again() {
+    with_running(3, Policy::Slowhand, |net, daemon, download| {
+        let joined = |times| {
+            for link in 0..3 {
+                let times = if link == 2 { 1 } else { times };
+                daemon.until("all links are joined", |seen| {
+                    subflows_over(seen, LinkId(link)) >= times
+                });
+            }
+        };
+        joined(1);
+        download.expect_more(4 * MUCH, PATIENCE);
+        let heard = net.server_counter("RmAddr");
+        net.kill_at_once(&[0, 1]);
+        net.wait_for_withdrawals(heard + 2, PATIENCE);
+        // Of both, not of one twice.
+        net.wait_for_server_subflows(&[2], PATIENCE);
+        download.expect_more(MUCH, PATIENCE);
+        net.revive(0);
+        net.revive(1);
+        joined(2);
+        download.expect_more(MUCH, PATIENCE);
+        net.wait_for_server_subflows(&[0, 1, 2], PATIENCE);
+    });
+}
+
+#[test]
+fn a_withdrawal_that_is_lost_is_said_again() {
+    with_running(2, Policy::Slowhand, |net, daemon, download| {
+        daemon.until("link 1 is joined", |seen| subflows_over(seen, LinkId(1)) == 1);
+        download.expect_more(4 * MUCH, PATIENCE);
+        assert_eq!(net.server_counter("RmAddr"), 0);
+        net.lose_a_withdrawal();
+        net.kill(1);
+        net.wait_for_withdrawals(1, PATIENCE);
+        assert!(net.has_lost_a_withdrawal(), "the first one was lost");
+        assert!(net.client_counter("RmAddrTx") >= 2);
+        let said = |action: &&Action| matches!(action, Action::Withdraw(_));
+        assert!(daemon.seen().done.iter().filter(said).count() >= 2);
+        download.expect_more(MUCH, PATIENCE);
+        net.wait_for_server_subflows(&[0], PATIENCE);
+    });
+}
+
+#[test]
 fn the_baseline_leaves_paths_to_the_kernel_and_takes_its_endpoints_out() {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::start(&net.server);

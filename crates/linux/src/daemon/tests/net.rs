@@ -1,8 +1,10 @@
 //! A client and a server with several ways between them, and what can happen to the ways.
 
+use crate::diag::{Diag, States, TcpSocket};
 use crate::netns::Netns;
 use crate::rtnl::{Address, AddressFlags, Rtnl};
 use crate::testing::{Pair, Patience, furnish, index, output, prefix};
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
@@ -64,16 +66,29 @@ impl Net {
 
     /// From now on the link drops everything both ways, and stays up. Asserts that it does.
     pub(super) fn kill(&self, link: u8) {
-        self.in_server(|| {
-            let rules = format!(
+        self.kill_at_once(&[link]);
+    }
+
+    /// The same of several links in one moment.
+    pub(super) fn kill_at_once(&self, links: &[u8]) {
+        let rules = |link| {
+            format!(
                 "add table inet dead{link}; \
                  add chain inet dead{link} in {{ type filter hook prerouting priority 0; }}; \
                  add chain inet dead{link} out {{ type filter hook postrouting priority 0; }}; \
                  add rule inet dead{link} in iifname w{link} drop; \
-                 add rule inet dead{link} out oifname w{link} drop"
-            );
-            nft(&rules);
-            assert!(output("nft list ruleset").contains(&format!("iifname \"w{link}\" drop")));
+                 add rule inet dead{link} out oifname w{link} drop; "
+            )
+        };
+        self.in_server(|| {
+            nft(&links.iter().map(rules).collect::<String>());
+            let applied = output("nft list ruleset");
+            for link in links {
+                assert!(
+                    applied.contains(&format!("iifname \"w{link}\" drop")),
+                    "{applied}"
+                );
+            }
         });
     }
 
@@ -99,6 +114,24 @@ impl Net {
                  add rule inet bleach in reset tcp option mptcp; \
                  add rule inet bleach out reset tcp option mptcp");
         });
+    }
+
+    /// The next withdrawal of an address (RM_ADDR) that leaves the client is lost, and nothing else. It stands behind the time stamps, what was
+    /// received out of order, if there is any, and the acknowledgement of data.
+    pub(super) fn lose_a_withdrawal(&self) {
+        self.in_client(|| {
+            nft("add table inet word; \
+                 add chain inet word lost; \
+                 add rule inet word lost limit rate 1/day burst 1 packets counter drop; \
+                 add chain inet word out { type filter hook output priority 0; }; \
+                 add rule inet word out tcp doff 12 @th,352,16 0x1e04 jump lost; \
+                 add rule inet word out tcp doff 15 @th,448,16 0x1e04 jump lost");
+        });
+    }
+
+    /// Whether one really was.
+    pub(super) fn has_lost_a_withdrawal(&self) -> bool {
+        self.in_client(|| output("nft list chain inet word lost").contains("counter packets 1 "))
     }
 
     /// Takes the cable out, or puts it back.
@@ -144,6 +177,42 @@ impl Net {
     /// What the server counted: the sum of its namespace's MPTCP counter `counter`.
     pub(super) fn server_counter(&self, counter: &str) -> u64 {
         self.in_server(|| super::super::mib::read(counter))
+    }
+
+    /// Waits until the server has heard so many withdrawals of addresses.
+    pub(super) fn wait_for_withdrawals(&self, heard: u64, patience: Duration) {
+        let mut until = Patience::of(patience);
+        while self.server_counter("RmAddr") < heard {
+            assert!(until.lasts(), "the server has not heard {heard} withdrawals");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits until the server sends over these links, and over no other.
+    pub(super) fn wait_for_server_subflows(&self, links: &[u8], patience: Duration) {
+        let wanted = BTreeSet::from_iter(links.iter().map(|&link| IpAddr::from([10, 0, link, 1])));
+        let mut until = Patience::of(patience);
+        while self.server_peers() != wanted {
+            assert!(until.lasts(), "it sends to {:?}", self.server_peers());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The client's addresses that the server has subflows to.
+    fn server_peers(&self) -> BTreeSet<IpAddr> {
+        self.in_server(|| {
+            let mut peers = BTreeSet::new();
+            let add = |socket: &TcpSocket| {
+                peers.extend(socket.subflow.map(|_| socket.remote.ip().to_canonical()));
+            };
+            Diag::open().unwrap().each_tcp(States::ESTABLISHED, add).unwrap();
+            peers
+        })
+    }
+
+    /// What the client counted.
+    pub(super) fn client_counter(&self, counter: &str) -> u64 {
+        self.in_client(|| super::super::mib::read(counter))
     }
 
     /// Waits until the client's state has this in it.

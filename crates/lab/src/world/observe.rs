@@ -60,12 +60,15 @@ impl Observer {
                 self.subflows.insert(id, Known { conn, link, backup });
                 Some(self.subflow(conn, link, SubflowEvent::Established, backup))
             }
-            Fate::Closed => {
-                let known = self.subflows.remove(&id)?;
-                Some(self.subflow(known.conn, known.link, SubflowEvent::Closed, known.backup))
-            }
+            Fate::Closed => self.gone(id),
             _ => None,
         }
+    }
+
+    /// Told once, whoever ended it: of those that it ends itself the daemon is told nothing more.
+    fn gone(&mut self, id: SubflowId) -> Option<What> {
+        let known = self.subflows.remove(&id)?;
+        Some(self.subflow(known.conn, known.link, SubflowEvent::Closed, known.backup))
     }
 
     fn done(&mut self, action: &Action) -> Option<What> {
@@ -79,6 +82,7 @@ impl Observer {
                 let known = *known;
                 Some(self.subflow(known.conn, known.link, SubflowEvent::Priority, *backup))
             }
+            Action::Destroy(subflow) => self.gone(*subflow),
             Action::Note(note) => self.note(note),
             Action::Window(conn, Some(bytes)) => {
                 self.windows.insert(*conn, bytes.get());
@@ -149,6 +153,31 @@ fn decision(link: Option<String>, verb: &str, why: String) -> What {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_subflow_that_is_ended_by_the_client_is_gone() {
+        let mut observer = Observer::new(vec!["wifi".to_owned()]);
+        let (id, conn) = (SubflowId(3), ConnId(7));
+        let mut told = |observation: Observation<'_>| {
+            let event = observer.event(Instant::ZERO, &observation)?;
+            match event.what {
+                What::Subflow { link, event, .. } => Some((link, event)),
+                other => panic!("{other:?}"),
+            }
+        };
+        let established = Fate::Established {
+            conn,
+            link: LinkId(0),
+            initial: false,
+            backup: false,
+        };
+        let came = told(Observation::Told(&Input::Subflow(id, established)));
+        assert_eq!(came, Some(("wifi".to_owned(), SubflowEvent::Established)));
+        let went = told(Observation::Done(&Action::Destroy(id)));
+        assert_eq!(went, Some(("wifi".to_owned(), SubflowEvent::Closed)));
+        let closed = Input::Subflow(id, Fate::Closed);
+        assert_eq!(told(Observation::Told(&closed)), None, "once");
+    }
 
     /// What bounds an upload is told in a sentence, as a window is.
     #[test]

@@ -4,11 +4,12 @@ mod plans;
 
 use lab::stop::Stop;
 use lab::world::{Play, PlayError, Played, play};
+use linux::bpf::WindowKind;
 use plans::{DOWNLOAD, deep_cables, plan, two_cables};
 use scenario::Plan;
 use std::collections::BTreeSet;
 use std::time::Instant;
-use trace::{LinkState, PolicyError, PolicyName, SubflowEvent, What};
+use trace::{Event, LinkState, PolicyError, PolicyName, SubflowEvent, What};
 
 fn played(plan: &Plan, policy: &str) -> Played {
     let what = Play::new(plan, policy.parse().unwrap());
@@ -85,6 +86,49 @@ fn the_window_keeps_the_servers_queue_short() {
     assert!(short < long / 2, "{short} bytes with a window, {long} without");
     let [moved, all] = [&ours, &without].map(|played| played.run.bytes());
     assert!(moved > all / 2, "{moved} of {all} bytes: a short queue is no art");
+}
+
+/// The same by the other lever: once the window has come down, no more is queued than it allows, and what was sent twice.
+#[test]
+fn a_clamp_bounds_the_servers_queue() {
+    let plan = deep_cables(8, DOWNLOAD);
+    let what = Play {
+        window: Some(WindowKind::Clamp),
+        ..Play::new(&plan, PolicyName::Slowhand)
+    };
+    let played = play(&what, &Stop::new(), &mut |_| {}).unwrap();
+    assert!(played.run.intact(), "{:#?}", played.run);
+    let report = played.daemon.as_ref().expect("it has answered");
+    assert_eq!(report.levers.window, Ok(WindowKind::Clamp));
+    // The last window of the first half is in force in the second.
+    let (first, second) = played.record.events.split_at(half_of(&played));
+    let in_force = first.iter().rev().find_map(window);
+    let widest = second.iter().filter_map(window).chain(in_force).max().unwrap();
+    let queues = Vec::from_iter(second.iter().filter_map(queue));
+    let mean = queues.iter().sum::<u64>() / queues.len() as u64;
+    assert!(mean < widest * 3 / 2, "{mean} bytes queued, {widest} may be");
+    let moved = played.run.bytes();
+    assert!(moved > 20_000_000, "{moved} bytes: a short queue is no art");
+}
+
+/// The number of events until half of the time is over.
+fn half_of(played: &Played) -> usize {
+    let half_ns = (played.run.duration_s * 0.5e9) as u64;
+    played.record.events.partition_point(|event| event.t_ns < half_ns)
+}
+
+fn window(event: &Event) -> Option<u64> {
+    match event.what {
+        What::Window { bytes, .. } => bytes,
+        _ => None,
+    }
+}
+
+fn queue(event: &Event) -> Option<u64> {
+    match event.what {
+        What::ServerQueue { bytes, .. } => Some(bytes),
+        _ => None,
+    }
 }
 
 #[test]

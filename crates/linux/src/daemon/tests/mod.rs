@@ -10,6 +10,7 @@ mod levers;
 mod life;
 mod marks;
 mod net;
+mod objects;
 mod rig;
 mod sampling;
 mod undone;

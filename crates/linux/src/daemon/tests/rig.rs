@@ -281,11 +281,22 @@ fn is_number(input: &Input) -> bool {
 
 /// Runs a test of this program in a process of its own, in the client's namespace: the victim, which looks for what `wishes` says.
 pub(super) fn victim(net: &Net, test: &str, wishes: &[(&str, &OsStr)]) -> Child {
+    victim_where(net, test, wishes, |_| {})
+}
+
+/// The same, on a machine that `change` makes another one for it.
+pub(super) fn victim_where(
+    net: &Net,
+    test: &str,
+    wishes: &[(&str, &OsStr)],
+    change: impl FnOnce(&mut Command),
+) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .args([test, "--exact", "--nocapture"])
         .envs(wishes.iter().copied())
         .stdin(Stdio::piped());
+    change(&mut command);
     net.client.prepare(&mut command).spawn().unwrap()
 }
 

@@ -5,6 +5,7 @@ use super::felt::{
 };
 use super::flow::{Download, Source, Upload};
 use super::net::Net;
+use super::objects::{Objects, Pins, with_own_bpffs};
 use super::rig::{self, Manual, PATIENCE, Record, Running};
 use crate::bpf::{Pass, UnsentLever, WindowKind, WindowLever, restore_subflows};
 use crate::daemon::recover;
@@ -13,16 +14,19 @@ use crate::journal::{Change, Journal};
 use crate::netns::Netns;
 use crate::sysctl::{self, Key};
 use crate::testing::{Patience, output};
-use policy::{Action, ConnId, Policy};
+use policy::{Action, ConnId, LinkId, Policy};
+use std::collections::BTreeSet;
 use std::process::Child;
 use std::time::Duration;
-use units::Bytes;
+use units::{Bytes, Ratio};
 
 /// The process that the crash tests kill looks for these.
 const VICTIM: &str = "SLOWHAND_TEST_LEVER_JOURNAL";
 const VICTIM_WAY: &str = "SLOWHAND_TEST_LEVER_WAY";
 /// The process that cannot bound windows looks for this one.
 const POOR: &str = "SLOWHAND_TEST_LEVER_POOR_JOURNAL";
+/// The process that has loaded everything looks for this one.
+const LOADED: &str = "SLOWHAND_TEST_LEVER_LOADED_JOURNAL";
 
 /// A daemon in a process of its own, with windows bounded in this way.
 fn victim_over(net: &Net, record: &Record, way: WindowKind) -> Child {
@@ -165,6 +169,56 @@ fn a_daemon_that_stops_takes_its_unsent_limits_off() {
     eventually("more unsent than the limit ever allowed", &net.client, |_| {
         unsent(&net.client) > most + DEEP / 4
     });
+}
+
+/// Not a test of its own: a process that has pulled every lever, and is killed.
+#[test]
+fn loaded_victim() {
+    let Some(record) = std::env::var_os(LOADED) else {
+        return;
+    };
+    let (conn, link, rate) = (ConnId(1), LinkId(0), Ratio::from_ppm(20_000));
+    let mut daemon = Manual::on_record(1, record.into());
+    for action in [
+        Action::Window(conn, Some(SMALL)),
+        Action::Unsent(conn, Some(SMALL)),
+        Action::Mark(link, rate),
+        Action::MarkSent(link, rate),
+    ] {
+        daemon.act(action).unwrap();
+    }
+    rig::live_on();
+}
+
+#[test]
+fn a_killed_daemon_leaves_no_program_and_has_pinned_none() {
+    let Some(net) = Net::with_links(1) else { return };
+    let record = Record::new("pins");
+    let wishes = [(LOADED, record.0.as_os_str())];
+    let test = "daemon::tests::undone::loaded_victim";
+    let victim = rig::victim_where(&net, test, &wishes, with_own_bpffs);
+    let all = BTreeSet::from(["marker", "unsent", "window"].map(str::to_owned));
+    let mut until = Patience::of(PATIENCE);
+    let objects = loop {
+        let objects = Objects::of(victim.id());
+        if objects.programs().is_superset(&all) {
+            break objects;
+        }
+        assert!(until.lasts(), "it has loaded {:?} only", objects.programs());
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(!objects.maps().is_empty());
+    let pins = Pins::of(victim.id());
+    assert!(pins.would_be_seen());
+    assert!(pins.list().is_empty(), "{:?}", pins.list());
+    kill(victim);
+    assert!(pins.list().is_empty(), "{:?}", pins.list());
+    let left = || (objects.programs(), objects.maps());
+    let mut until = Patience::of(PATIENCE);
+    while left() != Default::default() {
+        assert!(until.lasts(), "the kernel still has {:?}", left());
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 fn receive_buffer() -> String {

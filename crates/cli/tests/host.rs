@@ -15,6 +15,8 @@ use std::net::SocketAddr;
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -260,6 +262,43 @@ fn connection(host: &Host) -> [Socket; 3] {
     [client, server, listener]
 }
 
+/// A download that goes on until it is dropped, over links that do not carry more than queues can be seen before.
+struct Download(Arc<AtomicBool>);
+
+impl Download {
+    fn start(host: &Host) -> Self {
+        let slow = |link| {
+            output(&format!(
+                "tc qdisc add dev {link} root tbf rate 40mbit burst 16kb latency 40ms"
+            ))
+        };
+        host.server.run(|| ["w0", "w1"].map(slow)).unwrap();
+        let [mut client, mut server, listener] = connection(host);
+        client.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        let over = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&over);
+        std::thread::spawn(move || {
+            let mut buffer = vec![0; 64 * 1024];
+            while !is_over.load(Ordering::Relaxed) {
+                // What is not there yet is no end.
+                let _ = client.read(&mut buffer);
+            }
+        });
+        // It ends with its client.
+        std::thread::spawn(move || {
+            while server.write_all(&[0; 64 * 1024]).is_ok() {}
+            drop(listener);
+        });
+        Self(over)
+    }
+}
+
+impl Drop for Download {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// A connection to a server that does not speak MPTCP.
 fn plain_connection(host: &Host) -> [Socket; 2] {
     let address = SockAddr::from(SERVER.parse::<SocketAddr>().unwrap());
@@ -337,6 +376,35 @@ fn why_a_connection_over_plain_tcp_cannot_be_bounded_is_told() {
     );
     assert_eq!(host.ask("down", &[]).status.code(), Some(0));
     assert!(up.child.wait().unwrap().success());
+}
+
+#[test]
+fn where_windows_cannot_be_bounded_new_connections_get_a_small_buffer_until_down() {
+    let Some(host) = Host::new("nowindow") else { return };
+    let buffer = || {
+        let shown = || output("sysctl -n net.ipv4.tcp_rmem");
+        host.client.run(shown).unwrap()
+    };
+    let before = buffer();
+    let nothing = Scratch::new("up-without-window");
+    let mut up = host.up_where(&[], |command| {
+        seeing(command, &nothing.path(""), "/sys/kernel/btf")
+    });
+    let _download = Download::start(&host);
+    until("the buffer is smaller", || buffer() != before);
+    let most = |buffer: String| buffer.split_whitespace().last().unwrap().parse::<u64>().unwrap();
+    assert!(most(buffer()) < most(before.clone()), "{} of {before}", buffer());
+    let (code, text) = words(&host.ask("why", &[]));
+    for sentence in [
+        "windows of running connections are not bounded: this kernel has no BTF",
+        "instead, connections that begin from now on get a receive buffer of",
+        "what waits unsent is not bounded: this kernel has no BTF",
+    ] {
+        assert!(code == Some(0) && text.contains(sentence), "{text}");
+    }
+    assert_eq!(host.ask("down", &[]).status.code(), Some(0));
+    assert!(up.child.wait().unwrap().success());
+    assert_eq!(buffer(), before);
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //! `tests`, as root and as nobody.
 
 use crate::bpf::cc::Coupled;
-use crate::bpf::{self, UnsentLever, WindowLever};
+use crate::bpf::{self, LoadError, UnsentLever, WindowKind, WindowLever};
 use crate::rights;
 use crate::sysctl::{self, PathManager};
 use std::fmt;
@@ -108,14 +108,15 @@ fn path_manager() -> Result<String, String> {
 }
 
 fn window_lever() -> Result<String, String> {
-    match WindowLever::load() {
-        Ok(lever) => match lever.refused() {
-            None => Ok(format!(
-                "{:?}: the window field of outgoing segments",
-                lever.kind()
-            )),
-            Some(why) => Ok(format!("{:?}, the coarser one, because: {why}", lever.kind())),
-        },
+    let kind = |lever: WindowLever| (lever.kind(), lever.refused().map(ToString::to_string));
+    window_in_words(WindowLever::load().map(kind))
+}
+
+/// What a lever was loaded, and why not the better one.
+fn window_in_words(loaded: Result<(WindowKind, Option<String>), LoadError>) -> Result<String, String> {
+    match loaded {
+        Ok((kind, None)) => Ok(format!("{kind:?}: the window field of outgoing segments")),
+        Ok((kind, Some(why))) => Ok(format!("{kind:?}, the coarser one, because: {why}")),
         Err(error) => Err(format!(
             "{error}; without it only new connections can be bounded, by their receive buffer (tcp_rmem), and a dying link costs seconds \
              instead of a tenth"
@@ -212,10 +213,28 @@ mod tests {
             (code == 0).then(|| [window_lever(), unsent_lever()])
         });
         let Some([window, unsent]) = looked.join().unwrap() else {
+            println!("skipped: needs root (CAP_SETUID) to become nobody");
             return;
         };
         assert!(window.unwrap_err().contains("tcp_rmem"));
         assert!(unsent.unwrap_err().contains("upload"));
+    }
+
+    #[test]
+    fn how_windows_are_bounded_is_said_and_why_not_better() {
+        let egress = window_in_words(Ok((WindowKind::Egress, None))).unwrap();
+        assert_eq!(egress, "Egress: the window field of outgoing segments");
+        let why = LoadError::NoTcx.to_string();
+        let clamp = window_in_words(Ok((WindowKind::Clamp, Some(why)))).unwrap();
+        assert!(
+            clamp.starts_with("Clamp, the coarser one, because: this kernel has no tcx links"),
+            "{clamp}"
+        );
+        let none = window_in_words(Err(LoadError::NoBtf)).unwrap_err();
+        assert!(
+            none.starts_with("this kernel has no BTF") && none.contains("(tcp_rmem)"),
+            "{none}"
+        );
     }
 
     #[test]

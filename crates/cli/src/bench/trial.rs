@@ -88,68 +88,46 @@ pub fn sender(observed: &[Observed]) -> Option<&str> {
 
 /// A trial counts while 99 % of the packets are less late than this.
 const PUNCTUAL: Duration = Duration::from_micros(500);
+/// For a trial that has the machine to itself, and is not repeated.
+const HOWEVER_LATE: Duration = Duration::from_secs(1);
 
 /// Runs trials side by side; a late one is repeated alone.
 pub fn side_by_side(trials: Vec<Trial>) -> anyhow::Result<Vec<Observed>> {
     run(trials.into_iter().map(job).collect(), PUNCTUAL)
 }
 
-/// The same; a trial that fails costs no other its result.
-pub fn each(trials: Vec<Trial>) -> anyhow::Result<Results> {
-    let jobs: Vec<Job> = trials.into_iter().map(job).collect();
+/// What must hold of the trial with this index, beyond that it came to an end. One of which it does not hold gave no result.
+pub type Holds<'h> = &'h (dyn Fn(usize, &Observed) -> anyhow::Result<()> + Sync);
+
+/// A trial, and how windows are bounded in it; `None`: the best way that the kernel offers.
+pub type Bounded = (Trial, Option<WindowKind>);
+
+/// What trials came to, in their order; `None`: one gave no result.
+pub type Outcomes = anyhow::Result<Vec<Option<Observed>>>;
+
+/// Runs trials side by side; a late one is repeated alone. One that gave no result costs no other its own, and is in `doubts`.
+pub fn each(trials: Vec<Bounded>, holds: Holds<'_>, doubts: &mut Doubts) -> Outcomes {
+    let jobs: Vec<Job> = trials.into_iter().map(bounded).collect();
+    let outcomes = outcomes(&jobs, PUNCTUAL)?;
+    let judged = jobs.iter().zip(outcomes).enumerate();
+    Ok(judged
+        .map(|(index, (job, outcome))| doubts.judge(job, outcome, |seen| holds(index, seen)))
+        .collect())
+}
+
+fn bounded((trial, window): Bounded) -> Job {
+    Job { window, ..job(trial) }
+}
+
+fn outcomes(jobs: &[Job], punctual: Duration) -> anyhow::Result<Vec<Result<Done, PlayError>>> {
     let stop = interrupt::stop()?;
     lab::prerequisites::check().map_err(Refused::because)?;
     let rules = Rules {
-        punctual: PUNCTUAL,
+        punctual,
         stop,
-        watch: &|run, event| tell(&jobs, run, event),
+        watch: &|run, event| tell(jobs, run, event),
     };
-    let outcomes = batch::run_each(&jobs, &rules)?;
-    let mut results = Results::default();
-    for (job, outcome) in jobs.iter().zip(outcomes) {
-        results.note(job, outcome);
-    }
-    Ok(results)
-}
-
-/// What many trials came to.
-#[derive(Debug, Default)]
-pub struct Results {
-    /// Those that gave a result.
-    pub observed: Vec<Observed>,
-    /// What speaks against figures drawn from them.
-    pub doubts: Doubts,
-}
-
-impl Results {
-    fn note(&mut self, job: &Job, outcome: Result<Done, PlayError>) {
-        let whole = outcome
-            .map_err(anyhow::Error::from)
-            .map(observed)
-            .and_then(Observed::intact)
-            .and_then(|seen| seen.only_flow().map(drop).map(|()| seen));
-        match whole {
-            Ok(seen) => {
-                self.doubts.late += usize::from(seen.is_late());
-                self.observed.push(seen);
-            }
-            Err(why) => self.doubts.failed.push(Failed::of(job, &why)),
-        }
-    }
-
-    /// Those of which this does not hold count as failed.
-    pub fn require<T>(mut self, holds: impl Fn(&Observed) -> anyhow::Result<T>) -> Self {
-        for seen in std::mem::take(&mut self.observed) {
-            match holds(&seen) {
-                Ok(_) => self.observed.push(seen),
-                Err(why) => {
-                    self.doubts.late -= usize::from(seen.is_late());
-                    self.doubts.failed.push(Failed::after(&seen, &why));
-                }
-            }
-        }
-        self
-    }
+    batch::run_each(jobs, &rules)
 }
 
 /// What a reader of figures must know of the trials behind them.
@@ -162,6 +140,34 @@ pub struct Doubts {
 }
 
 impl Doubts {
+    /// What the trial came to; one without a result is kept.
+    fn judge(
+        &mut self,
+        job: &Job,
+        outcome: Result<Done, PlayError>,
+        holds: impl FnOnce(&Observed) -> anyhow::Result<()>,
+    ) -> Option<Observed> {
+        let whole = outcome
+            .map_err(anyhow::Error::from)
+            .map(observed)
+            .and_then(Observed::intact)
+            .and_then(|seen| {
+                anyhow::ensure!(
+                    seen.flows.len() == job.plan.flows.len(),
+                    "a flow came to no end, so that this trial measured nothing; please report this"
+                );
+                holds(&seen)?;
+                Ok(seen)
+            });
+        whole.map_err(|why| self.failed.push(Failed::of(job, &why))).ok()
+    }
+
+    /// Figures are drawn from these.
+    pub fn count_late<'o>(&mut self, observed: impl IntoIterator<Item = &'o Observed>) {
+        let late = observed.into_iter().filter(|seen| seen.is_late());
+        self.late += late.count();
+    }
+
     /// Those of more trials behind the same figures.
     pub fn add(&mut self, others: Self) {
         self.late += others.late;
@@ -202,18 +208,6 @@ impl Failed {
             policy: job.policy.clone(),
             cc: job.plan.cc.clone(),
             seed: job.seed,
-            why: format!("{why:#}"),
-        }
-        .told()
-    }
-
-    fn after(seen: &Observed, why: &anyhow::Error) -> Self {
-        let start = seen.record.start();
-        Self {
-            scenario: start.map(|start| start.scenario.clone()).unwrap_or_default(),
-            policy: seen.run.policy.clone(),
-            cc: seen.run.cc.clone().unwrap_or_default(),
-            seed: seen.run.seed,
             why: format!("{why:#}"),
         }
         .told()
@@ -270,7 +264,7 @@ pub fn counted(trial: Trial) -> anyhow::Result<Observed> {
 }
 
 fn only(job: Job) -> anyhow::Result<Observed> {
-    run(vec![job], Duration::from_secs(1))?
+    run(vec![job], HOWEVER_LATE)?
         .pop()
         .context("the trial gave no result")
 }

@@ -1,11 +1,12 @@
 //! Goodput of the first seconds and after them, and the longest gap after a silent cut of the fastest link.
 
 use trace::{BenchRow, Better, What};
-use units::Instant;
+use units::{Duration, Instant};
 
 use super::figures::{self, FIRST, against, mean_mbps, median, most, rounded, since_start};
 use super::rows::{self, Row};
-use crate::bench::trial::{self, Observed, Trial};
+use super::together::Pairs;
+use crate::bench::trial::Observed;
 use crate::bench::{Setup, gap};
 
 /// Trials of each policy with each controller.
@@ -60,24 +61,32 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Reads them off a trial with one flow.
+    /// Reads them off a trial whose only flow connects as the run begins.
     pub fn of(observed: &Observed) -> anyhow::Result<Self> {
-        Self::around(observed, gap::last_change(&observed.record)?.at)
+        Self::around(observed, Duration::ZERO, gap::last_change(&observed.record)?.at)
     }
 
-    /// The same, with a cut at that moment.
-    pub fn around(observed: &Observed, cut: Instant) -> anyhow::Result<Self> {
+    /// The same, with a first flow that was to connect so long after the beginning, and a cut at that moment.
+    pub fn around(observed: &Observed, connects: Duration, cut: Instant) -> anyhow::Result<Self> {
         let flow = observed.only_flow()?;
         let removed = observed.record.events.iter().find(|event| {
             event.at() >= cut && matches!(&event.what, What::Decision { verb, .. } if verb == "remove")
         });
+        let steady = connects + FIRST;
         Ok(Self {
-            first_mbps: mean_mbps(&flow.series, units::Duration::ZERO, FIRST),
-            steady_mbps: mean_mbps(&flow.series, FIRST, since_start(cut)),
+            first_mbps: mean_mbps(&flow.series, connects, steady),
+            steady_mbps: mean_mbps(&flow.series, steady, since_start(cut)),
             stall_ms: gap::longest_wait(&flow.waits, cut).as_micros() as f64 / 1e3,
             found_ms: removed.map(|event| event.at().since(cut).as_micros() as f64 / 1e3),
         })
     }
+}
+
+/// Ours over theirs, the median of all pairs; theirs counts for no more than the links can carry.
+pub fn goodput(ours: &[Figures], stock: &[Figures], limit: f64, figure: fn(&Figures) -> f64) -> f64 {
+    let pairs = ours.iter().zip(stock);
+    let ratios = pairs.map(|(our, their)| against(figure(our), figure(their), limit));
+    median(&ratios.collect::<Vec<_>>())
 }
 
 /// What all trials with one controller came to.
@@ -92,46 +101,32 @@ struct Verdict {
 }
 
 fn measure(setup: &Setup, row: Row) -> anyhow::Result<Vec<BenchRow>> {
-    let results = trial::each(trials(setup, row)?)?.require(|seen| gap::last_change(&seen.record));
+    let pairs = Pairs {
+        setup,
+        defined: TRIALS,
+        seed: setup.seed,
+        plan: &|nth, seed| Ok(row.cut(&row.plan(&nth.cc)?, nth.index as usize, seed)),
+        holds: &|seen| Figures::of(seen).map(drop),
+    };
+    let results = pairs.measure()?;
     let verdicts: Vec<Verdict> = setup
         .controllers()
-        .map(|cc| verdict(row, &results.observed, cc))
+        .map(|cc| verdict(row, &results.pairs(cc), cc))
         .collect::<Result<_, _>>()?;
     let bench = verdicts.iter().fold(worst(row, &verdicts), with_fields);
     Ok(vec![results.doubts.note(bench)])
 }
 
-fn trials(setup: &Setup, row: Row) -> anyhow::Result<Vec<Trial>> {
-    let mut trials = Vec::new();
-    for cc in setup.controllers() {
-        let plan = row.plan(cc)?;
-        for index in 0..u64::from(setup.trials(TRIALS)) {
-            let seed = setup.seed + index;
-            trials.extend(figures::both(&row.cut(&plan, index as usize, seed), seed));
-        }
-    }
-    Ok(trials)
-}
-
-fn verdict(row: Row, observed: &[Observed], cc: &str) -> anyhow::Result<Verdict> {
+fn verdict(row: Row, pairs: &[(&Observed, &Observed)], cc: &str) -> anyhow::Result<Verdict> {
     let limit = rows::payload_limit_mbps(&row.plan(cc)?);
     let (mut ours, mut stock) = (Vec::new(), Vec::new());
-    let pairs = figures::pairs(observed, cc);
-    for (our, their) in &pairs {
+    for (our, their) in pairs {
         ours.push(Figures::of(our)?);
         stock.push(Figures::of(their)?);
     }
-    let ratio = |figure: fn(&Figures) -> f64| {
-        let each = ours.iter().zip(&stock);
-        median(
-            &each
-                .map(|(our, their)| against(figure(our), figure(their), limit))
-                .collect::<Vec<_>>(),
-        )
-    };
     Ok(Verdict {
-        steady: ratio(|figures| figures.steady_mbps),
-        first: ratio(|figures| figures.first_mbps),
+        steady: goodput(&ours, &stock, limit, |figures| figures.steady_mbps),
+        first: goodput(&ours, &stock, limit, |figures| figures.first_mbps),
         cc: cc.to_owned(),
         one_link: [
             figures::over_one_link(pairs.iter().map(|(ours, _)| *ours)),
@@ -142,11 +137,13 @@ fn verdict(row: Row, observed: &[Observed], cc: &str) -> anyhow::Result<Verdict>
     })
 }
 
-fn each(figures: &[Figures], figure: fn(&Figures) -> f64) -> Vec<f64> {
+/// One figure of each trial.
+pub fn each(figures: &[Figures], figure: fn(&Figures) -> f64) -> Vec<f64> {
     figures.iter().map(figure).collect()
 }
 
-const fn stall(figures: &Figures) -> f64 {
+/// The longest gap after the cut.
+pub const fn stall(figures: &Figures) -> f64 {
     figures.stall_ms
 }
 

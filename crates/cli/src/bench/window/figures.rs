@@ -71,20 +71,6 @@ pub fn both(plan: &scenario::Plan, seed: u64) -> [Trial; 2] {
     })
 }
 
-/// Ours and theirs of each seed, of one controller, in the order of the trials; a seed that lacks one of them is left out.
-pub fn pairs<'o>(observed: &'o [Observed], cc: &str) -> Vec<(&'o Observed, &'o Observed)> {
-    let of = |policy: PolicyName| {
-        observed
-            .iter()
-            .filter(move |seen| seen.run.policy == policy && seen.run.cc.as_deref() == Some(cc))
-    };
-    let pair = |ours: &'o Observed| {
-        let stock = of(PolicyName::Mptcp).find(|stock| stock.run.seed == ours.run.seed);
-        Some((ours, stock?))
-    };
-    of(PolicyName::Slowhand).filter_map(pair).collect()
-}
-
 /// The row with the largest of each figure of these, one for each controller, where less is better: every bar holds for each by itself.
 pub fn worst(row: BenchRow, each: &[BenchRow]) -> BenchRow {
     let worse = |figure: fn(&BenchRow) -> Option<f64>| each.iter().filter_map(figure).reduce(f64::max);

@@ -9,8 +9,9 @@ use units::{Bitrate, Duration, Instant};
 
 use super::figures::{self, object};
 use super::rows::{self, Row};
+use super::together::{self, Sets};
 use crate::batch;
-use crate::bench::trial::{self, Doubts, Observed, Trial};
+use crate::bench::trial::{Doubts, Observed, Trial};
 use crate::bench::{Setup, gap};
 
 /// The senders' controller, unless the user wants another.
@@ -30,9 +31,14 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let cc = setup.cc.as_deref().unwrap_or(DEFINED);
     let (mut mistakes, mut doubts) = (Vec::new(), Doubts::default());
     for plans in that_fit(plans(cc)?) {
-        let results = trial::each(plans.into_iter().map(|plan| trial(setup, plan)).collect())?;
+        let sets = Sets {
+            places: plans,
+            trials: &|plan: &Plan, attempt| Ok(vec![trial(plan, setup.seed + attempt)]),
+            play: &|trials, doubts| together::side_by_side(trials, &|_, _| Ok(()), doubts),
+        };
+        let results = sets.measure()?;
         doubts.add(results.doubts);
-        for mistake in results.observed.iter().map(Mistakes::of) {
+        for mistake in results.sets.iter().flat_map(|(_, seen)| seen).map(Mistakes::of) {
             figures::tell("window-false", &mistake.to_value());
             mistakes.push(mistake);
         }
@@ -48,14 +54,14 @@ fn that_fit(plans: Vec<Plan>) -> [Vec<Plan>; 3] {
     [few, several, many]
 }
 
-fn trial(setup: &Setup, plan: Plan) -> Trial {
+fn trial(plan: &Plan, seed: u64) -> Trial {
     Trial {
         plan: Plan {
             duration: TEN_MINUTES,
-            ..plan
+            ..plan.clone()
         },
         policy: PolicyName::Slowhand,
-        seed: setup.seed,
+        seed,
     }
 }
 

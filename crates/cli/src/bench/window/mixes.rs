@@ -9,7 +9,8 @@ use units::{Bitrate, Bytes, Duration, Ratio, Rng};
 use super::cut::Figures;
 use super::figures::{self, least, median, object, rounded, since_start};
 use super::rows;
-use crate::bench::trial::{self, Doubts, Observed};
+use super::together::Pairs;
+use crate::bench::trial::{Doubts, Observed};
 use crate::bench::{Setup, gap};
 
 /// How many mixes.
@@ -58,23 +59,23 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
 }
 
 fn measure(setup: &Setup, mix: u64, doubts: &mut Doubts) -> anyhow::Result<Vec<Mixed>> {
-    let mut trials = Vec::new();
-    for cc in setup.controllers() {
-        let plan = mixed_plan(mix, cc)?;
-        let fastest = rows::fastest(&plan)[0];
-        for index in 0..u64::from(setup.trials(TRIALS)) {
-            let seed = mix * TRIALS_PER_MIX + index;
-            trials.extend(figures::both(&rows::cut(&plan, fastest, seed), seed));
-        }
-    }
-    let results = trial::each(trials)?;
+    let pairs = Pairs {
+        setup,
+        defined: TRIALS,
+        seed: mix * TRIALS_PER_MIX,
+        plan: &|nth, seed| {
+            let plan = mixed_plan(mix, &nth.cc)?;
+            Ok(rows::cut(&plan, rows::fastest(&plan)[0], seed))
+        },
+        holds: &|seen| Trial::of(seen).map(drop),
+    };
+    let results = pairs.measure()?;
+    let mixed = setup
+        .controllers()
+        .map(|cc| judged(mix, cc, &results.pairs(cc)))
+        .collect::<anyhow::Result<Vec<_>>>()?;
     doubts.add(results.doubts);
-    let mixed = setup.controllers().map(|cc| judged(mix, cc, &results.observed));
-    Ok(mixed
-        .collect::<anyhow::Result<Vec<_>>>()?
-        .into_iter()
-        .flatten()
-        .collect())
+    Ok(mixed.into_iter().flatten().collect())
 }
 
 /// The links of a mix.
@@ -120,16 +121,35 @@ fn log_uniform(rng: &mut Rng, (from, to): (f64, f64)) -> f64 {
     from * (to / from).powf(rng.unit())
 }
 
+/// What one trial came to.
+struct Trial {
+    /// Mean goodput from connect to the cut, in Mb/s.
+    mbps: f64,
+    stall_ms: f64,
+}
+
+impl Trial {
+    /// A link that is cut need not be in use: on links that lose, either policy may have left it.
+    fn of(observed: &Observed) -> anyhow::Result<Self> {
+        let cut = gap::first_told(&observed.record)?;
+        let series = &observed.only_flow()?.series;
+        Ok(Self {
+            mbps: figures::mean_mbps(series, Duration::ZERO, since_start(cut)),
+            stall_ms: Figures::around(observed, Duration::ZERO, cut)?.stall_ms,
+        })
+    }
+}
+
 /// One mix with one controller, unless it gave no result at all.
-fn judged(mix: u64, cc: &str, observed: &[Observed]) -> anyhow::Result<Option<Mixed>> {
+fn judged(mix: u64, cc: &str, pairs: &[(&Observed, &Observed)]) -> anyhow::Result<Option<Mixed>> {
     let plan = mixed_plan(mix, cc)?;
     let limit = rows::payload_limit_mbps(&plan);
     let (mut ratios, mut ours, mut stock) = (Vec::new(), Vec::new(), Vec::new());
-    let pairs = figures::pairs(observed, cc);
-    for (our, their) in &pairs {
-        ratios.push(figures::against(until_cut(our)?, until_cut(their)?, limit));
-        ours.push(stall_ms(our)?);
-        stock.push(stall_ms(their)?);
+    for (our, their) in pairs {
+        let (our, their) = (Trial::of(our)?, Trial::of(their)?);
+        ratios.push(figures::against(our.mbps, their.mbps, limit));
+        ours.push(our.stall_ms);
+        stock.push(their.stall_ms);
     }
     let late = pairs.iter().flat_map(|(ours, stock)| [ours, stock]);
     Ok((!pairs.is_empty()).then(|| Mixed {
@@ -147,22 +167,6 @@ fn judged(mix: u64, cc: &str, observed: &[Observed]) -> anyhow::Result<Option<Mi
         stall_ms: median(&ours),
         stock_stall_ms: median(&stock),
     }))
-}
-
-/// A link that is cut need not be in use: on links that lose, either policy may have left it.
-fn stall_ms(observed: &Observed) -> anyhow::Result<f64> {
-    let cut = gap::first_told(&observed.record)?;
-    Ok(Figures::around(observed, cut)?.stall_ms)
-}
-
-/// Mean goodput from connect to the cut, in Mb/s.
-fn until_cut(observed: &Observed) -> anyhow::Result<f64> {
-    let cut = since_start(gap::first_told(&observed.record)?);
-    Ok(figures::mean_mbps(
-        &observed.only_flow()?.series,
-        Duration::ZERO,
-        cut,
-    ))
 }
 
 /// No buffer is drawn to be the least by chance.

@@ -1,6 +1,7 @@
 //! `window-…`: what it costs to bound how far ahead the server may queue, and what it gains when a link dies.
 //!
-//! Stock is the policy `mptcp`, ours is `slowhand`: the same plan, seed and controller, in turn. Every figure is per controller.
+//! Stock is the policy `mptcp`, ours is `slowhand`: the same plan, seed and controller, in turn. Every figure is per controller. Where a trial fails its
+//! pair is run again with another seed ([`together`]).
 //!
 //! | file | benchmarks |
 //! |---|---|
@@ -20,6 +21,7 @@ mod mixes;
 mod request;
 mod rows;
 mod step;
+mod together;
 mod worse;
 
 pub use cost::run as cost;

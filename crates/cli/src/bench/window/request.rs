@@ -9,8 +9,9 @@ use units::{Bytes, Duration, Instant};
 
 use super::figures::{self, FIRST, most, p99, rounded};
 use super::rows::{self, Row};
+use super::together::Pairs;
 use crate::bench::Setup;
-use crate::bench::trial::{self, Doubts, Observed, Trial};
+use crate::bench::trial::{Doubts, Observed};
 
 /// Trials of each policy with each controller, pooled.
 const TRIALS: u32 = 5;
@@ -26,6 +27,8 @@ const JUDGED: &str = "reno";
 struct Pooled {
     name: &'static str,
     cc: String,
+    /// Of how many pairs of trials.
+    pairs: usize,
     ours: Vec<f64>,
     stock: Vec<f64>,
 }
@@ -40,22 +43,19 @@ impl Pooled {
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let (mut pooled, mut doubts) = (Vec::new(), Doubts::default());
     for row in [rows::EQUAL, rows::DEEP] {
-        let results = trial::each(trials(setup, row)?)?;
+        let pairs = Pairs {
+            setup,
+            defined: TRIALS,
+            seed: setup.seed,
+            plan: &|nth, _| Ok(with_requests(row.plan(&nth.cc)?)),
+            holds: &|_| Ok(()),
+        };
+        let results = pairs.measure()?;
+        let of_each = setup.controllers().map(|cc| pool(row, cc, &results.pairs(cc)));
+        pooled.extend(of_each);
         doubts.add(results.doubts);
-        pooled.extend(setup.controllers().map(|cc| pool(row, cc, &results.observed)));
     }
-    Ok(vec![doubts.note(row(&pooled, setup.trials(TRIALS)))])
-}
-
-fn trials(setup: &Setup, row: Row) -> anyhow::Result<Vec<Trial>> {
-    let mut trials = Vec::new();
-    for cc in setup.controllers() {
-        let plan = with_requests(row.plan(cc)?);
-        for index in 0..u64::from(setup.trials(TRIALS)) {
-            trials.extend(figures::both(&plan, setup.seed + index));
-        }
-    }
-    Ok(trials)
+    Ok(vec![doubts.note(row(&pooled))])
 }
 
 fn with_requests(mut plan: Plan) -> Plan {
@@ -75,11 +75,11 @@ fn with_requests(mut plan: Plan) -> Plan {
     plan
 }
 
-fn pool(row: Row, cc: &str, observed: &[Observed]) -> Pooled {
-    let pairs = figures::pairs(observed, cc);
+fn pool(row: Row, cc: &str, pairs: &[(&Observed, &Observed)]) -> Pooled {
     Pooled {
         name: row.name,
         cc: cc.to_owned(),
+        pairs: pairs.len(),
         ours: pairs.iter().flat_map(|(ours, _)| latencies(ours)).collect(),
         stock: pairs.iter().flat_map(|(_, stock)| latencies(stock)).collect(),
     }
@@ -95,17 +95,15 @@ fn latencies(observed: &Observed) -> impl Iterator<Item = f64> + '_ {
         .map(|request| request.length().as_micros() as f64 / 1e3)
 }
 
-fn row(pooled: &[Pooled], trials: u32) -> BenchRow {
-    let judged: Vec<f64> = pooled
-        .iter()
-        .filter(|pooled| pooled.cc == JUDGED)
-        .map(Pooled::ratio)
-        .collect();
-    let row = BenchRow::new("window-request", "ratio", Better::Lower);
+fn row(pooled: &[Pooled]) -> BenchRow {
+    let judged = pooled.iter().filter(|pooled| pooled.cc == JUDGED);
+    let ratios: Vec<f64> = judged.map(Pooled::ratio).collect();
+    // Links without an answered request have no ratio, and the worse of them is not known.
+    let is_known = !ratios.is_empty() && ratios.iter().all(|ratio| ratio.is_finite());
     let row = BenchRow {
-        ours: (!judged.is_empty()).then(|| most(&judged)),
-        runs: trials.into(),
-        ..row
+        ours: is_known.then(|| most(&ratios)),
+        runs: pooled.iter().map(|pooled| pooled.pairs as u64).min().unwrap_or(0),
+        ..BenchRow::new("window-request", "ratio", Better::Lower)
     };
     pooled.iter().fold(row, |row, pooled| {
         let key = |figure: &str| {
@@ -132,18 +130,19 @@ mod tests {
         let pooled = |name, cc: &str, ours: f64| Pooled {
             name,
             cc: cc.to_owned(),
+            pairs: if cc == "bbr" { 4 } else { 5 },
             ours: vec![ours],
             stock: vec![100.0],
         };
-        let row = row(
-            &[
-                pooled("window-equal", "reno", 50.0),
-                pooled("window-deep", "reno", 60.0),
-                pooled("window-deep", "bbr", 90.0),
-            ],
-            5,
-        );
-        assert_eq!(row.ours, Some(0.6));
-        assert_eq!(row.extra["deep_bbr_ratio"], 0.9);
+        let mut all = vec![
+            pooled("window-equal", "reno", 50.0),
+            pooled("window-deep", "reno", 60.0),
+            pooled("window-deep", "bbr", 90.0),
+        ];
+        let quoted = row(&all);
+        assert_eq!((quoted.ours, quoted.runs), (Some(0.6), 4));
+        assert_eq!(quoted.extra["deep_bbr_ratio"], 0.9);
+        all[1].ours.clear();
+        assert_eq!(row(&all).ours, None, "one of the two was not measured");
     }
 }

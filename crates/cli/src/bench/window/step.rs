@@ -6,8 +6,9 @@ use units::{Bitrate, Duration, Rng};
 
 use super::figures::{self, mean_mbps, median, most, rounded};
 use super::rows;
+use super::together::Pairs;
 use crate::bench::Setup;
-use crate::bench::trial::{self, Observed};
+use crate::bench::trial::Observed;
 
 /// Trials of each policy with each controller, each with about a dozen steps.
 const TRIALS: u32 = 5;
@@ -36,21 +37,20 @@ struct Step {
 
 /// Measures. The figure is the median of all steps, of the worse controller.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
-    let mut trials = Vec::new();
-    for cc in setup.controllers() {
-        let plan = rows::EQUAL.plan(cc)?;
-        for index in 0..u64::from(setup.trials(TRIALS)) {
-            let seed = setup.seed + index;
-            trials.extend(figures::both(&stepping(&plan, seed), seed));
-        }
-    }
-    let results = trial::each(trials)?;
+    let pairs = Pairs {
+        setup,
+        defined: TRIALS,
+        seed: setup.seed,
+        plan: &|nth, seed| Ok(stepping(&rows::EQUAL.plan(&nth.cc)?, seed)),
+        holds: &|_| Ok(()),
+    };
+    let results = pairs.measure()?;
     let limit = rows::payload_limit_mbps(&rows::EQUAL.plan("reno")?);
     let settled: Vec<(&str, Settled)> = setup
         .controllers()
-        .map(|cc| Ok((cc, Settled::of(&results.observed, cc, limit)?)))
+        .map(|cc| Ok((cc, Settled::of(&results.pairs(cc), limit)?)))
         .collect::<anyhow::Result<_>>()?;
-    Ok(vec![results.doubts.note(row(&settled, setup.trials(TRIALS)))])
+    Ok(vec![results.doubts.note(row(&settled))])
 }
 
 /// When the rate changes in a run with this seed, as long as there is time to settle afterwards.
@@ -89,15 +89,20 @@ fn stepping(plan: &Plan, seed: u64) -> Plan {
 /// How long one controller's steps took to settle.
 #[derive(Debug, Default)]
 struct Settled {
+    /// In how many pairs of trials.
+    pairs: usize,
     seconds: Vec<f64>,
     /// Steps that had not settled when the next one came; they count with the time until then.
     never: usize,
 }
 
 impl Settled {
-    fn of(observed: &[Observed], cc: &str, full_limit: f64) -> anyhow::Result<Self> {
-        let mut settled = Self::default();
-        for (ours, stock) in figures::pairs(observed, cc) {
+    fn of(pairs: &[(&Observed, &Observed)], full_limit: f64) -> anyhow::Result<Self> {
+        let mut settled = Self {
+            pairs: pairs.len(),
+            ..Self::default()
+        };
+        for (ours, stock) in pairs {
             settled.add(
                 &steps(ours.run.seed),
                 &ours.only_flow()?.series,
@@ -135,22 +140,13 @@ fn time_to_settle(series: &[u64], step: Duration, next: Duration, bar: f64) -> O
     fitting.next().map(|begin| begin - step)
 }
 
-fn row(settled: &[(&str, Settled)], trials: u32) -> BenchRow {
-    let medians: Vec<f64> = settled
-        .iter()
-        .map(|(_, settled)| median(&settled.seconds))
-        .collect();
-    let maxima: Vec<f64> = settled
-        .iter()
-        .map(|(_, settled)| most(&settled.seconds))
-        .collect();
-    let row = BenchRow {
-        ours: Some(most(&medians)),
-        p50: Some(most(&medians)),
-        max: Some(most(&maxima)),
-        runs: trials.into(),
-        ..BenchRow::new("window-step", "s", Better::Lower)
-    };
+fn row(settled: &[(&str, Settled)]) -> BenchRow {
+    let blank = || BenchRow::new("window-step", "s", Better::Lower);
+    let of_each = settled.iter().map(|(_, settled)| BenchRow {
+        runs: settled.pairs as u64,
+        ..blank().trials(&settled.seconds)
+    });
+    let row = figures::worst(blank(), &of_each.collect::<Vec<_>>());
     settled.iter().fold(row, |row, (cc, settled)| {
         row.with(&format!("{cc}_p50_s"), rounded(median(&settled.seconds)))
             .with(&format!("{cc}_max_s"), rounded(most(&settled.seconds)))

@@ -7,7 +7,8 @@ use units::Duration;
 
 use super::figures::{self, object, rounded};
 use super::rows::{self, Row};
-use crate::bench::trial::{self, Doubts, Observed, Trial};
+use super::together::{self, Nth, Sets};
+use crate::bench::trial::{Doubts, Observed, Trial};
 use crate::bench::{Setup, plans};
 
 /// Length of each run but the walk's.
@@ -36,14 +37,11 @@ struct Comparison {
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let (mut comparisons, mut doubts) = (Vec::new(), Doubts::default());
     for row in rows::ALL {
-        let (found, of_it) = compare(setup, row.name, &|cc| uncut(row, cc), &[setup.seed])?;
+        let (found, of_it) = compare(setup, row.name, &|cc| uncut(row, cc), 1)?;
         comparisons.extend(found);
         doubts.add(of_it);
     }
-    let seeds: Vec<u64> = (0..u64::from(setup.trials(WALKS)))
-        .map(|index| setup.seed + index)
-        .collect();
-    let (found, of_it) = compare(setup, "building-walk", &walk, &seeds)?;
+    let (found, of_it) = compare(setup, "building-walk", &walk, setup.trials(WALKS))?;
     comparisons.extend(found);
     doubts.add(of_it);
     Ok(vec![doubts.note(row(&comparisons))])
@@ -64,28 +62,26 @@ fn walk(cc: &str) -> anyhow::Result<Plan> {
     })
 }
 
-/// Every controller and seed of which all runs gave a result.
+/// So many for each controller, of which all runs gave a result.
 fn compare(
     setup: &Setup,
     name: &'static str,
     plan: &dyn Fn(&str) -> anyhow::Result<Plan>,
-    seeds: &[u64],
+    seeds: u32,
 ) -> anyhow::Result<(Vec<Comparison>, Doubts)> {
-    let (mut trials, mut keys) = (Vec::new(), Vec::new());
-    for cc in setup.controllers() {
-        let plan = plan(cc)?;
-        for &seed in seeds {
-            let before = trials.len();
-            trials.extend(everybody(&plan, seed));
-            keys.push((cc, seed, trials.len() - before));
-        }
-    }
-    let results = trial::each(trials)?;
-    let found = keys.into_iter().filter_map(|(cc, seed, all)| {
-        let of_it = |seen: &&Observed| seen.run.cc.as_deref() == Some(cc) && seen.run.seed == seed;
-        let runs: Vec<&Observed> = results.observed.iter().filter(of_it).collect();
-        (runs.len() == all).then(|| comparison(name, cc, seed, &runs))
-    });
+    let sets = Sets {
+        places: Nth::all(setup, seeds.into()),
+        trials: &|nth: &Nth, attempt| {
+            let seed = nth.seed(setup.seed, attempt);
+            Ok(everybody(&plan(&nth.cc)?, seed).collect())
+        },
+        play: &|trials, doubts| together::side_by_side(trials, &|_, _| Ok(()), doubts),
+    };
+    let results = sets.measure()?;
+    let found = results
+        .sets
+        .iter()
+        .map(|(nth, runs)| comparison(name, &nth.cc, runs));
     let found: Vec<Comparison> = found.collect();
     found
         .iter()
@@ -103,7 +99,7 @@ fn everybody(plan: &Plan, seed: u64) -> impl Iterator<Item = Trial> + '_ {
     })
 }
 
-fn comparison(name: &'static str, cc: &str, seed: u64, runs: &[&Observed]) -> Comparison {
+fn comparison(name: &'static str, cc: &str, runs: &[Observed]) -> Comparison {
     let of = |policy: &PolicyName| runs.iter().find(|seen| seen.run.policy == *policy);
     let mbps = |policy| of(policy).map_or(f64::NAN, |seen| seen.run.goodput_mbps());
     let gap = |policy| of(policy).map_or(f64::NAN, |seen| seen.run.longest_stall_ms());
@@ -114,7 +110,7 @@ fn comparison(name: &'static str, cc: &str, seed: u64, runs: &[&Observed]) -> Co
     Comparison {
         name,
         cc: cc.to_owned(),
-        seed,
+        seed: runs.first().map_or(0, |seen| seen.run.seed),
         late: runs.iter().filter(|seen| seen.is_late()).count(),
         one_link: [one_link(&PolicyName::Slowhand), one_link(&PolicyName::Mptcp)],
         versus_stock: ours / mbps(&PolicyName::Mptcp),
@@ -170,10 +166,14 @@ fn row(comparisons: &[Comparison]) -> BenchRow {
         .filter(|comparison| comparison.gap_is_over())
         .count();
     let each: Vec<Value> = comparisons.iter().map(Comparison::to_value).collect();
-    BenchRow { ours: row.min, ..row }
-        .with("thin_bbr_versus_stock", rounded(figures::median(&thin)))
-        .with("gaps_over", over)
-        .with("each", each)
+    BenchRow {
+        ours: row.min,
+        runs: comparisons.len() as u64,
+        ..row
+    }
+    .with("thin_bbr_versus_stock", rounded(figures::median(&thin)))
+    .with("gaps_over", over)
+    .with("each", each)
 }
 
 #[cfg(test)]
@@ -201,7 +201,7 @@ mod tests {
             compared("window-thin", "reno", 1.2, 119.0),
             compared("window-equal", "bbr", 0.98, 130.0),
         ]);
-        assert_eq!(row.ours, Some(0.98));
+        assert_eq!((row.ours, row.runs), (Some(0.98), 3));
         assert_eq!(row.extra["thin_bbr_versus_stock"], 0.93);
         assert_eq!(row.extra["gaps_over"], 1);
     }

@@ -1,8 +1,12 @@
 //! Goodput of the first seconds and after them, and the longest gap after a silent cut of the fastest link.
+//!
+//! The seconds and the cut count from connect, which comes at most [`connect::LATEST`] after the moment that they are counted from here; a
+//! trial in which it comes later gives no result.
 
 use trace::{BenchRow, Better, What};
 use units::{Duration, Instant};
 
+use super::connect;
 use super::figures::{self, FIRST, against, mean_mbps, median, most, rounded, since_start};
 use super::rows::{self, Row};
 use super::together::Pairs;
@@ -68,6 +72,7 @@ impl Figures {
 
     /// The same, with a first flow that was to connect so long after the beginning, and a cut at that moment.
     pub fn around(observed: &Observed, connects: Duration, cut: Instant) -> anyhow::Result<Self> {
+        connect::ensure_prompt(observed, connects)?;
         let flow = observed.only_flow()?;
         let removed = observed.record.events.iter().find(|event| {
             event.at() >= cut && matches!(&event.what, What::Decision { verb, .. } if verb == "remove")

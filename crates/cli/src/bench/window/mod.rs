@@ -13,6 +13,7 @@
 //! | `cost` | `window-cost`: processors that the daemon and its programs take |
 //! | `mixes` | `window-mixes`: links drawn at random |
 
+mod connect;
 mod cost;
 mod cut;
 mod figures;

@@ -3,11 +3,12 @@
 use scenario::{Change, Fault, LaneRate, Link, LinkKind, Plan, Target, Window, Work};
 use units::{Bitrate, Duration};
 
+use super::connect;
 use crate::bench::plans;
 
-/// When a link is cut, drawn by the seed.
+/// When a link is cut, drawn by the seed: so long after the first flow was to connect. However late that does so, it is 12 to 17 s after it.
 const CUT: Window = Window {
-    from: Duration::from_secs(12),
+    from: Duration::from_secs(12).saturating_add(connect::LATEST),
     to: Duration::from_secs(17),
 };
 
@@ -80,8 +81,13 @@ impl Row {
 
 /// The plan with this link cut silently at a moment that the seed draws.
 pub fn cut(plan: &Plan, link: usize, seed: u64) -> Plan {
+    let connects = plan.flows.first().map_or(Duration::ZERO, |flow| flow.start);
+    let window = Window {
+        from: connects + CUT.from,
+        to: connects + CUT.to,
+    };
     let fault = Fault {
-        at: CUT,
+        at: window,
         target: Target::Links(vec![link]),
         change: Change::Blackhole,
         lasts: None,
@@ -94,7 +100,7 @@ pub fn cut(plan: &Plan, link: usize, seed: u64) -> Plan {
     let at = plan
         .timeline(seed)
         .first()
-        .map_or(CUT.to, |happening| happening.at);
+        .map_or(window.to, |happening| happening.at);
     Plan {
         duration: at + AFTER_CUT,
         ..plan
@@ -161,6 +167,21 @@ mod tests {
             let at = cut.timeline(seed)[0].at;
             assert!((CUT.from..=CUT.to).contains(&at), "{at:?}");
             assert_eq!(cut.duration, at + AFTER_CUT);
+        }
+    }
+
+    #[test]
+    fn the_cut_is_12_to_17_seconds_after_connect_however_late_that_may_be() {
+        let mut plan = EQUAL.plan("reno").unwrap();
+        for start in [0, 9].map(Duration::from_secs) {
+            plan.flows[0].start = start;
+            for seed in 0..50 {
+                let at = EQUAL.cut(&plan, 0, seed).timeline(seed)[0].at;
+                for connect in [start, start + connect::LATEST] {
+                    let after = (at - connect).as_secs_f64();
+                    assert!((12.0..=17.0).contains(&after), "{after}");
+                }
+            }
         }
     }
 

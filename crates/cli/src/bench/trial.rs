@@ -115,6 +115,18 @@ pub fn each(trials: Vec<Bounded>, holds: Holds<'_>, doubts: &mut Doubts) -> Outc
         .collect())
 }
 
+/// The same, one after another, however late.
+pub fn each_alone(trials: Vec<Bounded>, holds: Holds<'_>, doubts: &mut Doubts) -> Outcomes {
+    let mut results = Vec::new();
+    for (index, trial) in trials.into_iter().enumerate() {
+        let job = bounded(trial);
+        for outcome in outcomes(std::slice::from_ref(&job), HOWEVER_LATE)? {
+            results.push(doubts.judge(&job, outcome, |seen| holds(index, seen)));
+        }
+    }
+    Ok(results)
+}
+
 fn bounded((trial, window): Bounded) -> Job {
     Job { window, ..job(trial) }
 }
@@ -248,11 +260,6 @@ pub fn side_by_side_advised(trials: Vec<(Trial, bool)>) -> anyhow::Result<Vec<Ob
 /// Runs one trial with the machine to itself, however late it is: lateness is what is measured.
 pub fn alone(trial: Trial) -> anyhow::Result<Observed> {
     only(job(trial))
-}
-
-/// The same, with windows bounded in this way.
-pub fn alone_with(trial: Trial, window: Option<WindowKind>) -> anyhow::Result<Observed> {
-    only(Job { window, ..job(trial) })
 }
 
 /// The same, and the cost of our congestion controller is counted.

@@ -17,12 +17,14 @@ mod connect;
 mod cost;
 mod cut;
 mod figures;
+mod lever;
 mod mistakes;
 mod mixes;
 mod request;
 mod rows;
 mod step;
 mod together;
+mod without_bpf;
 mod worse;
 
 pub use cost::run as cost;

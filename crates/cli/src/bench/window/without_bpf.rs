@@ -1,0 +1,105 @@
+//! Work for which the kernel refuses every bpf(2), as on a host that forbids it: where no program can be loaded, the daemon has to do without.
+//!
+//! # Sources
+//! - seccomp(2), `Documentation/userspace-api/seccomp_filter.rst` (Linux 6.18): a filter holds for the thread that sets it and for all that it starts
+//!   from then on, and is never taken off.
+//!
+//! # Where we differ, and why
+//! 1. The number of the call is looked at without the architecture: the filter is for our own work, not against somebody who would go round it.
+//! 2. libbpf remembers for the whole process what a kernel can do. It asks next to nothing here: first it loads a program of two instructions, and where that is
+//!    refused it gives up (libbpf 1.7, `bpf_object__probe_loading`). What comes before that decides only whether it raises the limit of locked memory.
+//!
+//! # Checked by
+//! `tests`: refused inside and on the threads that are started there, but not beside it.
+
+use anyhow::Context as _;
+use std::io;
+
+/// Runs that on a thread of its own, for which, and for all that it starts, there is no bpf(2).
+pub fn without_bpf<T: Send>(work: impl FnOnce() -> anyhow::Result<T> + Send) -> anyhow::Result<T> {
+    let refused = || {
+        refuse().context(
+            "the kernel's bpf(2) cannot be refused, which stands for a host that forbids it; run as root",
+        )?;
+        work()
+    };
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(refused);
+        // A panic has been printed; it is this thread's, too.
+        thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// From now on, for this thread and those that it starts.
+fn refuse() -> io::Result<()> {
+    let step = |code: u32, if_not: u8, value: u32| libc::sock_filter {
+        code: code as u16,
+        jt: 0,
+        jf: if_not,
+        k: value,
+    };
+    // The number of the call comes first in what a filter sees. If it is not this one, one step is left out.
+    let mut filter = [
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
+        step(
+            libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
+            1,
+            libc::SYS_bpf as u32,
+        ),
+        step(
+            libc::BPF_RET | libc::BPF_K,
+            0,
+            libc::SECCOMP_RET_ERRNO | libc::EPERM as u32,
+        ),
+        step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog {
+        len: filter.len() as u16,
+        filter: filter.as_mut_ptr(),
+    };
+    // SAFETY: the filter and its description outlive the call, which copies them.
+    let code = unsafe {
+        libc::prctl(
+            libc::PR_SET_SECCOMP,
+            libc::c_ulong::from(libc::SECCOMP_MODE_FILTER),
+            &raw const program,
+        )
+    };
+    match code {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the kernel says to a call that does not exist.
+    fn answer() -> Option<i32> {
+        const NO_COMMAND: libc::c_long = 9_999;
+        // SAFETY: no pointers but null, of which nothing is read.
+        let code = unsafe { libc::syscall(libc::SYS_bpf, NO_COMMAND, std::ptr::null::<u8>(), 0) };
+        assert_eq!(code, -1);
+        io::Error::last_os_error().raw_os_error()
+    }
+
+    #[test]
+    fn the_kernel_refuses_it_to_the_thread_and_its_own_and_to_nobody_else() {
+        if !nix::unistd::geteuid().is_root() {
+            println!("skipped: needs root");
+            return;
+        }
+        assert_eq!(answer(), Some(libc::EINVAL));
+        let inside = without_bpf(|| {
+            let started = std::thread::spawn(answer).join().unwrap();
+            Ok([answer(), started])
+        });
+        assert_eq!(inside.unwrap(), [Some(libc::EPERM); 2]);
+        assert_eq!(answer(), Some(libc::EINVAL));
+        let failed = without_bpf(|| Err::<(), _>(anyhow::anyhow!("a reason")));
+        assert_eq!(failed.unwrap_err().to_string(), "a reason");
+    }
+}

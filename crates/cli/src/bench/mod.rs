@@ -47,6 +47,7 @@ Benchmarks:
   window-request  small requests beside a download, against the stock kernel's (5 with reno, 5 with bbr)
   window-step     a link that halves and doubles: until goodput is what it can be (5 with reno, 5 with bbr)
   window-cost     what the daemon and its programs take of a processor, with each lever (3 with reno, 3 with bbr)
+  window-levers   goodput and the longest gap after a silent cut, with each way to bound windows (10 with reno, 10 with bbr)
   cc-share-2, cc-share-4
                   TCPs' share of a bottleneck that 2 or 4 subflows take beside one TCP (10, and 10 of uncoupled reno)
   cc-disjoint     two paths without competition: goodput over uncoupled reno's (5 each)
@@ -215,6 +216,10 @@ const FAMILIES: &[Family] = &[
     Family {
         names: &["window-cost"],
         measure: window::cost,
+    },
+    Family {
+        names: &["window-levers"],
+        measure: window::levers,
     },
     Family {
         names: &["window-mixes"],

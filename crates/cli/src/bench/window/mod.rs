@@ -11,6 +11,7 @@
 //! | `request` | `window-request`: small requests beside a download |
 //! | `step` | `window-step`: a link that halves and doubles |
 //! | `cost` | `window-cost`: processors that the daemon and its programs take |
+//! | `levers` | `window-levers`: goodput and stall with each way to bound windows |
 //! | `mixes` | `window-mixes`: links drawn at random |
 
 mod connect;
@@ -18,6 +19,7 @@ mod cost;
 mod cut;
 mod figures;
 mod lever;
+mod levers;
 mod mistakes;
 mod mixes;
 mod request;
@@ -29,6 +31,7 @@ mod worse;
 
 pub use cost::run as cost;
 pub use cut::{bdp, deep, equal, long, lossy, thin, upload};
+pub use levers::run as levers;
 pub use mistakes::run as mistakes;
 pub use mixes::run as mixes;
 pub use request::run as request;

@@ -100,7 +100,7 @@ pub enum What {
         /// Cumulative.
         bytes: u64,
     },
-    /// How a link treats a flow's sender, whose end can be looked at; told with [`What::PathBytes`].
+    /// How a link treats a flow's sender, whose end can be looked at; told with [`What::PathBytes`], and where only more was sent again.
     PathSender {
         /// Which flow.
         flow: String,

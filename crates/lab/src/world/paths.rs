@@ -1,4 +1,7 @@
 //! What each link has carried of each flow, from looks at the sockets of both ends.
+//!
+//! # Checked by
+//! `tests`: what is told, and when; `tests/world.rs`: a run's books.
 
 use super::glue::Glue;
 use crate::emulator::Marks;
@@ -32,7 +35,7 @@ pub(super) struct Paths {
     tokens: BTreeMap<usize, u32>,
     /// How many looks in a row found each flow's client without a token.
     tokenless: BTreeMap<usize, u32>,
-    told: BTreeMap<(usize, usize), u64>,
+    told: BTreeMap<(usize, usize), Told>,
 }
 
 /// Looks without a token in a row, ten a second, that make a fall-back.
@@ -47,6 +50,13 @@ struct Carried {
     srtt: Duration,
     cwnd: u32,
     ssthresh: Option<u32>,
+}
+
+/// What was told last of a flow and a link. A subflow whose link has gone sends again and is acknowledged nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Told {
+    bytes: u64,
+    retransmits: u64,
 }
 
 /// What one link has carried of one flow.
@@ -127,7 +137,12 @@ impl Paths {
             End::Server => glue.link_seen_as(subflow.remote.ip()),
             End::Client => glue.link_with(subflow.local.ip()),
         };
-        let Some(link) = link else { return };
+        if let Some(link) = link {
+            self.note(flow, link, subflow);
+        }
+    }
+
+    fn note(&mut self, flow: usize, link: usize, subflow: &SubflowLook) {
         let carried = Carried {
             link,
             bytes: subflow.acked,
@@ -139,11 +154,11 @@ impl Paths {
         let before = self
             .subflows
             .insert((flow, subflow.local, subflow.remote), carried);
-        self.replaced.extend(
-            before
-                .filter(|before| before.bytes > carried.bytes)
-                .map(|before| (flow, before)),
-        );
+        // Of one socket, neither ever becomes less.
+        let is_another =
+            |before: &Carried| before.bytes > carried.bytes || before.retransmits > carried.retransmits;
+        self.replaced
+            .extend(before.filter(is_another).map(|before| (flow, before)));
     }
 
     /// The flow that the owner of these ends sends.
@@ -177,22 +192,30 @@ impl Paths {
         }
         let mut events = Vec::new();
         for (key, total) in totals {
-            if self.told.insert(key, total.bytes) != Some(total.bytes) {
-                let (flow, link) = (self.flows[key.0].name.clone(), self.links[key.1].clone());
+            let now = Told {
+                bytes: total.bytes,
+                retransmits: total.retransmits,
+            };
+            let before = self.told.insert(key, now);
+            if before == Some(now) {
+                continue;
+            }
+            let (flow, link) = (self.flows[key.0].name.clone(), self.links[key.1].clone());
+            if before.is_none_or(|before| before.bytes != now.bytes) {
                 events.push(What::PathBytes {
                     flow: flow.clone(),
                     link: link.clone(),
                     bytes: total.bytes,
                 });
-                events.push(What::PathSender {
-                    flow,
-                    link,
-                    retransmits: total.retransmits,
-                    srtt_us: total.srtt.as_micros() as u64,
-                    cwnd: total.cwnd,
-                    ssthresh: total.ssthresh,
-                });
             }
+            events.push(What::PathSender {
+                flow,
+                link,
+                retransmits: total.retransmits,
+                srtt_us: total.srtt.as_micros() as u64,
+                cwnd: total.cwnd,
+                ssthresh: total.ssthresh,
+            });
         }
         events
     }
@@ -261,5 +284,74 @@ impl Paths {
         let lasting = self.tokenless.iter().filter(|(_, looks)| **looks >= FALLEN_AFTER);
         let flows = lasting.map(|(flow, _)| &self.flows[*flow]);
         flows.filter(|flow| flow.multipath).map(|flow| flow.name.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths() -> Paths {
+        let flow = FlowName {
+            seed: 7,
+            name: "ours".to_owned(),
+            sender: End::Server,
+            multipath: true,
+        };
+        Paths::new(vec![flow], vec!["west".to_owned(), "lte".to_owned()])
+    }
+
+    fn subflow(port: u16, acked: u64, retransmits: u64) -> SubflowLook {
+        SubflowLook {
+            local: ([10, 0, 0, 1], 5_001).into(),
+            remote: ([10, 0, 1, 1], port).into(),
+            acked: Bytes::new(acked),
+            received: Bytes::ZERO,
+            queued: Bytes::ZERO,
+            retransmits,
+            srtt: Duration::from_millis(20),
+            cwnd: 10,
+            ssthresh: None,
+        }
+    }
+
+    fn bytes(bytes: u64) -> What {
+        let (flow, link) = ("ours".to_owned(), "west".to_owned());
+        What::PathBytes { flow, link, bytes }
+    }
+
+    fn sender(retransmits: u64) -> What {
+        What::PathSender {
+            flow: "ours".to_owned(),
+            link: "west".to_owned(),
+            retransmits,
+            srtt_us: 20_000,
+            cwnd: 10,
+            ssthresh: None,
+        }
+    }
+
+    #[test]
+    fn what_is_sent_again_after_the_last_acknowledgement_is_told() {
+        let mut paths = paths();
+        paths.note(0, 0, &subflow(40_000, 1_000, 0));
+        assert_eq!(paths.news(), [bytes(1_000), sender(0)]);
+        assert!(paths.news().is_empty());
+        paths.note(0, 0, &subflow(40_000, 1_000, 12));
+        assert_eq!(paths.news(), [sender(12)]);
+        assert!(paths.news().is_empty());
+    }
+
+    #[test]
+    fn a_subflow_in_the_place_of_another_takes_nothing_from_the_totals() {
+        let mut paths = paths();
+        paths.note(0, 0, &subflow(40_000, 1_000, 5));
+        assert_eq!(paths.news(), [bytes(1_000), sender(5)]);
+        paths.note(0, 0, &subflow(40_000, 200, 0));
+        assert_eq!(paths.news(), [bytes(1_200), sender(5)]);
+        paths.note(0, 0, &subflow(40_000, 200, 3));
+        assert_eq!(paths.news(), [sender(8)]);
+        paths.note(0, 0, &subflow(40_000, 250, 1));
+        assert_eq!(paths.news(), [bytes(1_450), sender(9)]);
     }
 }

@@ -180,6 +180,13 @@ impl Doubts {
         self.late += late.count();
     }
 
+    /// Those about trials that all gave their figures.
+    pub fn of<'o>(observed: impl IntoIterator<Item = &'o Observed>) -> Self {
+        let mut doubts = Self::default();
+        doubts.count_late(observed);
+        doubts
+    }
+
     /// Those of more trials behind the same figures.
     pub fn add(&mut self, others: Self) {
         self.late += others.late;
@@ -343,6 +350,34 @@ mod tests {
             seed: 3_001,
             why: "the run is void".to_owned(),
         }
+    }
+
+    fn seen(p99_us: u64) -> Observed {
+        let run = json!({
+            "policy": "mptcp", "server": "stock", "seed": 1, "duration_s": 1.0, "flows": [], "links": []
+        });
+        Observed {
+            run: serde_json::from_value(run).unwrap(),
+            record: RunRecord { events: Vec::new() },
+            flows: Vec::new(),
+            lateness: LatenessUs {
+                p99_us,
+                ..LatenessUs::default()
+            },
+            cores: 0.0,
+            daemon: None,
+            per_ack: None,
+            controllers: ReadBack::default(),
+            advised: None,
+        }
+    }
+
+    #[test]
+    fn trials_that_were_late_twice_are_counted_in_the_row() {
+        let row =
+            |seen: &[Observed]| Doubts::of(seen).note(BenchRow::new("cc-share-2", "TCPs", Better::Lower));
+        assert_eq!(row(&[seen(499), seen(501), seen(2_000)]).extra["late"], 2);
+        assert!(row(&[seen(500)]).extra.is_empty());
     }
 
     #[test]

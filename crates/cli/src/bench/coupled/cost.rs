@@ -8,7 +8,8 @@ use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use trace::{BenchRow, Better};
 
-use super::super::{Setup, plans, trial};
+use super::super::trial::{self, Doubts};
+use super::super::{Setup, plans};
 use super::{chosen, sent_as_asked, went_over_all};
 
 /// How many runs of 20 s.
@@ -34,25 +35,25 @@ pub fn eight(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
 fn run(setup: &Setup, name: &str, subflows: usize, text: &str) -> anyhow::Result<Vec<BenchRow>> {
     let plan = plans::embedded(&format!("cc-cost-{subflows}"), text)?;
     let cc = chosen(setup);
-    let (mut costs, mut runs) = (Vec::new(), 0);
+    let (mut costs, mut runs, mut doubts) = (Vec::new(), 0, Doubts::default());
     for index in 0..u64::from(setup.trials(RUNS)) {
         let observed = trial::counted(super::trial(&plan, cc, setup.seed + index))?;
         sent_as_asked(&observed)?;
-        went_over_all(&observed)?;
+        went_over_all(&observed.run)?;
+        doubts.add(Doubts::of([&observed]));
         let per_ack = observed.per_ack.ok_or_else(|| {
             anyhow::anyhow!("`{cc}` is none of our controllers: choose lia, olia, balia or cla")
         })?;
         costs.push(nanos_a_run(per_ack)?);
         runs += per_ack.runs;
     }
-    Ok(vec![
-        BenchRow::new(name, "ns", Better::Lower)
-            .trials(&costs)
-            .with("cc", cc)
-            .with("subflows", subflows)
-            .with("acknowledgements", runs)
-            .with("empty_program_ns", nanos_a_run(empty()?)?),
-    ])
+    let row = BenchRow::new(name, "ns", Better::Lower)
+        .trials(&costs)
+        .with("cc", cc)
+        .with("subflows", subflows)
+        .with("acknowledgements", runs)
+        .with("empty_program_ns", nanos_a_run(empty()?)?);
+    Ok(vec![doubts.note(row)])
 }
 
 fn nanos_a_run(time: RunTime) -> anyhow::Result<f64> {

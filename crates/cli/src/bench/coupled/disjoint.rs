@@ -3,7 +3,7 @@
 use trace::{BenchRow, Better, TheirsFrom};
 use units::{Duration, Instant};
 
-use super::super::trial::Observed;
+use super::super::trial::{Doubts, Observed};
 use super::super::{Setup, plans};
 use super::{CONTROL, OURS, controllers, figures, read, run_all, spread};
 
@@ -40,6 +40,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     for cc in controllers(setup) {
         row = row.with(cc, spread(&ratios(cc)?));
     }
+    let row = Doubts::of(&observed).note(row);
     Ok(vec![BenchRow {
         peer: Some("uncoupled reno".to_owned()),
         theirs: Some(1.0),

@@ -18,7 +18,7 @@ pub use shift::run as shift;
 
 use linux::bpf::cc::Coupled;
 use scenario::Plan;
-use trace::PolicyName;
+use trace::{PolicyName, Run};
 
 use super::Setup;
 use super::trial::{self, Observed, Trial};
@@ -70,7 +70,7 @@ fn run_all(setup: &Setup, plans: &[&Plan], ccs: &[&str], runs: u32) -> anyhow::R
     let observed = trial::side_by_side(seeds.flat_map(of_seed).collect())?;
     for observed in &observed {
         sent_as_asked(observed)?;
-        went_over_all(observed)?;
+        went_over_all(&observed.run)?;
     }
     Ok(observed)
 }
@@ -96,8 +96,7 @@ fn sent_as_asked(observed: &Observed) -> anyhow::Result<()> {
 }
 
 /// Nor does one in which the connection had fewer subflows than links: one alone takes a TCP's share, coupled or not.
-fn went_over_all(observed: &Observed) -> anyhow::Result<()> {
-    let run = &observed.run;
+fn went_over_all(run: &Run) -> anyhow::Result<()> {
     let ours = run.flows.iter().find(|flow| flow.name == OURS);
     let carried = |link: &trace::PathUse| link.bytes > 0;
     let over = ours.map_or(0, |flow| flow.paths.iter().filter(|path| carried(path)).count());
@@ -126,4 +125,51 @@ fn figures(
 fn spread(figures: &[f64]) -> serde_json::Value {
     let row = trace::BenchRow::new("", "", trace::Better::Lower).trials(figures);
     serde_json::json!([row.min, row.p50, row.max])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A run with an access point and LTE, which carried so many bytes of the connection.
+    fn run(ap: u64, lte: u64) -> Run {
+        let link = |name, kind| {
+            json!({
+                "name": name, "kind": kind, "frames": 0, "retries": 0, "collisions": 0, "airtime_share": 0.0
+            })
+        };
+        let path = |link, bytes| json!({"link": link, "bytes": bytes, "retransmits": 0, "ce_marks": 0});
+        let flow = json!({
+            "name": OURS, "bytes": ap + lte, "goodput_mbps": 1.0, "intact": true, "first_byte_ms": null,
+            "longest_stall_ms": 0.0, "stall_total_ms": 0.0, "paths": [path("west", ap), path("lte", lte)]
+        });
+        let run = json!({
+            "policy": "mptcp", "server": "slowhand", "seed": 3, "duration_s": 1.0, "flows": [flow],
+            "links": [link("west", "wifi"), link("lte", "cell")]
+        });
+        serde_json::from_value(run).unwrap()
+    }
+
+    #[test]
+    fn a_link_that_carried_nothing_is_noticed() {
+        assert!(went_over_all(&run(1, 1)).is_ok());
+        let why = went_over_all(&run(1, 0)).unwrap_err().to_string();
+        assert!(why.contains("seed 3: 1 of 2 links"), "{why}");
+    }
+
+    #[test]
+    fn all_of_ours_are_measured_unless_one_is_asked_for() {
+        let measured = |cc: Option<&str>| {
+            let setup = Setup {
+                trials: None,
+                beside: None,
+                cc: cc.map(str::to_owned),
+                seed: 1,
+            };
+            controllers(&setup).join(" ")
+        };
+        assert_eq!(measured(None), "lia olia balia cla");
+        assert_eq!(measured(Some("olia")), "olia");
+    }
 }

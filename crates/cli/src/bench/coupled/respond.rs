@@ -7,7 +7,7 @@ use scenario::Plan;
 use trace::{BenchRow, Better};
 use units::Duration;
 
-use super::super::trial::Observed;
+use super::super::trial::{Doubts, Observed};
 use super::super::{Setup, plans};
 use super::{CONTROL, OURS, controllers, read, run_all, spread};
 
@@ -71,7 +71,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
                 .with(&format!("{cc}_{change}_reached"), spread(&reached));
         }
     }
-    Ok(vec![row])
+    Ok(vec![Doubts::of(&observed).note(row)])
 }
 
 /// From the rate in each step to a number of steps after the change.

@@ -4,7 +4,7 @@ use scenario::Plan;
 use trace::{BenchRow, Better, TheirsFrom};
 use units::{Duration, Instant};
 
-use super::super::trial::Observed;
+use super::super::trial::{Doubts, Observed};
 use super::super::{Setup, plans};
 use super::{CONTROL, OURS, chosen, figures, read, run_all};
 
@@ -38,11 +38,11 @@ fn run(setup: &Setup, name: &str, text: &str) -> anyhow::Result<Vec<BenchRow>> {
         ratio,
         ..ours
     };
-    Ok(vec![
-        row.with("cc", cc)
-            .with("theirs_min", theirs.min)
-            .with("theirs_max", theirs.max),
-    ])
+    let row = row
+        .with("cc", cc)
+        .with("theirs_min", theirs.min)
+        .with("theirs_max", theirs.max);
+    Ok(vec![Doubts::of(&observed).note(row)])
 }
 
 /// What the connection's application read over what the TCP's did.

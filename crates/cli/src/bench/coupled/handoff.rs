@@ -11,16 +11,20 @@
 //! 3. CLA is measured without being told of the radio, too: its first slow start ends by delay, which is not the paper's.
 //! 4. With 12 Mb/s of LTE, WiFi and LTE together carry what is offered until the very hand-off, and no controller loses anything. With 6 they carry
 //!    less than that while the WiFi fades, as in the paper's figure.
+//!
+//! # Checked by
+//! `tests`: what counts as a hand-off, who is measured, and which runs measured nothing.
 
 use anyhow::Context as _;
+use lab::world::Advised;
 use scenario::Plan;
 use serde_json::{Value, json};
 use trace::{BenchRow, Better, PolicyName, RunRecord, SubflowEvent, TheirsFrom, What};
 use units::{Duration, Instant};
 
-use super::super::trial::{self, Observed, Trial};
+use super::super::trial::{self, Doubts, Observed, Trial};
 use super::super::{Setup, plans};
-use super::{CONTROL, OURS, read, sent_as_asked, sent_with};
+use super::{CONTROL, OURS, read, sent_as_asked, sent_with, went_over_all};
 
 /// How many runs in each direction with each controller.
 const RUNS: u32 = 10;
@@ -64,9 +68,11 @@ fn measure(setup: &Setup, name: &str, settings: &[&str]) -> anyhow::Result<Vec<B
     let quoted = setup.cc.as_deref().unwrap_or(QUOTED);
     let senders = senders(quoted);
     let mut row = BenchRow::new(name, "ratio", Better::Higher).with("cc", quoted);
-    let mut goodputs = Vec::new();
-    for way in ["down", "up"] {
-        let walks = observe(setup, &walk(settings, way)?, &senders)?;
+    let (mut goodputs, mut doubts, mut void) = (Vec::new(), Doubts::default(), 0);
+    for way in [Way::Down, Way::Up] {
+        let (walks, doubted) = observe(setup, &walk(settings, way)?, way, &senders)?;
+        doubts.add(doubted);
+        void += walks.iter().map(|walks| walks.void).sum::<usize>();
         let of = |cc| {
             let mut measured = senders.iter().zip(&walks);
             measured.find_map(|(sender, walks)| (sender.advised && sender.cc == cc).then_some(walks))
@@ -74,7 +80,8 @@ fn measure(setup: &Setup, name: &str, settings: &[&str]) -> anyhow::Result<Vec<B
         let control = of(CONTROL).context("the control is always measured")?;
         let control = mean(&control.costs);
         for (sender, walks) in senders.iter().zip(&walks) {
-            row = row.with(&format!("{}_{way}", sender.name()), walks.beside(control));
+            let name = format!("{}_{}", sender.name(), way.name());
+            row = row.with(&name, walks.beside(control));
         }
         goodputs.extend(
             of(quoted)
@@ -82,7 +89,7 @@ fn measure(setup: &Setup, name: &str, settings: &[&str]) -> anyhow::Result<Vec<B
                 .flat_map(|walks| ratios(&walks.costs, control)),
         );
     }
-    let row = row.trials(&goodputs);
+    let row = doubts.note(row.trials(&goodputs).with("void", void));
     Ok(vec![BenchRow {
         peer: Some("uncoupled reno".to_owned()),
         theirs: Some(1.0),
@@ -92,8 +99,25 @@ fn measure(setup: &Setup, name: &str, settings: &[&str]) -> anyhow::Result<Vec<B
     }])
 }
 
-fn walk(settings: &[&str], way: &str) -> anyhow::Result<Plan> {
-    let way = format!("flows.ours.direction={way}");
+/// Which way the data goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Down,
+    Up,
+}
+
+impl Way {
+    /// As scenarios have it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Down => "down",
+            Self::Up => "up",
+        }
+    }
+}
+
+fn walk(settings: &[&str], way: Way) -> anyhow::Result<Plan> {
+    let way = format!("flows.ours.direction={}", way.name());
     let settings: Vec<&str> = settings.iter().copied().chain([way.as_str()]).collect();
     plans::embedded_with(
         "cc-handoff",
@@ -130,8 +154,13 @@ fn senders(quoted: &str) -> Vec<Sender<'_>> {
     advised.chain(unadvised).collect()
 }
 
-/// Each sender's runs.
-fn observe(setup: &Setup, plan: &Plan, senders: &[Sender<'_>]) -> anyhow::Result<Vec<Walks>> {
+/// Each sender's runs, and what speaks against the figures.
+fn observe(
+    setup: &Setup,
+    plan: &Plan,
+    way: Way,
+    senders: &[Sender<'_>],
+) -> anyhow::Result<(Vec<Walks>, Doubts)> {
     let seeds = (0..u64::from(setup.trials(RUNS))).map(|index| setup.seed + index);
     let of_seed = |seed| {
         senders.iter().map(move |sender| {
@@ -150,26 +179,39 @@ fn observe(setup: &Setup, plan: &Plan, senders: &[Sender<'_>]) -> anyhow::Result
     let of_sender = |at: usize| observed.iter().skip(at).step_by(senders.len());
     let walks = senders.iter().enumerate().map(|(at, sender)| {
         let observed: Vec<&Observed> = of_sender(at).collect();
-        was_advised(sender, &observed)?;
-        Walks::of(sender, &observed)
+        Walks::of(sender, way, &observed)
     });
-    walks.collect()
+    let walks = walks.collect::<anyhow::Result<Vec<Walks>>>()?;
+    Ok((walks, Doubts::of(&observed)))
 }
 
 /// A run with the controller that hears of the radio in which it was told nothing, or something although nobody was to tell it, is another
 /// measurement.
-fn was_advised(sender: &Sender<'_>, observed: &[&Observed]) -> anyhow::Result<()> {
-    for observed in observed {
-        let Some(advised) = observed.advised else { continue };
-        anyhow::ensure!(
-            sender.advised == (advised.orders > 0),
-            "seed {}: `{}` was given {} windows; this run measured nothing, please report this",
-            observed.run.seed,
-            sender.name(),
-            advised.orders
-        );
-    }
+fn was_advised(sender: &Sender<'_>, way: Way, observed: &Observed) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        is_as_meant(sender, way, observed.advised),
+        "seed {}, {}: `{}` was not told what it was to be told ({:?}); this run measured nothing, please report this",
+        observed.run.seed,
+        way.name(),
+        sender.name(),
+        observed.advised
+    );
     Ok(())
+}
+
+/// The lab's two hosts have one controller and one count of windows between them: those that the server was given are what it heard, the rest
+/// are the client's own. Who sends must have been given some; where nobody is to be told, none of them.
+fn is_as_meant(sender: &Sender<'_>, way: Way, advised: Option<Advised>) -> bool {
+    let Some(advised) = advised else {
+        return sender.cc != ADVISED;
+    };
+    let at_server = advised.heard.map_or(0, |heard| heard.orders);
+    let at_client = u64::from(advised.orders).saturating_sub(at_server);
+    match (sender.advised, way) {
+        (true, Way::Down) => at_server > 0,
+        (true, Way::Up) => at_client > 0,
+        (false, _) => advised.orders == 0,
+    }
 }
 
 /// One controller's runs.
@@ -177,28 +219,32 @@ fn was_advised(sender: &Sender<'_>, observed: &[&Observed]) -> anyhow::Result<()
 struct Walks {
     /// What their hand-offs cost.
     costs: Vec<Cost>,
-    /// How many had more hand-offs or fewer: they are other walks, and count for nothing.
+    /// How many had more hand-offs or fewer, or used fewer links than there are: they are other walks, and count for nothing.
     void: usize,
 }
 
 impl Walks {
-    fn of(sender: &Sender<'_>, observed: &[&Observed]) -> anyhow::Result<Self> {
+    fn of(sender: &Sender<'_>, way: Way, observed: &[&Observed]) -> anyhow::Result<Self> {
         let mut walks = Self {
             costs: Vec::new(),
             void: 0,
         };
         for observed in observed {
-            let handoffs = handoffs(&observed.record);
-            if handoffs.len() == HANDOFFS {
-                let costs = handoffs.into_iter().map(|at| cost(&observed.record, at));
-                walks.costs.extend(costs);
-            } else {
-                walks.void += 1;
+            match handoffs_over_all(observed) {
+                Ok(handoffs) => {
+                    was_advised(sender, way, observed)?;
+                    let costs = handoffs.into_iter().map(|at| cost(&observed.record, at));
+                    walks.costs.extend(costs);
+                }
+                Err(why) => {
+                    eprintln!("{} is void: {why}", sender.name());
+                    walks.void += 1;
+                }
             }
         }
         anyhow::ensure!(
             !walks.costs.is_empty(),
-            "{}: no run had {HANDOFFS} hand-offs; this machine is too busy, end what else it does",
+            "{}: no run had {HANDOFFS} hand-offs and went over all links; this machine is too busy, end what else it does",
             sender.name()
         );
         Ok(walks)
@@ -219,6 +265,19 @@ impl Walks {
             "goodput_ratio_spread": super::spread(&ratios(each, control)),
         })
     }
+}
+
+/// When the hand-offs were, of a run that can be measured: one with both of them, in which LTE and every access point carried something.
+fn handoffs_over_all(observed: &Observed) -> anyhow::Result<Vec<Instant>> {
+    let handoffs = handoffs(&observed.record);
+    anyhow::ensure!(
+        handoffs.len() == HANDOFFS,
+        "seed {}: {} hand-offs, not {HANDOFFS}",
+        observed.run.seed,
+        handoffs.len()
+    );
+    went_over_all(&observed.run)?;
+    Ok(handoffs)
 }
 
 /// When a subflow over another access point than the last one was there.
@@ -275,6 +334,7 @@ fn ratios(costs: &[Cost], control: Cost) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use linux::cla::Heard;
     use scenario::{LinkKind, Work};
     use trace::Event;
 
@@ -288,8 +348,8 @@ mod tests {
             });
             (cell.unwrap(), matches!(plan.flows[0].work, Work::Upload { .. }))
         };
-        assert_eq!(lte(&[], "down"), (12.0, false));
-        assert_eq!(lte(&["cells.lte.rate_mbps=6"], "up"), (6.0, true));
+        assert_eq!(lte(&[], Way::Down), (12.0, false));
+        assert_eq!(lte(&["cells.lte.rate_mbps=6"], Way::Up), (6.0, true));
     }
 
     #[test]
@@ -300,6 +360,32 @@ mod tests {
         };
         assert_eq!(names("cla"), ["cla", "reno", "lia", "olia", "cla_unadvised"]);
         assert_eq!(names("olia"), ["olia", "reno", "lia"]);
+    }
+
+    #[test]
+    fn a_sender_that_was_told_nothing_measured_nothing() {
+        let advised = |orders, of_server| {
+            let heard = Heard {
+                orders: of_server,
+                ..Heard::default()
+            };
+            Some(Advised {
+                orders,
+                heard: Some(heard),
+            })
+        };
+        let (cla, untold) = (senders("cla")[0], senders("cla")[4]);
+        // The client's own windows are not those of a server that heard nothing, nor the other way round.
+        assert!(!is_as_meant(&cla, Way::Down, advised(3, 0)));
+        assert!(is_as_meant(&cla, Way::Down, advised(3, 2)));
+        assert!(is_as_meant(&cla, Way::Up, advised(3, 0)));
+        assert!(!is_as_meant(&cla, Way::Up, advised(2, 2)));
+        assert!(!is_as_meant(&cla, Way::Up, advised(0, 0)));
+        // Nobody is to be told, nor is nobody there to be told.
+        assert!(is_as_meant(&untold, Way::Down, advised(0, 0)));
+        assert!(!is_as_meant(&untold, Way::Down, advised(1, 0)));
+        assert!(!is_as_meant(&cla, Way::Up, None));
+        assert!(is_as_meant(&senders("cla")[1], Way::Up, None));
     }
 
     #[test]

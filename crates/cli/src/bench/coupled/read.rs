@@ -1,4 +1,15 @@
 //! Figures read off the record of a run.
+//!
+//! # Sources
+//! - RFC 5348 §2: a loss event is what is lost within one round trip, to which a sender answers once.
+//!
+//! # Where we differ, and why
+//! 1. Of a loss event the record shows the segments that were sent again, in samples ten a second. A recovery that goes on over several samples is
+//!    one event as long as the slow-start threshold is the one that it began with. Two events within one sample count as one: there are fewer of
+//!    them than really were where round trips are shorter than that and losses many. A segment that was sent again for nothing counts.
+//!
+//! # Checked by
+//! `tests` below.
 
 use std::collections::BTreeMap;
 use trace::{RunRecord, What};
@@ -50,18 +61,6 @@ pub fn retransmits_between(record: &RunRecord, flow: &str, from: Instant, to: In
     retransmits(record, flow, from, to).values().sum()
 }
 
-/// The same on one link.
-pub fn path_retransmits_between(
-    record: &RunRecord,
-    flow: &str,
-    link: &str,
-    from: Instant,
-    to: Instant,
-) -> u64 {
-    let links = retransmits(record, flow, from, to);
-    links.get(link).copied().unwrap_or_default()
-}
-
 fn retransmits<'r>(record: &'r RunRecord, flow: &str, from: Instant, to: Instant) -> BTreeMap<&'r str, u64> {
     let mut links = BTreeMap::<&str, (u64, u64)>::new();
     for event in record.events.iter().filter(|event| event.at() <= to) {
@@ -88,19 +87,97 @@ fn retransmits<'r>(record: &'r RunRecord, flow: &str, from: Instant, to: Instant
     during.collect()
 }
 
-/// The mean of a flow's smoothed round-trip time over a link, in seconds; `None` if none was told.
-pub fn mean_rtt_s(record: &RunRecord, flow: &str, link: &str) -> Option<f64> {
-    let told = record.events.iter().filter_map(|event| match &event.what {
+/// How a link treated a flow's sender, at one look.
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    at: Instant,
+    retransmits: u64,
+    srtt: Duration,
+    ssthresh: Option<u32>,
+}
+
+fn samples<'r>(record: &'r RunRecord, flow: &'r str, link: &'r str) -> impl Iterator<Item = Sample> + 'r {
+    record.events.iter().filter_map(move |event| match &event.what {
         What::PathSender {
             flow: name,
             link: over,
+            retransmits,
             srtt_us,
+            ssthresh,
             ..
-        } if name == flow && over == link && *srtt_us > 0 => Some(*srtt_us as f64 / 1e6),
+        } if name == flow && over == link => Some(Sample {
+            at: event.at(),
+            retransmits: *retransmits,
+            srtt: Duration::from_micros(*srtt_us),
+            ssthresh: *ssthresh,
+        }),
         _ => None,
+    })
+}
+
+/// The mean of a flow's smoothed round-trip time over a link between two moments, in seconds; `None` if none was told.
+pub fn mean_rtt_s(record: &RunRecord, flow: &str, link: &str, from: Instant, to: Instant) -> Option<f64> {
+    let told = samples(record, flow, link)
+        .filter(|sample| from < sample.at && sample.at <= to && sample.srtt > Duration::ZERO);
+    let (sum, count) = told.fold((0.0, 0_u32), |(sum, count), sample| {
+        (sum + sample.srtt.as_secs_f64(), count + 1)
     });
-    let (sum, count) = told.fold((0.0, 0_u32), |(sum, count), rtt| (sum + rtt, count + 1));
     (count > 0).then(|| sum / f64::from(count))
+}
+
+/// How often a flow's sender lost something over a link between two moments, at most once in a round trip.
+pub fn loss_events_between(record: &RunRecord, flow: &str, link: &str, from: Instant, to: Instant) -> u64 {
+    let (mut events, mut before, mut last) = (0, 0, None::<Recovery>);
+    for sample in samples(record, flow, link).take_while(|sample| sample.at <= to) {
+        let rose = sample.retransmits > before;
+        before = sample.retransmits;
+        last = match (rose, last) {
+            (false, last) => last.map(|last| Recovery {
+                goes_on: false,
+                ..last
+            }),
+            (true, Some(last)) if last.has(&sample) => Some(last.with(&sample)),
+            (true, _) => {
+                events += u64::from(from < sample.at);
+                Some(Recovery::of(&sample))
+            }
+        };
+    }
+    events
+}
+
+/// What followed a loss.
+#[derive(Debug, Clone, Copy)]
+struct Recovery {
+    began: Instant,
+    /// What the sender set it to.
+    ssthresh: Option<u32>,
+    /// Something was sent again until the last sample.
+    goes_on: bool,
+}
+
+impl Recovery {
+    const fn of(sample: &Sample) -> Self {
+        Self {
+            began: sample.at,
+            ssthresh: sample.ssthresh,
+            goes_on: true,
+        }
+    }
+
+    /// What this sample shows sent again was lost in the same round trip, or in a recovery that is not over yet.
+    fn has(&self, sample: &Sample) -> bool {
+        let same_round_trip = sample.at.since(self.began) < sample.srtt;
+        same_round_trip || (self.goes_on && self.ssthresh == sample.ssthresh)
+    }
+
+    const fn with(self, sample: &Sample) -> Self {
+        Self {
+            ssthresh: sample.ssthresh,
+            goes_on: true,
+            ..self
+        }
+    }
 }
 
 /// What a link carried of a flow in each whole `step` of the run, in Mb/s.
@@ -165,8 +242,6 @@ mod tests {
         assert_eq!(carried_between(&record, "f", "a", at(1), at(2)), 2_000_000);
         assert_eq!(retransmits_between(&record, "f", at(1), at(2)), 4);
         assert_eq!(retransmits_between(&record, "f", at(0), at(9)), 9);
-        assert_eq!(path_retransmits_between(&record, "f", "a", at(0), at(9)), 7);
-        assert_eq!(path_retransmits_between(&record, "f", "c", at(0), at(9)), 0);
         assert_eq!(carried_between(&record, "g", "a", at(0), at(9)), 0);
     }
 
@@ -178,9 +253,100 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_round_trip_is_that_of_one_path() {
-        let mean = mean_rtt_s(&record(), "f", "a").unwrap();
-        assert!((mean - 0.0115).abs() < 1e-9, "{mean}");
-        assert_eq!(mean_rtt_s(&record(), "f", "c"), None);
+    fn the_mean_round_trip_is_that_of_one_path_and_time() {
+        let mean = |link, from_s, to_s| {
+            let (from, to) = (Instant::from_secs(from_s), Instant::from_secs(to_s));
+            mean_rtt_s(&record(), "f", link, from, to)
+        };
+        assert!((mean("a", 0, 9).unwrap() - 0.0115).abs() < 1e-9);
+        // The beginning is left out, and what comes after the end.
+        assert!((mean("a", 1, 9).unwrap() - 0.012).abs() < 1e-9);
+        assert!((mean("a", 0, 1).unwrap() - 0.011).abs() < 1e-9);
+        assert_eq!(mean("a", 2, 9), None);
+        assert_eq!(mean("c", 0, 9), None);
+    }
+
+    /// Samples of one path: milliseconds, segments sent again since the start, the round trip in milliseconds, the threshold.
+    fn lossy(samples: &[(u64, u64, u64, u32)]) -> RunRecord {
+        let event = |&(ms, retransmits, rtt_ms, ssthresh): &(u64, u64, u64, u32)| {
+            let what = What::PathSender {
+                flow: "f".to_owned(),
+                link: "a".to_owned(),
+                retransmits,
+                srtt_us: rtt_ms * 1_000,
+                cwnd: 10,
+                ssthresh: Some(ssthresh),
+            };
+            Event::new(Instant::from_millis(ms), what)
+        };
+        RunRecord {
+            events: samples.iter().map(event).collect(),
+        }
+    }
+
+    fn events(samples: &[(u64, u64, u64, u32)], from_ms: u64) -> u64 {
+        let from = Instant::from_millis(from_ms);
+        loss_events_between(&lossy(samples), "f", "a", from, Instant::from_secs(9))
+    }
+
+    #[test]
+    fn many_segments_lost_at_once_are_one_event() {
+        assert_eq!(
+            events(&[(100, 0, 50, 40), (200, 7, 50, 20), (300, 7, 50, 20)], 0),
+            1
+        );
+        // What is sent again until the next sample belongs to it.
+        assert_eq!(
+            events(&[(100, 7, 50, 20), (200, 9, 50, 20), (300, 9, 50, 20)], 0),
+            1
+        );
+        // So it does within a round trip, whatever the sender thinks of it.
+        assert_eq!(events(&[(100, 7, 150, 20), (200, 9, 150, 10)], 0), 1);
+        assert_eq!(
+            events(&[(100, 7, 250, 20), (200, 7, 250, 20), (300, 8, 250, 20)], 0),
+            1
+        );
+    }
+
+    #[test]
+    fn losses_that_the_sender_answers_twice_are_two_events() {
+        assert_eq!(events(&[(100, 7, 50, 20), (200, 9, 50, 10)], 0), 2);
+        assert_eq!(
+            events(&[(100, 7, 50, 20), (200, 7, 50, 20), (300, 8, 50, 20)], 0),
+            2
+        );
+        // A path at its smallest window: its threshold says nothing, time does.
+        let one_each_second: Vec<_> = (1..=8).map(|s| (s * 1_000, s, 50, 2)).collect();
+        let quiet = one_each_second
+            .iter()
+            .map(|&(ms, lost, rtt, least)| (ms + 100, lost, rtt, least));
+        let mut all: Vec<_> = one_each_second.iter().copied().chain(quiet).collect();
+        all.sort_unstable();
+        assert_eq!(events(&all, 0), 8);
+    }
+
+    #[test]
+    fn an_event_belongs_to_the_time_in_which_it_began() {
+        let samples = [
+            (100, 7, 50, 20),
+            (200, 9, 50, 20),
+            (300, 9, 50, 20),
+            (400, 10, 50, 10),
+        ];
+        assert_eq!(events(&samples, 0), 2);
+        assert_eq!(events(&samples, 100), 1);
+        assert_eq!(events(&samples, 400), 0);
+        let until = loss_events_between(
+            &lossy(&samples),
+            "f",
+            "a",
+            Instant::ZERO,
+            Instant::from_millis(399),
+        );
+        assert_eq!(until, 1);
+        assert_eq!(
+            loss_events_between(&lossy(&samples), "f", "b", Instant::ZERO, Instant::from_secs(9)),
+            0
+        );
     }
 }

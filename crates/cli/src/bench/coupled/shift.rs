@@ -14,12 +14,17 @@
 //! 1. The same is measured with CoDel at both bottlenecks, too (`…_aqm`): the equations of all controllers take a segment to be as likely lost on
 //!    whoever's path it is, and a full tail-drop queue mostly hits those who have just grown. OLIA, which does not grow on a congested path, is
 //!    spared by it, and keeps the window that it began with.
+//! 2. `p` is what the windows answered: loss events over segments, not segments lost over segments. A full tail-drop queue takes several segments
+//!    of a window at once, and the window is lowered once. `read` has how events are told apart, and where that errs.
+//!
+//! # Checked by
+//! `tests`: the balances; `read`: round trips and loss events.
 
 use scenario::Plan;
 use trace::{BenchRow, Better};
 use units::{Duration, Instant};
 
-use super::super::trial::Observed;
+use super::super::trial::{Doubts, Observed};
 use super::super::{Setup, plans};
 use super::{CONTROL, OURS, controllers, figures, read, run_all, spread};
 
@@ -29,7 +34,7 @@ const RUNS: u32 = 3;
 const SEGMENT: f64 = 1_448.0;
 /// The smallest window that our controllers leave, in segments.
 const LEAST_WINDOW: f64 = 2.0;
-/// The balance is that of the run without its beginning: a slow start loses half a queue at once, which is one loss to the window.
+/// The balance is that of the run without its beginning, which is slow start.
 const WARM_UP: Duration = Duration::from_secs(10);
 
 /// Measures; the figure is the default controller's, or the chosen one's.
@@ -40,6 +45,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     ccs.extend(controllers(setup));
     let quoted = super::chosen(setup);
     let observed = run_all(setup, &[&plan], &ccs, RUNS)?;
+    let mut doubts = Doubts::of(&observed);
     let mut row = BenchRow::new("cc-shift", "ratio", Better::Lower)
         .trials(&figures(&observed, quoted, |observed| {
             Ok(share(&plan, observed))
@@ -47,7 +53,9 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
         .with("cc", quoted);
     row = with_all(row, "", &plan, &observed, &ccs)?;
     let observed = run_all(setup, &[&managed], &ccs, RUNS)?;
-    Ok(vec![with_all(row, "_aqm", &managed, &observed, &ccs)?])
+    doubts.add(Doubts::of(&observed));
+    row = with_all(row, "_aqm", &managed, &observed, &ccs)?;
+    Ok(vec![doubts.note(row)])
 }
 
 /// What each controller left on A, and what LIA's equations (`fixed_point`) and its own say to the losses and round-trip times of its runs.
@@ -89,7 +97,7 @@ fn expectation(cc: &str, plan: &Plan, observed: &Observed) -> anyhow::Result<f64
     })
 }
 
-/// Loss probability of a segment, and round-trip time in seconds.
+/// Loss events for each segment, and round-trip time in seconds.
 type Path = (f64, f64);
 
 fn path(plan: &Plan, observed: &Observed, link: &str) -> anyhow::Result<Path> {
@@ -98,10 +106,10 @@ fn path(plan: &Plan, observed: &Observed, link: &str) -> anyhow::Result<Path> {
         Instant::ZERO + WARM_UP,
         Instant::ZERO + plan.duration,
     );
-    let rtt = read::mean_rtt_s(record, OURS, link)
+    let rtt = read::mean_rtt_s(record, OURS, link, from, to)
         .ok_or_else(|| anyhow::anyhow!("seed {}: no round-trip time over {link}", observed.run.seed))?;
     // A path without a loss has lost less than one.
-    let lost = read::path_retransmits_between(record, OURS, link, from, to).max(1) as f64;
+    let lost = read::loss_events_between(record, OURS, link, from, to).max(1) as f64;
     let bytes = read::carried_between(record, OURS, link, from, to) as f64;
     Ok((lost * SEGMENT / bytes.max(SEGMENT), rtt))
 }

@@ -40,16 +40,7 @@ pub struct Args {
 
 /// Plays the walk, shows the table, writes the page.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let mut plan = walk()?;
-    plan.seed = args.seed.unwrap_or(plan.seed);
-    if let Some(cc) = args.cc {
-        plan.server = if Coupled::from_id(&cc).is_some() {
-            Server::Slowhand
-        } else {
-            plan.server
-        };
-        plan.cc = cc;
-    }
+    let plan = plan(args.seed, args.cc)?;
     let wanted = Wanted {
         html: Some(args.html),
         svg: args.svg,
@@ -58,9 +49,50 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     play::compare(&plan, &wanted)
 }
 
+/// The walk with this seed, sent with this controller. A stock server has none of ours.
+fn plan(seed: Option<u64>, cc: Option<String>) -> anyhow::Result<Plan> {
+    let walk = walk()?;
+    let cc = cc.unwrap_or_else(|| walk.cc.clone());
+    let server = match Coupled::from_id(&cc) {
+        Some(_) => Server::Slowhand,
+        None => walk.server,
+    };
+    Ok(Plan {
+        seed: seed.unwrap_or(walk.seed),
+        server,
+        cc,
+        ..walk
+    })
+}
+
 /// The walk, part of the program, so that it needs no file.
 fn walk() -> anyhow::Result<Plan> {
     let text = include_str!("../../../scenarios/building-walk.toml");
     let files = |_: &str| Err(std::io::ErrorKind::NotFound.into());
     scenario::parse("building-walk.toml", text.as_bytes(), &[], &files).map_err(Refused::because)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sender(cc: Option<&str>) -> (String, Server) {
+        let plan = plan(None, cc.map(str::to_owned)).unwrap();
+        (plan.cc, plan.server)
+    }
+
+    #[test]
+    fn the_server_runs_slowhand_where_the_controller_is_one_of_ours() {
+        for ours in Coupled::ALL.map(Coupled::id) {
+            assert_eq!(sender(Some(ours)), (ours.to_owned(), Server::Slowhand));
+        }
+        assert_eq!(sender(Some("cubic")), ("cubic".to_owned(), Server::Stock));
+    }
+
+    #[test]
+    fn unless_asked_otherwise_it_is_the_walk_as_it_is() {
+        assert_eq!(sender(None), ("reno".to_owned(), Server::Stock));
+        assert_eq!(plan(None, None).unwrap(), walk().unwrap());
+        assert_eq!(plan(Some(7), None).unwrap().seed, 7);
+    }
 }

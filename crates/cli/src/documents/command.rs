@@ -4,7 +4,9 @@ use std::path::Path;
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
+use scenario::Setting;
 
+use crate::play;
 use crate::usage::{Usage, Verb};
 
 /// Programs of others that documents may tell a reader to run, and which `scripts/setup.sh` or the reader brings along.
@@ -43,14 +45,41 @@ fn ours(root: &Path, words: &[String]) -> Result<(), String> {
 fn existing(root: &Path, verb: &Verb, words: &[String]) -> Result<(), String> {
     let missing = words
         .iter()
-        .find(|word| word.starts_with("scenarios/") && !root.join(word).is_file());
+        .find(|word| is_of_repository(word) && !root.join(word).is_file());
     if let Some(missing) = missing {
         return Err(format!("there is no {missing}"));
     }
     match verb {
+        Verb::Play(args) => playable(root, args),
         Verb::Bench(args) => args.refuse_unknown().map_err(|error| error.to_string()),
         _ => Ok(()),
     }
+}
+
+/// A scenario of ours. What begins at the root, or with a dot, is the reader's own.
+fn is_of_repository(word: &str) -> bool {
+    word.ends_with(".toml") && !word.starts_with(['/', '.'])
+}
+
+/// The scenario is one, also with every value that the command gives it.
+fn playable(root: &Path, args: &play::Args) -> Result<(), String> {
+    if !is_of_repository(&args.file.to_string_lossy()) {
+        return Ok(());
+    }
+    let values: Vec<Vec<Setting>> = args
+        .settings
+        .iter()
+        .map(|text| Setting::alternatives(text).map_err(|error| error.to_string()))
+        .collect::<Result<_, _>>()?;
+    let most = values.iter().map(Vec::len).max().unwrap_or(1);
+    for run in 0..most {
+        let settings: Vec<Setting> = values
+            .iter()
+            .map(|values| values[run % values.len()].clone())
+            .collect();
+        scenario::load(&root.join(&args.file), &settings).map_err(|error| error.to_string())?;
+    }
+    Ok(())
 }
 
 /// The targets that a Makefile offers: its first list. What follows is its own business.
@@ -114,6 +143,9 @@ fn what_does_not_exist_is_wrong() {
     };
     for right in [
         "slowhand play scenarios/train.toml --seed 3",
+        "slowhand play scenarios/shared-air.toml --world sim --set aps.near.rate_mbps=24,54",
+        "slowhand play crates/cli/src/bench/scenarios/cc-handoff.toml --set cells.lte.rate_mbps=6",
+        "slowhand up --config ./mine.toml",
         "slowhand bench links",
         "slowhand play --help",
         "slowhand completions",
@@ -128,6 +160,10 @@ fn what_does_not_exist_is_wrong() {
     for wrong in [
         "slowhand fly",
         "slowhand play scenarios/nowhere.toml",
+        "slowhand play crates/cli/src/bench/scenarios/cc-walk.toml",
+        "slowhand play crates/cli/src/bench/scenarios/cc-handoff.toml --set cells.lte.rate_mb=6",
+        "slowhand play scenarios/shared-air.toml --world sim --set aps.near.rate_mbps=24,fast",
+        "slowhand play scenarios/shared-air.toml --set aps.near",
         "slowhand play scenarios/train.toml --sed 3",
         "slowhand bench stall",
         "slowhand play scenarios/train.toml --policy fastest",

@@ -37,7 +37,7 @@ Examples:
   sudo slowhand play scenarios/two-homes.toml --serve 'mptcpize run iperf3 -s -1' --shell 'mptcpize run iperf3 -c $SLOWHAND_SERVER -t 5'")]
 pub struct Args {
     /// Scenario file (TOML).
-    file: PathBuf,
+    pub file: PathBuf,
 
     /// Where to run it: `lab` is this machine's kernel over modelled links, `sim` is virtual time.
     #[arg(long, value_enum, default_value_t = World::Lab)]
@@ -67,7 +67,7 @@ pub struct Args {
     /// Replace a value of the scenario, such as cells.lte.rate_mbps=6; may be given several times. In virtual time a key may have several
     /// values, separated by commas: every combination is run.
     #[arg(long = "set", value_name = "KEY=V,V…")]
-    settings: Vec<String>,
+    pub settings: Vec<String>,
 
     /// Write one row for each flow of each run into this file: Parquet if its name ends so, otherwise JSON Lines (virtual time only).
     #[arg(long, value_name = "FILE")]

@@ -1,13 +1,24 @@
 //! `slowhand cc`: the program as users run it.
 
 mod common;
+#[path = "../../linux/src/testing/patience.rs"]
+mod patience;
 
 use common::{Ran, Scratch, program, seeing, slowhand};
+use linux::netns::Netns;
+use linux::rtnl::Rtnl;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, Uid};
+use patience::Patience;
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
+use std::net::UdpSocket;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, SystemTime};
+use wire::mobility::{Key, Message};
 
 /// A name that no other run at the same time has.
 fn own_name(test: &str) -> String {
@@ -41,10 +52,17 @@ struct Loaded(Child);
 
 impl Loaded {
     fn start(arguments: &[&str]) -> Self {
-        let mut child = program()
-            .args(["cc", "load"])
-            .args(arguments)
+        Self::start_where(arguments, |_| {})
+    }
+
+    /// The same, somewhere that `change` takes it.
+    fn start_where(arguments: &[&str], change: impl FnOnce(&mut Command)) -> Self {
+        let mut command = program();
+        command.args(["cc", "load"]).args(arguments);
+        change(&mut command);
+        let mut child = command
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let mut line = String::new();
@@ -54,9 +72,48 @@ impl Loaded {
         Self(child)
     }
 
-    fn end(mut self, signal: Signal) -> Option<i32> {
+    fn end(self, signal: Signal) -> Ran {
         kill(Pid::from_raw(self.0.id() as i32), signal).unwrap();
-        self.0.wait().unwrap().code()
+        self.0.wait_with_output().unwrap().into()
+    }
+}
+
+/// A BPF file system of the test's own.
+struct Bpffs {
+    scratch: Scratch,
+}
+
+impl Bpffs {
+    fn mount(test: &str) -> Self {
+        let mounted = Self {
+            scratch: Scratch::new(test),
+        };
+        std::fs::create_dir(mounted.root()).unwrap();
+        let mount = Command::new("mount")
+            .args(["-t", "bpf", "bpf"])
+            .arg(mounted.root())
+            .status();
+        assert!(mount.unwrap().success(), "mount a BPF file system");
+        mounted
+    }
+
+    fn root(&self) -> PathBuf {
+        self.scratch.path("bpf")
+    }
+}
+
+impl Drop for Bpffs {
+    fn drop(&mut self) {
+        let unmounted = Command::new("umount").arg(self.root()).status();
+        assert!(unmounted.unwrap().success(), "unmount it");
+    }
+}
+
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let mut until = Patience::of(Duration::from_secs(10));
+    while !done() {
+        assert!(until.lasts(), "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -97,8 +154,103 @@ fn a_controller_stays_as_long_as_the_command() {
     assert_eq!(twice.code, Some(2));
     assert!(twice.err.contains("choose another name"), "{}", twice.err);
 
-    assert_eq!(loaded.end(Signal::SIGTERM), Some(0));
+    let ended = loaded.end(Signal::SIGTERM);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(status(&name).is_none_or(|left| left["registered"] == false));
+}
+
+#[test]
+fn a_loader_that_is_killed_leaves_nothing_behind() {
+    if !is_root() {
+        return;
+    }
+    let (mounted, name) = (Bpffs::mount("cc-killed"), own_name("kl"));
+    let dir = mounted.root().join("cc");
+    let pinned = || -> BTreeSet<OsString> {
+        let entries = std::fs::read_dir(mounted.root()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect()
+    };
+    // The kernel may have put something of its own there.
+    let before = pinned();
+    let loaded = Loaded::start(&["cla", "--name", &name, "--dir", dir.to_str().unwrap()]);
+    assert_eq!(status(&name).expect("it is loaded")["registered"], true);
+
+    assert_eq!(loaded.end(Signal::SIGKILL).code, None);
+    until("it is registered no more", || {
+        status(&name).is_none_or(|left| left["registered"] == false)
+    });
+    assert_eq!(pinned(), before);
+    // The name is free again.
+    let again = Loaded::start(&["cla", "--name", &name]);
+    assert_eq!(again.end(Signal::SIGTERM).code, Some(0));
+}
+
+/// The loopback is the first link of every namespace.
+const LOOPBACK: u32 = 1;
+
+/// Datagrams that somebody has read in the namespace.
+fn datagrams_read(netns: &Netns) -> u64 {
+    // The namespace is the thread's, not the process's.
+    let counters = netns.run(|| std::fs::read_to_string("/proc/thread-self/net/snmp"));
+    let counters = counters.unwrap().unwrap();
+    let mut lines = counters.lines().filter_map(|line| line.strip_prefix("Udp: "));
+    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+    let place = names.split(' ').position(|name| name == "InDatagrams").unwrap();
+    values.split(' ').nth(place).unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_listener_tells_at_its_end_what_it_heard_and_what_was_forged() {
+    if !is_root() {
+        return;
+    }
+    let (netns, scratch, name) = (Netns::new().unwrap(), Scratch::new("cc-listen"), own_name("ls"));
+    netns
+        .run(|| Rtnl::open().unwrap().set_up(LOOPBACK, true).unwrap())
+        .unwrap();
+    let key_file = scratch.path("report.key");
+    std::fs::write(&key_file, "09".repeat(32)).unwrap();
+    let address = "127.0.0.1:7391";
+    let loaded = Loaded::start_where(
+        &[
+            "cla",
+            "--name",
+            &name,
+            "--listen",
+            address,
+            "--key-file",
+            key_file.to_str().unwrap(),
+        ],
+        |command| {
+            netns.prepare(command);
+        },
+    );
+    let stamp = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    // Of a connection that there is not: it is heard, and there is no window to set.
+    let message = Message {
+        sender: 42,
+        stamp_ns: stamp.as_nanos() as u64,
+        token: 7,
+        address_id: 1,
+        handed_off: false,
+        mobility_ppm: -900_000,
+        quality_ppm: 100_000,
+    };
+    let [sealed, forged] = [9, 8].map(|byte| message.seal(&Key::new([byte; 32])));
+    // They are read one after another: when the last one is, the two before it have been counted.
+    netns
+        .run(|| {
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            for datagram in [sealed, forged, sealed] {
+                socket.send_to(&datagram, address).unwrap();
+            }
+        })
+        .unwrap();
+    until("all are read", || datagrams_read(&netns) == 3);
+    let ended = loaded.end(Signal::SIGTERM);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let told = "heard 1 messages and set 0 windows; 1 forged, 0 stale and ";
+    assert!(ended.err.contains(told), "{}", ended.err);
 }
 
 #[test]
@@ -106,15 +258,8 @@ fn a_pin_outlives_the_command_until_it_is_unloaded() {
     if !is_root() {
         return;
     }
-    let scratch = Scratch::new("cc-pins");
-    let mounted = scratch.path("bpf");
-    std::fs::create_dir(&mounted).unwrap();
-    let mount = Command::new("mount")
-        .args(["-t", "bpf", "bpf"])
-        .arg(&mounted)
-        .status();
-    assert!(mount.unwrap().success(), "mount a BPF file system");
-    let (name, dir) = (own_name("pin"), mounted.join("cc"));
+    let mounted = Bpffs::mount("cc-pins");
+    let (name, dir) = (own_name("pin"), mounted.root().join("cc"));
     let dir = dir.to_str().unwrap();
 
     let loaded = slowhand(&[
@@ -124,12 +269,16 @@ fn a_pin_outlives_the_command_until_it_is_unloaded() {
     assert_eq!(document(&loaded)["pinned"], true);
     assert_eq!(status(&name).expect("it stays")["registered"], true);
 
-    let unloaded = slowhand(&["cc", "unload", &name, "--dir", dir]);
+    let unloaded = slowhand(&["cc", "unload", &name, "--dir", dir, "--json"]);
     assert_eq!(unloaded.code, Some(0), "{}", unloaded.err);
+    let told = serde_json::json!({"schema": "slowhand.cc-unload/1", "unloaded": [name]});
+    assert_eq!(document(&unloaded), told);
+    until("it is registered no more", || {
+        status(&name).is_none_or(|left| left["registered"] == false)
+    });
     let again = slowhand(&["cc", "unload", &name, "--dir", dir]);
     assert_eq!(again.code, Some(2));
     assert!(again.err.contains("is pinned under"), "{}", again.err);
-    assert!(Command::new("umount").arg(&mounted).status().unwrap().success());
 }
 
 #[test]

@@ -13,7 +13,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::os::unix::net::UnixDatagram;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -511,6 +511,53 @@ fn a_wrong_configuration_changes_nothing() {
         text.contains("slowhand.toml:4:8: unknown kind of link `cabel`; valid: wifi, cell, cable"),
         "{text}"
     );
+    assert_eq!(host.state(), before);
+}
+
+/// From the next start on servers are told how signals go, with the key in this file.
+fn ask_for_reports(host: &Host, key_file: &Path) {
+    let additions = host.root.join("conf.d");
+    std::fs::create_dir_all(&additions).unwrap();
+    let text = format!("report_key_file = \"{}\"\n", key_file.display());
+    std::fs::write(additions.join("report.toml"), text).unwrap();
+}
+
+#[test]
+fn with_a_key_for_reports_it_starts_and_ends() {
+    let Some(host) = Host::new("report") else { return };
+    let before = host.state();
+    let key_file = host.root.join("report.key");
+    std::fs::write(&key_file, "0123456789abcdef".repeat(4) + "\n").unwrap();
+    ask_for_reports(&host, &key_file);
+    let mut up = host.up();
+    assert_eq!(host.json("status")["links"].as_array().unwrap().len(), 2);
+    assert_eq!(host.ask("down", &[]).status.code(), Some(0));
+    assert!(up.child.wait().unwrap().success());
+    assert_eq!(host.state(), before);
+}
+
+#[test]
+fn a_key_for_reports_that_is_none_is_refused_with_its_place_and_the_way_to_one() {
+    let Some(host) = Host::new("wrongreport") else {
+        return;
+    };
+    let before = host.state();
+    let key_file = host.root.join("report.key");
+    ask_for_reports(&host, &key_file);
+    let (config, place) = (host.two_links(), key_file.display().to_string());
+    let refusal = || {
+        let (code, text) = words(&host.ask("up", &["--config", config.to_str().unwrap()]));
+        assert_eq!(code, Some(2), "{text}");
+        text
+    };
+    let absent = refusal();
+    let remedy = format!("`openssl rand -hex 32 > {place}` makes a key");
+    assert!(absent.contains(&format!("{place}: No such file")), "{absent}");
+    assert!(absent.contains(&remedy), "{absent}");
+    std::fs::write(&key_file, "0123").unwrap();
+    let short = refusal();
+    let remedy = format!("{place}: a key is 64 hexadecimal digits, as `openssl rand -hex 32` prints them");
+    assert!(short.contains(&remedy), "{short}");
     assert_eq!(host.state(), before);
 }
 

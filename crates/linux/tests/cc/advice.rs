@@ -11,7 +11,8 @@ use linux::mptcp_pm::AddressId;
 use policy::ConnId;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
-use wire::mobility::Key;
+use std::time::{Duration, SystemTime};
+use wire::mobility::{Key, Message};
 
 pub const KEY: [u8; 32] = [9; 32];
 
@@ -131,6 +132,28 @@ impl Heard {
     }
 }
 
+impl Heard {
+    /// The client says by itself that this path of the connection sinks, once and over one path, with this stamp.
+    fn tell_stamped(&self, conn: ConnId, path: AddressId, stamp: Duration) {
+        let advice = sinks(path);
+        let message = Message {
+            sender: 42,
+            stamp_ns: stamp.as_nanos() as u64,
+            token: conn.0,
+            address_id: path.0,
+            handed_off: advice.handed_off,
+            mobility_ppm: advice.mobility_ppm,
+            quality_ppm: advice.quality_ppm,
+        };
+        let bytes = message.seal(&Key::new(KEY));
+        let said = self.hosts.client.run(|| {
+            let socket = UdpSocket::bind("0.0.0.0:0")?;
+            socket.send_to(&bytes, self.server)
+        });
+        said.expect("enter").expect("send");
+    }
+}
+
 pub fn client_addresses(conn: ConnId) -> Vec<IpAddr> {
     use linux::diag::{Diag, States};
     let mut found = Vec::new();
@@ -190,6 +213,43 @@ fn another_key_and_noise_change_nothing() {
     eventually("dropped", forged, || format!("{:?}", heard.listener.heard()));
     assert_eq!(heard.listener.heard().followed, 0);
     assert_eq!(subflows(&heard.hosts.server, conn).len(), 2);
+}
+
+#[test]
+fn a_message_that_is_too_old_or_too_new_changes_nothing() {
+    if !can_run() {
+        return;
+    }
+    let heard = Heard::start("as");
+    let conn = token(&heard.download.server);
+    let second = grown(&heard.hosts, conn, AddressEnd::Remote);
+    let now = || {
+        SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .expect("a clock")
+    };
+    let counted = || heard.listener.heard();
+    // Both hosts have one clock. Against a stamp to come nothing speaks but its distance; an old one may also be from before the listener began.
+    let (old, new) = (now() - Duration::from_secs(6), now() + Duration::from_secs(60));
+    for (stale, stamp) in [(1, old), (2, new)] {
+        heard.tell_stamped(conn, second, stamp);
+        eventually(
+            "dropped",
+            || counted().stale == stale,
+            || format!("{:?}", counted()),
+        );
+        assert_eq!((counted().followed, counted().orders), (0, 0));
+    }
+    let order = standing(&heard.controller, conn, AddressEnd::Remote, second);
+    assert_eq!(order, None);
+    // The same, said in time, is followed.
+    heard.tell_stamped(conn, second, now());
+    eventually(
+        "followed",
+        || counted().followed == 1,
+        || format!("{:?}", counted()),
+    );
+    assert_eq!((counted().stale, counted().forged), (2, 0));
 }
 
 #[test]

@@ -28,6 +28,11 @@
 //! 6. A subflow whose path changes under it, as the paper's do, is left alone. The paper begins its estimates anew and sets its window to `BDP_UB`; an
 //!    order sets the window only, and what that is worth by itself is in `crates/sim/tests/cla_handoff.rs`: 0.4 Mb/s less, of 13. A threshold would have to
 //!    be counted with a round trip that nobody knows yet: that of the kernel is the path's before.
+//! 7. The controller's map holds windows and thresholds; MI and Q of each path stay here. What they ask for is reckoned once for each fading, over
+//!    all paths of a connection together: a program that runs at the acknowledgements of one subflow may read the others (`bpf_rdonly_cast`) and not
+//!    write them, and the rate that one gives up and another takes has to be counted once. So [`policy::cc::MobileStage`], which is tested without
+//!    a kernel, decides, and a program carries out, at its next acknowledgement, what is two numbers. Who sends downloads is told MI and Q all the
+//!    same ([`wire::mobility`]), and reckons with the rates that it sees.
 //!
 //! # Checked by
 //! `tests/cc/advice.rs`, `tests/cc/handoff.rs`: real connections both ways; `advisor`: windows, segment sizes, what a hand-off begins with;

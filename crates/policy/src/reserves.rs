@@ -20,6 +20,7 @@
 //! 3. Limit: no reserve is asked over a mobile network, over a metered link, or over WiFi, unless the host was told that its radio has no tail (a mains-powered
 //!    access point or gateway): a question wakes a radio that sleeps, and keeps it awake for longer than it takes. Whether such a reserve is dead is
 //!    found when it is used. `fade` had gaps of 84 ms (median) where more questions woke a WiFi link.
+//! 4. Limit: a peer that answers no echoes is asked by a handshake, and its server has to accept that: hence seconds and minutes, not moments.
 //!
 //! # Checked by
 //! `tests::reserves`.

@@ -259,8 +259,9 @@ fn one_seed_is_one_run() {
 
 #[test]
 fn a_grid_is_the_same_on_any_number_of_cores() {
+    const GAP: [Duration; 1] = [Duration::from_millis(50)];
     let grid = Grid {
-        gaps: &[Duration::from_millis(50)],
+        gaps: &GAP,
         ..Grid::FORESEEN
     };
     let one = grid.play(0..2, 1).unwrap();

@@ -184,6 +184,23 @@ fn finds_the_smallest_window_that_costs_nothing() {
 }
 
 #[test]
+fn a_smaller_window_is_taken_back_when_less_comes_for_some_seconds() {
+    let mut fluid = Fluid::new();
+    let (small, usual) = (need(90, 50).target(14), need(90, 50).target(trial::DEFAULT));
+    fluid.run(120, need(90, 50), small, 100);
+    assert!(fluid.set() <= usual * 90 / 100, "{}", fluid.set());
+    fluid.run(7, need(90, 50), usual, 100);
+    assert_eq!(fluid.set(), usual);
+    fluid.changes.clear();
+    fluid.run(50, need(90, 50), usual, 100);
+    assert!(
+        fluid.changes.iter().all(|&window| window >= usual),
+        "{:?}",
+        fluid.changes
+    );
+}
+
+#[test]
 fn grows_where_the_formula_is_too_small() {
     let mut fluid = Fluid::new();
     let enough = need(40, 100).target(48);

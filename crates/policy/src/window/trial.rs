@@ -9,7 +9,7 @@
 //! # Where we differ, and why
 //! 1. From a gradient search: a ratchet of "1 % is nothing" would give the connection away step by step. Every candidate is
 //!    held against the best goodput of the last ten minutes, not only against its neighbour. With 2 % and one minute three links of 30 Mb/s brought
-//!    95 % of a stock host's goodput in the model, 98 so; marks cost 1 of the 2.
+//!    95 % of a stock host's goodput in the model, 98 so; marks cost 1 of the 2 that are missing.
 //! 2. An application that does not fill its links says nothing about windows: then nothing is tried, and what was begun is
 //!    forgotten.
 //! 3. The first step up is short: an eighth too much fits into most queues, a quarter overflows some. More window brings ever less: after a
@@ -20,7 +20,10 @@
 //! 5. Without a queue before any link a smaller window has nothing to take away: it is not tried. An application that asks for a third of what the links
 //!    would carry, from the first moment on, looks like links that are full; without this rule it was left a window of no more than that third, and
 //!    when it asked for all, a fifth of what the links carry was all that came, for minutes.
-//! 6. A window that stands closed, because nearly all of it waits for something that was lost, is no matter of percents: half as much again is
+//! 6. What a smaller window costs when a queue overflows by chance is not seen in turns of a second: the links' congestion windows grow only while they are
+//!    full, and full they are only if the connection's window lets them. So it is taken back, for a minute at least, when for four seconds less
+//!    has come than the links carry.
+//! 7. A window that stands closed, because nearly all of it waits for something that was lost, is no matter of percents: half as much again is
 //!    tried at once, and after two turns again, until the window stands open or brings no more. Losses at random keep a window of 1.25 products
 //!    closed for a fifth of the time; deep buffers and slow links do that, too, but there more brings nothing, and the trial goes back.
 //!
@@ -51,6 +54,9 @@ const FIRST_PAUSE: Duration = Duration::from_secs(4);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// How long a goodput is held up as what the connection can do.
 const MEMORY: Duration = Duration::from_secs(600);
+/// While nothing is tried it is looked at over such times how much comes, and so many in a row are no accident.
+const LOOKED_AT: Duration = Duration::from_secs(2);
+const SHORT_FOR: u32 = 2;
 /// In which turns the candidate is in force.
 const TURNS: [bool; 8] = [false, true, true, false, true, false, false, true];
 /// After so many turns the candidate is judged for the first time.
@@ -88,6 +94,35 @@ pub(super) struct Trial {
     closed_pause: Duration,
     best: Bitrate,
     best_at: Instant,
+    rest: Rest,
+}
+
+/// What comes while nothing is tried.
+#[derive(Debug, Clone, Copy, Default)]
+struct Rest {
+    since: Instant,
+    at_since: Bytes,
+    /// How many such times in a row less came than the links carry.
+    short: u32,
+}
+
+impl Rest {
+    /// Whether less has come for some time.
+    fn is_short(&mut self, now: Instant, reading: Reading) -> bool {
+        let span = now - self.since;
+        if span < LOOKED_AT {
+            return false;
+        }
+        let rate = reading.received.saturating_sub(self.at_since).per(span);
+        let asked = rate >= reading.capacity.percent(LITTLE_PERCENT);
+        let short = asked && span < LOOKED_AT * 2 && rate < reading.capacity.percent(FULL);
+        *self = Self {
+            since: now,
+            at_since: reading.received,
+            short: if short { self.short + 1 } else { 0 },
+        };
+        self.short >= SHORT_FOR
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -110,7 +145,7 @@ struct Turn {
 }
 
 impl Trial {
-    pub(super) const fn new(now: Instant) -> Self {
+    pub(super) fn new(now: Instant) -> Self {
         let phase = Phase::Rest { until: now };
         Self {
             factor: DEFAULT,
@@ -122,6 +157,7 @@ impl Trial {
             closed_pause: FIRST_PAUSE,
             best: Bitrate::ZERO,
             best_at: now,
+            rest: Rest::default(),
         }
     }
 
@@ -156,6 +192,10 @@ impl Trial {
     }
 
     pub(super) fn advance(&mut self, now: Instant, reading: Reading) {
+        let rests = matches!(self.phase, Phase::Rest { .. });
+        if rests && self.rest.is_short(now, reading) && self.factor < DEFAULT {
+            return self.take_back(now);
+        }
         match self.phase {
             Phase::Rest { .. } if reading.closed && now >= self.closed_from => {
                 self.set_out(now, reading, self.factor * 3 / 2, true);
@@ -164,6 +204,13 @@ impl Trial {
             Phase::Rest { .. } => {}
             Phase::Turn(turn) => self.turn(now, turn, reading),
         }
+    }
+
+    /// The smaller window costs more than the turns have shown.
+    fn take_back(&mut self, now: Instant) {
+        (self.factor, self.pause) = (DEFAULT, LONGEST_PAUSE);
+        (self.bold, self.upwards) = (false, false);
+        self.rest(now);
     }
 
     fn begin(&mut self, now: Instant, reading: Reading) {

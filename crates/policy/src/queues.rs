@@ -15,7 +15,7 @@
 //! 3. Over radio, too, while a link beside it that has no queue is given less than it has shown that it can carry: a queue that stands then is what draws too
 //!    much. A link that joins a running connection meets no loss inside the bounded window, its congestion window ends far over what it carries, and
 //!    the scheduler takes it for the fastest. In the model (60 sets of links, one joins after 30 s; the next minute over a stock host's) the worst set
-//!    brought 0.63 of a stock host's goodput without this rule, and 0.84 with it and what links are believed to carry.
+//!    brought 0.63 of a stock host's goodput without this rule, and 0.88 with it and what links are believed to carry.
 //!
 //! # Checked by
 //! `tests::queues`; `window::tests::fluid::many`.

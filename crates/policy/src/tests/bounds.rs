@@ -77,11 +77,11 @@ fn a_window_is_explained_with_its_numbers() {
 
 /// The last window that was asked for.
 fn window(world: &World) -> Bytes {
-    let windows = world.done.iter().filter_map(|(_, action)| match action {
+    let mut windows = world.done.iter().filter_map(|(_, action)| match action {
         Action::Window(_, bytes) => *bytes,
         _ => None,
     });
-    windows.last().expect("a window was asked for")
+    windows.next_back().expect("a window was asked for")
 }
 
 #[test]

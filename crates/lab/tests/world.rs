@@ -7,7 +7,6 @@ use lab::world::{Play, PlayError, Played, play};
 use linux::bpf::WindowKind;
 use plans::{DOWNLOAD, deep_cables, plan, two_cables};
 use scenario::Plan;
-use std::collections::BTreeSet;
 use std::time::Instant;
 use trace::{Event, LinkState, PolicyError, PolicyName, SubflowEvent, What};
 
@@ -221,77 +220,6 @@ fn the_busiest_link_is_struck_and_the_fault_is_seen_to_act() {
         "the other link goes on: {:?}",
         played.run.goodput_series
     );
-}
-
-/// A stock server has three places for these: the first link's, which is that of the connection's first subflow and cannot be given to another,
-/// and two. Nothing is known of a cable before it has carried something, so the first three are joined first.
-const FOUR_CABLES: &str = r#"
-sentence = "Four cables, and places for three."
-duration_s = 19
-[cables.mb20]
-rate_mbps = 20
-rtt_ms = 20
-[cables.mb10]
-rate_mbps = 10
-rtt_ms = 20
-[cables.mb30]
-rate_mbps = 30
-rtt_ms = 20
-[cables.mb100]
-rate_mbps = 100
-rtt_ms = 20
-[[faults]]
-at_s = 15
-link = "mb30"
-kind = "blackhole"
-"#;
-
-fn step(what: &What) -> Option<(&str, &str)> {
-    match what {
-        What::Subflow { link, event, .. } => match event {
-            SubflowEvent::Established => Some((link, "joins")),
-            SubflowEvent::Closed => Some((link, "leaves")),
-            _ => None,
-        },
-        What::Fault { link, applied, .. } => applied.then_some((link, "dies")),
-        _ => None,
-    }
-}
-
-/// What became of the client's subflows and of the fault, in order, until half a second before the end: then all are closed.
-fn story(played: &Played) -> Vec<(&str, &str)> {
-    let end_ns = (played.run.duration_s * 1e9) as u64 - 500_000_000;
-    let events = played.record.events.iter().filter(|event| event.t_ns < end_ns);
-    events.filter_map(|event| step(&event.what)).collect()
-}
-
-/// The links that are joined after these steps.
-fn joined<'s>(story: &[(&'s str, &str)]) -> BTreeSet<&'s str> {
-    let mut joined = BTreeSet::new();
-    for &(link, step) in story {
-        match step {
-            "joins" => drop(joined.insert(link)),
-            "leaves" => drop(joined.remove(link)),
-            _ => {}
-        }
-    }
-    joined
-}
-
-#[test]
-fn a_stock_servers_places_go_to_the_best_links_and_a_dead_ones_to_the_next() {
-    let plan = plan(&format!("{FOUR_CABLES}{DOWNLOAD}"));
-    assert_eq!(plan.server_subflows, 2, "as the kernel's");
-    let played = played(&plan, "slowhand");
-    assert!(played.run.intact(), "{:#?}", played.run);
-    assert!(played.emulator.faults[0].swallowed > 0);
-    let story = story(&played);
-    assert_eq!(joined(&story[..3]), BTreeSet::from(["mb20", "mb10", "mb30"]));
-    let dies = story.iter().position(|&step| step == ("mb30", "dies")).unwrap();
-    let best = BTreeSet::from(["mb20", "mb30", "mb100"]);
-    assert_eq!(joined(&story[..dies]), best, "{story:?}");
-    let rest = BTreeSet::from(["mb20", "mb10", "mb100"]);
-    assert_eq!(joined(&story), rest, "{story:?}");
 }
 
 #[test]

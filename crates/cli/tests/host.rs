@@ -268,7 +268,8 @@ fn a_connection_over_plain_tcp_is_bounded_where_the_configuration_asks_for_it() 
     let (_, text) = words(&host.ask("why", &[]));
     let sentence = "to 10.255.0.1:5001: it fell back to plain TCP; its server may have 65.5 kB in flight, because the configuration asks";
     assert!(text.contains(sentence), "{text}");
-    assert_eq!(host.ask("down", &[]).status.code(), Some(0));
+    let (code, text) = words(&host.ask("down", &[]));
+    assert_eq!(code, Some(0), "{text}");
     assert!(up.child.wait().unwrap().success());
     assert_eq!(host.state(), before);
 }
@@ -298,7 +299,8 @@ fn why_a_connection_over_plain_tcp_cannot_be_bounded_is_told() {
         text.contains("its server is not held to 65.5 kB in flight"),
         "{text}"
     );
-    assert_eq!(host.ask("down", &[]).status.code(), Some(0));
+    let (code, text) = words(&host.ask("down", &[]));
+    assert_eq!(code, Some(0), "{text}");
     assert!(up.child.wait().unwrap().success());
 }
 
@@ -326,7 +328,8 @@ fn where_windows_cannot_be_bounded_new_connections_get_a_small_buffer_until_down
     ] {
         assert!(code == Some(0) && text.contains(sentence), "{text}");
     }
-    assert_eq!(host.ask("down", &[]).status.code(), Some(0));
+    let (code, text) = words(&host.ask("down", &[]));
+    assert_eq!(code, Some(0), "{text}");
     assert!(up.child.wait().unwrap().success());
     assert_eq!(buffer(), before);
 }
@@ -455,7 +458,8 @@ fn with_a_key_for_reports_it_starts_and_ends() {
     ask_for_reports(&host, &key_file);
     let mut up = host.up();
     assert_eq!(host.json("status")["links"].as_array().unwrap().len(), 2);
-    assert_eq!(host.ask("down", &[]).status.code(), Some(0));
+    let (code, text) = words(&host.ask("down", &[]));
+    assert_eq!(code, Some(0), "{text}");
     assert!(up.child.wait().unwrap().success());
     assert_eq!(host.state(), before);
 }
@@ -530,7 +534,8 @@ fn connections_are_sent_with_the_asked_controller_until_the_daemon_ends() {
         text.contains(&format!("new connections sent with {during}, ")) && text.contains("  reno\n"),
         "{text}"
     );
-    assert_eq!(host.ask("down", &[]).status.code(), Some(0));
+    let (code, text) = words(&host.ask("down", &[]));
+    assert_eq!(code, Some(0), "{text}");
     assert!(up.child.wait().unwrap().success());
     drop(client);
     assert_eq!(default(), before);
@@ -556,7 +561,8 @@ fn on_a_kernel_that_takes_no_controller_connections_keep_the_kernels_own() {
     let before = || output("sysctl -n net.ipv4.tcp_congestion_control");
     let kernels = host.client.run(before).unwrap().trim().to_owned();
     assert_eq!(host.json("status")["cc"], kernels.as_str());
-    assert_eq!(host.ask("down", &[]).status.code(), Some(0));
+    let (code, text) = words(&host.ask("down", &[]));
+    assert_eq!(code, Some(0), "{text}");
     assert!(up.child.wait().unwrap().success());
     let mut said = String::new();
     up.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();

@@ -26,17 +26,18 @@ const UNSENT_LIMIT: Bytes = Bytes::from_kib(64);
 /// What a stock host lets its peer send ahead (the default `tcp_rmem`).
 const STOCK: Bytes = Bytes::new(6_000_000);
 
-/// What this connection wants, if that is not what all want: one link of its own is slow and is better a backup.
+/// What this connection wants, if that is not what all want: links of its own that are slow are better backups, as long as another is in use.
 pub(crate) fn without_slow(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) -> Option<Vec<Want>> {
     watch_slow(now, state, id, wants);
-    let spared = state.conns.get(&id)?.slow.spared()?;
-    let alone = |want: &Want| want.link == spared || want.purpose == Use::Warm;
-    if wants.iter().all(alone) {
+    let slow = &state.conns.get(&id)?.slow;
+    let is_spared = |want: &Want| slow.spares(want.link);
+    let stays = |want: &Want| want.purpose != Use::Warm && !is_spared(want);
+    if !wants.iter().any(is_spared) || !wants.iter().any(stays) {
         return None;
     }
     let mut wants = wants.to_vec();
-    let slow = wants.iter_mut().filter(|want| want.link == spared);
-    slow.for_each(|want| want.purpose = Use::Warm);
+    let spared = wants.iter_mut().filter(|want| is_spared(want));
+    spared.for_each(|want| want.purpose = Use::Warm);
     Some(wants)
 }
 

@@ -143,12 +143,7 @@ pub(crate) struct Changed {
 }
 
 impl Slow {
-    /// A link that is to be a backup although nothing else speaks against it.
-    pub(crate) fn spared(&self) -> Option<LinkId> {
-        self.spared.first().map(|spared| spared.link)
-    }
-
-    /// Whether this link is to be one.
+    /// Whether this link is better a backup.
     pub(crate) fn spares(&self, link: LinkId) -> bool {
         self.spared.iter().any(|spared| spared.link == link)
     }

@@ -98,8 +98,7 @@ impl Slowhand {
                 continue;
             }
             let own = thin::on_quickest(now, state, conn, &wants)
-                .or_else(|| bounds::without_slow(now, state, conn, &wants))
-                .map(|wants| without_any_slow(state, conn, wants));
+                .or_else(|| bounds::without_slow(now, state, conn, &wants));
             match own {
                 Some(wants) => membership::fit(now, state, conn, &wants),
                 None => membership::fit(now, state, conn, &wants),
@@ -124,20 +123,6 @@ impl Slowhand {
             }
         }
     }
-}
-
-/// The other links that a connection has put by because they are slow are backups, too, as long as one is in use.
-fn without_any_slow(state: &State, conn: ConnId, mut wants: Vec<Want>) -> Vec<Want> {
-    let is_spared = |want: &Want| {
-        let conn = state.conns.get(&conn);
-        conn.is_some_and(|conn| conn.slow.spares(want.link))
-    };
-    let stays = |want: &Want| want.purpose == Use::Active && !is_spared(want);
-    if wants.iter().any(stays) {
-        let spared = wants.iter_mut().filter(|want| is_spared(want));
-        spared.for_each(|want| want.purpose = Use::Warm);
-    }
-    wants
 }
 
 fn reason(path: &Path, purpose: Use) -> String {

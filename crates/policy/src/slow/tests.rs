@@ -42,7 +42,7 @@ impl Fluid {
     }
 
     fn in_use(&self) -> bool {
-        self.slow.spared() != Some(SLOW)
+        !self.slow.spares(SLOW)
     }
 
     fn goodput(&self) -> Bitrate {
@@ -257,7 +257,7 @@ fn a_reserve_whose_rivals_are_gone_is_used() {
     };
     let changed = fluid.slow.look(fluid.now + STEP, &look).unwrap();
     assert!(changed.in_use && changed.link == SLOW);
-    assert_eq!(fluid.slow.spared(), None);
+    assert!(!fluid.slow.spares(SLOW));
 }
 
 proptest! {

@@ -56,7 +56,8 @@ Benchmarks:
   cc-cost, cc-cost-8
                   time of a controller for each acknowledgement, with 2 and 8 subflows (3)
   cc-handoff      two hand-offs with LTE beside them, down and up: goodput and retransmissions over uncoupled reno's (10 each);
-                  cc-handoff-thin: the same with an LTE of 6 Mb/s, less than the WiFi carried
+                  cc-handoff-thin: the same with an LTE of 6 Mb/s, less than the WiFi carried;
+                  cc-handoff-rates: with LTE from 4 to 15 Mb/s, up to which of them there is a gain (2 each)
   cla-steps       hand-offs under a connection that stays, in virtual time: goodput, segments sent again and the longest silence with each
                   step of CLA's hand-off stage; the whole stage against CLA in the kernel (5 seeds; the README of bpf/cc has 0 to 4);
                   cla-steps-unforeseen: nobody tells the sender before; cla-steps-duplicates: senders without RACK
@@ -260,6 +261,10 @@ const FAMILIES: &[Family] = &[
     Family {
         names: &["cc-handoff-thin"],
         measure: coupled::handoff_thin,
+    },
+    Family {
+        names: &["cc-handoff-rates"],
+        measure: coupled::handoff_rates,
     },
     Family {
         names: &["cla-steps"],

@@ -15,6 +15,10 @@
 //! # Checked by
 //! `tests`: what counts as a hand-off, who is measured, and which runs measured nothing.
 
+mod rates;
+
+pub use rates::run as rates;
+
 use anyhow::Context as _;
 use lab::world::Advised;
 use scenario::Plan;
@@ -28,6 +32,8 @@ use super::{CONTROL, OURS, read, sent_as_asked, sent_with, went_over_all};
 
 /// How many runs in each direction with each controller.
 const RUNS: u32 = 10;
+/// The same where LTE's rate is swept.
+const RATED_RUNS: u32 = 2;
 /// The controller whose figure is quoted, unless the user wants another.
 const QUOTED: &str = "cla";
 /// Those beside it.
@@ -68,10 +74,15 @@ fn measure(setup: &Setup, name: &str, settings: &[&str]) -> anyhow::Result<Vec<B
     let quoted = setup.cc.as_deref().unwrap_or(QUOTED);
     let senders = senders(quoted);
     let mut row = BenchRow::new(name, "ratio", Better::Higher).with("cc", quoted);
-    let (mut goodputs, mut doubts, mut void) = (Vec::new(), Doubts::default(), 0);
-    for way in [Way::Down, Way::Up] {
-        let (walks, doubted) = observe(setup, &walk(settings, way)?, way, &senders)?;
-        doubts.add(doubted);
+    let plans = [walk(settings, Way::Down)?, walk(settings, Way::Up)?];
+    let measured = WAYS.iter().zip(&plans).map(|(&way, plan)| Measured {
+        plan,
+        way,
+        senders: &senders,
+    });
+    let (walks, doubts) = observe(setup, &measured.collect::<Vec<_>>(), RUNS)?;
+    let (mut goodputs, mut void) = (Vec::new(), 0);
+    for (way, walks) in WAYS.into_iter().zip(walks) {
         void += walks.iter().map(|walks| walks.void).sum::<usize>();
         let of = |cc| {
             let mut measured = senders.iter().zip(&walks);
@@ -105,6 +116,8 @@ enum Way {
     Down,
     Up,
 }
+
+const WAYS: [Way; 2] = [Way::Down, Way::Up];
 
 impl Way {
     /// As scenarios have it.
@@ -154,34 +167,56 @@ fn senders(quoted: &str) -> Vec<Sender<'_>> {
     advised.chain(unadvised).collect()
 }
 
-/// Each sender's runs, and what speaks against the figures.
-fn observe(
-    setup: &Setup,
-    plan: &Plan,
+/// A walk that is measured with several senders.
+struct Measured<'p> {
+    plan: &'p Plan,
     way: Way,
-    senders: &[Sender<'_>],
-) -> anyhow::Result<(Vec<Walks>, Doubts)> {
-    let seeds = (0..u64::from(setup.trials(RUNS))).map(|index| setup.seed + index);
-    let of_seed = |seed| {
-        senders.iter().map(move |sender| {
-            let trial = Trial {
-                plan: sent_with(plan, sender.cc),
-                policy: PolicyName::HandoverCell,
-                seed,
-            };
-            (trial, sender.advised)
-        })
-    };
-    let observed = trial::side_by_side_advised(seeds.flat_map(of_seed).collect())?;
+    senders: &'p [Sender<'p>],
+}
+
+impl Measured<'_> {
+    /// Its runs, of one seed after the other.
+    fn trials(&self, setup: &Setup, runs: u32) -> Vec<(Trial, bool)> {
+        let seeds = (0..u64::from(setup.trials(runs))).map(|index| setup.seed + index);
+        let of_seed = |seed| {
+            self.senders.iter().map(move |sender| {
+                let trial = Trial {
+                    plan: sent_with(self.plan, sender.cc),
+                    policy: PolicyName::HandoverCell,
+                    seed,
+                };
+                (trial, sender.advised)
+            })
+        };
+        seeds.flat_map(of_seed).collect()
+    }
+
+    /// What each sender's came to.
+    fn walks(&self, observed: &[Observed]) -> anyhow::Result<Vec<Walks>> {
+        let of_sender = |at: usize| observed.iter().skip(at).step_by(self.senders.len());
+        let walks = self.senders.iter().enumerate().map(|(at, sender)| {
+            let observed: Vec<&Observed> = of_sender(at).collect();
+            Walks::of(sender, self.way, &observed)
+        });
+        walks.collect()
+    }
+}
+
+/// Each sender's runs over each of these walks, all side by side, and what speaks against the figures.
+fn observe(setup: &Setup, all: &[Measured<'_>], runs: u32) -> anyhow::Result<(Vec<Vec<Walks>>, Doubts)> {
+    let trials: Vec<Vec<_>> = all.iter().map(|measured| measured.trials(setup, runs)).collect();
+    let counts: Vec<usize> = trials.iter().map(Vec::len).collect();
+    let observed = trial::side_by_side_advised(trials.into_iter().flatten().collect())?;
     for observed in &observed {
         sent_as_asked(observed)?;
     }
-    let of_sender = |at: usize| observed.iter().skip(at).step_by(senders.len());
-    let walks = senders.iter().enumerate().map(|(at, sender)| {
-        let observed: Vec<&Observed> = of_sender(at).collect();
-        Walks::of(sender, way, &observed)
+    let mut rest = observed.as_slice();
+    let of_each = all.iter().zip(counts).map(|(measured, count)| {
+        let (own, others) = rest.split_at(count);
+        rest = others;
+        measured.walks(own)
     });
-    let walks = walks.collect::<anyhow::Result<Vec<Walks>>>()?;
+    let walks = of_each.collect::<anyhow::Result<Vec<Vec<Walks>>>>()?;
     Ok((walks, Doubts::of(&observed)))
 }
 

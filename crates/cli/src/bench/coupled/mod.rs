@@ -11,7 +11,7 @@ mod shift;
 
 pub use cost::{eight as cost_eight, two as cost_two};
 pub use disjoint::run as disjoint;
-pub use handoff::{run as handoff, thin as handoff_thin};
+pub use handoff::{rates as handoff_rates, run as handoff, thin as handoff_thin};
 pub use respond::run as respond;
 pub use share::{four as share_four, two as share_two};
 pub use shift::run as shift;

@@ -6,7 +6,6 @@
 //! `tests::bounds`; `window-…` in the benchmarks.
 
 use crate::conn::Subflow;
-use crate::estimate::losses::REPAIR_ROUNDS;
 use crate::io::{Action, ConnId, LinkId, LinkKind, Verb};
 use crate::path::Path;
 use crate::queues::BUSY_SEGMENTS;
@@ -171,7 +170,7 @@ fn believe(now: Instant, state: &mut State, id: ConnId) {
         let tells = subflow.arrivals.recent_segments(now) >= TELLING_SEGMENTS;
         let full = path.is_none_or(|path| (tells && is_queued(subflow, path)) || is_sinking(path));
         let best = subflow.arrivals.best_rate(now);
-        subflow.carries.look(now, best, full || subflow.losses.go_on(now));
+        subflow.carries.look(now, best, full);
     }
 }
 
@@ -192,8 +191,8 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         queued |= subflow.arrivals.recent_segments(now) >= BUSY_SEGMENTS && is_queued(subflow, path);
         wired &= path.spec.kind == LinkKind::Cable;
         // Radios repeat what they lose, until they are about to be too weak; then little is to be held.
-        if path.spec.kind == LinkKind::Cable && subflow.losses.go_on(now) {
-            repair = repair.max(subflow.sample.data_rtt.max(path.rtt()) * REPAIR_ROUNDS);
+        if path.spec.kind == LinkKind::Cable {
+            repair = repair.max(subflow.losses.repair(now).unwrap_or_default());
         }
         sinking |= is_sinking(path);
     }

@@ -271,6 +271,7 @@ impl Window {
                 rtt: need.rtt,
                 closed: self.closed >= OFTEN,
                 queued: self.queued_at.is_some_and(|at| now - at <= QUEUED_FOR),
+                lossy: need.repair > Duration::ZERO,
             },
         );
         trial.factor()

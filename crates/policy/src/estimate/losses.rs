@@ -17,10 +17,16 @@ use units::{Duration, Instant};
 /// So many losses within that time are no accident.
 const MANY: usize = 4;
 const SPAN: Duration = Duration::from_secs(3);
+/// A path that loses at random does so for longer than chance leaves it alone.
+const MEMORY: Duration = Duration::from_secs(10);
 /// A round trip of so many percents of the least is a long queue's.
 const QUEUED_PERCENT: u32 = 160;
 /// What is lost is missed for so many round trips: one until it is sent again, and half of one on average before and after.
-pub(crate) const REPAIR_ROUNDS: u32 = 2;
+const REPAIR_ROUNDS: u32 = 2;
+/// For so many quarters of one a repair lasts that is lost, too: a round trip and the quarter that RACK waits, twice, and the way.
+const REPAIR_QUARTERS: u32 = 11;
+/// One part in so many of the mean round trip is the last reading's.
+const MEAN_OF: u32 = 64;
 
 /// The losses of one subflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,6 +34,10 @@ pub(crate) struct Losses {
     disordered: u64,
     /// When the last ones were seen, the latest first.
     seen: [Option<Instant>; MANY],
+    /// When there were last many of them.
+    many_at: Option<Instant>,
+    /// The mean round trip.
+    rtt: Duration,
 }
 
 impl Losses {
@@ -36,15 +46,28 @@ impl Losses {
         let queued = least > Duration::ZERO && rtt >= least * QUEUED_PERCENT / 100;
         let grown = disordered > self.disordered && !queued;
         self.disordered = disordered;
+        self.rtt = if self.rtt == Duration::ZERO {
+            rtt
+        } else {
+            self.rtt - self.rtt / MEAN_OF + rtt / MEAN_OF
+        };
         if grown && self.seen[0].is_none_or(|last| now - last >= rtt * REPAIR_ROUNDS) {
             self.seen.rotate_right(1);
             self.seen[0] = Some(now);
+        }
+        if self.seen[MANY - 1].is_some_and(|first| now - first <= SPAN) {
+            self.many_at = Some(now);
         }
     }
 
     /// Whether there have been many lately.
     pub(crate) fn go_on(&self, now: Instant) -> bool {
-        self.seen[MANY - 1].is_some_and(|first| now - first <= SPAN)
+        self.many_at.is_some_and(|at| now - at <= MEMORY)
+    }
+
+    /// For how long what is lost is missed, while there are many losses.
+    pub(crate) fn repair(&self, now: Instant) -> Option<Duration> {
+        self.go_on(now).then(|| self.rtt * REPAIR_QUARTERS / 4)
     }
 }
 
@@ -84,7 +107,9 @@ mod tests {
     fn losses_that_come_again_and_again_are_no_accident() {
         let (losses, now) = after(4, 300 * MS);
         assert!(losses.go_on(now));
-        assert!(!losses.go_on(now + 4 * SPAN), "but are forgotten");
+        assert_eq!(losses.repair(now), Some(110 * MS));
+        assert!(losses.go_on(now + MEMORY - MS), "chance may leave it alone");
+        assert!(!losses.go_on(now + MEMORY + MS), "but are forgotten");
     }
 
     #[test]

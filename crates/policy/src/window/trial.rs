@@ -25,6 +25,8 @@
 //! 7. A window that stands closed, because nearly all of it waits for something that was lost, is no matter of percents: half as much again is
 //!    tried at once, and after two turns again, until the window stands open or brings no more. Losses at random keep a window of 1.25 products
 //!    closed for a fifth of the time; deep buffers and slow links do that, too, but there more brings nothing, and the trial goes back.
+//! 8. Where a link loses at random nothing smaller is tried: turns differ by more than it would cost, and what it costs, a repair that is lost
+//!    again, comes every few seconds. On `window-lossy` with bbr such trials left 0.955 of stock's goodput after two minutes.
 //!
 //! # Checked by
 //! `window::tests`, against a fluid model of links and sender.
@@ -77,6 +79,8 @@ pub(super) struct Reading {
     pub(super) closed: bool,
     /// Whether a queue has stood before one of the links lately.
     pub(super) queued: bool,
+    /// Whether one of the links loses at random.
+    pub(super) lossy: bool,
 }
 
 /// The experiments of one connection.
@@ -192,6 +196,9 @@ impl Trial {
 
     pub(super) fn advance(&mut self, now: Instant, reading: Reading) {
         let rests = matches!(self.phase, Phase::Rest { .. });
+        if rests && reading.lossy && self.factor < DEFAULT {
+            return self.take_back(now);
+        }
         if rests && self.rest.is_short(now, reading) && self.factor < DEFAULT {
             return self.take_back(now);
         }
@@ -213,7 +220,7 @@ impl Trial {
     }
 
     fn begin(&mut self, now: Instant, reading: Reading) {
-        if !self.upwards && !reading.queued {
+        if !self.upwards && (reading.lossy || !reading.queued) {
             self.upwards = true;
             return self.rest(now);
         }

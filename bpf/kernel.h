@@ -30,6 +30,7 @@ struct sk_buff {
 
 struct sock_common {
 	__u16 skc_family;
+	volatile unsigned char skc_state;
 };
 
 struct sock {

@@ -19,7 +19,10 @@
  *
  * A segment that acknowledges nothing new cannot make the subflow's send window smaller (RFC 9293 §3.10.7.4; `tcp_may_update_window`), but its
  * DATA_ACK opens the edge by whatever that window was when the subflow last carried something. The kernel sends one such segment just before
- * it ends a subflow (`mptcp_subflow_shutdown`): of the subflow in `parting`, only the reset leaves.
+ * it ends a subflow (`mptcp_subflow_shutdown`): of the subflow in `parting`, only the reset leaves. And any other such segment of a subflow that has
+ * long been idle, a backup, leaves without its DATA_ACK: when a link is lost, that is what the kernel sends over those that are left, and the
+ * peer would queue megabytes of new data before it repeats what was lost. Nothing is missed: data that arrive over the subflow are acknowledged by a
+ * segment that acknowledges something new, and the end of a connection changes its state, in which nothing is left out.
  *
  * Left alone: SYN (its window is not scaled, and MPTCP not yet agreed), RST, and every segment without an MPTCP option. The last rule
  * is also what leaves a connection alone that fell back to plain TCP, in its handshake or later: nothing of it has such an option (any more).
@@ -41,6 +44,7 @@
 #define IP_TCP 6
 
 #define TCP_OPTIONS_MAX 40
+#define TCP_FLAG_FIN 0x01
 #define TCP_FLAG_SYN 0x02
 #define TCP_FLAG_RST 0x04
 #define TCP_WINDOW_AT 14
@@ -49,6 +53,16 @@
 #define OPTION_END 0
 #define OPTION_NOP 1
 #define OPTION_MPTCP 30
+
+/* The option with a DATA_ACK: its subtype in the high four bits of the third byte, its flags in the fourth. */
+#define MPTCP_DSS 2
+#define DSS_FLAG_ACK 0x01
+#define DSS_FLAG_MAP 0x04
+#define DSS_FLAG_FIN 0x10
+#define DSS_ACK_32_BYTES 8
+#define DSS_ACK_64_BYTES 12
+
+#define TCP_ESTABLISHED 1 /* of the connection: nobody has said that it ends */
 
 /* What user space asks for. Written by user space only. */
 struct cap {
@@ -70,6 +84,7 @@ struct window_tally {
 	__u64 lowered;  /* of those, left with a smaller window than the kernel had written */
 	__u64 skipped;  /* SYN, RST or without an MPTCP option, or not plain TCP in IP: left alone */
 	__u64 kept;     /* did not leave: of a subflow that was just being ended */
+	__u64 muted;    /* left without a DATA_ACK: the peer would have added an older, wider window to it */
 };
 
 struct {
@@ -79,6 +94,22 @@ struct {
 	__type(key, __u32);
 	__type(value, struct window_tally);
 } tallies SEC(".maps");
+
+/* The last segment of a subflow from which the peer took its send window: it takes none from one that is no newer and narrower. */
+struct shown {
+	__u32 seq, ack;
+	__u32 field;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct shown);
+} shown_by SEC(".maps");
+
+/* Wider than any. */
+#define FIELD_UNKNOWN 0x10000
 
 struct tcp_header {
 	__be16 source, dest;
@@ -107,6 +138,7 @@ static __always_inline __u32 tcp_offset(struct __sk_buff *ctx)
 struct walk {
 	__u8 options[TCP_OPTIONS_MAX + 4]; /* four zeros behind the last, so that an option can be looked at whole */
 	__u32 next;
+	__u32 at; /* of the last one that was looked at */
 	bool mptcp;
 };
 
@@ -118,27 +150,99 @@ static long look_at_next(__u32 step, struct walk *walk)
 	if (walk->next >= TCP_OPTIONS_MAX)
 		return 1;
 	option = walk->options + walk->next;
+	walk->at = walk->next;
 	walk->mptcp = option[0] == OPTION_MPTCP;
 	walk->next += option[0] == OPTION_NOP || option[1] < 2 ? 1 : option[1];
 	return walk->mptcp || option[0] == OPTION_END;
 }
 
-static __always_inline bool has_mptcp_option(struct __sk_buff *ctx, __u32 at, __u32 length)
+/* One segment, and the first MPTCP option in it. */
+struct segment {
+	__u32 at; /* of the TCP header */
+	struct tcp_header tcp;
+	__u8 option[4];
+	__u32 option_at;
+	bool has_payload;
+};
+
+/* Whether there is one. */
+static __always_inline bool find_mptcp_option(struct __sk_buff *ctx, struct segment *segment)
 {
+	__u32 header = (segment->tcp.offset >> 4) * 4, length = header - TCP_HEADER_BYTES, found;
 	struct walk walk = {};
 
-	if (length < 4 || length > TCP_OPTIONS_MAX || bpf_skb_load_bytes(ctx, at, walk.options, length))
+	if (length < 4 || length > TCP_OPTIONS_MAX)
+		return false;
+	if (bpf_skb_load_bytes(ctx, segment->at + TCP_HEADER_BYTES, walk.options, length))
 		return false;
 	bpf_loop(TCP_OPTIONS_MAX, look_at_next, &walk, 0);
-	return walk.mptcp;
+	if (!walk.mptcp)
+		return false;
+	found = walk.at;
+	if (found >= TCP_OPTIONS_MAX)
+		return false;
+	__builtin_memcpy(segment->option, walk.options + found, sizeof(segment->option));
+	segment->option_at = segment->at + TCP_HEADER_BYTES + found;
+	segment->has_payload = ctx->len > segment->at + header;
+	return true;
 }
 
 /* May the window of this segment be lowered? */
-static __always_inline bool is_ours(struct __sk_buff *ctx, __u32 at, const struct tcp_header *tcp)
+static __always_inline bool is_ours(struct __sk_buff *ctx, struct segment *segment)
 {
-	if (tcp->flags & (TCP_FLAG_SYN | TCP_FLAG_RST))
+	if (segment->tcp.flags & (TCP_FLAG_SYN | TCP_FLAG_RST))
 		return false;
-	return has_mptcp_option(ctx, at + TCP_HEADER_BYTES, (tcp->offset >> 4) * 4 - TCP_HEADER_BYTES);
+	return find_mptcp_option(ctx, segment);
+}
+
+/* Does it carry a DATA_ACK that can be left out, and nothing else? */
+static __always_inline bool only_acknowledges(const struct segment *segment)
+{
+	__u8 flags = segment->option[3] & (DSS_FLAG_ACK | DSS_FLAG_MAP | DSS_FLAG_FIN);
+	__u8 bytes = segment->option[1];
+
+	return segment->option[2] >> 4 == MPTCP_DSS && flags == DSS_FLAG_ACK && !segment->has_payload &&
+	       !(segment->tcp.flags & TCP_FLAG_FIN) && (bytes == DSS_ACK_32_BYTES || bytes == DSS_ACK_64_BYTES);
+}
+
+/* Whether the peer will go by an older, wider window when it reads this segment; notes what it goes by from now on. */
+static __always_inline bool is_overruled(struct bpf_sock *sk, const struct segment *segment, __u32 field)
+{
+	__u32 seq = bpf_ntohl(segment->tcp.seq), ack = bpf_ntohl(segment->tcp.ack);
+	struct shown unread = { seq, ack, only_acknowledges(segment) ? FIELD_UNKNOWN : field };
+	struct shown *shown = bpf_sk_storage_get(&shown_by, sk, &unread, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (!shown)
+		return false;
+	if ((__s32)(ack - shown->ack) > 0 || (__s32)(seq - shown->seq) > 0 ||
+	    (seq == shown->seq && field > shown->field)) {
+		shown->seq = seq;
+		shown->ack = ack;
+		shown->field = field;
+	}
+	return field < shown->field;
+}
+
+/* Overwrites the option with no-operations. */
+static __always_inline bool mute(struct __sk_buff *ctx, const struct segment *segment)
+{
+	const __u8 nothing[DSS_ACK_64_BYTES] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+	__u32 bytes = segment->option[1];
+	__u8 old[DSS_ACK_64_BYTES];
+	__s64 change;
+
+	if (bytes == DSS_ACK_64_BYTES) {
+		if (bpf_skb_load_bytes(ctx, segment->option_at, old, DSS_ACK_64_BYTES))
+			return false;
+		change = bpf_csum_diff((__be32 *)old, DSS_ACK_64_BYTES, (__be32 *)nothing, DSS_ACK_64_BYTES, 0);
+	} else {
+		bytes = DSS_ACK_32_BYTES;
+		if (bpf_skb_load_bytes(ctx, segment->option_at, old, DSS_ACK_32_BYTES))
+			return false;
+		change = bpf_csum_diff((__be32 *)old, DSS_ACK_32_BYTES, (__be32 *)nothing, DSS_ACK_32_BYTES, 0);
+	}
+	return change >= 0 && !bpf_l4_csum_replace(ctx, segment->at + TCP_CHECKSUM_AT, 0, change, 0) &&
+	       !bpf_skb_store_bytes(ctx, segment->option_at, nothing, bytes, 0);
 }
 
 /* The largest field that announces no more than `cap`, and no less than two segments. */
@@ -163,47 +267,59 @@ static __always_inline bool lower(struct __sk_buff *ctx, __u32 at, __be16 old, _
 	       !bpf_skb_store_bytes(ctx, at + TCP_WINDOW_AT, &new, sizeof(new), 0);
 }
 
+/* A subflow of a connection. */
+struct subflow {
+	struct bpf_sock *sk;
+	struct tcp_sock *tp;
+	struct mptcp_sock *msk;
+};
+
 /* What becomes of one segment of a connection whose window is bounded. */
-static __always_inline int handle(struct __sk_buff *ctx, __u32 token, const struct cap *cap, struct tcp_sock *tp)
+static __always_inline int handle(struct __sk_buff *ctx, __u32 token, const struct cap *cap, const struct subflow *of)
 {
 	struct window_tally unread = {}, *tally = bpf_map_lookup_elem(&tallies, &token);
-	__u32 at = tcp_offset(ctx);
-	struct tcp_header tcp;
+	struct segment segment = { .at = tcp_offset(ctx) };
+	__u32 field;
 
 	if (!tally)
 		tally = &unread;
-	if (!at || bpf_skb_load_bytes(ctx, at, &tcp, sizeof(tcp)) || !is_ours(ctx, at, &tcp)) {
+	if (!segment.at || bpf_skb_load_bytes(ctx, segment.at, &segment.tcp, sizeof(segment.tcp)) || !is_ours(ctx, &segment)) {
 		__sync_fetch_and_add(&tally->skipped, 1);
 		return PASS;
 	}
-	if (bpf_ntohs(tcp.source) == cap->parting) {
+	if (bpf_ntohs(segment.tcp.source) == cap->parting) {
 		__sync_fetch_and_add(&tally->kept, 1);
 		return DROP;
 	}
 	__sync_fetch_and_add(&tally->segments, 1);
-	if (lower(ctx, at, tcp.window, capped_field(cap->bytes, tp)))
+	field = capped_field(cap->bytes, of->tp);
+	if (lower(ctx, segment.at, segment.tcp.window, field))
 		__sync_fetch_and_add(&tally->lowered, 1);
+	else
+		field = bpf_ntohs(segment.tcp.window);
+	if (is_overruled(of->sk, &segment, field) && only_acknowledges(&segment) &&
+	    of->msk->sk.icsk_inet.sk.__sk_common.skc_state == TCP_ESTABLISHED && mute(ctx, &segment))
+		__sync_fetch_and_add(&tally->muted, 1);
 	return PASS;
 }
 
 SEC("tcx/egress")
 int window(struct __sk_buff *ctx)
 {
-	struct bpf_sock *sk = ctx->sk;
-	struct mptcp_sock *msk;
-	struct tcp_sock *tp;
+	struct subflow of = { .sk = ctx->sk };
 	struct cap *cap;
 	__u32 token;
 
-	if (!sk)
+	if (!of.sk)
 		return PASS;
-	msk = bpf_skc_to_mptcp_sock(sk); /* only of a full socket that is an MPTCP subflow */
-	if (!msk)
+	of.msk = bpf_skc_to_mptcp_sock(of.sk); /* only of a full socket that is an MPTCP subflow */
+	if (!of.msk)
 		return PASS;
-	token = msk->token;
+	token = of.msk->token;
 	cap = bpf_map_lookup_elem(&caps, &token);
-	tp = bpf_skc_to_tcp_sock(sk);
-	return cap && tp ? handle(ctx, token, cap, tp) : PASS;
+	of.tp = bpf_skc_to_tcp_sock(of.sk);
+	of.sk = bpf_sk_fullsock(of.sk);
+	return cap && of.tp && of.sk ? handle(ctx, token, cap, &of) : PASS;
 }
 
 SLOWHAND_LICENSE;

@@ -56,9 +56,11 @@ pub struct WindowCounters {
     pub skipped: u64,
     /// Segments that did not leave, of a subflow that was just being ended.
     pub kept: u64,
+    /// Segments that left without a DATA_ACK: the peer would have added an older, wider window to it.
+    pub muted: u64,
 }
 
-// SAFETY: four u64 in C order.
+// SAFETY: five u64 in C order.
 unsafe impl Plain for WindowCounters {}
 
 /// What the program is asked to do with one connection.

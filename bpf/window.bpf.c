@@ -205,7 +205,10 @@ static __always_inline bool only_acknowledges(const struct segment *segment)
 	       !(segment->tcp.flags & TCP_FLAG_FIN) && (bytes == DSS_ACK_32_BYTES || bytes == DSS_ACK_64_BYTES);
 }
 
-/* Whether the peer will go by an older, wider window when it reads this segment; notes what it goes by from now on. */
+/*
+ * Whether the peer will go by an older window when it reads this segment that is more than a quarter wider; notes what it goes by from now on.
+ * A window comes down in smaller steps than that: of a subflow that is in use nothing is left out.
+ */
 static __always_inline bool is_overruled(struct bpf_sock *sk, const struct segment *segment, __u32 field)
 {
 	__u32 seq = bpf_ntohl(segment->tcp.seq), ack = bpf_ntohl(segment->tcp.ack);
@@ -220,7 +223,7 @@ static __always_inline bool is_overruled(struct bpf_sock *sk, const struct segme
 		shown->ack = ack;
 		shown->field = field;
 	}
-	return field < shown->field;
+	return field + field / 4 < shown->field;
 }
 
 /* Overwrites the option with no-operations. */

@@ -32,6 +32,8 @@ pub struct Seen {
     pub segments: u64,
     /// Segments of any kind whose TCP checksum is wrong.
     pub bad_checksums: u64,
+    /// Segments but SYNs without an MPTCP option.
+    pub without_mptcp: u64,
     /// The largest window announced, bytes.
     pub largest_window: u64,
     /// The client's window scale, from its SYN; survives [`Relay::forget`].
@@ -201,6 +203,7 @@ fn look(seen: &mut Seen, packet: &[u8]) {
         return;
     }
     seen.segments += 1;
+    seen.without_mptcp += u64::from(option(tcp, OPTION_MPTCP).is_none());
     let window = u64::from(u16::from_be_bytes([tcp[14], tcp[15]])) << seen.scale;
     seen.largest_window = seen.largest_window.max(window);
 }
@@ -228,14 +231,23 @@ fn fold(sum: u32) -> u16 {
 }
 
 fn window_scale(tcp: &[u8]) -> Option<u8> {
+    option(tcp, OPTION_WINDOW_SCALE).and_then(|scale| scale.first().copied())
+}
+
+/// What the first option of this kind says.
+fn option(tcp: &[u8], wanted: u8) -> Option<&[u8]> {
     let mut options = &tcp[20..usize::from(tcp[12] >> 4) * 4];
     loop {
         match *options {
-            [OPTION_WINDOW_SCALE, 3, scale, ..] => return Some(scale),
-            [] | [0, ..] => return None,
+            [] | [0, ..] | [_] => return None,
             [1, ref rest @ ..] => options = rest,
-            [_, length, ..] => options = options.get(usize::from(length).max(2)..)?,
-            [_] => return None,
+            [kind, length, ..] => {
+                let length = usize::from(length).max(2);
+                if kind == wanted {
+                    return options.get(2..length);
+                }
+                options = options.get(length..)?;
+            }
         }
     }
 }

@@ -8,8 +8,9 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 const SOL_MPTCP: i32 = 284;
 const MPTCP_INFO: i32 = 1;
@@ -29,6 +30,7 @@ pub struct Transfer {
     /// Joins are taken only while somebody listens on the port.
     _listener: Socket,
     received: Arc<AtomicU64>,
+    pauses: Arc<AtomicBool>,
     workers: Vec<JoinHandle<()>>,
 }
 
@@ -59,14 +61,15 @@ impl Transfer {
         let client = Arc::new(client.run(connect).expect("enter the client").expect("connect"));
         let conn = Info::of(&client).ok().map(|info| ConnId(info.token));
         let server = Arc::new(listener.accept().expect("accept").0);
-        let received = Arc::new(AtomicU64::new(0));
+        let (received, pauses) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
         let (from, to) = match direction {
             Direction::Download => (&server, &client),
             Direction::Upload => (&client, &server),
         };
         let (from, to, count) = (from.clone(), to.clone(), received.clone());
+        let paused = pauses.clone();
         let workers = vec![
-            std::thread::spawn(move || send(&from)),
+            std::thread::spawn(move || send(&from, &paused)),
             std::thread::spawn(move || drain(&to, &count)),
         ];
         Self {
@@ -75,8 +78,22 @@ impl Transfer {
             conn,
             _listener: listener,
             received,
+            pauses,
             workers,
         }
+    }
+
+    /// From now on nothing is sent, or again.
+    pub fn pause(&self, pauses: bool) {
+        self.pauses.store(pauses, Ordering::Relaxed);
+    }
+
+    /// From now on the client says every second over each subflow that is idle that it is there.
+    pub fn keep_alive(&self) {
+        let every = socket2::TcpKeepalive::new()
+            .with_time(Duration::from_secs(1))
+            .with_interval(Duration::from_secs(1));
+        self.client.set_tcp_keepalive(&every).expect("since Linux 6.10");
     }
 
     /// Bytes that the receiving application has read.
@@ -102,6 +119,7 @@ impl Transfer {
 
 impl Drop for Transfer {
     fn drop(&mut self) {
+        self.pause(false);
         for socket in [&self.client, &self.server] {
             // Either end may be gone already; what matters is that both workers wake up.
             let _ = socket.shutdown(Shutdown::Both);
@@ -129,9 +147,13 @@ fn connect(address: SocketAddr, protocol: Protocol) -> io::Result<Socket> {
     Ok(socket)
 }
 
-fn send(socket: &Socket) {
+fn send(socket: &Socket, pauses: &AtomicBool) {
     let zeros = vec![0; 64 * 1024];
-    while (&mut &*socket).write(&zeros).is_ok_and(|sent| sent > 0) {}
+    while (&mut &*socket).write(&zeros).is_ok_and(|sent| sent > 0) {
+        while pauses.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
 }
 
 fn drain(socket: &Socket, count: &AtomicU64) {
@@ -145,6 +167,8 @@ fn drain(socket: &Socket, count: &AtomicU64) {
 pub struct Info {
     pub token: u32,
     pub outstanding: u64,
+    /// Whether the peer has acknowledged that no more comes: that counts as a byte, which was never sent.
+    pub end_is_acknowledged: bool,
 }
 
 impl Info {
@@ -157,7 +181,8 @@ impl Info {
         let (bytes_sent, bytes_acked) = (u64_at(56), u64_at(72));
         Ok(Self {
             token: u32::from_ne_bytes(info[12..16].try_into().expect("four bytes")),
-            outstanding: bytes_sent - bytes_acked,
+            outstanding: bytes_sent.saturating_sub(bytes_acked),
+            end_is_acknowledged: bytes_acked > bytes_sent,
         })
     }
 }

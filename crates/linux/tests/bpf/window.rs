@@ -1,13 +1,14 @@
 //! The window lever bounds what the server queues, and only where it is asked to.
 
 use crate::can_run;
-use crate::net::{Hosts, eventually};
+use crate::net::{Hosts, eventually, run};
 use crate::relay::{Relay, Seen, Wire};
-use crate::tcp::{Direction, Ends, MPTCP, Transfer, announced_window};
+use crate::tcp::{Direction, Ends, Info, MPTCP, Transfer, announced_window};
 use linux::bpf::{CountRunTime, WindowCounters, WindowKind, WindowLever};
 use policy::ConnId;
 use socket2::Protocol;
-use std::net::SocketAddr;
+use std::net::{Shutdown, SocketAddr};
+use std::time::Duration;
 use units::Bytes;
 
 const TUN_IPV4: [&str; 2] = ["10.78.0.1", "10.78.0.2"];
@@ -123,6 +124,96 @@ fn nothing_leaves_over_a_subflow_that_is_being_ended_until_the_window_is_set_ane
         || download.received() >= enough,
         || format!("{} bytes received", download.received()),
     );
+}
+
+#[test]
+fn what_an_idle_backup_says_does_not_open_the_window() {
+    /// What the backup was told last.
+    const WIDE: Bytes = Bytes::from_kib(1024);
+    if !can_run() {
+        return;
+    }
+    let hosts = Hosts::joined(3, 20);
+    let mut lever = egress_lever(&hosts);
+    let download = download(&hosts);
+    lever.set(download.conn(), WIDE).expect("set");
+    let outstanding = || download.outstanding(Direction::Download);
+    let deep = || outstanding() > WIDE.get() / 2;
+    eventually("a deep queue", deep, || outstanding().to_string());
+    // The kernel speaks over the first subflow of all.
+    run(&hosts.client, "ip mptcp endpoint add 10.77.1.1 dev l1 id 9");
+    run(&hosts.client, "ip mptcp endpoint change id 9 backup");
+    let carried = || run(&hosts.client, "ip -s link show l1");
+    let is_idle = || {
+        let before = carried();
+        std::thread::sleep(Duration::from_millis(300));
+        carried() == before
+    };
+    eventually("an idle backup", is_idle, carried);
+    lever.set(download.conn(), WINDOW).expect("set");
+    let state = || format!("{} B, {:?}", outstanding(), counters(&lever, download.conn()));
+    eventually("a short one", || outstanding() <= 4 * WINDOW.get(), state);
+
+    let (mut most, before) = (0, counters(&lever, download.conn()).muted);
+    run(&hosts.client, "ip mptcp endpoint delete id 2");
+    let has_spoken = || {
+        most = outstanding().max(most);
+        counters(&lever, download.conn()).muted > before
+    };
+    eventually("the backup speaks", has_spoken, state);
+    for _ in 0..50 {
+        std::thread::sleep(Duration::from_millis(20));
+        most = outstanding().max(most);
+    }
+    assert!(most <= 8 * WINDOW.get(), "{most} B, {}", state());
+}
+
+/// On the wire of TUN links: an idle connection's segment leaves without its DATA_ACK while the peer would read an older, wider window into
+/// it; its checksum is right, and the connection goes on and ends as ever.
+fn an_overruled_acknowledgement_is_left_out(addresses: [&str; 2]) {
+    const WIDE: Bytes = Bytes::from_kib(256);
+    let hosts = Hosts::apart();
+    let relay = Relay::between(&hosts, addresses, Wire::Honest);
+    let mut lever = egress_lever(&hosts);
+    let address = SocketAddr::new(addresses[1].parse().expect("an address"), 5001);
+    let transfer = Transfer::start(&hosts.client, &hosts.server, address, MPTCP, Direction::Download);
+    transfer.keep_alive();
+    lever.set(transfer.conn(), WIDE).expect("set");
+    let received = || transfer.received().to_string();
+    eventually("much", || transfer.received() > 20 * WIDE.get(), received);
+    transfer.pause(true);
+    let outstanding = || transfer.outstanding(Direction::Download);
+    eventually("nothing under way", || outstanding() == 0, received);
+    lever.set(transfer.conn(), WINDOW).expect("set");
+    relay.forget();
+    let muted = || counters(&lever, transfer.conn()).muted;
+    let state = || format!("{:?}, {:?}", counters(&lever, transfer.conn()), relay.seen());
+    eventually("it is left out", || muted() > 0, state);
+    eventually("on the wire", || relay.seen().without_mptcp > 0, state);
+    assert_eq!(relay.seen().bad_checksums, 0, "{}", state());
+
+    let enough = transfer.received() + 20 * WINDOW.get();
+    transfer.pause(false);
+    eventually("it goes on", || transfer.received() > enough, received);
+    let spoken = muted();
+    transfer.server.shutdown(Shutdown::Write).expect("shut down");
+    let acknowledged = || Info::of(&transfer.server).is_ok_and(|info| info.end_is_acknowledged);
+    eventually("the end is acknowledged", acknowledged, state);
+    assert_eq!(muted(), spoken, "of what ends nothing is left out");
+}
+
+#[test]
+fn an_overruled_acknowledgement_is_left_out_over_ipv4() {
+    if can_run() {
+        an_overruled_acknowledgement_is_left_out(TUN_IPV4);
+    }
+}
+
+#[test]
+fn an_overruled_acknowledgement_is_left_out_over_ipv6() {
+    if can_run() {
+        an_overruled_acknowledgement_is_left_out(TUN_IPV6);
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@
 //! # Checked by
 //! `tests`: bounds against exact sums; `reception`'s tests: outcomes with and without.
 
-use core::array::from_fn;
+use alloc::vec::Vec;
 
 use super::four::Four;
 use crate::Position;
@@ -61,7 +61,7 @@ impl Rings {
 }
 
 /// What a table of gains, single precision, and polynomials in the place of functions may be off, as a part.
-const INEXACT: f64 = 0.003;
+pub(super) const INEXACT: f64 = 0.003;
 
 impl Limits {
     /// `reference` and `falls`: what arrives of each milliwatt after a metre, and the exponent with which it falls with the distance.
@@ -75,6 +75,12 @@ impl Limits {
             nearest_mm: f64::INFINITY,
             rim: 1.0,
         }
+    }
+
+    /// What arrives of four sources of some power, by the squares of their distances in m².
+    #[inline]
+    pub(super) fn arriving(&self, milliwatts: Four, squared: Four) -> Four {
+        milliwatts * squared.power(self.reference, self.falls as f32 / 2.0)
     }
 
     /// The rings of sources that send with that power. They count from now on for [`Background::at`].
@@ -175,24 +181,33 @@ impl Spots {
     pub(super) fn clear(&mut self, lane: usize) {
         self.set(lane, &Spot::NOBODY);
     }
+}
 
-    /// How long each was on the air together with a frame.
-    #[inline]
-    fn beside(&self, frame: &Spot) -> Four {
-        Four(from_fn(|lane| {
-            let start = if self.start[lane] > frame.start {
-                self.start[lane]
+/// A frame as the sum of what is far sees it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sight {
+    time: (f64, f64),
+    place: (f32, f32),
+    /// By how much the rings within which others are near are wider than they say.
+    more: f32,
+    reference: f32,
+    exponent: f32,
+}
+
+impl Sight {
+    pub(super) fn of(frame: &Spot, limits: &Limits) -> Self {
+        Self {
+            time: (frame.start, frame.end),
+            place: frame.place,
+            // Where the frame's own place is not precise, nothing is far.
+            more: if frame.rings == Rings::NEAR {
+                f32::INFINITY
             } else {
-                frame.start
-            };
-            let end = if self.end[lane] < frame.end {
-                self.end[lane]
-            } else {
-                frame.end
-            };
-            let time = end - start;
-            (if time > 0.0 { time } else { 0.0 }) as f32
-        }))
+                0.0
+            },
+            reference: limits.reference,
+            exponent: limits.falls as f32 / 2.0,
+        }
     }
 }
 
@@ -210,37 +225,39 @@ pub(super) struct FarField {
 }
 
 impl FarField {
-    /// Takes in what overlaps with a frame; tells the places of what is too near and has to be looked at by itself.
+    /// Takes in what overlaps with a frame; adds to `near` what is too near and has to be looked at by itself: of which tile it is, and its place.
     ///
-    /// Every source takes the same way through this, because what it would branch on cannot be predicted: what does not count is 0.
-    #[inline]
-    pub(super) fn add(&mut self, limits: &Limits, frame: &Spot, all: &[Spots], mut tell: impl FnMut(usize)) {
-        let (x, y) = (Four::all(frame.place.0), Four::all(frame.place.1));
-        // Where the frame's own place is not precise, nothing is far.
-        let more = Four::all(if frame.rings == Rings::NEAR {
-            f32::INFINITY
-        } else {
-            0.0
-        });
-        let exponent = limits.falls as f32 / 2.0;
-        for (number, spots) in all.iter().enumerate() {
-            let time = spots.beside(frame);
-            let (x, y) = (spots.x - x, spots.y - y);
-            let squared = (x * x + y * y).at_least(1.0);
-            let near = squared.where_less(spots.near + more, time);
-            let far = (time - near) * spots.milliwatts * squared.power(limits.reference, exponent);
-            let sure = squared.where_less(spots.sure, far);
-            let bent = sure / squared;
-            self.level += sure;
-            self.rim += squared.where_less(spots.any, far) - sure;
-            self.curve += bent;
-            self.east += bent * x;
-            self.north += bent * y;
-            if near.has_any() {
-                let there = near.0.iter().enumerate().filter(|(_, time)| **time > 0.0);
-                there.for_each(|(lane, _)| tell(number * 4 + lane));
+    /// Every source takes the same way through this, because what it would branch on cannot be predicted: what does not count is 0. A function
+    /// of its own: among other code compilers take the four apart.
+    #[inline(never)]
+    pub(super) fn add(&mut self, to: &Sight, tiles: &[impl AsRef<[Spots]>], near: &mut Vec<(u32, u32)>) {
+        let (east, north) = (Four::all(to.place.0), Four::all(to.place.1));
+        let more = Four::all(to.more);
+        let mut sum = *self;
+        for (tile, spots) in tiles.iter().enumerate() {
+            for (number, spots) in spots.as_ref().iter().enumerate() {
+                let time = Four::common(&spots.start, &spots.end, to.time);
+                let (x, y) = (spots.x - east, spots.y - north);
+                let squared = (x * x + y * y).at_least(1.0);
+                let is_near = squared.less(spots.near + more);
+                let arriving = squared.power(to.reference, to.exponent);
+                let far = is_near.drop(time) * spots.milliwatts * arriving;
+                let is_sure = squared.less(spots.sure);
+                let sure = is_sure.keep(far);
+                let bent = sure / squared;
+                sum.level += sure;
+                sum.rim += squared.less(spots.any).keep(is_sure.drop(far));
+                sum.curve += bent;
+                sum.east += bent * x;
+                sum.north += bent * y;
+                let there = is_near.keep(time);
+                if there.has_any() {
+                    let lanes = (0..4).filter(|&lane| there.0[lane as usize] > 0.0);
+                    near.extend(lanes.map(|lane| (tile as u32, number as u32 * 4 + lane)));
+                }
             }
         }
+        *self = sum;
     }
 
     /// Closes the sum for a frame of that many nanoseconds.

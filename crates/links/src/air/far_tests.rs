@@ -82,11 +82,15 @@ proptest! {
             flights.begin(flight(1 + number as u32, place(x, y), (start + 200, start + 1_300)));
         }
         let (mut field, mut far) = (FarField::default(), Vec::new());
-        for (sources, spots) in flights.around(0, frame.position, limits.scope_mm) {
+        let sight = Sight::of(&flights.spot(&frame), &limits);
+        for tiles in flights.within(0, frame.position, limits.scope_mm) {
             let mut near = Vec::new();
-            field.add(&limits, &flights.spot(&frame), spots, |place| near.push(place));
-            let rest = sources.iter().enumerate().filter(|(place, _)| !near.contains(place));
-            far.extend(rest.map(|(_, source)| *source).filter(|source| source.disturbs(&frame)));
+            field.add(&sight, tiles, &mut near);
+            for (tile, sources) in (0..).zip(tiles) {
+                let rest = (0..).zip(&sources.present);
+                let rest = rest.filter(|(place, _)| !near.contains(&(tile, *place)));
+                far.extend(rest.map(|(_, source)| *source).filter(|source| source.disturbs(&frame)));
+            }
         }
         let receiver = place(x, y);
         let exact = |source: &Source| exact(&geometry, &frame, source, receiver);

@@ -92,9 +92,9 @@ struct Channel {
 
 /// What is on the air in one tile of the plan.
 #[derive(Debug, Clone, Default)]
-struct Tile {
+pub(super) struct Tile {
     /// On the air, and over but not yet forgotten.
-    present: Vec<Source>,
+    pub(super) present: Vec<Source>,
     /// The same, four by four.
     spots: Vec<Spots>,
     on_air: usize,
@@ -198,6 +198,13 @@ impl Flights {
         tiles.map(|tile| (tile.present.as_slice(), tile.spots.as_slice()))
     }
 
+    /// As [`Flights::around`], in spans of tiles that lie side by side, without those of which no part is that near.
+    pub(super) fn within(&self, channel: u8, at: Position, reach_mm: i64) -> impl Iterator<Item = &[Tile]> {
+        let channel = &self.channels[usize::from(channel)];
+        let spans = self.grid.disc(at, reach_mm);
+        spans.map(|span| &channel.tiles[span])
+    }
+
     /// Takes a frame off the air, and forgets what overlaps with nothing that is still on it. Its number is free for the next one.
     pub(super) fn end(&mut self, id: u16) {
         let flight = &mut self.all[usize::from(id)];
@@ -237,6 +244,12 @@ fn spot(grid: &Grid, flight: &Flight) -> Spot {
     }
 }
 
+impl AsRef<[Spots]> for Tile {
+    fn as_ref(&self) -> &[Spots] {
+        &self.spots
+    }
+}
+
 impl Tile {
     fn add(&mut self, flight: &Flight, spot: &Spot) {
         let place = self.present.len();
@@ -270,9 +283,11 @@ impl Tile {
         for place in 0..self.present.len() {
             let source = self.present[place];
             if source.end > earliest || !source.over {
-                let spot = self.spots[place / 4].get(place % 4);
-                self.spots[kept / 4].set(kept % 4, &spot);
-                self.present[kept] = source;
+                if kept < place {
+                    let spot = self.spots[place / 4].get(place % 4);
+                    self.spots[kept / 4].set(kept % 4, &spot);
+                    self.present[kept] = source;
+                }
                 kept += 1;
             }
         }

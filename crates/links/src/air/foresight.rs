@@ -2,24 +2,27 @@
 //! there, what is far lies between the bounds of `far`.
 //!
 //! # Where we differ, and why
-//! 1. Powers are added and taken away again from section to section. What rounding makes of that is bounded, and belongs to the doubt.
+//! 1. Near ones are taken four at a time in single precision: what that makes inexact belongs to the doubt, and so does whether something stands
+//!    out of the noise, or counts at all, that arrives within that of the border.
+//! 2. Powers are added and taken away again from section to section. What rounding makes of that is bounded, and belongs to the doubt.
 //!
 //! # Checked by
-//! `reception`'s tests: outcomes with bounds against those of the whole sum.
+//! `tests`: bounds against what is added up one by one; `reception`'s tests: outcomes with bounds against those of the whole sum.
 
 use alloc::vec::Vec;
-use units::Rng;
 
+use super::far::{self, INEXACT, Limits};
 use super::flight::Flight;
+use super::four::{Four, Mask};
 use super::mode::Mode;
-use super::reception::{Case, Ether, HEADER_BITS, Outcome, exponential};
-use super::scene::Scene;
+use super::reception::{Case, Ether, HEADER_BITS, Outcome};
+use super::scene::{Nears, Scene};
 
 /// Interference at one receiver, while one of its frames is weighed.
 #[derive(Debug, Default)]
 pub(super) struct Foresight {
-    /// What arrives of each of the near ones, in mW, if it stands out of the noise; otherwise 0.
-    powers: Vec<f64>,
+    /// What arrives of each of the near ones, in mW, if it stands out of the noise; otherwise 0. Within [`INEXACT`], as all that is added up of it.
+    powers: Vec<Four>,
     /// Sections of the payload: how long, and what stands out of the noise in it.
     sections: Vec<(u64, f64)>,
     /// The most in any section of the header.
@@ -36,23 +39,27 @@ const ROUNDING: f64 = 1e-12;
 
 impl Foresight {
     const fn least_interference(&self, power: f64) -> f64 {
-        self.signal / (self.floors[0] + power)
+        self.signal / (self.floors[0] + power * (1.0 - INEXACT))
     }
 
     const fn most_interference(&self, power: f64) -> f64 {
-        self.signal / (self.floors[1] + power)
+        self.signal / (self.floors[1] + power * (1.0 + INEXACT))
+    }
+
+    fn power(&self, near: usize) -> f64 {
+        f64::from(self.powers[near / 4].0[near % 4])
     }
 
     /// Cuts the frame where interference changes.
     fn cut(&mut self, flight: &Flight, scene: &mut Scene) {
-        let there = scene.near.iter().zip(&self.powers);
-        let there = there.filter(|(near, _)| near.start == flight.start);
-        let mut power: f64 = there.map(|(_, power)| power).sum();
+        let there = scene.near.iter().enumerate();
+        let there = there.filter(|(_, near)| near.start == flight.start);
+        let mut power: f64 = there.map(|(number, _)| self.power(number)).sum();
         let mut at = flight.start;
         self.header = 0.0;
         self.sections.clear();
         for edge in scene.edges(flight) {
-            let change = self.powers[edge.near as usize];
+            let change = self.power(edge.near as usize);
             if change > 0.0 {
                 self.section(flight, at, edge.at, power);
                 at = edge.at;
@@ -74,45 +81,94 @@ impl Foresight {
     }
 }
 
-impl Ether {
-    /// Adds up what is near one receiver of a frame, and bounds what is far.
-    pub(super) fn look_ahead(&mut self, case: &Case<'_>, scene: &Scene, far: [f64; 2]) {
-        let mut foresight = core::mem::take(&mut self.foresight);
-        foresight.powers.clear();
-        let (mut floor, mut all) = (case.noise, 0.0);
-        for near in &scene.near {
-            let arriving = near.milliwatts * self.geometry.open(near.position, case.place);
-            let power = arriving * f64::from(u8::from(near.from != case.receiver));
-            let stands_out = f64::from(u8::from(power > self.noise));
-            let counts = f64::from(u8::from(power > self.negligible));
-            floor += power * near.part * (counts - stands_out);
-            all += power * stands_out;
-            foresight.powers.push(power * stands_out);
-        }
-        let doubt = (floor + all) * ROUNDING;
-        foresight.all = all;
-        foresight.signal = case.signal;
-        foresight.floors = [floor + far[0] - doubt, floor + far[1] + doubt];
-        self.foresight = foresight;
+/// A receiver as the sum of what is near sees it.
+#[derive(Debug, Clone, Copy)]
+struct Spot {
+    number: u32,
+    /// How far east and north of the frame's sender, in mm.
+    place: (f32, f32),
+    noise: Border,
+    negligible: Border,
+}
+
+/// Something that powers are held against, which are known within [`INEXACT`]: the least and the most, in mW, that they may seem to be there.
+#[derive(Debug, Clone, Copy)]
+struct Border([f32; 2]);
+
+impl Border {
+    fn at(milliwatts: f64) -> Self {
+        Self([1.0 - INEXACT, 1.0 + INEXACT].map(|part| (milliwatts * part) as f32))
     }
 
+    /// Where powers lie above it for sure, and where they may.
+    #[inline]
+    fn split(self, powers: Four) -> (Mask, Mask) {
+        let [least, most] = self.0.map(Four::all);
+        (most.less(powers), least.less(powers))
+    }
+}
+
+/// What near ones add up to.
+#[derive(Debug, Clone, Copy)]
+struct Sums {
+    /// All that stands out of the noise for sure.
+    all: Four,
+    /// The least and the most that the mean of all else can be.
+    least: Four,
+    most: Four,
+}
+
+impl Sums {
+    /// A function of its own: among other code compilers take the four apart.
+    #[inline(never)]
+    fn of(nears: &[Nears], at: &Spot, limits: &Limits, powers: &mut Vec<Four>) -> Self {
+        let (east, north) = (Four::all(at.place.0), Four::all(at.place.1));
+        let [mut all, mut least, mut most] = [Four::all(0.0); 3];
+        powers.clear();
+        for near in nears {
+            let (x, y) = (near.x - east, near.y - north);
+            let squared = ((x * x + y * y) * Four::all(1e-6)).at_least(1.0);
+            let others = Mask::unlike(&near.from, at.number).keep(near.milliwatts);
+            let power = limits.arriving(others, squared);
+            let (stands_out, may_stand_out) = at.noise.split(power);
+            let (counts, may_count) = at.negligible.split(power);
+            let mean = power * near.part;
+            let sure = stands_out.keep(power);
+            // What may stand out or not is there always at the most, and at the least never.
+            let doubtful = may_stand_out.keep(power) - sure;
+            all += sure;
+            least += may_stand_out.drop(counts.keep(mean));
+            most += may_stand_out.drop(may_count.keep(mean)) + doubtful;
+            powers.push(sure);
+        }
+        Self { all, least, most }
+    }
+}
+
+impl Foresight {
+    /// Adds up what is near one receiver of a frame, and bounds what is far.
+    pub(super) fn look_ahead(&mut self, ether: &Ether, case: &Case<'_>, scene: &Scene, limits: &Limits) {
+        let (x, y) = far::millimetres(case.flight.position, case.place);
+        let spot = Spot {
+            number: case.receiver,
+            place: (x as f32, y as f32),
+            noise: Border::at(ether.noise),
+            negligible: Border::at(ether.negligible),
+        };
+        let near = Sums::of(&scene.fours, &spot, limits, &mut self.powers);
+        let far = scene.far.at(limits, case.flight.position, case.place);
+        let floor = case.noise + near.least.sum() * (1.0 - INEXACT) + far[0];
+        let ceiling = case.noise + near.most.sum() * (1.0 + INEXACT) + far[1];
+        self.signal = case.signal;
+        self.all = near.all.sum();
+        let doubt = (ceiling + self.all) * ROUNDING;
+        self.floors = [floor - doubt, ceiling + doubt];
+    }
+}
+
+impl Ether {
     /// The outcome, if it is the same at the best and at the worst that interference can come to.
     pub(super) fn foresee(
-        &mut self,
-        flight: &Flight,
-        scene: &mut Scene,
-        draw: &mut Option<f64>,
-        rng: &mut Rng,
-    ) -> Option<Outcome> {
-        let mut foresight = core::mem::take(&mut self.foresight);
-        let outcome = self.judge(flight, scene, &mut foresight, || {
-            *draw.get_or_insert_with(|| exponential(rng))
-        });
-        self.foresight = foresight;
-        outcome
-    }
-
-    fn judge(
         &self,
         flight: &Flight,
         scene: &mut Scene,
@@ -193,3 +249,7 @@ impl Ether {
         HEADER_BITS * self.decoder.hazard(Mode::basic(flight.mode.phy()), worst)
     }
 }
+
+#[cfg(test)]
+#[path = "foresight_tests.rs"]
+mod tests;

@@ -1,5 +1,9 @@
 //! Four numbers side by side: what is done to all of them alike, compilers turn into one instruction.
 //!
+//! # Where we differ, and why
+//! 1. Numbers are compared by the sign of their difference, and what does not hold clears the bits of a number: comparisons and choices become
+//!    branches for each of the four now and then, and then all that follows is done one by one, too.
+//!
 //! # Checked by
 //! `tests`.
 
@@ -27,16 +31,24 @@ impl Four {
         Self(from_fn(|lane| each(self.0[lane], other.0[lane])))
     }
 
-    /// The numbers, and 0 where `self` is not less than `limit`.
+    /// Where finite numbers are less than those of `limit`.
     #[inline]
-    pub(super) fn where_less(self, limit: Self, numbers: Self) -> Self {
-        Self(from_fn(|lane| {
-            if self.0[lane] < limit.0[lane] {
-                numbers.0[lane]
-            } else {
-                0.0
-            }
+    pub(super) fn less(self, limit: Self) -> Mask {
+        Mask(from_fn(|lane| {
+            let sign = (self.0[lane] - limit.0[lane]).to_bits().cast_signed() >> 31;
+            sign.cast_unsigned()
         }))
+    }
+
+    /// How long each of four spans of time has in common with another one.
+    #[inline]
+    pub(super) fn common(starts: &[f64; 4], ends: &[f64; 4], (from, to): (f64, f64)) -> Self {
+        let time = Self(from_fn(|lane| {
+            let start = if starts[lane] > from { starts[lane] } else { from };
+            let end = if ends[lane] < to { ends[lane] } else { to };
+            (end - start) as f32
+        }));
+        time.at_least(0.0)
     }
 
     #[inline]
@@ -89,6 +101,34 @@ impl Four {
 
     pub(super) fn sum(self) -> f64 {
         self.0.iter().map(|&each| f64::from(each)).sum()
+    }
+}
+
+/// Where something holds: all bits of a number, or none.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mask([u32; 4]);
+
+impl Mask {
+    /// Where a number is not that one.
+    #[inline]
+    pub(super) fn unlike(numbers: &[u32; 4], one: u32) -> Self {
+        Self(from_fn(|lane| u32::from(numbers[lane] != one).wrapping_neg()))
+    }
+
+    /// The numbers where it holds, and 0 elsewhere.
+    #[inline]
+    pub(super) fn keep(self, numbers: Four) -> Four {
+        Four(from_fn(|lane| {
+            f32::from_bits(numbers.0[lane].to_bits() & self.0[lane])
+        }))
+    }
+
+    /// The numbers where it does not hold, and 0 elsewhere.
+    #[inline]
+    pub(super) fn drop(self, numbers: Four) -> Four {
+        Four(from_fn(|lane| {
+            f32::from_bits(numbers.0[lane].to_bits() & !self.0[lane])
+        }))
     }
 }
 
@@ -159,8 +199,16 @@ mod tests {
         assert_eq!((one - two).0, [-1.0, 0.0, -5.0, 3.5]);
         assert_eq!((one * two).0, [2.0, 4.0, 24.0, 2.0]);
         assert_eq!((one / two).0, [0.5, 1.0, 0.375, 8.0]);
-        assert_eq!(one.where_less(two, one).0, [1.0, 0.0, 3.0, 0.0]);
+        assert_eq!(one.less(two).keep(one).0, [1.0, 0.0, 3.0, 0.0]);
+        assert_eq!(one.less(two).drop(one).0, [0.0, 2.0, 0.0, 4.0]);
+        assert_eq!(Mask::unlike(&[7, 8, 7, 9], 7).keep(one).0, [0.0, 2.0, 0.0, 4.0]);
         assert_eq!(two.at_least(1.0).0, [2.0, 2.0, 8.0, 1.0]);
         assert_eq!(one.sum(), 10.0);
+    }
+    #[test]
+    fn spans_have_in_common_what_lies_in_both() {
+        let (starts, ends) = ([0.0, 150.0, 90.0, 300.0], [100.0, 160.0, 500.0, 400.0]);
+        let common = Four::common(&starts, &ends, (50.0, 200.0));
+        assert_eq!(common.0, [50.0, 10.0, 110.0, 0.0]);
     }
 }

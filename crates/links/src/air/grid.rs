@@ -66,6 +66,31 @@ impl Grid {
         rows.map(move |row| (row * width + columns.start) as usize..(row * width + columns.end) as usize)
     }
 
+    /// As [`Grid::spans`], without tiles at the corners of which every place is farther away.
+    #[inline]
+    pub(super) fn disc(&self, at: Position, reach_mm: i64) -> impl Iterator<Item = Range<usize>> {
+        let columns = self.column(at.x_mm - reach_mm)..self.column(at.x_mm + reach_mm) + 1;
+        let rows = self.row(at.y_mm - reach_mm)..self.row(at.y_mm + reach_mm) + 1;
+        let (x, y) = (at.x_mm - self.corner.x_mm, at.y_mm - self.corner.y_mm);
+        let grid = *self;
+        rows.map(move |row| {
+            let north = gap(y, row, grid.size_mm, grid.rows);
+            let is_out = |column: i64| {
+                let east = gap(x, column, grid.size_mm, grid.columns);
+                east * east + north * north > reach_mm * reach_mm
+            };
+            let (mut start, mut end) = (columns.start, columns.end);
+            while start < end && is_out(start) {
+                start += 1;
+            }
+            while start < end && is_out(end - 1) {
+                end -= 1;
+            }
+            let first = row * grid.columns;
+            (first + start) as usize..(first + end) as usize
+        })
+    }
+
     const fn column(&self, x_mm: i64) -> i64 {
         place(x_mm - self.corner.x_mm, self.size_mm, self.columns)
     }
@@ -83,6 +108,17 @@ const fn place(offset: i64, size: i64, count: i64) -> i64 {
         count - 1
     } else {
         place
+    }
+}
+
+/// How far an offset is from the nearest one that belongs to a place. What lies outside of all belongs to the first or to the last.
+const fn gap(offset: i64, place: i64, size: i64, count: i64) -> i64 {
+    if place > 0 && offset < place * size {
+        place * size - offset
+    } else if place + 1 < count && offset > (place + 1) * size {
+        offset - (place + 1) * size
+    } else {
+        0
     }
 }
 
@@ -131,6 +167,33 @@ mod tests {
             all.dedup();
             assert_eq!(all.len(), grid.tiles());
             assert_eq!(tiles(&grid, middle, 100_000).len(), grid.tiles());
+        }
+    }
+
+    #[test]
+    fn a_disc_is_what_is_left_of_a_square_without_tiles_that_are_too_far() {
+        let grid = Grid::new([at(0, 0), at(100_000, 70_000)].into_iter(), 10_000);
+        let reach_mm = 33_000;
+        for (middle, cut) in [
+            (at(50_000, 35_000), true),
+            (at(3_000, 69_000), true),
+            // Whoever is outside of the plan may be anywhere there.
+            (at(-40_000, 20_000), false),
+        ] {
+            let disc: Vec<usize> = grid.disc(middle, reach_mm).flatten().collect();
+            let square = tiles(&grid, middle, reach_mm);
+            assert_eq!(disc.len() < square.len(), cut);
+            assert!(disc.iter().all(|tile| square.contains(tile)));
+            for step in 0..40_000_i64 {
+                // Places in and around the plan, some of them outside of it.
+                let place = at(step * 7_919 % 180_000 - 40_000, step * 104_729 % 150_000 - 40_000);
+                let (x, y) = (place.x_mm - middle.x_mm, place.y_mm - middle.y_mm);
+                let is_near = x * x + y * y <= reach_mm * reach_mm;
+                assert!(
+                    !is_near || disc.contains(&grid.tile(place)),
+                    "{middle:?} {place:?}"
+                );
+            }
         }
     }
 

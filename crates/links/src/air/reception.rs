@@ -22,6 +22,7 @@
 //! # Checked by
 //! `tests`: sections, and outcomes with bounds against those of the whole sum; `sim`'s tests of hidden terminals, capture and networks.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
 use units::wifi::NOISE_FLOOR_MBM;
@@ -76,13 +77,20 @@ pub(super) struct Ether {
     limits: Option<Limits>,
     /// What is near and what is far, by the power it is sent with.
     rings: Vec<(f64, Rings)>,
-    /// What else was on the air beside the frame that is being weighed.
-    scene: Scene,
-    /// Room for what one receiver has of it.
-    pub(super) foresight: Foresight,
+    /// Away while a frame is being weighed.
+    room: Option<Box<Room>>,
     pub(super) preamble: f64,
     capture: Option<f64>,
-    /// Room for the interferers of the frame that is being weighed.
+}
+
+/// Room for what is worked out about a frame that is being weighed.
+#[derive(Debug, Default)]
+struct Room {
+    /// What else was on the air beside it.
+    scene: Scene,
+    /// What one receiver has of that.
+    foresight: Foresight,
+    /// What one receiver has of it, one by one.
     others: Vec<Interferer>,
 }
 
@@ -134,11 +142,9 @@ impl Ether {
             reach_mm: 0,
             limits: None,
             rings: Vec::new(),
-            scene: Scene::default(),
-            foresight: Foresight::default(),
+            room: Some(Box::default()),
             preamble: rules.preamble.linear(),
             capture: rules.capture.map(Db::linear),
-            others: Vec::new(),
         }
     }
 
@@ -199,7 +205,9 @@ impl Ether {
                 self.rings.push((site.milliwatts, rings));
             }
         }
-        let calculable = self.fades.is_none() && !self.geometry.has_walls();
+        // In single precision places are whole millimetres up to that distance.
+        let is_precise = around < 16_000_000;
+        let calculable = self.fades.is_none() && !self.geometry.has_walls() && is_precise;
         self.limits = calculable.then_some(limits);
     }
 
@@ -239,9 +247,9 @@ impl Ether {
         let signal = flight.milliwatts
             * self.geometry.gain(flight.position, place)
             * self.fade(flight.from, receiver, flight.start);
-        let mut scene = core::mem::take(&mut self.scene);
-        let mut others = core::mem::take(&mut self.others);
-        others.clear();
+        let Some(mut room) = self.room.take() else {
+            unreachable!("no frame is weighed while another one is")
+        };
         let case = Case {
             flights,
             id,
@@ -251,33 +259,29 @@ impl Ether {
             signal,
             noise: self.noise * flight.mode.noise(),
         };
-        let (outcome, got) = self.verdict(&case, &mut scene, &mut others, rng);
-        self.scene = scene;
-        self.others = others;
+        let (outcome, got) = self.verdict(&case, &mut room, rng);
+        self.room = Some(room);
         self.got = got;
         outcome
     }
 
     /// Looks at what is near first, and at the rest only where that could still change the outcome.
-    fn verdict(
-        &mut self,
-        case: &Case<'_>,
-        scene: &mut Scene,
-        others: &mut Vec<Interferer>,
-        rng: &mut Rng,
-    ) -> (Outcome, u64) {
+    fn verdict(&mut self, case: &Case<'_>, room: &mut Room, rng: &mut Rng) -> (Outcome, u64) {
         let (x, y) = far::millimetres(case.flight.position, case.place);
-        let calculable = |limits: &Limits| x * x + y * y <= limits.around_mm * limits.around_mm;
         let mut draw = None;
-        if let Some(limits) = self.limits.filter(calculable) {
-            scene.gather(case.flights, case.id, &limits);
-            let far = scene.far.at(&limits, case.flight.position, case.place);
-            self.look_ahead(case, scene, far);
-            if let Some(outcome) = self.foresee(case.flight, scene, &mut draw, rng) {
+        if let Some(limits) = &self.limits
+            && x * x + y * y <= limits.around_mm * limits.around_mm
+        {
+            let Room { scene, foresight, .. } = &mut *room;
+            scene.gather(case.flights, case.id, limits);
+            foresight.look_ahead(self, case, scene, limits);
+            let draw = || *draw.get_or_insert_with(|| exponential(rng));
+            if let Some(outcome) = self.foresee(case.flight, scene, foresight, draw) {
                 return whole(outcome);
             }
         }
-        self.look_at_all(case, others, draw, rng)
+        room.others.clear();
+        self.look_at_all(case, &mut room.others, draw, rng)
     }
 
     /// Adds up everything in reach.

@@ -5,9 +5,9 @@
 
 use alloc::vec::Vec;
 
-use super::far::{Background, FarField, Limits};
+use super::far::{self, Background, FarField, Limits, Sight};
 use super::flight::{Flight, Flights, Source};
-use crate::Position;
+use super::four::Four;
 
 /// The frames that overlap with one.
 #[derive(Debug, Default)]
@@ -15,37 +15,43 @@ pub(super) struct Scene {
     /// The frame, and when it began.
     of: Option<(u16, u64)>,
     pub(super) near: Vec<Near>,
+    /// The same, four by four.
+    pub(super) fours: Vec<Nears>,
     pub(super) far: Background,
+    /// Room for near ones in a span of tiles: the tile, and the place there.
+    places: Vec<(u32, u32)>,
     /// Where near ones begin and end while the frame is on the air, in the order of time; worked out when it is asked for.
     edges: Vec<Edge>,
     has_edges: bool,
 }
 
-/// What is too near to be summed up with others.
+/// What is too near to be summed up with others: from when to when it was on the air together with the frame.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Near {
-    pub(super) from: u32,
-    pub(super) position: Position,
-    pub(super) milliwatts: f64,
-    /// From when to when it was on the air together with the frame.
     pub(super) start: u64,
     pub(super) end: u64,
-    /// The same as a part of the frame.
-    pub(super) part: f64,
 }
 
-impl Near {
-    /// `None`: it does not disturb the frame.
-    fn of(source: &Source, flight: &Flight) -> Option<Self> {
-        source.disturbs(flight).then(|| Self {
-            from: source.from,
-            position: source.position,
-            milliwatts: source.milliwatts,
-            start: source.start.max(flight.start),
-            end: source.end.min(flight.end),
-            part: source.beside(flight) as f64 / (flight.end - flight.start) as f64,
-        })
-    }
+/// Four of the near ones side by side.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Nears {
+    pub(super) from: [u32; 4],
+    /// How far east and north of the frame's sender they stand, in mm: in single precision, too, these are whole numbers up to 16 km.
+    pub(super) x: Four,
+    pub(super) y: Four,
+    pub(super) milliwatts: Four,
+    /// How long each was on the air together with the frame, as a part of that.
+    pub(super) part: Four,
+}
+
+impl Nears {
+    pub(super) const NOBODY: Self = Self {
+        from: [u32::MAX; 4],
+        x: Four([0.0; 4]),
+        y: Four([0.0; 4]),
+        milliwatts: Four([0.0; 4]),
+        part: Four([0.0; 4]),
+    };
 }
 
 /// One of the near ones begins or ends.
@@ -67,15 +73,41 @@ impl Scene {
         }
         self.of = of;
         self.near.clear();
+        self.fours.clear();
         self.has_edges = false;
-        let (spot, near) = (flights.spot(flight), &mut self.near);
         let mut far = FarField::default();
-        for (sources, spots) in flights.around(flight.channel, flight.position, limits.scope_mm) {
-            far.add(limits, &spot, spots, |place| {
-                near.extend(Near::of(&sources[place], flight))
-            });
+        let sight = Sight::of(&flights.spot(flight), limits);
+        let mut places = core::mem::take(&mut self.places);
+        for tiles in flights.within(flight.channel, flight.position, limits.scope_mm) {
+            far.add(&sight, tiles, &mut places);
+            for (tile, place) in places.drain(..) {
+                self.take_in(&tiles[tile as usize].present[place as usize], flight);
+            }
         }
+        self.places = places;
         self.far = far.over(flight.end - flight.start);
+    }
+
+    /// One of the near ones, unless it does not disturb the frame.
+    fn take_in(&mut self, source: &Source, flight: &Flight) {
+        if !source.disturbs(flight) {
+            return;
+        }
+        let (four, lane) = (self.near.len() / 4, self.near.len() % 4);
+        if lane == 0 {
+            self.fours.push(Nears::NOBODY);
+        }
+        let (x, y) = far::millimetres(flight.position, source.position);
+        let part = source.beside(flight) as f64 / (flight.end - flight.start) as f64;
+        let four = &mut self.fours[four];
+        four.from[lane] = source.from;
+        (four.x.0[lane], four.y.0[lane]) = (x as f32, y as f32);
+        four.milliwatts.0[lane] = source.milliwatts as f32;
+        four.part.0[lane] = part as f32;
+        self.near.push(Near {
+            start: source.start.max(flight.start),
+            end: source.end.min(flight.end),
+        });
     }
 
     /// Where the near ones of that frame begin and end while it is on the air, in the order of time.

@@ -41,6 +41,8 @@ const BLOCK: usize = 16;
 #[derive(Debug)]
 pub struct Blocks {
     levels: Vec<Level>,
+    /// The least deadline and its station, while nothing has changed since it was asked for.
+    known: Option<(u64, usize)>,
 }
 
 #[derive(Debug)]
@@ -79,15 +81,19 @@ impl Schedule for Blocks {
             let blocks = levels[levels.len() - 1].deadlines.len().div_ceil(BLOCK);
             levels.push(Level::new(blocks));
         }
-        Self { levels }
+        Self { levels, known: None }
     }
 
     #[inline]
     fn set(&mut self, station: usize, deadline: u64) {
+        self.known = None;
         self.levels[0].set(station, deadline);
     }
 
     fn first(&mut self) -> (u64, usize) {
+        if let Some(known) = self.known {
+            return known;
+        }
         for lower in 1..self.levels.len() {
             let (below, above) = self.levels.split_at_mut(lower);
             bring_up(&mut below[lower - 1], &mut above[0]);
@@ -98,6 +104,7 @@ impl Schedule for Blocks {
         for level in self.levels.iter().rev() {
             place = place * BLOCK + position_of(least, level.block(place));
         }
+        self.known = Some((least, place));
         (least, place)
     }
 }

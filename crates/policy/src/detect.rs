@@ -14,21 +14,23 @@
 //!    longer than a dead one needs to be found.
 //! 2. Probes leave while the silence is still short, so that asking costs no time.
 //! 3. The time given to an answer is that of an empty queue: were the queue full, what is in it would arrive, or be acknowledged,
-//!    and end the doubt. Only where little came before the silence, the loaded round-trip time is given.
-//!
-//! 4. A doubt does not ripen while this host itself was asleep or starved: the answers may be there, unread.
+//!    and end the doubt. Only where little came before the silence, the loaded round-trip time is given: then the queue may be another's.
+//! 4. A doubt does not ripen while nobody looks, or this host does not run ([`crate::doubt`]).
 //! 5. No arming after slow start: a subflow that is silent between the bursts of its slow start is asked like any other, and answers. What arming would
 //!    prevent, a path given up for a silence alone, never happens: without unanswered probes nothing is given up. Six bursts over links of 20, 30 and
 //!    50 ms cost 20 small packets in all, 9 over one link at most, and no link.
 //!
 //! 6. A backup is not asked here, since it brings nothing while others carry: [`crate::reserves`] asks it.
+//! 7. A link over which a look has found something is not doubted for what the same look has found of one of its subflows, which may wait for a time-out
+//!    of its own.
 //!
 //! # Checked by
-//! `tests`; `stall-drop`, `stall-backup` and `wrong-removals` in the benchmarks.
+//! `tests::loss`, `tests::looks`; `stall-drop`, `stall-backup` and `wrong-removals` in the benchmarks.
 
 use crate::conn::{Conn, Subflow};
+use crate::doubt::Doubt;
 use crate::io::{ConnId, LinkId, LinkKind, SubflowId, Verb};
-use crate::path::{Doubt, Health};
+use crate::path::{Health, Path};
 use crate::state::State;
 use alloc::format;
 use alloc::vec::Vec;
@@ -47,10 +49,10 @@ const THIN_SILENCE: Duration = Duration::from_millis(150);
 const ACK_SLACK: Duration = Duration::from_millis(30);
 /// After an answer, the same silence is questioned again only after this, and another one only when it is twice as long.
 const CLEARED_FOR: Duration = Duration::from_millis(500);
-/// Between the probes of one doubt.
-const PROBE_EVERY: Duration = Duration::from_millis(12);
-/// The probes that must stay unanswered: one may be lost on a lossy path.
-const LEAST_PROBES: u32 = 3;
+/// Data that came within this time tells how long a queue stands.
+const LATELY: Duration = Duration::from_secs(1);
+/// What a thin subflow shows as a round trip may have its sender's pauses in it: no more than this is believed.
+const LONGEST_ROUND: Duration = Duration::from_millis(150);
 
 /// Looks at one subflow whose counters were just read; raises a doubt about its link if it should be bringing something, and then says so.
 pub(crate) fn inspect(now: Instant, state: &mut State, conn_id: ConnId, subflow_id: SubflowId) -> bool {
@@ -61,7 +63,8 @@ pub(crate) fn inspect(now: Instant, state: &mut State, conn_id: ConnId, subflow_
         return false;
     };
     let link = subflow.link;
-    let Some(kind) = state.paths.get(&link).map(|path| path.spec.kind) else {
+    let unheard = |path: &&Path| path.heard != Some(now);
+    let Some(kind) = state.paths.get(&link).filter(unheard).map(|path| path.spec.kind) else {
         return false;
     };
     let Some(silence) = suspicious(now, conn, subflow, kind) else {
@@ -69,7 +72,7 @@ pub(crate) fn inspect(now: Instant, state: &mut State, conn_id: ConnId, subflow_
     };
     let loaded = match is_busy(now, subflow) {
         true => Duration::ZERO,
-        false => subflow.loaded_rtt(),
+        false => subflow.loaded_rtt().max(arriving_rtt(now, state, link)),
     };
     doubt(now, state, link, conn_id, silence, loaded)
 }
@@ -87,16 +90,8 @@ pub(crate) fn doubt(
     let Some(path) = state.paths.get_mut(&link).filter(|path| path.is_alive()) else {
         return false;
     };
-    let patience = path.gap.patience(now, path.spec.kind);
-    let verdict = now + path.rtt().max(loaded) + patience;
-    let doubt = Doubt {
-        since: now,
-        silence,
-        conn,
-        probes: 0,
-        next_probe: now,
-        verdict,
-    };
+    let wait = path.rtt().max(loaded) + path.gap.patience(now, path.spec.kind);
+    let doubt = Doubt::new(now, conn, silence, wait);
     path.health = Health::Doubted(doubt);
     let why = format!(
         "nothing has come over it for {} ms: it is asked whether it is alive",
@@ -105,6 +100,16 @@ pub(crate) fn doubt(
     state.remark(link, Verb::Suspect, why);
     ask(now, state, link);
     true
+}
+
+/// The round trip that what comes over a link has shown lately, with every queue: by the subflow that shows least, since one that brings little echoes time
+/// stamps of long ago.
+fn arriving_rtt(now: Instant, state: &State, link: LinkId) -> Duration {
+    let over = state.conns.values().flat_map(|conn| conn.over(link));
+    let lately = over.filter(|subflow| subflow.arrivals.silence(now) < LATELY);
+    let shown = lately.map(|subflow| subflow.sample.data_rtt);
+    let least = shown.filter(|rtt| *rtt > Duration::ZERO).min();
+    least.unwrap_or_default().min(LONGEST_ROUND)
 }
 
 /// How long this subflow has been silent, if that is worth a question.
@@ -155,32 +160,46 @@ fn missing_data(now: Instant, conn: &Conn, subflow: &Subflow) -> Option<Duration
     (!subflow.sample.backup && (!asked || others)).then_some(silence)
 }
 
-/// The world did not call for so long: answers may lie unread, so no doubt may ripen in that time.
-pub(crate) fn overslept(state: &mut State, late: Duration) {
-    for path in state.paths.values_mut() {
-        if let Health::Doubted(doubt) = &mut path.health {
-            doubt.verdict += late;
-        }
+/// The world did not call for so long: answers may lie unread.
+pub(crate) fn overslept(now: Instant, state: &mut State, late: Duration) {
+    doubts(state).for_each(|doubt| doubt.stood_still(now, late));
+}
+
+/// This host was suspended, in which time stood still.
+pub(crate) fn resumed(now: Instant, state: &mut State) {
+    doubts(state).for_each(|doubt| doubt.begin_anew(now));
+}
+
+fn doubts(state: &mut State) -> impl Iterator<Item = &mut Doubt> {
+    state
+        .paths
+        .values_mut()
+        .filter_map(|path| match &mut path.health {
+            Health::Doubted(doubt) => Some(doubt),
+            Health::Alive | Health::Dead { .. } => None,
+        })
+}
+
+/// Settles the doubts that are proven. Only once everything is told that has been read: links that died together are given up together, and an answer counts
+/// wherever it stands among what was read.
+pub(crate) fn settle(now: Instant, state: &mut State) {
+    for (link, doubt) in doubted(state, Doubt::is_proven) {
+        condemn(now, state, link, doubt);
+    }
+    doubts(state).for_each(|doubt| doubt.pass(now));
+}
+
+/// Sends the probes that are due.
+pub(crate) fn ask_again(now: Instant, state: &mut State) {
+    for (link, _) in doubted(state, |doubt| doubt.is_due(now)) {
+        ask(now, state, link);
     }
 }
 
-/// Sends the probes that are due and settles the doubts that are ripe. Returns the links found dead.
-pub(crate) fn settle(now: Instant, state: &mut State) -> Vec<LinkId> {
-    let doubted: Vec<(LinkId, Doubt)> = state
-        .paths
-        .iter()
-        .filter_map(|(&link, path)| Some((link, path.doubt()?)))
-        .collect();
-    let mut dead = Vec::new();
-    for (link, doubt) in doubted {
-        if now >= doubt.verdict && doubt.probes >= LEAST_PROBES {
-            condemn(now, state, link, doubt);
-            dead.push(link);
-        } else if now >= doubt.next_probe {
-            ask(now, state, link);
-        }
-    }
-    dead
+fn doubted(state: &State, pick: impl Fn(&Doubt) -> bool) -> Vec<(LinkId, Doubt)> {
+    let paths = state.paths.iter();
+    let doubted = paths.filter_map(|(&link, path)| Some((link, path.doubt()?)));
+    doubted.filter(|(_, doubt)| pick(doubt)).collect()
 }
 
 fn ask(now: Instant, state: &mut State, link: LinkId) {
@@ -190,12 +209,7 @@ fn ask(now: Instant, state: &mut State, link: LinkId) {
     let Health::Doubted(doubt) = &mut path.health else {
         return;
     };
-    doubt.probes += 1;
-    doubt.next_probe = if doubt.probes < LEAST_PROBES {
-        now + PROBE_EVERY
-    } else {
-        now + PROBE_EVERY * doubt.probes
-    };
+    doubt.asks(now);
     let conn = doubt.conn;
     state.probe(link, conn);
 }
@@ -237,7 +251,7 @@ pub(crate) fn retry(now: Instant, state: &mut State) {
     }
 }
 
-/// The next time at which [`settle`] or [`retry`] has something to do.
+/// The next time at which [`settle`], [`ask_again`] or [`retry`] has something to do.
 pub(crate) fn wake_at(state: &State) -> Option<Instant> {
     let has_conns = !state.conns.is_empty();
     state
@@ -245,8 +259,7 @@ pub(crate) fn wake_at(state: &State) -> Option<Instant> {
         .values()
         .filter_map(|path| match path.health {
             Health::Alive => None,
-            Health::Doubted(doubt) if doubt.probes < LEAST_PROBES => Some(doubt.next_probe),
-            Health::Doubted(doubt) => Some(doubt.verdict.min(doubt.next_probe)),
+            Health::Doubted(doubt) => Some(doubt.wake_at()),
             Health::Dead { next_try, .. } => Some(next_try).filter(|_| has_conns && path.is_usable()),
         })
         .min()

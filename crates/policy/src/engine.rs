@@ -155,10 +155,11 @@ impl Engine {
         change
     }
 
-    /// Lets time pass with nothing to report.
+    /// Lets time pass with nothing to report: everything that was read is told.
     pub fn tick(&mut self, now: Instant) {
         self.wake(now);
         if self.due(now) {
+            detect::settle(now, &mut self.state);
             self.decide(now);
         }
         debug_assert_eq!(self.wake_at, self.next_wake());
@@ -171,7 +172,7 @@ impl Engine {
             .map_or(Duration::ZERO, |(at, _)| now - at.max(self.now));
         self.now = self.now.max(now);
         if late >= OVERSLEPT {
-            detect::overslept(&mut self.state, late);
+            detect::overslept(now, &mut self.state, late);
             self.wake_at = self.next_wake();
         }
     }
@@ -233,7 +234,14 @@ impl Engine {
 
     /// Whether a link is in doubt: then every sample counts, and the world should look twice as often.
     pub fn is_in_doubt(&self) -> bool {
-        self.state.paths.values().any(|path| path.doubt().is_some())
+        self.doubted().next().is_some()
+    }
+
+    /// The links that are in doubt. When the time has come that [`Engine::wake_at`] told, the world tells what their interfaces have received
+    /// ([`LinkEvent::Received`]) before it ticks: a doubt is settled by a look, however seldom subflows are read.
+    pub fn doubted(&self) -> impl Iterator<Item = LinkId> {
+        let paths = self.state.paths.iter();
+        paths.filter_map(|(&link, path)| path.doubt().map(|_| link))
     }
 
     /// For every link, what it is used for and why.

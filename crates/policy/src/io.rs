@@ -90,6 +90,8 @@ pub enum Input {
     Flow(FlowId, FlowEvent),
     /// Whether the user lets us use networks of this kind. At the beginning: known ones only.
     Allow(Trust, bool),
+    /// This host was suspended and is awake again. The engine's time stood still meanwhile, and what was asked before may have been answered to nobody.
+    Resumed,
 }
 
 /// What can happen to a link.
@@ -105,7 +107,7 @@ pub enum LinkEvent {
     Usable(bool),
     /// A beacon was heard; the client need not be associated.
     Beacon(Dbm),
-    /// Packets that the interface has received so far, of any kind: any increase is a proof of life.
+    /// Packets that the interface has received so far, of any kind: any increase is a proof of life, and none is what settles a doubt.
     Received {
         /// The interface's counter.
         packets: u64,

@@ -33,6 +33,7 @@ pub mod cc;
 mod conn;
 mod cost;
 mod detect;
+mod doubt;
 pub mod energy_schedule;
 mod engine;
 pub mod estimate;

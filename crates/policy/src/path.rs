@@ -2,13 +2,14 @@
 
 use crate::air::Air;
 use crate::cost::Cost;
+use crate::doubt::Doubt;
 use crate::estimate::beacons::Beacons;
 use crate::estimate::energy;
 use crate::estimate::gap::Gap;
 use crate::estimate::mobility::Mobility;
 use crate::estimate::phy::Phy;
 use crate::estimate::signal::{self, Signal};
-use crate::io::{ConnId, LinkKind, LinkSpec, Note, Role};
+use crate::io::{LinkKind, LinkSpec, Note, Role};
 use alloc::boxed::Box;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant, Ratio};
 
@@ -100,23 +101,6 @@ pub(crate) enum Health {
         /// How many probes were in vain.
         tries: u32,
     },
-}
-
-/// An open question to a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Doubt {
-    /// When the first probe left.
-    pub(crate) since: Instant,
-    /// How long the link had been silent by then.
-    pub(crate) silence: Duration,
-    /// Towards whose peer.
-    pub(crate) conn: ConnId,
-    /// How many probes are out.
-    pub(crate) probes: u32,
-    /// When the next one leaves.
-    pub(crate) next_probe: Instant,
-    /// When the unanswered probes are proof.
-    pub(crate) verdict: Instant,
 }
 
 impl Path {

@@ -77,7 +77,7 @@ impl Slowhand {
     }
 
     pub(crate) fn decide(&mut self, now: Instant, state: &mut State) {
-        detect::settle(now, state);
+        detect::ask_again(now, state);
         detect::retry(now, state);
         self.reserves.look(now, state);
         associate_all(now, state);

@@ -2,6 +2,7 @@
 
 use crate::conn::{Conn, Joining, Subflow, Withdrawn};
 use crate::cost::{self, Allowed};
+use crate::detect;
 use crate::estimate::arrivals::Arrivals;
 use crate::estimate::carries::Carries;
 use crate::estimate::delivery::Frame;
@@ -44,7 +45,7 @@ pub(crate) struct State {
 pub(crate) enum Change {
     /// Numbers only.
     Counters,
-    /// A link came into doubt: there is something to be woken for.
+    /// A link came into doubt, or a doubt is proven: there is something to be woken for.
     Doubt,
     /// Links or subflows came, went, or changed their state.
     Shape,
@@ -81,6 +82,10 @@ impl State {
             Input::Link(link, event) => self.about_link(now, link, event),
             Input::Conn(conn, event) => self.about_conn(now, conn, event),
             Input::Subflow(subflow, event) => self.about_subflow(now, subflow, event),
+            Input::Resumed => {
+                detect::resumed(now, self);
+                Change::Shape
+            }
             Input::Radio(..) | Input::Flow(..) | Input::Allow(..) => Change::Counters,
         }
     }
@@ -120,7 +125,7 @@ impl State {
                 if arrived {
                     self.proof_of_life(now, link)
                 } else {
-                    Change::Counters
+                    self.found_nothing(now, link)
                 }
             }
             LinkEvent::ProbeAnswered { probe, rtt } => self.answered(now, link, probe, rtt.min(LONGEST)),
@@ -231,6 +236,16 @@ impl State {
         Change::Shape
     }
 
+    /// It was looked whether anything has come over this link, and nothing has.
+    fn found_nothing(&mut self, now: Instant, link: LinkId) -> Change {
+        let health = self.paths.get_mut(&link).map(|path| &mut path.health);
+        let is_proof = match health {
+            Some(Health::Doubted(doubt)) => doubt.looked(now),
+            _ => false,
+        };
+        if is_proof { Change::Doubt } else { Change::Counters }
+    }
+
     fn about_conn(&mut self, now: Instant, conn: ConnId, event: ConnEvent) -> Change {
         match event {
             ConnEvent::Opened if self.conns.len() < MOST_CONNS => {
@@ -338,13 +353,16 @@ impl State {
         };
         let arrived = subflow.read(now, sample);
         let link = subflow.link;
-        if let Some(path) = self.paths.get_mut(&link) {
-            path.measured(sample.min_rtt);
-        }
-        if arrived {
-            self.proof_of_life(now, link)
-        } else {
-            Change::Counters
+        let Some(path) = self.paths.get_mut(&link) else {
+            return Change::Counters;
+        };
+        path.measured(sample.min_rtt);
+        // An interface counts all that has come over it, a subflow only its own.
+        let is_counted = path.received > 0;
+        match arrived {
+            true => self.proof_of_life(now, link),
+            false if is_counted => Change::Counters,
+            false => self.found_nothing(now, link),
         }
     }
 

@@ -105,7 +105,7 @@ impl Daemon {
         let now = self.now();
         self.world.take_stock(now);
         self.world.stir(now, false);
-        self.think();
+        self.think(now);
         Ok(())
     }
 
@@ -124,8 +124,17 @@ impl Daemon {
         let now = self.now();
         self.world.tick(now);
         self.world.sample(now, self.engine.is_in_doubt());
-        self.think();
+        self.look_at_doubted(now);
+        self.think(now);
         Ok(())
+    }
+
+    /// What settles a doubt must have been read by then, however seldom subflows are.
+    fn look_at_doubted(&mut self, now: Instant) {
+        if self.engine.wake_at().is_some_and(|(at, _)| at <= now) {
+            let doubted = self.engine.doubted();
+            doubted.for_each(|link| self.world.look_at(link));
+        }
     }
 
     fn now(&mut self) -> Instant {
@@ -143,6 +152,7 @@ impl Daemon {
     fn read(&mut self, ready: Ready) -> Result<(), RunError> {
         if let Some(slept) = self.clock.slept() {
             self.world.observe(Observation::Resumed(slept));
+            self.world.tell(Input::Resumed);
         }
         if ready.has(LINKS) {
             self.read_links()?;
@@ -207,18 +217,22 @@ impl Daemon {
     }
 
     /// Tells the engine everything that waits, and carries out everything it wants, until both are done.
-    fn think(&mut self) {
+    ///
+    /// What waits is as old as its `reading`, not as young as its turn: by the time that many subflows have had theirs, a doubt about one of the first
+    /// may be ripe.
+    fn think(&mut self, mut reading: Instant) {
         loop {
             while let Some(input) = self.world.inbox.pop_front() {
                 let now = self.now();
                 self.world.observe(Observation::Told(&input));
-                self.engine.handle(now, input);
+                self.engine.handle(reading, input);
                 self.act(now);
             }
             let now = self.now();
             if self.engine.wake_at().is_none_or(|(at, _)| at > now) {
                 return;
             }
+            reading = now;
             self.engine.tick(now);
             self.act(now);
             if self.world.inbox.is_empty() {

@@ -3,7 +3,8 @@
 //! # Where we differ, and why
 //! 1. A fixed period would cost 30 times more with 100 connections than with one. The period stretches with what the last
 //!    reading cost ([`SHARE`]), so the cost is bounded and few connections are watched as closely as the detection of a dead
-//!    link needs (its shortest rule is the first reading that finds nothing new).
+//!    link needs (its shortest rule is the first reading that finds nothing new). With many, a doubt is ripe before the next reading: then the
+//!    interface alone is read when the engine asks to be woken (`Daemon::look_at_doubted`).
 //!
 //! # Checked by
 //! `pace::tests`; bench `window-cost`.

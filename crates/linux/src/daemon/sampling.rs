@@ -190,9 +190,8 @@ impl Sampler {
         inbox: &mut VecDeque<Input>,
     ) -> Result<(), DiagError> {
         for &(link, ifindex) in &self.links {
-            if let Some(packets) = self.counters.received(ifindex) {
-                inbox.push_back(Input::Link(link, LinkEvent::Received { packets }));
-            }
+            let packets = self.counters.received(ifindex);
+            inbox.extend(packets.map(|packets| received(link, packets)));
         }
         let (many_subflows, many_conns) = self.many();
         if many_subflows {
@@ -305,6 +304,10 @@ impl Sampler {
     }
 }
 
+const fn received(link: LinkId, packets: u64) -> Input {
+    Input::Link(link, LinkEvent::Received { packets })
+}
+
 fn take_subflow(
     subflow: &mut Subflow,
     socket: &TcpSocket,
@@ -400,6 +403,13 @@ impl World {
         self.take_news();
         let watched = self.watched(now, in_doubt);
         self.sampler.pace.read(now, whom, cost, watched);
+    }
+
+    /// Reads what has come over one link, of whatever kind.
+    pub(super) fn look_at(&mut self, link: LinkId) {
+        let ifindex = self.links.get(link).and_then(|link| link.ifindex);
+        let packets = ifindex.and_then(|ifindex| self.sampler.counters.received(ifindex));
+        self.inbox.extend(packets.map(|packets| received(link, packets)));
     }
 
     fn take_news(&mut self) {

@@ -3,6 +3,7 @@
 mod baselines;
 mod bounds;
 mod links;
+mod looks;
 mod loss;
 mod peer;
 mod queues;

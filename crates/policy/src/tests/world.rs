@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use units::{Bitrate, Bytes, Dbm, Duration, Instant};
 
 pub(super) const STEP: Duration = Duration::from_millis(5);
+/// Payload of a segment.
+const SEGMENT: f64 = 1_448.0;
 
 /// A link of the test world.
 #[derive(Debug, Clone)]
@@ -20,6 +22,17 @@ pub(super) struct Link {
     pub(super) answers_after: Duration,
     pub(super) alive: bool,
     pub(super) signal: Option<Dbm>,
+    /// Payload that has come over it.
+    bytes: f64,
+    /// Answers that have come over it.
+    answers: u64,
+}
+
+impl Link {
+    /// What its interface has counted.
+    fn packets(&self) -> u64 {
+        (self.bytes / SEGMENT) as u64 + self.answers
+    }
 }
 
 #[derive(Debug)]
@@ -41,6 +54,14 @@ pub(super) struct World {
     pub(super) demand: f64,
     /// A connection of which nothing is asked.
     pub(super) idle: Option<ConnId>,
+    /// The pauses between readings of the counters, again and again; without any they are read at every step.
+    pub(super) pauses: Vec<Duration>,
+    /// When they were read, where there are pauses.
+    pub(super) readings: Vec<Instant>,
+    /// Whether the counters of interfaces are read, too.
+    pub(super) counts: bool,
+    /// Whether those of links in doubt are read whenever the engine is due.
+    pub(super) glances: bool,
     /// Segments of an upload that are under way over each link.
     pub(super) unacked: u32,
     /// What waits for earlier bytes.
@@ -61,6 +82,8 @@ pub(super) struct World {
     placed: BTreeSet<SubflowId>,
     words: Vec<(Instant, LinkId, SubflowId)>,
     answers: Vec<(Instant, LinkId, u32, Duration)>,
+    /// Those that have come.
+    answered: Vec<(LinkId, u32, Duration)>,
     joins: Vec<(Instant, ConnId, LinkId, bool)>,
     refusals: Vec<(Instant, ConnId, LinkId)>,
     next_sub: u32,
@@ -88,6 +111,10 @@ impl World {
             done: Vec::new(),
             demand: 1.0,
             idle: None,
+            pauses: Vec::new(),
+            readings: Vec::new(),
+            counts: false,
+            glances: false,
             unacked: 0,
             held: Bytes::ZERO,
             places: 2,
@@ -100,6 +127,7 @@ impl World {
             placed: BTreeSet::new(),
             words: Vec::new(),
             answers: Vec::new(),
+            answered: Vec::new(),
             joins: Vec::new(),
             refusals: Vec::new(),
             next_sub: 0,
@@ -126,6 +154,8 @@ impl World {
                 answers_after: rtt,
                 alive: true,
                 signal: None,
+                bytes: 0.0,
+                answers: 0,
             },
         );
         self.tell(Input::Link(
@@ -160,30 +190,103 @@ impl World {
         self.finish_joins();
         self.tell_refusals();
         self.beacon();
+        self.glance();
         self.engine.tick(self.now);
         self.carry_out();
     }
 
+    /// The engine does not run for so long, and everything else does.
+    pub(super) fn starve(&mut self, time: Duration) {
+        let end = self.now + time;
+        while self.now < end {
+            self.now += STEP;
+            self.carry();
+        }
+    }
+
+    /// The whole host does not run for so long, and what is sent to it meanwhile is lost.
+    pub(super) fn freeze(&mut self, time: Duration) {
+        self.now += time;
+        self.lose_answers();
+    }
+
+    /// Whatever is under way to this host is lost.
+    pub(super) fn lose_answers(&mut self) {
+        self.answers.clear();
+    }
+
     fn flow(&mut self) {
+        self.carry();
+        if self.is_reading() {
+            self.read_interfaces();
+            self.read_subflows();
+            self.report_connections();
+        }
+    }
+
+    /// What comes in a step, whether or not anybody looks.
+    fn carry(&mut self) {
+        let now = self.now;
+        let Self { links, subs, .. } = self;
+        let active_exists = subs.values().any(|sub| !sub.backup && links[&sub.link].alive);
+        for sub in subs.values_mut() {
+            let Some(link) = links.get_mut(&sub.link).filter(|link| link.alive) else {
+                continue;
+            };
+            if !sub.backup || !active_exists {
+                let is_idle = self.idle == Some(sub.conn);
+                let demand = if is_idle { 0.0 } else { self.demand };
+                let bytes = (link.rate * STEP).get() as f64 * demand;
+                sub.bytes += bytes;
+                link.bytes += bytes;
+            }
+        }
+        let (due, later): (Vec<_>, Vec<_>) = self.answers.drain(..).partition(|answer| answer.0 <= now);
+        self.answers = later;
+        for (_, id, probe, rtt) in due {
+            if let Some(link) = links.get_mut(&id).filter(|link| link.alive) {
+                link.answers += 1;
+                self.answered.push((id, probe, rtt));
+            }
+        }
+    }
+
+    fn is_reading(&mut self) -> bool {
+        if self.pauses.is_empty() {
+            return true;
+        }
+        let pause = self.pauses[self.readings.len() % self.pauses.len()];
+        let due = self.readings.last().is_none_or(|last| self.now - *last >= pause);
+        self.readings.extend(due.then_some(self.now));
+        due
+    }
+
+    fn read_interfaces(&mut self) {
+        let links: Vec<LinkId> = self.links.keys().copied().filter(|_| self.counts).collect();
+        links.into_iter().for_each(|link| self.read_interface(link));
+    }
+
+    fn glance(&mut self) {
+        let is_due = self.engine.wake_at().is_some_and(|(at, _)| at <= self.now);
+        if self.glances && is_due {
+            let doubted: Vec<LinkId> = self.engine.doubted().collect();
+            doubted.into_iter().for_each(|link| self.read_interface(link));
+        }
+    }
+
+    fn read_interface(&mut self, link: LinkId) {
+        let packets = self.links[&link].packets();
+        self.tell(Input::Link(link, LinkEvent::Received { packets }));
+    }
+
+    fn read_subflows(&mut self) {
         let ids: Vec<SubflowId> = self.subs.keys().copied().collect();
-        let active_exists = self
-            .subs
-            .values()
-            .any(|sub| !sub.backup && self.links[&sub.link].alive);
         for id in ids {
             let Some(sub) = self.subs.get_mut(&id) else {
                 continue;
             };
             let link = &self.links[&sub.link];
-            if link.alive && (!sub.backup || !active_exists) {
-                let demand = if self.idle == Some(sub.conn) {
-                    0.0
-                } else {
-                    self.demand
-                };
-                sub.bytes += (link.rate * STEP).get() as f64 * demand;
-            }
-            sub.segments = (sub.bytes / 1_448.0) as u64;
+            sub.segments = (sub.bytes / SEGMENT) as u64;
             let (segs_in, bytes_received) = (sub.segments, Bytes::new(sub.bytes as u64));
             let (min_rtt, data_rtt) = (link.rtt, link.rtt + link.queue);
             let sample = SubflowSample {
@@ -198,7 +301,6 @@ impl World {
             };
             self.tell(Input::Subflow(id, SubflowEvent::Sample(sample)));
         }
-        self.report_connections();
     }
 
     fn report_connections(&mut self) {
@@ -217,13 +319,7 @@ impl World {
     }
 
     fn deliver_answers(&mut self) {
-        let now = self.now;
-        let (due, later): (Vec<_>, Vec<_>) = self.answers.drain(..).partition(|answer| answer.0 <= now);
-        self.answers = later;
-        for (_, link, probe, rtt) in due {
-            if !self.links[&link].alive {
-                continue;
-            }
+        for (link, probe, rtt) in std::mem::take(&mut self.answered) {
             self.tell(Input::Link(link, LinkEvent::ProbeAnswered { probe, rtt }));
         }
     }

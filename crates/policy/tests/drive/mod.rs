@@ -134,7 +134,14 @@ impl Reader<'_> {
             16 => Input::Link(self.link(), self.cost_event()),
             17 => Input::Radio(RadioId(u16::from(self.below(3))), self.radio_event()),
             18 => Input::Flow(FlowId(u64::from(self.below(20))), self.flow_event()),
-            _ => Input::Allow(self.trust(), self.flag()),
+            _ => self.about_host(),
+        }
+    }
+
+    fn about_host(&mut self) -> Input {
+        match (self.trust(), self.below(8)) {
+            (_, 0..2) => Input::Resumed,
+            (trust, number) => Input::Allow(trust, number & 1 == 1),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::testing::Patience;
 use policy::{
     Action, Config, ConnEvent, ConnId, Input, JoinFailure, LinkId, LinkKind, LinkSpec, Policy, Role,
 };
-use policy::{SubflowEvent, SubflowId};
+use policy::{SubflowEvent, SubflowId, Verb};
 use std::ffi::OsStr;
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -43,6 +43,16 @@ pub(super) struct Seen {
     pub(super) told: Vec<Input>,
     pub(super) done: Vec<Action>,
     pub(super) failed: Vec<String>,
+}
+
+impl Seen {
+    /// Links that were found dead, and why.
+    pub(super) fn given_up(&self) -> impl Iterator<Item = (LinkId, &str)> {
+        self.done.iter().filter_map(|action| match action {
+            Action::Note(note) if note.verb == Verb::Remove => Some((note.link?, note.why.as_str())),
+            _ => None,
+        })
+    }
 }
 
 pub(super) fn declared(links: u8) -> Vec<DeclaredLink> {
@@ -134,6 +144,15 @@ impl Manual {
         Self::with(links, Some(journal), |setup| setup)
     }
 
+    /// The same with the real engine, whose windows are the kernel's.
+    pub(super) fn deciding(links: u8) -> Self {
+        let engine = Config {
+            policy: Policy::SlowhandNoWindow,
+            peer_subflows: 8,
+        };
+        Self::with(links, None, |setup| Setup { engine, ..setup })
+    }
+
     fn with(links: u8, journal: Option<PathBuf>, change: impl FnOnce(Setup) -> Setup) -> Self {
         // This baseline moves between access points, of which there are none.
         let (setup, _, seen) = setup(Policy::Handover, declared(links), journal);
@@ -173,6 +192,12 @@ impl Manual {
             .filter(|input| !is_number(input))
             .cloned()
             .collect()
+    }
+
+    /// Links that were found dead, and why.
+    pub(super) fn given_up(&self) -> Vec<(LinkId, String)> {
+        let seen = self.seen.lock().unwrap();
+        seen.given_up().map(|(link, why)| (link, why.into())).collect()
     }
 
     pub(super) fn failures(&self) -> Vec<String> {

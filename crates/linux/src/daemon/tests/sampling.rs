@@ -4,7 +4,7 @@ use super::flow::{Download, Source};
 use super::net::Net;
 use super::rig::{Manual, PATIENCE};
 use crate::diag::{Diag, States};
-use policy::SubflowId;
+use policy::{LinkId, SubflowId};
 use std::time::Duration;
 
 const MUCH: u64 = 500_000;
@@ -12,6 +12,8 @@ const MUCH: u64 = 500_000;
 const LOOK_UP: (usize, usize) = (usize::MAX, usize::MAX);
 /// Everything is listed.
 const LIST: (usize, usize) = (0, 0);
+/// With two subflows each more than are looked up one by one, and fewer connections than that.
+const MANY: usize = 80;
 
 fn with_download(few: (usize, usize), test: impl FnOnce(&mut Manual, Download) + Send) {
     let Some(net) = Net::with_links(2) else { return };
@@ -133,5 +135,45 @@ fn more_than_the_limit_are_listed_and_fewer_are_looked_up_again_at_once() {
         assert_eq!(ways(daemon, (1, 0)), (true, true));
         assert_eq!(ways(daemon, (2, 1)), (false, false));
         download.expect_more(MUCH, PATIENCE);
+    });
+}
+
+#[test]
+fn among_many_subflows_that_are_listed_a_link_that_dies_is_found() {
+    let Some(net) = Net::with_links(2) else { return };
+    let _source = Source::start(&net.server);
+    net.in_client(|| {
+        let mut daemon = Manual::deciding(2);
+        let mut downloads = Vec::new();
+        // The server's queue of those who knock is short.
+        for _ in 0..MANY {
+            downloads.push(Download::start(&net));
+            daemon.for_a_while(Duration::from_millis(10));
+        }
+        daemon.until("all go over both links and are listed", |daemon, _| {
+            let subflows = daemon.world.flows.living().count();
+            subflows == 2 * MANY && daemon.world.sampler.many() == (true, false)
+        });
+        daemon.for_a_while(Duration::from_secs(3));
+        assert_eq!(daemon.given_up().first(), None, "both links live");
+        net.kill(1);
+        daemon.until("the dead link is given up", |_, seen| {
+            seen.given_up().any(|(link, _)| link == LinkId(1))
+        });
+        daemon.until("nothing goes over it any more", |daemon, _| {
+            daemon
+                .world
+                .flows
+                .living()
+                .all(|subflow| subflow.link == LinkId(0))
+        });
+        let read = || downloads.iter().map(Download::read);
+        let before = Vec::from_iter(read());
+        daemon.until("every download goes on", |_, _| {
+            read().zip(&before).all(|(now, before)| now > *before)
+        });
+        let wrong = |(link, _): &(LinkId, String)| *link != LinkId(1);
+        assert_eq!(daemon.given_up().into_iter().find(wrong), None, "it lives");
+        assert!(net.server_counter("RmAddr") > 0);
     });
 }

@@ -2,7 +2,7 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::Position;
-use units::wifi::Standard;
+use units::wifi::{Standard, ht};
 use units::{Bitrate, Dbm, Duration, Instant};
 
 const US: u64 = 1_000;
@@ -79,6 +79,55 @@ fn a_frame_to_nobody_is_given_up_after_seven_attempts() {
         (7, 7, 1)
     );
     assert_eq!(counters.airtime, Duration::from_micros(7 * DATA_US));
+}
+
+/// How often a frame to somebody out of reach is on the air, or a request for it, before it is given up; `None`: within 2 s it is not.
+fn attempts_in_vain(seed: u64, control: RateControl, ht: Option<Ht>, attempts: Option<u32>) -> Option<u64> {
+    let stations = [("a", 0), ("far", 10_000_000)].map(|(name, x_mm)| StationConfig {
+        control,
+        ht,
+        ..station(name, x_mm)
+    });
+    let mut config = AirConfig::new(Standard::A, stations.into());
+    config.rules.attempts = attempts;
+    let mut air = Air::new(seed, &config).unwrap();
+    send(&mut air, 0, 0, packet(1, 7));
+    run(&mut air, 2_000_000);
+    let counters = air.counters(StationId(0));
+    (counters.given_up == 1).then_some(counters.attempts + counters.requests)
+}
+
+#[test]
+fn the_limit_of_attempts_is_the_plans_where_no_chain_has_one_of_its_own() {
+    let ht = Some(Ht::new(1, ht::Width::Mhz20, ht::Guard::Long));
+    let others = [
+        (RateControl::Fixed, None),
+        (RateControl::Aarf, None),
+        (RateControl::Fixed, ht),
+        (RateControl::Minstrel, ht),
+    ];
+    for (control, ht) in others {
+        for limit in [2, 7] {
+            let tried = attempts_in_vain(1, control, ht, Some(limit));
+            assert_eq!(tried, Some(limit.into()), "{control:?} {ht:?}");
+        }
+        assert_eq!(attempts_in_vain(1, control, ht, None), None, "{control:?} {ht:?}");
+    }
+}
+
+/// A fresh Minstrel knows of no mode that delivers: best, second, likeliest and lowest are all 6 Mb/s. A frame of 1,200 bytes takes 1.72 ms there, so
+/// that with backoffs three tries fit into a stage's 6 ms: 12. Where a tenth of the frames look around, one try of a faster mode takes the place of the
+/// first stage's three: 10.
+#[test]
+fn minstrels_chain_limits_attempts_whatever_the_plan_says() {
+    for limit in [None, Some(2), Some(7)] {
+        let tried = |seed| attempts_in_vain(seed, RateControl::Minstrel, None, limit);
+        let all: Vec<_> = (0..64).filter_map(tried).collect();
+        let count = |attempts| all.iter().filter(|&&tried| tried == attempts).count();
+        let (plain, looking) = (count(12), count(10));
+        assert_eq!(plain + looking, 64, "{all:?}");
+        assert!((1..20).contains(&looking), "{looking}");
+    }
 }
 
 #[test]

@@ -2,9 +2,9 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::Position;
-use units::Instant;
 use units::wifi::Standard;
 use units::wifi::ht::{Guard, Width};
+use units::{Instant, SeqNum};
 
 fn station(name: &str, x_mm: i64) -> StationConfig {
     StationConfig::new(name, Standard::A, Position { x_mm, y_mm: 0 })
@@ -76,7 +76,12 @@ fn frames_of_802_11n_are_numbered_by_receiver_and_class() {
     // Those to station 1 in class 0 go together.
     let together = heard.iter().filter(|frame| frame.aggregate.is_some());
     assert_eq!(together.count(), 3);
-    assert_eq!(count(&heard, FrameKind::BlockAck), 1);
+    let all_three = FrameKind::BlockAck {
+        tid: 0,
+        start: SeqNum::new(0),
+        bitmap: 0b111,
+    };
+    assert_eq!(count(&heard, all_three), 1);
     assert_eq!(count(&heard, FrameKind::Ack), 2);
 }
 

@@ -166,7 +166,7 @@ impl NoiseConfig {
 pub struct Ht {
     /// Spatial streams, 1 to 4.
     pub streams: u8,
-    /// The widest channel it uses. One of 40 MHz is that of the station's channel number and the one above it, which must be free of others.
+    /// The widest channel it uses. One of 40 MHz is that of the station's channel number and the one above it, which must exist and be free of others.
     pub width: ht::Width,
     /// The shortest guard interval it uses.
     pub guard: ht::Guard,

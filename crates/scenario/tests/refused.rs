@@ -132,6 +132,22 @@ fn rates() {
         ),
         (
             "channel = 6",
+            "channel = 13\nht = { width_mhz = 40 }",
+            "bad.toml:7:20: there are no 40 MHz from channel 13 upwards; use channel 1 to 9, or 20 MHz",
+        ),
+        (
+            "channel = 6",
+            "channel = 165\nstandard = \"a\"\nht = { width_mhz = 40 }",
+            "bad.toml:8:20: there are no 40 MHz from channel 165 upwards; use channel 36 to 60 or 100 to 140 in steps of 8, 149 or 157, or \
+             20 MHz",
+        ),
+        (
+            "channel = 6",
+            "channel = 6\nht = { width_mhz = 40 }\nbackhaul = { rate_mbps = 100, rtt_ms = 20 }\n\n[aps.ap2]\nat_m = [1, 2]\nchannel = 10",
+            "bad.toml:12:11: channel 10 is the upper half of the 40 MHz of \"ap1\"; move one of them, or give \"ap1\" `width_mhz = 20`",
+        ),
+        (
+            "channel = 6",
             "channel = 6\nht = { streams = 5 }",
             "bad.toml:7:18: `streams` is 5; give a whole number from 1 to 4",
         ),

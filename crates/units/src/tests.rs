@@ -8,6 +8,26 @@ fn prints_the_sign_of_a_fraction() {
     assert_eq!(Db::round_from(-3.014).to_string(), "-3.01 dB");
 }
 
+/// IEEE 802.11-2020 table E-4.
+#[test]
+fn forty_megahertz_are_a_channel_and_the_one_above_it() {
+    use crate::wifi::ht::Band;
+    let pairs = |band: Band| -> Vec<(u8, u8)> {
+        let firsts = 0..=u8::MAX;
+        firsts
+            .filter_map(|first| Some((first, band.upper_half(first)?)))
+            .collect()
+    };
+    assert_eq!(
+        pairs(Band::Ghz5),
+        [36, 44, 52, 60, 100, 108, 116, 124, 132, 140, 149, 157].map(|first| (first, first + 4))
+    );
+    assert_eq!(
+        pairs(Band::Ghz2),
+        [1, 2, 3, 4, 5, 6, 7, 8, 9].map(|first| (first, first + 4))
+    );
+}
+
 #[test]
 fn rate_times_time_is_bytes() {
     assert_eq!(

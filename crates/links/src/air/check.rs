@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeSet;
 use units::wifi::Standard;
-use units::wifi::ht::{AGGREGATE_BYTES, AGGREGATE_FRAMES};
+use units::wifi::ht::{AGGREGATE_BYTES, AGGREGATE_FRAMES, Band, Width};
 
 use super::config::{AirConfig, Ht, StationConfig};
 use super::error::AirError;
@@ -34,7 +34,35 @@ pub(super) fn check(config: &AirConfig) -> Result<(), AirError> {
         }
         station_is_sound(station)?;
     }
-    Ok(())
+    config
+        .stations
+        .iter()
+        .try_for_each(|wide| upper_half_is_free(config, wide))
+}
+
+/// Whether nobody is on the upper half of a station's 40 MHz, where it would neither hear nor disturb it.
+fn upper_half_is_free(config: &AirConfig, wide: &StationConfig) -> Result<(), AirError> {
+    let Some(upper) = wide.ht.and_then(|ht| upper_half(wide, &ht)) else {
+        return Ok(());
+    };
+    let stations = config.stations.iter().map(|other| (other.channel, &other.name));
+    let noises = config.noise.iter().map(|other| (other.channel, &other.name));
+    match stations.chain(noises).find(|(channel, _)| *channel == upper) {
+        None => Ok(()),
+        Some((_, other)) => Err(AirError::Overlap {
+            station: wide.name.clone(),
+            channel: wide.channel,
+            upper,
+            other: other.clone(),
+        }),
+    }
+}
+
+fn upper_half(station: &StationConfig, ht: &Ht) -> Option<u8> {
+    let band = Band::of(station.standard);
+    (ht.width == Width::Mhz40)
+        .then(|| band.upper_half(station.channel))
+        .flatten()
 }
 
 fn station_is_sound(station: &StationConfig) -> Result<(), AirError> {
@@ -54,19 +82,24 @@ fn station_is_sound(station: &StationConfig) -> Result<(), AirError> {
             valid,
         });
     }
-    if let Some((what, right)) = station.ht.and_then(|ht| amiss(station, &ht)) {
-        return Err(AirError::Ht {
+    channels_exist(station)?;
+    match station.ht.and_then(|ht| amiss(station, &ht)) {
+        None => Ok(()),
+        Some((what, right)) => Err(AirError::Ht {
             station: name(),
             what,
             right,
-        });
+        }),
     }
+}
+
+fn channels_exist(station: &StationConfig) -> Result<(), AirError> {
     let (exists, band, right) = crate::check::channels(station.standard);
     let mut all = core::iter::once(station.channel).chain(station.also.iter().copied());
     match all.find(|&channel| !exists(channel)) {
         None => Ok(()),
         Some(channel) => Err(AirError::Channel {
-            station: name(),
+            station: station.name.clone(),
             channel,
             band,
             right,
@@ -86,8 +119,18 @@ fn amiss(station: &StationConfig, ht: &Ht) -> Option<(&'static str, &'static str
         Some(("aggregate of so many frames", "1 to 64"))
     } else if !(1..=AGGREGATE_BYTES).contains(&ht.bytes) {
         Some(("aggregate of so many bytes", "1 to 65,535"))
+    } else if ht.width == Width::Mhz40 && upper_half(station, ht).is_none() {
+        Some(("40 MHz from that channel upwards", lower_halves(station.standard)))
     } else {
         None
+    }
+}
+
+/// The channels that [`Band::upper_half`] knows, in words.
+const fn lower_halves(standard: Standard) -> &'static str {
+    match Band::of(standard) {
+        Band::Ghz2 => "channel 1 to 9, or 20 MHz",
+        Band::Ghz5 => "channel 36 to 60 or 100 to 140 in steps of 8, 149 or 157, or 20 MHz",
     }
 }
 

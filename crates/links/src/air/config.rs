@@ -166,7 +166,7 @@ impl NoiseConfig {
 pub struct Ht {
     /// Spatial streams, 1 to 4.
     pub streams: u8,
-    /// The widest channel it uses. One of 40 MHz is that of the station's channel number and the one above it, which must be free of others.
+    /// The widest channel it uses. One of 40 MHz is that of the station's channel number and the one above it, which must exist and be free of others.
     pub width: ht::Width,
     /// The shortest guard interval it uses.
     pub guard: ht::Guard,
@@ -232,7 +232,9 @@ pub struct Rules {
     pub countdown: Countdown,
     /// When EIFS applies.
     pub eifs: Eifs,
-    /// How often a frame is sent before it is given up, the first time included; `None` is for ever.
+    /// How often a frame is sent before it is given up, the first time included; `None` is for ever. Minstrel does not ask: without 802.11n its frames
+    /// are given up when their chain of modes is used up, as mac80211's are (7 to 18 attempts). With 802.11n chains are put together anew, and this
+    /// counts.
     pub attempts: Option<u32>,
     /// How much a frame must exceed everything else on the air during its preamble and header to be found at all. Receivers are not
     /// standardised here; 4 dB is what packet simulators assume for correlation with a known preamble.

@@ -35,6 +35,20 @@ pub enum AirError {
         /// What exists.
         right: &'static str,
     },
+    /// The upper half of a channel of 40 MHz is not free.
+    #[error(
+        "`{station}` has 40 MHz, channels {channel} and {upper}, and `{other}` is on channel {upper}; move one of them, or use 20 MHz"
+    )]
+    Overlap {
+        /// The station.
+        station: String,
+        /// Its channel.
+        channel: u8,
+        /// The channel above it.
+        upper: u8,
+        /// Who is there.
+        other: String,
+    },
     /// A channel outside the standard's band.
     #[error("`{station}`: there is no channel {channel} in 802.11{band}; use {right}")]
     Channel {

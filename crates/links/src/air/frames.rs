@@ -6,7 +6,8 @@
 //! # Where we differ, and why
 //! 1. Payloads are the world's: of data, headers are written, and how long the rest is.
 //! 2. The third address of data is the access point's own: nobody beyond it has one.
-//! 3. The bitmap of a block acknowledgement stays empty: nobody tells it.
+//! 3. A block acknowledgement's bitmap begins with the first frame that its receiver, not its sender, is not done with; the standard lets it begin
+//!    earlier (§10.25.6.5).
 //! 4. Every antenna of a receiver, one for each stream it has, hears what the whole receiver does: fading is one for all of them.
 //!
 //! # Checked by
@@ -31,8 +32,8 @@ pub struct Addresses {
 
 /// Association 1, with the two top bits that say that it is one (§9.2.4.2).
 const ASSOCIATION_ID: u16 = 0xc001;
-/// Control field of a compressed block acknowledgement of the first traffic class (§9.3.1.8).
-const COMPRESSED: [u8; 2] = [0x04, 0x00];
+/// Type of a compressed block acknowledgement in its control field, whose upper four bits are the traffic class (§9.3.1.8).
+const COMPRESSED: u16 = 0x0004;
 
 impl Addresses {
     /// Of the stations of an air; `access_points` says which of them are.
@@ -75,7 +76,13 @@ impl Addresses {
                 ..
             } => return whole.saturating_sub(out.len() - start),
             FrameKind::Data { subtype, .. } => self.body(frame, subtype, (start + whole).max(out.len()), out),
-            FrameKind::BlockAck => out.extend_from_slice(&COMPRESSED),
+            FrameKind::BlockAck { tid, start, bitmap } => {
+                let control = COMPRESSED | u16::from(tid) << 12;
+                out.extend_from_slice(&control.to_le_bytes());
+                // The lowest four bits are a fragment's number.
+                out.extend_from_slice(&(start.get() << 4).to_le_bytes());
+                out.extend_from_slice(&bitmap.to_le_bytes());
+            }
             FrameKind::Ack | FrameKind::Rts | FrameKind::Cts => {}
         }
         out.resize((start + whole).max(out.len()), 0);
@@ -102,7 +109,7 @@ impl Addresses {
             FrameKind::Ack => control(Kind::ACK, None),
             FrameKind::Cts => control(Kind::CTS, None),
             FrameKind::Rts => control(Kind::RTS, Some(from)),
-            FrameKind::BlockAck => control(Kind::BLOCK_ACK, Some(from)),
+            FrameKind::BlockAck { .. } => control(Kind::BLOCK_ACK, Some(from)),
             FrameKind::Data {
                 subtype: Subtype::PsPoll,
                 ..

@@ -66,7 +66,14 @@ pub enum FrameKind {
     /// An acknowledgement.
     Ack,
     /// The acknowledgement of an aggregate.
-    BlockAck,
+    BlockAck {
+        /// Its traffic class.
+        tid: u8,
+        /// The frame that the first bit is about.
+        start: SeqNum,
+        /// Which frames from there on its sender has, the first in the lowest bit.
+        bitmap: u64,
+    },
     /// A request to send.
     Rts,
     /// Leave to send.
@@ -105,7 +112,7 @@ impl<S: Schedule> Air<S> {
             monitor: StationId(monitor),
             from: StationId(flight.from),
             to: flight.to.map(StationId),
-            kind: response(flight.kind),
+            kind: self.response(flight),
             start: Instant::from_nanos(flight.start),
             end: Instant::from_nanos(flight.end),
             reserves: Duration::from_nanos(flight.nav - flight.end),
@@ -135,14 +142,22 @@ impl<S: Schedule> Air<S> {
             ..whole
         }));
     }
-}
 
-const fn response(kind: Kind) -> FrameKind {
-    match kind {
-        Kind::BlockAck => FrameKind::BlockAck,
-        Kind::Rts => FrameKind::Rts,
-        Kind::Cts => FrameKind::Cts,
-        Kind::Data | Kind::Ack | Kind::Noise => FrameKind::Ack,
+    /// What frames say that are not out of a queue. Who sends a block acknowledgement receives nothing until it is over.
+    fn response(&self, flight: &Flight) -> FrameKind {
+        match flight.kind {
+            Kind::BlockAck => {
+                let said = self.stations[flight.from as usize].scoreboard;
+                FrameKind::BlockAck {
+                    tid: said.tid,
+                    start: said.start,
+                    bitmap: said.bitmap,
+                }
+            }
+            Kind::Rts => FrameKind::Rts,
+            Kind::Cts => FrameKind::Cts,
+            Kind::Data | Kind::Ack | Kind::Noise => FrameKind::Ack,
+        }
     }
 }
 

@@ -2,9 +2,9 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::Position;
-use units::Instant;
 use units::wifi::Standard;
 use units::wifi::ht::{Guard, Width};
+use units::{Instant, SeqNum};
 
 fn station(name: &str, x_mm: i64) -> StationConfig {
     StationConfig::new(name, Standard::A, Position { x_mm, y_mm: 0 })
@@ -76,7 +76,12 @@ fn frames_of_802_11n_are_numbered_by_receiver_and_class() {
     // Those to station 1 in class 0 go together.
     let together = heard.iter().filter(|frame| frame.aggregate.is_some());
     assert_eq!(together.count(), 3);
-    assert_eq!(count(&heard, FrameKind::BlockAck), 1);
+    let all_three = FrameKind::BlockAck {
+        tid: 0,
+        start: SeqNum::new(0),
+        bitmap: 0b111,
+    };
+    assert_eq!(count(&heard, all_three), 1);
     assert_eq!(count(&heard, FrameKind::Ack), 2);
 }
 
@@ -118,4 +123,75 @@ fn what_802_11n_does_not_have_is_refused_with_a_remedy() {
     assert!(refused(|ht| ht.mcs = 16).contains("MCS 0 to 7 for each stream"));
     assert!(refused(|ht| ht.frames = 0).contains("1 to 64"));
     assert!(refused(|ht| ht.bytes = 70_000).contains("1 to 65,535"));
+}
+
+/// What is said of a station with 40 MHz on this channel, and of another with 20 MHz on that one.
+fn forty_beside_twenty(standard: Standard, channel: u8, other: u8) -> Result<(), String> {
+    let place = Position::default();
+    let on = |name: &str, channel, width| StationConfig {
+        channel,
+        ht: Some(Ht::new(1, width, Guard::Long)),
+        ..StationConfig::new(name, standard, place)
+    };
+    let stations = vec![
+        on("wide", channel, Width::Mhz40),
+        on("narrow", other, Width::Mhz20),
+    ];
+    let built = Air::new(1, &AirConfig::new(standard, stations));
+    built.map(|_| ()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn the_upper_half_of_40_mhz_must_be_in_the_band() {
+    for (standard, channel, right) in [
+        (
+            Standard::A,
+            165,
+            "use channel 36 to 60 or 100 to 140 in steps of 8, 149 or 157, or 20 MHz",
+        ),
+        (Standard::A, 64, "36 to 60"),
+        (Standard::A, 144, "36 to 60"),
+        (Standard::A, 40, "36 to 60"),
+        (Standard::G, 13, "use channel 1 to 9, or 20 MHz"),
+        (Standard::G, 10, "1 to 9"),
+    ] {
+        let said = forty_beside_twenty(standard, channel, channel).unwrap_err();
+        assert!(
+            said.contains("`wide`: 802.11n has no 40 MHz from that channel upwards") && said.contains(right),
+            "{channel}: {said}"
+        );
+    }
+    for (standard, channel) in [(Standard::A, 60), (Standard::A, 157), (Standard::G, 9)] {
+        assert_eq!(forty_beside_twenty(standard, channel, channel), Ok(()));
+    }
+}
+
+#[test]
+fn the_upper_half_of_40_mhz_must_be_free() {
+    assert_eq!(
+        forty_beside_twenty(Standard::A, 36, 40),
+        Err(
+            "`wide` has 40 MHz, channels 36 and 40, and `narrow` is on channel 40; move one of them, or use 20 MHz"
+                .into()
+        )
+    );
+    assert!(forty_beside_twenty(Standard::G, 9, 13).is_err());
+    assert_eq!(forty_beside_twenty(Standard::A, 44, 40), Ok(()));
+    assert_eq!(forty_beside_twenty(Standard::A, 36, 36), Ok(()));
+    let noisy = |channel| {
+        let wide = StationConfig {
+            ht: Some(Ht::new(1, Width::Mhz40, Guard::Long)),
+            ..station("wide", 0)
+        };
+        let mut config = AirConfig::new(Standard::A, vec![wide]);
+        config.noise = vec![NoiseConfig::microwave("link", Position::default(), channel)];
+        Air::new(1, &config)
+    };
+    assert!(noisy(36).is_ok());
+    assert!(
+        noisy(40)
+            .unwrap_err()
+            .to_string()
+            .contains("`link` is on channel 40")
+    );
 }

@@ -53,6 +53,11 @@ impl<S: Schedule> Air<S> {
         let bits = self.stations[sender]
             .current_mut()
             .map_or(0, |session| session.receive(got));
+        if flight.count > 1
+            && let Some(session) = self.stations[sender].current()
+        {
+            self.stations[place].scoreboard = session.scoreboard();
+        }
         let answer = Answer::Ack {
             to: flight.from,
             mode: flight.mode,

@@ -46,6 +46,14 @@ pub(super) struct Mpdu {
     settled: bool,
 }
 
+/// What a block acknowledgement says: a bit for each frame of a traffic class from `start` on that the recipient has.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Scoreboard {
+    pub(super) tid: u8,
+    pub(super) start: SeqNum,
+    pub(super) bitmap: u64,
+}
+
 /// Frames to one receiver.
 #[derive(Debug)]
 pub(super) struct Session {
@@ -255,6 +263,17 @@ impl Session {
             order += 1;
         }
         bits
+    }
+
+    /// What the receiver has of the window, whose numbers follow each other without a gap.
+    pub(super) fn scoreboard(&self) -> Scoreboard {
+        let window = self.window.iter().enumerate();
+        let received = window.filter(|(_, mpdu)| mpdu.received);
+        Scoreboard {
+            tid: self.tid,
+            start: self.window.front().map_or(self.numbers, |first| first.number),
+            bitmap: received.fold(0, |bits, (place, _)| bits | 1 << place),
+        }
     }
 
     /// What the receiver can now hand on: everything up to the first frame that is still missing.

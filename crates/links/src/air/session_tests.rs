@@ -75,6 +75,8 @@ fn frames_behind_a_hole_wait_for_it() {
     fill(&mut session, 0, 5);
     let got = session.receive(0b11101);
     assert_eq!(got, 0b11101);
+    let said = session.scoreboard();
+    assert_eq!((said.start.get(), said.bitmap), (0, 0b11101));
     assert_eq!(delivered(&mut session), [0]);
     let mut done = Vec::new();
     session.settle(got, &mut done);
@@ -84,6 +86,9 @@ fn frames_behind_a_hole_wait_for_it() {
     assert_eq!(tokens(&session), [1, 5, 6, 7, 8], "what failed goes first");
     // The second aggregate's first and third frame: 1 and 6.
     let got = session.receive(0b101);
+    // What came before counts, too: 1 to 4 and 6.
+    let said = session.scoreboard();
+    assert_eq!((said.start.get(), said.bitmap), (1, 0b101111));
     assert_eq!(delivered(&mut session), [1, 2, 3, 4]);
     session.settle(got, &mut done);
     session.slide();

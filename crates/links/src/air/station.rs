@@ -13,7 +13,7 @@ use super::mode::Mode;
 use super::queue::Queue;
 use super::radio::NONE;
 use super::rate::Rate;
-use super::session::{EVERYONE, Session};
+use super::session::{EVERYONE, Scoreboard, Session};
 use super::timing::{Timing, nanos};
 use crate::Position;
 
@@ -39,6 +39,8 @@ pub(super) struct Station {
     pub(super) failures: u32,
     /// What it answers after SIFS.
     pub(super) answer: Option<Answer>,
+    /// What its last block acknowledgement says.
+    pub(super) scoreboard: Scoreboard,
     /// Frames longer than this are preceded by a request to send.
     pub(super) rts: Option<u32>,
     /// It has sent such a request and waits for the answer.
@@ -106,6 +108,7 @@ impl Station {
             number: SeqNum::new(0),
             failures: 0,
             answer: None,
+            scoreboard: Scoreboard::default(),
             rts: config.rts,
             requested: false,
             changes: None,

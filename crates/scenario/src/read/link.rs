@@ -7,6 +7,7 @@ use crate::section::Section;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use trace::Role;
+use units::wifi::ht::{Band, Width};
 
 /// What the rest of the file says that links need.
 #[derive(Clone, Copy)]
@@ -50,10 +51,35 @@ pub(super) fn all(root: &Section<'_>, around: &Around<'_>) -> Vec<Link> {
         );
     }
     let mut seen = BTreeSet::new();
-    found
+    let links: Vec<Link> = found
         .iter()
         .map(|(name, section, read)| one(name, section, *read, around, &mut seen))
-        .collect()
+        .collect();
+    let sections = found.iter().map(|(_, section, _)| section);
+    std::iter::zip(sections, &links).for_each(|(section, link)| refuse_overlap(section, link, &links));
+    links
+}
+
+/// Notes it if an access point is where the upper half of another's 40 MHz is.
+fn refuse_overlap(section: &Section<'_>, link: &Link, links: &[Link]) {
+    let LinkKind::Wifi(ap) = &link.kind else {
+        return;
+    };
+    if let Some(wide) = links.iter().find(|other| upper_half(other) == Some(ap.channel)) {
+        let (name, channel) = (&wide.name, ap.channel);
+        section.note(
+            "channel",
+            format!("channel {channel} is the upper half of the 40 MHz of \"{name}\""),
+            format!("move one of them, or give \"{name}\" `width_mhz = 20`"),
+        );
+    }
+}
+
+fn upper_half(link: &Link) -> Option<u8> {
+    match &link.kind {
+        LinkKind::Wifi(ap) if ap.ht?.width == Width::Mhz40 => Band::of(ap.standard).upper_half(ap.channel),
+        LinkKind::Wifi(_) | LinkKind::Cell(_) | LinkKind::Cable(_) => None,
+    }
 }
 
 fn one<'n>(

@@ -7,7 +7,7 @@ use crate::quantity::Quantity;
 use crate::section::Section;
 use crate::suggest;
 use units::Bitrate;
-use units::wifi::ht::{Guard, Width};
+use units::wifi::ht::{Band, Guard, Width};
 
 /// What `rate_control` may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,8 +91,24 @@ fn fixed(section: &Section<'_>, standard: Standard, value: &Value) -> RateContro
     }
 }
 
+/// Notes it if there are no 40 MHz from this channel upwards.
+fn check_upper_half(ht: &Section<'_>, standard: Standard, channel: u8) {
+    let band = Band::of(standard);
+    let right = match band {
+        Band::Ghz2 => "channel 1 to 9",
+        Band::Ghz5 => "channel 36 to 60 or 100 to 140 in steps of 8, 149 or 157",
+    };
+    if band.upper_half(channel).is_none() {
+        ht.note(
+            "width_mhz",
+            format!("there are no 40 MHz from channel {channel} upwards"),
+            format!("use {right}, or 20 MHz"),
+        );
+    }
+}
+
 /// What there is of 802.11n; of a scheme that it says nothing of, the fastest.
-pub(super) fn ht(section: &Section<'_>, standard: Standard) -> Option<Ht> {
+pub(super) fn ht(section: &Section<'_>, standard: Standard, channel: u8) -> Option<Ht> {
     let table = section.child("ht", format!("`ht` of {}", section.what))?;
     if standard == Standard::B {
         section.note(
@@ -104,7 +120,10 @@ pub(super) fn ht(section: &Section<'_>, standard: Standard) -> Option<Ht> {
     let streams = table.count("streams", 1..=4).unwrap_or(1);
     let width = match table.count("width_mhz", 20..=40) {
         None | Some(20) => Width::Mhz20,
-        Some(40) => Width::Mhz40,
+        Some(40) => {
+            check_upper_half(&table, standard, channel);
+            Width::Mhz40
+        }
         Some(_) => {
             table.note("width_mhz", "802.11n has no such channel", "give 20 or 40");
             Width::Mhz20

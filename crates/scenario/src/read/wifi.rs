@@ -19,15 +19,16 @@ const USUAL_QUEUE: QueueLimit = QueueLimit::Packets(200);
 
 pub(super) fn read(section: &Section<'_>, around: &Around<'_>) -> AccessPoint {
     let standard = standard(section);
+    let channel = channel(section, standard);
     AccessPoint {
         at: point(section, "at_m"),
         tx_power: section
             .amount("tx_power_dbm", &Quantity::DBM)
             .map_or(USUAL_POWER, dbm),
         standard,
-        channel: channel(section, standard),
+        channel,
         rate: rate::read(section, standard),
-        ht: rate::ht(section, standard),
+        ht: rate::ht(section, standard, channel),
         turn: turn(section, around.medium),
         queue: Queue {
             limit: wire::limit(section, &QUEUE).unwrap_or(USUAL_QUEUE),

@@ -8,7 +8,7 @@
 //!    takes longer to compile than the rest of this program.
 //!
 //! # Checked by
-//! `super::tests`; files were read with pyarrow.
+//! `tests/parquet.rs`: a reader that was written from the specification reads all values back; `super::tests`.
 
 use super::Column;
 use super::thrift::Struct;

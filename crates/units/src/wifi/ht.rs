@@ -2,11 +2,13 @@
 //!
 //! # Sources
 //! - IEEE 802.11-2020 §19.5 (tables of rate-dependent parameters), §19.3.6 and table 19-6 (subcarriers, symbols), §19.4.3 (TXTIME), §9.7.1
-//!   (A-MPDU subframes), §9.3.1.8 (compressed block acknowledgement), §10.6.11 and table 10-10 (the control response of an HT frame).
+//!   (A-MPDU subframes), §9.3.1.8 (compressed block acknowledgement), §10.6.11 and table 10-10 (the control response of an HT frame), table E-4
+//!   (channels of 40 MHz: classes 83, 116, 119, 122 and 126, in which the primary channel is the lower one).
 //!
 //! # Where we differ, and why
 //! 1. HT-mixed format only: greenfield was deprecated, and mixed cells need the legacy preamble. Equal modulation on all streams, BCC, no STBC:
 //!    what access points of these years send.
+//! 2. The primary channel of 40 MHz is always its lower half.
 //!
 //! # Checked by
 //! `units::tests`: the published tables of rates, durations by hand.
@@ -80,6 +82,25 @@ impl Band {
         match self {
             Self::Ghz2 => Standard::G,
             Self::Ghz5 => Standard::A,
+        }
+    }
+
+    /// Where a standard's channels are.
+    pub const fn of(standard: Standard) -> Self {
+        match standard {
+            Standard::B | Standard::G => Self::Ghz2,
+            Standard::A => Self::Ghz5,
+        }
+    }
+
+    /// The channel that is the upper half of the 40 MHz whose lower half is `first`; `None` if the band has no such 40 MHz.
+    pub const fn upper_half(self, first: u8) -> Option<u8> {
+        match (self, first) {
+            (Self::Ghz2, 1..=9)
+            | (Self::Ghz5, 36 | 44 | 52 | 60 | 100 | 108 | 116 | 124 | 132 | 140 | 149 | 157) => {
+                Some(first + 4)
+            }
+            _ => None,
         }
     }
 

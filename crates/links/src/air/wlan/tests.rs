@@ -1,6 +1,6 @@
 use super::*;
 use crate::Position;
-use crate::air::StationConfig;
+use crate::air::{StationConfig, Subtype};
 use units::Duration;
 use units::wifi::Standard;
 
@@ -216,6 +216,92 @@ fn one_radio_keeps_two_associations_in_slots_and_loses_nothing() {
     tokens.sort_unstable();
     tokens.dedup();
     assert_eq!(tokens.len(), 800, "and none comes twice");
+}
+
+/// What a radio in slots does: when it turned away from a channel, as its farewell was acknowledged, and when it said on its return that it is awake.
+fn turns(switch: Duration) -> Vec<(Instant, Instant)> {
+    let mut wlan = in_slots(switch);
+    wlan.monitor(CLIENT);
+    wlan.tick(ms(4_000));
+    let (mut turns, mut farewell, mut away) = (Vec::new(), false, None);
+    while let Some(frame) = wlan.poll_overheard() {
+        match frame.kind {
+            FrameKind::Data {
+                subtype: Subtype::Null,
+                asleep,
+                ..
+            } if frame.from == CLIENT => {
+                if let Some(away) = away.take().filter(|_| !asleep) {
+                    turns.push((away, frame.start));
+                }
+                farewell = asleep;
+            }
+            FrameKind::Ack if frame.to == Some(CLIENT) && farewell => away = Some(frame.end),
+            _ => {}
+        }
+    }
+    turns
+}
+
+/// Joined at the first access point, and from 2 s on half of the time on the other one's channel, without an association there.
+fn in_slots(switch: Duration) -> Wlan {
+    let mut config = config();
+    config.clients[0].switch = switch;
+    let mut wlan = Wlan::new(1, &config).unwrap();
+    wlan.handle(Instant::ZERO, WlanInput::Associate(FIRST, StationId(0)));
+    until(&mut wlan, ms(2_000));
+    let slot = |channel| Slot { channel, time: SLOT };
+    wlan.handle(
+        ms(2_000),
+        WlanInput::Slots(CLIENT, Vec::from([slot(36), slot(48)])),
+    );
+    wlan
+}
+
+const SLOT: Duration = Duration::from_millis(100);
+
+#[test]
+fn a_radio_is_away_for_as_long_as_turning_costs() {
+    for switch in [0, 2_000, 20_000].map(Duration::from_micros) {
+        let turns = turns(switch);
+        // The first slot is on the channel where it was; then it is away for a slot, and turns twice.
+        let away: Vec<_> = turns.iter().map(|&(away, back)| back.since(away)).collect();
+        let (first, others) = away.split_first().unwrap();
+        assert!(others.len() >= 7, "{turns:?}");
+        // The medium may be busy with a beacon on its return, and what is left of a backoff is waited for.
+        let late = Duration::from_micros(34 + 15 * 9 + 500);
+        assert!((switch..switch + late).contains(first), "{switch:?}: {first:?}");
+        for away in others {
+            let least = SLOT + switch * 2;
+            assert!((least..least + late).contains(away), "{switch:?}: {away:?}");
+        }
+    }
+}
+
+/// Datagrams that arrive in 10 s, of more than there is room for.
+fn delivered_in_slots(switch: Duration) -> usize {
+    let mut wlan = in_slots(switch);
+    let mut count = 0;
+    for step in 0..10_000_u64 {
+        let now = ms(2_000 + step);
+        (0..4).for_each(|packet| wlan.handle(now, WlanInput::Down(FIRST, 1_000, step * 4 + packet)));
+        count += delivered(&until(&mut wlan, now)).len();
+    }
+    count
+}
+
+#[test]
+fn what_turning_costs_is_missing_from_the_goodput() {
+    let free = delivered_in_slots(Duration::ZERO) as f64;
+    for switch_ms in [5, 20] {
+        let kept = delivered_in_slots(Duration::from_millis(switch_ms)) as f64 / free;
+        // One slot of 100 ms in a round of two and two turns.
+        let expected = 200.0 / (200.0 + 2.0 * switch_ms as f64);
+        assert!(
+            (kept / expected - 1.0).abs() < 0.01,
+            "{switch_ms}: {kept} {expected}"
+        );
+    }
 }
 
 #[test]

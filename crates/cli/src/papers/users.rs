@@ -45,6 +45,7 @@ pub(super) fn run(folder: &Folder) -> anyhow::Result<Experiment> {
     series.push(PaperSeries {
         name: "published".to_owned(),
         published: true,
+        level: false,
         points: folder.points(),
     });
     let figure = PaperFigure {
@@ -64,6 +65,7 @@ const fn ours(name: String, points: Curve) -> PaperSeries {
     PaperSeries {
         name,
         published: false,
+        level: false,
         points,
     }
 }

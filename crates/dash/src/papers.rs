@@ -27,7 +27,7 @@ pub fn papers(document: &PapersDocument) -> String {
     }
     let _ = writeln!(
         out,
-        "</main><footer><p>Ran for {:.1} s. Lines are ours, red rings are the paper's.</p></footer></body></html>",
+        "</main><footer><p>Ran for {:.1} s. Rings and broken lines in red are the paper's, all else is ours.</p></footer></body></html>",
         document.wall_s
     );
     out
@@ -100,6 +100,7 @@ mod tests {
                 series: vec![PaperSeries {
                     name: "ours".into(),
                     published: false,
+                    level: false,
                     points: vec![[0.0, 1.0], [1.0, 2.0]],
                 }],
             }],

@@ -1,5 +1,6 @@
 //! nsdi15's marks on the real kernel: a monitor interface hears two access points of one channel, the engine compares what a packet
-//! over each costs, and the program on the poor one's interface marks as many packets as it was asked to.
+//! over each costs, and the program on the poor one's interface marks as many packets as it was asked to. What was marked is counted by the
+//! client's kernel, too, which knows nothing of us.
 
 mod plans;
 
@@ -7,12 +8,12 @@ use lab::stop::Stop;
 use lab::world::{Play, Played, play};
 use linux::daemon::MarkReport;
 use plans::plan;
+use scenario::Plan;
 use trace::{LinkMarks, What};
-use units::Ratio;
 
 const POOR_AND_GOOD: &str = r#"
 sentence = "Two access points share one channel, one of them far away."
-duration_s = 12
+duration_s = 14
 [aps.near]
 at_m = [3, 0]
 channel = 6
@@ -26,11 +27,32 @@ backhaul = { rate_mbps = 100, rtt_ms = 20 }
 at_m = [0, 0]
 [flows.download]
 direction = "down"
+size_mb = 12
+"#;
+
+/// A quick cable beside a slow one with a deep buffer, in which the server would queue for seconds.
+const DEEP_AND_FAR: &str = r#"
+sentence = "Two cables, the farther with a deep buffer."
+duration_s = 14
+[cables.near]
+rate_mbps = 20
+rtt_ms = 20
+queue_packets = 400
+[cables.far]
+rate_mbps = 20
+rtt_ms = 100
+queue_packets = 2000
+[flows.download]
+direction = "down"
+size_mb = 30
 "#;
 
 fn played(policy: &str, medium: &str) -> Played {
-    let plan = plan(&format!("medium = \"{medium}\"{POOR_AND_GOOD}"));
-    let what = Play::new(&plan, policy.parse().unwrap());
+    run(policy, &plan(&format!("medium = \"{medium}\"{POOR_AND_GOOD}")))
+}
+
+fn run(policy: &str, plan: &Plan) -> Played {
+    let what = Play::new(plan, policy.parse().unwrap());
     let played = play(&what, &Stop::new(), &mut |_| {}).unwrap();
     let moved: u64 = played.run.flows.iter().map(|flow| flow.bytes).sum();
     assert!(
@@ -61,6 +83,22 @@ fn decisions(played: &Played) -> Vec<(String, String)> {
     events.filter_map(|event| decision(&event.what)).collect()
 }
 
+/// The client's kernel has counted every packet that our programs marked as it arrived, and none besides.
+///
+/// Nothing may be under way when both are read: the flow has been over for half a second.
+fn assert_the_kernel_counted_as_many(played: &Played) {
+    let read = &played.run.goodput_series;
+    let last = &read[read.len() - 5..];
+    assert_eq!(last, [0; 5], "the flow has an end before the run has: {read:?}");
+    let report = played.daemon.as_ref().expect("the daemon reports at the end");
+    let marked = report.links.iter().filter_map(|link| link.marks);
+    let made: u64 = marked.map(|marks| marks.counters.segments).sum();
+    let busy = read.iter().rposition(|bytes| *bytes > 0).unwrap_or(0);
+    println!("{made} marked; the flow took {} ms", (busy + 1) * 100);
+    assert!(made > 0, "{:#?}", report.links);
+    assert_eq!(played.received_ce, Some(made), "{:#?}", report.links);
+}
+
 #[test]
 fn the_poor_access_point_is_marked_as_often_as_was_asked_for() {
     is_marked_as_asked("dcf");
@@ -77,8 +115,8 @@ fn is_marked_as_asked(medium: &str) {
     let decisions = decisions(&played);
     assert!(!decisions.is_empty(), "{:#?}", played.daemon);
     assert!(decisions.iter().all(|(link, _)| link == "far"), "{decisions:#?}");
-    let MarkReport { rate, counters } = marks(&played, "far").expect("it was marked");
-    assert!(rate > Ratio::ZERO, "{rate}");
+    let MarkReport { counters, .. } = marks(&played, "far").expect("it was marked");
+    assert_the_kernel_counted_as_many(&played);
     assert!(counters.ect > 0 && counters.asked > 0, "{counters:?}");
     assert_eq!(counters.made, counters.asked, "{counters:?}");
     assert_eq!(marks(&played, "near"), None, "the good one never was");
@@ -94,12 +132,26 @@ fn is_marked_as_asked(medium: &str) {
         [("near", None), ("far", Some(expected))]
     );
     assert!(played.run.links.iter().all(|link| link.sent_marks.is_none()));
-    // The only flow has all of them.
+    // The only flow has all of them: as many as the kernel counted.
     let paths = played.run.flows[0].paths.iter();
     let ce = paths.map(|path| (&*path.link, path.ce_marks)).collect::<Vec<_>>();
-    assert_eq!(ce, [("near", 0), ("far", counters.segments)]);
+    let received = played.received_ce.unwrap();
+    assert_eq!(ce, [("near", 0), ("far", received)]);
     let remark = |note: &String| note.starts_with("far: ") && note.contains("packets that arrived marked");
     assert!(played.run.notes.iter().any(remark), "{:?}", played.run.notes);
+}
+
+#[test]
+fn all_of_ours_marks_as_many_as_it_asks_for_too() {
+    let played = run("slowhand", &plan(DEEP_AND_FAR));
+    assert!(played.run.intact(), "{:#?}", played.run);
+    assert!(!decisions(&played).is_empty(), "{:#?}", played.daemon);
+    assert_the_kernel_counted_as_many(&played);
+    for link in ["near", "far"] {
+        if let Some(MarkReport { counters, .. }) = marks(&played, link) {
+            assert_eq!(counters.made, counters.asked, "{link}: {counters:?}");
+        }
+    }
 }
 
 #[test]
@@ -107,4 +159,5 @@ fn without_the_policy_nothing_is_marked() {
     let played = played("mptcp", "dcf");
     assert!(decisions(&played).is_empty());
     assert!(marks(&played, "far").is_none() && marks(&played, "near").is_none());
+    assert_eq!(played.received_ce, Some(0));
 }

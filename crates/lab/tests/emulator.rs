@@ -148,7 +148,7 @@ fn a_managed_queue_marks_packets_of_senders_that_understand() {
     bench.hosts.client.run(|| ask("1")).unwrap();
     let outcome = bench.download(Some(Bytes::new(10_000_000)), PATIENCE);
     assert!(outcome.intact, "{:?}", outcome.broken);
-    let received_ce = bench.hosts.client.run(|| netstat("IpExt", "InCEPkts")).unwrap();
+    let received_ce = lab::hosts::counted(&bench.hosts.client, "IpExt", "InCEPkts");
     let report = bench.emulator.finish();
     let marked: Vec<u64> = report.marks.values().copied().collect();
     assert_eq!(
@@ -157,16 +157,7 @@ fn a_managed_queue_marks_packets_of_senders_that_understand() {
         "one flow's: {report:?}"
     );
     assert!(marked[0] > 0, "{report:?}");
-    assert!(received_ce > 0, "the client's kernel saw marks");
-}
-
-/// One counter of `/proc/net/netstat` in the calling thread's namespace.
-fn netstat(group: &str, counter: &str) -> u64 {
-    let text = std::fs::read_to_string("/proc/thread-self/net/netstat").unwrap();
-    let mut lines = text.lines().filter(|line| line.starts_with(&format!("{group}:")));
-    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
-    let at = names.split(' ').position(|name| name == counter).unwrap();
-    values.split(' ').nth(at).unwrap().parse().unwrap()
+    assert!(received_ce > Some(0), "the client's kernel saw marks");
 }
 
 #[test]

@@ -36,7 +36,7 @@
 //! | what a plan says | [`config`], [`wifi`] |
 //! | bottlenecks: queue, CoDel, rate, trace, coverage holes | `port`, `queue`, `codel`, `opportunities`, `holes` |
 //! | wires: loss, delay, jitter | `lane` |
-//! | cells: promotions, tails, local repetitions; synthetic traces | `cellular`, [`Synthetic`] |
+//! | cells: promotions, tails, local repetitions | `cellular` |
 //! | 802.11, coarsely: one exchange after the other, errors, rates, joining | [`wifi`] |
 //! | 802.11 exactly: who hears whom, capture, every station's countdown | [`air`] |
 //! | access points of a network on either of them ([`Medium`]) | `wireless`, `exact` |
@@ -62,7 +62,6 @@ mod opportunities;
 mod optimal;
 mod port;
 mod queue;
-mod synthetic;
 mod timers;
 pub mod wifi;
 mod wireless;
@@ -80,5 +79,4 @@ pub use io::{
 pub use network::Network;
 pub use optimal::{Condition, optimal};
 pub use queue::Depth;
-pub use synthetic::Synthetic;
 pub use wifi::WifiConfig;

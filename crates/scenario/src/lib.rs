@@ -32,5 +32,5 @@ pub use plan::*;
 pub use read::Files;
 pub use setting::{Setting, SettingError};
 pub use source::{Problem, Problems};
-pub use synthetic::Synthetic;
+pub use synthetic::{Outages, Synthetic};
 pub use timeline::{Effect, Happening, Whom};

@@ -73,6 +73,9 @@ pub struct PaperSeries {
     pub name: String,
     /// Whether these are the paper's points; otherwise they are ours.
     pub published: bool,
+    /// Whether the paper has one value for all of it, between the ends of which there is no point.
+    #[serde(default)]
+    pub level: bool,
     /// Its points, from left to right.
     pub points: Vec<[f64; 2]>,
 }

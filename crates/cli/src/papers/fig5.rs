@@ -86,69 +86,111 @@ enum Rumble {
 }
 
 /// Runs all of it.
-pub(super) fn run(_: &Folder) -> anyhow::Result<Experiment> {
-    let powers = powers()?;
-    let low = powers
-        .first()
-        .context("no power leads to a delivery probability between 0.3 and 1")?
-        .0;
-    let quiet = |power_dbm| samples(&Condition::quiet(power_dbm), PHASE);
-    let (weak, strong) = (quiet(low)?, quiet(FULL_DBM)?);
-    let joined: Vec<Sample> = weak.iter().chain(&strong).copied().collect();
-    let sparse = HIDDEN_MBPS
-        .map(sparse)
-        .into_iter()
-        .collect::<anyhow::Result<Vec<_>>>()?;
-    let most = sparse[0]
-        .iter()
-        .max_by(|a, b| a.1.overestimate().total_cmp(&b.1.overestimate()))
-        .context("nothing was swept")?;
-    let saturated = Condition {
-        rumble: Rumble::Saturated,
-        ..Condition::quiet(FULL_DBM)
-    };
-    let heavy = Summary::of(&samples(&saturated, SHORT)?);
-    let of_n = powers_of_n(None)?;
-    let [walking, sitting] = FADES.map(|fades| powers_of_n(Some(fades)));
-    let (walking, sitting) = (walking?, sitting?);
-    let worst = |swept: &[(i32, Summary)]| {
-        let errors = swept.iter().map(|(_, summary)| summary.mean_error);
-        errors.fold(0.0, f64::max)
-    };
-    let measured: Figures = [
-        ("estimate_low", Summary::of(&weak).estimate),
-        ("estimate_full", Summary::of(&strong).estimate),
-        ("mean_error_percent", Summary::of(&joined).mean_error),
-        ("worst_mean_error_percent", worst(&powers)),
-        ("worst_mean_error_n_percent", worst(&of_n)),
-        ("worst_mean_error_fading_n_percent", worst(&walking)),
-        ("sparse_truth", most.1.truth),
-        ("sparse_estimate", most.1.estimate),
-        ("sparse_overestimate_percent", most.1.overestimate()),
-        ("heavy_error_percent", heavy.mean_error),
-    ]
-    .into_iter()
-    .map(|(name, value)| (name.to_owned(), value))
-    .collect();
-    let mut figures = vec![
-        draw::over_time(&joined),
-        draw::over_power(
-            "Powers that lead to a delivery probability between 0.3 and 1",
-            &powers,
-        ),
-    ];
-    let hidden = HIDDEN_MBPS.into_iter().zip(&sparse);
-    figures.extend(hidden.map(|(mbps, paces)| draw::by_pace(mbps, paces)));
-    figures.push(draw::over_power("802.11n with Minstrel-HT", &of_n));
-    figures.push(draw::over_power(
-        "802.11n with Minstrel-HT, fading within 100 ms",
-        &walking,
-    ));
-    figures.push(draw::over_power(
-        "802.11n with Minstrel-HT, fading within 1 s",
-        &sitting,
-    ));
-    Ok(Experiment { measured, figures })
+pub(super) fn run(folder: &Folder) -> anyhow::Result<Experiment> {
+    let published = Published::of(folder)?;
+    let results = Results::of_runs()?;
+    Ok(Experiment {
+        measured: results.measured()?,
+        figures: draw::all(&results, &published),
+    })
+}
+
+/// What the paper says of all of an experiment, in points; its curves are not legible.
+#[derive(Debug, Clone, Copy)]
+struct Published {
+    mean_error: f64,
+    mean_error_n: f64,
+    sparse_overestimate: f64,
+}
+
+impl Published {
+    fn of(folder: &Folder) -> anyhow::Result<Self> {
+        Ok(Self {
+            mean_error: folder.value("mean_error_percent")?,
+            mean_error_n: folder.value("worst_mean_error_n_percent")?,
+            sparse_overestimate: folder.value("sparse_overestimate_percent")?,
+        })
+    }
+}
+
+/// What each power came to.
+type Powers = Vec<(i32, Summary)>;
+/// What each pace of hidden traffic came to.
+type Paces = Vec<(f64, Summary)>;
+
+/// Of all runs.
+#[derive(Debug)]
+struct Results {
+    /// Two minutes at low power.
+    weak: Vec<Sample>,
+    /// Two minutes at full power.
+    strong: Vec<Sample>,
+    powers: Powers,
+    /// For each of [`HIDDEN_MBPS`].
+    sparse: [Paces; HIDDEN_MBPS.len()],
+    heavy: Summary,
+    of_n: Powers,
+    /// 802.11n, where the channel changes as for somebody who walks, and who sits.
+    walking: Powers,
+    sitting: Powers,
+}
+
+impl Results {
+    fn of_runs() -> anyhow::Result<Self> {
+        let powers = powers()?;
+        let low = powers
+            .first()
+            .context("no power leads to a delivery probability between 0.3 and 1")?
+            .0;
+        let quiet = |power_dbm| samples(&Condition::quiet(power_dbm), PHASE);
+        let saturated = Condition {
+            rumble: Rumble::Saturated,
+            ..Condition::quiet(FULL_DBM)
+        };
+        let [slow, middle, fast] = HIDDEN_MBPS.map(sparse);
+        let [walking, sitting] = FADES.map(|fades| powers_of_n(Some(fades)));
+        Ok(Self {
+            weak: quiet(low)?,
+            strong: quiet(FULL_DBM)?,
+            powers,
+            sparse: [slow?, middle?, fast?],
+            heavy: Summary::of(&samples(&saturated, SHORT)?),
+            of_n: powers_of_n(None)?,
+            walking: walking?,
+            sitting: sitting?,
+        })
+    }
+
+    /// Low power, then full.
+    fn joined(&self) -> Vec<Sample> {
+        self.weak.iter().chain(&self.strong).copied().collect()
+    }
+
+    /// By the names that claims use.
+    fn measured(&self) -> anyhow::Result<Figures> {
+        let most = self.sparse[0]
+            .iter()
+            .max_by(|a, b| a.1.overestimate().total_cmp(&b.1.overestimate()))
+            .context("nothing was swept")?;
+        let worst = |swept: &Powers| {
+            let errors = swept.iter().map(|(_, summary)| summary.mean_error);
+            errors.fold(0.0, f64::max)
+        };
+        let named = [
+            ("estimate_low", Summary::of(&self.weak).estimate),
+            ("estimate_full", Summary::of(&self.strong).estimate),
+            ("mean_error_percent", Summary::of(&self.joined()).mean_error),
+            ("worst_mean_error_percent", worst(&self.powers)),
+            ("worst_mean_error_n_percent", worst(&self.of_n)),
+            ("worst_mean_error_fading_n_percent", worst(&self.walking)),
+            ("sparse_truth", most.1.truth),
+            ("sparse_estimate", most.1.estimate),
+            ("sparse_overestimate_percent", most.1.overestimate()),
+            ("heavy_error_percent", self.heavy.mean_error),
+        ];
+        let named = named.into_iter();
+        Ok(named.map(|(name, value)| (name.to_owned(), value)).collect())
+    }
 }
 
 /// What a run came to.
@@ -179,7 +221,7 @@ impl Summary {
 }
 
 /// Every power, in steps of 1 dB, that leads to a delivery probability between 0.3 and 1, from the lowest.
-fn powers() -> anyhow::Result<Vec<(i32, Summary)>> {
+fn powers() -> anyhow::Result<Powers> {
     let mut found = Vec::new();
     for power_dbm in -10..=FULL_DBM {
         let summary = Summary::of(&samples(&Condition::quiet(power_dbm), SHORT)?);
@@ -191,7 +233,7 @@ fn powers() -> anyhow::Result<Vec<(i32, Summary)>> {
 }
 
 /// In 802.11n, every power that leads to a delivery probability of 0.3 at least.
-fn powers_of_n(fades: Option<&'static str>) -> anyhow::Result<Vec<(i32, Summary)>> {
+fn powers_of_n(fades: Option<&'static str>) -> anyhow::Result<Powers> {
     let one = |power_dbm| {
         let condition = Condition {
             has_n: true,
@@ -208,7 +250,7 @@ fn powers_of_n(fades: Option<&'static str>) -> anyhow::Result<Vec<(i32, Summary)
 }
 
 /// What each pace of hidden traffic leads to, whose frames are sent at that rate.
-fn sparse(hidden_mbps: &'static str) -> anyhow::Result<Vec<(f64, Summary)>> {
+fn sparse(hidden_mbps: &'static str) -> anyhow::Result<Paces> {
     let one = |mbps: &'static str| {
         let condition = Condition {
             rumble: Rumble::Mbps(mbps),

@@ -82,6 +82,14 @@ impl Folder {
         placed.filter_map(|point| Some([point.x?, point.value])).collect()
     }
 
+    /// A published value that has no place in the figure: it is said of all of it.
+    pub fn value(&self, name: &str) -> anyhow::Result<f64> {
+        let found = self.published.iter().find(|point| point.name == name);
+        let point =
+            found.with_context(|| format!("papers/{}/published.toml: there is no `{name}`", self.id))?;
+        Ok(point.value)
+    }
+
     /// What holds of what was measured.
     pub fn judge(&self, measured: &Figures) -> anyhow::Result<Vec<Claim>> {
         self.claims
@@ -185,6 +193,14 @@ mod tests {
             .remove(0);
         assert_eq!((claim.published["a"], claim.ours["a"]), (64.0, 61.0));
         assert_eq!(claim.note, "within 2: so; does not hold: see the sweep");
+    }
+
+    #[test]
+    fn a_value_that_was_not_published_is_an_error() {
+        let folder = Folder::read("test", PUBLISHED, "claims = []").unwrap();
+        assert_eq!(folder.value("a").unwrap(), 64.0);
+        let error = folder.value("b").unwrap_err().to_string();
+        assert_eq!(error, "papers/test/published.toml: there is no `b`");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A figure of a paper: ours as lines, the published points as marks beside them.
+//! A figure of a paper: ours as lines, the published points as marks beside them, what is published for all of it as a broken line.
 
 use super::canvas::{Align, Canvas, Frame, INK, LINE, SOFT};
 use trace::{PaperFigure, PaperSeries};
@@ -14,6 +14,8 @@ const RIGHT: f64 = 28.0;
 const COLOURS: [&str; 6] = ["#0072b2", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#7b3fa0"];
 /// The paper's.
 const PUBLISHED: &str = "#c8102e";
+/// Of a line that is the paper's.
+const BROKEN: &str = "stroke-width=\"2.2\" stroke-dasharray=\"5 3\"";
 /// Lines across the picture.
 const STEPS: u32 = 5;
 
@@ -155,6 +157,14 @@ fn curve(canvas: &mut Canvas, scale: &Scale, series: &PaperSeries, colour: &str)
 }
 
 fn marks(canvas: &mut Canvas, scale: &Scale, series: &PaperSeries) {
+    if series.level {
+        let places: Vec<(f64, f64)> = series.points.iter().map(|point| scale.at(*point)).collect();
+        return canvas.path(
+            places,
+            false,
+            &format!("fill=\"none\" stroke=\"{PUBLISHED}\" {BROKEN}"),
+        );
+    }
     for point in &series.points {
         let ring = format!("stroke=\"{PUBLISHED}\" stroke-width=\"2.2\"");
         canvas.circle(scale.at(*point), 6.0, "none", &ring);
@@ -169,7 +179,9 @@ fn legend(canvas: &mut Canvas, figure: &PaperFigure) {
         if x + width > WIDTH - RIGHT {
             (x, y) = (LEFT, y + 18.0);
         }
-        if series.published {
+        if series.level {
+            canvas.line((x, y - 4.0), (x + 14.0, y - 4.0), PUBLISHED, BROKEN);
+        } else if series.published {
             let ring = format!("stroke=\"{PUBLISHED}\" stroke-width=\"2.2\"");
             canvas.circle((x + 6.0, y - 4.0), 5.0, "none", &ring);
         } else {
@@ -189,6 +201,7 @@ mod tests {
         let series = |name: &str, published| PaperSeries {
             name: name.into(),
             published,
+            level: false,
             points: points.clone(),
         };
         PaperFigure {
@@ -218,6 +231,18 @@ mod tests {
         assert_eq!(svg.matches("<path d=\"M").count(), 1);
         // Three rings and the one of the legend.
         assert_eq!(svg.matches(&format!("stroke=\"{PUBLISHED}\"")).count(), 4);
+    }
+
+    #[test]
+    fn what_is_published_for_all_of_it_is_a_broken_line() {
+        let mut figure = figure(vec![[1.0, 3.0], [2.0, 3.0]]);
+        figure.series[1].level = true;
+        let svg = plot(&figure);
+        // The line and that of the legend, and no ring.
+        assert_eq!(svg.matches("stroke-dasharray").count(), 2);
+        assert_eq!(svg.matches(&format!("stroke=\"{PUBLISHED}\"")).count(), 2);
+        // Ours: two points.
+        assert_eq!(svg.matches("<circle").count(), 2);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::stage::Stage;
 use super::summary::Sources;
 use super::{FlowDetail, Play, PlayError, Played};
 use crate::emulator::{self, Command, Commands, Emulator, Report, Setup};
+use crate::hosts;
 use crate::shell::{ProgramsEnded, Running};
 use crate::stop::Stop;
 use crate::traffic::{Outcome, Told, Watchlist};
@@ -65,6 +66,8 @@ pub(super) struct Conductor<'r> {
     read_back: Option<ReadBack>,
     /// Asked for at the end.
     daemon: Option<daemon::Report>,
+    /// At the same moment: marked packets that the client's kernel took in.
+    received_ce: Option<u64>,
 }
 
 impl<'r> Conductor<'r> {
@@ -102,6 +105,7 @@ impl<'r> Conductor<'r> {
             counting: None,
             read_back: None,
             daemon: None,
+            received_ce: None,
         };
         if what.count_cost {
             conductor.counting = Some(CountRunTime::start().map_err(PlayError::Counting)?);
@@ -198,6 +202,7 @@ impl<'r> Conductor<'r> {
         // Of a run that was ended early.
         self.read_back();
         self.daemon = self.stage.glue.report();
+        self.received_ce = hosts::counted(&self.stage.hosts.client, "IpExt", "InCEPkts");
         self.over.0.stop();
         self.await_flows()?;
         self.take_down(ended)
@@ -245,6 +250,7 @@ impl<'r> Conductor<'r> {
             program_waits,
             read_back,
             daemon,
+            received_ce,
             counting,
             ..
         } = self;
@@ -294,6 +300,7 @@ impl<'r> Conductor<'r> {
             flows: outcomes.into_iter().flatten().map(detail).collect(),
             emulator: report,
             daemon,
+            received_ce,
             programs,
             per_ack,
             advised,

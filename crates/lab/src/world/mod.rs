@@ -125,6 +125,8 @@ pub struct Played {
     pub emulator: Report,
     /// Everything the daemon knew at the end, unless it was too busy to say.
     pub daemon: Option<daemon::Report>,
+    /// Packets that the client's own kernel had taken in marked by then (`IpExt: InCEPkts`), if it counts them.
+    pub received_ce: Option<u64>,
     /// How the programs ended, if there were any.
     pub programs: Option<ProgramsEnded>,
     /// What our congestion controller took for its work per acknowledgement, if that was counted.

@@ -125,6 +125,12 @@ fn rates() {
             "channel = 6\nstandard = \"b\"\nht = {}",
             "bad.toml:8:6: 802.11n has no rates of 802.11b; use standard \"a\" or \"g\", or remove `ht`",
         ),
+    ]);
+}
+
+#[test]
+fn channels_and_schemes_of_802_11n() {
+    refuses(&[
         (
             "channel = 6",
             "channel = 6\nht = { width_mhz = 30 }",

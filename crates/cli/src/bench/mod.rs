@@ -10,6 +10,7 @@ mod engine;
 mod estimator;
 mod fade;
 mod gap;
+mod lab_tcp;
 mod links;
 mod plans;
 mod removals;
@@ -38,6 +39,8 @@ Benchmarks:
   walk            the building walk against tcp-best (3 seeds)
   emulator        4 links of 250 Mb/s: goodput; emulator-late: lateness; emulator-cpu: cores
   lab-udp         datagrams over two access points of the exact medium: the lab's goodput beside virtual time's (3)
+  lab-tcp         one MPTCP download of a minute over the same access points under mptcp, ecn and slowhand: goodput over that of datagrams,
+                  and the congestion marks that were asked for and made (3)
   lab-late        lateness with more than 100 Mb/s on the exact medium and every frame shown to a listener (5)
   window-equal, window-bdp, window-long, window-deep, window-thin, window-upload, window-lossy
                   goodput against the stock kernel's, and the longest gap after a silent cut (20 with reno, 20 with bbr)
@@ -165,6 +168,10 @@ const FAMILIES: &[Family] = &[
     Family {
         names: &["lab-udp"],
         measure: both_worlds::udp,
+    },
+    Family {
+        names: &["lab-tcp"],
+        measure: lab_tcp::run,
     },
     Family {
         names: &["lab-late"],

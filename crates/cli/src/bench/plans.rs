@@ -40,6 +40,7 @@ mod tests {
             ("resume", include_str!("scenarios/resume.toml")),
             ("emulator", include_str!("scenarios/emulator.toml")),
             ("lab-udp", include_str!("scenarios/lab-udp.toml")),
+            ("lab-tcp", include_str!("scenarios/lab-tcp.toml")),
             ("lab-late", include_str!("scenarios/lab-late.toml")),
             ("cc-share-2", include_str!("scenarios/cc-share-2.toml")),
             ("cc-share-4", include_str!("scenarios/cc-share-4.toml")),

@@ -139,7 +139,7 @@ fn more_than_the_limit_are_listed_and_fewer_are_looked_up_again_at_once() {
 }
 
 #[test]
-fn among_many_subflows_that_are_listed_a_link_that_dies_is_found() {
+fn among_many_subflows_that_are_listed_a_link_that_dies_is_given_up_and_no_other() {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::start(&net.server);
     net.in_client(|| {
@@ -166,11 +166,6 @@ fn among_many_subflows_that_are_listed_a_link_that_dies_is_found() {
                 .flows
                 .living()
                 .all(|subflow| subflow.link == LinkId(0))
-        });
-        let read = || downloads.iter().map(Download::read);
-        let before = Vec::from_iter(read());
-        daemon.until("every download goes on", |_, _| {
-            read().zip(&before).all(|(now, before)| now > *before)
         });
         let wrong = |(link, _): &(LinkId, String)| *link != LinkId(1);
         assert_eq!(daemon.given_up().into_iter().find(wrong), None, "it lives");

@@ -13,7 +13,7 @@ use trace::{LinkMarks, What};
 
 const POOR_AND_GOOD: &str = r#"
 sentence = "Two access points share one channel, one of them far away."
-duration_s = 14
+duration_s = 22
 [aps.near]
 at_m = [3, 0]
 channel = 6
@@ -27,7 +27,7 @@ backhaul = { rate_mbps = 100, rtt_ms = 20 }
 at_m = [0, 0]
 [flows.download]
 direction = "down"
-size_mb = 12
+size_mb = 20
 "#;
 
 /// A quick cable beside a slow one with a deep buffer, in which the server would queue for seconds.

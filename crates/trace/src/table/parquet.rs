@@ -8,7 +8,8 @@
 //!    takes longer to compile than the rest of this program.
 //!
 //! # Checked by
-//! `tests/parquet.rs`: a reader that was written from the specification reads all values back; `super::tests`.
+//! `tests/parquet.rs`: a reader that was written from the specification reads all values back; once, by the crate `parquet` 60.1, a table of 24 columns and
+//! 1,000 rows.
 
 use super::Column;
 use super::thrift::Struct;

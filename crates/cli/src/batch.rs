@@ -109,13 +109,15 @@ fn run_with(
         failed,
         ..
     } = board.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let Some(error) = failed {
-        return Err(refused_or_failed(error));
+    if let Some((index, error)) = failed {
+        return Err(refused_or_failed(&jobs[index].plan, error));
     }
     for (index, first) in late {
         done[index] = Some(match play(index, &jobs[index], rules) {
             Ok(again) => Ok(repeated(again, first, rules.punctual)),
-            Err(error) if failures.end_all(&error) => return Err(refused_or_failed(error)),
+            Err(error) if failures.end_all(&error) => {
+                return Err(refused_or_failed(&jobs[index].plan, error));
+            }
             Err(error) => Err(error),
         });
     }
@@ -219,9 +221,11 @@ fn is_late(lateness: LatenessUs, punctual: Duration) -> bool {
     Duration::from_micros(lateness.p99_us) > punctual
 }
 
-/// What the user can mend is refused; everything else went wrong.
-fn refused_or_failed(error: PlayError) -> anyhow::Error {
-    if is_refusal(&error) {
+/// What the user can mend is refused, where it stands in the plan; everything else went wrong.
+fn refused_or_failed(plan: &Plan, error: PlayError) -> anyhow::Error {
+    if let PlayError::Plan(error) = &error {
+        Refused::because(plan.spots.say(error.about(), error))
+    } else if is_refusal(&error) {
         Refused::because(format!("{:#}", anyhow::Error::from(error)))
     } else {
         error.into()
@@ -252,8 +256,8 @@ struct State {
     done: Vec<Option<Result<Done, PlayError>>>,
     late: Vec<(usize, LatenessUs)>,
     failures: Failures,
-    /// What ended all of them.
-    failed: Option<PlayError>,
+    /// What ended all of them, and in which job.
+    failed: Option<(usize, PlayError)>,
 }
 
 /// How long a stop may go unseen by those who wait for their turn.
@@ -329,7 +333,7 @@ impl State {
             }
             Err(error) if !self.failures.end_all(&error) => self.done[index] = Some(Err(error)),
             Err(error) => {
-                self.failed.get_or_insert(error);
+                self.failed.get_or_insert((index, error));
                 rules.stop.stop();
             }
         }
@@ -386,6 +390,22 @@ mod tests {
         let punctual = Duration::from_millis(1);
         assert!(!is_late(lateness(1_000), punctual));
         assert!(is_late(lateness(1_001), punctual));
+    }
+
+    #[test]
+    fn what_the_lab_refuses_is_told_with_file_and_line() {
+        let text = "sentence = \"x\"\nduration_s = 2\n[aps.hall]\nat_m = [0, 0]\nstandard = \"a\"\nchannel = 36\naqm = \"fq-codel\"\n\
+                    backhaul = { rate_mbps = 9, rtt_ms = 9 }\n[walkers.client]\nat_m = [1, 0]\n[flows.f]\ndirection = \"down\"\n";
+        let plan = plan("hall.toml", text);
+        let error = world::network_config(&plan, 1).unwrap_err();
+        let refused = refused_or_failed(&plan, error.into());
+        assert!(refused.is::<Refused>());
+        let said = refused.to_string();
+        assert!(
+            said.starts_with("hall.toml:3:6: `aqm` of `hall` is for virtual time; remove it"),
+            "{said}"
+        );
+        assert!(said.ends_with("\n3 | [aps.hall]\n  |      ^^^^"), "{said}");
     }
 
     fn two_cables() -> Plan {

@@ -153,13 +153,13 @@ fn what_cannot_be_is_refused_with_position_and_remedy() {
         (
             "transport = \"udp\"",
             "transport = \"tcp\"",
-            "bad.toml: flow `quick` is TCP",
+            "bad.toml:24:8: flow `quick` is TCP",
             "give it `transport = \"udp\"` and `over`",
         ),
         (
             "[walkers.client]\n",
             "[walkers.client]\npower_save = true\n",
-            "bad.toml: `client` saves power and has flows over two access points on channel 36",
+            "bad.toml:21:10: `client` saves power and has flows over two access points on channel 36",
             "send them over one of them, or move one to another channel",
         ),
     ] {
@@ -183,7 +183,7 @@ fn what_virtual_time_does_not_have_is_refused() {
     assert!(
         building
             .err
-            .contains("building-walk.toml: flow `download` is TCP"),
+            .contains("building-walk.toml:123:8: flow `download` is TCP"),
         "{}",
         building.err
     );

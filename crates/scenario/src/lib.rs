@@ -8,6 +8,8 @@
 //! [`Walker`] is, what the faults do ([`Plan::timeline`]), where a cell has no coverage ([`Holes::drawn`]), and at the end
 //! [`judge()`] says whether what must hold holds.
 //!
+//! What a world has no use for it refuses with the same places: [`Spots`] keeps them beside the plan.
+//!
 //! `scenarios/README.md` lists every key with its unit, its default and where the default comes from.
 
 mod convert;
@@ -21,6 +23,7 @@ mod read;
 mod section;
 mod setting;
 mod source;
+mod spot;
 mod suggest;
 mod synthetic;
 mod timeline;
@@ -32,5 +35,6 @@ pub use plan::*;
 pub use read::Files;
 pub use setting::{Setting, SettingError};
 pub use source::{Problem, Problems};
+pub use spot::{Spot, Spots, Thing};
 pub use synthetic::{Outages, Synthetic};
 pub use timeline::{Effect, Happening, Whom};

@@ -142,7 +142,7 @@ mod tests {
         let problem = RateTrace::parse("lte.down", "lte.down", text).unwrap_err();
         format!(
             "{}:{}:{}: {}; {}",
-            problem.file, problem.line, problem.column, problem.what, problem.instead
+            problem.spot.file, problem.spot.line, problem.spot.column, problem.what, problem.instead
         )
     }
 

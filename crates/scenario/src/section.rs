@@ -7,6 +7,7 @@
 use crate::document::{Entry, Node, Table, Value};
 use crate::quantity::Quantity;
 use crate::source::{At, Problem, Sources};
+use crate::spot::Spot;
 use crate::suggest;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -39,6 +40,11 @@ impl<'s> Log<'s> {
     /// Notes a problem in another file that the value at that place leads to.
     pub fn note_problem(&self, at: At, problem: Problem) {
         self.found.borrow_mut().push((at, problem));
+    }
+
+    /// What a place in the texts is to people.
+    pub fn spot(&self, at: At) -> Spot {
+        self.sources.spot(at)
     }
 
     /// Every key that anybody asked for.

@@ -1,5 +1,6 @@
 //! Texts that a plan is read from, and problems that point into them.
 
+use crate::spot::Spot;
 use std::fmt;
 
 /// A stretch of one of the texts that a plan is made of.
@@ -26,6 +27,12 @@ impl Sources {
         self.texts.len() - 1
     }
 
+    /// What that place is to people.
+    pub fn spot(&self, at: At) -> Spot {
+        let (name, text) = &self.texts[at.source];
+        Spot::new(name, text, at.start..at.end)
+    }
+
     /// A problem at that place.
     pub fn problem(&self, at: At, what: String, instead: String) -> Problem {
         let (name, text) = &self.texts[at.source];
@@ -36,29 +43,13 @@ impl Sources {
 /// One thing that is wrong with a scenario: where, what, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The file as it was named to us; `--set` for a setting from the command line.
-    pub file: String,
-    /// Line, from 1.
-    pub line: usize,
-    /// Column in characters, from 1.
-    pub column: usize,
+    /// Where.
+    pub spot: Spot,
     /// What is wrong.
     pub what: String,
     /// What would be right.
     pub instead: String,
-    excerpt: Box<Excerpt>,
 }
-
-/// The part of the line that is shown, and what of it is underlined.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Excerpt {
-    text: String,
-    indent: usize,
-    width: usize,
-}
-
-/// A line longer than this is shown in part.
-const SHOWN: usize = 120;
 
 impl Problem {
     /// A problem with `text[span]`, whatever the span: one that leaves the text points at its end.
@@ -69,70 +60,18 @@ impl Problem {
         what: String,
         instead: String,
     ) -> Self {
-        let start = boundary(text, span.start);
-        let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
-        let line_end = text[start..]
-            .find('\n')
-            .map_or(text.len(), |length| start + length);
-        let end = boundary(text, span.end).clamp(start, line_end);
-        let before = text[line_start..start].chars().count();
         Self {
-            file: file.to_owned(),
-            line: text[..line_start].matches('\n').count() + 1,
-            column: before + 1,
+            spot: Spot::new(file, text, span),
             what,
             instead,
-            excerpt: Box::new(Excerpt::new(
-                &text[line_start..line_end],
-                before,
-                text[start..end].chars().count(),
-            )),
         }
     }
-}
-
-impl Excerpt {
-    fn new(line: &str, before: usize, width: usize) -> Self {
-        let skipped = before.saturating_sub(SHOWN / 2);
-        let printable = |c: char| if c.is_control() { ' ' } else { c };
-        Self {
-            text: line.chars().skip(skipped).take(SHOWN).map(printable).collect(),
-            indent: before - skipped,
-            width: width.clamp(1, SHOWN - (before - skipped)),
-        }
-    }
-}
-
-/// The nearest place at or before `index` where a character begins.
-fn boundary(text: &str, index: usize) -> usize {
-    (0..=index.min(text.len()))
-        .rev()
-        .find(|&i| text.is_char_boundary(i))
-        .unwrap_or(0)
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            file,
-            line,
-            column,
-            what,
-            instead,
-            excerpt,
-        } = self;
-        writeln!(f, "{file}:{line}:{column}: {what}; {instead}")?;
-        let number = line.to_string();
-        writeln!(f, "{number} | {}", excerpt.text.trim_end())?;
-        let margin = number.len();
-        write!(
-            f,
-            "{:margin$} | {:indent$}{}",
-            "",
-            "",
-            "^".repeat(excerpt.width),
-            indent = excerpt.indent
-        )
+        self.spot
+            .write(f, &format_args!("{}; {}", self.what, self.instead))
     }
 }
 
@@ -201,7 +140,7 @@ mod tests {
     #[test]
     fn a_place_beyond_the_end_is_the_end() {
         let shown = problem("a = 1", 99..120);
-        assert_eq!((shown.line, shown.column), (1, 6));
+        assert_eq!((shown.spot.line, shown.spot.column), (1, 6));
     }
 
     #[test]

@@ -80,10 +80,10 @@ fn play(plan: &Plan, seed: u64) -> Result<(), TestCaseError> {
 
 /// A problem points into the text.
 fn told(problems: &Problems, text: &str) -> Result<(), TestCaseError> {
-    for problem in problems.iter().filter(|problem| problem.file == "any.toml") {
-        let line = text.split('\n').nth(problem.line - 1);
+    for problem in problems.iter().filter(|problem| problem.spot.file == "any.toml") {
+        let line = text.split('\n').nth(problem.spot.line - 1);
         prop_assert!(
-            line.is_some_and(|line| problem.column <= line.chars().count() + 1),
+            line.is_some_and(|line| problem.spot.column <= line.chars().count() + 1),
             "{problem}"
         );
         prop_assert!(!problem.what.is_empty() && !problem.instead.is_empty());

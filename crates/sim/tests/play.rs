@@ -255,7 +255,19 @@ fn what_virtual_time_does_not_have_is_refused() {
                       [aps.new]\nat_m = [9, 1]\nstandard = \"g\"\nchannel = 6\nbackhaul = { rate_mbps = 100, rtt_ms = 2 }\n\n\
                       [place]\nreference_loss_db = 40\npath_loss_exponent = 3\n",
     );
-    assert_eq!(refused(&mixed, &[]), CastError::Standards { channel: 6 });
+    let standards = CastError::Standards {
+        channel: 6,
+        link: "new".into(),
+    };
+    assert_eq!(refused(&mixed, &[]), standards);
+    assert_eq!(
+        plan(&mixed, &[])
+            .spots
+            .spot(standards.about().unwrap())
+            .unwrap()
+            .line,
+        25
+    );
     let slow = refused(
         ONE,
         &[

@@ -3,7 +3,7 @@
 use std::time::Instant as Wall;
 
 use scenario::{Plan, Setting};
-use sim::{Cast, Play, Played};
+use sim::{Cast, CastError, Play, Played};
 use trace::{PlayDocument, PlaySchema, PolicyName, RunRecord, World};
 
 use super::files::{self, Files};
@@ -48,10 +48,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let done = sim::sweep(&jobs, cores, |job| {
         play(job, most, single && capture.is_some(), keep)
     });
-    let mut done: Vec<Played> = done
-        .into_iter()
-        .collect::<Result<_, _>>()
-        .map_err(Refused::because)?;
+    let mut done: Vec<Played> = std::iter::zip(&jobs, done)
+        .map(|(job, played)| played.map_err(|error| refused(&job.plan, &error)))
+        .collect::<Result<_, _>>()?;
     let rows = super::table::table(&jobs, &done);
     if let Some(capture) = capture {
         capture.write(&done[0].capture.take().unwrap_or_default())?;
@@ -82,7 +81,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn play(job: &Job, most: u64, capture: bool, keep: bool) -> Result<Played, sim::CastError> {
+fn play(job: &Job, most: u64, capture: bool, keep: bool) -> Result<Played, CastError> {
     let mut played = sim::play(&Play {
         seed: job.seed,
         most,
@@ -136,6 +135,11 @@ fn assemble(jobs: &[Job], done: Vec<Played>, begun: Wall) -> world::Played {
     }
 }
 
+/// A refusal that says where in the scenario its reason stands.
+fn refused(plan: &Plan, error: &CastError) -> anyhow::Error {
+    Refused::because(plan.spots.say(error.about(), error))
+}
+
 /// Every combination, all of them checked before the first is run.
 fn jobs(args: &Args) -> anyhow::Result<Vec<Job>> {
     if let Some(cc) = &args.cc {
@@ -146,7 +150,7 @@ fn jobs(args: &Args) -> anyhow::Result<Vec<Job>> {
     let mut jobs = Vec::new();
     for settings in combinations(&args.settings)? {
         let plan = scenario::load(&args.file, &settings.all).map_err(Refused::because)?;
-        Cast::of(&plan).map_err(|error| Refused::because(format!("{}: {error}", args.file.display())))?;
+        Cast::of(&plan).map_err(|error| refused(&plan, &error))?;
         let policies = selection::policies(&plan, &args.policies, args.compare)?;
         let seeds = match &args.seeds {
             Some(seeds) => seeds.clone(),

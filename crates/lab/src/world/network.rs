@@ -9,7 +9,7 @@ use links::{
 };
 use scenario::{
     AccessPoint, Aqm, Bottleneck, Cable, Cell, LaneRate, Link, LinkKind, Plan, Point, Queue, RateControl,
-    Wall, Way, Wire, Work,
+    Thing, Wall, Way, Wire, Work,
 };
 use thiserror::Error;
 use units::Duration;
@@ -28,12 +28,12 @@ pub enum PlanError {
         "`medium = \"wfq\"` is for virtual time: packets go one way only there; remove it, or play the scenario with `--world sim`"
     )]
     Coarse,
-    /// What only virtual time has.
-    #[error("{what} is for virtual time; remove it, or play the scenario with `--world sim`")]
-    Virtual {
-        /// What the scenario asks for.
-        what: String,
-    },
+    /// Kernels do not sleep.
+    #[error("`power_save` of `{0}` is for virtual time; remove it, or play the scenario with `--world sim`")]
+    Sleeps(String),
+    /// Queues of access points are plain ones.
+    #[error("`aqm` of `{0}` is for virtual time; remove it, or play the scenario with `--world sim`")]
+    Managed(String),
     /// A kernel's broadcast would have to be translated by the link.
     #[error(
         "flow `{0}` is to everyone, and the lab's access points send to the client only; use \"down\", or play it with --world sim"
@@ -42,6 +42,20 @@ pub enum PlanError {
     /// The models refused it.
     #[error(transparent)]
     Model(#[from] links::ConfigError),
+}
+
+impl PlanError {
+    /// What of the plan it is about; `None`: no one thing.
+    pub fn about(&self) -> Option<Thing<'_>> {
+        match self {
+            Self::Everyone(flow) => Some(Thing::Flow(flow)),
+            Self::Sleeps(walker) => Some(Thing::Walker(walker)),
+            Self::Managed(link) => Some(Thing::Link(link)),
+            Self::Coarse => Some(Thing::Medium),
+            Self::Sender(sender) => Some(Thing::Flow(&sender.flow)),
+            Self::Controller(_) | Self::Model(_) => None,
+        }
+    }
 }
 
 /// The network of a run with this seed.
@@ -61,9 +75,7 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
     if plan.medium == scenario::Medium::Wfq {
         return Err(PlanError::Coarse);
     }
-    if let Some(what) = virtual_only(plan) {
-        return Err(PlanError::Virtual { what });
-    }
+    refuse_virtual_only(plan)?;
     let links = plan.links.iter().map(|link| link_config(plan, link, seed));
     Ok(NetworkConfig {
         links: links.collect(),
@@ -84,14 +96,15 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
     })
 }
 
-/// What a plan asks for that the lab has on neither medium, as people call it.
-fn virtual_only(plan: &Plan) -> Option<String> {
+/// Refuses what the lab has on neither medium.
+fn refuse_virtual_only(plan: &Plan) -> Result<(), PlanError> {
     if let Some(walker) = plan.walkers.iter().find(|walker| walker.power_save) {
-        return Some(format!("`power_save` of `{}`", walker.name));
+        return Err(PlanError::Sleeps(walker.name.clone()));
     }
-    let mut queues = plan.access_points().filter(|(_, ap)| ap.fq_codel);
-    let (link, _) = queues.next()?;
-    Some(format!("`aqm` of `{}`", plan.links[link].name))
+    match plan.access_points().find(|(_, ap)| ap.fq_codel) {
+        Some((link, _)) => Err(PlanError::Managed(plan.links[link].name.clone())),
+        None => Ok(()),
+    }
 }
 
 /// Every frame where a plan says so, or asks for what exchanges do not have.
@@ -300,19 +313,26 @@ mod tests {
 
     #[test]
     fn what_the_lab_cannot_do_is_refused_with_a_way_out() {
-        let refused = |plan| network_config(&plan, 1).unwrap_err().to_string();
+        let refused = |plan: Plan| {
+            let error = network_config(&plan, 1).unwrap_err();
+            plan.spots.say(error.about(), &error)
+        };
         let queue = plan("medium = \"wfq\"", "wfq = { packet_ms = 1, weight = 1 }", DOWN);
-        assert!(refused(queue).contains("--world sim"));
+        let message = refused(queue);
+        assert!(
+            message.starts_with("x.toml:3:10: ") && message.contains("--world sim"),
+            "{message}"
+        );
         let radio = "transport = \"udp\"\nover = \"hall\"\ndirection = \"everyone\"\nevery_ms = 100";
         let message = refused(plan("", "", radio));
         assert!(
-            message.contains("`radio`") && message.contains("--world sim"),
+            message.starts_with("x.toml:12:8: flow `radio`") && message.contains("--world sim"),
             "{message}"
         );
         let queue = plan("", "aqm = \"fq-codel\"", DOWN);
-        assert!(refused(queue).contains("`aqm` of `hall`"));
+        assert!(refused(queue).starts_with("x.toml:4:6: `aqm` of `hall`"));
         let mut sleeper = plan("medium = \"exact\"", "", DOWN);
         sleeper.walkers[0].power_save = true;
-        assert!(refused(sleeper).contains("`power_save` of `client`"));
+        assert!(refused(sleeper).starts_with("x.toml:10:10: `power_save` of `client`"));
     }
 }

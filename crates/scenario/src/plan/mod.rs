@@ -19,6 +19,7 @@ pub use units::wifi::Standard;
 pub use walk::{Walker, Waypoint};
 pub use wifi::{AccessPoint, Backhaul, Fading, Ht, Join, Propagation, RateControl, Shadowing, Turn};
 
+use crate::spot::Spots;
 use trace::PolicyName;
 use units::Duration;
 
@@ -57,6 +58,8 @@ pub struct Plan {
     pub policies: Vec<PolicyName>,
     /// What must hold.
     pub expectations: Vec<Expectation>,
+    /// Where the file says so.
+    pub spots: Spots,
 }
 
 /// What runs on the server.

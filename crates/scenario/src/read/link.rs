@@ -19,9 +19,10 @@ pub(super) struct Around<'a> {
 }
 
 /// Reads what is special about one kind of link.
-type ReadKind = fn(&Section<'_>, &Around<'_>) -> LinkKind;
+pub(super) type ReadKind = fn(&Section<'_>, &Around<'_>) -> LinkKind;
 
-const KINDS: [(&str, &str, ReadKind); 3] = [
+/// The tables of each kind, what messages call one of them, and who reads it.
+pub(super) const KINDS: [(&str, &str, ReadKind); 3] = [
     ("aps", "access point", |section, around| {
         LinkKind::Wifi(wifi::read(section, around))
     }),

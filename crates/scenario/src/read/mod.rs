@@ -17,6 +17,7 @@ mod wire;
 use crate::plan::{Medium, Plan, Server};
 use crate::quantity::Quantity;
 use crate::section::Section;
+use crate::spot::{Spots, Thing};
 use std::io;
 use trace::PolicyName;
 use units::{Bitrate, Bytes, Db, Dbm, Duration};
@@ -80,6 +81,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
         faults: fault::all(root, &links, duration),
         policies: policies(root, &links),
         expectations: expect::all(root, &links, &flows),
+        spots: spots(root),
         medium,
         place,
         links,
@@ -89,6 +91,33 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
     };
     root.finish();
     plan
+}
+
+/// Where things stand that not every world has a use for.
+fn spots(root: &Section<'_>) -> Spots {
+    let mut spots = Spots::of(&root.log.spot(root.at).file);
+    let mut add = |thing: Thing<'_>, at| spots.add(thing, root.log.spot(at));
+    for (key, kind, _) in link::KINDS {
+        let sections = root.named(key, kind);
+        sections
+            .iter()
+            .for_each(|(name, link)| add(Thing::Link(name), link.at));
+    }
+    let flows = root.named("flows", "flow");
+    flows
+        .iter()
+        .for_each(|(name, flow)| add(Thing::Flow(name), flow.at));
+    let walkers = root.named("walkers", "walker");
+    walkers
+        .iter()
+        .for_each(|(name, walker)| add(Thing::Walker(name), walker.at));
+    if let Some(fault) = root.tables("faults", "fault").first() {
+        add(Thing::Faults, fault.at);
+    }
+    if root.has("medium") {
+        add(Thing::Medium, root.place_of("medium"));
+    }
+    spots
 }
 
 const SERVERS: [(&str, Server); 2] = [

@@ -175,8 +175,11 @@ impl Cast {
         let Some((_, first)) = there.next() else {
             return Ok(());
         };
-        if there.any(|(_, ap)| (ap.standard, ap.ht.is_some()) != (first.standard, first.ht.is_some())) {
-            return Err(CastError::Standards { channel });
+        let differs =
+            |ap: &AccessPoint| (ap.standard, ap.ht.is_some()) != (first.standard, first.ht.is_some());
+        if let Some((link, _)) = there.find(|(_, ap)| differs(ap)) {
+            let link = plan.links[link].name.clone();
+            return Err(CastError::Standards { channel, link });
         }
         let who = &plan.walkers[walker];
         let position = position(who.position(Duration::ZERO));

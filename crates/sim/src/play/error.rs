@@ -1,6 +1,7 @@
 //! Why a good scenario cannot be played in the virtual world.
 
 use links::air::AirError;
+use scenario::Thing;
 use thiserror::Error;
 use trace::PolicyError;
 
@@ -77,6 +78,8 @@ pub enum CastError {
     Standards {
         /// The channel.
         channel: u8,
+        /// The access point that differs from the first one there.
+        link: String,
     },
     /// The wire is not modelled packet by packet.
     #[error(
@@ -93,4 +96,22 @@ pub enum CastError {
     /// The air refused it.
     #[error(transparent)]
     Air(#[from] AirError),
+}
+
+impl CastError {
+    /// What of the plan it is about; `None`: no one thing.
+    pub fn about(&self) -> Option<Thing<'_>> {
+        match self {
+            Self::NotUdp(flow) | Self::NotWifi { flow, .. } | Self::OnlyDown(flow) => Some(Thing::Flow(flow)),
+            Self::Walks { walker, .. } | Self::Sleeps(walker) | Self::SleepsTwice { walker, .. } => {
+                Some(Thing::Walker(walker))
+            }
+            Self::Propagation(link)
+            | Self::Shadows(link)
+            | Self::Standards { link, .. }
+            | Self::Backhaul { link, .. } => Some(Thing::Link(link)),
+            Self::Faults => Some(Thing::Faults),
+            Self::Policy(_) | Self::Wlan(_) | Self::Queue(_) | Self::Air(_) => None,
+        }
+    }
 }

@@ -3,12 +3,17 @@
 mod common;
 
 use common::{ONE, plan};
+use links::Position;
+use links::air::{AirConfig, Ht, StationConfig, StationId};
 use linux::capture;
+use sim::cells::saturated;
 use sim::{Addresses, Capture, Cast, Play, World, digest, play};
 use std::collections::BTreeSet;
 use std::process::Command;
 use trace::PolicyName;
 use units::Duration;
+use units::wifi::Standard;
+use units::wifi::ht::{Guard, Width};
 
 /// Somebody else is served too, and nobody hears everything.
 const TWO: &str = "\n[walkers.other]\nat_m = [0, 24]\n\n[flows.rival]\ntransport = \"udp\"\nover = \"near\"\nby = \"other\"\n\
@@ -160,3 +165,164 @@ fn tshark_sees_who_sleeps_and_polls() {
         "{beacons} {farewells}"
     );
 }
+
+/// An access point of 802.11n that asks for leave to send, and a client at the edge of its reach that listens.
+fn aggregates() -> (Vec<u8>, u64) {
+    let ht = Some(Ht::new(1, Width::Mhz20, Guard::Short));
+    let stations = [("ap", 0), ("client", EDGE_MM)].map(|(name, x_mm)| StationConfig {
+        ht,
+        rts: Some(0),
+        ..StationConfig::new(name, Standard::A, Position { x_mm, y_mm: 0 })
+    });
+    let air = AirConfig::new(Standard::A, stations.into());
+    let flows = vec![saturated(0, 1, 1_000)];
+    let mut capture = Capture::new(Addresses::of(&air, vec![true, false]), flows.clone(), "client");
+    let mut world = World::new(1, &air, flows).unwrap();
+    world.monitor(StationId(1));
+    world.run_for(Duration::from_millis(300));
+    while let Some(frame) = world.overheard() {
+        capture.add(&frame);
+    }
+    (capture.finish(), world.air().counters(StationId(1)).received)
+}
+
+/// Where nearly every aggregate in MCS 7 loses some of its frames.
+const EDGE_MM: i64 = 13_000;
+
+/// A row of what tshark says of frames, field by field; numbers in hexadecimal begin with 0x.
+fn number(field: &str) -> Option<u64> {
+    match field.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => field.parse().ok(),
+    }
+}
+
+const FIELDS: [&str; 11] = [
+    "wlan.fc.type_subtype",
+    "wlan.seq",
+    "wlan.qos.tid",
+    "radiotap.mcs.index",
+    "radiotap.mcs.gi",
+    "radiotap.ampdu.reference",
+    "wlan.fixed.ssc.sequence",
+    "wlan.ba.bm",
+    "wlan.duration",
+    "radiotap.mactime",
+    "radiotap.datarate",
+];
+
+const QOS_DATA: u64 = 0x28;
+const BLOCK_ACK: u64 = 0x19;
+const RTS: u64 = 0x1b;
+const CTS: u64 = 0x1c;
+
+#[test]
+fn tshark_sees_aggregates_what_acknowledges_them_and_the_leave_to_send() {
+    let (capture, received) = aggregates();
+    let file = std::env::temp_dir().join(format!("slowhand-ht-{}.pcapng", std::process::id()));
+    std::fs::write(&file, capture).unwrap();
+    let rows = tshark(&file, "wlan", &FIELDS);
+    let wrong = tshark(
+        &file,
+        "_ws.malformed || wlan.fcs.status == 0 || ip.checksum.status == 0",
+        &["frame.number"],
+    );
+    std::fs::remove_file(&file).unwrap();
+    let (Some(rows), Some(wrong)) = (rows, wrong) else {
+        println!("skipped: tshark is not installed (scripts/setup.sh test)");
+        return;
+    };
+    assert_eq!(wrong, [""; 0], "frames that tshark finds fault with");
+    let mut heard = Heard::default();
+    for row in &rows {
+        let fields: Vec<&str> = row.split('\t').collect();
+        heard.frame(&fields.try_into().unwrap());
+    }
+    println!("{:?}", heard.counts);
+    // What is behind a hole at the end has not been handed on yet.
+    let shown = heard.numbers.len() as u64;
+    assert!((received..received + 64).contains(&shown), "{shown} {received}");
+    let [data, together, acknowledged, holes, leaves] = heard.counts;
+    assert!(data > 500 && together > data / 2, "{:?}", heard.counts);
+    assert!(
+        acknowledged > 50 && holes > 20 && leaves > 50,
+        "{:?}",
+        heard.counts
+    );
+}
+
+/// What the client's monitor shows, as tshark says it.
+#[derive(Default)]
+struct Heard {
+    /// The numbers of all data frames so far.
+    numbers: BTreeSet<u64>,
+    /// The aggregate that the last of them was in.
+    aggregate: Option<u64>,
+    /// Until when the last request to send reserves the medium, in the radio's µs.
+    reserved: Option<u64>,
+    /// Data frames, those of them in aggregates, block acknowledgements, those with holes, answers to requests.
+    counts: [u64; 5],
+}
+
+impl Heard {
+    fn frame(&mut self, row: &[&str; FIELDS.len()]) {
+        let [
+            kind,
+            seq,
+            tid,
+            mcs,
+            gi,
+            aggregate,
+            start,
+            bitmap,
+            duration,
+            at,
+            rate,
+        ] = *row;
+        let (at, duration) = (number(at).unwrap(), number(duration).unwrap_or(0));
+        match number(kind).unwrap() {
+            QOS_DATA => {
+                assert_eq!((tid, mcs, gi, rate), ("0", "7", "1", "72.2222"), "{row:?}");
+                self.numbers.insert(number(seq).unwrap());
+                self.aggregate = number(aggregate);
+                self.counts[0] += 1;
+                self.counts[1] += u64::from(self.aggregate.is_some());
+            }
+            RTS => {
+                assert_eq!(rate, "24");
+                self.reserved = Some(at + RTS_US + duration);
+            }
+            CTS => {
+                assert_eq!(Some(at + CTS_US + duration), self.reserved, "{row:?}");
+                self.counts[4] += 1;
+            }
+            BLOCK_ACK => {
+                assert!(self.aggregate.take().is_some(), "of an aggregate");
+                assert_eq!((rate, duration), ("24", 0));
+                assert_eq!(Some(at + BLOCK_ACK_US), self.reserved.take(), "{row:?}");
+                self.bitmap(number(start).unwrap(), bitmap);
+            }
+            _ => {}
+        }
+    }
+
+    /// A bit of a block acknowledgement stands for a frame that the monitor has shown, and for no other.
+    fn bitmap(&mut self, start: u64, octets: &str) {
+        let octet = |place: usize| u64::from_str_radix(&octets[2 * place..2 * place + 2], 16).unwrap();
+        assert_eq!(octets.len(), 16);
+        let bits = (0..8).fold(0, |bits, place| bits | octet(place) << (8 * place));
+        for place in 0..64 {
+            let shown = self.numbers.contains(&(start + place));
+            assert_eq!(bits >> place & 1 == 1, shown, "{start} + {place} of {octets}");
+        }
+        assert_ne!(bits, 0);
+        self.counts[2] += 1;
+        // Ones from the first bit on, and nothing behind them: nothing is missing.
+        self.counts[3] += u64::from(bits & bits.wrapping_add(1) != 0);
+    }
+}
+
+/// 20, 14 and 32 bytes at 24 Mb/s.
+const RTS_US: u64 = 20 + 4 * 2;
+const CTS_US: u64 = 20 + 4 * 2;
+const BLOCK_ACK_US: u64 = 20 + 4 * 3;

@@ -8,7 +8,7 @@ use sim::World;
 use sim::cells::saturated;
 use units::wifi::Standard;
 use units::wifi::ht::{Guard, Width};
-use units::{Bitrate, Dbm, Duration};
+use units::{Bitrate, Db, Dbm, Duration};
 
 const SECONDS: u64 = 20;
 const PAYLOAD: u32 = 1_470;
@@ -39,6 +39,27 @@ impl Between {
         sums
     }
 
+    /// What both access points have together, over what one of them has alone in the mean of the two: over so many seeds, with the standard error.
+    fn gain(&self, seeds: u64) -> (f64, f64) {
+        let total = |seed, pairs: &[(u32, u32)]| self.run(seed, pairs).iter().sum::<f64>();
+        let runs = (0..seeds).map(|seed| {
+            let alone = f64::midpoint(total(seed, &BOTH[..1]), total(seed, &BOTH[1..]));
+            (total(seed, &BOTH), alone)
+        });
+        let runs: Vec<(f64, f64)> = runs.collect();
+        let (both, alone) = runs
+            .iter()
+            .fold((0.0, 0.0), |sums, run| (sums.0 + run.0, sums.1 + run.1));
+        let gain = both / alone;
+        // Of a ratio of means, by what is left of each run without it.
+        let squares: f64 = runs
+            .iter()
+            .map(|(both, alone)| (both - gain * alone).powi(2))
+            .sum();
+        let count = seeds as f64;
+        (gain, (squares / (count - 1.0) / count).sqrt() / (alone / count))
+    }
+
     fn run(&self, seed: u64, pairs: &[(u32, u32)]) -> Vec<f64> {
         let stations = vec![
             station("ap-1", 0, self.control),
@@ -56,6 +77,8 @@ impl Between {
 }
 
 const SEEDS: u64 = 3;
+/// Gains of single runs spread by 4 %.
+const GAIN_SEEDS: u64 = 20;
 const MIDDLE_MM: i64 = 15_000;
 /// From one access point to the other, in 802.11n.
 const FAR_MM: i64 = 25_000;
@@ -74,22 +97,41 @@ fn between(at_mm: i64, fading: Option<Fading>) -> Between {
     }
 }
 
+/// Fading with a steady path so much stronger than the scattered ones.
+fn rice(db: i32) -> Option<Fading> {
+    Some(Fading {
+        k_factor: Some(Db::from_db(db)),
+        ..RAYLEIGH
+    })
+}
+
 /// nsdi15 §4.2, case I: both channels are equally good in the mean and waver by themselves; who has the better one at the moment fails less,
-/// backs off less, and sends more.
+/// backs off less, and sends more: 10 to 20 % more than one of them alone.
+///
+/// How much the channels wavered is not said. 60 seeds gave 18.5 % where a steady path is as strong as all others together, 14.9 % at 3 dB more, 8.8 % at
+/// 6 dB, and 2.4 % at 10 dB (each ± 0.4 at most); 10 seeds gave 1.4 % on channels that do not waver at all.
 #[test]
 fn between_two_access_points_independent_fading_is_a_gain() {
-    let fading = between(MIDDLE_MM, Some(RAYLEIGH));
-    let (one, both) = (fading.goodputs(&BOTH[..1])[0], fading.goodputs(&BOTH));
-    let gain = (both[0] + both[1]) / one;
-    println!("one {one:.2}, both {both:?}, gain {gain:.3}");
-    assert!((1.10..1.25).contains(&gain), "{gain}: {one} {both:?}");
-    // Without fading there is nothing to gain.
-    let steady = between(MIDDLE_MM, None);
-    let (one, both) = (steady.goodputs(&BOTH[..1])[0], steady.goodputs(&BOTH));
-    let none = (both[0] + both[1]) / one;
-    println!("steady: one {one:.2}, both {both:?}, gain {none:.3}");
-    assert!(none < 1.06, "{none}: {one} {both:?}");
-    assert!(gain > none + 0.03, "{gain} {none}");
+    let (none, _) = between(MIDDLE_MM, None).gain(SEEDS);
+    println!("steady: gain {none:.3}");
+    assert!(none < 1.06, "{none}");
+    for db in [0, 3] {
+        let (gain, error) = between(MIDDLE_MM, rice(db)).gain(GAIN_SEEDS);
+        println!("K = {db} dB: gain {gain:.3} ± {error:.3}");
+        assert!((1.10..1.20).contains(&gain), "{db} dB: {gain} ± {error}");
+        assert!(gain > none + 0.03, "{gain} {none}");
+    }
+}
+
+/// Without a steady path fades are deepest, and the gain is a little over what they had: 21.1 ± 0.4 % with 60 seeds; with 20, 28.3 ± 1.5 % at a coherence of
+/// 10 ms and 21.9 ± 0.7 % at one of 200 ms.
+#[test]
+fn without_a_steady_path_the_gain_is_larger() {
+    let (gain, error) = between(MIDDLE_MM, Some(RAYLEIGH)).gain(GAIN_SEEDS);
+    let (milder, _) = between(MIDDLE_MM, rice(3)).gain(GAIN_SEEDS);
+    println!("gain {gain:.3} ± {error:.3}, with a steady path {milder:.3}");
+    assert!(gain > milder + 4.0 * error, "{gain} ± {error} {milder}");
+    assert!((gain - 1.211).abs() < 4.0 * error, "{gain} ± {error}");
 }
 
 /// nsdi15 §4.2, case II: near one access point. Minstrel tries fast rates at the far one, which fail and cost it its turns.

@@ -148,7 +148,11 @@ fn a_managed_queue_marks_packets_of_senders_that_understand() {
     bench.hosts.client.run(|| ask("1")).unwrap();
     let outcome = bench.download(Some(Bytes::new(10_000_000)), PATIENCE);
     assert!(outcome.intact, "{:?}", outcome.broken);
-    let received_ce = lab::hosts::counted(&bench.hosts.client, "IpExt", "InCEPkts");
+    let received_ce = bench
+        .hosts
+        .client
+        .run(|| linux::netstat::counted("IpExt", "InCEPkts"))
+        .unwrap();
     let report = bench.emulator.finish();
     let marked: Vec<u64> = report.marks.values().copied().collect();
     assert_eq!(

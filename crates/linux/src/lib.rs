@@ -14,6 +14,7 @@
 //! | [`capture`] | what a monitor interface hears | `Capture::open`, `digest` |
 //! | [`journal`] | what was changed, on disk, and how to take it back | `Journal::open`, `Journal::undo` |
 //! | [`sysctl`] | kernel parameters of a namespace | `sysctl::read`, `sysctl::path_manager` |
+//! | [`netstat`] | what a namespace's kernel counts by itself | `netstat::counted` |
 //! | [`netns`] | namespaces without names, and work inside them | `Netns::new`, `Netns::run` |
 //! | [`doctor`] | what this host lacks and how to get it | `doctor::checks` |
 //! | [`netlink`] | the layer under `mptcp_pm`, `rtnl` and `diag` | `Socket::open`, `Builder` |
@@ -33,6 +34,7 @@ pub mod journal;
 pub mod mptcp_pm;
 pub mod netlink;
 pub mod netns;
+pub mod netstat;
 pub mod orphans;
 pub mod probe;
 pub mod realtime;

@@ -3,13 +3,11 @@
 
 mod addressing;
 mod error;
-mod netstat;
 mod plugs;
 mod sweep;
 
 pub use addressing::{Addressing, LinkAddresses, SERVER_V6};
 pub use error::BuildError;
-pub use netstat::counted;
 pub use plugs::{OpenError, PlugError, Plugs};
 
 use crate::emulator::Port;

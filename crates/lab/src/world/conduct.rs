@@ -10,13 +10,13 @@ use super::stage::Stage;
 use super::summary::Sources;
 use super::{FlowDetail, Play, PlayError, Played};
 use crate::emulator::{self, Command, Commands, Emulator, Report, Setup};
-use crate::hosts;
 use crate::shell::{ProgramsEnded, Running};
 use crate::stop::Stop;
 use crate::traffic::{Outcome, Told, Watchlist};
 use links::{Fault, Input, LinkId, LinkState};
 use linux::bpf::CountRunTime;
 use linux::daemon::{self, Association};
+use linux::netstat;
 use std::net::IpAddr;
 use std::sync::mpsc::RecvTimeoutError;
 use std::thread::JoinHandle;
@@ -202,7 +202,12 @@ impl<'r> Conductor<'r> {
         // Of a run that was ended early.
         self.read_back();
         self.daemon = self.stage.glue.report();
-        self.received_ce = hosts::counted(&self.stage.hosts.client, "IpExt", "InCEPkts");
+        let came = self
+            .stage
+            .hosts
+            .client
+            .run(|| netstat::counted("IpExt", "InCEPkts"));
+        self.received_ce = came.ok().flatten();
         self.over.0.stop();
         self.await_flows()?;
         self.take_down(ended)

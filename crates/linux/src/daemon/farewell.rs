@@ -13,13 +13,14 @@
 //! # Checked by
 //! `daemon::tests`: one dead link, two at once, the first address, a word that is lost, all with a server that counts RM_ADDR.
 
+use super::Duration;
 use super::acts::ActError;
 use super::flows::{Standing, pair};
 use super::joins::Join;
 use super::peers::token_of;
 use super::world::World;
-use super::{Duration, mib};
 use crate::mptcp_pm::{AddressId, DestroySubflowError, LocalAddress, RemoveError, Subflow, Token};
+use crate::netstat;
 use policy::{Action, ConnId, SubflowId};
 use std::collections::BTreeMap;
 use units::Instant;
@@ -47,12 +48,17 @@ pub(super) struct Farewells {
     dropped: u64,
 }
 
+/// Withdrawals (RM_ADDR) that were never sent, because an earlier word still waited; 0 where the kernel does not count.
+fn never_sent() -> u64 {
+    netstat::counted("MPTcpExt", "RmAddrTxDrop").unwrap_or(0)
+}
+
 impl Farewells {
     pub(super) fn new() -> Self {
         Self {
             waiting: Vec::new(),
             told: BTreeMap::new(),
-            dropped: mib::rm_addr_drops(),
+            dropped: never_sent(),
         }
     }
 
@@ -155,7 +161,7 @@ impl World {
     fn withdraw_now(&mut self, now: Instant, waiting: Waiting) -> Result<(), ActError> {
         self.withdraw_once(waiting.subflow)?;
         self.farewells.told.insert(waiting.conn, now);
-        let dropped = mib::rm_addr_drops();
+        let dropped = never_sent();
         if dropped > std::mem::replace(&mut self.farewells.dropped, dropped) && waiting.tries < TRIES {
             self.farewells.waiting.push(Waiting {
                 tries: waiting.tries + 1,

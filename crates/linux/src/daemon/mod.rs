@@ -15,7 +15,7 @@
 //! | `levers`, `settings`, `sender` | bounding queues; what is changed for the whole namespace, on record; congestion control |
 //! | `fallbacks` | bounding connections that fell back to plain TCP, where that is asked for |
 //! | `inlet`, `observe`, `report`, `controllers` | what other threads may say, see and ask |
-//! | `clock`, `poller`, `eventfd`, `mib` | the kernel's small change |
+//! | `clock`, `poller`, `eventfd` | the kernel's small change |
 //!
 //! # Where we differ, and why
 //! 1. A subflow is told to the engine when the peer is known to have accepted it, not when the kernel says `established`: see
@@ -42,7 +42,6 @@ mod joins;
 mod levers;
 mod links;
 mod marks;
-mod mib;
 mod observe;
 mod pace;
 mod paths;

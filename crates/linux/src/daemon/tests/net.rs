@@ -176,7 +176,7 @@ impl Net {
 
     /// What the server counted: the sum of its namespace's MPTCP counter `counter`.
     pub(super) fn server_counter(&self, counter: &str) -> u64 {
-        self.in_server(|| super::super::mib::read(counter))
+        self.in_server(|| mptcp_counter(counter))
     }
 
     /// Waits until the server has heard so many withdrawals of addresses.
@@ -212,7 +212,7 @@ impl Net {
 
     /// What the client counted.
     pub(super) fn client_counter(&self, counter: &str) -> u64 {
-        self.in_client(|| super::super::mib::read(counter))
+        self.in_client(|| mptcp_counter(counter))
     }
 
     /// Waits until the client's state has this in it.
@@ -258,6 +258,10 @@ pub(super) fn state() -> String {
 fn settle() {
     output("sysctl -qw net.ipv4.tcp_congestion_control=reno");
     output("sysctl -qw net.ipv4.conf.all.rp_filter=0");
+}
+
+fn mptcp_counter(name: &str) -> u64 {
+    crate::netstat::counted("MPTcpExt", name).unwrap_or(0)
 }
 
 fn shape(link: u8) {

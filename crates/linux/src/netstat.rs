@@ -1,18 +1,18 @@
-//! What the kernel of a host counts by itself.
+//! What the kernel of a network namespace counts by itself.
 //!
 //! # Sources
-//! - `net/ipv4/proc.c`: `/proc/net/netstat` has two lines for each group, names and then values; `IpExt: InCEPkts` counts packets that came in
-//!   with congestion experienced, each of those that one header stands for (`net/ipv4/ip_input.c`).
+//! - `net/ipv4/proc.c`, `net/mptcp/mib.c`: `/proc/net/netstat` has two lines for each group (`TcpExt`, `IpExt`, `MPTcpExt`), names and then
+//!   values. `IpExt: InCEPkts` counts packets that came in with congestion experienced, each of those that one header stands for
+//!   (`net/ipv4/ip_input.c`).
 //!
 //! # Checked by
-//! `tests`; `tests/emulator.rs` and `tests/ecn.rs`: marks that were made are the marks that came.
+//! `tests`; the daemon's tests, which read the server's `MPTcpExt`; the lab's `tests/emulator.rs` and `tests/ecn.rs`: marks that were made are
+//! the marks that came.
 
-use linux::netns::Netns;
-
-/// One counter of a host's namespace; `None` where the kernel does not have it.
-pub fn counted(host: &Netns, group: &str, name: &str) -> Option<u64> {
-    let text = host.run(|| std::fs::read_to_string("/proc/thread-self/net/netstat"));
-    counter(&text.ok()?.ok()?, group, name)
+/// One counter of the namespace that the calling thread is in; `None` where its kernel does not have it.
+pub fn counted(group: &str, name: &str) -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/net/netstat").ok()?;
+    counter(&text, group, name)
 }
 
 fn counter(text: &str, group: &str, name: &str) -> Option<u64> {

@@ -3,6 +3,7 @@
 use crate::estimate::arrivals::Arrivals;
 use crate::estimate::carries::Carries;
 use crate::estimate::losses::Losses;
+use crate::estimate::segments::Segments;
 use crate::io::{ConnSample, LinkId, SubflowId, SubflowSample};
 use crate::slow::Slow;
 use crate::thin::Thin;
@@ -84,6 +85,7 @@ pub(crate) struct Subflow {
     pub(crate) arrivals: Arrivals,
     pub(crate) carries: Carries,
     pub(crate) losses: Losses,
+    pub(crate) segments: Segments,
     /// Since when something is under way and nothing was acknowledged.
     pub(crate) waiting: Option<Instant>,
     pub(crate) sample: SubflowSample,
@@ -157,15 +159,22 @@ impl Conn {
 
 impl Subflow {
     /// Takes in the counters as read at `now`; whether anything arrived.
-    pub(crate) fn read(&mut self, now: Instant, sample: SubflowSample) -> bool {
+    pub(crate) fn read(&mut self, now: Instant, mut sample: SubflowSample) -> bool {
         let acknowledged = sample.bytes_acked > self.sample.bytes_acked;
         self.waiting = match self.waiting {
             _ if sample.unacked == 0 => None,
             Some(since) if !acknowledged => Some(since),
             _ => Some(now),
         };
-        self.losses
-            .read(now, sample.disordered, sample.min_rtt, sample.data_rtt);
+        self.segments.read(now, sample.segs_in, sample.bytes_received);
+        if !self.segments.are_full() {
+            sample.data_rtt = Duration::ZERO;
+        }
+        let rtt = match sample.data_rtt {
+            Duration::ZERO => sample.min_rtt,
+            rtt => rtt,
+        };
+        self.losses.read(now, sample.disordered, sample.min_rtt, rtt);
         self.sample = sample;
         self.arrivals.read(now, sample.segs_in, sample.bytes_received)
     }

@@ -7,6 +7,7 @@ use crate::estimate::arrivals::Arrivals;
 use crate::estimate::carries::Carries;
 use crate::estimate::delivery::Frame;
 use crate::estimate::losses::Losses;
+use crate::estimate::segments::Segments;
 use crate::io::{
     Action, ConnEvent, ConnId, Input, JoinFailure, LONGEST, LinkEvent, LinkId, LinkSpec, Note, SubflowEvent,
     SubflowId, SubflowSample, Verb,
@@ -308,6 +309,7 @@ impl State {
                     arrivals: Arrivals::new(now),
                     carries: Carries::default(),
                     losses: Losses::default(),
+                    segments: Segments::default(),
                     waiting: None,
                     sample: SubflowSample::default(),
                     draining: None,

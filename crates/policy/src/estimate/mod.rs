@@ -11,4 +11,5 @@ pub(crate) mod gap;
 pub(crate) mod losses;
 pub mod mobility;
 pub mod phy;
+pub(crate) mod segments;
 pub(crate) mod signal;

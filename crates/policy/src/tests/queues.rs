@@ -87,6 +87,28 @@ fn who_asks_for_little_fills_no_queue() {
     assert_eq!(doses(&world, 1), before, "an echo of long ago");
 }
 
+/// Of small segments the kernel takes no round trip, and tells how long a whole receive window takes.
+#[test]
+fn small_segments_say_nothing_of_a_queue() {
+    let mut world = three(Policy::Slowhand);
+    (world.demand, world.segment) = (0.004, 125.0);
+    world.run(10 * S);
+    assert_eq!(world.in_use(), [0]);
+    let before = doses(&world, 0);
+    let roles = |world: &World| {
+        let changed = world.asked(Instant::ZERO, |action| matches!(action, Action::SetBackup { .. }));
+        changed.len()
+    };
+    let changed = roles(&world);
+    (0..3).for_each(|link| set_queue(&mut world, link, 5 * S));
+    world.run(10 * S);
+    assert_eq!((doses(&world, 0), roles(&world) - changed), (before, 0));
+    // Full ones do.
+    (world.demand, world.segment) = (0.2, 1_448.0);
+    world.run(S);
+    assert!(doses(&world, 0) > before);
+}
+
 #[test]
 fn without_the_window_nothing_is_marked() {
     let mut world = three(Policy::SlowhandNoWindow);

@@ -40,7 +40,7 @@ struct Sub {
     conn: ConnId,
     link: LinkId,
     backup: bool,
-    segments: u64,
+    segments: f64,
     bytes: f64,
 }
 
@@ -52,6 +52,8 @@ pub(super) struct World {
     pub(super) done: Vec<(Instant, Action)>,
     /// The share of the links' rate that the application asks for.
     pub(super) demand: f64,
+    /// Payload of a segment.
+    pub(super) segment: f64,
     /// A connection of which nothing is asked.
     pub(super) idle: Option<ConnId>,
     /// The pauses between readings of the counters, again and again; without any they are read at every step.
@@ -110,6 +112,7 @@ impl World {
             links: BTreeMap::new(),
             done: Vec::new(),
             demand: 1.0,
+            segment: SEGMENT,
             idle: None,
             pauses: Vec::new(),
             readings: Vec::new(),
@@ -238,6 +241,7 @@ impl World {
                 let demand = if is_idle { 0.0 } else { self.demand };
                 let bytes = (link.rate * STEP).get() as f64 * demand;
                 sub.bytes += bytes;
+                sub.segments += bytes / self.segment;
                 link.bytes += bytes;
             }
         }
@@ -286,8 +290,7 @@ impl World {
                 continue;
             };
             let link = &self.links[&sub.link];
-            sub.segments = (sub.bytes / SEGMENT) as u64;
-            let (segs_in, bytes_received) = (sub.segments, Bytes::new(sub.bytes as u64));
+            let (segs_in, bytes_received) = (sub.segments as u64, Bytes::new(sub.bytes as u64));
             let (min_rtt, data_rtt) = (link.rtt, link.rtt + link.queue);
             let sample = SubflowSample {
                 segs_in,
@@ -414,7 +417,7 @@ impl World {
                 conn,
                 link,
                 backup,
-                segments: 0,
+                segments: 0.0,
                 bytes: 0.0,
             },
         );

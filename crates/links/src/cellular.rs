@@ -50,9 +50,9 @@ pub struct Repeats {
 
 impl Repeats {
     /// LTE's HARQ at its usual target of a tenth of first transmissions lost: four transmissions, 8 ms apart.
-    pub fn lte() -> Self {
+    pub const fn lte() -> Self {
         Self {
-            loss: Ratio::clamped(0.1),
+            loss: Ratio::from_ppm(100_000),
             after: Duration::from_millis(8),
             most: 4,
         }

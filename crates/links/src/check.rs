@@ -6,7 +6,7 @@ use units::wifi::Standard;
 use units::{Bitrate, Duration, Ratio};
 
 use crate::ConfigError;
-use crate::air::RateControl;
+use crate::air::{RateControl, Rules, Thresholds};
 use crate::config::{CableConfig, CellConfig, CellRate, Holes, LinkConfig, Medium, NetworkConfig};
 use crate::wifi::WifiConfig;
 
@@ -35,17 +35,25 @@ pub(crate) fn check(config: &NetworkConfig) -> Result<(), ConfigError> {
 /// Whether nothing asks for more than exchanges.
 fn coarse_is_enough(config: &NetworkConfig) -> Result<(), ConfigError> {
     let finer = |link: &LinkConfig| match link {
-        LinkConfig::Wifi(wifi) => wifi.ht.is_some() || wifi.control != RateControl::Fixed,
+        LinkConfig::Wifi(wifi) => {
+            wifi.ht.is_some()
+                || wifi.control != RateControl::Fixed
+                || wifi.thresholds != Thresholds::default()
+        }
         LinkConfig::Cable(_) | LinkConfig::Cell(_) => false,
     };
     let link = config.links.iter().find(|link| finer(link)).map(LinkConfig::name);
     let noise = config.noise.first().map(|noise| noise.name.as_str());
-    match link.or(noise) {
-        None => Ok(()),
-        Some(name) => Err(ConfigError::Finer {
-            what: format!("`{name}`"),
-        }),
-    }
+    let what = if config.rules != Rules::default() {
+        "a rule of the air that is not the standard's".to_string()
+    } else if config.thresholds != Thresholds::default() {
+        "a threshold of the client's".to_string()
+    } else if let Some(name) = link.or(noise) {
+        format!("`{name}`")
+    } else {
+        return Ok(());
+    };
+    Err(ConfigError::Finer { what })
 }
 
 fn moves(name: &str, rates: &[Bitrate]) -> Result<(), ConfigError> {

@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Bitrate, Bytes, Duration, Ratio};
 
-use crate::air::NoiseConfig;
+use crate::air::{NoiseConfig, Rules, Thresholds};
 use crate::cellular::{RadioStates, Repeats};
 use crate::wifi::{Radio, Wall, WifiConfig};
 
@@ -29,6 +29,10 @@ pub struct NetworkConfig {
     pub medium: Medium,
     /// What else is on the air. Only on the exact medium.
     pub noise: Vec<NoiseConfig>,
+    /// What the standard leaves open, or an experiment changes. Only on the exact medium.
+    pub rules: Rules,
+    /// What the client's radios sense, and when they ask before they send. Only on the exact medium.
+    pub thresholds: Thresholds,
 }
 
 /// How finely access points and the air between them and the client are modelled.

@@ -172,6 +172,11 @@ impl Network {
         }
     }
 
+    /// Whether a packet of so many bytes would find room in front of a link's bottleneck now.
+    pub fn has_room(&self, link: LinkId, direction: Direction, bytes: u32) -> bool {
+        self.ports[self.link(link).ports[side(direction)]].has_room(bytes)
+    }
+
     /// The mean signal of an access point at the client; `None` for other links.
     pub fn signal(&self, link: LinkId) -> Option<Dbm> {
         self.bss(link).map(|bss| self.air.mean_signal(bss))

@@ -92,6 +92,11 @@ impl Port {
         self.queue.depth()
     }
 
+    /// Whether a packet of so many bytes would be taken in.
+    pub(crate) fn has_room(&self, bytes: u32) -> bool {
+        !self.queue.is_full_for(bytes)
+    }
+
     pub(crate) fn push(&mut self, now: Instant, entry: Entry, exits: &mut Exits) {
         self.queue.push(now, entry, exits);
         match &mut self.server {

@@ -72,7 +72,7 @@ impl Queue {
 
     /// Takes a packet in, or drops it when there is no room.
     pub(crate) fn push(&mut self, now: Instant, mut entry: Entry, exits: &mut Exits) {
-        if self.is_full_for(entry.packet) {
+        if self.is_full_for(entry.packet.bytes) {
             exits.drop(now, entry.packet, DropReason::QueueFull);
             return;
         }
@@ -106,10 +106,11 @@ impl Queue {
         });
     }
 
-    fn is_full_for(&self, packet: Packet) -> bool {
+    /// Whether a packet of so many bytes would be dropped.
+    pub(crate) fn is_full_for(&self, bytes: u32) -> bool {
         match self.room {
             Room::Packets(most) => self.ring.len() >= most,
-            Room::Bytes(most) => self.bytes + u64::from(packet.bytes) > most,
+            Room::Bytes(most) => self.bytes + u64::from(bytes) > most,
         }
     }
 

@@ -45,6 +45,10 @@ impl Quantity {
     pub const M_PER_S: Self = Self::new("m/s", 1e3, 0.01, 200.0);
     /// Transmit power in dBm, counted in mBm: up to what the most generous regulator allows.
     pub const DBM: Self = Self::new("dBm", 100.0, -30.0, 36.0);
+    /// A power that receivers sense in dBm, counted in mBm: from under the noise of a channel to beside the sender.
+    pub const SENSED_DBM: Self = Self::new("dBm", 100.0, -110.0, 0.0);
+    /// What a signal must exceed others by in dB, counted in hundredths.
+    pub const MARGIN_DB: Self = Self::new("dB", 100.0, 0.0, 60.0);
     /// A loss in dB, counted in hundredths.
     pub const LOSS_DB: Self = Self::new("dB", 100.0, 0.0, 200.0);
     /// A Rice factor in dB, counted in hundredths.
@@ -53,6 +57,8 @@ impl Quantity {
     pub const EXPONENT: Self = Self::new("", 100.0, 1.0, 8.0);
     /// Percent, counted in parts per million.
     pub const PERCENT: Self = Self::new("%", 1e4, 0.0, 100.0);
+    /// Percent that leave something over, counted in parts per million.
+    pub const SOME_PERCENT: Self = Self::new("%", 1e4, 0.0, 99.9);
     /// Kilobytes (1,000 bytes), counted in bytes: at least one byte.
     pub const KB: Self = Self::new("kB", 1e3, 0.001, 1e9);
     /// Bytes of a datagram: what fits into an IPv4 packet.

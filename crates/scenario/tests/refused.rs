@@ -47,7 +47,7 @@ fn general_keys() {
         (
             "duration_s = 30",
             "duration_s = 30\ncolour = \"red\"",
-            "bad.toml:3:1: unknown key `colour` in the scenario; known here: duration_s, place, medium, bottlenecks, aps, cells, cables, noises, walkers, \
+            "bad.toml:3:1: unknown key `colour` in the scenario; known here: duration_s, place, medium, air, bottlenecks, aps, cells, cables, noises, walkers, \
              flows, name, sentence, seed, cc, server, server_subflows, faults, report, expect",
         ),
         (

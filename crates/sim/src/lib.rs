@@ -29,7 +29,7 @@
 //! | UDP: saturated, constant rate, probes to everyone | [`Flow`] |
 //! | a TCP sender, segment by segment | [`tcp`] |
 //! | a hand-off under such a sender, and CLA's whole hand-off stage | [`handoff`] |
-//! | what happens when | [`EventQueue`] |
+//! | what happens when, outside the medium (its own deadlines: [`links::air::schedule`]) | [`EventQueue`] |
 //! | plans that tests and benches share | [`cells`] |
 //! | many runs on many cores | [`sweep()`] |
 //! | saturated stations in theory | [`theory`] |
@@ -44,7 +44,7 @@ pub mod theory;
 mod traffic;
 mod world;
 
-pub use play::{Addresses, Capture, Cast, CastError, Play, Played, Radio, Sleeper, digest, play};
+pub use play::{Addresses, Capture, Cast, CastError, Play, Played, Radio, Sleeper, digest, play, wired};
 pub use queue::EventQueue;
 pub use sweep::sweep;
 pub use traffic::{Flow, HEADERS, Pace, Tally};

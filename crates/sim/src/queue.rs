@@ -1,4 +1,7 @@
-//! The event queue: what happens when, in the order of time, and in the order of arrival where times are equal.
+//! The event queue of a world: what happens when, in the order of time, and in the order of arrival where times are equal.
+//!
+//! Here are the few events that come from outside the medium: a flow's next datagram, a segment's arrival. A binary heap is enough for them. The
+//! many are the medium's own deadlines, which it keeps itself: [`links::air::schedule`] says in what, and what was measured beside it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -15,6 +15,9 @@ const AHEAD: u32 = 2;
 /// The same of a station that aggregates: a window that is being tried, and as many to follow.
 const AHEAD_OF_AGGREGATES: u32 = 128;
 
+/// Beyond the stations of the air are cells, whose recordings carry so many bytes at a time: as many small datagrams as fit must be there.
+const OPPORTUNITY_BYTES: u32 = 1_500;
+
 /// A medium with traffic on it: the air, unless another is asked for.
 #[derive(Debug)]
 pub struct World<M = Air> {
@@ -169,11 +172,13 @@ impl<M: Medium> World<M> {
 
 /// How many datagrams a saturated flow keeps at its station: all of a station's together fit into its queue.
 fn ahead(air: &AirConfig, flows: &[Flow], flow: &Flow) -> u32 {
-    let station = air.stations.get(flow.from.0 as usize);
-    if station.is_none_or(|station| station.ht.is_none()) {
+    let Some(station) = air.stations.get(flow.from.0 as usize) else {
+        return AHEAD.max(OPPORTUNITY_BYTES.div_ceil(flow.payload + HEADERS) + 1);
+    };
+    if station.ht.is_none() {
         return AHEAD;
     }
     let sharing = flows.iter().filter(|other| other.from == flow.from).count();
-    let room = station.map_or(0, |station| station.queue) / sharing.max(1);
+    let room = station.queue / sharing.max(1);
     (room as u32).clamp(AHEAD, AHEAD_OF_AGGREGATES)
 }

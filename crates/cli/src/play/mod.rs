@@ -26,7 +26,7 @@ use world::Order;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The lab needs root, MPTCP and /dev/net/tun. Everything it makes lies in network namespaces of its own and is gone at the end.
-Virtual time (--world sim) needs nothing. It has access points and UDP so far; one seed gives one trace, byte for byte.
+Virtual time (--world sim) needs nothing. It has UDP so far, over access points, cells and cables; one seed gives one trace, byte for byte.
 
 Examples:
   sudo slowhand play scenarios/building-walk.toml --compare --html walk.html

@@ -26,6 +26,7 @@ mod note;
 mod observe;
 mod paths;
 mod ready;
+mod rules;
 mod script;
 mod stage;
 mod summary;

@@ -1,15 +1,15 @@
 //! From a scenario's links to the models'.
 
-use super::{NoController, StockSender};
+use super::{NoController, StockSender, rules};
 use links::air;
 use links::wifi::{self, WifiConfig};
 use links::{
     BottleneckConfig, CableConfig, CellConfig, CellLane, CellRate, Codel, LinkConfig, Medium, NetworkConfig,
-    Position, QueueConfig, QueueLimit,
+    Position, QueueConfig, QueueLimit, RadioStates, Repeats,
 };
 use scenario::{
     AccessPoint, Aqm, Bottleneck, Cable, Cell, LaneRate, Link, LinkKind, Plan, Point, Queue, RateControl,
-    Thing, Wall, Way, Wire, Work,
+    Rules, Thing, Thresholds, Wall, Way, Wire, Work,
 };
 use thiserror::Error;
 use units::Duration;
@@ -93,6 +93,11 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
         monitor: false,
         medium: medium(plan),
         noise: plan.place.noises.iter().map(noise).collect(),
+        rules: rules::rules(&plan.rules),
+        thresholds: plan
+            .walkers
+            .first()
+            .map_or_else(Default::default, |client| rules::thresholds(client.thresholds)),
     })
 }
 
@@ -109,8 +114,17 @@ fn refuse_virtual_only(plan: &Plan) -> Result<(), PlanError> {
 
 /// Every frame where a plan says so, or asks for what exchanges do not have.
 fn medium(plan: &Plan) -> Medium {
-    let finer = |ap: &AccessPoint| ap.ht.is_some() || control(ap.rate) != air::RateControl::Fixed;
-    let asked = plan.medium == scenario::Medium::Exact || !plan.place.noises.is_empty();
+    let usual = Thresholds::default();
+    let finer = |ap: &AccessPoint| {
+        ap.ht.is_some() || control(ap.rate) != air::RateControl::Fixed || ap.thresholds != usual
+    };
+    let asked = plan.medium == scenario::Medium::Exact
+        || !plan.place.noises.is_empty()
+        || plan.rules != Rules::default()
+        || plan
+            .walkers
+            .first()
+            .is_some_and(|client| client.thresholds != usual);
     if asked || plan.access_points().any(|(_, ap)| finer(ap)) {
         Medium::Frames
     } else {
@@ -231,8 +245,15 @@ fn cell_config(plan: &Plan, name: &str, cell: &Cell, seed: u64) -> CellConfig {
             spans: holes.into_iter().map(|hole| (hole.at, hole.lasts)).collect(),
             period: None,
         },
-        radio: None,
-        repeats: None,
+        radio: cell.radio.map(|radio| RadioStates {
+            promotion: radio.promotion,
+            tail: radio.tail,
+        }),
+        repeats: cell.repeats.map(|repeats| Repeats {
+            loss: repeats.loss,
+            after: repeats.after,
+            most: repeats.transmissions,
+        }),
     }
 }
 
@@ -246,6 +267,7 @@ fn wifi_config(name: &str, ap: &AccessPoint) -> WifiConfig {
         },
         control: control(ap.rate),
         ht: ap.ht.map(ht),
+        thresholds: rules::thresholds(ap.thresholds),
         power: ap.tx_power,
         propagation: wifi::Propagation {
             reference: ap.propagation.reference,
@@ -307,8 +329,26 @@ mod tests {
         assert_eq!(medium("medium = \"exact\"", ""), Medium::Frames);
         assert_eq!(medium("", "rate_control = \"minstrel\""), Medium::Frames);
         assert_eq!(medium("", "ht = { streams = 2 }"), Medium::Frames);
+        assert_eq!(medium("air = { attempts = 4 }", ""), Medium::Frames);
+        assert_eq!(medium("air = { attempts = 7 }", ""), Medium::Exchanges);
+        assert_eq!(medium("", "rts_threshold_bytes = 500"), Medium::Frames);
+        assert_eq!(medium("air = { carrier_sense_dbm = -90 }", ""), Medium::Frames);
         let oven = "[noises.oven]\nat_m = [6, 1]\nchannel = 36";
         assert_eq!(medium(oven, ""), Medium::Frames);
+    }
+
+    #[test]
+    fn what_holds_on_the_air_reaches_the_models() {
+        let air = "air = { attempts = 4, capture_db = \"never\", no_retry_bit_on_rate_change = true, energy_detection_dbm = -70 }";
+        let config = network_config(&plan(air, "rts_threshold_bytes = 500", DOWN), 1).unwrap();
+        assert_eq!((config.rules.attempts, config.rules.capture), (Some(4), None));
+        assert!(config.rules.no_retry_bit_on_rate_change);
+        let LinkConfig::Wifi(ap) = &config.links[0] else {
+            panic!("{:?}", config.links)
+        };
+        assert_eq!((ap.thresholds.rts, config.thresholds.rts), (Some(500), None));
+        assert_eq!(ap.thresholds.energy_detection, config.thresholds.energy_detection);
+        assert!(links::Network::new(1, config).is_ok());
     }
 
     #[test]

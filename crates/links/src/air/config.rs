@@ -75,6 +75,11 @@ impl StationConfig {
     /// 20 dB more for energy.
     pub fn new(name: &str, standard: Standard, position: Position) -> Self {
         let fastest = standard.rates_kbps().iter().max().copied().unwrap_or(0);
+        let Thresholds {
+            rts,
+            carrier_sense,
+            energy_detection,
+        } = Thresholds::default();
         Self {
             name: name.into(),
             position,
@@ -85,9 +90,42 @@ impl StationConfig {
             rate: Bitrate::from_kbps(fastest.into()),
             ht: None,
             control: RateControl::Fixed,
-            rts: None,
+            rts,
             queue: 200,
             discipline: Discipline::TailDrop,
+            carrier_sense,
+            energy_detection,
+        }
+    }
+
+    /// The same with other thresholds.
+    #[must_use]
+    pub fn with(self, thresholds: Thresholds) -> Self {
+        Self {
+            rts: thresholds.rts,
+            carrier_sense: thresholds.carrier_sense,
+            energy_detection: thresholds.energy_detection,
+            ..self
+        }
+    }
+}
+
+/// What a station senses, and when it asks before it sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Thresholds {
+    /// [`StationConfig::rts`].
+    pub rts: Option<u32>,
+    /// [`StationConfig::carrier_sense`].
+    pub carrier_sense: Dbm,
+    /// [`StationConfig::energy_detection`].
+    pub energy_detection: Dbm,
+}
+
+impl Default for Thresholds {
+    /// The standard's, as [`StationConfig::new`] has them; no requests to send.
+    fn default() -> Self {
+        Self {
+            rts: None,
             carrier_sense: Dbm::from_dbm(-82),
             energy_detection: Dbm::from_dbm(-62),
         }
@@ -244,6 +282,9 @@ pub struct Rules {
     pub capture: Option<Db>,
     /// What arrives that much under the noise floor, or more, is left out of sums of interference (`reception` bounds what that neglects).
     pub negligible: Db,
+    /// A frame that is repeated at another rate than before does not have the retry bit, as nsdi15 §6.1 says of its access points; the standard
+    /// sets it (§9.2.4.1.7).
+    pub no_retry_bit_on_rate_change: bool,
 }
 
 impl Default for Rules {
@@ -255,6 +296,7 @@ impl Default for Rules {
             preamble: Db::from_db(4),
             capture: Some(Db::from_db(10)),
             negligible: Db::from_db(20),
+            no_retry_bit_on_rate_change: false,
         }
     }
 }

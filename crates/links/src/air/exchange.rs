@@ -157,11 +157,12 @@ impl<S: Schedule> Air<S> {
     /// What is being tried goes on the air.
     pub(super) fn send_data(&mut self, place: usize) {
         let (_, frame) = self.data_frame(place);
+        let no_retry = self.rules.no_retry_bit_on_rate_change;
         let sender = &mut self.stations[place];
         sender.counters.attempts += u64::from(frame.count);
         sender.counters.aggregates += u64::from(frame.count > 1);
         if let Some(session) = sender.current_mut() {
-            session.sent();
+            session.sent(no_retry);
         }
         let id = self.launch(place, frame);
         if frame.count > 1

@@ -112,7 +112,7 @@ mod wfq;
 pub mod wlan;
 
 pub use config::{
-    AirConfig, Countdown, Discipline, Eifs, Ht, NoiseConfig, RateControl, Rules, StationConfig,
+    AirConfig, Countdown, Discipline, Eifs, Ht, NoiseConfig, RateControl, Rules, StationConfig, Thresholds,
 };
 pub use engine::Air;
 pub use error::AirError;

@@ -131,7 +131,7 @@ impl<S: Schedule> Air<S> {
         self.captured.extend(frames.map(|(_, mpdu)| Overheard {
             kind: FrameKind::Data {
                 number: mpdu.number,
-                retry: mpdu.attempts > 1,
+                retry: mpdu.retry,
                 token: mpdu.packet.token,
                 subtype: mpdu.packet.subtype,
                 tid: session.is_qos().then_some(session.tid),

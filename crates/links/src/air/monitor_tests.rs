@@ -11,10 +11,18 @@ fn station(name: &str, x_mm: i64) -> StationConfig {
 }
 
 /// What a monitor 5 m away hears while station 0 sends these packets, all at once.
-fn heard(mut stations: Vec<StationConfig>, packets: &[Packet]) -> Vec<Overheard> {
+fn heard(stations: Vec<StationConfig>, packets: &[Packet]) -> Vec<Overheard> {
+    heard_under(Rules::default(), stations, packets)
+}
+
+fn heard_under(rules: Rules, mut stations: Vec<StationConfig>, packets: &[Packet]) -> Vec<Overheard> {
     stations.push(station("monitor", 5_000));
     let monitor = StationId(stations.len() as u32 - 1);
-    let mut air = Air::new(1, &AirConfig::new(Standard::A, stations)).unwrap();
+    let config = AirConfig {
+        rules,
+        ..AirConfig::new(Standard::A, stations)
+    };
+    let mut air = Air::new(1, &config).unwrap();
     air.monitor(monitor);
     for packet in packets {
         air.handle(Instant::ZERO, Input::Send(StationId(0), *packet));
@@ -92,6 +100,35 @@ fn repeats_have_the_retry_bit_and_the_same_number() {
     assert_eq!(seen.len(), 7);
     assert_eq!(seen[0], (5, 0, false));
     assert!(seen[1..].iter().all(|&frame| frame == (5, 0, true)), "{seen:?}");
+}
+
+/// AARF goes down after two failures: 54, 54, 48, 48, 36, 36, 24 Mb/s.
+#[test]
+fn the_retry_bit_may_be_missing_where_the_rate_has_changed() {
+    for no_retry_bit_on_rate_change in [false, true] {
+        let rules = Rules {
+            no_retry_bit_on_rate_change,
+            ..Rules::default()
+        };
+        let mut ap = station("ap", 0);
+        ap.control = RateControl::Aarf;
+        let stations = vec![ap, station("out of reach", 10_000_000)];
+        let heard = heard_under(rules, stations, &[data(1, 5)]);
+        let retries: Vec<bool> = numbers(&heard).iter().map(|&(_, _, retry)| retry).collect();
+        let changed: Vec<bool> = heard
+            .windows(2)
+            .map(|pair| pair[0].mode != pair[1].mode)
+            .collect();
+        assert_eq!((retries.len(), retries[0]), (7, false));
+        assert!(changed.contains(&true) && changed.contains(&false), "{changed:?}");
+        let expected = changed
+            .iter()
+            .map(|changed| !(*changed && no_retry_bit_on_rate_change));
+        assert!(
+            expected.eq(retries[1..].iter().copied()),
+            "{retries:?} {changed:?}"
+        );
+    }
 }
 
 #[test]

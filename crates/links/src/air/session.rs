@@ -36,8 +36,10 @@ pub(super) struct Mpdu {
     pub(super) packet: Packet,
     pub(super) number: SeqNum,
     pub(super) attempts: u32,
-    /// It has been on the air: what follows has the retry bit.
-    pub(super) sent: bool,
+    /// In which mode it was last on the air, if it was.
+    sent: Option<Mode>,
+    /// The retry bit of what is on the air.
+    pub(super) retry: bool,
     /// Its receiver has it.
     received: bool,
     /// Its receiver has handed it on.
@@ -189,7 +191,8 @@ impl Session {
             packet,
             number,
             attempts: 0,
-            sent: false,
+            sent: None,
+            retry: false,
             received: false,
             delivered: false,
             settled: false,
@@ -244,9 +247,13 @@ impl Session {
         self.tried_mut().for_each(|mpdu| mpdu.attempts += 1);
     }
 
-    /// What is being tried has been on the air.
-    pub(super) fn sent(&mut self) {
-        self.tried_mut().for_each(|mpdu| mpdu.sent = true);
+    /// What is being tried goes on the air: repeats have the retry bit, `only_at_same_rate` unless their mode is another than before.
+    pub(super) fn sent(&mut self, only_at_same_rate: bool) {
+        let mode = self.mode();
+        for mpdu in self.tried_mut() {
+            let last = mpdu.sent.replace(mode);
+            mpdu.retry = last.is_some_and(|last| last == mode || !only_at_same_rate);
+        }
     }
 
     /// The receiver has those of the frames (bits in their order within the aggregate); where they stand in the window.

@@ -112,6 +112,21 @@ fn a_frame_that_is_given_up_lets_the_others_pass() {
     assert_eq!((session.pending(), session.count()), (0, 0));
 }
 
+/// A request to send that nobody answers counts as an attempt, and is no frame: what follows is not a repeat yet.
+#[test]
+fn only_what_has_been_on_the_air_is_repeated() {
+    let (mut session, _) = session(ht());
+    fill(&mut session, 0, 1);
+    let retry = |session: &Session| session.tried().next().unwrap().retry;
+    session.attempt();
+    session.attempt();
+    session.sent(false);
+    assert!(!retry(&session));
+    session.attempt();
+    session.sent(false);
+    assert!(retry(&session));
+}
+
 #[test]
 fn a_duplicate_is_handed_on_once() {
     let (mut session, _) = session(Ht { frames: 2, ..ht() });

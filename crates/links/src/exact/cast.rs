@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use units::Duration;
 
 use crate::air::wlan::{AccessPointConfig, ClientConfig, InterfaceId, WlanConfig};
-use crate::air::{Addresses, AirConfig, Discipline, Rules, StationConfig, StationId};
+use crate::air::{Addresses, AirConfig, Discipline, StationConfig, StationId};
 use crate::config::{Codel, LinkConfig, Medium, NetworkConfig, QueueLimit};
 use crate::wifi::{Propagation, WifiConfig};
 use crate::{ConfigError, LinkId};
@@ -82,7 +82,7 @@ impl<'c> Cast<'c> {
                     propagation: propagation(&all)?,
                     walls: config.walls.clone(),
                     noise: config.noise.clone(),
-                    rules: Rules::default(),
+                    rules: config.rules,
                 },
                 access_points: Vec::new(),
                 clients: Vec::new(),
@@ -115,7 +115,7 @@ impl<'c> Cast<'c> {
             ht: wifi.ht,
             control: wifi.control,
             queue: packets(wifi),
-            ..StationConfig::new(&wifi.name, wifi.standard, wifi.position)
+            ..StationConfig::new(&wifi.name, wifi.standard, wifi.position).with(wifi.thresholds)
         });
         self.wlan.access_points.push(AccessPointConfig {
             wire: None,
@@ -166,7 +166,7 @@ impl<'c> Cast<'c> {
 /// The client's radio on the channel of this access point.
 fn client(config: &NetworkConfig, first: &WifiConfig, queue: usize) -> StationConfig {
     let name = format!("client@{}", first.channel);
-    let station = StationConfig::new(&name, first.standard, config.radio.position);
+    let station = StationConfig::new(&name, first.standard, config.radio.position).with(config.thresholds);
     StationConfig {
         channel: first.channel,
         power: config.radio.power,

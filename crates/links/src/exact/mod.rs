@@ -11,7 +11,9 @@
 //! 1. Shadowing and attenuation lie between an access point and the client; among access points only distance and walls count.
 //! 2. The best rate follows the mean signal, as `wifi`'s does: `auto` means the same on both media.
 //! 3. A client's radio has the standard and the 802.11n of the first access point on its channel: all there must be alike.
-//! 4. How fading wavers, and what receivers lose, is one for the whole place.
+//! 4. The client's repeats are counted by their retry bit: without those that are not to have one
+//!    ([`no_retry_bit_on_rate_change`](crate::air::Rules::no_retry_bit_on_rate_change)).
+//! 5. How fading wavers, and what receivers lose, is one for the whole place.
 //!
 //! # Checked by
 //! `tests`; `lab`'s `monitor` and `tests/ecn.rs`; `cli`'s `tests/both_worlds.rs`: UDP in the lab carries what it carries in virtual time.

@@ -5,7 +5,7 @@ use units::wifi::Standard;
 use units::{Bitrate, Db, Dbm, Duration};
 
 use crate::Position;
-use crate::air::{Ht, RateControl};
+use crate::air::{Ht, RateControl, Thresholds};
 use crate::config::{QueueConfig, QueueLimit};
 
 /// One access point, with the wired segment behind it.
@@ -25,6 +25,8 @@ pub struct WifiConfig {
     pub control: RateControl,
     /// What it has of 802.11n, and the client towards it. Only on the exact medium.
     pub ht: Option<Ht>,
+    /// What it senses, and when it asks before it sends. Only on the exact medium.
+    pub thresholds: Thresholds,
     /// Transmit power, antenna gain included.
     pub power: Dbm,
     /// How the signal falls with distance.
@@ -48,6 +50,7 @@ impl WifiConfig {
             rate: None,
             control: RateControl::Fixed,
             ht: None,
+            thresholds: Thresholds::default(),
             power: Dbm::from_dbm(20),
             propagation: Propagation::indoor(Standard::G),
             queue: QueueConfig::tail_drop(QueueLimit::Packets(200)),

@@ -161,6 +161,52 @@ pub struct Cell {
     pub queue: Queue,
     /// When there is no coverage: nothing is delivered, what is queued waits, and the link stays up.
     pub holes: Holes,
+    /// When its radio sleeps; `None`: never.
+    pub radio: Option<RadioStates>,
+    /// How its radio repeats what is lost on the air; `None`: nothing is.
+    pub repeats: Option<Repeats>,
+}
+
+/// When a cellular radio sleeps, and how slowly it wakes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RadioStates {
+    /// From the first packet to the moment at which the radio is up.
+    pub promotion: Duration,
+    /// How long it stays up after the last packet.
+    pub tail: Duration,
+}
+
+impl RadioStates {
+    /// LTE (Huang et al. 2012, tables 2 and 3).
+    pub const LTE: Self = Self {
+        promotion: Duration::from_millis(260),
+        tail: Duration::from_millis(11_600),
+    };
+    /// 3G (the same tables).
+    pub const UMTS: Self = Self {
+        promotion: Duration::from_millis(582),
+        tail: Duration::from_millis(8_100),
+    };
+}
+
+/// How a cellular radio repeats what was lost on the air: what TCP would have seen as loss becomes delay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Repeats {
+    /// Share of transmissions that are lost.
+    pub loss: Ratio,
+    /// From a transmission to its repetition.
+    pub after: Duration,
+    /// Transmissions of a packet at most.
+    pub transmissions: u32,
+}
+
+impl Repeats {
+    /// LTE's HARQ at its usual target of a tenth of first transmissions lost: four transmissions, 8 ms apart (TS 36.321 §5.4.2).
+    pub const LTE: Self = Self {
+        loss: Ratio::from_ppm(100_000),
+        after: Duration::from_millis(8),
+        transmissions: 4,
+    };
 }
 
 /// How fast one direction of a cellular link is.

@@ -1,5 +1,6 @@
 //! The plan: what a scenario file says, with a unit on every number and every name resolved.
 
+mod air;
 mod expect;
 mod fault;
 mod link;
@@ -8,10 +9,12 @@ mod traffic;
 mod walk;
 mod wifi;
 
+pub use air::{Rules, Thresholds};
 pub use expect::{Condition, Expectation, Times};
 pub use fault::{Change, Fault, Repeat, Target, Window};
 pub use link::{
-    Aqm, Bottleneck, Cable, Cell, Hole, Holes, LaneRate, Link, LinkKind, Queue, QueueLimit, Subnet, Wire,
+    Aqm, Bottleneck, Cable, Cell, Hole, Holes, LaneRate, Link, LinkKind, Queue, QueueLimit, RadioStates,
+    Repeats, Subnet, Wire,
 };
 pub use place::{Label, Noise, Place, Point, Wall};
 pub use traffic::{Flow, Pace, Transport, Way, Work};
@@ -42,6 +45,8 @@ pub struct Plan {
     pub server_subflows: u8,
     /// How finely the air is modelled.
     pub medium: Medium,
+    /// What holds for everybody on the air.
+    pub rules: Rules,
     /// Walls and words on the floor plan, and what disturbs there.
     pub place: Place,
     /// The links in the order of the file; every index of a link is one in this list.

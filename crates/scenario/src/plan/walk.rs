@@ -1,6 +1,6 @@
 //! Who is where at what time.
 
-use super::Point;
+use super::{Point, Thresholds};
 use units::{Dbm, Duration};
 
 /// Somebody with a radio, and the way they go.
@@ -12,6 +12,8 @@ pub struct Walker {
     pub tx_power: Dbm,
     /// Their radio sleeps between beacons.
     pub power_save: bool,
+    /// What their radio senses, and when it asks before it sends.
+    pub thresholds: Thresholds,
     /// Where they are when: at least one, times never decrease, straight lines between.
     pub way: Vec<Waypoint>,
 }
@@ -64,6 +66,7 @@ mod tests {
             name: "client".into(),
             tx_power: Dbm::from_dbm(15),
             power_save: false,
+            thresholds: Thresholds::default(),
             way: points.iter().map(waypoint).collect(),
         }
     }

@@ -8,7 +8,7 @@
 //!   scan, under 10 ms each for authentication and association. RFC 2131 §2.2: a DHCP server probes an address before it
 //!   offers it (1 s in ISC's server); Juggler, table 2, measured 1.8 s.
 
-use super::{Point, Queue};
+use super::{Point, Queue, Thresholds};
 use units::wifi::{Standard, ht};
 use units::{Bitrate, Db, Dbm, Duration};
 
@@ -27,6 +27,8 @@ pub struct AccessPoint {
     pub rate: RateControl,
     /// What it has of 802.11n.
     pub ht: Option<Ht>,
+    /// What it senses, and when it asks before it sends.
+    pub thresholds: Thresholds,
     /// What it is to the coarse medium.
     pub turn: Option<Turn>,
     /// Its queue towards the client, and the client's towards it.

@@ -1,7 +1,8 @@
 //! All links, in the order of the file.
 
+use super::air::Hearing;
 use super::propagation::Spread;
-use super::{Files, names, wifi, wire};
+use super::{Files, cell, names, wifi, wire};
 use crate::plan::{Bottleneck, Link, LinkKind, Medium, Subnet};
 use crate::section::Section;
 use std::collections::BTreeSet;
@@ -15,6 +16,7 @@ pub(super) struct Around<'a> {
     pub bottlenecks: &'a [Bottleneck],
     pub propagation: Spread,
     pub medium: Medium,
+    pub hearing: Hearing,
     pub files: Files<'a>,
 }
 
@@ -27,7 +29,7 @@ pub(super) const KINDS: [(&str, &str, ReadKind); 3] = [
         LinkKind::Wifi(wifi::read(section, around))
     }),
     ("cells", "cell", |section, around| {
-        LinkKind::Cell(wire::cell(section, around))
+        LinkKind::Cell(cell::read(section, around))
     }),
     ("cables", "cable", |section, around| {
         LinkKind::Cable(wire::cable(section, around))

@@ -1,5 +1,7 @@
 //! From the sections of a file to the plan.
 
+mod air;
+mod cell;
 mod datagrams;
 mod expect;
 mod fault;
@@ -43,6 +45,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
     let place = root.child("place", "[place]");
     let (mut place, propagation) = place.as_ref().map_or_else(Default::default, place::read);
     let medium = root.choice("medium", &MEDIA).unwrap_or_default();
+    let (rules, hearing) = air::read(root, medium);
     let bottlenecks = wire::bottlenecks(root);
     let links = link::all(
         root,
@@ -50,15 +53,20 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
             bottlenecks: &bottlenecks,
             propagation,
             medium,
+            hearing,
             files,
         },
     );
     place.noises = noise::all(root, &links);
     let walkers = walk::all(
         root,
-        links
-            .iter()
-            .any(|link| matches!(link.kind, crate::LinkKind::Wifi(_))),
+        walk::Around {
+            needed: links
+                .iter()
+                .any(|link| matches!(link.kind, crate::LinkKind::Wifi(_))),
+            medium,
+            hearing,
+        },
     );
     let flows = traffic::all(
         root,
@@ -83,6 +91,7 @@ pub(crate) fn plan(root: &Section<'_>, stem: &str, files: Files<'_>) -> Plan {
         expectations: expect::all(root, &links, &flows),
         spots: spots(root),
         medium,
+        rules,
         place,
         links,
         bottlenecks,

@@ -1,8 +1,9 @@
 //! `[walkers.NAME]`: the client and others.
 
+use super::air::Hearing;
 use super::place::point;
 use super::{dbm, names, nanos};
-use crate::plan::{Point, Walker, Waypoint};
+use crate::plan::{Medium, Point, Thresholds, Walker, Waypoint};
 use crate::quantity::Quantity;
 use crate::section::Section;
 use units::{Dbm, Duration};
@@ -10,20 +11,31 @@ use units::{Dbm, Duration};
 /// What hand-held radios transmit with: less than access points, for the battery's sake.
 const USUAL_POWER: Dbm = Dbm::from_dbm(15);
 
-/// All of them, the client first. `needed`: there are access points, so that it matters where the client is.
-pub(super) fn all(root: &Section<'_>, needed: bool) -> Vec<Walker> {
+/// What the rest of the file says that walkers need.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Around {
+    /// There are access points, so that it matters where the client is.
+    pub needed: bool,
+    pub medium: Medium,
+    pub hearing: Hearing,
+}
+
+/// All of them, the client first.
+pub(super) fn all(root: &Section<'_>, around: Around) -> Vec<Walker> {
     let mut walkers: Vec<Walker> = root
         .named("walkers", "walker")
         .into_iter()
-        .map(|(name, section)| one(name, &section))
+        .map(|(name, section)| one(name, &section, around))
         .collect();
     match walkers.iter().position(|walker| walker.name == "client") {
         Some(index) => walkers[..=index].rotate_right(1),
         None => {
-            if needed {
+            if around.needed {
                 root.missing("walkers.client", "[walkers.client] with `at_m = [x, y]` or a `way`: access points need to know where the client is");
             }
-            walkers.insert(0, standing("client", USUAL_POWER, Point::default()));
+            let client = standing("client", USUAL_POWER, Point::default());
+            let thresholds = around.hearing.complete();
+            walkers.insert(0, Walker { thresholds, ..client });
         }
     }
     walkers
@@ -34,6 +46,7 @@ fn standing(name: &str, tx_power: Dbm, point: Point) -> Walker {
         name: name.to_owned(),
         tx_power,
         power_save: false,
+        thresholds: Thresholds::default(),
         way: vec![Waypoint {
             at: Duration::ZERO,
             point,
@@ -41,7 +54,7 @@ fn standing(name: &str, tx_power: Dbm, point: Point) -> Walker {
     }
 }
 
-fn one(name: &str, section: &Section<'_>) -> Walker {
+fn one(name: &str, section: &Section<'_>, around: Around) -> Walker {
     names::checked(section, section.at, "walker", name);
     let tx_power = section
         .amount("tx_power_dbm", &Quantity::DBM)
@@ -51,6 +64,7 @@ fn one(name: &str, section: &Section<'_>) -> Walker {
             name: name.to_owned(),
             tx_power,
             power_save: false,
+            thresholds: Thresholds::default(),
             way: way(section),
         },
         (stands, walks) => {
@@ -65,8 +79,13 @@ fn one(name: &str, section: &Section<'_>) -> Walker {
         }
     };
     let power_save = section.flag("power_save").unwrap_or(false);
+    let thresholds = Hearing::own(section, around.hearing, around.medium);
     section.finish();
-    Walker { power_save, ..walker }
+    Walker {
+        power_save,
+        thresholds,
+        ..walker
+    }
 }
 
 fn way(section: &Section<'_>) -> Vec<Waypoint> {

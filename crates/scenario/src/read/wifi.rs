@@ -1,5 +1,6 @@
 //! `[aps.NAME]`.
 
+use super::air::Hearing;
 use super::link::Around;
 use super::place::point;
 use super::propagation::Spread;
@@ -29,6 +30,7 @@ pub(super) fn read(section: &Section<'_>, around: &Around<'_>) -> AccessPoint {
         channel,
         rate: rate::read(section, standard),
         ht: rate::ht(section, standard, channel),
+        thresholds: Hearing::own(section, around.hearing, around.medium),
         turn: turn(section, around.medium),
         queue: Queue {
             limit: wire::limit(section, &QUEUE).unwrap_or(USUAL_QUEUE),

@@ -1,10 +1,8 @@
-//! `[cables.NAME]`, `[cells.NAME]`, `[bottlenecks.NAME]`, and the queues and rates of all links.
+//! `[cables.NAME]`, `[bottlenecks.NAME]`, and the queues and rates of all links. Cells: `cell`.
 
 use super::link::Around;
 use super::{bps, bytes, names, nanos};
-use crate::load::text_of;
-use crate::mahimahi::RateTrace;
-use crate::plan::{Aqm, Bottleneck, Cable, Cell, Hole, Holes, LaneRate, Queue, QueueLimit, Wire};
+use crate::plan::{Aqm, Bottleneck, Cable, Queue, QueueLimit, Wire};
 use crate::quantity::Quantity;
 use crate::section::Section;
 use units::{Bitrate, Duration, Ratio};
@@ -15,20 +13,8 @@ pub(super) type LimitKeys = [&'static str; 3];
 /// Of a queue.
 pub(super) const QUEUE: LimitKeys = ["queue_packets", "queue_bytes", "queue_ms"];
 
-/// Of a cellular buffer.
-const BUFFER: LimitKeys = ["buffer_packets", "buffer_bytes", "buffer_ms"];
-
-/// A base station's buffer holds about a second (imc13 §4.2: LTE's round trip grows four- to tenfold under load).
-const USUAL_BUFFER: QueueLimit = QueueLimit::Time(Duration::from_secs(1));
-
 /// The limit of Linux's `codel`.
 const CODEL_LIMIT: QueueLimit = QueueLimit::Packets(1_000);
-
-/// Holes drawn closer than this are jitter.
-const DRAWN_S: Quantity = Quantity {
-    min: 0.1,
-    ..Quantity::SOME_S
-};
 
 pub(super) fn bottlenecks(root: &Section<'_>) -> Vec<Bottleneck> {
     let one = |(name, section): (&str, Section<'_>)| {
@@ -157,7 +143,8 @@ pub(super) fn rtt(section: &Section<'_>) -> Duration {
         .map_or(Duration::ZERO, nanos)
 }
 
-fn jitter(section: &Section<'_>) -> Duration {
+/// Extra delay, if the file says so.
+pub(super) fn jitter(section: &Section<'_>) -> Duration {
     section
         .amount("jitter_ms", &Quantity::MS)
         .map_or(Duration::ZERO, nanos)
@@ -223,120 +210,4 @@ pub(super) fn limit(section: &Section<'_>, keys: &LimitKeys) -> Option<QueueLimi
             .amount(time, &Quantity::SOME_MS)
             .map(|time| QueueLimit::Time(nanos(time))),
     }
-}
-
-pub(super) fn cell(section: &Section<'_>, around: &Around<'_>) -> Cell {
-    let limit = limit(section, &BUFFER).unwrap_or(USUAL_BUFFER);
-    Cell {
-        up: lane(section, "up_mbps", "up_trace", around),
-        down: lane(section, "down_mbps", "down_trace", around),
-        rtt: rtt(section),
-        jitter: jitter(section),
-        queue: Queue {
-            limit,
-            aqm: Aqm::TailDrop,
-        },
-        holes: holes(section),
-    }
-}
-
-/// One direction of a cell: `rate_mbps` for both, a rate of its own, or a trace.
-fn lane(section: &Section<'_>, rate: &'static str, trace: &'static str, around: &Around<'_>) -> LaneRate {
-    let given: Vec<&'static str> = ["rate_mbps", rate, trace]
-        .into_iter()
-        .filter(|key| section.has(key))
-        .collect();
-    if let [first, second, ..] = given[..] {
-        section.note(
-            second,
-            format!("`{second}` contradicts `{first}`"),
-            "keep one of them for each direction",
-        );
-    }
-    let nothing = LaneRate::Constant(Bitrate::ZERO);
-    match given.first() {
-        None => {
-            section.missing(
-                rate,
-                &format!("`rate_mbps` for both directions, `{rate}`, or `{trace} = \"FILE\"`"),
-            );
-            nothing
-        }
-        Some(&key) if key == trace => recorded(section, key, around).map_or(nothing, LaneRate::Trace),
-        Some(&key) => section
-            .amount(key, &Quantity::MBPS)
-            .map_or(nothing, |rate| LaneRate::Constant(bps(rate))),
-    }
-}
-
-fn recorded(section: &Section<'_>, key: &'static str, around: &Around<'_>) -> Option<RateTrace> {
-    let path = section.text(key)?;
-    let at = section.place_of(key);
-    let (name, content) = (around.files)(path)
-        .map_err(|error| {
-            let shown: String = path.chars().take(80).collect();
-            let instead = "name a Mahimahi trace, counted from the directory of the scenario";
-            section.note(key, format!("cannot read \"{shown}\": {error}"), instead);
-        })
-        .ok()?;
-    text_of(&name, &content)
-        .and_then(|text| RateTrace::parse(&name, path, text))
-        .map_err(|problem| section.log.note_problem(at, problem))
-        .ok()
-}
-
-fn holes(section: &Section<'_>) -> Holes {
-    use crate::document::Value;
-    match section.entry("holes").map(|entry| &entry.node.value) {
-        None => Holes::default(),
-        Some(Value::Table(_)) => section
-            .child("holes", "the holes")
-            .map_or_else(Holes::default, |drawn| drawn_holes(&drawn)),
-        Some(_) => {
-            let tables = section.tables("holes", "hole");
-            let holes: Vec<Hole> = tables.iter().map(hole).collect();
-            for (index, pair) in holes.windows(2).enumerate() {
-                if pair[1].at <= pair[0].at + pair[0].lasts {
-                    tables[index + 1].note(
-                        "at_s",
-                        "this hole begins before the last one has ended",
-                        "list holes in order of time",
-                    );
-                }
-            }
-            Holes::Listed(holes)
-        }
-    }
-}
-
-fn hole(section: &Section<'_>) -> Hole {
-    for key in ["at_s", "for_s"] {
-        if !section.has(key) {
-            section.missing(key, "`at_s` and `for_s`: when coverage ends, and for how long");
-        }
-    }
-    let hole = Hole {
-        at: section.amount("at_s", &Quantity::S).map_or(Duration::ZERO, nanos),
-        lasts: section
-            .amount("for_s", &Quantity::SOME_S)
-            .map_or(Duration::ZERO, nanos),
-    };
-    section.finish();
-    hole
-}
-
-fn drawn_holes(section: &Section<'_>) -> Holes {
-    let span = |key: &'static str| {
-        if !section.has(key) {
-            section.missing(key, &format!("`{key} = [from, to]` in seconds"));
-        }
-        let (from, to) = section.span(key, &DRAWN_S).unwrap_or_default();
-        (nanos(from), nanos(to))
-    };
-    let holes = Holes::Drawn {
-        covered: span("covered_s"),
-        lasts: span("for_s"),
-    };
-    section.finish();
-    holes
 }

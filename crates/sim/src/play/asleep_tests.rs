@@ -57,7 +57,7 @@ fn world(settings: &[&str]) -> (Cast, World<AnyMedium>) {
     let plan: Plan = scenario::parse("asleep.toml", PLAN.as_bytes(), &settings, &no_files)
         .unwrap_or_else(|error| panic!("{error}"));
     let cast = Cast::of(&plan).unwrap();
-    let mut medium = cast.medium(&plan, 1).unwrap();
+    let mut medium = cast.medium(&plan, 1).unwrap().air;
     cast.client_radios().for_each(|station| medium.monitor(station));
     let world = World::on(medium, &cast.air, cast.flows.clone());
     (cast, world)

@@ -27,8 +27,8 @@ pub(super) struct Brain {
     links: Vec<Option<usize>>,
     /// Of each station: what its radio has heard, if it is the client's.
     heard: Vec<Option<Airtime>>,
-    /// Of each link: payload received, and the client's station on its channel.
-    received: Vec<(Bytes, StationId)>,
+    /// Of each access point's link: payload received, and the client's station on its channel.
+    received: Vec<Option<(Bytes, StationId)>>,
     now: Instant,
 }
 
@@ -47,7 +47,7 @@ impl Brain {
             names: plan.links.iter().map(|link| link.name.clone()).collect(),
             links: cast.access_points.clone(),
             heard,
-            received: vec![(Bytes::ZERO, StationId(0)); plan.links.len()],
+            received: vec![None; plan.links.len()],
             now: Instant::ZERO,
         };
         brain.meet(plan, cast);
@@ -56,14 +56,13 @@ impl Brain {
 
     /// The links that the client is associated with from the beginning.
     fn meet(&mut self, plan: &Plan, cast: &Cast) {
-        for (index, ap) in plan.access_points() {
+        for (index, link) in plan.links.iter().enumerate() {
             let radio = cast
                 .radios
                 .iter()
-                .find(|radio| (radio.walker, radio.channel) == (0, ap.channel));
-            let Some(radio) = radio else { continue };
-            self.received[index].1 = radio.station;
-            let spec = spec(&plan.links[index]);
+                .find(|radio| radio.walker == 0 && Some(radio.channel.into()) == link.kind.channel());
+            self.received[index] = radio.map(|radio| (Bytes::ZERO, radio.station));
+            let spec = spec(link);
             for event in [
                 LinkEvent::Appeared(spec),
                 LinkEvent::Carrier(true),
@@ -88,8 +87,11 @@ impl Brain {
         }
         let link = self.links.get(frame.from.0 as usize).copied().flatten();
         if let (Some(link), Some(seen)) = (link, digest(frame)) {
-            if seen.receiver == Receiver::Us && !seen.retry {
-                self.received[link].0 += Bytes::new(u64::from(frame.bytes));
+            if seen.receiver == Receiver::Us
+                && !seen.retry
+                && let Some((received, _)) = &mut self.received[link]
+            {
+                *received += Bytes::new(u64::from(frame.bytes));
             }
             self.tell(now, link, LinkEvent::Frame(seen));
         }
@@ -98,7 +100,9 @@ impl Brain {
     /// What a driver's survey says now.
     pub(super) fn survey(&mut self, now: Instant) {
         for link in 0..self.received.len() {
-            let (received, station) = self.received[link];
+            let Some((received, station)) = self.received[link] else {
+                continue;
+            };
             let Some(channel) = self.heard[station.0 as usize] else {
                 continue;
             };

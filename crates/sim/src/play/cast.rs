@@ -1,4 +1,4 @@
-//! Who plays: a scenario's access points and walkers as stations of the air, its flows as traffic.
+//! Who plays: a scenario's access points and walkers as stations of the air, its cells and cables as wires, its flows as traffic.
 //!
 //! # Where we differ, and why
 //! 1. A walker's radio is one station on each channel that it uses: it hears all of them at once. The scenario's client listens to every channel
@@ -24,7 +24,10 @@ use units::{Bitrate, Bytes, Dbm, Duration, Instant};
 
 use super::asleep::{Dormitory, Sleeper};
 use super::error::CastError;
-use super::medium::AnyMedium;
+use super::medium::{AnyMedium, Media};
+use super::rules;
+use super::wired::wired;
+use super::wires::{Wires, ends};
 use crate::traffic::{self, Flow, HEADERS};
 
 /// A scenario as the air needs it.
@@ -36,6 +39,8 @@ pub struct Cast {
     pub flows: Vec<Flow>,
     /// The link whose access point each station is; `None` for radios of walkers.
     pub access_points: Vec<Option<usize>>,
+    /// The links that are cells and cables: their ends have the numbers behind those of the stations.
+    pub wires: Vec<usize>,
     /// The radios of walkers.
     pub radios: Vec<Radio>,
     /// Those of them that save power, with their access points.
@@ -64,11 +69,13 @@ impl Cast {
             air: AirConfig::new(units::wifi::Standard::G, Vec::new()),
             flows: Vec::new(),
             access_points: Vec::new(),
+            wires: wires(plan).collect(),
             radios: Vec::new(),
             sleepers: Vec::new(),
         };
         cast.air.walls = plan.place.walls.iter().map(wall).collect();
         cast.air.noise = plan.place.noises.iter().map(noise).collect();
+        cast.air.rules = rules::rules(&plan.rules);
         for (link, ap) in plan.access_points() {
             cast.air.propagation = propagation(ap);
             cast.access_points.push(Some(link));
@@ -86,8 +93,17 @@ impl Cast {
     }
 
     /// The medium at its start.
-    pub(super) fn medium(&self, plan: &Plan, seed: u64) -> Result<AnyMedium, CastError> {
+    pub(super) fn medium(&self, plan: &Plan, seed: u64) -> Result<Media, CastError> {
+        let wires = || Wires::new(seed, wired(plan, seed), self.air.stations.len(), &self.flows);
+        Ok(Media {
+            air: self.any_medium(plan, seed)?,
+            wires: (!self.wires.is_empty()).then(wires).transpose()?.map(Box::new),
+        })
+    }
+
+    fn any_medium(&self, plan: &Plan, seed: u64) -> Result<AnyMedium, CastError> {
         Ok(match plan.medium {
+            _ if self.air.stations.is_empty() => AnyMedium::Nothing,
             Medium::Dcf | Medium::Exact if !self.sleepers.is_empty() => {
                 AnyMedium::Asleep(Box::new(Dormitory::new(seed, self)?))
             }
@@ -156,6 +172,11 @@ impl Cast {
             .map(|radio| radio.station)
     }
 
+    /// This link's place among the wires, if it is one.
+    pub fn wire(&self, link: usize) -> Option<usize> {
+        self.wires.iter().position(|wire| *wire == link)
+    }
+
     /// The station that is this link's access point.
     pub fn access_point(&self, link: usize) -> Option<StationId> {
         let place = self.access_points.iter().position(|ap| *ap == Some(link))?;
@@ -185,7 +206,8 @@ impl Cast {
         let position = position(who.position(Duration::ZERO));
         let rate = self.upload_rates(plan, walker, channel).min();
         let name = format!("{}@{channel}", who.name);
-        let station = StationConfig::new(&name, first.standard, position);
+        let station =
+            StationConfig::new(&name, first.standard, position).with(rules::thresholds(who.thresholds));
         self.radios.push(Radio {
             walker,
             channel,
@@ -226,16 +248,12 @@ impl Cast {
 
     fn flow(&self, plan: &Plan, flow: &scenario::Flow) -> Result<Flow, CastError> {
         let (over, way, pace, payload) = datagrams(flow)?;
+        let LinkKind::Wifi(ap) = &plan.links[over].kind else {
+            return Ok(self.wired_flow(flow, over, (way, pace, payload)));
+        };
         if plan.medium == Medium::Wfq && way == Way::Up {
             return Err(CastError::OnlyDown(flow.name.clone()));
         }
-        let link = &plan.links[over];
-        let LinkKind::Wifi(ap) = &link.kind else {
-            return Err(CastError::NotWifi {
-                flow: flow.name.clone(),
-                link: link.name.clone(),
-            });
-        };
         let (ap_station, radio) = (self.access_point(over), self.radio(flow.by, ap.channel));
         let (Some(ap_station), Some(radio)) = (ap_station, radio) else {
             unreachable!("every access point and every radio that a flow needs has been cast")
@@ -261,6 +279,46 @@ impl Cast {
             start: Instant::ZERO + flow.start + delay,
         })
     }
+
+    /// A flow over a cell or a cable, which has the delays and the rate itself.
+    fn wired_flow(
+        &self,
+        flow: &scenario::Flow,
+        over: usize,
+        (way, pace, payload): (Way, Pace, Bytes),
+    ) -> Flow {
+        let Some(wire) = self.wire(over) else {
+            unreachable!("every link is an access point or a wire")
+        };
+        let [far, near] = ends(self.air.stations.len(), wire);
+        let (from, to) = match way {
+            // To everyone there is no wire: readers refuse it.
+            Way::Down | Way::Everyone => (far, near),
+            Way::Up => (near, far),
+        };
+        Flow {
+            from,
+            to: Destination::Station(to),
+            payload: payload.get() as u32,
+            pace: own_pace(pace),
+            start: Instant::ZERO + flow.start,
+        }
+    }
+}
+
+const fn own_pace(pace: Pace) -> traffic::Pace {
+    match pace {
+        Pace::Saturated => traffic::Pace::Saturated,
+        Pace::Every(interval) => traffic::Pace::Constant(interval),
+    }
+}
+
+/// The links that are no access points.
+fn wires(plan: &Plan) -> impl Iterator<Item = usize> + '_ {
+    let links = plan.links.iter().enumerate();
+    links
+        .filter(|(_, link)| !matches!(link.kind, LinkKind::Wifi(_)))
+        .map(|(place, _)| place)
 }
 
 /// The wire behind an access point, as far as it matters.
@@ -274,10 +332,7 @@ struct Wire<'p> {
 impl Wire<'_> {
     /// What comes out of it at the access point, and how much later.
     fn passed(&self, way: Way, pace: Pace, payload: Bytes) -> Result<(traffic::Pace, Duration), CastError> {
-        let own = match pace {
-            Pace::Saturated => traffic::Pace::Saturated,
-            Pace::Every(interval) => traffic::Pace::Constant(interval),
-        };
+        let own = own_pace(pace);
         match way {
             Way::Everyone => Ok((own, Duration::ZERO)),
             Way::Up if self.ap.backhaul.up < self.air_rate => {
@@ -388,6 +443,7 @@ fn access_point(plan: &Plan, link: usize, ap: &AccessPoint) -> StationConfig {
         queue: packets(ap),
         discipline: discipline(ap),
         ..StationConfig::new(&plan.links[link].name, ap.standard, position(ap.at))
+            .with(rules::thresholds(ap.thresholds))
     }
 }
 

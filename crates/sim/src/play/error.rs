@@ -16,16 +16,6 @@ pub enum CastError {
         "flow `{0}` is TCP, which no scenario has in virtual time yet; give it `transport = \"udp\"` and `over`, or play the scenario in the lab (--world lab)"
     )]
     NotUdp(String),
-    /// There is a model of the air only.
-    #[error(
-        "flow `{flow}` goes over `{link}`, and cells and cables have no model in virtual time yet; send it over an access point, or use --world lab"
-    )]
-    NotWifi {
-        /// The flow.
-        flow: String,
-        /// Its link.
-        link: String,
-    },
     /// A rate by the signal is chosen once.
     #[error(
         "`{walker}` walks, and in virtual time `{link}` chooses a rate by the signal once, at the start; give it `rate_control = \"minstrel\"` or one `rate_mbps`"
@@ -96,13 +86,16 @@ pub enum CastError {
     /// The air refused it.
     #[error(transparent)]
     Air(#[from] AirError),
+    /// The models of cells and cables refused it.
+    #[error(transparent)]
+    Wires(#[from] links::ConfigError),
 }
 
 impl CastError {
     /// What of the plan it is about; `None`: no one thing.
     pub fn about(&self) -> Option<Thing<'_>> {
         match self {
-            Self::NotUdp(flow) | Self::NotWifi { flow, .. } | Self::OnlyDown(flow) => Some(Thing::Flow(flow)),
+            Self::NotUdp(flow) | Self::OnlyDown(flow) => Some(Thing::Flow(flow)),
             Self::Walks { walker, .. } | Self::Sleeps(walker) | Self::SleepsTwice { walker, .. } => {
                 Some(Thing::Walker(walker))
             }
@@ -111,7 +104,7 @@ impl CastError {
             | Self::Standards { link, .. }
             | Self::Backhaul { link, .. } => Some(Thing::Link(link)),
             Self::Faults => Some(Thing::Faults),
-            Self::Policy(_) | Self::Wlan(_) | Self::Queue(_) | Self::Air(_) => None,
+            Self::Policy(_) | Self::Wlan(_) | Self::Queue(_) | Self::Air(_) | Self::Wires(_) => None,
         }
     }
 }

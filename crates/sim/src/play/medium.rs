@@ -1,13 +1,71 @@
-//! The air of a scenario, as finely as it asks for.
+//! What a scenario's packets go over: its air, as finely as it asks for, and its wires beside it.
 
 use links::air::{Air, Counters, Input, Medium, Output, Overheard, StationId, Wfq};
 use units::Instant;
 
 use super::asleep::Dormitory;
+use super::wires::Wires;
+
+/// The air and the wires.
+#[derive(Debug)]
+pub(super) struct Media {
+    pub(super) air: AnyMedium,
+    /// Cells and cables, if there are any.
+    pub(super) wires: Option<Box<Wires>>,
+}
+
+impl Media {
+    /// What a wire has carried, of those that there are.
+    pub(super) fn wire(&self, wire: usize) -> Option<links::Counters> {
+        self.wires.as_ref().map(|wires| wires.counters(wire))
+    }
+}
+
+impl Medium for Media {
+    fn handle(&mut self, now: Instant, input: Input) {
+        match (&mut self.wires, input) {
+            (Some(wires), Input::Send(from, packet)) if wires.own(from) => wires.send(now, from, packet),
+            (_, input) => self.air.handle(now, input),
+        }
+    }
+
+    fn advance(&mut self, limit: Instant) -> Instant {
+        let Some(wires) = &mut self.wires else {
+            return self.air.advance(limit);
+        };
+        loop {
+            let due = wires.wake_at().map_or(limit, |(at, _)| at.min(limit));
+            // The air may have something to tell before.
+            let now = self.air.advance(due);
+            wires.tick(now);
+            if now < due || now == limit || wires.has_output() {
+                return now;
+            }
+        }
+    }
+
+    fn poll_due(&mut self) -> Option<(Instant, Output)> {
+        let wires = self.wires.as_mut();
+        self.air
+            .poll_due()
+            .or_else(|| wires.and_then(|wires| wires.poll_due()))
+    }
+
+    fn wake_at(&mut self) -> Option<(Instant, &'static str)> {
+        let wires = self.wires.as_ref().and_then(|wires| wires.wake_at());
+        [self.air.wake_at(), wires].into_iter().flatten().min()
+    }
+
+    fn counters(&self, station: StationId) -> Counters {
+        self.air.counters(station)
+    }
+}
 
 /// One of the media.
 #[derive(Debug)]
 pub(super) enum AnyMedium {
+    /// There is no access point.
+    Nothing,
     /// Every frame; boxed because it is large.
     Exact(Box<Air>),
     /// The same, with access points that hold packets for those who sleep.
@@ -22,7 +80,7 @@ impl AnyMedium {
         match self {
             Self::Exact(air) => air.monitor(station),
             Self::Asleep(air) => air.monitor(station),
-            Self::Coarse(_) => {}
+            Self::Coarse(_) | Self::Nothing => {}
         }
     }
 
@@ -31,7 +89,7 @@ impl AnyMedium {
         match self {
             Self::Exact(air) => air.poll_overheard(),
             Self::Asleep(air) => air.overheard(),
-            Self::Coarse(_) => None,
+            Self::Coarse(_) | Self::Nothing => None,
         }
     }
 
@@ -43,6 +101,7 @@ impl AnyMedium {
             Self::Coarse(queue) => (0..stations as u32)
                 .map(|number| queue.counters(StationId(number)).attempts)
                 .sum(),
+            Self::Nothing => 0,
         }
     }
 }
@@ -53,6 +112,7 @@ impl Medium for AnyMedium {
             Self::Exact(air) => air.handle(now, input),
             Self::Asleep(air) => air.handle(now, input),
             Self::Coarse(queue) => queue.handle(now, input),
+            Self::Nothing => {}
         }
     }
 
@@ -61,6 +121,7 @@ impl Medium for AnyMedium {
             Self::Exact(air) => air.advance(limit),
             Self::Asleep(air) => air.advance(limit),
             Self::Coarse(queue) => queue.advance(limit),
+            Self::Nothing => limit,
         }
     }
 
@@ -69,6 +130,7 @@ impl Medium for AnyMedium {
             Self::Exact(air) => air.poll_due(),
             Self::Asleep(air) => air.poll_due(),
             Self::Coarse(queue) => queue.poll_due(),
+            Self::Nothing => None,
         }
     }
 
@@ -77,6 +139,7 @@ impl Medium for AnyMedium {
             Self::Exact(air) => air.wake_at(),
             Self::Asleep(air) => air.wake_at(),
             Self::Coarse(queue) => queue.wake_at(),
+            Self::Nothing => None,
         }
     }
 
@@ -85,6 +148,7 @@ impl Medium for AnyMedium {
             Self::Exact(air) => air.counters(station),
             Self::Asleep(air) => air.counters(station),
             Self::Coarse(queue) => queue.counters(station),
+            Self::Nothing => Counters::default(),
         }
     }
 }

@@ -3,8 +3,10 @@
 //! | what | where |
 //! |---|---|
 //! | who plays, and what cannot be played | [`Cast`], [`CastError`] |
+//! | what holds on the air | `rules` |
 //! | one run | [`play()`] |
 //! | radios that save power | `asleep` |
+//! | cells and cables | `wires`, [`wired`] |
 //! | the engine that listens | `brain` |
 //! | frames as bytes, captures | [`Capture`] |
 
@@ -14,7 +16,10 @@ mod cast;
 mod error;
 mod frames;
 mod medium;
+mod rules;
 mod run;
+mod wired;
+mod wires;
 
 pub use asleep::Sleeper;
 pub use brain::digest;
@@ -23,3 +28,4 @@ pub use error::CastError;
 pub use frames::Capture;
 pub use links::air::Addresses;
 pub use run::{Play, Played, play};
+pub use wired::wired;

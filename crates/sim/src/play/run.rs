@@ -1,4 +1,4 @@
-//! One run of a scenario: the air, its traffic, the engine that listens, and a record of it all.
+//! One run of a scenario: the air and the wires, their traffic, the engine that listens, and a record of it all.
 //!
 //! Nothing in a record depends on anything but the plan and the seed: one seed is one record, byte for byte.
 //!
@@ -23,7 +23,7 @@ use super::brain::Brain;
 use super::cast::{self, Cast};
 use super::error::CastError;
 use super::frames::{Airtime, Capture};
-use super::medium::AnyMedium;
+use super::medium::Media;
 use crate::World;
 
 /// How often applications are looked at.
@@ -92,7 +92,7 @@ pub fn play(what: &Play<'_>) -> Result<Played, CastError> {
 struct Stage<'p> {
     what: &'p Play<'p>,
     cast: Cast,
-    world: World<AnyMedium>,
+    world: World<Media>,
     brain: Brain,
     capture: Option<Capture>,
     meters: Vec<FlowMeter>,
@@ -109,7 +109,8 @@ impl<'p> Stage<'p> {
         let links = what.plan.links.iter().map(|link| link.name.as_str());
         let policy = what.policy.in_engine((0..).map(LinkId).zip(links))?;
         let mut medium = cast.medium(what.plan, what.seed)?;
-        cast.client_radios().for_each(|station| medium.monitor(station));
+        cast.client_radios()
+            .for_each(|station| medium.air.monitor(station));
         let world = World::on(medium, &cast.air, cast.flows.clone());
         let access_points = cast.access_points.iter().map(Option::is_some).collect();
         let addresses = Addresses::of(&cast.air, access_points);
@@ -141,16 +142,16 @@ impl<'p> Stage<'p> {
             seed: self.what.seed,
             plan: plan.to_trace(),
         })));
-        for (link, _) in plan.access_points() {
-            let link = plan.links[link].name.clone();
-            let state = LinkState::Up;
+        for link in &plan.links {
+            let (link, state) = (link.name.clone(), LinkState::Up);
             self.record(What::LinkState { link, state });
         }
         self.think();
     }
 
     fn steps(&self) -> u64 {
-        self.world.medium().transmissions(self.cast.air.stations.len()) + self.world.total().offered
+        let stations = self.cast.air.stations.len();
+        self.world.medium().air.transmissions(stations) + self.world.total().offered
     }
 
     /// One look's time.
@@ -158,7 +159,7 @@ impl<'p> Stage<'p> {
         let length = LOOK.min(end.since(self.now));
         self.world.run_for(length);
         self.now += length;
-        while let Some(frame) = self.world.medium_mut().overheard() {
+        while let Some(frame) = self.world.medium_mut().air.overheard() {
             self.hear(&frame);
         }
         self.think();
@@ -316,10 +317,14 @@ impl<'p> Stage<'p> {
             .access_point(link)
             .map_or_else(Counters::default, |station| self.world.medium().counters(station));
         let air = counters.airtime + self.own_air[link].sum;
+        let wire = self
+            .cast
+            .wire(link)
+            .and_then(|wire| self.world.medium().wire(wire));
         LinkUse {
             name: self.what.plan.links[link].name.clone(),
             kind: self.what.plan.links[link].kind.word(),
-            frames: counters.attempts,
+            frames: wire.map_or(counters.attempts, |wire| wire.delivered),
             retries: counters.failures - counters.given_up,
             collisions: 0,
             airtime_share: air.as_secs_f64() / self.now.since(Instant::ZERO).as_secs_f64().max(1e-9),

@@ -1,0 +1,229 @@
+//! Cells and cables beside the air: the same models that the lab has, in virtual time.
+//!
+//! Each has two ends that are numbered behind the stations of the air, the far one first, so that a flow over a wire is a flow between two stations
+//! as any other.
+//!
+//! # Where we differ, and why
+//! 1. Who always has one more to send hands it over when there is room in front of the bottleneck, and is done with a packet when it has left
+//!    there: the lab, whose kernels have no such word, sends at the pace of the bottleneck instead.
+//!
+//! # Checked by
+//! `wires_tests`; `tests/play.rs`; `cli`'s `tests/both_worlds.rs`.
+
+use std::collections::VecDeque;
+
+use links::air::{Destination, Fate, Output, Packet, StationId};
+use links::{
+    ConfigError, Counters, Direction, DropReason, Input, LinkId, Network, NetworkConfig, Output as Passed,
+};
+use units::Instant;
+
+use crate::traffic::{Flow, Pace};
+
+/// All wires of a run.
+#[derive(Debug)]
+pub(super) struct Wires {
+    network: Network,
+    /// The first end's number.
+    first: u32,
+    /// Two for every wire: see [`place_of`].
+    ways: Vec<Way>,
+    /// Of each flow: whether it always has one more to send.
+    saturated: Vec<bool>,
+    outputs: VecDeque<(Instant, Output)>,
+}
+
+/// One direction of a wire.
+#[derive(Debug, Default)]
+struct Way {
+    /// What a saturated source has in its hand.
+    held: VecDeque<Packet>,
+    /// What waits in front of the bottleneck or is in it, in order.
+    waiting: VecDeque<Packet>,
+    /// Packets that have neither arrived nor been lost.
+    under_way: usize,
+}
+
+const DIRECTIONS: [Direction; 2] = [Direction::Down, Direction::Up];
+
+/// The place of a direction among the ways, and of its sender among the ends.
+fn place_of(link: LinkId, direction: Direction) -> usize {
+    usize::from(link.0) * 2 + usize::from(direction == Direction::Up)
+}
+
+/// The ends of the wire with this number, the far one and the client's, behind so many stations.
+pub(super) fn ends(stations: usize, wire: usize) -> [StationId; 2] {
+    [0, 1].map(|end| StationId((stations + wire * 2 + end) as u32))
+}
+
+impl Wires {
+    /// At their start, behind so many stations.
+    pub(super) fn new(
+        seed: u64,
+        config: NetworkConfig,
+        stations: usize,
+        flows: &[Flow],
+    ) -> Result<Self, ConfigError> {
+        let count = config.links.len();
+        Ok(Self {
+            network: Network::new(seed, config)?,
+            first: stations as u32,
+            ways: (0..count * 2).map(|_| Way::default()).collect(),
+            saturated: flows.iter().map(|flow| flow.pace == Pace::Saturated).collect(),
+            outputs: VecDeque::new(),
+        })
+    }
+
+    /// Whether this is the end of a wire.
+    pub(super) fn own(&self, station: StationId) -> bool {
+        station.0 >= self.first
+    }
+
+    /// A packet leaves one end for the other.
+    pub(super) fn send(&mut self, now: Instant, from: StationId, packet: Packet) {
+        let place = (from.0 - self.first) as usize;
+        if self.saturated[packet.token as usize] {
+            self.ways[place].held.push_back(packet);
+        } else {
+            self.hand_over(now, place, packet);
+        }
+        self.settle(now);
+    }
+
+    /// Lets time pass.
+    pub(super) fn tick(&mut self, now: Instant) {
+        self.network.tick(now);
+        self.settle(now);
+    }
+
+    pub(super) fn wake_at(&self) -> Option<(Instant, &'static str)> {
+        self.network.wake_at()
+    }
+
+    pub(super) fn poll_due(&mut self) -> Option<(Instant, Output)> {
+        self.outputs.pop_front()
+    }
+
+    pub(super) fn has_output(&self) -> bool {
+        !self.outputs.is_empty()
+    }
+
+    /// What a wire has carried.
+    pub(super) fn counters(&self, wire: usize) -> Counters {
+        self.network.counters(LinkId(wire as u16))
+    }
+
+    fn hand_over(&mut self, now: Instant, place: usize, packet: Packet) {
+        let way = &mut self.ways[place];
+        way.waiting.push_back(packet);
+        way.under_way += 1;
+        let packet = links::Packet {
+            link: LinkId((place / 2) as u16),
+            direction: DIRECTIONS[place % 2],
+            bytes: packet.bytes,
+            ect: false,
+            token: packet.token,
+        };
+        self.network.handle(now, Input::Packet(packet));
+    }
+
+    /// Takes in what has happened, and hands over what there is room for now.
+    fn settle(&mut self, now: Instant) {
+        loop {
+            while let Some((at, output)) = self.network.poll_due() {
+                match output {
+                    Passed::Delivered { packet, .. } => self.arrive(at, packet),
+                    Passed::Dropped { packet, reason } => self.lose(at, packet, reason),
+                    Passed::Beacon { .. } | Passed::Heard { .. } | Passed::State { .. } => {}
+                }
+            }
+            (0..self.ways.len()).for_each(|place| self.leave(now, place));
+            let next = (0..self.ways.len()).find(|&place| self.has_room(place));
+            let Some(place) = next else { return };
+            if let Some(packet) = self.ways[place].held.pop_front() {
+                self.hand_over(now, place, packet);
+            }
+        }
+    }
+
+    /// Whether there is room for what a source has in its hand.
+    fn has_room(&self, place: usize) -> bool {
+        let (link, direction) = (LinkId((place / 2) as u16), DIRECTIONS[place % 2]);
+        let fits = |packet: &Packet| self.network.has_room(link, direction, packet.bytes);
+        self.ways[place].held.front().is_some_and(fits)
+    }
+
+    /// Who sent what has left the bottleneck is done with it.
+    fn leave(&mut self, now: Instant, place: usize) {
+        let (link, direction) = (LinkId((place / 2) as u16), DIRECTIONS[place % 2]);
+        let beyond = self.network.in_flight(link, direction).packets;
+        let before = self.ways[place].under_way - beyond;
+        while self.ways[place].waiting.len() > before {
+            if let Some(packet) = self.ways[place].waiting.pop_front() {
+                self.done(now, place, packet, Fate::Acknowledged);
+            }
+        }
+    }
+
+    fn arrive(&mut self, at: Instant, packet: links::Packet) {
+        let place = place_of(packet.link, packet.direction);
+        self.ways[place].under_way -= 1;
+        let [from, to] = self.ends_of(place);
+        let received = Output::Received {
+            station: to,
+            from,
+            packet: carried(to, &packet),
+        };
+        self.outputs.push_back((at, received));
+    }
+
+    fn lose(&mut self, at: Instant, packet: links::Packet, reason: DropReason) {
+        let place = place_of(packet.link, packet.direction);
+        let way = &mut self.ways[place];
+        way.under_way -= 1;
+        let mut known = way.waiting.iter().map(|waiting| waiting.token == packet.token);
+        // Who finds no room is the last; all others are lost in the order in which they came.
+        let lost = if reason == DropReason::QueueFull {
+            known.rposition(|same| same)
+        } else {
+            known.position(|same| same)
+        };
+        if let Some(lost) = lost {
+            way.waiting.remove(lost);
+        }
+        let fate = match reason {
+            DropReason::QueueFull => Fate::QueueFull,
+            DropReason::Aqm | DropReason::Loss | DropReason::Retries => Fate::GivenUp,
+            DropReason::Detached | DropReason::Fault => Fate::Withdrawn,
+        };
+        let [_, to] = self.ends_of(place);
+        self.done(at, place, carried(to, &packet), fate);
+    }
+
+    fn done(&mut self, at: Instant, place: usize, packet: Packet, fate: Fate) {
+        let [station, _] = self.ends_of(place);
+        let done = Output::Done {
+            station,
+            packet,
+            fate,
+        };
+        self.outputs.push_back((at, done));
+    }
+
+    /// Sender and receiver.
+    fn ends_of(&self, place: usize) -> [StationId; 2] {
+        let [far, near] = ends(self.first as usize, place / 2);
+        match DIRECTIONS[place % 2] {
+            Direction::Down => [far, near],
+            Direction::Up => [near, far],
+        }
+    }
+}
+
+fn carried(to: StationId, packet: &links::Packet) -> Packet {
+    Packet::new(Destination::Station(to), packet.bytes, packet.token)
+}
+
+#[cfg(test)]
+#[path = "wires_tests.rs"]
+mod tests;

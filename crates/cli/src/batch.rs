@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn what_the_lab_refuses_is_told_with_file_and_line() {
-        let text = "sentence = \"x\"\nduration_s = 2\n[aps.hall]\nat_m = [0, 0]\nstandard = \"a\"\nchannel = 36\naqm = \"fq-codel\"\n\
+        let text = "sentence = \"x\"\nduration_s = 2\nmedium = \"wfq\"\n[aps.hall]\nat_m = [0, 0]\nchannel = 6\nwfq = { packet_ms = 1 }\n\
                     backhaul = { rate_mbps = 9, rtt_ms = 9 }\n[walkers.client]\nat_m = [1, 0]\n[flows.f]\ndirection = \"down\"\n";
         let plan = plan("hall.toml", text);
         let error = world::network_config(&plan, 1).unwrap_err();
@@ -402,10 +402,13 @@ mod tests {
         assert!(refused.is::<Refused>());
         let said = refused.to_string();
         assert!(
-            said.starts_with("hall.toml:3:6: `aqm` of `hall` is for virtual time; remove it"),
+            said.starts_with("hall.toml:3:10: `medium = \"wfq\"` is for virtual time"),
             "{said}"
         );
-        assert!(said.ends_with("\n3 | [aps.hall]\n  |      ^^^^"), "{said}");
+        assert!(
+            said.ends_with("\n3 | medium = \"wfq\"\n  |          ^^^^^"),
+            "{said}"
+        );
     }
 
     fn two_cables() -> Plan {

@@ -71,3 +71,75 @@ fn udp_goodput_in_the_lab_is_within_five_percent_of_virtual_time() {
         "lab {real}, virtual time {imagined}"
     );
 }
+
+/// Of every kind of wire, with everything that one may say, and an air that is not the standard's.
+const WIRES: &str = r#"sentence = "Wires."
+duration_s = 60
+air = { attempts = 4, capture_db = "never", eifs = "after-any-error", countdown = "busy-counts-as-slot", no_retry_bit_on_rate_change = true, preamble_db = 5 }
+
+[aps.hall]
+at_m = [3, 0]
+channel = 6
+backhaul = { rate_mbps = 100, rtt_ms = 20 }
+
+[cells.lte]
+rate_mbps = 12
+rtt_ms = 60
+jitter_ms = 5
+radio = "lte"
+repeats = "lte"
+holes = { covered_s = [4, 10], for_s = [0.5, 3] }
+
+[cells.old]
+down_trace = "old.down"
+up_mbps = 1
+rtt_ms = 90
+buffer_packets = 50
+radio = "3g"
+repeats = { loss_percent = 20, after_ms = 12, transmissions = 6 }
+
+[cables.dsl]
+down_mbps = 16
+up_mbps = 1
+rtt_ms = 35
+jitter_ms = 1
+loss_percent = 0.1
+aqm = "codel"
+ecn = true
+
+[bottlenecks.street]
+rate_mbps = 40
+queue_ms = 50
+
+[cables.left]
+behind = "street"
+rtt_ms = 20
+
+[walkers.client]
+at_m = [0, 0]
+"#;
+
+#[test]
+fn cells_cables_and_the_rules_of_the_air_are_the_same_in_both_worlds() {
+    let files = |name: &str| Ok((name.to_owned(), b"1\n2\n5\n".to_vec()));
+    let plan = scenario::parse("wires.toml", WIRES.as_bytes(), &[], &files).unwrap();
+    let lab = lab::world::network_config(&plan, 7).unwrap();
+    let sim = sim::wired(&plan, 7);
+    assert_eq!(sim.links.len(), 4);
+    let is_wire = |link: &&links::LinkConfig| !matches!(link, links::LinkConfig::Wifi(_));
+    assert!(sim.links.iter().eq(lab.links.iter().filter(is_wire)));
+    assert_eq!(sim.bottlenecks, lab.bottlenecks);
+    let air = sim::Cast::of(&plan).unwrap().air;
+    assert_eq!(air.rules, lab.rules);
+    assert_ne!(air.rules, links::air::Rules::default());
+    // What "lte" is to scenarios, it is to the models.
+    let links::LinkConfig::Cell(lte) = &sim.links[0] else {
+        panic!("{:?}", sim.links)
+    };
+    assert_eq!(lte.radio, Some(links::RadioStates::LTE));
+    assert_eq!(lte.repeats, Some(links::Repeats::lte()));
+    let links::LinkConfig::Cell(old) = &sim.links[1] else {
+        panic!("{:?}", sim.links)
+    };
+    assert_eq!(old.radio, Some(links::RadioStates::UMTS));
+}

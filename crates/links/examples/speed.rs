@@ -23,6 +23,7 @@ fn pass(network: &mut Network, from: Instant, packets: u64, window: u64) -> Inst
                 direction: Direction::Down,
                 bytes: 1_500,
                 ect: false,
+                flow: 0,
                 token: sent,
             };
             network.handle(now, Input::Packet(packet));
@@ -41,8 +42,8 @@ fn pass(network: &mut Network, from: Instant, packets: u64, window: u64) -> Inst
     now
 }
 
-fn measure(name: &str, link: LinkConfig, packets: u64, window: u64) {
-    let mut network = Network::new(1, vec![link]).expect("the links of this example are sound");
+fn measure(name: &str, config: impl Into<NetworkConfig>, packets: u64, window: u64) {
+    let mut network = Network::new(1, config).expect("the links of this example are sound");
     network.handle(Instant::ZERO, Input::Associate(LinkId(0)));
     network.tick(Instant::from_secs(2));
     let warm = pass(&mut network, Instant::from_secs(2), packets / 20, window);
@@ -53,7 +54,20 @@ fn measure(name: &str, link: LinkConfig, packets: u64, window: u64) {
         now = pass(&mut network, now, packets, window);
         best = best.min(clock.elapsed().as_secs_f64());
     }
-    println!("{name:24} {:6.2} M packets/s", packets as f64 / best / 1e6);
+    println!("{name:32} {:6.2} M packets/s", packets as f64 / best / 1e6);
+}
+
+/// So many access points of one channel, 15 m from each other, the client beside the first one; all say that they are there.
+fn wireless(aps: i64, medium: Medium) -> NetworkConfig {
+    let ap = |n: i64| {
+        let x_mm = n * 15_000;
+        LinkConfig::Wifi(WifiConfig::new(&format!("ap{n}"), Position { x_mm, y_mm: 0 }))
+    };
+    NetworkConfig {
+        links: (0..aps).map(ap).collect(),
+        medium,
+        ..NetworkConfig::default()
+    }
 }
 
 /// How long it takes to move the client among five access points: the driver waits for it.
@@ -99,26 +113,39 @@ fn main() {
     let mut managed = cable.clone();
     managed.down.queue = QueueConfig::codel(false);
     let trace: Vec<_> = (1..=10_000).map(|n| Duration::from_micros(n * 100)).collect();
-    measure("cable", LinkConfig::Cable(cable), PACKETS, 600);
-    measure("cable, CoDel", LinkConfig::Cable(managed), PACKETS, 600);
+    measure("cable", vec![LinkConfig::Cable(cable)], PACKETS, 600);
+    measure("cable, CoDel", vec![LinkConfig::Cable(managed)], PACKETS, 600);
     measure(
         "cell, constant",
-        LinkConfig::Cell(CellConfig::constant("cell", rate, delay)),
+        vec![LinkConfig::Cell(CellConfig::constant("cell", rate, delay))],
         PACKETS,
         600,
     );
     measure(
         "cell, trace",
-        LinkConfig::Cell(CellConfig::traced("cell", trace.clone(), trace, delay)),
+        vec![LinkConfig::Cell(CellConfig::traced(
+            "cell",
+            trace.clone(),
+            trace,
+            delay,
+        ))],
         PACKETS,
         300,
     );
-    measure(
-        "wifi, one access point",
-        LinkConfig::Wifi(WifiConfig::new("ap", Position::default())),
-        PACKETS / 10,
-        100,
-    );
+    for (aps, name) in [(1, "one access point"), (5, "five of one channel")] {
+        for medium in [Medium::Exchanges, Medium::Frames] {
+            let how = match medium {
+                Medium::Exchanges => "wifi",
+                Medium::Frames => "every frame",
+            };
+            measure(
+                &format!("{how}, {name}"),
+                wireless(aps, medium),
+                PACKETS / 10,
+                100,
+            );
+        }
+    }
     let fading = Fading {
         k_factor: None,
         coherence: Duration::from_millis(30),

@@ -38,6 +38,7 @@ fn coarse_is_enough(config: &NetworkConfig) -> Result<(), ConfigError> {
         LinkConfig::Wifi(wifi) => {
             wifi.ht.is_some()
                 || wifi.control != RateControl::Fixed
+                || wifi.fq_codel
                 || wifi.thresholds != Thresholds::default()
         }
         LinkConfig::Cable(_) | LinkConfig::Cell(_) => false,
@@ -48,6 +49,10 @@ fn coarse_is_enough(config: &NetworkConfig) -> Result<(), ConfigError> {
         "a rule of the air that is not the standard's".to_string()
     } else if config.thresholds != Thresholds::default() {
         "a threshold of the client's".to_string()
+    } else if config.power_save {
+        "a client that saves power".to_string()
+    } else if !config.background.flows.is_empty() {
+        "the traffic of other stations, or to everyone,".to_string()
     } else if let Some(name) = link.or(noise) {
         format!("`{name}`")
     } else {

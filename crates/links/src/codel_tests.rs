@@ -30,6 +30,7 @@ fn entry(token: u64, ect: bool) -> Entry {
             direction: Direction::Down,
             bytes: 1_500,
             ect,
+            flow: 0,
             token,
         },
         ce: false,

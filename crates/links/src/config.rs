@@ -5,11 +5,12 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use units::{Bitrate, Bytes, Duration, Ratio};
+use units::{Bitrate, Bytes, Dbm, Duration, Ratio};
 
 use crate::air::{NoiseConfig, Rules, Thresholds};
 use crate::cellular::{RadioStates, Repeats};
 use crate::wifi::{Radio, Wall, WifiConfig};
+use crate::{LinkId, Position};
 
 /// The whole network, as [`crate::Network::new`] takes it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -33,6 +34,10 @@ pub struct NetworkConfig {
     pub rules: Rules,
     /// What the client's radios sense, and when they ask before they send. Only on the exact medium.
     pub thresholds: Thresholds,
+    /// Whether the client's radios sleep between beacons while they have an address. Only on the exact medium.
+    pub power_save: bool,
+    /// What others send. Only on the exact medium.
+    pub background: Background,
 }
 
 /// How finely access points and the air between them and the client are modelled.
@@ -43,6 +48,56 @@ pub enum Medium {
     Exchanges,
     /// Every frame, and who hears whom ([`crate::air`]).
     Frames,
+}
+
+/// Traffic that is not the world's: that of other stations, and what access points say to everyone. Only on the exact medium.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Background {
+    /// Other stations than access points and the client.
+    pub stations: Vec<OtherStation>,
+    /// What is sent; [`crate::Output::Background`] numbers them so.
+    pub flows: Vec<BackgroundFlow>,
+}
+
+/// A radio on the channel of an access point; its standard, rate control and queue are those of the first one there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OtherStation {
+    /// Its name.
+    pub name: String,
+    /// Where it stands.
+    pub position: Position,
+    /// Transmit power, antenna gain included.
+    pub power: Dbm,
+    /// What it senses, and when it asks before it sends.
+    pub thresholds: Thresholds,
+    /// An access point on its channel.
+    pub link: LinkId,
+}
+
+/// Datagrams from or to an access point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BackgroundFlow {
+    /// Which.
+    pub link: LinkId,
+    /// From whom to whom; stations are indices in [`Background::stations`].
+    pub way: BackgroundWay,
+    /// Length of the IP packets.
+    pub bytes: u32,
+    /// From one to the next; `None`: one more always waits.
+    pub every: Option<Duration>,
+    /// When the first is sent.
+    pub start: Duration,
+}
+
+/// From whom to whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BackgroundWay {
+    /// From the access point to that station.
+    Down(usize),
+    /// From that station to the access point.
+    Up(usize),
+    /// From the access point to everyone in reach; never acknowledged.
+    Everyone,
 }
 
 impl From<Vec<LinkConfig>> for NetworkConfig {

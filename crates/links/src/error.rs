@@ -71,6 +71,19 @@ pub enum ConfigError {
         /// Which.
         channel: u8,
     },
+    /// Datagrams from nobody, or to nobody.
+    #[error(
+        "flow {0} of the background names no access point, or a station that there is not; name those that exist"
+    )]
+    Background(usize),
+    /// A radio that sleeps wakes for the beacons of one.
+    #[error(
+        "channel {channel} has several access points, and a radio that saves power wakes for the beacons of one; leave it awake, or move all but one of them"
+    )]
+    SleepsTwice {
+        /// Which.
+        channel: u8,
+    },
     /// Who hears whom is worked out for the whole place.
     #[error(
         "`{0}` has fading or an implementation loss of its own, which the exact medium has once for the whole place; move it there"

@@ -28,6 +28,8 @@ pub struct Packet {
     pub ect: bool,
     /// The world's name for it.
     pub token: u64,
+    /// Its flow, for queues that keep flows apart ([`crate::wifi::WifiConfig::fq_codel`]).
+    pub flow: u32,
 }
 
 /// Where something stands, in millimetres on the plan.
@@ -104,6 +106,13 @@ pub enum Output {
         link: LinkId,
         /// What it showed.
         frame: Heard,
+    },
+    /// A station has received a datagram of the background ([`crate::Background`]): each one that hears it, of those to everyone.
+    Background {
+        /// Whose: an index in [`crate::Background::flows`].
+        flow: u32,
+        /// Length of the IP packet.
+        bytes: u32,
     },
     /// The link changed its state towards the client.
     State {

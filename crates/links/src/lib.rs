@@ -13,7 +13,7 @@
 //!
 //! let cable = CableConfig::symmetric("dsl", Bitrate::from_mbps(12), Duration::from_millis(10));
 //! let mut network = Network::new(7, vec![LinkConfig::Cable(cable)])?;
-//! let packet = Packet { link: LinkId(0), direction: Direction::Down, bytes: 1_500, ect: false, token: 1 };
+//! let packet = Packet { link: LinkId(0), direction: Direction::Down, bytes: 1_500, ect: false, flow: 0, token: 1 };
 //! network.handle(Instant::ZERO, Input::Packet(packet));
 //! while let Some((at, _reason)) = network.wake_at() {
 //!     network.tick(at);
@@ -68,8 +68,8 @@ mod wireless;
 
 pub use cellular::{RadioStates, Repeats};
 pub use config::{
-    BottleneckConfig, CableConfig, CellConfig, CellLane, CellRate, Codel, Holes, LinkConfig, Medium,
-    NetworkConfig, QueueConfig, QueueLimit, Wire,
+    Background, BackgroundFlow, BackgroundWay, BottleneckConfig, CableConfig, CellConfig, CellLane, CellRate,
+    Codel, Holes, LinkConfig, Medium, NetworkConfig, OtherStation, QueueConfig, QueueLimit, Wire,
 };
 pub use error::ConfigError;
 pub use exact::Stations;

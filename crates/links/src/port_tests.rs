@@ -10,6 +10,7 @@ fn entry(bytes: u32) -> Entry {
             direction: Direction::Down,
             bytes,
             ect: false,
+            flow: 0,
             token: 0,
         },
         ce: false,

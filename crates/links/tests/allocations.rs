@@ -88,6 +88,7 @@ fn offer(network: &mut Network, from: Instant, time: Duration) -> u64 {
                     direction,
                     bytes: 1_500,
                     ect: true,
+                    flow: 0,
                     token: 0,
                 };
                 network.handle(now, Input::Packet(packet));

@@ -18,6 +18,7 @@ fn send(network: &mut Network, ms: u64, token: u64) {
         direction: Direction::Down,
         bytes: 1_500,
         ect: false,
+        flow: 0,
         token,
     };
     network.handle(Instant::from_millis(ms), Input::Packet(packet));

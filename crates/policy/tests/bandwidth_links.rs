@@ -61,6 +61,7 @@ fn seen(backhaul: Bitrate, ours: Bitrate, others: Bitrate) -> Bandwidth {
                     direction: Direction::Down,
                     bytes: 1_500,
                     ect: false,
+                    flow: 0,
                     token: 0,
                 };
                 network.handle(now, Input::Packet(packet));

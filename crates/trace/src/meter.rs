@@ -7,7 +7,7 @@ use units::{Bytes, Duration, Instant};
 pub const SERIES_BIN: Duration = Duration::from_millis(100);
 
 /// Watches one flow at its receiving application.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowMeter {
     name: String,
     started: Instant,

@@ -60,6 +60,7 @@ fn enter(network: &mut Network, now: Instant, token: u64) {
         direction: Direction::Down,
         bytes: 1_500,
         ect: false,
+        flow: 0,
         token,
     };
     network.handle(now, Input::Packet(packet));

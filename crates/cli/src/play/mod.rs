@@ -26,6 +26,7 @@ use world::Order;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The lab needs root, MPTCP and /dev/net/tun. Everything it makes lies in network namespaces of its own and is gone at the end.
+Its access points exchange one frame at a time; a scenario's medium = \"exact\" makes it every frame and who hears whom, as always in virtual time.
 Virtual time (--world sim) needs nothing. It has UDP so far, over access points, cells and cables; one seed gives one trace, byte for byte.
 
 Examples:

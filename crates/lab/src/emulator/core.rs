@@ -1,7 +1,9 @@
 //! The emulator's thread.
 
+use super::background::Background;
 use super::busiest::Busiest;
 use super::faults::{FaultLog, Step, Whom};
+use super::flow;
 use super::outlet::{Outlet, Token, Writing};
 use super::wait::{Waiter, Waker, become_punctual};
 use super::{Command, Event, Lateness, LinkSample, Marks, Port, Report, Scheduled, Setup, Tuning};
@@ -50,6 +52,7 @@ pub(super) struct Core {
     faults: FaultLog,
     busiest: Busiest,
     monitor: Option<Feed>,
+    background: Background,
     lateness: Lateness,
     all_lateness: Lateness,
     chatter: u64,
@@ -77,6 +80,7 @@ impl Core {
             faults: FaultLog::new(links),
             busiest: Busiest::default(),
             monitor: setup.monitor,
+            background: setup.background,
             lateness: Lateness::default(),
             all_lateness: Lateness::default(),
             chatter: 0,
@@ -106,6 +110,7 @@ impl Core {
             chatter: self.chatter,
             refused: self.outlets.iter().map(|outlet| outlet.refused).sum(),
             under_way: self.slab.in_use(),
+            background: self.background.into_meters(),
         }
     }
 
@@ -266,6 +271,7 @@ impl Core {
             direction: direction(device),
             bytes: len as u32,
             ect: ip.ect(packet),
+            flow: flow::of(ip, packet),
             token: 0,
         };
         self.slab.enter(slot, ip, burst);
@@ -297,6 +303,7 @@ impl Core {
                         monitor.frame(due, link, frame);
                     }
                 }
+                Output::Background { flow, bytes } => self.background.arrived(due, flow, bytes),
                 Output::State { link, state } => self.announce(Event::State { at: due, link, state }),
             }
         }
@@ -362,6 +369,7 @@ impl Core {
         let sample = Event::Sample {
             at: self.told,
             links: self.samples.clone(),
+            background: self.background.bytes(),
             lateness: self.lateness.summary(),
         };
         self.announce(sample);

@@ -30,14 +30,17 @@
 //! # Checked by
 //! `tests/emulator.rs`: rate, delay, loss, CE, NAT, faults, on the real kernel; the bench `emulator`.
 
+mod background;
 mod busiest;
 mod core;
 mod faults;
+mod flow;
 mod histogram;
 mod outlet;
 mod report;
 mod wait;
 
+pub use background::Background;
 pub use faults::{FaultRecord, Scheduled, Step, Whom};
 pub use histogram::Lateness;
 pub use report::{LinkSample, Losses, Marks, Report};
@@ -66,6 +69,8 @@ pub struct Setup {
     pub network: Network,
     /// The devices of every link, in the network's order.
     pub ports: Vec<Port>,
+    /// What of the models' own traffic has arrived.
+    pub background: Background,
     /// Where frames that the client's radios hear are shown.
     pub monitor: Option<Feed>,
     /// What happens when, besides commands.
@@ -165,6 +170,8 @@ pub enum Event {
         at: Instant,
         /// One per link.
         links: Vec<LinkSample>,
+        /// Payload that has arrived of each flow that the models carry by themselves.
+        background: Vec<u64>,
         /// How late packets were since the last sample.
         lateness: LatenessUs,
     },

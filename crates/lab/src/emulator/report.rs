@@ -3,6 +3,7 @@
 use super::{FaultRecord, Lateness};
 use links::{Counters, Direction, DropReason, LinkId};
 use std::collections::BTreeMap;
+use trace::FlowMeter;
 use units::{Bytes, Duration};
 
 /// What one link has carried since the start.
@@ -84,6 +85,8 @@ pub struct Report {
     pub refused: u64,
     /// Packets left in the links at the end.
     pub under_way: usize,
+    /// What of the models' own traffic arrived when, by flow.
+    pub background: Vec<FlowMeter>,
 }
 
 impl Report {

@@ -195,6 +195,7 @@ fn a_client_that_joins() -> (NetworkConfig, Vec<Overheard>) {
                 direction,
                 bytes: 1_500,
                 ect: false,
+                flow: 0,
                 token,
             };
             network.handle(Instant::from_millis(1_500), links::Input::Packet(packet));

@@ -4,6 +4,7 @@ use super::controllers::ReadBack;
 use super::energy::Radios;
 use super::flows::{self, Common};
 use super::note::Note;
+use super::others;
 use super::paths::Paths;
 use super::ready::may_begin;
 use super::stage::Stage;
@@ -17,6 +18,7 @@ use links::{Fault, Input, LinkId, LinkState};
 use linux::bpf::CountRunTime;
 use linux::daemon::{self, Association};
 use linux::netstat;
+use scenario::Plan;
 use std::net::IpAddr;
 use std::sync::mpsc::RecvTimeoutError;
 use std::thread::JoinHandle;
@@ -98,7 +100,7 @@ impl<'r> Conductor<'r> {
             paths: Paths::new(names, links),
             radios: Radios::of(what.plan),
             outcomes: vec![None; flow_count],
-            running: flow_count,
+            running: flow_count.saturating_sub(others::flows(what.plan).count()),
             program_ended: false,
             program_waits: what.programs.is_some(),
             events: Vec::new(),
@@ -250,7 +252,7 @@ impl<'r> Conductor<'r> {
             mut stage,
             paths,
             mut radios,
-            outcomes,
+            mut outcomes,
             mut events,
             program_waits,
             read_back,
@@ -271,6 +273,7 @@ impl<'r> Conductor<'r> {
         stage.brain.finish()?;
         let report = emulator.finish();
         assert_faults(what, &report)?;
+        keep_others(what.plan, &report, ended, &mut outcomes);
         radios.carried(ended, &report.links);
         events.sort_by_key(|event| event.t_ns);
         let sources = Sources {
@@ -393,7 +396,13 @@ impl<'r> Conductor<'r> {
                 self.fault(at, link, fault, true)
             }
             E::Effect { .. } => {}
-            E::Sample { at, lateness, links } => {
+            E::Sample {
+                at,
+                lateness,
+                links,
+                background,
+            } => {
+                self.sample_others(at, &background);
                 self.stage.survey(&links);
                 self.radios.carried(at, &links);
                 self.sample(at, lateness);
@@ -420,6 +429,30 @@ impl<'r> Conductor<'r> {
             self.record(at, what);
         }
         self.record(at, What::Lateness(lateness));
+    }
+
+    /// What has arrived of flows that no kernel carries.
+    fn sample_others(&mut self, at: Instant, arrived: &[u64]) {
+        let plan = self.what.plan;
+        for ((_, flow), &bytes) in others::flows(plan).zip(arrived) {
+            let name = flow.name.clone();
+            let link = others::link(plan, flow).to_owned();
+            self.record(
+                at,
+                What::AppBytes {
+                    flow: name.clone(),
+                    bytes,
+                },
+            );
+            self.record(
+                at,
+                What::PathBytes {
+                    flow: name,
+                    link,
+                    bytes,
+                },
+            );
+        }
     }
 
     fn command(&self, input: Input) {
@@ -474,6 +507,7 @@ fn start_emulator(what: &Play<'_>, stage: &mut Stage) -> Result<Emulator, PlayEr
             .expect("a stage has its network until its emulator starts"),
         ports: std::mem::take(&mut stage.ports),
         monitor: stage.monitor.take(),
+        background: others::meters(what.plan),
         schedule: super::script(what.plan, what.seed),
         tuning: what.tuning,
     };
@@ -484,7 +518,25 @@ fn start_emulator(what: &Play<'_>, stage: &mut Stage) -> Result<Emulator, PlayEr
     })?)
 }
 
-/// Whether a packet to `server` would have a way; none is sent.
+/// What came of the flows that no kernel carried.
+fn keep_others(plan: &Plan, report: &Report, ended: Instant, outcomes: &mut [Option<Outcome>]) {
+    for ((index, _), meter) in others::flows(plan).zip(&report.background) {
+        let mut meter = meter.clone();
+        meter.end(ended);
+        if let Some(outcome) = outcomes.get_mut(index) {
+            *outcome = Some(Outcome {
+                meter,
+                intact: true,
+                connections: 0,
+                broken: Vec::new(),
+                requests: Vec::new(),
+                unanswered: Vec::new(),
+                ended,
+            });
+        }
+    }
+}
+
 fn programs_ended(programs: Vec<Running>, client_waits: bool) -> ProgramsEnded {
     let mut ends = programs.into_iter().map(Running::finish);
     ProgramsEnded {

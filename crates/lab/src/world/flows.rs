@@ -4,6 +4,7 @@ use super::PlayError;
 use super::controllers::Controllers;
 use super::glue::Glue;
 use super::note::Note;
+use super::others;
 use super::paths::FlowName;
 use crate::clock::Clock;
 use crate::stop::Stop;
@@ -68,11 +69,11 @@ fn link_of(flow: &scenario::Flow, plan: &Plan, policy: &PolicyName) -> Option<us
 }
 
 impl Common<'_> {
-    /// Starts all of them; each waits for its own start.
+    /// Starts all but those that the models carry by themselves; each waits for its own start.
     pub(super) fn start(&self) -> Result<Vec<JoinHandle<()>>, PlayError> {
-        (0..self.plan.flows.len())
-            .map(|index| self.start_one(index))
-            .collect()
+        let own =
+            (0..self.plan.flows.len()).filter(|&index| !others::has(self.plan, &self.plan.flows[index]));
+        own.map(|index| self.start_one(index)).collect()
     }
 
     fn start_one(&self, index: usize) -> Result<JoinHandle<()>, PlayError> {

@@ -8,7 +8,7 @@
 //!
 //! # Where we differ, and why
 //! 1. The sender is a stock kernel with default settings; the lab looks at its sockets to *tell* what it queues, never to decide.
-//! 2. Flows of other walkers than the client are carried by the client's host too: the lab has one radio.
+//! 2. Datagrams of other walkers than the client go over the air without a kernel (`others`); their other flows are carried by the client's host.
 //!
 //! # Checked by
 //! `tests/world.rs`, `tests/killed.rs`, `tests/shell.rs`.
@@ -24,6 +24,7 @@ mod glue;
 mod network;
 mod note;
 mod observe;
+mod others;
 mod paths;
 mod ready;
 mod rules;

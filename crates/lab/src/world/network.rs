@@ -1,6 +1,6 @@
 //! From a scenario's links to the models'.
 
-use super::{NoController, StockSender, rules};
+use super::{NoController, StockSender, others, rules};
 use links::air;
 use links::wifi::{self, WifiConfig};
 use links::{
@@ -9,8 +9,9 @@ use links::{
 };
 use scenario::{
     AccessPoint, Aqm, Bottleneck, Cable, Cell, LaneRate, Link, LinkKind, Plan, Point, Queue, RateControl,
-    Rules, Thing, Thresholds, Wall, Way, Wire, Work,
+    Rules, Thing, Thresholds, Wall, Wire,
 };
+use std::collections::BTreeSet;
 use thiserror::Error;
 use units::Duration;
 
@@ -28,17 +29,22 @@ pub enum PlanError {
         "`medium = \"wfq\"` is for virtual time: packets go one way only there; remove it, or play the scenario with `--world sim`"
     )]
     Coarse,
-    /// Kernels do not sleep.
-    #[error("`power_save` of `{0}` is for virtual time; remove it, or play the scenario with `--world sim`")]
-    Sleeps(String),
-    /// Queues of access points are plain ones.
-    #[error("`aqm` of `{0}` is for virtual time; remove it, or play the scenario with `--world sim`")]
-    Managed(String),
-    /// A kernel's broadcast would have to be translated by the link.
+    /// A radio that sleeps wakes for the beacons of one.
     #[error(
-        "flow `{0}` is to everyone, and the lab's access points send to the client only; use \"down\", or play it with --world sim"
+        "`{walker}` saves power, and channel {channel} has several access points, of which a radio that sleeps wakes for the beacons of one; remove \
+         `power_save`, or move all but one of them to other channels"
     )]
-    Everyone(String),
+    SleepsTwice {
+        /// Who.
+        walker: String,
+        /// The channel.
+        channel: u8,
+    },
+    /// Others stand still.
+    #[error(
+        "`{0}` walks, and the lab moves the client only; give `{0}` one place, `at_m = [x, y]`, or play the scenario with `--world sim`"
+    )]
+    Walks(String),
     /// The models refused it.
     #[error(transparent)]
     Model(#[from] links::ConfigError),
@@ -48,9 +54,8 @@ impl PlanError {
     /// What of the plan it is about; `None`: no one thing.
     pub fn about(&self) -> Option<Thing<'_>> {
         match self {
-            Self::Everyone(flow) => Some(Thing::Flow(flow)),
-            Self::Sleeps(walker) => Some(Thing::Walker(walker)),
-            Self::Managed(link) => Some(Thing::Link(link)),
+            Self::Walks(walker) => Some(Thing::Walker(walker)),
+            Self::SleepsTwice { walker, .. } => Some(Thing::Walker(walker)),
             Self::Coarse => Some(Thing::Medium),
             Self::Sender(sender) => Some(Thing::Flow(&sender.flow)),
             Self::Controller(_) | Self::Model(_) => None,
@@ -60,22 +65,10 @@ impl PlanError {
 
 /// The network of a run with this seed.
 pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError> {
-    let to_everyone = |flow: &&scenario::Flow| {
-        matches!(
-            flow.work,
-            Work::Datagrams {
-                way: Way::Everyone,
-                ..
-            }
-        )
-    };
-    if let Some(flow) = plan.flows.iter().find(to_everyone) {
-        return Err(PlanError::Everyone(flow.name.clone()));
-    }
     if plan.medium == scenario::Medium::Wfq {
         return Err(PlanError::Coarse);
     }
-    refuse_virtual_only(plan)?;
+    refuse_two_beacons(plan)?;
     let links = plan.links.iter().map(|link| link_config(plan, link, seed));
     Ok(NetworkConfig {
         links: links.collect(),
@@ -98,17 +91,23 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
             .walkers
             .first()
             .map_or_else(Default::default, |client| rules::thresholds(client.thresholds)),
+        background: others::background(plan)?,
+        power_save: plan.walkers.first().is_some_and(|client| client.power_save),
     })
 }
 
-/// Refuses what the lab has on neither medium.
-fn refuse_virtual_only(plan: &Plan) -> Result<(), PlanError> {
-    if let Some(walker) = plan.walkers.iter().find(|walker| walker.power_save) {
-        return Err(PlanError::Sleeps(walker.name.clone()));
-    }
-    match plan.access_points().find(|(_, ap)| ap.fq_codel) {
-        Some((link, _)) => Err(PlanError::Managed(plan.links[link].name.clone())),
+/// A radio that sleeps wakes for the beacons of one access point.
+fn refuse_two_beacons(plan: &Plan) -> Result<(), PlanError> {
+    let Some(client) = plan.walkers.first().filter(|client| client.power_save) else {
+        return Ok(());
+    };
+    let mut channels = BTreeSet::new();
+    match plan.access_points().find(|(_, ap)| !channels.insert(ap.channel)) {
         None => Ok(()),
+        Some((_, second)) => Err(PlanError::SleepsTwice {
+            walker: client.name.clone(),
+            channel: second.channel,
+        }),
     }
 }
 
@@ -116,15 +115,19 @@ fn refuse_virtual_only(plan: &Plan) -> Result<(), PlanError> {
 fn medium(plan: &Plan) -> Medium {
     let usual = Thresholds::default();
     let finer = |ap: &AccessPoint| {
-        ap.ht.is_some() || control(ap.rate) != air::RateControl::Fixed || ap.thresholds != usual
+        ap.ht.is_some()
+            || control(ap.rate) != air::RateControl::Fixed
+            || ap.thresholds != usual
+            || ap.fq_codel
     };
     let asked = plan.medium == scenario::Medium::Exact
+        || others::flows(plan).next().is_some()
         || !plan.place.noises.is_empty()
         || plan.rules != Rules::default()
         || plan
             .walkers
             .first()
-            .is_some_and(|client| client.thresholds != usual);
+            .is_some_and(|client| client.thresholds != usual || client.power_save);
     if asked || plan.access_points().any(|(_, ap)| finer(ap)) {
         Medium::Frames
     } else {
@@ -283,6 +286,7 @@ fn wifi_config(name: &str, ap: &AccessPoint) -> WifiConfig {
             }),
         },
         queue: queue(ap.queue),
+        fq_codel: ap.fq_codel,
         backhaul: wifi::Backhaul {
             down: ap.backhaul.down,
             up: ap.backhaul.up,
@@ -331,6 +335,7 @@ mod tests {
         assert_eq!(medium("", "ht = { streams = 2 }"), Medium::Frames);
         assert_eq!(medium("air = { attempts = 4 }", ""), Medium::Frames);
         assert_eq!(medium("air = { attempts = 7 }", ""), Medium::Exchanges);
+        assert_eq!(medium("", "aqm = \"fq-codel\""), Medium::Frames);
         assert_eq!(medium("", "rts_threshold_bytes = 500"), Medium::Frames);
         assert_eq!(medium("air = { carrier_sense_dbm = -90 }", ""), Medium::Frames);
         let oven = "[noises.oven]\nat_m = [6, 1]\nchannel = 36";
@@ -363,16 +368,18 @@ mod tests {
             message.starts_with("x.toml:3:10: ") && message.contains("--world sim"),
             "{message}"
         );
-        let radio = "transport = \"udp\"\nover = \"hall\"\ndirection = \"everyone\"\nevery_ms = 100";
-        let message = refused(plan("", "", radio));
+        let mut sleeper = plan("", "", DOWN);
+        sleeper.walkers[0].power_save = true;
+        assert!(network_config(&sleeper, 1).unwrap().power_save);
+        let second = scenario::Link {
+            name: "attic".to_owned(),
+            ..sleeper.links[0].clone()
+        };
+        sleeper.links.push(second);
+        let message = refused(sleeper);
         assert!(
-            message.starts_with("x.toml:12:8: flow `radio`") && message.contains("--world sim"),
+            message.starts_with("x.toml:10:10: `client` saves power, and channel 36 has several"),
             "{message}"
         );
-        let queue = plan("", "aqm = \"fq-codel\"", DOWN);
-        assert!(refused(queue).starts_with("x.toml:4:6: `aqm` of `hall`"));
-        let mut sleeper = plan("medium = \"exact\"", "", DOWN);
-        sleeper.walkers[0].power_save = true;
-        assert!(refused(sleeper).starts_with("x.toml:10:10: `power_save` of `client`"));
     }
 }

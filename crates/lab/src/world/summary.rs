@@ -2,13 +2,14 @@
 
 use super::energy::Radios;
 use super::network::position;
+use super::others;
 use super::paths::Paths;
 use crate::emulator::{FaultRecord, Report};
 use crate::traffic::Outcome;
 use links::{Condition, Direction, Fault, NetworkConfig};
 use linux::daemon;
 use scenario::{Plan, Work};
-use trace::{Event, Flow, Levels, LinkMarks, LinkUse, PolicyName, Run, SERIES_BIN};
+use trace::{Event, Flow, Levels, LinkMarks, LinkUse, PathUse, PolicyName, Run, SERIES_BIN};
 use units::{Bitrate, Duration, Instant};
 
 /// Everything that a summary is drawn from.
@@ -56,12 +57,23 @@ impl Sources<'_> {
         let marked_on_arrival: Vec<u64> = self.plan.links.iter().map(made).collect();
         let flow = |(index, outcome): (usize, &Option<Outcome>)| {
             let outcome = outcome.as_ref()?;
-            let paths = self
-                .paths
-                .of_flow(index, &self.emulator.marks, &marked_on_arrival);
+            let paths = self.paths_of(index, outcome, &marked_on_arrival);
             Some(outcome.meter.result(outcome.ended, outcome.intact, paths))
         };
         self.outcomes.iter().enumerate().filter_map(flow).collect()
+    }
+
+    fn paths_of(&self, index: usize, outcome: &Outcome, marked_on_arrival: &[u64]) -> Vec<PathUse> {
+        let flow = &self.plan.flows[index];
+        if others::has(self.plan, flow) {
+            return vec![PathUse {
+                link: others::link(self.plan, flow).to_owned(),
+                bytes: outcome.meter.bytes().get(),
+                retransmits: 0,
+                ce_marks: 0,
+            }];
+        }
+        self.paths.of_flow(index, &self.emulator.marks, marked_on_arrival)
     }
 
     fn links(&self, duration: Duration) -> Vec<LinkUse> {

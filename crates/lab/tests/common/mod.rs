@@ -84,6 +84,7 @@ impl Bench {
         // Time begins when everything is there.
         let clock = Clock::start();
         let setup = Setup {
+            background: lab::emulator::Background::none(),
             monitor: None,
             clock,
             network: Network::new(1, NetworkConfig::from(want.links)).unwrap(),

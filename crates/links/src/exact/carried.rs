@@ -88,6 +88,7 @@ mod tests {
                 direction: Direction::Up,
                 bytes: 100,
                 ect: false,
+                flow: 0,
                 token,
             },
             ce: false,

@@ -24,6 +24,8 @@ pub(crate) struct Cast<'c> {
     pub(crate) members: Vec<Member<'c>>,
     /// The client's radios, one for each channel.
     pub(crate) radios: Vec<StationId>,
+    /// Those who have traffic of their own.
+    pub(crate) others: Vec<StationId>,
 }
 
 /// Who is who on the exact medium, for what monitor interfaces show.
@@ -89,6 +91,7 @@ impl<'c> Cast<'c> {
             },
             members: Vec::new(),
             radios: Vec::new(),
+            others: Vec::new(),
         };
         for (number, (_, wifi)) in all.iter().enumerate() {
             cast.add_access_point(StationId(number as u32), wifi);
@@ -104,6 +107,7 @@ impl<'c> Cast<'c> {
             });
         }
         cast.add_radios(config, &all)?;
+        cast.add_others(config, &all)?;
         Ok(cast)
     }
 
@@ -115,6 +119,7 @@ impl<'c> Cast<'c> {
             ht: wifi.ht,
             control: wifi.control,
             queue: packets(wifi),
+            discipline: discipline(wifi),
             ..StationConfig::new(&wifi.name, wifi.standard, wifi.position).with(wifi.thresholds)
         });
         self.wlan.access_points.push(AccessPointConfig {
@@ -150,6 +155,9 @@ impl<'c> Cast<'c> {
                 (member.radio, count, queue) = (radio, count + 1, queue + packets(member.config));
                 member.interface = interfaces.next().unwrap_or(InterfaceId(0));
             }
+            if config.power_save && count > 1 {
+                return Err(ConfigError::SleepsTwice { channel });
+            }
             self.radios.push(radio);
             self.wlan.air.stations.push(client(config, first, queue));
             self.wlan.clients.push(ClientConfig {
@@ -160,6 +168,45 @@ impl<'c> Cast<'c> {
             });
         }
         Ok(())
+    }
+}
+
+impl Cast<'_> {
+    /// Those who have traffic of their own.
+    fn add_others(
+        &mut self,
+        config: &NetworkConfig,
+        all: &[(LinkId, &WifiConfig)],
+    ) -> Result<(), ConfigError> {
+        for (number, other) in config.background.stations.iter().enumerate() {
+            let mut known = all.iter().filter(|(link, _)| *link == other.link);
+            let channel = known.next().map(|(_, wifi)| wifi.channel);
+            let mut here = all.iter().filter(|(_, wifi)| Some(wifi.channel) == channel);
+            let Some((_, first)) = here.next() else {
+                return Err(ConfigError::Background(number));
+            };
+            self.others.push(StationId(self.wlan.air.stations.len() as u32));
+            let name = format!("{}@{}", other.name, first.channel);
+            self.wlan.air.stations.push(StationConfig {
+                channel: first.channel,
+                power: other.power,
+                rate: first.rate.unwrap_or(first.standard.basic_rate()),
+                ht: first.ht,
+                control: first.control,
+                queue: packets(first),
+                discipline: discipline(first),
+                ..StationConfig::new(&name, first.standard, other.position).with(other.thresholds)
+            });
+        }
+        Ok(())
+    }
+}
+
+const fn discipline(wifi: &WifiConfig) -> Discipline {
+    if wifi.fq_codel {
+        Discipline::fq_codel()
+    } else {
+        Discipline::TailDrop
     }
 }
 
@@ -174,11 +221,15 @@ fn client(config: &NetworkConfig, first: &WifiConfig, queue: usize) -> StationCo
         ht: first.ht,
         control: first.control,
         queue,
-        discipline: Discipline::FqCodel(Codel {
-            target: NEVER,
-            interval: NEVER,
-            ecn: false,
-        }),
+        discipline: if first.fq_codel {
+            Discipline::fq_codel()
+        } else {
+            Discipline::FqCodel(Codel {
+                target: NEVER,
+                interval: NEVER,
+                ecn: false,
+            })
+        },
         ..station
     }
 }

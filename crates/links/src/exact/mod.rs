@@ -18,6 +18,7 @@
 //! # Checked by
 //! `tests`; `lab`'s `monitor` and `tests/ecn.rs`; `cli`'s `tests/both_worlds.rs`: UDP in the lab carries what it carries in virtual time.
 
+mod background;
 mod carried;
 mod cast;
 
@@ -26,14 +27,15 @@ use alloc::vec::Vec;
 use units::wifi::NOISE_FLOOR_MBM;
 use units::{Bitrate, Db, Dbm, Instant};
 
-use crate::air::wlan::{InterfaceId, Wlan, WlanError, WlanInput, WlanOutput};
-use crate::air::{FrameKind, Overheard, RateControl, StationId};
+use crate::air::wlan::{InterfaceId, Load, Wlan, WlanError, WlanInput, WlanOutput};
+use crate::air::{self, FrameKind, Overheard, RateControl, StationId};
 use crate::config::NetworkConfig;
 use crate::exits::Exits;
 use crate::network::side;
 use crate::queue::{Depth, Entry};
 use crate::wifi::{Propagation, Radio, Signal, Wall, WifiConfig, moved_mm};
 use crate::{ConfigError, Counters, Direction, DropReason, LinkId, LinkState, Output, Position};
+use background::Background;
 use carried::Carried;
 use cast::Cast;
 pub use cast::Stations;
@@ -54,6 +56,9 @@ pub(crate) struct Exact {
     heard: VecDeque<Overheard>,
     /// Whether the world wants to know what the client's radios hear.
     monitor: bool,
+    /// Whether the client's radios sleep while they have an address.
+    power_save: bool,
+    background: Background,
     now: Instant,
 }
 
@@ -108,9 +113,12 @@ impl Exact {
             passed: VecDeque::new(),
             heard: VecDeque::new(),
             monitor: config.monitor,
+            power_save: config.power_save,
+            background: Background::new(config, &cast)?,
             now: Instant::ZERO,
         };
         (0..exact.all.len()).for_each(|bss| exact.follow(bss));
+        exact.set_rates_of_others(config, &cast.others);
         Ok(exact)
     }
 
@@ -122,7 +130,8 @@ impl Exact {
     /// When [`Exact::run`] is due.
     pub(crate) fn due(&mut self) -> Option<Instant> {
         if self.passed.is_empty() && self.wlan.is_settled() {
-            self.wlan.wake_at().map(|(at, _)| at)
+            let air = self.wlan.wake_at().map(|(at, _)| at);
+            [air, self.background.due()].into_iter().flatten().min()
         } else {
             Some(self.now)
         }
@@ -131,6 +140,9 @@ impl Exact {
     /// Runs what is due; a packet that came out of the air, if one did.
     pub(crate) fn run(&mut self, now: Instant, exits: &mut Exits) -> Option<Entry> {
         self.now = now;
+        while let Some((at, flow, count)) = self.background.next(now) {
+            (0..count).for_each(|_| self.send_of_others(at, flow));
+        }
         self.wlan.tick(now);
         while let Some((at, output)) = self.wlan.poll() {
             self.take(at, output, exits);
@@ -152,13 +164,21 @@ impl Exact {
         if self.state(bss) != LinkState::Up {
             return exits.drop(now, packet, DropReason::Detached);
         }
-        let interface = self.all[bss].interface;
-        match self.carried.put(entry) {
-            Err(_) => exits.drop(now, packet, DropReason::QueueFull),
-            Ok(name) if packet.direction == Direction::Up => {
-                self.tell(now, WlanInput::Up(interface, packet.bytes, name));
-            }
-            Ok(name) => self.tell(now, WlanInput::Down(interface, packet.bytes, name)),
+        let Bss {
+            interface, config, ..
+        } = &self.all[bss];
+        let (interface, apart) = (*interface, config.fq_codel);
+        let Ok(token) = self.carried.put(entry) else {
+            return exits.drop(now, packet, DropReason::QueueFull);
+        };
+        let load = Load {
+            bytes: packet.bytes,
+            flow: if apart { packet.flow } else { 0 },
+            token,
+        };
+        match packet.direction {
+            Direction::Up => self.tell(now, WlanInput::Up(interface, load)),
+            Direction::Down => self.tell(now, WlanInput::Down(interface, load)),
         }
     }
 
@@ -190,6 +210,7 @@ impl Exact {
         let Bss {
             interface, station, ..
         } = self.all[bss];
+        self.sleep(now, bss, false);
         self.tell(now, WlanInput::Associate(interface, station));
     }
 
@@ -255,6 +276,14 @@ impl Exact {
         self.wlan.handle(now, input);
     }
 
+    /// The client's radio sleeps between beacons from now on, or no longer, if it ever does.
+    fn sleep(&mut self, now: Instant, bss: usize, on: bool) {
+        let radio = self.all[bss].radio;
+        if self.power_save {
+            self.tell(now.max(self.now), WlanInput::PowerSave(radio, on));
+        }
+    }
+
     fn purge(&mut self, now: Instant, bss: usize, reason: DropReason, exits: &mut Exits) {
         let link = self.all[bss].link;
         self.carried
@@ -276,6 +305,9 @@ impl Exact {
                     self.purge(at, bss, DropReason::Detached, exits);
                 }
                 exits.state(at, self.all[bss].link, state);
+                if state == LinkState::Up {
+                    self.sleep(at, bss, true);
+                }
             }
             WlanOutput::Beacon { client, from } => {
                 let (_, signal) = self.wlan.signal(from, client);
@@ -288,7 +320,54 @@ impl Exact {
                     exits.push(at, Output::Beacon { link, signal });
                 }
             }
-            WlanOutput::Air(_) => {}
+            WlanOutput::Air(output) => self.take_of_others(at, output, exits),
+        }
+    }
+
+    fn send_of_others(&mut self, at: Instant, flow: u32) {
+        let (from, packet) = self.background.datagram(flow);
+        self.wlan.handle(at, WlanInput::Send(from, packet));
+    }
+
+    /// What came of a datagram that is not the world's.
+    fn take_of_others(&mut self, at: Instant, output: air::Output, exits: &mut Exits) {
+        match output {
+            air::Output::Received { packet, .. } => {
+                let (flow, bytes) = (packet.token as u32, packet.bytes);
+                exits.push(at, Output::Background { flow, bytes });
+            }
+            air::Output::Done { packet, fate, .. } => {
+                let flow = packet.token as u32;
+                if self.background.is_done(at, flow, fate) {
+                    self.send_of_others(at.max(self.now), flow);
+                }
+            }
+        }
+    }
+
+    /// The rates between other stations and access points, where nobody else decides about them: those that suit the mean signal, for good.
+    fn set_rates_of_others(&mut self, config: &NetworkConfig, others: &[StationId]) {
+        for (other, &radio) in config.background.stations.iter().zip(others) {
+            for bss in 0..self.all.len() {
+                let Bss {
+                    config: ap, station, ..
+                } = &self.all[bss];
+                let station = *station;
+                if ap.ht.is_some() || ap.control != RateControl::Fixed {
+                    continue;
+                }
+                let mut ap = ap.clone();
+                ap.propagation.shadowing = None;
+                let place = Radio {
+                    position: other.position,
+                    power: other.power,
+                };
+                let signal = Signal::new(0, &ap, place, &self.walls);
+                let (up, down) = (signal.rate(Direction::Up), signal.rate(Direction::Down));
+                let now = self.now;
+                self.tell(now, WlanInput::Rate(radio, station, up));
+                self.tell(now, WlanInput::Rate(station, radio, down));
+            }
         }
     }
 

@@ -77,8 +77,33 @@ impl Driver {
             direction,
             bytes: 1_500,
             ect: true,
+            flow: 0,
             token,
         }));
+    }
+
+    /// A packet to the client.
+    fn send_down(&mut self, bytes: u32, flow: u32, token: u64) {
+        self.input(Input::Packet(Packet {
+            link: NEAR,
+            direction: Direction::Down,
+            bytes,
+            ect: true,
+            flow,
+            token,
+        }));
+    }
+
+    /// How late the packets of a stream came that was sent at this pace from `begun` on, in ms.
+    fn late(&self, begun: Instant, every_ms: u64, count: u64) -> Vec<f64> {
+        let late = self.outputs.iter().filter_map(|(at, output)| match output {
+            Output::Delivered { packet, .. } if packet.token < count => {
+                let sent = begun + Duration::from_millis(every_ms) * packet.token as u32;
+                Some(at.since(sent).as_secs_f64() * 1e3)
+            }
+            _ => None,
+        });
+        late.collect()
     }
 
     fn run_for(&mut self, ms: u64) {
@@ -346,4 +371,95 @@ fn what_cannot_be_together_is_refused() {
     };
     let refused = Network::new(1, coarse).unwrap_err().to_string();
     assert!(refused.contains("exact medium"), "{refused}");
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+#[test]
+fn flows_that_are_kept_apart_do_not_wait_for_each_other() {
+    let wait = |fq_codel| {
+        let near = WifiConfig {
+            fq_codel,
+            rate: Some(Bitrate::from_mbps(6)),
+            ..ap("near", 3_000, 36)
+        };
+        let mut driver = Driver::joined(config(&[near]), &[NEAR]);
+        let begun = driver.now;
+        for token in 0..200 {
+            // 12 Mb/s of one flow, and a small packet of another.
+            (0..10).for_each(|more| driver.send_down(1_500, 1, 1_000 + token * 10 + more));
+            driver.send_down(100, 2, token);
+            driver.run_for(10);
+        }
+        driver.run_for(1_000);
+        driver.late(begun, 10, 200)
+    };
+    let (shared, apart) = (wait(false), wait(true));
+    // 5 ms of wire, and a frame or two of the other flow; shared, all 200 packets in the queue.
+    assert_eq!(apart.len(), 200, "none is lost");
+    assert!(mean(&apart) < 20.0, "{}", mean(&apart));
+    assert!(
+        shared.len() < 150 && mean(&shared) > 200.0,
+        "{} {}",
+        shared.len(),
+        mean(&shared)
+    );
+}
+
+#[test]
+fn a_client_that_saves_power_has_its_packets_after_a_beacon() {
+    let wait = |power_save| {
+        let config = NetworkConfig {
+            power_save,
+            ..config(&[ap("near", 3_000, 36)])
+        };
+        let mut driver = Driver::joined(config, &[NEAR]);
+        let begun = driver.now;
+        for token in 0..100 {
+            driver.send_down(500, 0, token);
+            driver.run_for(37);
+        }
+        driver.run_for(300);
+        let up = driver.now;
+        driver.send(NEAR, Direction::Up, 1_000);
+        driver.run_for(100);
+        let sent = driver.outputs.iter().find_map(|(at, output)| match output {
+            Output::Delivered { packet, .. } if packet.token == 1_000 => Some(at.since(up)),
+            _ => None,
+        });
+        assert!(
+            sent.is_some_and(|time| time < Duration::from_millis(15)),
+            "it need not wait to send: {sent:?}"
+        );
+        driver.late(begun, 37, 100)
+    };
+    let (awake, asleep) = (wait(false), wait(true));
+    assert_eq!((awake.len(), asleep.len()), (100, 100));
+    assert!(mean(&awake) < 7.0, "{}", mean(&awake));
+    // Half a beacon interval of 102.4 ms more.
+    assert!((45.0..70.0).contains(&mean(&asleep)), "{}", mean(&asleep));
+    assert!(asleep.iter().all(|&late| late < 125.0), "{asleep:?}");
+}
+
+#[test]
+fn a_radio_that_sleeps_wakes_for_the_beacons_of_one() {
+    let sleeping = |config: NetworkConfig| NetworkConfig {
+        power_save: true,
+        ..config
+    };
+    let refused = Network::new(1, sleeping(two())).unwrap_err().to_string();
+    assert!(
+        refused.contains("channel 36") && refused.contains("wakes for the beacons of one"),
+        "{refused}"
+    );
+    let apart = config(&[ap("near", 3_000, 36), ap("far", 12_000, 48)]);
+    assert!(Network::new(1, sleeping(apart.clone())).is_ok());
+    let coarse = NetworkConfig {
+        medium: Medium::Exchanges,
+        ..sleeping(apart)
+    };
+    let refused = Network::new(1, coarse).unwrap_err().to_string();
+    assert!(refused.contains("saves power"), "{refused}");
 }

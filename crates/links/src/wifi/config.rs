@@ -33,6 +33,8 @@ pub struct WifiConfig {
     pub propagation: Propagation,
     /// The AP's queue towards the client and the client's queue towards this AP, each in front of the air.
     pub queue: QueueConfig,
+    /// These queues keep flows apart and drop what waits too long (FQ-CoDel, RFC 8290). Only on the exact medium.
+    pub fq_codel: bool,
     /// The wired segment behind it.
     pub backhaul: Backhaul,
     /// How long it takes to join.
@@ -54,6 +56,7 @@ impl WifiConfig {
             power: Dbm::from_dbm(20),
             propagation: Propagation::indoor(Standard::G),
             queue: QueueConfig::tail_drop(QueueLimit::Packets(200)),
+            fq_codel: false,
             backhaul: Backhaul::new(Bitrate::from_mbps(100), Duration::from_millis(5)),
             join: Join::default(),
         }

@@ -27,6 +27,7 @@ pub fn packet(link: LinkId, direction: Direction, bytes: u32, token: u64) -> Pac
         direction,
         bytes,
         ect: false,
+        flow: 0,
         token,
     }
 }
@@ -35,6 +36,7 @@ pub fn link_of(output: &Output) -> LinkId {
     match *output {
         Output::Delivered { packet, .. } | Output::Dropped { packet, .. } => packet.link,
         Output::Beacon { link, .. } | Output::State { link, .. } | Output::Heard { link, .. } => link,
+        Output::Background { .. } => panic!("nobody has asked for a background"),
     }
 }
 

@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 
 use links::air::wlan::{
-    AccessPointConfig, ClientConfig, InterfaceId, Wlan, WlanConfig, WlanError, WlanInput, WlanOutput,
+    AccessPointConfig, ClientConfig, InterfaceId, Load, Wlan, WlanConfig, WlanError, WlanInput, WlanOutput,
 };
 use links::air::{Counters, Destination, Fate, Input, Medium, Output, Overheard, Packet, StationId};
 use links::wifi::Join;
@@ -128,12 +128,17 @@ impl Dormitory {
     }
 
     fn pass(&mut self, now: Instant, place: usize, way: Direction, packet: Packet) {
-        let (interface, bytes, token) = (InterfaceId(place), packet.bytes, packet.token);
+        let interface = InterfaceId(place);
+        let load = Load {
+            bytes: packet.bytes,
+            flow: packet.flow,
+            token: packet.token,
+        };
         self.wlan.handle(
             now,
             match way {
-                Direction::Down => WlanInput::Down(interface, bytes, token),
-                Direction::Up => WlanInput::Up(interface, bytes, token),
+                Direction::Down => WlanInput::Down(interface, load),
+                Direction::Up => WlanInput::Up(interface, load),
             },
         );
     }

@@ -122,6 +122,7 @@ impl Wires {
             direction: DIRECTIONS[place % 2],
             bytes: packet.bytes,
             ect: false,
+            flow: packet.flow,
             token: packet.token,
         };
         self.network.handle(now, Input::Packet(packet));
@@ -134,7 +135,10 @@ impl Wires {
                 match output {
                     Passed::Delivered { packet, .. } => self.arrive(at, packet),
                     Passed::Dropped { packet, reason } => self.lose(at, packet, reason),
-                    Passed::Beacon { .. } | Passed::Heard { .. } | Passed::State { .. } => {}
+                    Passed::Beacon { .. }
+                    | Passed::Heard { .. }
+                    | Passed::Background { .. }
+                    | Passed::State { .. } => {}
                 }
             }
             (0..self.ways.len()).for_each(|place| self.leave(now, place));

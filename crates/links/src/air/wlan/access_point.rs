@@ -5,7 +5,7 @@ use units::{Duration, Instant};
 
 use super::super::io::{Destination, Input, Packet, StationId};
 use super::message::{Message, Tag};
-use super::{AccessPointConfig, AirConfig, Frame, InterfaceId, Timer, Wlan};
+use super::{AccessPointConfig, AirConfig, Frame, InterfaceId, Load, Timer, Wlan, load_of};
 use crate::wifi::Join;
 use crate::{Direction, DropReason, LinkId};
 
@@ -34,8 +34,8 @@ pub(super) struct AccessPoint {
 #[derive(Debug, Default)]
 struct Member {
     asleep: bool,
-    /// Bytes and tokens of what waits for it to wake.
-    held: VecDeque<(u32, u64)>,
+    /// What waits for it to wake, with the tokens of frames.
+    held: VecDeque<Load>,
 }
 
 impl AccessPoint {
@@ -109,7 +109,13 @@ impl Wlan {
             Message::PsPoll => self.give_one(now, place),
             Message::DhcpDiscover => self.answer_later(now, place, Message::DhcpOffer),
             Message::DhcpRequest => self.answer_later(now, place, Message::DhcpAck),
-            Message::Data => self.pass_on(now, place, packet.bytes, tag.token),
+            Message::Data => {
+                let load = Load {
+                    token: tag.token,
+                    ..load_of(&packet)
+                };
+                self.pass_on(now, place, load);
+            }
             _ => {}
         }
     }
@@ -125,11 +131,11 @@ impl Wlan {
         self.access_points[ap].members.get_mut(&place)
     }
 
-    fn pass_on(&mut self, now: Instant, place: usize, bytes: u32, token: u64) {
+    fn pass_on(&mut self, now: Instant, place: usize, load: Load) {
         if self.member(place).is_some() {
-            self.enter(now, InterfaceId(place), Direction::Up, bytes, token);
+            self.enter(now, InterfaceId(place), Direction::Up, load);
         } else {
-            let tag = Tag::new(Message::Data, place, token);
+            let tag = Tag::new(Message::Data, place, load.token);
             self.lose(now, tag, DropReason::Detached);
         }
     }
@@ -147,8 +153,8 @@ impl Wlan {
             self.air.handle(now, Input::Withdraw(station, client));
         } else {
             let held = core::mem::take(&mut member.held);
-            for (bytes, token) in held {
-                self.send_data(now, place, bytes, token, false);
+            for load in held {
+                self.send_data(now, place, load, false);
             }
         }
     }
@@ -161,43 +167,44 @@ impl Wlan {
     }
 
     /// A packet for a client has come out of the wire.
-    pub(super) fn send_down(&mut self, now: Instant, place: usize, bytes: u32, token: u64) {
+    pub(super) fn send_down(&mut self, now: Instant, place: usize, load: Load) {
         match self.member(place) {
             None => {
-                if let Some(tag) = Tag::read(token) {
+                if let Some(tag) = Tag::read(load.token) {
                     self.lose(now, tag, DropReason::Detached);
                 }
             }
-            Some(member) if member.asleep => self.keep_for_later(now, place, bytes, token),
-            Some(_) => self.send_data(now, place, bytes, token, false),
+            Some(member) if member.asleep => self.keep_for_later(now, place, load),
+            Some(_) => self.send_data(now, place, load, false),
         }
     }
 
     /// A packet whose receiver sleeps.
-    pub(super) fn keep_for_later(&mut self, now: Instant, place: usize, bytes: u32, token: u64) {
+    pub(super) fn keep_for_later(&mut self, now: Instant, place: usize, load: Load) {
         let room = self.interfaces[place]
             .ap
             .map_or(0, |ap| self.access_points[ap].room);
         let reason = match self.member(place) {
             Some(member) if member.held.len() < room => {
-                member.held.push_back((bytes, token));
+                member.held.push_back(load);
                 return;
             }
             Some(_) => DropReason::QueueFull,
             None => DropReason::Detached,
         };
-        if let Some(tag) = Tag::read(token) {
+        if let Some(tag) = Tag::read(load.token) {
             self.lose(now, tag, reason);
         }
     }
 
-    fn send_data(&mut self, now: Instant, place: usize, bytes: u32, token: u64, more: bool) {
+    fn send_data(&mut self, now: Instant, place: usize, load: Load, more: bool) {
         let (station, client) = self.ends(place);
-        let Some(tag) = Tag::read(token) else {
+        let Some(tag) = Tag::read(load.token) else {
             return;
         };
         let frame = Frame {
-            bytes,
+            bytes: load.bytes,
+            flow: load.flow,
             more,
             ..Frame::default()
         };
@@ -209,9 +216,9 @@ impl Wlan {
         let Some(member) = self.member(place) else {
             return;
         };
-        if let Some((bytes, token)) = member.held.pop_front() {
+        if let Some(load) = member.held.pop_front() {
             let more = !member.held.is_empty();
-            self.send_data(now, place, bytes, token, more);
+            self.send_data(now, place, load, more);
         }
     }
 
@@ -249,7 +256,7 @@ impl Wlan {
             self.say_down(now, place, message);
         } else if !self.access_points[ap].silent {
             let tag = Tag::new(message, place, 0);
-            self.send_down(now, place, message.bytes(), tag.write());
+            self.send_down(now, place, Load::new(message.bytes(), tag.write()));
         }
     }
 
@@ -293,7 +300,7 @@ impl Wlan {
             return;
         };
         if let Some(member) = self.access_points[ap].members.remove(&place) {
-            let tags = member.held.iter().filter_map(|&(_, token)| Tag::read(token));
+            let tags = member.held.iter().filter_map(|load| Tag::read(load.token));
             tags.for_each(|tag| self.lose(now, tag, DropReason::Detached));
         }
         self.air.handle(now, Input::Withdraw(station, client));

@@ -98,13 +98,35 @@ pub struct Slot {
     pub time: Duration,
 }
 
+/// A packet of the world's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    /// Length of the IP packet.
+    pub bytes: u32,
+    /// Its flow, for queues that keep flows apart.
+    pub flow: u32,
+    /// The world's name for it (40 bits).
+    pub token: u64,
+}
+
+impl Load {
+    /// Of the first flow.
+    pub const fn new(bytes: u32, token: u64) -> Self {
+        Self {
+            bytes,
+            flow: 0,
+            token,
+        }
+    }
+}
+
 /// Something that happens to access points and clients.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WlanInput {
-    /// A packet for a client enters the wire of its access point, or the access point where there is no wire: bytes, and the world's name for it (40 bits).
-    Down(InterfaceId, u32, u64),
-    /// A packet leaves a client: bytes, and the world's name for it (40 bits).
-    Up(InterfaceId, u32, u64),
+    /// A packet for a client enters the wire of its access point, or the access point where there is no wire.
+    Down(InterfaceId, Load),
+    /// A packet leaves a client.
+    Up(InterfaceId, Load),
     /// A client wants to be associated with this access point.
     Associate(InterfaceId, StationId),
     /// A client leaves its access point and says so.

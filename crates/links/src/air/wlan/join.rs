@@ -4,7 +4,7 @@ use units::{Duration, Instant};
 
 use super::super::io::{Destination, Input, Packet, StationId};
 use super::message::{Message, Tag};
-use super::{Frame, InterfaceId, Timer, Wlan, WlanOutput};
+use super::{Frame, InterfaceId, Load, Timer, Wlan, WlanOutput};
 use crate::wifi::Join;
 use crate::{Direction, DropReason, LinkState};
 
@@ -255,8 +255,8 @@ impl Wlan {
     }
 
     /// A packet leaves a client.
-    pub(super) fn send_up(&mut self, now: Instant, interface: InterfaceId, bytes: u32, token: u64) {
-        let tag = Tag::new(Message::Data, interface.0, token);
+    pub(super) fn send_up(&mut self, now: Instant, interface: InterfaceId, load: Load) {
+        let tag = Tag::new(Message::Data, interface.0, load.token);
         let of = &self.interfaces[interface.0];
         match of.ap.filter(|_| of.is_associated()) {
             None => self.lose(now, tag, DropReason::Detached),
@@ -264,7 +264,8 @@ impl Wlan {
                 let asleep = self.clients[of.client].dozes();
                 self.wake_to_send(now, of.client);
                 let frame = Frame {
-                    bytes,
+                    bytes: load.bytes,
+                    flow: load.flow,
                     asleep,
                     ..Frame::default()
                 };
@@ -293,7 +294,7 @@ impl Wlan {
                 _ => message.goes_first(),
             },
             asleep,
-            more: false,
+            ..Frame::default()
         };
         let from = self.clients[of.client].station;
         self.say(now, from, to, Tag::new(message, place, 0), frame);

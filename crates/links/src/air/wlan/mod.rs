@@ -36,7 +36,7 @@ use alloc::vec::Vec;
 use units::{Dbm, Instant};
 
 pub use config::{
-    AccessPointConfig, ClientConfig, InterfaceId, Slot, WlanConfig, WlanError, WlanInput, WlanOutput,
+    AccessPointConfig, ClientConfig, InterfaceId, Load, Slot, WlanConfig, WlanError, WlanInput, WlanOutput,
 };
 
 use super::io::{Destination, Fate, Input, Output, Packet, StationId};
@@ -104,10 +104,8 @@ impl Wlan {
     pub fn handle(&mut self, now: Instant, input: WlanInput) {
         self.tick(now);
         match input {
-            WlanInput::Down(interface, bytes, token) => {
-                self.enter(now, interface, Direction::Down, bytes, token)
-            }
-            WlanInput::Up(interface, bytes, token) => self.send_up(now, interface, bytes, token),
+            WlanInput::Down(interface, load) => self.enter(now, interface, Direction::Down, load),
+            WlanInput::Up(interface, load) => self.send_up(now, interface, load),
             WlanInput::Associate(interface, ap) => self.associate(now, interface, ap),
             WlanInput::Leave(interface) => self.leave(now, interface),
             WlanInput::Deauthenticate(interface) => self.deauthenticate(now, interface),
@@ -263,7 +261,7 @@ impl Wlan {
             Message::Data | Message::DhcpOffer | Message::DhcpAck
                 if fate == Fate::Withdrawn && self.access_point_at(station).is_some() =>
             {
-                self.keep_for_later(now, tag.interface, packet.bytes, packet.token);
+                self.keep_for_later(now, tag.interface, load_of(&packet));
             }
             Message::Data if lost => self.lose(now, tag, reason(fate)),
             Message::Null => self.null_is_done(now, tag.interface, packet.asleep, lost),
@@ -292,7 +290,14 @@ impl Wlan {
                     return;
                 };
                 match packet.direction {
-                    Direction::Down => self.send_down(now, tag.interface, packet.bytes, packet.token),
+                    Direction::Down => {
+                        let load = Load {
+                            bytes: packet.bytes,
+                            flow: packet.flow,
+                            token: packet.token,
+                        };
+                        self.send_down(now, tag.interface, load);
+                    }
                     Direction::Up => self.deliver(now, tag, Direction::Up),
                 }
             }
@@ -301,13 +306,20 @@ impl Wlan {
                     self.lose(now, tag, reason);
                 }
             }
-            crate::Output::Beacon { .. } | crate::Output::Heard { .. } | crate::Output::State { .. } => {}
+            crate::Output::Beacon { .. }
+            | crate::Output::Heard { .. }
+            | crate::Output::Background { .. }
+            | crate::Output::State { .. } => {}
         }
     }
 
     /// A packet enters the wire of the access point that an interface belongs to.
-    fn enter(&mut self, now: Instant, interface: InterfaceId, direction: Direction, bytes: u32, token: u64) {
-        let tag = Tag::new(Message::Data, interface.0, token);
+    fn enter(&mut self, now: Instant, interface: InterfaceId, direction: Direction, load: Load) {
+        let tag = Tag::new(Message::Data, interface.0, load.token);
+        let load = Load {
+            token: tag.write(),
+            ..load
+        };
         let Some(ap) = self.interfaces[interface.0].ap else {
             self.lose(now, tag, DropReason::Detached);
             return;
@@ -317,13 +329,14 @@ impl Wlan {
                 let packet = crate::Packet {
                     link,
                     direction,
-                    bytes,
+                    bytes: load.bytes,
                     ect: false,
-                    token: tag.write(),
+                    token: load.token,
+                    flow: load.flow,
                 };
                 self.wires.handle(now, crate::Input::Packet(packet));
             }
-            (None, Direction::Down) => self.send_down(now, interface.0, bytes, tag.write()),
+            (None, Direction::Down) => self.send_down(now, interface.0, load),
             (None, Direction::Up) => self.deliver(now, tag, Direction::Up),
         }
     }
@@ -343,6 +356,7 @@ impl Wlan {
             subtype: tag.message.subtype(),
             asleep: frame.asleep,
             more: frame.more,
+            flow: frame.flow,
             ..Packet::new(to, frame.bytes, tag.write())
         };
         let input = if frame.first {
@@ -366,6 +380,7 @@ impl Wlan {
 #[derive(Debug, Clone, Copy, Default)]
 struct Frame {
     bytes: u32,
+    flow: u32,
     first: bool,
     asleep: bool,
     more: bool,
@@ -379,6 +394,15 @@ impl Timer {
             Self::Interface(_) => "an answer is overdue, or beacons are missed",
             Self::Radio(_) => "end of a slot, a switch or a sleep",
         }
+    }
+}
+
+/// What a packet of ours carried, under the name that it had on the air.
+const fn load_of(packet: &Packet) -> Load {
+    Load {
+        bytes: packet.bytes,
+        flow: packet.flow,
+        token: packet.token,
     }
 }
 

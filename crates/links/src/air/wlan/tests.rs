@@ -92,9 +92,9 @@ fn joining_takes_a_scan_four_frames_and_an_address() {
 #[test]
 fn packets_pass_both_ways_once_it_is_up() {
     let mut wlan = joined();
-    wlan.handle(ms(2_000), WlanInput::Down(FIRST, 1_500, 7));
-    wlan.handle(ms(2_000), WlanInput::Up(FIRST, 1_500, 8));
-    wlan.handle(ms(2_000), WlanInput::Down(SECOND, 1_500, 9));
+    wlan.handle(ms(2_000), WlanInput::Down(FIRST, Load::new(1_500, 7)));
+    wlan.handle(ms(2_000), WlanInput::Up(FIRST, Load::new(1_500, 8)));
+    wlan.handle(ms(2_000), WlanInput::Down(SECOND, Load::new(1_500, 9)));
     let outputs = until(&mut wlan, ms(2_100));
     let mut tokens = delivered(&outputs);
     tokens.sort_unstable();
@@ -179,7 +179,7 @@ fn a_deauthentication_ends_it_at_once() {
     until(&mut wlan, ms(4_000));
     assert_eq!(wlan.state(FIRST), LinkState::Up);
     wlan.handle(ms(4_000), WlanInput::Leave(FIRST));
-    wlan.handle(ms(4_010), WlanInput::Down(FIRST, 1_500, 1));
+    wlan.handle(ms(4_010), WlanInput::Down(FIRST, Load::new(1_500, 1)));
     assert!(delivered(&until(&mut wlan, ms(4_100))).is_empty());
 }
 
@@ -206,8 +206,8 @@ fn one_radio_keeps_two_associations_in_slots_and_loses_nothing() {
     let mut outputs = Vec::new();
     for step in 0..400_u64 {
         let now = ms(12_000 + 5 * step);
-        wlan.handle(now, WlanInput::Down(FIRST, 1_000, step * 2));
-        wlan.handle(now, WlanInput::Down(SECOND, 1_000, step * 2 + 1));
+        wlan.handle(now, WlanInput::Down(FIRST, Load::new(1_000, step * 2)));
+        wlan.handle(now, WlanInput::Down(SECOND, Load::new(1_000, step * 2 + 1)));
         outputs.extend(until(&mut wlan, now));
     }
     outputs.extend(until(&mut wlan, ms(15_000)));
@@ -284,7 +284,8 @@ fn delivered_in_slots(switch: Duration) -> usize {
     let mut count = 0;
     for step in 0..10_000_u64 {
         let now = ms(2_000 + step);
-        (0..4).for_each(|packet| wlan.handle(now, WlanInput::Down(FIRST, 1_000, step * 4 + packet)));
+        (0..4)
+            .for_each(|packet| wlan.handle(now, WlanInput::Down(FIRST, Load::new(1_000, step * 4 + packet))));
         count += delivered(&until(&mut wlan, now)).len();
     }
     count
@@ -310,7 +311,7 @@ fn a_sleeping_client_polls_what_is_held_for_it() {
     wlan.handle(ms(2_000), WlanInput::PowerSave(CLIENT, true));
     until(&mut wlan, ms(3_000));
     for token in 0..3 {
-        wlan.handle(ms(3_000), WlanInput::Down(FIRST, 500, token));
+        wlan.handle(ms(3_000), WlanInput::Down(FIRST, Load::new(500, token)));
     }
     let outputs = until(&mut wlan, ms(3_300));
     assert_eq!(delivered(&outputs), [0, 1, 2]);
@@ -322,7 +323,7 @@ fn a_sleeping_client_polls_what_is_held_for_it() {
     // Awake again, a packet comes at once.
     wlan.handle(ms(4_000), WlanInput::PowerSave(CLIENT, false));
     until(&mut wlan, ms(4_010));
-    wlan.handle(ms(4_010), WlanInput::Down(FIRST, 500, 9));
+    wlan.handle(ms(4_010), WlanInput::Down(FIRST, Load::new(500, 9)));
     assert_eq!(delivered(&until(&mut wlan, ms(4_013))), [9]);
 }
 
@@ -330,14 +331,14 @@ fn a_sleeping_client_polls_what_is_held_for_it() {
 fn what_is_queued_is_sent_before_a_client_sleeps() {
     let mut wlan = joined();
     for token in 0..3 {
-        wlan.handle(ms(2_000), WlanInput::Up(FIRST, 500, token));
+        wlan.handle(ms(2_000), WlanInput::Up(FIRST, Load::new(500, token)));
     }
     wlan.handle(ms(2_000), WlanInput::PowerSave(CLIENT, true));
-    wlan.handle(ms(2_000), WlanInput::Up(FIRST, 500, 3));
+    wlan.handle(ms(2_000), WlanInput::Up(FIRST, Load::new(500, 3)));
     assert_eq!(delivered(&until(&mut wlan, ms(2_200))), [0, 1, 2, 3]);
     // The access point knows that it sleeps: nothing is sent to nobody.
     for token in 10..20 {
-        wlan.handle(ms(2_200), WlanInput::Down(FIRST, 500, token));
+        wlan.handle(ms(2_200), WlanInput::Down(FIRST, Load::new(500, token)));
     }
     let outputs = until(&mut wlan, ms(2_500));
     assert_eq!(delivered(&outputs), Vec::from_iter(10..20), "{outputs:?}");
@@ -349,7 +350,7 @@ fn a_sleeping_client_still_sends() {
     let mut wlan = joined();
     wlan.handle(ms(2_000), WlanInput::PowerSave(CLIENT, true));
     until(&mut wlan, ms(3_000));
-    wlan.handle(ms(3_000), WlanInput::Up(FIRST, 500, 5));
+    wlan.handle(ms(3_000), WlanInput::Up(FIRST, Load::new(500, 5)));
     assert_eq!(delivered(&until(&mut wlan, ms(3_005))), [5]);
 }
 

@@ -1,0 +1,136 @@
+//! Traffic on the exact medium that nobody outside brings: other stations' datagrams, and what access points say to everyone.
+//!
+//! # Where we differ, and why
+//! 1. Other stations are there from the beginning and associate with nobody: what they send and receive is data.
+//! 2. Their datagrams begin and end at the access point; nothing of them passes the wire behind it.
+//! 3. Who always has one more to send and finds the queue full looks again a millisecond later.
+//!
+//! # Checked by
+//! `background_tests`; `cli`'s `tests/both_worlds.rs`.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use units::{Duration, Instant};
+
+use super::cast::{Cast, Member};
+use crate::air::{Destination, Fate, Packet, StationId};
+use crate::config::{BackgroundFlow, BackgroundWay, NetworkConfig};
+use crate::{ConfigError, LinkId};
+
+/// Datagrams that a sender without 802.11n keeps at its station, if it always has one more.
+const AHEAD: usize = 2;
+/// The same of one that aggregates: a window that is being tried, and as many to follow.
+const AHEAD_OF_AGGREGATES: usize = 128;
+/// When to look again for room in a queue.
+const AGAIN: Duration = Duration::from_millis(1);
+
+#[derive(Debug)]
+pub(super) struct Background {
+    flows: Vec<Flow>,
+    /// Who sends next, and when.
+    due: BTreeSet<(Instant, u32)>,
+}
+
+#[derive(Debug)]
+struct Flow {
+    from: StationId,
+    to: Destination,
+    bytes: u32,
+    /// `None`: one more always waits.
+    every: Option<Duration>,
+    /// What it has to send at once, if it is saturated.
+    ahead: usize,
+}
+
+impl Background {
+    pub(super) fn new(config: &NetworkConfig, cast: &Cast<'_>) -> Result<Self, ConfigError> {
+        let mut background = Self {
+            flows: Vec::new(),
+            due: BTreeSet::new(),
+        };
+        for (number, flow) in config.background.flows.iter().enumerate() {
+            let unknown = ConfigError::Background(number);
+            let (from, to) = ends(cast, flow).ok_or(unknown)?;
+            let sender = &cast.wlan.air.stations[from.0 as usize];
+            let ahead = match sender.ht {
+                None => AHEAD,
+                Some(_) => (sender.queue / config.background.flows.len()).clamp(AHEAD, AHEAD_OF_AGGREGATES),
+            };
+            background.flows.push(Flow {
+                from,
+                to,
+                bytes: flow.bytes,
+                every: flow.every,
+                ahead,
+            });
+            let start = Instant::ZERO + flow.start;
+            background.due.insert((start, number as u32));
+        }
+        Ok(background)
+    }
+
+    /// When somebody sends next.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due.first().map(|&(at, _)| at)
+    }
+
+    /// The flow that sends until `now`, when it does so, and how many datagrams.
+    pub(super) fn next(&mut self, now: Instant) -> Option<(Instant, u32, usize)> {
+        let &(at, number) = self.due.first().filter(|(at, _)| *at <= now)?;
+        self.due.remove(&(at, number));
+        let flow = &self.flows[number as usize];
+        let Some(every) = flow.every else {
+            return Some((
+                at,
+                number,
+                core::mem::replace(&mut self.flows[number as usize].ahead, 1),
+            ));
+        };
+        self.due.insert((at + every, number));
+        Some((at, number, 1))
+    }
+
+    /// A datagram of a flow, and who sends it.
+    pub(super) fn datagram(&self, number: u32) -> (StationId, Packet) {
+        let flow = &self.flows[number as usize];
+        let packet = Packet {
+            flow: number,
+            ..Packet::new(flow.to, flow.bytes, number.into())
+        };
+        (flow.from, packet)
+    }
+
+    /// A sender is done with a datagram; whether it sends another one at once.
+    pub(super) fn is_done(&mut self, now: Instant, number: u32, fate: Fate) -> bool {
+        let saturated = self.flows[number as usize].every.is_none();
+        if saturated && fate == Fate::QueueFull {
+            // Of several that found none, one looks for room, and each that leaves lets another follow.
+            let flow = &mut self.flows[number as usize];
+            flow.ahead = if self.due.insert((now + AGAIN, number)) {
+                1
+            } else {
+                flow.ahead + 1
+            };
+        }
+        saturated && fate != Fate::QueueFull
+    }
+}
+
+fn ends(cast: &Cast<'_>, flow: &BackgroundFlow) -> Option<(StationId, Destination)> {
+    let ap = station(cast, flow.link)?;
+    let other = |number: usize| cast.others.get(number).copied();
+    Some(match flow.way {
+        BackgroundWay::Down(to) => (ap, Destination::Station(other(to)?)),
+        BackgroundWay::Up(from) => (other(from)?, Destination::Station(ap)),
+        BackgroundWay::Everyone => (ap, Destination::Everyone),
+    })
+}
+
+fn station(cast: &Cast<'_>, link: LinkId) -> Option<StationId> {
+    let of = |member: &&Member<'_>| member.link == link;
+    cast.members.iter().find(of).map(|member| member.station)
+}
+
+#[cfg(test)]
+#[path = "background_tests.rs"]
+mod tests;

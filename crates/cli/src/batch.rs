@@ -13,7 +13,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use lab::shell::Programs;
 use lab::stop::Stop;
-use lab::world::{self, Play, PlayError, Played};
+use lab::world::{self, PlanError, Play, PlayError, Played};
 use linux::bpf::WindowKind;
 use scenario::{LinkKind, Plan, Work};
 use trace::{Event, LatenessUs, PolicyName};
@@ -223,7 +223,10 @@ fn is_late(lateness: LatenessUs, punctual: Duration) -> bool {
 
 /// What the user can mend is refused, where it stands in the plan; everything else went wrong.
 fn refused_or_failed(plan: &Plan, error: PlayError) -> anyhow::Error {
-    if let PlayError::Plan(error) = &error {
+    if let PlayError::Plan(error @ PlanError::Controller(_)) = &error {
+        // It is this kernel's, whoever asked for it.
+        Refused::because(error)
+    } else if let PlayError::Plan(error) = &error {
         Refused::because(plan.spots.say(error.about(), error))
     } else if is_refusal(&error) {
         Refused::because(format!("{:#}", anyhow::Error::from(error)))

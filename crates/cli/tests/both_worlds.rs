@@ -117,6 +117,11 @@ rtt_ms = 20
 
 [walkers.client]
 at_m = [0, 0]
+
+[flows.download]
+transport = "udp"
+over = "lte"
+direction = "down"
 "#;
 
 #[test]

@@ -74,10 +74,21 @@ pub fn until_new_byte(record: &RunRecord, link: &str, after: Instant) -> Option<
     (first_byte < end).then(|| first_byte.since(usable))
 }
 
-/// How often a link was given up, for whatever reason.
-pub fn given_up(record: &RunRecord) -> usize {
-    let gave_up = |event: &&Event| matches!(&event.what, What::Decision { verb, .. } if verb == "remove" || verb == "retire");
-    record.events.iter().filter(gave_up).count()
+/// Each time that a link was given up, for whatever reason: when, which, and why.
+pub fn given_up(record: &RunRecord) -> Vec<String> {
+    let gave_up = |event: &Event| match &event.what {
+        What::Decision {
+            link: Some(link),
+            verb,
+            why,
+            ..
+        } if verb == "remove" || verb == "retire" => {
+            let after = event.at().as_secs_f64();
+            Some(format!("after {after:.3} s, {link}: {why}"))
+        }
+        _ => None,
+    };
+    record.events.iter().filter_map(gave_up).collect()
 }
 
 fn gaps(record: &RunRecord) -> impl Iterator<Item = (Instant, Instant)> + '_ {
@@ -148,6 +159,27 @@ mod tests {
                 .at,
             at(6)
         );
+    }
+
+    #[test]
+    fn what_was_given_up_is_told_with_its_reason() {
+        let said = |verb: &str| What::Decision {
+            link: Some("a".to_owned()),
+            conn: None,
+            verb: verb.to_owned(),
+            why: "three questions".to_owned(),
+        };
+        let record = record(&[
+            (5, said("suspect")),
+            (60, said("remove")),
+            (61, said("use")),
+            (1_000, said("retire")),
+        ]);
+        let expected = [
+            "after 0.060 s, a: three questions",
+            "after 1.000 s, a: three questions",
+        ];
+        assert_eq!(given_up(&record), expected);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let observed = trial::side_by_side(plans.into_iter().map(trial).collect())?;
     let counts: Vec<f64> = observed
         .iter()
-        .map(|observed| gap::given_up(&observed.record) as f64)
+        .map(|observed| gap::given_up(&observed.record).len() as f64)
         .collect();
     let row = BenchRow::new("wrong-removals", "count", Better::Lower).trials(&counts);
     let row = BenchRow {

@@ -96,8 +96,8 @@ struct Mistakes {
     scenario: String,
     /// Whether packets left late although it had the machine to itself.
     late: bool,
-    /// Paths given up.
-    removed: usize,
+    /// Paths given up: when, which, and why.
+    removed: Vec<String>,
     /// How often a path fell silent and was asked whether it is alive.
     suspected: usize,
     roles: Roles,
@@ -212,7 +212,8 @@ impl Mistakes {
         object(&[
             ("scenario", self.scenario.as_str().into()),
             ("late", self.late.into()),
-            ("removed", self.removed.into()),
+            ("removed", self.removed.len().into()),
+            ("given_up", self.removed.clone().into()),
             ("suspected", self.suspected.into()),
             ("demoted_on_suspicion", self.roles.on_suspicion.into()),
             ("role_changes", self.roles.all.into()),
@@ -222,7 +223,7 @@ impl Mistakes {
 }
 
 fn row(mistakes: &[Mistakes]) -> BenchRow {
-    let removed: Vec<f64> = mistakes.iter().map(|run| run.removed as f64).collect();
+    let removed: Vec<f64> = mistakes.iter().map(|run| run.removed.len() as f64).collect();
     let row = BenchRow::new("window-false", "count", Better::Lower).trials(&removed);
     let most = |figure: fn(&Mistakes) -> usize| mistakes.iter().map(figure).max().unwrap_or(0);
     let each: Vec<Value> = mistakes.iter().map(Mistakes::to_value).collect();
@@ -266,7 +267,7 @@ mod tests {
         let run = |removed, suspected| Mistakes {
             scenario: "s".to_owned(),
             late: false,
-            removed,
+            removed: vec![String::from("after 3 s, a: it is silent"); removed],
             suspected,
             roles: Roles::default(),
         };

@@ -238,6 +238,16 @@ fn connections_without_a_token_are_bounded_each_by_itself() {
     });
 }
 
+/// Waits until the client's kernel has fallen back. The server learns of it by what the client says, which has to be at once: after its timeout, 200 ms
+/// and more, the server sends again what nobody acknowledges to it, and from then on ends a connection that falls back (docs/kernel.md).
+fn fell_back(net: &Net) {
+    let mut until = Patience::of(PATIENCE);
+    while net.client_counter("DssFallback") == 0 {
+        assert!(until.lasts(), "it has not fallen back");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 #[test]
 fn a_connection_that_falls_back_after_its_window_was_bounded_ends_with_the_asked_bound() {
     let Some(net) = Net::with_links(1) else { return };
@@ -251,12 +261,12 @@ fn a_connection_that_falls_back_after_its_window_was_bounded_ends_with_the_asked
         settles_within(wide.get(), || most_beside(&mut daemon, || in_flight(&net.server)));
         assert_eq!(daemon.daemon.world.fallbacks.report(&Controllers::default()), []);
         net.strip_mptcp();
+        fell_back(&net);
+        reader.speak();
         daemon.until("it is left alone", |daemon, _| {
             let conn = daemon.world.flows.conn(conn);
             conn.is_some_and(|conn| conn.phase == Phase::LeftAlone(LeftAlone::FellBack))
         });
-        // The server learns of it by what the client says.
-        reader.speak();
         daemon.until("it is bounded", |daemon, _| {
             daemon.world.fallbacks.bound_of(conn) == Some(SMALL)
         });

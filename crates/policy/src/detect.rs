@@ -23,6 +23,8 @@
 //! 6. A backup is not asked here, since it brings nothing while others carry: [`crate::reserves`] asks it.
 //! 7. A link over which a look has found something is not doubted for what the same look has found of one of its subflows, which may wait for a time-out
 //!    of its own.
+//! 8. Links that are silent together have one cause, which is rarely their death: the peer, its host or what all of them pass stands still for a moment. So
+//!    while no link is known to live, none is given up until the last of them must have answered. Nothing is lost by that, as there is nowhere to go.
 //!
 //! # Checked by
 //! `tests::loss`, `tests::looks`; `stall-drop`, `stall-backup` and `wrong-removals` in the benchmarks.
@@ -183,10 +185,28 @@ fn doubts(state: &mut State) -> impl Iterator<Item = &mut Doubt> {
 /// Settles the doubts that are proven. Only once everything is told that has been read: links that died together are given up together, and an answer counts
 /// wherever it stands among what was read.
 pub(crate) fn settle(now: Instant, state: &mut State) {
-    for (link, doubt) in doubted(state, Doubt::is_proven) {
+    reconsider(state);
+    for (link, doubt) in doubted(state, Doubt::is_ripe) {
         condemn(now, state, link, doubt);
     }
     doubts(state).for_each(|doubt| doubt.pass(now));
+}
+
+/// Has the doubts that are proven wait for the others while everything is silent.
+pub(crate) fn reconsider(state: &mut State) {
+    let waits = is_everything_silent(state) && doubts(state).any(|doubt| !doubt.is_proven());
+    doubts(state).for_each(|doubt| doubt.waits_for_others(waits));
+}
+
+/// Whether there are several links, and not one of them is known to live.
+fn is_everything_silent(state: &State) -> bool {
+    let usable = || {
+        state
+            .paths
+            .values()
+            .filter(|path| path.is_usable() && path.is_allowed())
+    };
+    usable().nth(1).is_some() && usable().all(|path| !path.is_alive())
 }
 
 /// Sends the probes that are due.

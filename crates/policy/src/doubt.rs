@@ -41,6 +41,8 @@ pub(crate) struct Doubt {
     seen: Instant,
     /// It is over, and only a look is missing.
     overdue: bool,
+    /// It is over, but all other links are silent, too, and not all of them must have answered by now.
+    waits: bool,
 }
 
 impl Doubt {
@@ -56,6 +58,7 @@ impl Doubt {
             verdict: now + wait,
             seen: now,
             overdue: false,
+            waits: false,
         }
     }
 
@@ -89,6 +92,16 @@ impl Doubt {
         };
     }
 
+    /// Whether there is no verdict before there is one about the others.
+    pub(crate) fn waits_for_others(&mut self, waits: bool) {
+        self.waits = waits && self.is_proven();
+    }
+
+    /// Whether there is nothing left to wait for.
+    pub(crate) fn is_ripe(&self) -> bool {
+        self.is_proven() && !self.waits
+    }
+
     /// Time has come this far.
     pub(crate) fn pass(&mut self, now: Instant) {
         self.overdue = now >= self.verdict;
@@ -111,7 +124,7 @@ impl Doubt {
 
     /// When there is something to ask, or to settle.
     pub(crate) fn wake_at(&self) -> Instant {
-        if self.is_proven() || self.is_asked() && !self.overdue {
+        if self.is_ripe() || self.is_asked() && !self.overdue {
             self.verdict.min(self.next_probe)
         } else {
             self.next_probe

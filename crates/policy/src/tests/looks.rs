@@ -223,3 +223,52 @@ fn a_full_link_that_is_read_seldom_and_dies_is_found() {
     // answer is given 73.
     assert!(took[39] <= 630 * MS, "{took:?}");
 }
+
+/// A short and a long cable, both busy; those named deliver nothing for so long.
+fn silent_for(links: &[u16], time: Duration) -> (World, Instant) {
+    let mut world = World::new(Policy::Slowhand);
+    world.counts = true;
+    for (id, mbps, rtt) in [(0, 30, 20), (1, 10, 100)] {
+        world.up(id, LinkKind::Cable, Role::Primary, mbps, rtt);
+    }
+    world.open(1, 0);
+    world.run(3 * S);
+    assert_eq!(world.in_use(), [0, 1]);
+    let since = world.now;
+    links.iter().for_each(|&link| world.set_alive(link, false));
+    world.lose_answers();
+    world.run(time);
+    links.iter().for_each(|&link| world.set_alive(link, true));
+    (world, since)
+}
+
+#[test]
+fn links_that_are_silent_together_for_a_moment_are_not_given_up() {
+    for time in [40, 70, 100, 120] {
+        let (mut world, since) = silent_for(&[0, 1], time * MS);
+        assert!(
+            world.state_of(0) == "in-doubt" && world.state_of(1) == "in-doubt",
+            "{time} ms: {} {}",
+            world.state_of(0),
+            world.state_of(1)
+        );
+        world.run(S);
+        let wrong = given_up(&world, since);
+        assert!(wrong.is_empty(), "{time} ms: {wrong:#?}");
+    }
+    // The control: what is silent while the other goes on is given up.
+    let (world, since) = silent_for(&[0], 100 * MS);
+    assert!(is_given_up(&world, since, 0) && !is_given_up(&world, since, 1));
+}
+
+#[test]
+fn links_that_die_together_are_given_up_together() {
+    let (world, since) = silent_for(&[0, 1], 400 * MS);
+    let proofs = world.asked(
+        since,
+        |action| matches!(action, Action::Note(note) if note.verb == Verb::Remove),
+    );
+    assert_eq!(proofs.len(), 2);
+    assert_eq!(proofs[0], proofs[1]);
+    assert!(proofs[0] - since <= 200 * MS, "{:?}", proofs[0] - since);
+}

@@ -25,6 +25,7 @@
 //! | what | where |
 //! |---|---|
 //! | one run in virtual time | [`World`] |
+//! | one run of a network whose channels do not meet, on many cores | [`Islands`] |
 //! | a scenario | [`play()`] |
 //! | UDP: saturated, constant rate, probes to everyone | [`Flow`] |
 //! | a TCP sender, segment by segment | [`tcp`] |
@@ -36,6 +37,7 @@
 
 pub mod cells;
 pub mod handoff;
+mod islands;
 mod play;
 mod queue;
 mod sweep;
@@ -44,6 +46,7 @@ pub mod theory;
 mod traffic;
 mod world;
 
+pub use islands::Islands;
 pub use play::{Addresses, Capture, Cast, CastError, Play, Played, Radio, Sleeper, digest, play, wired};
 pub use queue::EventQueue;
 pub use sweep::sweep;

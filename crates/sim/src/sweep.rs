@@ -1,5 +1,6 @@
 //! Many runs on many cores: every run is a job of its own, and results come back in the order of the jobs whoever finished first.
 
+use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -29,6 +30,14 @@ pub fn sweep<J: Sync, R: Send>(jobs: &[J], cores: usize, run: impl Fn(&J) -> R +
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     done.sort_unstable_by_key(|(place, _)| *place);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Has each of them do its work, on `cores` threads.
+pub fn sweep_mut<W: Send>(workers: &mut [W], cores: NonZeroUsize, work: impl Fn(&mut W) + Sync) {
+    let jobs: Vec<Mutex<&mut W>> = workers.iter_mut().map(Mutex::new).collect();
+    sweep(&jobs, cores.get().min(jobs.len()), |job| {
+        work(&mut job.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+    });
 }
 
 #[cfg(test)]

@@ -1,7 +1,11 @@
 //! Many cells on few channels: what is left out of sums of interference does not decide about anything, and one seed is one run.
 
+use std::num::NonZeroUsize;
+
+use links::Position;
+use links::air::{AirError, Destination, NoiseConfig, StationId};
 use sim::cells::network;
-use sim::{Tally, World};
+use sim::{Islands, Tally, World};
 use units::{Db, Duration};
 
 /// 400 access points on a square kilometre, two and a half times as far across as a sender can be told from nothing.
@@ -38,4 +42,69 @@ fn what_is_left_out_of_sums_changes_next_to_nothing() {
 #[test]
 fn one_seed_is_one_run() {
     assert_eq!(played(Db::from_db(20)), played(Db::from_db(20)));
+}
+
+/// Forty cells on four channels, a microwave oven on one of them; the first client of the first cell may turn to the channels in `also`.
+fn forty_cells(also: &[u8]) -> sim::cells::Plan {
+    let mut plan = network(40, CLIENTS);
+    plan.air.noise = vec![NoiseConfig::microwave("oven", Position::default(), 40)];
+    plan.air.stations[1].also = also.to_vec();
+    plan
+}
+
+#[test]
+fn channels_that_are_run_one_by_one_come_to_what_they_come_to_together() {
+    for (also, islands) in [(vec![], 4), (vec![44, 48], 2)] {
+        let plan = forty_cells(&also);
+        let mut whole = World::new(3, &plan.air, plan.flows.clone()).unwrap();
+        whole.run_for(TIME);
+        whole.run_for(TIME);
+        let stations = || (0..plan.air.stations.len() as u32).map(StationId);
+        let counters: Vec<_> = stations().map(|station| whole.air().counters(station)).collect();
+        for cores in 1..=3 {
+            let cores = NonZeroUsize::new(cores).unwrap();
+            let mut parts = Islands::new(3, &plan.air, &plan.flows, cores).unwrap();
+            assert_eq!(parts.count(), islands);
+            parts.run_for(TIME);
+            parts.run_for(TIME);
+            assert!(parts.tallies().eq(whole.tallies().iter().copied()));
+            assert!(
+                stations()
+                    .map(|station| parts.counters(station))
+                    .eq(counters.iter().cloned())
+            );
+            assert_eq!(parts.transmissions(), whole.air().transmissions());
+        }
+    }
+}
+
+#[test]
+fn what_goes_from_one_channel_to_another_keeps_them_together() {
+    let mut plan = forty_cells(&[]);
+    let elsewhere = plan
+        .air
+        .stations
+        .iter()
+        .position(|station| station.channel == 48)
+        .unwrap();
+    plan.flows[0].to = Destination::Station(StationId(elsewhere as u32));
+    let parts = Islands::new(3, &plan.air, &plan.flows, NonZeroUsize::MIN).unwrap();
+    assert_eq!(parts.count(), 3);
+}
+
+#[test]
+fn a_name_on_two_channels_is_refused_although_they_never_meet() {
+    let mut plan = forty_cells(&[]);
+    let elsewhere = plan
+        .air
+        .stations
+        .iter()
+        .position(|station| station.channel == 48)
+        .unwrap();
+    plan.air.stations[elsewhere].name = plan.air.stations[0].name.clone();
+    let refused = Islands::new(3, &plan.air, &plan.flows, NonZeroUsize::MIN).unwrap_err();
+    assert_eq!(
+        refused,
+        AirError::DuplicateName(plan.air.stations[0].name.clone())
+    );
 }

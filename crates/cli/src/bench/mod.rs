@@ -68,7 +68,7 @@ Benchmarks:
   estimator       frames through the delivery estimator, on one core (5)
   dcf-1, dcf-10, dcf-50
                   saturated 802.11a stations in virtual time: packets delivered per second of wall time, beside ns-3 (5)
-  growth          what an attempt costs in a network of 1,000 access points against one of 10 (5)
+  growth          what an attempt costs in a network of 1,000 access points against one of 10, channel by channel on all cores (5)
   memory-station  heap for one more saturated station (1)
   sweep-2         64 runs in virtual time on two cores against one (5)
   engine          one frame that was heard, through the engine; engine-64: the same with 64 links, against 4 (5)

@@ -26,9 +26,12 @@ use units::Duration;
 
 /// Where our server listens.
 const PORT: u16 = 5_001;
-/// Time zero is this far ahead when the daemon is started: enough for it to load its programs on a busy machine. Being late is no
-/// harm but to the first moments of the run.
+/// Time zero is this far ahead when the daemon is started: enough for it to load its programs and to find its links. Being late is no harm but to the first
+/// moments of the run.
 const RUN_UP: Duration = Duration::from_millis(400);
+/// The same on a busy machine, by how long it took to build the hosts.
+const RUN_UP_FOR_BUILDING: u32 = 4;
+const LONGEST_RUN_UP: Duration = Duration::from_secs(10);
 
 /// A run before time zero. Fields are dropped in this order: who uses something goes before it.
 pub(super) struct Stage {
@@ -64,7 +67,9 @@ impl Stage {
         let addressing = addressing(plan);
         let interfaces = interfaces(plan);
         let controllers = Controllers::prepare(plan)?;
+        let building = std::time::Instant::now();
         let (hosts, ports) = Hosts::build(&hosts_config(plan, &controllers, &addressing, &interfaces))?;
+        let run_up = run_up(building.elapsed());
         let (sender, receiver) = inlet().map_err(PlayError::Inlet)?;
         let specs: Vec<_> = plan.links.iter().map(spec).collect();
         let plugs = Plugs::open(&hosts, &ports, &addressing.links)?;
@@ -75,7 +80,7 @@ impl Stage {
             _ => None,
         };
         let monitor = monitor.map(Feed::start).transpose().map_err(PlayError::Thread)?;
-        let clock = Clock::starting_in(RUN_UP);
+        let clock = Clock::starting_in(run_up);
         let server = server(what, &hosts, &addressing, &controllers, clock)?;
         let address = addressing.server.into();
         let listening = match what.unadvised {
@@ -167,6 +172,11 @@ impl Stage {
         }
         Ok(states)
     }
+}
+
+/// How far ahead time zero is where the hosts took so long to build.
+fn run_up(building: Duration) -> Duration {
+    (building * RUN_UP_FOR_BUILDING).clamp(RUN_UP, LONGEST_RUN_UP)
 }
 
 /// Our own server, unless programs of the user's take its place.

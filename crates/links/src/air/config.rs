@@ -34,6 +34,11 @@ impl AirConfig {
             rules: Rules::default(),
         }
     }
+
+    /// Refuses what cannot be, as [`super::Air::new`] does.
+    pub fn check(&self) -> Result<(), super::AirError> {
+        super::check::check(self)
+    }
 }
 
 /// One radio on one channel.

@@ -1,0 +1,198 @@
+//! A network in parts that never meet: the stations of one channel, and those who may turn to it, in a world of their own.
+//!
+//! Who is on one channel does not hear who is on another, however near, so that nothing but the clock is common to them. Each part is run to its
+//! end by itself: what it touches of memory stays in the caches while it runs, and parts run on as many cores as there are. The outcome is that of
+//! one [`World`] with all of them, station by station and bit by bit, since random streams are named after stations and not numbered.
+//!
+//! # Where we differ, and why
+//! 1. Nothing can be told to the network while it runs ([`World::handle`]), and nobody listens: what belongs together by more than channels and flows, such
+//!    as a host with several radios, is for one [`World`].
+//!
+//! # Checked by
+//! `tests/networks.rs`: the same tallies and counters as in one world, for every number of cores.
+
+use core::num::NonZeroUsize;
+
+use links::air::{AirConfig, AirError, Counters, Destination, StationId};
+use units::Duration;
+
+use crate::World;
+use crate::sweep::sweep_mut;
+use crate::traffic::{Flow, Tally};
+
+/// A network, in the parts that its channels make of it.
+#[derive(Debug)]
+pub struct Islands {
+    worlds: Vec<World>,
+    stations: Vec<Place>,
+    flows: Vec<Place>,
+    cores: NonZeroUsize,
+}
+
+/// Which world a station or a flow is in, and its number there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    world: usize,
+    number: usize,
+}
+
+impl Islands {
+    /// A network at its start, and the flows that will use it; it will run on so many threads.
+    ///
+    /// # Errors
+    /// As [`World::new`]: what cannot be is refused for the network as a whole.
+    ///
+    /// # Panics
+    /// If a flow is from or to a station that does not exist.
+    pub fn new(seed: u64, air: &AirConfig, flows: &[Flow], cores: NonZeroUsize) -> Result<Self, AirError> {
+        air.check()?;
+        let groups = Groups::of(air, flows);
+        let islands = groups.islands(air);
+        let of_stations: Vec<usize> = air
+            .stations
+            .iter()
+            .map(|station| groups.island(&islands, station.channel))
+            .collect();
+        let stations = places(&of_stations);
+        let from = |flow: &Flow| of_stations[flow.from.0 as usize];
+        let worlds = (0..islands.len())
+            .map(|island| {
+                let part = part_of(air, |channel| groups.island(&islands, channel) == island);
+                let own = flows.iter().filter(|flow| from(flow) == island);
+                World::new(seed, &part, own.map(|flow| renumbered(flow, &stations)).collect())
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            worlds,
+            stations,
+            flows: places(&flows.iter().map(from).collect::<Vec<_>>()),
+            cores,
+        })
+    }
+
+    /// Parts that never meet.
+    pub const fn count(&self) -> usize {
+        self.worlds.len()
+    }
+
+    /// Lets that much time pass.
+    pub fn run_for(&mut self, time: Duration) {
+        sweep_mut(&mut self.worlds, self.cores, |world| world.run_for(time));
+    }
+
+    /// What came of each flow so far.
+    pub fn tallies(&self) -> impl Iterator<Item = Tally> {
+        self.flows
+            .iter()
+            .map(|place| self.worlds[place.world].tallies()[place.number])
+    }
+
+    /// What a station has done since the start.
+    pub fn counters(&self, station: StationId) -> Counters {
+        let Place { world, number } = self.stations[station.0 as usize];
+        self.worlds[world].air().counters(StationId(number as u32))
+    }
+
+    /// Frames that have begun.
+    pub fn transmissions(&self) -> u64 {
+        self.worlds.iter().map(|world| world.air().transmissions()).sum()
+    }
+}
+
+/// Channels that belong together: each has another of its group, or itself if it is the first.
+struct Groups([u8; 256]);
+
+impl Groups {
+    /// A radio that may turn to a channel joins it to its own, and so does a flow from the one to the other.
+    fn of(air: &AirConfig, flows: &[Flow]) -> Self {
+        let mut groups = Self(core::array::from_fn(|channel| channel as u8));
+        for station in &air.stations {
+            station
+                .also
+                .iter()
+                .for_each(|&also| groups.join(station.channel, also));
+        }
+        let channel = |id: StationId| air.stations[id.0 as usize].channel;
+        for flow in flows {
+            if let Destination::Station(to) = flow.to {
+                groups.join(channel(flow.from), channel(to));
+            }
+        }
+        groups
+    }
+
+    fn join(&mut self, one: u8, other: u8) {
+        let (one, other) = (self.first(one), self.first(other));
+        self.0[usize::from(one.max(other))] = one.min(other);
+    }
+
+    fn first(&self, channel: u8) -> u8 {
+        match self.0[usize::from(channel)] {
+            before if before == channel => channel,
+            before => self.first(before),
+        }
+    }
+
+    /// The first channel of each group that has stations, in order.
+    fn islands(&self, air: &AirConfig) -> Vec<u8> {
+        let mut firsts: Vec<u8> = air
+            .stations
+            .iter()
+            .map(|station| self.first(station.channel))
+            .collect();
+        firsts.sort_unstable();
+        firsts.dedup();
+        firsts
+    }
+
+    /// Which of them a channel is in; beyond all if nobody is on it.
+    fn island(&self, islands: &[u8], channel: u8) -> usize {
+        islands
+            .binary_search(&self.first(channel))
+            .unwrap_or(islands.len())
+    }
+}
+
+/// What of a network is on those channels.
+fn part_of(air: &AirConfig, is_here: impl Fn(u8) -> bool) -> AirConfig {
+    AirConfig {
+        stations: air
+            .stations
+            .iter()
+            .filter(|station| is_here(station.channel))
+            .cloned()
+            .collect(),
+        propagation: air.propagation,
+        walls: air.walls.clone(),
+        noise: air
+            .noise
+            .iter()
+            .filter(|noise| is_here(noise.channel))
+            .cloned()
+            .collect(),
+        rules: air.rules,
+    }
+}
+
+/// Everyone's number among those of one world, in the order in which they were.
+fn places(worlds: &[usize]) -> Vec<Place> {
+    let mut next = vec![0; worlds.iter().max().map_or(0, |last| last + 1)];
+    let place = |&world: &usize| {
+        let number = next[world];
+        next[world] += 1;
+        Place { world, number }
+    };
+    worlds.iter().map(place).collect()
+}
+
+fn renumbered(flow: &Flow, stations: &[Place]) -> Flow {
+    let number = |id: StationId| StationId(stations[id.0 as usize].number as u32);
+    Flow {
+        from: number(flow.from),
+        to: match flow.to {
+            Destination::Station(to) => Destination::Station(number(to)),
+            everyone => everyone,
+        },
+        ..*flow
+    }
+}

@@ -23,6 +23,8 @@
 //! 3. An application that asks for little teaches nothing: then nothing is tried and nothing changes.
 //! 4. A link that has just come into use is left to find its rate: slow start and its losses look like a slow link. A queue before it says that it
 //!    has found it. With ten round trips for all, 3 Mb/s beside 30 + 30 cost half of the first second.
+//!    Where little comes although bytes wait for earlier ones, it is losses that slow the others, and what they have shown (in slow start, before the first
+//!    loss) is not what a reserve is measured by, but what comes.
 //! 5. Downloads only: what waits for earlier bytes is seen by the receiver, and an upload's is the peer.
 //!
 //! # Checked by
@@ -58,6 +60,8 @@ const GROWING_PERCENT: u64 = 110;
 const BUSY_PERCENT: u64 = 50;
 /// Goodput under this share says that the application asks for little.
 const ASKING_PERCENT: u64 = 40;
+/// So long less must come than the links have shown, while bytes wait, before what they have shown is not believed.
+const SHORT_FOR: Duration = Duration::from_secs(1);
 /// A trial is judged by what comes from then on; before, the links' queues follow the change.
 const SETTLE: Duration = Duration::from_millis(1_000);
 const TRIAL: Duration = Duration::from_millis(2_500);
@@ -112,6 +116,8 @@ pub(crate) struct Slow {
     blocked: Option<(Instant, Bitrate)>,
     pause: Duration,
     rest_until: Instant,
+    /// Since when less comes than the links in use have shown, although bytes wait.
+    short: Option<Instant>,
     /// Links that were better in use: they are not put by again without a trial.
     proven: Vec<LinkId>,
     goodput: Goodput,
@@ -156,7 +162,11 @@ impl Slow {
     /// Takes a look in; says what changes.
     pub(crate) fn look(&mut self, now: Instant, look: &Look<'_>) -> Option<Changed> {
         self.goodput.note(now, look.received);
-        self.held = (self.held * 15 + look.held) / 16;
+        self.held = match self.drains(now) {
+            // It waits for the one that was put by.
+            true => Bytes::ZERO,
+            false => (self.held * 15 + look.held) / 16,
+        };
         self.note_used(now, look.links);
         if let Some(subject) = self.subject() {
             self.forget_absent(look.links);
@@ -271,11 +281,8 @@ impl Slow {
         if self.spared.is_empty() {
             return None;
         }
-        let others: Bitrate = self.in_use(look.links).map(|view| view.best).sum();
         let total = self.goodput.lately(now)?;
-        if total < others.percent(ASKING_PERCENT) {
-            return None;
-        }
+        let others = self.others(now, look, total)?;
         let would_bring = |spared: &Spared| {
             let view = look.links.iter().find(|view| view.link == spared.link);
             view.map_or(spared.brought, |view| view.best.max(spared.brought))
@@ -293,6 +300,22 @@ impl Slow {
             self.trial = Some((spared, Trial::begin(now, total)));
             spared.back(format!("to see whether it adds to {total}"))
         })
+    }
+
+    /// What the links in use bring, as far as a reserve is measured by it. Nothing where the application asks for little.
+    fn others(&mut self, now: Instant, look: &Look<'_>, total: Bitrate) -> Option<Bitrate> {
+        let shown: Bitrate = self.in_use(look.links).map(|view| view.best).sum();
+        if total >= shown.percent(ASKING_PERCENT) {
+            self.short = None;
+            return Some(shown);
+        }
+        let waits = self.held > Bytes::ZERO && self.held * BLOCKED_PART >= total * look.rtt;
+        if !waits {
+            self.short = None;
+            return None;
+        }
+        let since = *self.short.get_or_insert(now);
+        (now - since >= SHORT_FOR).then_some(total)
     }
 
     fn try_with(

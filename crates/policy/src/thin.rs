@@ -9,7 +9,9 @@
 //! - RFC 8684 §3.3.8: MP_PRIO changes roles on a live connection.
 //!
 //! # Where we differ, and why
-//! What counts is the round trip with the queue of the moment, smoothed: a link that is quick while nothing fills it is not quick.
+//! 1. What counts is the round trip with the queue of the moment, smoothed: a link that is quick while nothing fills it is not quick.
+//! 2. What has come and waits for earlier bytes has moved, too, and while much of it waits nothing is little: a download whose sender waits for a time-out
+//!    brings nothing in order for a second.
 //!
 //! # Checked by
 //! `tests`; `window-request` in the benchmarks.
@@ -47,8 +49,8 @@ pub(crate) struct Thin {
 }
 
 impl Thin {
-    /// Takes in what the connection has moved so far, either way; whether it carries little.
-    fn look(&mut self, now: Instant, moved: Bytes) -> bool {
+    /// Takes in what the connection has moved so far, either way, and what of it waits for earlier bytes; whether it carries little.
+    fn look(&mut self, now: Instant, moved: Bytes, held: Bytes) -> bool {
         if self.marks[0].is_none_or(|(at, _)| now - at >= MARK_EVERY) {
             self.marks.rotate_right(1);
             self.marks[0] = Some((now, moved));
@@ -57,7 +59,7 @@ impl Thin {
         let lately = oldest.map_or(Bytes::ZERO, |&(_, before)| moved.saturating_sub(before));
         if lately > MUCH {
             (self.is_thin, self.over) = (false, None);
-        } else if self.marks[MARKS - 1].is_some() && lately > Bytes::ZERO && lately <= LITTLE {
+        } else if self.marks[MARKS - 1].is_some() && lately > Bytes::ZERO && lately.max(held) <= LITTLE {
             self.is_thin = true;
         }
         self.is_thin
@@ -79,8 +81,9 @@ impl Thin {
 pub(crate) fn on_quickest(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) -> Option<Vec<Want>> {
     let conn = state.conns.get(&id)?;
     let mut thin = conn.thin;
-    let moved = conn.sample.bytes_received + conn.sample.bytes_acked;
-    let chosen = thin.look(now, moved).then(|| {
+    let held = conn.sample.held;
+    let moved = conn.sample.bytes_received + conn.sample.bytes_acked + held;
+    let chosen = thin.look(now, moved, held).then(|| {
         let delays: Vec<(LinkId, Duration)> = conn
             .subflows
             .iter()

@@ -185,13 +185,13 @@ fn where_little_waits_nothing_is_done() {
     assert_eq!(fluid.changes, []);
 }
 
-#[test]
-fn an_application_that_asks_for_little_teaches_nothing() {
+/// A minute and a half in which the slow link is a backup and a twentieth comes of what the others have shown, while so much waits; when it was taken back.
+fn little_comes(held: Bytes) -> Option<Duration> {
     let mut fluid = Fluid::new([30, 30, 3], 55);
     fluid.run(2);
+    assert!(!fluid.in_use());
     fluid.demand = 5;
-    let before = fluid.changes.len();
-    // What the links have shown does not fall with the demand.
+    let (from, before) = (fluid.now, fluid.changes.len());
     for _ in 0..100 * 20 {
         fluid.now += STEP;
         fluid.received += fluid.goodput() * STEP;
@@ -205,18 +205,29 @@ fn an_application_that_asks_for_little_teaches_nothing() {
         let look = Look {
             links: &links,
             rtt: Duration::from_millis(50),
-            held: Bytes::ZERO,
+            held,
             received: fluid.received,
             window: None,
         };
-        fluid.changes.extend(
-            fluid
-                .slow
-                .look(fluid.now, &look)
-                .map(|changed| (fluid.now, changed.in_use)),
-        );
+        let changed = fluid.slow.look(fluid.now, &look);
+        fluid
+            .changes
+            .extend(changed.map(|changed| (fluid.now, changed.in_use)));
     }
-    assert_eq!(fluid.changes.len(), before);
+    let changed = fluid.changes.get(before);
+    changed.filter(|(_, in_use)| *in_use).map(|(at, _)| *at - from)
+}
+
+#[test]
+fn an_application_that_asks_for_little_teaches_nothing() {
+    assert_eq!(little_comes(Bytes::ZERO), None);
+}
+
+/// What waits says that it is losses, and not the application, by which little comes.
+#[test]
+fn a_reserve_is_taken_where_losses_have_slowed_the_others() {
+    let after = little_comes(Bytes::from_kib(30)).unwrap();
+    assert!(after <= Duration::from_secs(4), "{after:?}");
 }
 
 #[test]

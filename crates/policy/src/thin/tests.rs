@@ -11,7 +11,7 @@ fn looks(thin: &mut Thin, now: &mut Instant, moved: &mut Bytes, lasts: Duration,
     while *now < end {
         *now += 50 * MS;
         *moved += each;
-        is_thin = thin.look(*now, *moved);
+        is_thin = thin.look(*now, *moved, Bytes::ZERO);
     }
     is_thin
 }
@@ -26,6 +26,21 @@ fn requests_are_little_a_download_is_not_and_an_idle_connection_says_nothing() {
     assert!(!go(300 * MS, 50_000), "8 Mb/s");
     assert!(!go(800 * MS, 0), "it has only just ended");
     assert!(go(2_000 * MS, 1_000));
+}
+
+#[test]
+fn a_download_that_waits_for_a_time_out_is_not_little() {
+    let (mut thin, mut now, mut moved) = (Thin::default(), Instant::ZERO, Bytes::ZERO);
+    looks(&mut thin, &mut now, &mut moved, 2_000 * MS, Bytes::new(20_000));
+    let mut wait = |thin: &mut Thin, held| {
+        (0..40).any(|_| {
+            now += 50 * MS;
+            moved += Bytes::new(500);
+            thin.look(now, moved, held)
+        })
+    };
+    assert!(!wait(&mut thin, Bytes::from_kib(100)));
+    assert!(wait(&mut thin, Bytes::ZERO), "the control");
 }
 
 #[test]

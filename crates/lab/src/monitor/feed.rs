@@ -16,7 +16,7 @@ const AT_ONCE: usize = 128;
 const EVERY: Duration = Duration::from_millis(5);
 
 /// Something that a radio heard.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Sound {
     /// A frame whose exchange was over at that time.
     Frame(Instant, LinkId, Heard),

@@ -6,7 +6,6 @@
 //!
 //! # Where we differ, and why
 //! 1. The elements are those that a listener looks for. What a frame is longer on the air, RSN and WMM in real ones, is a vendor-specific element.
-//! 2. The map of a beacon says that nothing is held: it is read where it stands, at the access point.
 //!
 //! # Checked by
 //! `frames_tests`; `lab`'s `monitor`: tshark finds no fault.
@@ -18,13 +17,13 @@ use units::{Duration, Instant};
 
 use super::config::{Ht, StationConfig};
 use super::io::Subtype;
+use super::monitor::{Overheard, Says};
+use super::tim::{Aid, Tim};
 
 /// Time units, 1,024 µs, are what intervals are given in.
 const TIME_UNIT: Duration = Duration::from_micros(1_024);
 /// This is an access point.
 const ESS: u16 = 0x0001;
-/// Association 1, with the two top bits that say that it is one.
-const ASSOCIATION: u16 = 0xc001;
 /// Beacons between two for which a client wakes.
 const LISTEN_INTERVAL: u16 = 1;
 /// Deauthenticated because the sender leaves (table 9-49).
@@ -33,7 +32,6 @@ const LEAVING: u16 = 3;
 const SSID: u8 = 0;
 const SUPPORTED_RATES: u8 = 1;
 const DSSS_PARAMETER: u8 = 3;
-const TIM: u8 = 5;
 const HT_CAPABILITIES: u8 = 45;
 const HT_OPERATION: u8 = 61;
 const VENDOR: u8 = 221;
@@ -76,16 +74,16 @@ impl Speaker {
     pub(super) fn say(
         &self,
         subtype: Subtype,
-        at: Instant,
+        frame: &Overheard,
         to: Option<&Self>,
         end: usize,
         out: &mut Vec<u8>,
     ) {
         match subtype {
             Subtype::Beacon | Subtype::ProbeResponse => {
-                self.announce(at, out);
+                self.announce(frame.start, out);
                 if subtype == Subtype::Beacon {
-                    element(TIM, &[0, 1, 0, 0], out);
+                    held(frame).write(out);
                 }
                 self.capabilities(out);
             }
@@ -101,7 +99,7 @@ impl Speaker {
                 self.own_ht(out);
             }
             Subtype::AssociationResponse => {
-                words(&[ESS, 0, ASSOCIATION], out);
+                words(&[ESS, 0, association(frame).field()], out);
                 self.rates(out);
                 self.capabilities(out);
             }
@@ -159,6 +157,22 @@ impl Speaker {
         capabilities[2] = 0x03;
         capabilities[3..3 + usize::from(own.streams)].fill(0xff);
         element(HT_CAPABILITIES, &capabilities, out);
+    }
+}
+
+/// For whom a beacon says that packets are held.
+fn held(frame: &Overheard) -> &Tim {
+    match &frame.says {
+        Says::Held(map) => map,
+        Says::Nothing | Says::Association(_) => &Tim::EMPTY,
+    }
+}
+
+/// The association that a frame is about; the first one where nobody says.
+pub(super) const fn association(frame: &Overheard) -> Aid {
+    match frame.says {
+        Says::Association(aid) => aid,
+        Says::Nothing | Says::Held(_) => Aid::FIRST,
     }
 }
 

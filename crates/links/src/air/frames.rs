@@ -19,7 +19,7 @@ use units::wifi::{channel_mhz, ht};
 use wire::dot11::{FCS_BYTES, Header, Kind, Way, fcs};
 use wire::radiotap::{Radiotap, Rate};
 
-use super::bodies::Speaker;
+use super::bodies::{self, Speaker};
 use super::config::AirConfig;
 use super::io::{StationId, Subtype};
 use super::monitor::{FrameKind, Overheard};
@@ -30,8 +30,6 @@ pub struct Addresses {
     speakers: Vec<Speaker>,
 }
 
-/// Association 1, with the two top bits that say that it is one (§9.2.4.2).
-const ASSOCIATION_ID: u16 = 0xc001;
 /// Type of a compressed block acknowledgement in its control field, whose upper four bits are the traffic class (§9.3.1.8).
 const COMPRESSED: u16 = 0x0004;
 
@@ -94,7 +92,7 @@ impl Addresses {
     /// What a management frame says: `end` is where its check sum begins.
     fn body(&self, frame: &Overheard, subtype: Subtype, end: usize, out: &mut Vec<u8>) {
         let place = |station: StationId| &self.speakers[station.0 as usize];
-        place(frame.from).say(subtype, frame.start, frame.to.map(place), end, out);
+        place(frame.from).say(subtype, frame, frame.to.map(place), end, out);
     }
 
     /// A frame's header.
@@ -113,7 +111,7 @@ impl Addresses {
             FrameKind::Data {
                 subtype: Subtype::PsPoll,
                 ..
-            } => Header::control(Kind::PS_POLL, ASSOCIATION_ID, to, Some(from)),
+            } => Header::control(Kind::PS_POLL, bodies::association(frame).field(), to, Some(from)),
             FrameKind::Data {
                 number,
                 retry,

@@ -69,7 +69,7 @@
 //! | moving, and turning to other channels | `places` |
 //! | microwave ovens and their like | `noise` |
 //! | how frames follow each other | `exchange`, `response`, `ears` |
-//! | what a monitor interface shows, and as which bytes | [`Overheard`], [`Addresses`], `bodies` |
+//! | what a monitor interface shows, and as which bytes | [`Overheard`], [`Addresses`], `bodies`, `tim` |
 //! | access points and clients: joining, beacons, power saving, slots | [`wlan`] |
 //! | a coarser medium behind the same contract | [`Medium`], [`Wfq`] |
 //! | deadlines of all stations | [`schedule`] |
@@ -107,6 +107,7 @@ mod scene;
 pub mod schedule;
 mod session;
 mod station;
+mod tim;
 mod timing;
 mod wfq;
 pub mod wlan;
@@ -120,7 +121,8 @@ pub use frames::Addresses;
 pub use io::{Counters, Destination, Fate, Input, Output, Packet, StationId, Subtype};
 pub use medium::Medium;
 pub use mode::Mode;
-pub use monitor::{FrameKind, Overheard};
+pub use monitor::{FrameKind, Overheard, Says};
+pub use tim::{Aid, Tim};
 pub use wfq::{Wfq, WfqError, WfqStation};
 
 #[cfg(test)]

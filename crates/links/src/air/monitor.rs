@@ -7,6 +7,7 @@
 //! # Checked by
 //! `tests`, and in `sim`: captures that tshark reads.
 
+use alloc::sync::Arc;
 use units::{Dbm, Duration, Instant, SeqNum};
 
 use super::engine::Air;
@@ -15,9 +16,10 @@ use super::io::{Kind, StationId, Subtype};
 use super::mode::Mode;
 use super::reception::dbm;
 use super::schedule::Schedule;
+use super::tim::{Aid, Tim};
 
 /// A frame as a monitor interface shows it; of an aggregate, each frame of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overheard {
     /// Who listens.
     pub monitor: StationId,
@@ -41,6 +43,20 @@ pub struct Overheard {
     pub signal: Dbm,
     /// The aggregate that it is part of, the same number for all of one.
     pub aggregate: Option<u32>,
+    /// What else it says: the air does not know, those who manage networks by it do ([`super::wlan`]).
+    pub says: Says,
+}
+
+/// What a frame says that not every frame of its kind says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Says {
+    /// Nothing more.
+    #[default]
+    Nothing,
+    /// An association's identifier: the answer that lets somebody in, and a PS-Poll.
+    Association(Aid),
+    /// For whom packets are held: a beacon.
+    Held(Arc<Tim>),
 }
 
 /// What a frame is.
@@ -120,6 +136,7 @@ impl<S: Schedule> Air<S> {
             bytes: flight.bytes,
             signal: dbm(milliwatts),
             aggregate: (flight.count > 1).then_some(self.transmissions as u32),
+            says: Says::Nothing,
         };
         let session = self.stations[flight.from as usize].current();
         let Some(session) = session.filter(|_| flight.kind == Kind::Data) else {
@@ -139,7 +156,7 @@ impl<S: Schedule> Air<S> {
                 more: mpdu.packet.more,
             },
             bytes: mpdu.packet.mpdu_bytes(session.is_qos()),
-            ..whole
+            ..whole.clone()
         }));
     }
 
@@ -196,7 +213,7 @@ mod tests {
         let mut air = air();
         air.monitor(StationId(2));
         let frames = captured(&mut air, &[Destination::Station(StationId(1))]);
-        let [data, ack] = frames[..] else {
+        let [data, ack] = &frames[..] else {
             panic!("{frames:?}")
         };
         assert_eq!((data.from, data.to), (StationId(0), Some(StationId(1))));

@@ -321,6 +321,7 @@ impl Exact {
                 }
             }
             WlanOutput::Air(output) => self.take_of_others(at, output, exits),
+            WlanOutput::Passed { .. } | WlanOutput::Found { .. } | WlanOutput::Scanned(_) => {}
         }
     }
 
@@ -421,6 +422,7 @@ fn refused(error: WlanError) -> ConfigError {
         WlanError::Role(_)
         | WlanError::NoInterface(_)
         | WlanError::NoAccessPoint(_)
+        | WlanError::Scan(_)
         | WlanError::Beacon(_) => {
             unreachable!("{error}")
         }

@@ -154,7 +154,10 @@ impl Dormitory {
                 } => self.deliver(now, interface, direction, token),
                 WlanOutput::Dropped { token, reason, .. } => self.lose(now, token, reason),
                 WlanOutput::State(interface, state) => self.turn(now, interface.0, state),
-                WlanOutput::Beacon { .. } => {}
+                WlanOutput::Beacon { .. }
+                | WlanOutput::Passed { .. }
+                | WlanOutput::Found { .. }
+                | WlanOutput::Scanned(_) => {}
                 WlanOutput::Air(output) => self.outputs.push_back((now, output)),
             }
         }

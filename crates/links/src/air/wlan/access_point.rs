@@ -1,11 +1,16 @@
 //! An access point: its beacons, its answers to those who join, and what it holds for those who sleep.
 
 use alloc::collections::{BTreeMap, VecDeque};
-use units::{Duration, Instant};
+use alloc::format;
+use alloc::sync::Arc;
+use units::{Duration, Instant, Rng};
 
-use super::super::io::{Destination, Input, Packet, StationId};
+use super::super::io::{Destination, Fate, Input, Packet, StationId};
 use super::message::{Message, Tag};
-use super::{AccessPointConfig, AirConfig, Frame, InterfaceId, Load, Timer, Wlan, load_of};
+use super::{
+    AccessPointConfig, Aid, AirConfig, Frame, InterfaceId, Load, Patience, Tim, Timer, Wlan, WlanOutput,
+    load_of,
+};
 use crate::wifi::Join;
 use crate::{Direction, DropReason, LinkId};
 
@@ -14,7 +19,7 @@ pub(super) struct AccessPoint {
     pub(super) station: StationId,
     pub(super) channel: u8,
     pub(super) beacon: Duration,
-    /// When the last one was due.
+    /// When the last one was due; before, when the first one is.
     pub(super) last_beacon: Instant,
     /// How many there were.
     pub(super) beacons: u64,
@@ -29,22 +34,31 @@ pub(super) struct AccessPoint {
     room: usize,
     /// Those who are associated, by interface.
     members: BTreeMap<usize, Member>,
+    patience: Option<Patience>,
+    /// What beacons say that are not over yet, and the one before them: their numbers and maps.
+    maps: VecDeque<(u64, Arc<Tim>)>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Member {
+    aid: Aid,
     asleep: bool,
+    /// Frames given up since the last acknowledgement, and when that was.
+    lost: u32,
+    answered: Instant,
     /// What waits for it to wake, with the tokens of frames.
     held: VecDeque<Load>,
 }
 
 impl AccessPoint {
-    pub(super) fn new(config: &AccessPointConfig, air: &AirConfig, wire: Option<LinkId>) -> Self {
+    pub(super) fn new(seed: u64, config: &AccessPointConfig, air: &AirConfig, wire: Option<LinkId>) -> Self {
+        let station = &air.stations[config.station.0 as usize];
+        let mut phase = Rng::named(seed, &format!("{}/beacons", station.name));
         Self {
             station: config.station,
-            channel: air.stations[config.station.0 as usize].channel,
+            channel: station.channel,
             beacon: config.beacon,
-            last_beacon: Instant::ZERO,
+            last_beacon: Instant::ZERO + phase.duration_up_to(config.beacon),
             beacons: 0,
             wire,
             join: config.join,
@@ -52,24 +66,49 @@ impl AccessPoint {
             silent: false,
             room: config.held,
             members: BTreeMap::new(),
+            patience: config.patience,
+            maps: VecDeque::new(),
         }
     }
 
-    /// What its traffic indication map says of an interface.
-    pub(super) fn holds(&self, interface: usize) -> bool {
-        self.members
-            .get(&interface)
-            .is_some_and(|member| !member.held.is_empty())
+    /// Takes in a client; the identifier that it goes by from now on. `None`: all are given away.
+    pub(super) fn admit(&mut self, now: Instant, interface: usize) -> Option<Aid> {
+        let known = self.members.get(&interface).map(|member| member.aid);
+        let aid = known.or_else(|| Aid::free(self.members.values().map(|member| member.aid).collect()))?;
+        let member = self.members.entry(interface).or_insert(Member {
+            aid,
+            asleep: false,
+            lost: 0,
+            answered: now,
+            held: VecDeque::new(),
+        });
+        (member.asleep, member.lost, member.answered) = (false, 0, now);
+        Some(aid)
+    }
+
+    /// For whom it holds packets now.
+    fn map_of_now(&self) -> Tim {
+        let waits = self.members.values().filter(|member| !member.held.is_empty());
+        Tim::of(waits.map(|member| member.aid))
+    }
+
+    /// What a beacon says.
+    pub(super) fn map(&self, beacon: u64) -> Option<&Arc<Tim>> {
+        let map = self.maps.iter().find(|(number, _)| *number == beacon);
+        map.map(|(_, map)| map)
+    }
+
+    /// A beacon is over: who still asks what it said, asks now.
+    fn forget_maps_before(&mut self, beacon: u64) {
+        self.maps.retain(|(number, _)| *number >= beacon);
     }
 }
 
 impl Wlan {
-    /// Beacons of different access points do not begin at the same time: they are spread over the first interval.
+    /// Access points do not agree about when to send beacons: each begins at a moment of its own.
     pub(super) fn start_beacons(&mut self) {
-        let count = self.access_points.len() as u32;
         for (number, ap) in self.access_points.iter().enumerate() {
-            let first = Instant::ZERO + ap.beacon * number as u32 / count;
-            self.timers.insert((first, Timer::Beacon(number as u16)));
+            self.timers.insert((ap.last_beacon, Timer::Beacon(number as u16)));
         }
     }
 
@@ -82,27 +121,36 @@ impl Wlan {
             return;
         }
         ap.beacons += 1;
+        let (number, map) = (ap.beacons, ap.map_of_now());
         let frame = Frame {
-            bytes: Message::Beacon.bytes(),
+            bytes: Message::Beacon.bytes() + map.more_bytes(),
             first: true,
             ..Frame::default()
         };
-        let tag = Tag::new(Message::Beacon, 0, 0);
+        ap.maps.push_back((number, Arc::new(map)));
+        let tag = Tag::new(Message::Beacon, 0, number);
         self.say(now, station, Destination::Everyone, tag, frame);
     }
 
     /// An access point has received a frame.
     pub(super) fn ap_receives(&mut self, now: Instant, ap: usize, from: StationId, tag: Tag, packet: Packet) {
         let place = tag.interface;
-        if !self.is_of(from, place) || self.interfaces[place].ap != Some(ap) {
+        if !self.is_of(from, place) {
+            return;
+        }
+        if tag.message == Message::ProbeRequest {
+            return self.answer_probe(now, ap, from, place);
+        }
+        if self.interfaces[place].ap != Some(ap) {
             return;
         }
         self.note_power(now, place, packet.asleep);
+        if self.member(place).is_none() && tag.message.needs_association() {
+            self.say_down(now, place, Message::Deauthentication);
+        }
         match tag.message {
-            Message::ProbeRequest => self.say_down(now, place, Message::ProbeResponse),
             Message::Authenticate => self.answer_later(now, place, Message::Authenticated),
-            Message::Associate => {
-                self.access_points[ap].members.insert(place, Member::default());
+            Message::Associate if self.access_points[ap].admit(now, place).is_some() => {
                 self.answer_later(now, place, Message::Associated);
             }
             Message::Deauthentication => self.forget(now, place),
@@ -120,6 +168,43 @@ impl Wlan {
         }
     }
 
+    /// Whoever asks everybody is answered, whether it will join or not.
+    fn answer_probe(&mut self, now: Instant, ap: usize, from: StationId, place: usize) {
+        let frame = Frame {
+            bytes: Message::ProbeResponse.bytes(),
+            first: true,
+            ..Frame::default()
+        };
+        let station = self.access_points[ap].station;
+        let tag = Tag::new(Message::ProbeResponse, place, 0);
+        self.say(now, station, Destination::Station(from), tag, frame);
+    }
+
+    /// A frame of an access point's is done with: perhaps its receiver has not answered for too long.
+    pub(super) fn note_answer(&mut self, now: Instant, ap: usize, tag: Tag, fate: Fate) {
+        if tag.message == Message::Beacon {
+            return self.access_points[ap].forget_maps_before(tag.token);
+        }
+        let AccessPoint {
+            members, patience, ..
+        } = &mut self.access_points[ap];
+        let Some(member) = members.get_mut(&tag.interface) else {
+            return;
+        };
+        match fate {
+            Fate::Acknowledged => (member.lost, member.answered) = (0, now),
+            Fate::GivenUp => member.lost += 1,
+            Fate::Unknown | Fate::QueueFull | Fate::Dropped | Fate::Withdrawn => return,
+        }
+        let of = InterfaceId(tag.interface);
+        let is_here = self.interfaces[tag.interface].ap == Some(ap);
+        if is_here
+            && patience.is_some_and(|most| member.lost >= most.frames && now >= member.answered + most.time)
+        {
+            self.deauthenticate(now, of);
+        }
+    }
+
     /// Whether an interface belongs to that radio.
     fn is_of(&self, station: StationId, place: usize) -> bool {
         let client = self.interfaces.get(place).map(|of| &self.clients[of.client]);
@@ -133,7 +218,9 @@ impl Wlan {
 
     fn pass_on(&mut self, now: Instant, place: usize, load: Load) {
         if self.member(place).is_some() {
-            self.enter(now, InterfaceId(place), Direction::Up, load);
+            let (interface, token) = (InterfaceId(place), load.token);
+            self.tell(now, WlanOutput::Passed { interface, token });
+            self.enter(now, interface, Direction::Up, load);
         } else {
             let tag = Tag::new(Message::Data, place, load.token);
             self.lose(now, tag, DropReason::Detached);
@@ -230,7 +317,11 @@ impl Wlan {
             first: true,
             ..Frame::default()
         };
-        let tag = Tag::new(message, place, 0);
+        let says = match message {
+            Message::Associated => self.member(place).map_or(0, |member| member.aid.get()),
+            _ => 0,
+        };
+        let tag = Tag::new(message, place, says.into());
         self.say(now, station, Destination::Station(client), tag, frame);
     }
 

@@ -4,7 +4,7 @@ use units::{Duration, Instant};
 
 use super::super::io::{Destination, Input, Packet, StationId};
 use super::message::{Message, Tag};
-use super::{Frame, InterfaceId, Load, Timer, Wlan, WlanOutput};
+use super::{Aid, Frame, InterfaceId, Load, Timer, Wlan, WlanOutput};
 use crate::wifi::Join;
 use crate::{Direction, DropReason, LinkState};
 
@@ -25,11 +25,13 @@ pub(super) struct Interface {
     pub(super) join: Join,
     /// The access point that it belongs to or wants to join, as its place among them.
     pub(super) ap: Option<usize>,
+    /// What the access point calls it.
+    pub(super) aid: Option<Aid>,
     phase: Phase,
     /// When its wait is over.
     until: Option<Instant>,
     /// It has heard the access point since it began to scan.
-    heard: bool,
+    pub(super) heard: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +51,7 @@ impl Interface {
             own: config,
             join: config,
             ap: None,
+            aid: None,
             phase: Phase::Out,
             until: None,
             heard: false,
@@ -69,6 +72,10 @@ impl Interface {
     pub(super) const fn is_associated(&self) -> bool {
         matches!(self.phase, Phase::Addressing { .. } | Phase::In { .. })
     }
+
+    pub(super) const fn is_scanning(&self) -> bool {
+        matches!(self.phase, Phase::Scanning { .. })
+    }
 }
 
 impl Wlan {
@@ -86,8 +93,32 @@ impl Wlan {
         let of = &mut self.interfaces[place];
         of.ap = ap;
         of.join = ap.and_then(|ap| self.access_points[ap].join).unwrap_or(of.own);
-        self.turn_to_channel_of(now, place);
+        if !self.looks_around(place) {
+            self.turn_to_channel_of(now, place);
+        }
         self.enter_phase(now, place, Phase::Scanning { tries: 1 });
+    }
+
+    /// An association that was made before the start: nothing of it is on the air.
+    pub fn admit(&mut self, interface: InterfaceId, ap: StationId) {
+        let (place, now) = (interface.0, Instant::ZERO);
+        let Some(ap) = self.access_point_at(ap) else {
+            return;
+        };
+        let Some(aid) = self.access_points[ap].admit(now, place) else {
+            return;
+        };
+        let of = &mut self.interfaces[place];
+        (of.ap, of.aid) = (Some(ap), Some(aid));
+        of.join = self.access_points[ap].join.unwrap_or(of.own);
+        self.turn_to_channel_of(now, place);
+        self.keep(now, place);
+    }
+
+    /// Whether it finds its access point by looking on all channels of its plan.
+    fn looks_around(&self, place: usize) -> bool {
+        let client = &self.clients[self.interfaces[place].client];
+        client.scan.is_some() && client.has_no_plan()
     }
 
     pub(super) fn leave(&mut self, now: Instant, interface: InterfaceId) {
@@ -103,11 +134,13 @@ impl Wlan {
     }
 
     fn enter_phase(&mut self, now: Instant, place: usize, phase: Phase) {
+        let looks_around = self.looks_around(place);
         let of = &mut self.interfaces[place];
         let before = of.state();
         of.phase = phase;
         let wait = match phase {
             Phase::Out => None,
+            Phase::Scanning { .. } if looks_around => Some(ABSENT),
             Phase::Scanning { .. } => Some(of.join.scan),
             Phase::Authenticating { .. } | Phase::Associating { .. } => Some(of.join.retry),
             Phase::Addressing { wait, .. } => Some(wait),
@@ -121,7 +154,9 @@ impl Wlan {
         let after = of.state();
         self.wait_until(place, wait.map(|wait| now + wait));
         match phase {
-            Phase::Out | Phase::In { asked: false } => {}
+            Phase::Out => self.drop_held_of(now, place),
+            Phase::In { asked: false } => {}
+            Phase::Scanning { .. } if looks_around => self.start_scan(now, self.interfaces[place].client),
             Phase::Scanning { .. } => self.say_up(now, place, Message::ProbeRequest, false),
             Phase::Authenticating { .. } => self.say_up(now, place, Message::Authenticate, false),
             Phase::Associating { .. } => self.say_up(now, place, Message::Associate, false),
@@ -147,6 +182,12 @@ impl Wlan {
         if of.until.is_none_or(|until| until > now) {
             return;
         }
+        if of.is_scanning() && self.looks_around(place) {
+            // What it looks for is told when the scan is over; it has not begun if the radio could not turn away.
+            let client = of.client;
+            self.wait_until(place, Some(now + ABSENT));
+            return self.start_scan(now, client);
+        }
         let (most, heard) = (of.join.attempts, of.heard);
         if self.is_away(place) && of.phase != Phase::Out {
             self.wait_until(place, Some(now + ABSENT));
@@ -163,8 +204,28 @@ impl Wlan {
                 wait: (wait * 2).min(of.join.dhcp_retry * PATIENCE),
             },
             Phase::In { asked: false } => Phase::In { asked: true },
+            Phase::In { asked: true } => {
+                self.say_up(now, place, Message::Deauthentication, false);
+                Phase::Out
+            }
             _ => Phase::Out,
         };
+        self.enter_phase(now, place, phase);
+    }
+
+    /// A radio has looked on all channels: who has been found is joined, on its channel; otherwise another time, or not at all.
+    pub(super) fn scan_is_over(&mut self, now: Instant, place: usize) {
+        let of = &self.interfaces[place];
+        let (most, heard) = (of.join.attempts, of.heard);
+        let phase = match of.phase {
+            Phase::Scanning { .. } if heard => Phase::Authenticating { tries: 1 },
+            Phase::Scanning { tries } if tries < most => Phase::Scanning { tries: tries + 1 },
+            Phase::Scanning { .. } => Phase::Out,
+            _ => return,
+        };
+        if heard {
+            self.turn_to_channel_of(now, place);
+        }
         self.enter_phase(now, place, phase);
     }
 
@@ -177,7 +238,7 @@ impl Wlan {
         tag: Tag,
         packet: Packet,
     ) {
-        let Some(client) = self.clients.iter().position(|client| client.station == station) else {
+        let Some(client) = self.client_at(station) else {
             return;
         };
         if tag.message == Message::Beacon {
@@ -188,30 +249,39 @@ impl Wlan {
                     from,
                 },
             );
-            self.beacon_is_heard(now, client, from);
+            self.find(now, client, from);
+            self.beacon_is_heard(now, client, from, tag.token);
             return;
         }
         let place = tag.interface;
-        let of = &self.interfaces[place];
-        if of.client != client || of.ap != self.access_point_at(from) {
+        if self.interfaces[place].client != client {
+            return;
+        }
+        if tag.message == Message::ProbeResponse {
+            self.find(now, client, from);
+        }
+        let ap = self.access_point_at(from);
+        let of = &mut self.interfaces[place];
+        if of.ap != ap {
             return;
         }
         let phase = match (tag.message, of.phase) {
-            (Message::ProbeResponse, Phase::Scanning { .. }) => {
-                self.interfaces[place].heard = true;
-                return;
-            }
             (Message::Authenticated, Phase::Authenticating { .. }) => Phase::Associating { tries: 1 },
-            (Message::Associated, Phase::Associating { .. }) => Phase::Addressing {
-                offered: false,
-                wait: of.join.dhcp_retry,
-            },
+            (Message::Associated, Phase::Associating { .. }) => {
+                of.aid = Aid::new(tag.token as u16);
+                Phase::Addressing {
+                    offered: false,
+                    wait: of.join.dhcp_retry,
+                }
+            }
             (Message::DhcpOffer, Phase::Addressing { offered: false, .. }) => Phase::Addressing {
                 offered: true,
                 wait: of.join.dhcp_retry,
             },
             (Message::DhcpAck, Phase::Addressing { offered: true, .. }) => Phase::In { asked: false },
             (Message::Deauthentication, _) => Phase::Out,
+            // What comes from an access point that has not noticed yet that it is gone.
+            (Message::Data, _) if !of.is_associated() => return self.lose(now, tag, DropReason::Detached),
             (Message::Data, _) => {
                 self.deliver(now, tag, Direction::Down);
                 self.polled(now, place, packet.more);
@@ -222,19 +292,18 @@ impl Wlan {
         self.enter_phase(now, place, phase);
     }
 
-    fn beacon_is_heard(&mut self, now: Instant, client: usize, from: StationId) {
+    fn beacon_is_heard(&mut self, now: Instant, client: usize, from: StationId, beacon: u64) {
         let ap = self.access_point_at(from);
         for place in self.clients[client].interfaces.clone() {
             let of = &mut self.interfaces[place];
             if of.ap != ap {
                 continue;
             }
-            of.heard = true;
             if matches!(of.phase, Phase::In { .. }) {
                 self.keep(now, place);
             }
         }
-        self.wake_for_traffic(now, client, ap);
+        self.wake_for_traffic(now, client, ap, beacon);
     }
 
     /// The access point is there: count its beacons anew.
@@ -260,6 +329,7 @@ impl Wlan {
         let of = &self.interfaces[interface.0];
         match of.ap.filter(|_| of.is_associated()) {
             None => self.lose(now, tag, DropReason::Detached),
+            Some(_) if self.is_elsewhere(interface.0) => self.keep_up(now, tag, load),
             Some(ap) => {
                 let asleep = self.clients[of.client].dozes();
                 self.wake_to_send(now, of.client);
@@ -296,8 +366,12 @@ impl Wlan {
             asleep,
             ..Frame::default()
         };
+        let says = match message {
+            Message::PsPoll => of.aid.map_or(0, Aid::get),
+            _ => 0,
+        };
         let from = self.clients[of.client].station;
-        self.say(now, from, to, Tag::new(message, place, 0), frame);
+        self.say(now, from, to, Tag::new(message, place, says.into()), frame);
     }
 
     /// An interface's client turns to the channel of the access point that it wants to join, unless a plan says where it is.

@@ -59,9 +59,22 @@ impl Message {
         }
     }
 
+    /// Whether only those send it who are associated (classes of frames, 802.11-2020 §11.3.3).
+    pub(super) const fn needs_association(self) -> bool {
+        matches!(
+            self,
+            Self::Data | Self::Null | Self::PsPoll | Self::DhcpDiscover | Self::DhcpRequest
+        )
+    }
+
+    /// Whether it is an IP packet.
+    pub(super) const fn is_data(self) -> bool {
+        matches!(self.subtype(), Subtype::Data)
+    }
+
     /// Whether it goes before data: management, and what power saving says (mac80211: access category VO).
     pub(super) const fn goes_first(self) -> bool {
-        !matches!(self.subtype(), Subtype::Data)
+        !self.is_data()
     }
 
     /// Length of the frame, of data that of the IP packet: typical ones, with the elements of a plain 802.11g or n cell.

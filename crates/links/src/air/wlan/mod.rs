@@ -4,18 +4,20 @@
 //! Everything that access points and clients say to each other is a frame on the air and may be lost there.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 §11.1 (beacons, scanning), §11.3 (authentication, association, deauthentication), §11.2.3 (power saving: the
-//!   power-management bit, held frames, the traffic indication map, PS-Poll); RFC 2131 §3.1 (DHCP's four messages).
-//! - Linux `net/mac80211/mlme.c`: seven missed beacons, then a frame without contents as a probe.
+//! - IEEE 802.11-2020 §11.1 (beacons, scanning), §11.3 (authentication, association, deauthentication, also of those who send without being
+//!   associated), §11.2.3 (power saving: the power-management bit, held frames, the traffic indication map, PS-Poll); RFC 2131 §3.1 (DHCP's four
+//!   messages).
+//! - Linux `net/mac80211/mlme.c`: seven missed beacons, then a frame without contents as a probe, then deauthentication; `net/mac80211/status.c`,
+//!   `ieee80211_lost_packet`, and hostapd's `disassoc_low_ack`: who does not acknowledge anything any more is thrown out.
 //!
 //! # Where we differ, and why
-//! 1. A client knows on which channel the access point is that it is told to join: it scans that one.
+//! 1. A client without a plan of scanning knows on which channel the access point is that it is told to join: it asks on that one.
 //! 2. Associations of one radio share its address; each belongs to another access point, which is how frames are told apart.
-//! 3. The traffic indication map is read where it stands, at the access point, when a beacon arrives.
-//! 4. Frames to everybody are not held for a beacon that announces them (§11.2.3.4): who sleeps misses them.
+//! 3. Frames to everybody are not held for a beacon that announces them (§11.2.3.4): who sleeps misses them.
+//! 4. Who comes when all 2,007 identifiers are given away is not answered; the standard has a status for it.
 //!
 //! # Checked by
-//! `tests`.
+//! `tests`, `scan_tests`, `held_tests`.
 //!
 //! | what | where |
 //! |---|---|
@@ -24,23 +26,28 @@
 //! | scanning, joining, losing | `join` |
 //! | beacons, held packets | `access_point` |
 //! | slots and sleep of a radio | `radio` |
+//! | looking for access points on several channels | `scan` |
+//! | what a client keeps while its radio is elsewhere | `elsewhere` |
 
 mod access_point;
 mod config;
+mod elsewhere;
 mod join;
 mod message;
 mod radio;
+mod scan;
 
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use units::{Dbm, Instant};
 
 pub use config::{
-    AccessPointConfig, ClientConfig, InterfaceId, Load, Slot, WlanConfig, WlanError, WlanInput, WlanOutput,
+    AccessPointConfig, ClientConfig, InterfaceId, Load, Patience, Scan, ScanWay, Slot, WlanConfig, WlanError,
+    WlanInput, WlanOutput,
 };
 
 use super::io::{Destination, Fate, Input, Output, Packet, StationId};
-use super::{Air, AirConfig, FrameKind, Overheard};
+use super::{Aid, Air, AirConfig, FrameKind, Overheard, Says, Tim};
 use crate::{Direction, DropReason, LinkState, Network};
 use access_point::AccessPoint;
 use join::Interface;
@@ -56,8 +63,20 @@ pub struct Wlan {
     access_points: Vec<AccessPoint>,
     clients: Vec<Client>,
     interfaces: Vec<Interface>,
+    /// What each station is.
+    roles: Vec<Role>,
     timers: BTreeSet<(Instant, Timer)>,
     outputs: VecDeque<(Instant, WlanOutput)>,
+    overheard: VecDeque<Overheard>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Its place among them.
+    AccessPoint(usize),
+    /// Its place among them.
+    Client(usize),
+    Neither,
 }
 
 /// Who asked to be woken.
@@ -70,8 +89,8 @@ enum Timer {
 }
 
 impl Wlan {
-    /// Builds everything at its start, [`Instant::ZERO`]: nobody is associated yet, and access points begin to send beacons one after the
-    /// other.
+    /// Builds everything at its start, [`Instant::ZERO`]: nobody is associated yet, and access points begin to send beacons, each at a moment
+    /// of its first interval that is drawn for it.
     pub fn new(seed: u64, config: &WlanConfig) -> Result<Self, WlanError> {
         config.check()?;
         let mut air = config.air.clone();
@@ -79,11 +98,13 @@ impl Wlan {
         let mut wlan = Self {
             air: Air::new(seed, &air)?,
             wires: Network::new(seed, config.wires())?,
-            access_points: config.access_points(),
+            access_points: config.access_points(seed),
             clients: Vec::new(),
             interfaces: Vec::new(),
+            roles: config.roles(),
             timers: BTreeSet::new(),
             outputs: VecDeque::new(),
+            overheard: VecDeque::new(),
         };
         for (number, client) in config.clients.iter().enumerate() {
             let first = wlan.interfaces.len();
@@ -110,6 +131,7 @@ impl Wlan {
             WlanInput::Leave(interface) => self.leave(now, interface),
             WlanInput::Deauthenticate(interface) => self.deauthenticate(now, interface),
             WlanInput::Slots(client, slots) => self.plan(now, client, slots),
+            WlanInput::Scan(client) => self.scan(now, client),
             WlanInput::PowerSave(client, on) => self.save_power(now, client, on),
             WlanInput::Move(station, position) => self.air.handle(now, Input::Move(station, position)),
             WlanInput::Attenuate(one, other, loss) => {
@@ -182,11 +204,7 @@ impl Wlan {
 
     /// The next frame that a monitor has heard, with the world's own name for the packet in it, or [`Wlan::OURS`].
     pub fn poll_overheard(&mut self) -> Option<Overheard> {
-        let mut frame = self.air.poll_overheard()?;
-        if let FrameKind::Data { token, .. } = &mut frame.kind {
-            *token = Tag::worlds(*token).unwrap_or(Self::OURS);
-        }
-        Some(frame)
+        self.overheard.pop_front()
     }
 
     /// The token of frames that the world has no name for: those that access points and clients manage themselves by.
@@ -212,14 +230,43 @@ impl Wlan {
         }
     }
 
+    /// Takes in what monitors have heard, while what it says is known.
+    fn overhear(&mut self) {
+        while let Some(mut frame) = self.air.poll_overheard() {
+            if let FrameKind::Data { token, .. } = &mut frame.kind {
+                if let Some(tag) = Tag::read(*token) {
+                    frame.says = self.says(frame.from, tag);
+                }
+                *token = Tag::worlds(*token).unwrap_or(Self::OURS);
+            }
+            self.overheard.push_back(frame);
+        }
+    }
+
+    fn says(&self, from: StationId, tag: Tag) -> Says {
+        match tag.message {
+            Message::Beacon => {
+                let ap = self.access_point_at(from).map(|ap| &self.access_points[ap]);
+                let map = ap.and_then(|ap| ap.map(tag.token));
+                map.map_or(Says::Nothing, |map| Says::Held(map.clone()))
+            }
+            Message::Associated | Message::PsPoll => {
+                Aid::new(tag.token as u16).map_or(Says::Nothing, Says::Association)
+            }
+            _ => Says::Nothing,
+        }
+    }
+
     /// Takes in what the air and the wires have done.
     fn settle(&mut self, now: Instant) {
+        self.overhear();
         loop {
             if let Some((at, output)) = self.air.poll_due() {
                 self.take(at.max(now), output);
             } else if let Some((_, output)) = self.wires.poll_due() {
                 self.arrive(now, output);
             } else {
+                self.overhear();
                 return;
             }
         }
@@ -257,11 +304,18 @@ impl Wlan {
     /// A sender is done with a frame of ours.
     fn done(&mut self, now: Instant, station: StationId, tag: Tag, packet: Packet, fate: Fate) {
         let lost = !matches!(fate, Fate::Acknowledged | Fate::Unknown);
+        let ap = self.access_point_at(station);
+        if let Some(ap) = ap {
+            self.note_answer(now, ap, tag, fate);
+        }
         match tag.message {
             Message::Data | Message::DhcpOffer | Message::DhcpAck
-                if fate == Fate::Withdrawn && self.access_point_at(station).is_some() =>
+                if fate == Fate::Withdrawn && ap.is_some() =>
             {
-                self.keep_for_later(now, tag.interface, load_of(&packet));
+                self.send_down(now, tag.interface, load_of(&packet));
+            }
+            _ if fate == Fate::Withdrawn && self.is_elsewhere(tag.interface) && tag.message.is_data() => {
+                self.keep_up(now, tag, load_of(&packet));
             }
             Message::Data if lost => self.lose(now, tag, reason(fate)),
             Message::Null => self.null_is_done(now, tag.interface, packet.asleep, lost),
@@ -368,7 +422,17 @@ impl Wlan {
     }
 
     fn access_point_at(&self, station: StationId) -> Option<usize> {
-        self.access_points.iter().position(|ap| ap.station == station)
+        match self.roles[station.0 as usize] {
+            Role::AccessPoint(place) => Some(place),
+            Role::Client(_) | Role::Neither => None,
+        }
+    }
+
+    fn client_at(&self, station: StationId) -> Option<usize> {
+        match self.roles[station.0 as usize] {
+            Role::Client(place) => Some(place),
+            Role::AccessPoint(_) | Role::Neither => None,
+        }
     }
 
     fn tell(&mut self, now: Instant, output: WlanOutput) {
@@ -392,7 +456,7 @@ impl Timer {
             Self::Beacon(_) => "beacon",
             Self::Answer(..) => "answer of an access point or its DHCP server",
             Self::Interface(_) => "an answer is overdue, or beacons are missed",
-            Self::Radio(_) => "end of a slot, a switch or a sleep",
+            Self::Radio(_) => "end of a slot, a switch, a sleep or a step of a scan",
         }
     }
 }
@@ -415,5 +479,9 @@ const fn reason(fate: Fate) -> DropReason {
     }
 }
 
+#[cfg(test)]
+mod held_tests;
+#[cfg(test)]
+mod scan_tests;
 #[cfg(test)]
 mod tests;

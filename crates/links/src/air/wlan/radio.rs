@@ -9,14 +9,17 @@
 //!
 //! # Where we differ, and why
 //! 1. A radio that sleeps wakes for every beacon of the access point that it joined first.
+//! 2. A packet that is being tried when a radio has to turn away is finished or given up, as drivers' flushing of queues ends it.
 
 use alloc::vec::Vec;
 use core::ops::Range;
 use units::{Duration, Instant};
 
 use super::super::io::{Input, StationId};
+use super::elsewhere::Kept;
 use super::message::Message;
-use super::{AirConfig, ClientConfig, Slot, Timer, Wlan};
+use super::scan::Search;
+use super::{AirConfig, ClientConfig, Scan, Slot, Timer, Wlan};
 
 /// A farewell that is not acknowledged by then is not waited for.
 const FAREWELL: Duration = Duration::from_millis(10);
@@ -31,17 +34,21 @@ pub(super) struct Client {
     pub(super) interfaces: Range<usize>,
     pub(super) channel: u8,
     roams: bool,
-    switch: Duration,
+    pub(super) switch: Duration,
     slots: Vec<Slot>,
-    state: State,
+    pub(super) state: State,
     /// When its wait is over.
     until: Option<Instant>,
     /// Farewells that are not acknowledged yet.
     farewells: u32,
+    pub(super) scan: Option<Scan>,
+    pub(super) search: Search,
+    /// What it would send if it were there.
+    pub(super) kept: Kept,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     /// It stays on a channel.
     Still,
     /// It is in a slot.
@@ -50,6 +57,14 @@ enum State {
     Leaving(usize),
     /// It turns to the channel of a slot.
     Turning(usize),
+    /// It tells access points that it will be away, to look for others.
+    Parting,
+    /// It turns to a channel of its scan; behind the last one, back to its own.
+    Hopping(usize),
+    /// It listens there before it asks who is there.
+    Hushed(usize),
+    /// It listens there, for the first time or for as long as it takes.
+    Searching { leg: usize, stays: bool },
     /// It tells access points that it will sleep.
     Yawning,
     /// It sleeps.
@@ -60,16 +75,20 @@ enum State {
 
 impl Client {
     pub(super) fn new(config: &ClientConfig, air: &AirConfig, interfaces: Range<usize>) -> Self {
+        let station = &air.stations[config.station.0 as usize];
         Self {
             station: config.station,
             interfaces,
-            channel: air.stations[config.station.0 as usize].channel,
+            channel: station.channel,
             roams: config.roams,
             switch: config.switch,
             slots: Vec::new(),
             state: State::Still,
             until: None,
             farewells: 0,
+            scan: config.scan.clone(),
+            search: Search::new(station.channel),
+            kept: Kept::new(station.queue),
         }
     }
 
@@ -87,6 +106,19 @@ impl Client {
         matches!(self.state, State::Yawning | State::Dozing | State::Listening)
     }
 
+    /// It looks for access points.
+    pub(super) const fn searches(&self) -> bool {
+        matches!(
+            self.state,
+            State::Parting | State::Hopping(_) | State::Hushed(_) | State::Searching { .. }
+        )
+    }
+
+    /// It is on its way to another channel, or on one that is not its own.
+    pub(super) const fn is_under_way(&self) -> bool {
+        self.searches() || matches!(self.state, State::Leaving(_) | State::Turning(_))
+    }
+
     /// It is about to sleep, when all that it has to send is sent: the last frame says so.
     pub(super) const fn is_going_to_sleep(&self) -> bool {
         matches!(self.state, State::Yawning)
@@ -102,10 +134,6 @@ impl Wlan {
             .ap
             .is_some_and(|ap| self.access_points[ap].channel == client.channel);
         !here || !matches!(client.state, State::Still | State::Dwelling(_))
-    }
-
-    fn client_at(&self, station: StationId) -> Option<usize> {
-        self.clients.iter().position(|client| client.station == station)
     }
 
     /// A radio takes turns on channels from now on.
@@ -133,11 +161,12 @@ impl Wlan {
                 self.tune(now, client, Some(self.clients[client].channel));
                 self.greet(now, client);
             }
+            _ if self.clients[client].searches() => self.clients[client].search.sleeps = on,
             _ => {}
         }
     }
 
-    fn enter_state(&mut self, client: usize, state: State, until: Option<Instant>) {
+    pub(super) fn enter_state(&mut self, client: usize, state: State, until: Option<Instant>) {
         let of = &mut self.clients[client];
         (of.state, of.until) = (state, until);
         if let Some(until) = until {
@@ -145,13 +174,13 @@ impl Wlan {
         }
     }
 
-    fn tune(&mut self, now: Instant, client: usize, channel: Option<u8>) {
+    pub(super) fn tune(&mut self, now: Instant, client: usize, channel: Option<u8>) {
         let station = self.clients[client].station;
         self.air.handle(now, Input::Tune(station, channel));
     }
 
     /// The associations whose access points are on the radio's channel.
-    fn members_here(&self, client: usize) -> Vec<usize> {
+    pub(super) fn members_here(&self, client: usize) -> Vec<usize> {
         let of = &self.clients[client];
         let here = |&place: &usize| {
             let interface = &self.interfaces[place];
@@ -162,7 +191,7 @@ impl Wlan {
     }
 
     /// Tells all access points of the channel that the radio will sleep; what follows waits for their acknowledgements, but not for ever.
-    fn say_farewell(&mut self, now: Instant, client: usize, state: State) {
+    pub(super) fn say_farewell(&mut self, now: Instant, client: usize, state: State) {
         let members = self.members_here(client);
         self.clients[client].farewells = members.len() as u32;
         self.enter_state(client, state, Some(now + FAREWELL));
@@ -177,7 +206,7 @@ impl Wlan {
     /// A frame without contents is done with: perhaps the last farewell.
     pub(super) fn farewell_is_said(&mut self, now: Instant, client: usize, asleep: bool) {
         let of = &mut self.clients[client];
-        if !asleep || !matches!(of.state, State::Leaving(_) | State::Yawning) {
+        if !asleep || !matches!(of.state, State::Leaving(_) | State::Parting | State::Yawning) {
             return;
         }
         of.farewells = of.farewells.saturating_sub(1);
@@ -187,14 +216,16 @@ impl Wlan {
     }
 
     /// All farewells are said: turns away, or falls asleep.
-    fn go(&mut self, now: Instant, client: usize) {
+    pub(super) fn go(&mut self, now: Instant, client: usize) {
         let of = &self.clients[client];
         let (state, until) = match of.state {
             State::Leaving(slot) => (State::Turning(slot), now + of.switch),
+            State::Parting => return self.hop(now, client, 0),
             _ => (State::Dozing, self.next_beacon(now, client)),
         };
         self.tune(now, client, None);
         self.enter_state(client, state, Some(until));
+        self.take_back(now, client);
     }
 
     /// When to listen for the next beacon.
@@ -212,7 +243,7 @@ impl Wlan {
     }
 
     /// Tells all access points of the channel that the radio is awake.
-    fn greet(&mut self, now: Instant, client: usize) {
+    pub(super) fn greet(&mut self, now: Instant, client: usize) {
         for place in self.members_here(client) {
             self.say_up(now, place, Message::Null, false);
         }
@@ -229,7 +260,10 @@ impl Wlan {
                 let next = (slot + 1) % of.slots.len().max(1);
                 self.say_farewell(now, client, State::Leaving(next));
             }
-            State::Leaving(_) | State::Yawning => self.go(now, client),
+            State::Leaving(_) | State::Parting | State::Yawning => self.go(now, client),
+            State::Hopping(leg) => self.land(now, client, leg),
+            State::Hushed(leg) => self.ask_around(now, client, leg),
+            State::Searching { leg, stays } => self.search_is_over(now, client, leg, stays),
             State::Turning(slot) => self.arrive_in_slot(now, client, slot),
             State::Dozing => self.listen(now, client),
             // No beacon, or no answer: back to sleep.
@@ -249,6 +283,7 @@ impl Wlan {
         self.tune(now, client, Some(channel));
         self.enter_state(client, State::Dwelling(slot), Some(now + time));
         self.greet(now, client);
+        self.send_kept(now, client);
     }
 
     fn listen(&mut self, now: Instant, client: usize) {
@@ -265,13 +300,15 @@ impl Wlan {
     }
 
     /// A beacon has arrived: what it says is held is asked for.
-    pub(super) fn wake_for_traffic(&mut self, now: Instant, client: usize, ap: Option<usize>) {
+    pub(super) fn wake_for_traffic(&mut self, now: Instant, client: usize, ap: Option<usize>, beacon: u64) {
         if self.clients[client].state != State::Listening {
             return;
         }
+        let map = ap.and_then(|ap| self.access_points[ap].map(beacon));
         let holds = |place: &usize| {
             let of = &self.interfaces[*place];
-            of.ap == ap && ap.is_some_and(|ap| self.access_points[ap].holds(*place))
+            let held = map.zip(of.aid).is_some_and(|(map, aid)| map.holds(aid));
+            of.ap == ap && held
         };
         let asked: Vec<usize> = self.clients[client].interfaces.clone().filter(holds).collect();
         if asked.is_empty() {

@@ -218,6 +218,46 @@ fn one_radio_keeps_two_associations_in_slots_and_loses_nothing() {
     assert_eq!(tokens.len(), 800, "and none comes twice");
 }
 
+#[test]
+fn what_a_radio_in_slots_sends_waits_for_the_channel_of_its_access_point() {
+    let mut wlan = joined();
+    let slot = |channel| Slot { channel, time: SLOT };
+    wlan.handle(
+        ms(2_000),
+        WlanInput::Slots(CLIENT, Vec::from([slot(36), slot(48)])),
+    );
+    wlan.handle(ms(2_000), WlanInput::Associate(SECOND, StationId(1)));
+    until(&mut wlan, ms(12_000));
+    assert_eq!(wlan.state(SECOND), LinkState::Up);
+    let before = wlan.air().counters(CLIENT).given_up;
+    let mut outputs = Vec::new();
+    for step in 0..400_u64 {
+        let now = ms(12_000 + 5 * step);
+        wlan.handle(now, WlanInput::Up(FIRST, Load::new(1_000, step * 2)));
+        wlan.handle(now, WlanInput::Up(SECOND, Load::new(1_000, step * 2 + 1)));
+        outputs.extend(until(&mut wlan, now));
+    }
+    outputs.extend(until(&mut wlan, ms(15_000)));
+    let tokens = delivered(&outputs);
+    for parity in 0..2 {
+        let of_one: Vec<u64> = tokens
+            .iter()
+            .copied()
+            .filter(|token| token % 2 == parity)
+            .collect();
+        assert_eq!(
+            of_one,
+            Vec::from_iter((parity..800).step_by(2)),
+            "all of them, in order"
+        );
+    }
+    assert_eq!(
+        wlan.air().counters(CLIENT).given_up,
+        before,
+        "nothing is said to nobody"
+    );
+}
+
 /// What a radio in slots does: when it turned away from a channel, as its farewell was acknowledged, and when it said on its return that it is awake.
 fn turns(switch: Duration) -> Vec<(Instant, Instant)> {
     let mut wlan = in_slots(switch);

@@ -1,0 +1,107 @@
+//! What a client would send while its radio is on another channel: it waits at the client until the radio is back.
+//!
+//! # Sources
+//! - Linux `net/mac80211/offchannel.c`, `ieee80211_offchannel_stop_vifs`: queues are stopped before a radio turns away, and woken on its return.
+//!
+//! # Where we differ, and why
+//! 1. As many packets wait as the radio's queue holds, beside those in it; what comes on top is dropped at the tail.
+//!
+//! # Checked by
+//! `tests`, `scan_tests`.
+
+use alloc::collections::VecDeque;
+use units::Instant;
+
+use super::super::io::{Destination, Input};
+use super::message::{Message, Tag};
+use super::radio::State;
+use super::{Frame, InterfaceId, Load, Wlan};
+use crate::DropReason;
+
+/// Packets that wait for a radio, in order.
+#[derive(Debug)]
+pub(super) struct Kept {
+    room: usize,
+    packets: VecDeque<(Tag, Load)>,
+}
+
+impl Kept {
+    pub(super) const fn new(room: usize) -> Self {
+        Self {
+            room,
+            packets: VecDeque::new(),
+        }
+    }
+}
+
+impl Wlan {
+    /// Whether what an interface sends now would go out on the wrong channel.
+    pub(super) fn is_elsewhere(&self, place: usize) -> bool {
+        let of = &self.interfaces[place];
+        let client = &self.clients[of.client];
+        let channel = of.ap.map(|ap| self.access_points[ap].channel);
+        client.is_under_way() || channel.is_some_and(|channel| channel != client.channel)
+    }
+
+    /// A packet waits for the radio.
+    pub(super) fn keep_up(&mut self, now: Instant, tag: Tag, load: Load) {
+        let kept = &mut self.clients[self.interfaces[tag.interface].client].kept;
+        if kept.packets.len() < kept.room {
+            let token = tag.token;
+            kept.packets.push_back((tag, Load { token, ..load }));
+        } else {
+            self.lose(now, tag, DropReason::QueueFull);
+        }
+    }
+
+    /// What stands in the radio's queue for the access points of the channel that it turns away from, waits with the rest. Who falls asleep
+    /// stays on its channel.
+    pub(super) fn take_back(&mut self, now: Instant, client: usize) {
+        if self.clients[client].state == State::Dozing {
+            return;
+        }
+        let station = self.clients[client].station;
+        for place in self.members_here(client) {
+            if let Some(ap) = self.interfaces[place].ap {
+                let ap = self.access_points[ap].station;
+                self.air.handle(now, Input::Withdraw(station, ap));
+            }
+        }
+    }
+
+    /// The radio is on a channel: what waits for it is sent.
+    pub(super) fn send_kept(&mut self, now: Instant, client: usize) {
+        let waiting = core::mem::take(&mut self.clients[client].kept.packets);
+        for (tag, load) in waiting {
+            let of = &self.interfaces[tag.interface];
+            match of.ap.filter(|_| of.is_associated()) {
+                None => self.lose(now, tag, DropReason::Detached),
+                Some(_) if self.is_elsewhere(tag.interface) => self.keep_up(now, tag, load),
+                Some(_) if tag.message == Message::Data => {
+                    self.send_up(now, InterfaceId(tag.interface), load);
+                }
+                Some(ap) => {
+                    let frame = Frame {
+                        bytes: load.bytes,
+                        ..Frame::default()
+                    };
+                    let to = Destination::Station(self.access_points[ap].station);
+                    self.say(now, self.clients[client].station, to, tag, frame);
+                }
+            }
+        }
+    }
+
+    /// An association is over: what waits for it is lost.
+    pub(super) fn drop_held_of(&mut self, now: Instant, place: usize) {
+        let client = self.interfaces[place].client;
+        let waiting = core::mem::take(&mut self.clients[client].kept.packets);
+        for (tag, load) in waiting {
+            if tag.interface == place {
+                self.lose(now, tag, DropReason::Detached);
+            } else {
+                self.clients[client].kept.packets.push_back((tag, load));
+            }
+        }
+    }
+}

@@ -144,6 +144,10 @@ impl Wlan {
         if self.interfaces[place].ap != Some(ap) {
             return;
         }
+        if tag.message == Message::Associate {
+            // Whatever was held for it is for who it was.
+            self.forget(now, place);
+        }
         self.note_power(now, place, packet.asleep);
         if self.member(place).is_none() && tag.message.needs_association() {
             self.say_down(now, place, Message::Deauthentication);

@@ -162,11 +162,19 @@ impl Wlan {
             Phase::Associating { .. } => self.say_up(now, place, Message::Associate, false),
             Phase::Addressing { offered: false, .. } => self.say_up(now, place, Message::DhcpDiscover, false),
             Phase::Addressing { offered: true, .. } => self.say_up(now, place, Message::DhcpRequest, false),
-            Phase::In { asked: true } => self.say_up(now, place, Message::Null, false),
+            Phase::In { asked: true } => self.ask(now, place),
         }
         if before != after {
             self.tell(now, WlanOutput::State(InterfaceId(place), after));
         }
+    }
+
+    /// Asks an access point whether it is there: a frame without contents, which it acknowledges if it is. Who sleeps sleeps on.
+    fn ask(&mut self, now: Instant, place: usize) {
+        let client = self.interfaces[place].client;
+        let asleep = self.clients[client].dozes();
+        self.wake_to_send(now, client);
+        self.say_up(now, place, Message::Null, asleep);
     }
 
     fn wait_until(&mut self, place: usize, until: Option<Instant>) {
@@ -317,7 +325,7 @@ impl Wlan {
     /// A frame without contents is done with: an access point that was asked has answered, or is gone.
     pub(super) fn null_is_done(&mut self, now: Instant, place: usize, asleep: bool, lost: bool) {
         let asked = matches!(self.interfaces[place].phase, Phase::In { asked: true });
-        if asked && !asleep && !lost {
+        if asked && !lost {
             self.keep(now, place);
         }
         self.farewell_is_said(now, self.interfaces[place].client, asleep);

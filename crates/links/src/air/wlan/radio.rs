@@ -126,14 +126,14 @@ impl Client {
 }
 
 impl Wlan {
-    /// Whether a radio misses what is on the channel of an interface.
+    /// Whether a radio misses the beacons on the channel of an interface: for those it wakes when it sleeps.
     pub(super) fn is_away(&self, place: usize) -> bool {
         let of = &self.interfaces[place];
         let client = &self.clients[of.client];
         let here = of
             .ap
             .is_some_and(|ap| self.access_points[ap].channel == client.channel);
-        !here || !matches!(client.state, State::Still | State::Dwelling(_))
+        !here || client.is_under_way()
     }
 
     /// A radio takes turns on channels from now on.

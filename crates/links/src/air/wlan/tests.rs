@@ -368,6 +368,47 @@ fn a_sleeping_client_polls_what_is_held_for_it() {
 }
 
 #[test]
+fn who_sleeps_and_is_carried_away_notices_by_the_beacons_for_which_it_wakes() {
+    let mut wlan = joined();
+    wlan.handle(ms(2_000), WlanInput::PowerSave(CLIENT, true));
+    until(&mut wlan, ms(3_000));
+    assert_eq!(wlan.state(FIRST), LinkState::Up, "sleeping is no reason to leave");
+    let away = Position {
+        x_mm: 800_000,
+        y_mm: 0,
+    };
+    wlan.handle(ms(3_000), WlanInput::Move(CLIENT, away));
+    let states = states(&until(&mut wlan, ms(5_000)), FIRST);
+    assert_eq!(states.len(), 1);
+    assert!((3_600..3_970).contains(&states[0].0), "{states:?}");
+    assert_eq!(states[0].1, LinkState::Down);
+}
+
+#[test]
+fn who_comes_back_gets_nothing_that_was_held_for_who_it_was() {
+    let mut wlan = joined();
+    wlan.handle(ms(2_000), WlanInput::PowerSave(CLIENT, true));
+    until(&mut wlan, ms(3_000));
+    let [away, back] = [800_000, 10_000].map(|x_mm| Position { x_mm, y_mm: 0 });
+    wlan.handle(ms(3_000), WlanInput::Move(CLIENT, away));
+    for token in 0..5 {
+        wlan.handle(ms(3_200), WlanInput::Down(FIRST, Load::new(500, token)));
+    }
+    until(&mut wlan, ms(5_000));
+    assert_eq!(wlan.state(FIRST), LinkState::Down);
+    wlan.handle(ms(5_000), WlanInput::Move(CLIENT, back));
+    wlan.handle(ms(5_000), WlanInput::PowerSave(CLIENT, false));
+    wlan.handle(ms(5_000), WlanInput::Associate(FIRST, StationId(0)));
+    let outputs = until(&mut wlan, ms(7_000));
+    assert_eq!(wlan.state(FIRST), LinkState::Up);
+    assert_eq!(delivered(&outputs), []);
+    let lost = outputs
+        .iter()
+        .filter(|(_, output)| matches!(output, WlanOutput::Dropped { .. }));
+    assert_eq!(lost.count(), 5);
+}
+
+#[test]
 fn what_is_queued_is_sent_before_a_client_sleeps() {
     let mut wlan = joined();
     for token in 0..3 {

@@ -47,7 +47,7 @@ mod traffic;
 mod world;
 
 pub use islands::Islands;
-pub use play::{Addresses, Capture, Cast, CastError, Play, Played, Radio, Sleeper, digest, play, wired};
+pub use play::{Addresses, Association, Capture, Cast, CastError, Play, Played, Radio, digest, play, wired};
 pub use queue::EventQueue;
 pub use sweep::sweep;
 pub use traffic::{Flow, HEADERS, Pace, Tally};

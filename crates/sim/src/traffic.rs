@@ -27,6 +27,16 @@ pub enum Pace {
     Constant(Duration),
 }
 
+impl Pace {
+    /// As a scenario has it.
+    pub const fn of(pace: scenario::Pace) -> Self {
+        match pace {
+            scenario::Pace::Saturated => Self::Saturated,
+            scenario::Pace::Every(interval) => Self::Constant(interval),
+        }
+    }
+}
+
 /// Headers of UDP and IPv4 around the payload.
 pub const HEADERS: u32 = 28;
 
@@ -39,7 +49,7 @@ pub struct Tally {
     pub received: u64,
     /// Payload of those.
     pub payload_bytes: u64,
-    /// Datagrams that the sender gave up or had no room for.
+    /// Datagrams that the sender gave up, had no room for, or had nobody to send to.
     pub lost: u64,
 }
 

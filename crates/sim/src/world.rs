@@ -18,6 +18,9 @@ const AHEAD_OF_AGGREGATES: u32 = 128;
 /// Beyond the stations of the air are cells, whose recordings carry so many bytes at a time: as many small datagrams as fit must be there.
 const OPPORTUNITY_BYTES: u32 = 1_500;
 
+/// A saturated flow that found no room tries again after this.
+const AGAIN: Duration = Duration::from_millis(1);
+
 /// A medium with traffic on it: the air, unless another is asked for.
 #[derive(Debug)]
 pub struct World<M = Air> {
@@ -25,6 +28,10 @@ pub struct World<M = Air> {
     flows: Vec<Flow>,
     /// Datagrams that each flow keeps at its station, if it is saturated.
     ahead: Vec<u32>,
+    /// Datagrams of each that are there now.
+    standing: Vec<u32>,
+    /// Those that will try again soon.
+    again: Vec<bool>,
     tallies: Vec<Tally>,
     /// Flows by when they send next.
     due: EventQueue<u32>,
@@ -72,11 +79,21 @@ impl<M: Medium> World<M> {
         Self {
             medium,
             tallies: vec![Tally::default(); flows.len()],
+            standing: vec![0; flows.len()],
+            again: vec![false; flows.len()],
             flows,
             ahead,
             due,
             now: Instant::ZERO,
         }
+    }
+
+    /// Saturated flows keep so many datagrams more between them and their stations.
+    pub fn with_under_way(mut self, more: &[u32]) -> Self {
+        for (ahead, more) in self.ahead.iter_mut().zip(more) {
+            *ahead = ahead.saturating_add(*more);
+        }
+        self
     }
 
     /// The medium, to ask it what happened.
@@ -127,8 +144,13 @@ impl<M: Medium> World<M> {
         let Some((now, number)) = self.due.pop() else {
             return;
         };
-        match self.flows[number as usize].pace {
-            Pace::Saturated => (0..self.ahead[number as usize]).for_each(|_| self.send(now, number)),
+        let flow = number as usize;
+        match self.flows[flow].pace {
+            Pace::Saturated if std::mem::take(&mut self.again[flow]) => {
+                self.send(now, number);
+                self.grow(now, number);
+            }
+            Pace::Saturated => (0..self.ahead[flow]).for_each(|_| self.send(now, number)),
             Pace::Constant(interval) => {
                 self.send(now, number);
                 self.due.push(now + interval, number);
@@ -140,6 +162,7 @@ impl<M: Medium> World<M> {
     fn send(&mut self, now: Instant, number: u32) {
         let flow = &self.flows[number as usize];
         self.tallies[number as usize].offered += 1;
+        self.standing[number as usize] += 1;
         let packet = Packet {
             flow: number,
             ..Packet::new(flow.to, flow.payload + HEADERS, number.into())
@@ -161,11 +184,23 @@ impl<M: Medium> World<M> {
     }
 
     fn done(&mut self, now: Instant, number: u32, fate: Fate) {
-        if matches!(fate, Fate::GivenUp | Fate::QueueFull) {
-            self.tallies[number as usize].lost += 1;
+        let flow = number as usize;
+        self.standing[flow] -= 1;
+        if matches!(fate, Fate::GivenUp | Fate::QueueFull | Fate::Withdrawn) {
+            self.tallies[flow].lost += 1;
         }
-        if self.flows[number as usize].pace == Pace::Saturated && fate != Fate::QueueFull {
-            self.send(now, number);
+        match (self.flows[flow].pace, fate) {
+            (Pace::Constant(_), _) => {}
+            (Pace::Saturated, Fate::QueueFull) => self.grow(now, number),
+            (Pace::Saturated, _) => self.send(now, number),
+        }
+    }
+
+    /// A saturated flow for which there was no room tries again, one datagram at a time.
+    fn grow(&mut self, now: Instant, number: u32) {
+        let flow = number as usize;
+        if self.standing[flow] < self.ahead[flow] && !std::mem::replace(&mut self.again[flow], true) {
+            self.due.push(now + AGAIN, number);
         }
     }
 }

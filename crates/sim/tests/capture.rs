@@ -166,6 +166,84 @@ fn tshark_sees_who_sleeps_and_polls() {
     );
 }
 
+/// Two clients that save power; the other one is associated since before the run, and so has the first number, the client joins.
+fn two_sleepers() -> Vec<u8> {
+    let text = ONE.replace(
+        "[walkers.client]",
+        "[walkers.client]\nassociated = false\npower_save = true",
+    );
+    let more = "\n[walkers.other]\nat_m = [0, 5]\npower_save = true\n\n[flows.theirs]\ntransport = \"udp\"\nover = \"near\"\n\
+                by = \"other\"\ndirection = \"down\"\nlimit_mbps = 0.05\n";
+    let settings = [
+        "flows.download.limit_mbps=0.1",
+        "duration_s=6",
+        "aps.near.dhcp_ms=200",
+    ];
+    let plan = plan(&format!("{text}{more}"), &settings);
+    let played = play(&Play {
+        capture: true,
+        ..Play::new(&plan, PolicyName::Slowhand)
+    })
+    .unwrap();
+    played.capture.unwrap()
+}
+
+const NUMBERS: [&str; 7] = [
+    "wlan.fc.type_subtype",
+    "wlan.fixed.aid",
+    "wlan.aid",
+    "wlan.tim.bmapctl.offset",
+    "wlan.tim.bmapctl.multicast",
+    "wlan.tim.partial_virtual_bitmap",
+    "wlan.fc.retry",
+];
+
+#[test]
+fn tshark_sees_who_is_let_in_as_whom_for_whom_beacons_say_that_packets_are_held_and_who_asks() {
+    let file = std::env::temp_dir().join(format!("slowhand-held-{}.pcapng", std::process::id()));
+    std::fs::write(&file, two_sleepers()).unwrap();
+    let rows = tshark(&file, "wlan", &NUMBERS);
+    let wrong = tshark(&file, "_ws.malformed || wlan.fcs.status == 0", &["frame.number"]);
+    std::fs::remove_file(&file).unwrap();
+    let (Some(rows), Some(wrong)) = (rows, wrong) else {
+        println!("skipped: tshark is not installed (scripts/setup.sh test)");
+        return;
+    };
+    assert_eq!(wrong, [""; 0], "frames that tshark finds fault with");
+    let (mut let_in, mut announced, mut maps, mut polls) = (Vec::new(), 0, BTreeSet::new(), [0; 3]);
+    for row in &rows {
+        let fields: Vec<&str> = row.split('\t').collect();
+        match number(fields[0]).unwrap() {
+            ASSOCIATION_RESPONSE => let_in.push(number(fields[1]).unwrap()),
+            BEACON => {
+                assert_eq!(fields[3..5], ["0x00", "0"], "{row}");
+                announced = u64::from_str_radix(fields[5], 16).unwrap();
+                maps.insert(announced);
+            }
+            PS_POLL => {
+                let who = number(fields[2]).unwrap();
+                assert_eq!(
+                    announced >> who & 1,
+                    1,
+                    "{who} asks, and the last beacon said {announced:b}"
+                );
+                // Of two who ask after one beacon the first attempts collide: the client's own repeats do not count.
+                polls[who as usize] += usize::from(who == 1 || fields[6] == "0");
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(let_in, [2], "the other one is the first");
+    // Bits 1 and 2: for nobody, for one of them, for both.
+    assert_eq!(maps, BTreeSet::from([0, 0b010, 0b100, 0b110]));
+    // 0.1 Mb/s are 8.5 datagrams a second for more than five seconds; the others' polls are heard where the client listens, too.
+    assert!((40..=50).contains(&polls[2]) && polls[1] > 5, "{polls:?}");
+}
+
+const ASSOCIATION_RESPONSE: u64 = 1;
+const BEACON: u64 = 8;
+const PS_POLL: u64 = 0x1a;
+
 /// An access point of 802.11n that asks for leave to send, and a client at the edge of its reach that listens.
 fn aggregates() -> (Vec<u8>, u64) {
     let ht = Some(Ht::new(1, Width::Mhz20, Guard::Short));

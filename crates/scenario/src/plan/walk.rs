@@ -14,6 +14,8 @@ pub struct Walker {
     pub power_save: bool,
     /// What their radio senses, and when it asks before it sends.
     pub thresholds: Thresholds,
+    /// Whether they are associated already with what is in reach when the run begins, in virtual time.
+    pub associated: bool,
     /// Where they are when: at least one, times never decrease, straight lines between.
     pub way: Vec<Waypoint>,
 }
@@ -67,6 +69,7 @@ mod tests {
             tx_power: Dbm::from_dbm(15),
             power_save: false,
             thresholds: Thresholds::default(),
+            associated: true,
             way: points.iter().map(waypoint).collect(),
         }
     }

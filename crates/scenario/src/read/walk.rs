@@ -47,6 +47,7 @@ fn standing(name: &str, tx_power: Dbm, point: Point) -> Walker {
         tx_power,
         power_save: false,
         thresholds: Thresholds::default(),
+        associated: true,
         way: vec![Waypoint {
             at: Duration::ZERO,
             point,
@@ -65,6 +66,7 @@ fn one(name: &str, section: &Section<'_>, around: Around) -> Walker {
             tx_power,
             power_save: false,
             thresholds: Thresholds::default(),
+            associated: true,
             way: way(section),
         },
         (stands, walks) => {
@@ -79,10 +81,12 @@ fn one(name: &str, section: &Section<'_>, around: Around) -> Walker {
         }
     };
     let power_save = section.flag("power_save").unwrap_or(false);
+    let associated = section.flag("associated").unwrap_or(true);
     let thresholds = Hearing::own(section, around.hearing, around.medium);
     section.finish();
     Walker {
         power_save,
+        associated,
         thresholds,
         ..walker
     }

@@ -1,12 +1,13 @@
 //! The engine in the loop: it hears what a monitor interface on each of the client's radios would show it, and what it decides is written down.
 //!
 //! # Where we differ, and why
-//! 1. The client is associated with every access point from the beginning, and nothing that the engine asks for changes that: datagrams go
-//!    where the scenario sends them. What it says about links is what is looked at.
+//! 1. The client is associated with every access point in reach, and nothing that the engine asks for changes that: datagrams go where the scenario
+//!    sends them. What it says about links is what is looked at.
 //!
 //! # Checked by
 //! `tests/play.rs`, `tests/capture.rs`.
 
+use links::LinkState;
 use links::air::{Addresses, FrameKind, Overheard, StationId, Subtype};
 use policy::estimate::bandwidth::Sight;
 use policy::estimate::delivery::{Frame, Receiver};
@@ -33,6 +34,7 @@ pub(super) struct Brain {
 }
 
 impl Brain {
+    /// It is told of all links; which of them are up, of each of these.
     pub(super) fn new(policy: policy::Policy, plan: &Plan, cast: &Cast) -> Self {
         let config = policy::Config {
             policy,
@@ -54,7 +56,7 @@ impl Brain {
         brain
     }
 
-    /// The links that the client is associated with from the beginning.
+    /// The links that there are.
     fn meet(&mut self, plan: &Plan, cast: &Cast) {
         for (index, link) in plan.links.iter().enumerate() {
             let radio = cast
@@ -62,15 +64,19 @@ impl Brain {
                 .iter()
                 .find(|radio| radio.walker == 0 && Some(radio.channel.into()) == link.kind.channel());
             self.received[index] = radio.map(|radio| (Bytes::ZERO, radio.station));
-            let spec = spec(link);
-            for event in [
-                LinkEvent::Appeared(spec),
-                LinkEvent::Carrier(true),
-                LinkEvent::Usable(true),
-            ] {
-                self.tell(Instant::ZERO, index, event);
-            }
+            self.tell(Instant::ZERO, index, LinkEvent::Appeared(spec(link)));
         }
+    }
+
+    /// The client's association with a link's access point has changed.
+    pub(super) fn turn(&mut self, now: Instant, link: usize, state: LinkState) {
+        let (carrier, usable) = match state {
+            LinkState::Down | LinkState::Joining => (false, false),
+            LinkState::Carrier => (true, false),
+            LinkState::Up => (true, true),
+        };
+        self.tell(now, link, LinkEvent::Carrier(carrier));
+        self.tell(now, link, LinkEvent::Usable(usable));
     }
 
     fn tell(&mut self, now: Instant, link: usize, event: LinkEvent) {

@@ -3,8 +3,7 @@
 //! # Where we differ, and why
 //! 1. A walker's radio is one station on each channel that it uses: it hears all of them at once. The scenario's client listens to every channel
 //!    that has an access point.
-//! 2. The wire behind an access point is a pace, not a queue: what a saturated source sends through a slow wire arrives evenly at the wire's
-//!    rate, half a round trip later. Where that would not be exact the plan is refused.
+//! 2. The client wants to be associated with every access point, everybody else with those that their flows need, and who saves power with no other.
 //! 3. Who is to choose a rate by the signal has the one with the largest goodput at the mean signal.
 //! 4. A walker's radio controls its rate, and has of 802.11n, what the first access point on its channel does and has.
 //!
@@ -13,7 +12,7 @@
 
 use links::Position;
 use links::air::{
-    self, Air, AirConfig, Destination, Discipline, Ht, NoiseConfig, StationConfig, StationId, Wfq, WfqStation,
+    self, AirConfig, Destination, Discipline, Ht, NoiseConfig, StationConfig, StationId, Wfq, WfqStation,
 };
 use links::wifi::{self, goodput};
 use scenario::{
@@ -22,7 +21,8 @@ use scenario::{
 use units::wifi::NOISE_FLOOR_MBM;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant};
 
-use super::asleep::{Dormitory, Sleeper};
+use super::associations::{Association, Associations};
+use super::backhaul::Backhaul;
 use super::error::CastError;
 use super::medium::{AnyMedium, Media};
 use super::rules;
@@ -43,8 +43,10 @@ pub struct Cast {
     pub wires: Vec<usize>,
     /// The radios of walkers.
     pub radios: Vec<Radio>,
-    /// Those of them that save power, with their access points.
-    pub sleepers: Vec<Sleeper>,
+    /// Who is associated with whom whenever that is possible, radio by radio.
+    pub associations: Vec<Association>,
+    /// Of each flow that is saturated, the datagrams on the wire to its access point beside those that stand there.
+    pub under_way: Vec<u32>,
 }
 
 /// A walker's radio on one channel.
@@ -71,7 +73,8 @@ impl Cast {
             access_points: Vec::new(),
             wires: wires(plan).collect(),
             radios: Vec::new(),
-            sleepers: Vec::new(),
+            associations: Vec::new(),
+            under_way: Vec::new(),
         };
         cast.air.walls = plan.place.walls.iter().map(wall).collect();
         cast.air.noise = plan.place.noises.iter().map(noise).collect();
@@ -85,10 +88,13 @@ impl Cast {
             cast.add_radio(plan, walker, channel)?;
         }
         for flow in &plan.flows {
-            let flow = cast.flow(plan, flow)?;
+            let (flow, under_way) = cast.flow(plan, flow)?;
             cast.flows.push(flow);
+            cast.under_way.push(under_way);
         }
-        cast.sleepers = cast.put_to_sleep(plan)?;
+        for place in 0..cast.radios.len() {
+            cast.associate(plan, cast.radios[place])?;
+        }
         Ok(cast)
     }
 
@@ -104,10 +110,7 @@ impl Cast {
     fn any_medium(&self, plan: &Plan, seed: u64) -> Result<AnyMedium, CastError> {
         Ok(match plan.medium {
             _ if self.air.stations.is_empty() => AnyMedium::Nothing,
-            Medium::Dcf | Medium::Exact if !self.sleepers.is_empty() => {
-                AnyMedium::Asleep(Box::new(Dormitory::new(seed, self)?))
-            }
-            Medium::Dcf | Medium::Exact => AnyMedium::Exact(Box::new(Air::new(seed, &self.air)?)),
+            Medium::Dcf | Medium::Exact => AnyMedium::Exact(Box::new(Associations::new(seed, plan, self)?)),
             Medium::Wfq => AnyMedium::Coarse(Wfq::new(&self.queues(plan))?),
         })
     }
@@ -130,38 +133,51 @@ impl Cast {
         stations.map(queue).collect()
     }
 
-    /// The radios of those who save power, each with the one access point that it sends to or receives from.
-    fn put_to_sleep(&self, plan: &Plan) -> Result<Vec<Sleeper>, CastError> {
-        let mut sleepers = Vec::new();
-        for radio in self
-            .radios
-            .iter()
-            .filter(|radio| plan.walkers[radio.walker].power_save)
-        {
-            let mut access_points = self.flows.iter().filter_map(|flow| match flow.to {
-                Destination::Station(to) if to == radio.station => Some(flow.from),
-                Destination::Station(to) if flow.from == radio.station => Some(to),
-                _ => None,
-            });
-            let Some(access_point) = access_points.next() else {
-                continue;
-            };
-            let name = || plan.walkers[radio.walker].name.clone();
-            if plan.medium == Medium::Wfq {
-                return Err(CastError::Sleeps(name()));
-            }
-            if access_points.any(|other| other != access_point) {
-                return Err(CastError::SleepsTwice {
-                    walker: name(),
-                    channel: radio.channel,
-                });
-            }
-            sleepers.push(Sleeper {
-                radio: radio.station,
-                access_point,
+    /// The access points that a radio wants to be associated with.
+    fn associate(&mut self, plan: &Plan, radio: Radio) -> Result<(), CastError> {
+        let walker = &plan.walkers[radio.walker];
+        let needed = self.needed_by(radio.station);
+        let sleeps = walker.power_save && !needed.is_empty();
+        if sleeps && plan.medium == Medium::Wfq {
+            return Err(CastError::Sleeps(walker.name.clone()));
+        }
+        if sleeps && needed.len() > 1 {
+            return Err(CastError::SleepsTwice {
+                walker: walker.name.clone(),
+                channel: radio.channel,
             });
         }
-        Ok(sleepers)
+        let stations = (0..).map(StationId).zip(&self.access_points);
+        let wanted = stations.filter_map(|(station, link)| {
+            let link = (*link)?;
+            let here = self.air.stations[station.0 as usize].channel == radio.channel;
+            let wants = needed.contains(&station) || radio.walker == 0 && !sleeps;
+            (here && wants).then_some((station, link))
+        });
+        let wanted: Vec<(StationId, usize)> = wanted.collect();
+        let association = |(access_point, link)| Association {
+            radio: radio.station,
+            access_point,
+            walker: radio.walker,
+            link,
+            sleeps,
+            may_be_old: walker.associated,
+        };
+        self.associations.extend(wanted.into_iter().map(association));
+        Ok(())
+    }
+
+    /// The access points that a radio's flows go over.
+    fn needed_by(&self, radio: StationId) -> Vec<StationId> {
+        let ends = self.flows.iter().filter_map(|flow| match flow.to {
+            Destination::Station(to) if to == radio => Some(flow.from),
+            Destination::Station(to) if flow.from == radio => Some(to),
+            Destination::Station(_) | Destination::Everyone => None,
+        });
+        let mut ends: Vec<StationId> = ends.collect();
+        ends.sort_unstable();
+        ends.dedup();
+        ends
     }
 
     /// The client's radios.
@@ -246,10 +262,11 @@ impl Cast {
             .map(move |(_, ap)| rate(plan, ap, who.tx_power, who.position(Duration::ZERO)))
     }
 
-    fn flow(&self, plan: &Plan, flow: &scenario::Flow) -> Result<Flow, CastError> {
+    /// A flow on the air, and what of it is on the wire if it is saturated.
+    fn flow(&self, plan: &Plan, flow: &scenario::Flow) -> Result<(Flow, u32), CastError> {
         let (over, way, pace, payload) = datagrams(flow)?;
         let LinkKind::Wifi(ap) = &plan.links[over].kind else {
-            return Ok(self.wired_flow(flow, over, (way, pace, payload)));
+            return Ok((self.wired_flow(flow, over, (way, pace, payload)), 0));
         };
         if plan.medium == Medium::Wfq && way == Way::Up {
             return Err(CastError::OnlyDown(flow.name.clone()));
@@ -264,20 +281,32 @@ impl Cast {
             Way::Everyone => (ap_station, Destination::Everyone),
         };
         let air_rate = self.air.stations[from.0 as usize].rate;
-        let wire = Wire {
+        let wire = Backhaul {
             plan,
             over,
             ap,
             air_rate: fastest(plan, ap, payload).unwrap_or(air_rate),
+            payload,
         };
-        let (pace, delay) = wire.passed(way, pace, payload)?;
-        Ok(Flow {
+        // Before the exact medium there are wires, before the coarse one what comes out of them.
+        let (pace, delay, under_way) = match plan.medium {
+            Medium::Wfq => {
+                let (pace, delay) = wire.passed(way, pace)?;
+                (pace, delay, 0)
+            }
+            Medium::Dcf | Medium::Exact => {
+                let under_way = wire.under_way(way, pace);
+                (traffic::Pace::of(pace), Duration::ZERO, under_way)
+            }
+        };
+        let flow = Flow {
             from,
             to,
             payload: payload.get() as u32,
             pace,
             start: Instant::ZERO + flow.start + delay,
-        })
+        };
+        Ok((flow, under_way))
     }
 
     /// A flow over a cell or a cable, which has the delays and the rate itself.
@@ -300,16 +329,9 @@ impl Cast {
             from,
             to: Destination::Station(to),
             payload: payload.get() as u32,
-            pace: own_pace(pace),
+            pace: traffic::Pace::of(pace),
             start: Instant::ZERO + flow.start,
         }
-    }
-}
-
-const fn own_pace(pace: Pace) -> traffic::Pace {
-    match pace {
-        Pace::Saturated => traffic::Pace::Saturated,
-        Pace::Every(interval) => traffic::Pace::Constant(interval),
     }
 }
 
@@ -319,52 +341,6 @@ fn wires(plan: &Plan) -> impl Iterator<Item = usize> + '_ {
     links
         .filter(|(_, link)| !matches!(link.kind, LinkKind::Wifi(_)))
         .map(|(place, _)| place)
-}
-
-/// The wire behind an access point, as far as it matters.
-struct Wire<'p> {
-    plan: &'p Plan,
-    over: usize,
-    ap: &'p AccessPoint,
-    air_rate: Bitrate,
-}
-
-impl Wire<'_> {
-    /// What comes out of it at the access point, and how much later.
-    fn passed(&self, way: Way, pace: Pace, payload: Bytes) -> Result<(traffic::Pace, Duration), CastError> {
-        let own = own_pace(pace);
-        match way {
-            Way::Everyone => Ok((own, Duration::ZERO)),
-            Way::Up if self.ap.backhaul.up < self.air_rate => {
-                Err(self.too_slow("what it drops on the way up is not modelled"))
-            }
-            Way::Up => Ok((own, Duration::ZERO)),
-            Way::Down if self.ap.backhaul.down >= self.air_rate => Ok((own, self.ap.backhaul.rtt / 2)),
-            Way::Down if self.is_shared() => Err(self.too_slow("several flows share it")),
-            Way::Down => {
-                let packet = payload + Bytes::new(u64::from(HEADERS));
-                let least = self.ap.backhaul.down.time_for(packet).unwrap_or(Duration::MAX);
-                let interval = match pace {
-                    Pace::Every(interval) if interval > least => interval,
-                    Pace::Every(_) | Pace::Saturated => least,
-                };
-                Ok((traffic::Pace::Constant(interval), self.ap.backhaul.rtt / 2))
-            }
-        }
-    }
-
-    fn is_shared(&self) -> bool {
-        let over = |flow: &&scenario::Flow| flow.transport == Transport::Udp { over: self.over };
-        self.plan.flows.iter().filter(over).count() > 1
-    }
-
-    fn too_slow(&self, what: &'static str) -> CastError {
-        CastError::Backhaul {
-            link: self.plan.links[self.over].name.clone(),
-            what,
-            needed: self.air_rate,
-        }
-    }
 }
 
 fn datagrams(flow: &scenario::Flow) -> Result<(usize, Way, Pace, Bytes), CastError> {

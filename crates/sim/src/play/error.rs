@@ -71,15 +71,13 @@ pub enum CastError {
         /// The access point that differs from the first one there.
         link: String,
     },
-    /// The wire is not modelled packet by packet.
+    /// Before the coarse medium wires are not modelled packet by packet.
     #[error(
-        "the backhaul of `{link}` is slower than its air, and {what}; raise its rate to {needed}, or use --world lab"
+        "the backhaul of `{link}` is slower than its share of the coarse medium, and several flows share it; raise its rate to {needed}, or remove `medium = \"wfq\"`"
     )]
     Backhaul {
         /// The access point.
         link: String,
-        /// Why that matters.
-        what: &'static str,
         /// The air's rate.
         needed: units::Bitrate,
     },

@@ -1,9 +1,11 @@
 //! What a scenario's packets go over: its air, as finely as it asks for, and its wires beside it.
 
-use links::air::{Air, Counters, Input, Medium, Output, Overheard, StationId, Wfq};
+use links::LinkState;
+use links::air::{Counters, Input, Medium, Output, Overheard, StationId, Wfq};
 use units::Instant;
 
-use super::asleep::Dormitory;
+use super::associations::Associations;
+use super::joins::Change;
 use super::wires::Wires;
 
 /// The air and the wires.
@@ -66,10 +68,8 @@ impl Medium for Media {
 pub(super) enum AnyMedium {
     /// There is no access point.
     Nothing,
-    /// Every frame; boxed because it is large.
-    Exact(Box<Air>),
-    /// The same, with access points that hold packets for those who sleep.
-    Asleep(Box<Dormitory>),
+    /// Every frame, with who is associated with whom; boxed because it is large.
+    Exact(Box<Associations>),
     /// A weighted fair queue of packets: nobody overhears anything.
     Coarse(Wfq),
 }
@@ -79,7 +79,6 @@ impl AnyMedium {
     pub(super) fn monitor(&mut self, station: StationId) {
         match self {
             Self::Exact(air) => air.monitor(station),
-            Self::Asleep(air) => air.monitor(station),
             Self::Coarse(_) | Self::Nothing => {}
         }
     }
@@ -87,9 +86,32 @@ impl AnyMedium {
     /// The next frame that a monitor has heard.
     pub(super) fn overheard(&mut self) -> Option<Overheard> {
         match self {
-            Self::Exact(air) => air.poll_overheard(),
-            Self::Asleep(air) => air.overheard(),
+            Self::Exact(air) => air.overheard(),
             Self::Coarse(_) | Self::Nothing => None,
+        }
+    }
+
+    /// How an association stands: on the coarse medium everybody is associated, from beginning to end.
+    pub(super) fn state(&self, association: usize) -> LinkState {
+        match self {
+            Self::Exact(air) => air.state(association),
+            Self::Coarse(_) | Self::Nothing => LinkState::Up,
+        }
+    }
+
+    /// The next association that has changed.
+    pub(super) fn poll_change(&mut self) -> Option<Change> {
+        match self {
+            Self::Exact(air) => air.poll_change(),
+            Self::Coarse(_) | Self::Nothing => None,
+        }
+    }
+
+    /// Beacons that an access point has sent since the start.
+    pub(super) fn beacons(&self, station: StationId) -> u64 {
+        match self {
+            Self::Exact(air) => air.beacons(station),
+            Self::Coarse(_) | Self::Nothing => 0,
         }
     }
 
@@ -97,7 +119,6 @@ impl AnyMedium {
     pub(super) fn transmissions(&self, stations: usize) -> u64 {
         match self {
             Self::Exact(air) => air.transmissions(),
-            Self::Asleep(air) => air.transmissions(),
             Self::Coarse(queue) => (0..stations as u32)
                 .map(|number| queue.counters(StationId(number)).attempts)
                 .sum(),
@@ -110,7 +131,6 @@ impl Medium for AnyMedium {
     fn handle(&mut self, now: Instant, input: Input) {
         match self {
             Self::Exact(air) => air.handle(now, input),
-            Self::Asleep(air) => air.handle(now, input),
             Self::Coarse(queue) => queue.handle(now, input),
             Self::Nothing => {}
         }
@@ -119,7 +139,6 @@ impl Medium for AnyMedium {
     fn advance(&mut self, limit: Instant) -> Instant {
         match self {
             Self::Exact(air) => air.advance(limit),
-            Self::Asleep(air) => air.advance(limit),
             Self::Coarse(queue) => queue.advance(limit),
             Self::Nothing => limit,
         }
@@ -128,7 +147,6 @@ impl Medium for AnyMedium {
     fn poll_due(&mut self) -> Option<(Instant, Output)> {
         match self {
             Self::Exact(air) => air.poll_due(),
-            Self::Asleep(air) => air.poll_due(),
             Self::Coarse(queue) => queue.poll_due(),
             Self::Nothing => None,
         }
@@ -137,7 +155,6 @@ impl Medium for AnyMedium {
     fn wake_at(&mut self) -> Option<(Instant, &'static str)> {
         match self {
             Self::Exact(air) => air.wake_at(),
-            Self::Asleep(air) => air.wake_at(),
             Self::Coarse(queue) => queue.wake_at(),
             Self::Nothing => None,
         }
@@ -146,7 +163,6 @@ impl Medium for AnyMedium {
     fn counters(&self, station: StationId) -> Counters {
         match self {
             Self::Exact(air) => air.counters(station),
-            Self::Asleep(air) => air.counters(station),
             Self::Coarse(queue) => queue.counters(station),
             Self::Nothing => Counters::default(),
         }

@@ -5,23 +5,27 @@
 //! | who plays, and what cannot be played | [`Cast`], [`CastError`] |
 //! | what holds on the air | `rules` |
 //! | one run | [`play()`] |
-//! | radios that save power | `asleep` |
+//! | who is associated with whom, and the medium below | `associations` |
+//! | wires behind access points | `backhaul` |
 //! | cells and cables | `wires`, [`wired`] |
+//! | when who joined | `joins` |
 //! | the engine that listens | `brain` |
 //! | frames as bytes, captures | [`Capture`] |
 
-mod asleep;
+mod associations;
+mod backhaul;
 mod brain;
 mod cast;
 mod error;
 mod frames;
+mod joins;
 mod medium;
 mod rules;
 mod run;
 mod wired;
 mod wires;
 
-pub use asleep::Sleeper;
+pub use associations::Association;
 pub use brain::digest;
 pub use cast::{Cast, Radio};
 pub use error::CastError;

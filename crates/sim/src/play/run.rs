@@ -5,10 +5,11 @@
 //! # Where we differ, and why
 //! 1. Applications are looked at every millisecond of virtual time: a stall is told to a millisecond.
 //! 2. Only UDP is played, whose senders have no congestion controller: what the scenario says of one (`cc`) is for the lab.
-//! 3. A sender does not know whether an attempt collided or was not made out; `retries` has both, and `collisions` stays 0.
+//! 3. What becomes of the client's associations is in the record; of the others', in the notes.
+//! 4. A sender does not know whether an attempt collided or was not made out; `retries` has both, and `collisions` stays 0.
 //!
 //! # Checked by
-//! `tests/play.rs`.
+//! `tests/play.rs`, `tests/joining.rs`.
 
 use links::air::{Addresses, Counters, Input, Medium as _, Overheard};
 use policy::LinkId;
@@ -23,6 +24,7 @@ use super::brain::Brain;
 use super::cast::{self, Cast};
 use super::error::CastError;
 use super::frames::{Airtime, Capture};
+use super::joins::{Change, Joins};
 use super::medium::Media;
 use crate::World;
 
@@ -99,6 +101,7 @@ struct Stage<'p> {
     seen: Vec<u64>,
     /// Air that the client's own frames took, by link.
     own_air: Vec<Airtime>,
+    joins: Joins,
     events: Vec<Event>,
     now: Instant,
 }
@@ -111,7 +114,9 @@ impl<'p> Stage<'p> {
         let mut medium = cast.medium(what.plan, what.seed)?;
         cast.client_radios()
             .for_each(|station| medium.air.monitor(station));
-        let world = World::on(medium, &cast.air, cast.flows.clone());
+        let up = (0..cast.associations.len()).map(|place| medium.air.state(place) == links::LinkState::Up);
+        let joins = Joins::new(up);
+        let world = World::on(medium, &cast.air, cast.flows.clone()).with_under_way(&cast.under_way);
         let access_points = cast.access_points.iter().map(Option::is_some).collect();
         let addresses = Addresses::of(&cast.air, access_points);
         let meter = |flow: &scenario::Flow| FlowMeter::new(&flow.name, Instant::ZERO + flow.start);
@@ -125,6 +130,7 @@ impl<'p> Stage<'p> {
             meters: what.plan.flows.iter().map(meter).collect(),
             seen: vec![0; what.plan.flows.len()],
             own_air: vec![Airtime::default(); what.plan.links.len()],
+            joins,
             events: Vec::new(),
             cast,
             now: Instant::ZERO,
@@ -142,11 +148,33 @@ impl<'p> Stage<'p> {
             seed: self.what.seed,
             plan: plan.to_trace(),
         })));
-        for link in &plan.links {
-            let (link, state) = (link.name.clone(), LinkState::Up);
-            self.record(What::LinkState { link, state });
+        for place in 0..self.cast.associations.len() {
+            let state = self.world.medium().air.state(place);
+            self.turn(Change {
+                at: self.now,
+                association: place,
+                state,
+            });
+        }
+        for place in 0..self.cast.wires.len() {
+            self.turn_link(self.now, self.cast.wires[place], links::LinkState::Up);
         }
         self.think();
+    }
+
+    /// What becomes of the client's associations is known and recorded.
+    fn turn(&mut self, change: Change) {
+        let of = self.cast.associations[change.association];
+        if of.walker == 0 {
+            self.turn_link(change.at, of.link, change.state);
+        }
+    }
+
+    fn turn_link(&mut self, at: Instant, link: usize, state: links::LinkState) {
+        self.brain.turn(at, link, state);
+        let link = self.what.plan.links[link].name.clone();
+        let state = in_words(state);
+        self.events.push(Event::new(at, What::LinkState { link, state }));
     }
 
     fn steps(&self) -> u64 {
@@ -161,6 +189,10 @@ impl<'p> Stage<'p> {
         self.now += length;
         while let Some(frame) = self.world.medium_mut().air.overheard() {
             self.hear(&frame);
+        }
+        while let Some(change) = self.world.medium_mut().air.poll_change() {
+            self.joins.take(change);
+            self.turn(change);
         }
         self.think();
         self.look();
@@ -316,6 +348,10 @@ impl<'p> Stage<'p> {
             .cast
             .access_point(link)
             .map_or_else(Counters::default, |station| self.world.medium().counters(station));
+        let beacons = self
+            .cast
+            .access_point(link)
+            .map_or(0, |station| self.world.medium().air.beacons(station));
         let air = counters.airtime + self.own_air[link].sum;
         let wire = self
             .cast
@@ -324,7 +360,7 @@ impl<'p> Stage<'p> {
         LinkUse {
             name: self.what.plan.links[link].name.clone(),
             kind: self.what.plan.links[link].kind.word(),
-            frames: wire.map_or(counters.attempts, |wire| wire.delivered),
+            frames: wire.map_or(counters.attempts.saturating_sub(beacons), |wire| wire.delivered),
             retries: counters.failures - counters.given_up,
             collisions: 0,
             airtime_share: air.as_secs_f64() / self.now.since(Instant::ZERO).as_secs_f64().max(1e-9),
@@ -344,6 +380,24 @@ impl<'p> Stage<'p> {
         });
         let links = self.brain.explain();
         let said = links.into_iter().map(|(link, why)| format!("{link}: {why}"));
-        bounded.into_iter().chain(said).collect()
+        let joined = self.joins.told().map(|(place, story)| {
+            let of = self.cast.associations[place];
+            let plan = self.what.plan;
+            format!(
+                "{}: {} {story}",
+                plan.links[of.link].name, plan.walkers[of.walker].name
+            )
+        });
+        bounded.into_iter().chain(said).chain(joined).collect()
+    }
+}
+
+/// The same in the words of traces.
+const fn in_words(state: links::LinkState) -> LinkState {
+    match state {
+        links::LinkState::Down => LinkState::Down,
+        links::LinkState::Joining => LinkState::Joining,
+        links::LinkState::Carrier => LinkState::Carrier,
+        links::LinkState::Up => LinkState::Up,
     }
 }

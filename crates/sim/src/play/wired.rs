@@ -52,7 +52,7 @@ fn bottleneck(bottleneck: &Bottleneck) -> BottleneckConfig {
     }
 }
 
-fn queue(queue: Queue) -> QueueConfig {
+pub(super) fn queue(queue: Queue) -> QueueConfig {
     let aqm = match queue.aqm {
         Aqm::TailDrop => None,
         Aqm::Codel {

@@ -144,8 +144,8 @@ impl Wlan {
         if self.interfaces[place].ap != Some(ap) {
             return;
         }
-        if tag.message == Message::Associate {
-            // Whatever was held for it is for who it was.
+        if tag.message == Message::Authenticate {
+            // It begins anew: whatever was held or queued for it is for who it was.
             self.forget(now, place);
         }
         self.note_power(now, place, packet.asleep);

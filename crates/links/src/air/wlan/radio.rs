@@ -9,7 +9,9 @@
 //!
 //! # Where we differ, and why
 //! 1. A radio that sleeps wakes for every beacon of the access point that it joined first.
-//! 2. A packet that is being tried when a radio has to turn away is finished or given up, as drivers' flushing of queues ends it.
+//! 2. Those who are told by one beacon that packets are held ask as soon as the medium is idle, so that two of them collide at first; the standard
+//!    has each wait for a random time.
+//! 3. A packet that is being tried when a radio has to turn away is finished or given up, as drivers' flushing of queues ends it.
 
 use alloc::vec::Vec;
 use core::ops::Range;

@@ -1,0 +1,440 @@
+//! The exact medium of a scenario: every frame, all that access points and radios say to each other, and the wires behind.
+//!
+//! Whoever is in reach when the run begins is associated already, as if it had come before, unless the scenario says otherwise; whoever comes into
+//! reach joins by frames, and whoever leaves it finds out by the beacons that it misses, or is told.
+//!
+//! # Sources
+//! - [`links::air::wlan`] names its own.
+//! - Linux `net/mac80211/mlme.c`: a radio that stays on a channel takes notice of access points by their beacons, and probes before it joins.
+//!
+//! # Where we differ, and why
+//! 1. A radio tries to join whenever it hears a beacon of an access point that it wants: it waits for no scan that somebody has planned.
+//! 2. Datagrams of a saturated flow wait for its association; others are lost where there is none.
+//! 3. What the wire behind an access point drops of an upload is not counted as lost: the sender never knows.
+//! 4. A radio that saves power always does; drivers switch it off for some 100 ms when traffic comes.
+//! 5. Probes to everyone are not held for a beacon with a DTIM: who sleeps misses them, nor do they pass the wire.
+//!
+//! # Checked by
+//! `associations_tests`; `tests/joining.rs`; `tests/backhaul.rs`; `tests/capture.rs`, where tshark sees who joins, sleeps and polls.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use links::air::wlan::{
+    AccessPointConfig, ClientConfig, InterfaceId, Load, Patience, Wlan, WlanConfig, WlanError, WlanInput,
+    WlanOutput,
+};
+use links::air::{
+    Counters, Destination, Fate, FrameKind, Input, Medium, Output, Overheard, Packet, StationId,
+};
+use links::wifi::{Join, frame_loss};
+use links::{Direction, DropReason, LinkState};
+use scenario::{LinkKind, Plan};
+use units::wifi::NOISE_FLOOR_MBM;
+use units::{Dbm, Instant, Ratio};
+
+use super::backhaul;
+use super::cast::Cast;
+use super::joins::Change;
+use crate::traffic::{HEADERS, Pace};
+
+/// A radio and an access point that it is associated with whenever it can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Association {
+    /// The radio.
+    pub radio: StationId,
+    /// The access point.
+    pub access_point: StationId,
+    /// Whose radio it is: an index in [`Plan::walkers`].
+    pub walker: usize,
+    /// The link that the access point is: an index in [`Plan::links`].
+    pub link: usize,
+    /// The radio saves power.
+    pub sleeps: bool,
+    /// It may have been made before the run begins.
+    pub may_be_old: bool,
+}
+
+/// Of a packet's name, the bits that say whose flow it is. The others count the flow's packets.
+const FLOW_BITS: u32 = 20;
+const FLOWS: u64 = (1 << FLOW_BITS) - 1;
+/// A frame by which an access point is known to be in reach: as long as its beacons.
+const BEACON_BYTES: u32 = 250;
+
+/// The air, with who is associated with whom.
+#[derive(Debug)]
+pub(super) struct Associations {
+    wlan: Wlan,
+    all: Vec<Association>,
+    /// Of each station: the associations of its radio.
+    places: Vec<Range<usize>>,
+    courses: Vec<Course>,
+    /// What waits for each association.
+    waiting: Vec<Vec<u32>>,
+    /// Packets under their names; whether their senders are done with them.
+    under_way: BTreeMap<u64, bool>,
+    changes: VecDeque<Change>,
+    outputs: VecDeque<(Instant, Output)>,
+}
+
+/// Where the datagrams of a flow go.
+#[derive(Debug, Clone, Copy)]
+struct Course {
+    from: StationId,
+    to: Destination,
+    bytes: u32,
+    /// `None`: to everyone, or over a wire beside the air.
+    over: Option<(usize, Direction)>,
+    /// What cannot be sent waits.
+    waits: bool,
+    packets: u64,
+}
+
+impl Associations {
+    pub(super) fn new(seed: u64, plan: &Plan, cast: &Cast) -> Result<Self, WlanError> {
+        let all = cast.associations.clone();
+        let config = WlanConfig {
+            air: cast.air.clone(),
+            access_points: access_points(plan, cast),
+            clients: clients(&all),
+        };
+        let mut places = vec![0..0; cast.air.stations.len()];
+        for (place, association) in all.iter().enumerate() {
+            let of = &mut places[association.radio.0 as usize];
+            let first = if of.end == 0 { place } else { of.start };
+            *of = first..place + 1;
+        }
+        let stations = cast.air.stations.len();
+        let is_on_the_air = |flow: &crate::Flow| (flow.from.0 as usize) < stations;
+        let course = |flow: &crate::Flow| Course {
+            from: flow.from,
+            to: flow.to,
+            bytes: flow.payload + HEADERS,
+            over: is_on_the_air(flow).then(|| over(&all, flow)).flatten(),
+            waits: flow.pace == Pace::Saturated,
+            packets: 0,
+        };
+        let mut associations = Self {
+            wlan: Wlan::new(seed, &config)?,
+            places,
+            courses: cast.flows.iter().map(course).collect(),
+            waiting: vec![Vec::new(); all.len()],
+            under_way: BTreeMap::new(),
+            changes: VecDeque::new(),
+            outputs: VecDeque::new(),
+            all,
+        };
+        associations.begin(cast);
+        Ok(associations)
+    }
+
+    /// Who is in reach at the start is associated.
+    fn begin(&mut self, cast: &Cast) {
+        for place in 0..self.all.len() {
+            let Association {
+                radio,
+                access_point,
+                sleeps,
+                may_be_old,
+                ..
+            } = self.all[place];
+            let is_old =
+                may_be_old && self.hears(cast, radio, access_point) && self.hears(cast, access_point, radio);
+            if is_old {
+                self.wlan.admit(InterfaceId(place), access_point);
+                self.wlan
+                    .handle(Instant::ZERO, WlanInput::PowerSave(radio, sleeps));
+            }
+        }
+        self.settle(Instant::ZERO);
+    }
+
+    /// Whether, at the mean signal, a beacon of `from` is found by `to` and more likely received than not.
+    fn hears(&mut self, cast: &Cast, to: StationId, from: StationId) -> bool {
+        let station = &cast.air.stations[to.0 as usize];
+        let (mean, _) = self.wlan.signal(from, to);
+        let snr = mean - Dbm::from_mbm(NOISE_FLOOR_MBM) - cast.air.propagation.implementation_loss;
+        let lost = frame_loss(station.standard, station.standard.basic_rate(), snr, BEACON_BYTES);
+        mean >= station.carrier_sense && lost < Ratio::from_fraction(1, 2)
+    }
+
+    pub(super) fn monitor(&mut self, station: StationId) {
+        self.wlan.monitor(station);
+    }
+
+    /// The next frame that a monitor has heard; a packet in it goes by the number of its flow.
+    pub(super) fn overheard(&mut self) -> Option<Overheard> {
+        let mut frame = self.wlan.poll_overheard()?;
+        if let FrameKind::Data { token, .. } = &mut frame.kind
+            && *token != Wlan::OURS
+        {
+            *token &= FLOWS;
+        }
+        Some(frame)
+    }
+
+    pub(super) fn transmissions(&self) -> u64 {
+        self.wlan.air().transmissions()
+    }
+
+    pub(super) fn beacons(&self, station: StationId) -> u64 {
+        self.wlan.beacons(station)
+    }
+
+    /// How an association stands.
+    pub(super) fn state(&self, place: usize) -> LinkState {
+        self.wlan.state(InterfaceId(place))
+    }
+
+    /// The next association that has changed.
+    pub(super) fn poll_change(&mut self) -> Option<Change> {
+        self.changes.pop_front()
+    }
+
+    fn send(&mut self, now: Instant, from: StationId, packet: Packet) {
+        let flow = packet.token as u32;
+        let Course { over, waits, .. } = self.courses[flow as usize];
+        let Some((place, way)) = over else {
+            return self.wlan.handle(now, WlanInput::Send(from, packet));
+        };
+        match (self.state(place), way) {
+            (LinkState::Up, _) => self.pass(now, flow, place, way),
+            _ if waits => self.waiting[place].push(flow),
+            // The access point may not have noticed yet.
+            (LinkState::Down, Direction::Down) => self.pass(now, flow, place, way),
+            _ => self.done(now, flow, Fate::Withdrawn),
+        }
+    }
+
+    fn pass(&mut self, now: Instant, flow: u32, place: usize, way: Direction) {
+        let course = &mut self.courses[flow as usize];
+        let name = (course.packets << FLOW_BITS & ((1 << 40) - 1)) | u64::from(flow);
+        course.packets += 1;
+        self.under_way.insert(name, false);
+        let interface = InterfaceId(place);
+        let load = Load {
+            bytes: course.bytes,
+            flow,
+            token: name,
+        };
+        self.wlan.handle(
+            now,
+            match way {
+                Direction::Down => WlanInput::Down(interface, load),
+                Direction::Up => WlanInput::Up(interface, load),
+            },
+        );
+    }
+
+    /// Takes in what has happened.
+    fn settle(&mut self, now: Instant) {
+        while let Some((at, output)) = self.wlan.poll() {
+            match output {
+                WlanOutput::Delivered { token, .. } => self.deliver(now, token),
+                WlanOutput::Dropped { token, reason, .. } => self.lose(now, token, reason),
+                WlanOutput::Passed { token, .. } => self.leave_the_air(now, token),
+                WlanOutput::State(interface, state) => {
+                    self.changes.push_back(Change {
+                        at,
+                        association: interface.0,
+                        state,
+                    });
+                    self.turn(now, interface.0, state);
+                }
+                WlanOutput::Beacon { client, from } => self.notice(now, client, from),
+                WlanOutput::Air(output) => self.outputs.push_back((now, output)),
+                WlanOutput::Found { .. } | WlanOutput::Scanned(_) => {}
+            }
+        }
+    }
+
+    /// An upload is at its access point: its radio takes the next.
+    fn leave_the_air(&mut self, now: Instant, name: u64) {
+        if let Some(is_done) = self.under_way.get_mut(&name)
+            && !std::mem::replace(is_done, true)
+        {
+            self.done(now, (name & FLOWS) as u32, Fate::Acknowledged);
+        }
+    }
+
+    fn deliver(&mut self, now: Instant, name: u64) {
+        let Some(is_done) = self.under_way.remove(&name) else {
+            return;
+        };
+        let flow = (name & FLOWS) as u32;
+        let Course { from, to, .. } = self.courses[flow as usize];
+        if let Destination::Station(station) = to {
+            let packet = self.packet(flow);
+            self.outputs.push_back((
+                now,
+                Output::Received {
+                    station,
+                    from,
+                    packet,
+                },
+            ));
+        }
+        if !is_done {
+            self.done(now, flow, Fate::Acknowledged);
+        }
+    }
+
+    /// A packet is lost, or its sender believes so.
+    fn lose(&mut self, now: Instant, name: u64, reason: DropReason) {
+        let fate = match reason {
+            DropReason::QueueFull => Fate::QueueFull,
+            DropReason::Aqm => Fate::Dropped,
+            DropReason::Detached => Fate::Withdrawn,
+            DropReason::Retries | DropReason::Loss | DropReason::Fault => Fate::GivenUp,
+        };
+        match self.under_way.get(&name) {
+            // Its access point has it, and no acknowledgement said so.
+            Some(true) if reason == DropReason::Retries => {}
+            Some(true) => drop(self.under_way.remove(&name)),
+            Some(false) => {
+                self.under_way.remove(&name);
+                self.done(now, (name & FLOWS) as u32, fate);
+            }
+            None => {}
+        }
+    }
+
+    fn packet(&self, flow: u32) -> Packet {
+        let Course { to, bytes, .. } = self.courses[flow as usize];
+        Packet::new(to, bytes, flow.into())
+    }
+
+    fn done(&mut self, now: Instant, flow: u32, fate: Fate) {
+        let done = Output::Done {
+            station: self.courses[flow as usize].from,
+            packet: self.packet(flow),
+            fate,
+        };
+        self.outputs.push_back((now, done));
+    }
+
+    /// A radio has heard an access point that it is not associated with.
+    fn notice(&mut self, now: Instant, radio: StationId, from: StationId) {
+        for place in self.places[radio.0 as usize].clone() {
+            if self.all[place].access_point == from && self.state(place) == LinkState::Down {
+                let associate = WlanInput::Associate(InterfaceId(place), from);
+                self.wlan.handle(now, associate);
+            }
+        }
+    }
+
+    /// An association has changed: what waited for it goes on, and who saves power sleeps; who has lost it listens.
+    fn turn(&mut self, now: Instant, place: usize, state: LinkState) {
+        let Association { radio, sleeps, .. } = self.all[place];
+        match state {
+            LinkState::Up => {
+                for flow in std::mem::take(&mut self.waiting[place]) {
+                    if let Some((_, way)) = self.courses[flow as usize].over {
+                        self.pass(now, flow, place, way);
+                    }
+                }
+                self.wlan.handle(now, WlanInput::PowerSave(radio, sleeps));
+            }
+            LinkState::Down => self.wlan.handle(now, WlanInput::PowerSave(radio, false)),
+            LinkState::Joining | LinkState::Carrier => {}
+        }
+    }
+}
+
+fn access_points(plan: &Plan, cast: &Cast) -> Vec<AccessPointConfig> {
+    let links = (0..).zip(&cast.access_points);
+    let all = links.filter_map(|(station, link)| {
+        let link = &plan.links[(*link)?];
+        let LinkKind::Wifi(ap) = &link.kind else {
+            return None;
+        };
+        Some(AccessPointConfig {
+            wire: Some(backhaul::cable(&link.name, ap)),
+            join: Some(Join {
+                scan: ap.join.scan,
+                associate: ap.join.associate,
+                dhcp: ap.join.dhcp,
+                ..Join::default()
+            }),
+            patience: Some(Patience::default()),
+            ..AccessPointConfig::new(StationId(station), &link.name)
+        })
+    });
+    all.collect()
+}
+
+/// One for each radio, with as many interfaces as it has associations: these are in the order of radios.
+fn clients(all: &[Association]) -> Vec<ClientConfig> {
+    let radios = all.chunk_by(|one, next| one.radio == next.radio);
+    let client = |of: &[Association]| ClientConfig {
+        interfaces: of.len() as u16,
+        roams: false,
+        ..ClientConfig::new(of[0].radio)
+    };
+    radios.map(client).collect()
+}
+
+/// Over which association a flow goes, and which way.
+fn over(all: &[Association], flow: &crate::Flow) -> Option<(usize, Direction)> {
+    let Destination::Station(to) = flow.to else {
+        return None;
+    };
+    let ways = all.iter().enumerate().find_map(|(place, of)| {
+        if (of.access_point, of.radio) == (flow.from, to) {
+            Some((place, Direction::Down))
+        } else if (of.radio, of.access_point) == (flow.from, to) {
+            Some((place, Direction::Up))
+        } else {
+            None
+        }
+    });
+    ways.or_else(|| unreachable!("every radio is associated with the access points that its flows need"))
+}
+
+impl Medium for Associations {
+    fn handle(&mut self, now: Instant, input: Input) {
+        match input {
+            Input::Send(from, packet) => self.send(now, from, packet),
+            Input::Move(station, position) => self.wlan.handle(now, WlanInput::Move(station, position)),
+            Input::Attenuate(one, other, loss) => {
+                self.wlan.handle(now, WlanInput::Attenuate(one, other, loss));
+            }
+            Input::Rate(from, to, rate) => self.wlan.handle(now, WlanInput::Rate(from, to, rate)),
+            // What access points and radios do to manage themselves: nobody else does it here.
+            Input::SendFirst(..) | Input::Withdraw(..) | Input::Tune(..) => {}
+        }
+        self.settle(now);
+    }
+
+    fn advance(&mut self, limit: Instant) -> Instant {
+        // Who has other deadlines beside ours may not have looked yet.
+        if let Some(&(now, _)) = self.outputs.back() {
+            return now;
+        }
+        loop {
+            let due = self.wlan.wake_at().map(|(at, _)| at).filter(|at| *at <= limit);
+            let now = due.unwrap_or(limit);
+            self.wlan.tick(now);
+            self.settle(now);
+            if due.is_none() || !self.outputs.is_empty() {
+                return now;
+            }
+        }
+    }
+
+    fn poll_due(&mut self) -> Option<(Instant, Output)> {
+        self.outputs.pop_front()
+    }
+
+    fn wake_at(&mut self) -> Option<(Instant, &'static str)> {
+        self.wlan.wake_at()
+    }
+
+    fn counters(&self, station: StationId) -> Counters {
+        self.wlan.air().counters(station)
+    }
+}
+
+#[cfg(test)]
+#[path = "associations_tests.rs"]
+mod tests;

@@ -79,6 +79,29 @@ fn local_repetitions_turn_loss_into_delay() {
 }
 
 #[test]
+fn a_buffer_holds_a_second_of_the_rate() {
+    let mut network = network(|_| {});
+    (0..1_500).for_each(|token| send(&mut network, 0, token));
+    while let Some((at, _)) = network.wake_at() {
+        network.tick(at);
+    }
+    let (mut delivered, mut full) = (Vec::new(), 0);
+    while let Some((at, output)) = network.poll_due() {
+        match output {
+            Output::Delivered { .. } => delivered.push(at.as_millis()),
+            Output::Dropped { reason, .. } => {
+                assert_eq!(reason, DropReason::QueueFull);
+                full += 1;
+            }
+            _ => {}
+        }
+    }
+    // One is being sent, 1,000 wait, a millisecond each: fiftyfold the delay of an empty cell.
+    assert_eq!((delivered.len(), full), (1_001, 499));
+    assert_eq!((delivered[0], delivered[1_000]), (21, 1_021));
+}
+
+#[test]
 fn what_can_not_be_is_refused() {
     let cell = |repeats| {
         let mut cell = CellConfig::constant("cell", Bitrate::from_mbps(12), Duration::from_millis(20));

@@ -203,4 +203,33 @@ mod tests {
             assert_ne!(few.gain(0, 1, now), few.gain(0, 2, now));
         }
     }
+
+    /// One power says nothing of another pair's at the same moment, with one end in common or none.
+    #[test]
+    fn pairs_do_not_correlate() {
+        let config = Fading {
+            k_factor: None,
+            coherence: COHERENCE,
+        };
+        let gains: Vec<[f64; 3]> = (0..4_000)
+            .map(|seed| {
+                let names = ["ap-1", "ap-2", "client", "other"].map(String::from);
+                let mut fades = Fades::new(seed, config, names.into_iter());
+                [(0, 2), (1, 2), (1, 3)].map(|(one, other)| fades.gain(one, other, 5_000_000_000))
+            })
+            .collect();
+        let correlation = |one: usize, other: usize| {
+            mean(
+                gains
+                    .iter()
+                    .map(|gains| (gains[one] - 1.0) * (gains[other] - 1.0)),
+            )
+        };
+        assert!((correlation(0, 0) - 1.0).abs() < 0.2, "{}", correlation(0, 0));
+        for (one, other) in [(0, 1), (0, 2), (1, 2)] {
+            let found = correlation(one, other);
+            // Four deviations of a mean of 4,000.
+            assert!(found.abs() < 0.064, "{one} {other}: {found}");
+        }
+    }
 }

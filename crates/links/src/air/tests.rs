@@ -264,6 +264,75 @@ fn advancing_stops_at_the_first_output_and_tells_the_same_as_ticking() {
     assert_eq!(ticked, advanced);
 }
 
+/// When somebody begins to send who has waited for the end of another's frame, in µs after that end, with 64 seeds. Every frame is sent once.
+///
+/// Who waits is so far away from the other, whose frame is for a station in that place; `together`: a second frame begins with the first.
+fn begins_after(waiting_mm: i64, receiver_mm: i64, eifs: Eifs, together: bool) -> Vec<u64> {
+    let start = |seed| {
+        let stations = vec![
+            station("a", 0),
+            station("receiver", receiver_mm),
+            station("waiting", waiting_mm),
+            station("beside", waiting_mm + 1_000),
+            station("other", 0),
+        ];
+        let mut config = AirConfig::new(Standard::A, stations);
+        config.rules = Rules {
+            eifs,
+            attempts: Some(1),
+            ..Rules::default()
+        };
+        let mut air = Air::new(seed, &config).unwrap();
+        // Both wait for DIFS.
+        send(&mut air, 0, 0, packet(1, 1));
+        if together {
+            send(&mut air, 0, 4, packet(1, 2));
+        }
+        send(&mut air, 100, 2, packet(3, 3));
+        let outputs = run(&mut air, 10_000);
+        let waited = |output: &&(u64, Output)| {
+            matches!(
+                output.1,
+                Output::Received {
+                    from: StationId(2),
+                    ..
+                }
+            )
+        };
+        outputs.iter().find(waited).unwrap().0 - DATA_US - (34 + DATA_US)
+    };
+    (0..64).map(start).collect()
+}
+
+/// Out of everybody's reach.
+const NOWHERE: i64 = 10_000_000;
+
+#[test]
+fn how_long_a_station_waits_depends_on_what_it_could_read() {
+    let both = [Eifs::AfterHeader, Eifs::AfterAnyError];
+    let spaces = |waiting_mm, receiver_mm, together: bool, expected: [u64; 2]| {
+        for (eifs, space) in both.into_iter().zip(expected) {
+            let mut slots = Vec::new();
+            for begins in begins_after(waiting_mm, receiver_mm, eifs, together) {
+                let what = format!("{waiting_mm} {receiver_mm} {eifs:?}: {begins} after {space}");
+                assert!(begins >= space && (begins - space).is_multiple_of(9), "{what}");
+                slots.push((begins - space) / 9);
+            }
+            slots.sort_unstable();
+            slots.dedup();
+            assert!(slots.len() > 12 && slots[slots.len() - 1] <= 15, "{slots:?}");
+        }
+    };
+    // All of it: SIFS and the acknowledgement are reserved, whether it comes or not, and DIFS follows.
+    spaces(5_000, NOWHERE, false, [16 + ACK_US + 34; 2]);
+    // 54 Mb/s cannot be read there, the header can: EIFS, which is 16 + 44 + 34.
+    spaces(40_000, NOWHERE, false, [94; 2]);
+    // An acknowledgement that can be read ends it.
+    spaces(25_000, 5_000, false, [16 + ACK_US + 34; 2]);
+    // Of two frames at once not even a header: DIFS, or EIFS where the plan says so.
+    spaces(5_000, NOWHERE, true, [34, 94]);
+}
+
 #[test]
 fn plans_that_cannot_be_are_refused_with_a_remedy() {
     let refused = |change: fn(&mut AirConfig)| {

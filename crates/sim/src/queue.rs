@@ -42,3 +42,22 @@ impl<E: Ord + Copy> EventQueue<E> {
         Some((Instant::from_nanos(at), event))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_times_come_in_the_order_of_arrival() {
+        let mut queue = EventQueue::default();
+        // The greater event first, so that what decides is not the event.
+        for (at_ns, event) in [(7, 'z'), (3, 'm'), (7, 'a'), (3, 'b'), (7, 'k')] {
+            queue.push(Instant::from_nanos(at_ns), event);
+        }
+        assert_eq!(queue.first(), Some(Instant::from_nanos(3)));
+        let order: String = std::iter::from_fn(|| queue.pop())
+            .map(|(_, event)| event)
+            .collect();
+        assert_eq!(order, "mbzak");
+    }
+}

@@ -46,9 +46,29 @@ pub struct Blocks {
     known: Option<(u64, usize)>,
 }
 
+/// The deadlines of a block. As floating-point numbers their bits stand in the same order, and those, other than 64-bit integers, the oldest
+/// x86-64 compares several at a time.
+type Block = [f64; BLOCK];
+
+const fn key(deadline: u64) -> f64 {
+    if deadline < f64::INFINITY.to_bits() {
+        f64::from_bits(deadline)
+    } else {
+        f64::INFINITY
+    }
+}
+
+const fn deadline(key: f64) -> u64 {
+    if key == f64::INFINITY {
+        NEVER
+    } else {
+        key.to_bits()
+    }
+}
+
 #[derive(Debug)]
 struct Level {
-    deadlines: Vec<u64>,
+    blocks: Vec<Block>,
     /// One bit for each block that has changed since the level above was brought up to date.
     stale: Vec<u64>,
 }
@@ -57,29 +77,24 @@ impl Level {
     fn new(count: usize) -> Self {
         let blocks = count.div_ceil(BLOCK);
         Self {
-            deadlines: vec![NEVER; count],
+            blocks: vec![[f64::INFINITY; BLOCK]; blocks],
             stale: vec![0; blocks.div_ceil(64)],
         }
     }
 
     #[inline]
-    fn set(&mut self, place: usize, deadline: u64) {
-        self.deadlines[place] = deadline;
+    fn set(&mut self, place: usize, key: f64) {
         let block = place / BLOCK;
+        self.blocks[block][place % BLOCK] = key;
         self.stale[block / 64] |= 1 << (block % 64);
-    }
-
-    fn block(&self, block: usize) -> &[u64] {
-        let end = (block * BLOCK + BLOCK).min(self.deadlines.len());
-        &self.deadlines[block * BLOCK..end]
     }
 }
 
 impl Schedule for Blocks {
     fn with_stations(stations: usize) -> Self {
         let mut levels = vec![Level::new(stations.max(1))];
-        while levels[levels.len() - 1].deadlines.len() > BLOCK {
-            let blocks = levels[levels.len() - 1].deadlines.len().div_ceil(BLOCK);
+        while levels[levels.len() - 1].blocks.len() > 1 {
+            let blocks = levels[levels.len() - 1].blocks.len();
             levels.push(Level::new(blocks));
         }
         Self { levels, known: None }
@@ -88,7 +103,7 @@ impl Schedule for Blocks {
     #[inline]
     fn set(&mut self, station: usize, deadline: u64) {
         self.known = None;
-        self.levels[0].set(station, deadline);
+        self.levels[0].set(station, key(deadline));
     }
 
     fn first(&mut self) -> (u64, usize) {
@@ -99,14 +114,14 @@ impl Schedule for Blocks {
             let (below, above) = self.levels.split_at_mut(lower);
             bring_up(&mut below[lower - 1], &mut above[0]);
         }
-        let top = &self.levels[self.levels.len() - 1];
-        let least = least(&top.deadlines);
+        let least = least(&self.levels[self.levels.len() - 1].blocks[0]);
         let mut place = 0;
         for level in self.levels.iter().rev() {
-            place = place * BLOCK + position_of(least, level.block(place));
+            place = place * BLOCK + position_of(least, &level.blocks[place]);
         }
-        self.known = Some((least, place));
-        (least, place)
+        let known = (deadline(least), place);
+        self.known = Some(known);
+        known
     }
 }
 
@@ -117,22 +132,32 @@ fn bring_up(below: &mut Level, above: &mut Level) {
         while bits != 0 {
             let block = word * 64 + bits.trailing_zeros() as usize;
             bits &= bits - 1;
-            above.set(block, least(below.block(block)));
+            above.set(block, least(&below.blocks[block]));
         }
     }
 }
 
-fn least(deadlines: &[u64]) -> u64 {
-    deadlines
-        .iter()
-        .fold(NEVER, |least, &deadline| least.min(deadline))
+#[inline]
+fn lesser(one: f64, other: f64) -> f64 {
+    if one < other { one } else { other }
 }
 
-fn position_of(least: u64, deadlines: &[u64]) -> usize {
-    deadlines
-        .iter()
-        .position(|&deadline| deadline == least)
-        .unwrap_or(0)
+#[inline]
+fn least(block: &Block) -> f64 {
+    let mut four = [block[0], block[1], block[2], block[3]];
+    for others in block.chunks_exact(4).skip(1) {
+        for (least, &other) in four.iter_mut().zip(others) {
+            *least = lesser(*least, other);
+        }
+    }
+    lesser(lesser(four[0], four[2]), lesser(four[1], four[3]))
+}
+
+#[inline]
+fn position_of(least: f64, block: &Block) -> usize {
+    let least = least.to_bits();
+    let found = block.iter().position(|&key| key.to_bits() == least);
+    found.unwrap_or(0)
 }
 
 #[cfg(test)]

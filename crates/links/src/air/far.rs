@@ -58,6 +58,15 @@ impl Rings {
         sure: 0.0,
         any: 0.0,
     };
+
+    /// For sources of which each has one or the other.
+    pub(super) const fn with(self, other: Self) -> Self {
+        Self {
+            near: self.near.max(other.near),
+            sure: self.sure.min(other.sure),
+            any: self.any.max(other.any),
+        }
+    }
 }
 
 /// What a table of gains, single precision, and polynomials in the place of functions may be off, as a part.
@@ -105,88 +114,64 @@ impl Limits {
 }
 
 /// What the sum of far sources must know of one.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Spot {
-    pub(super) start: f64,
-    pub(super) end: f64,
+    /// In ns, as its field counts time.
+    pub(super) start: f32,
+    pub(super) end: f32,
     /// East and north of the plan's corner, in m.
     pub(super) place: (f32, f32),
     pub(super) milliwatts: f32,
-    pub(super) rings: Rings,
 }
 
 impl Spot {
-    const NOBODY: Self = Self {
+    pub(super) const NOBODY: Self = Self {
         start: 0.0,
         end: 0.0,
         place: (0.0, 0.0),
         milliwatts: 0.0,
-        rings: Rings {
-            near: 0.0,
-            sure: 0.0,
-            any: 0.0,
-        },
     };
 }
 
 /// Four sources side by side.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spots {
-    start: [f64; 4],
-    end: [f64; 4],
+    start: Four,
+    end: Four,
     x: Four,
     y: Four,
     milliwatts: Four,
-    near: Four,
-    sure: Four,
-    any: Four,
 }
 
 impl Spots {
     pub(super) const NOBODY: Self = Self {
-        start: [0.0; 4],
-        end: [0.0; 4],
+        start: Four([0.0; 4]),
+        end: Four([0.0; 4]),
         x: Four([0.0; 4]),
         y: Four([0.0; 4]),
         milliwatts: Four([0.0; 4]),
-        near: Four([0.0; 4]),
-        sure: Four([0.0; 4]),
-        any: Four([0.0; 4]),
     };
 
     pub(super) fn set(&mut self, lane: usize, spot: &Spot) {
-        self.start[lane] = spot.start;
-        self.end[lane] = spot.end;
+        (self.start.0[lane], self.end.0[lane]) = (spot.start, spot.end);
         (self.x.0[lane], self.y.0[lane]) = spot.place;
         self.milliwatts.0[lane] = spot.milliwatts;
-        self.near.0[lane] = spot.rings.near;
-        self.sure.0[lane] = spot.rings.sure;
-        self.any.0[lane] = spot.rings.any;
     }
 
     pub(super) fn get(&self, lane: usize) -> Spot {
         Spot {
-            start: self.start[lane],
-            end: self.end[lane],
+            start: self.start.0[lane],
+            end: self.end.0[lane],
             place: (self.x.0[lane], self.y.0[lane]),
             milliwatts: self.milliwatts.0[lane],
-            rings: Rings {
-                near: self.near.0[lane],
-                sure: self.sure.0[lane],
-                any: self.any.0[lane],
-            },
         }
-    }
-
-    pub(super) fn clear(&mut self, lane: usize) {
-        self.set(lane, &Spot::NOBODY);
     }
 }
 
 /// A frame as the sum of what is far sees it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sight {
-    time: (f64, f64),
+    time: (f32, f32),
     place: (f32, f32),
     /// By how much the rings within which others are near are wider than they say.
     more: f32,
@@ -195,19 +180,42 @@ pub(super) struct Sight {
 }
 
 impl Sight {
-    pub(super) fn of(frame: &Spot, limits: &Limits) -> Self {
+    /// `exact`: its place and its times are precise.
+    pub(super) fn of(frame: &Spot, exact: bool, limits: &Limits) -> Self {
         Self {
             time: (frame.start, frame.end),
             place: frame.place,
-            // Where the frame's own place is not precise, nothing is far.
-            more: if frame.rings == Rings::NEAR {
-                f32::INFINITY
-            } else {
-                0.0
-            },
+            // Where they are not, nothing is far.
+            more: if exact { 0.0 } else { f32::INFINITY },
             reference: limits.reference,
             exponent: limits.falls as f32 / 2.0,
         }
+    }
+}
+
+/// Fours of a stretch with near ones among them, and how long each of these was on the air together with a frame.
+#[derive(Debug, Default)]
+pub(super) struct Nearby {
+    fours: Vec<(u32, Four)>,
+    count: usize,
+}
+
+impl Nearby {
+    fn room(&mut self, fours: usize) -> &mut [(u32, Four)] {
+        if self.fours.len() < fours {
+            self.fours.resize(fours, (0, Four::all(0.0)));
+        }
+        &mut self.fours[..fours]
+    }
+
+    /// Their places in the stretch.
+    pub(super) fn places(&self) -> impl Iterator<Item = usize> {
+        let fours = self.fours[..self.count].iter();
+        let lanes = |&(number, there): &(u32, Four)| {
+            let lanes = (0..4).filter(move |&lane| there.0[lane] > 0.0);
+            lanes.map(move |lane| number as usize * 4 + lane)
+        };
+        fours.flat_map(lanes)
     }
 }
 
@@ -225,38 +233,40 @@ pub(super) struct FarField {
 }
 
 impl FarField {
-    /// Takes in what overlaps with a frame; adds to `near` what is too near and has to be looked at by itself: of which tile it is, and its place.
+    /// Takes in what overlaps with a frame; adds to `near` in which fours there is what is too near and has to be looked at by itself.
     ///
     /// Every source takes the same way through this, because what it would branch on cannot be predicted: what does not count is 0. A function
     /// of its own: among other code compilers take the four apart.
     #[inline(never)]
-    pub(super) fn add(&mut self, to: &Sight, tiles: &[impl AsRef<[Spots]>], near: &mut Vec<(u32, u32)>) {
+    pub(super) fn add(&mut self, to: &Sight, rings: &Rings, spots: &[Spots], near: &mut Nearby) {
         let (east, north) = (Four::all(to.place.0), Four::all(to.place.1));
-        let more = Four::all(to.more);
-        let mut sum = *self;
-        for (tile, spots) in tiles.iter().enumerate() {
-            for (number, spots) in spots.as_ref().iter().enumerate() {
-                let time = Four::common(&spots.start, &spots.end, to.time);
-                let (x, y) = (spots.x - east, spots.y - north);
-                let squared = (x * x + y * y).at_least(1.0);
-                let is_near = squared.less(spots.near + more);
-                let arriving = squared.power(to.reference, to.exponent);
-                let far = is_near.drop(time) * spots.milliwatts * arriving;
-                let is_sure = squared.less(spots.sure);
-                let sure = is_sure.keep(far);
-                let bent = sure / squared;
-                sum.level += sure;
-                sum.rim += squared.less(spots.any).keep(is_sure.drop(far));
-                sum.curve += bent;
-                sum.east += bent * x;
-                sum.north += bent * y;
-                let there = is_near.keep(time);
-                if there.has_any() {
-                    let lanes = (0..4).filter(|&lane| there.0[lane as usize] > 0.0);
-                    near.extend(lanes.map(|lane| (tile as u32, number as u32 * 4 + lane)));
-                }
-            }
+        let (from, until) = (Four::all(to.time.0), Four::all(to.time.1));
+        let (sure_ring, any_ring) = (Four::all(rings.sure), Four::all(rings.any));
+        let near_ring = Four::all(rings.near + to.more);
+        let one = Four::all(1.0);
+        let fours = near.room(spots.len());
+        let (mut sum, mut count) = (*self, 0);
+        for (number, spots) in spots.iter().enumerate() {
+            let (x, y) = (spots.x - east, spots.y - north);
+            let squared = (x * x + y * y).at_least(one);
+            // Long before it is needed: nothing here takes longer.
+            let inverse = one / squared;
+            let time = (spots.end.at_most(until) - spots.start.at_least(from)).at_least(Four::all(0.0));
+            let is_near = squared.less(near_ring);
+            let there = is_near.keep(time);
+            fours[count] = (number as u32, there);
+            count += usize::from(there.has_any());
+            let far = is_near.drop(time) * spots.milliwatts * squared.power(to.reference, to.exponent);
+            let is_sure = squared.less(sure_ring);
+            let sure = is_sure.keep(far);
+            let bent = sure * inverse;
+            sum.level += sure;
+            sum.rim += squared.less(any_ring).keep(is_sure.drop(far));
+            sum.curve += bent;
+            sum.east += bent * x;
+            sum.north += bent * y;
         }
+        near.count = count;
         *self = sum;
     }
 

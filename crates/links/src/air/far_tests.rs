@@ -82,13 +82,12 @@ proptest! {
             flights.begin(flight(1 + number as u32, place(x, y), (start + 200, start + 1_300)));
         }
         let (mut field, mut far) = (FarField::default(), Vec::new());
-        let sight = Sight::of(&flights.spot(&frame), &limits);
-        for tiles in flights.within(0, frame.position, limits.scope_mm) {
-            let mut near = Vec::new();
-            field.add(&sight, tiles, &mut near);
-            for (tile, sources) in (0..).zip(tiles) {
-                let rest = (0..).zip(&sources.present);
-                let rest = rest.filter(|(place, _)| !near.contains(&(tile, *place)));
+        for sources in flights.fields(0) {
+            let sight = flights.sight(sources, &frame, &limits);
+            for stretch in flights.within(sources, frame.position, limits.scope_mm) {
+                let mut near = Nearby::default();
+                field.add(&sight, stretch.rings, stretch.spots, &mut near);
+                let rest = (0..).zip(stretch.sources).filter(|(place, _)| near.places().all(|near| near != *place));
                 far.extend(rest.map(|(_, source)| *source).filter(|source| source.disturbs(&frame)));
             }
         }

@@ -1,10 +1,10 @@
 //! Frames on the air, and those that have left it but overlapped with one that has not.
 
 use alloc::collections::VecDeque;
-use alloc::vec;
 use alloc::vec::Vec;
 
-use super::far::{Rings, Spot, Spots};
+use super::far::{Limits, Rings, Sight, Spot};
+use super::field::{EXACT, Field, Stretch};
 use super::grid::Grid;
 use super::io::Kind;
 use super::mode::Mode;
@@ -47,7 +47,7 @@ pub(super) struct Flight {
 pub(super) struct Source {
     pub(super) from: u32,
     /// It is over, and told of because it overlaps with what is not.
-    over: bool,
+    pub(super) over: bool,
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) position: Position,
@@ -55,6 +55,39 @@ pub(super) struct Source {
 }
 
 impl Source {
+    /// A place that nobody takes.
+    pub(super) const NOBODY: Self = Self {
+        from: u32::MAX,
+        over: true,
+        start: 0,
+        end: 0,
+        position: Position { x_mm: 0, y_mm: 0 },
+        milliwatts: 0.0,
+    };
+
+    pub(super) const fn of(flight: &Flight) -> Self {
+        Self {
+            from: flight.from,
+            over: false,
+            start: flight.start,
+            end: flight.end,
+            position: flight.position,
+            milliwatts: flight.milliwatts,
+        }
+    }
+
+    /// As sums of far sources see it where times are counted from `since` on.
+    pub(super) fn spot(&self, grid: &Grid, since: u64) -> Spot {
+        let (x, y) = grid.metres(self.position);
+        let moment = |at: u64| at.wrapping_sub(since).cast_signed() as f32;
+        Spot {
+            start: moment(self.start),
+            end: moment(self.end),
+            place: (x as f32, y as f32),
+            milliwatts: self.milliwatts as f32,
+        }
+    }
+
     /// How long it was on the air together with a frame.
     pub(super) fn beside(&self, flight: &Flight) -> u64 {
         self.end
@@ -74,15 +107,18 @@ pub(super) struct Flights {
     all: Vec<Flight>,
     /// Where the frames of each aggregate end, in bytes.
     ends: Vec<Vec<u32>>,
+    /// In which of its channel's fields each frame is.
+    places: Vec<u8>,
     free: Vec<u16>,
     grid: Grid,
     /// By channel number.
     channels: Vec<Channel>,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 struct Channel {
-    tiles: Vec<Tile>,
+    /// What it was sent with decides about the field.
+    fields: Vec<Field>,
     on_air: usize,
     /// Frames that have begun, modulo 2³².
     begun: u32,
@@ -90,31 +126,34 @@ struct Channel {
     order: VecDeque<(u64, u16)>,
 }
 
-/// What is on the air in one tile of the plan.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Tile {
-    /// On the air, and over but not yet forgotten.
-    pub(super) present: Vec<Source>,
-    /// The same, four by four.
-    spots: Vec<Spots>,
-    on_air: usize,
-}
+/// Fields of a channel at most: powers beyond share one, which takes whatever may be near for near.
+const FIELDS: usize = 5;
 
-/// How many frames that are over a tile keeps before looking which of them nobody needs any more.
-const KEPT: usize = 1;
+impl Channel {
+    /// The place of the field for what has these rings.
+    #[inline]
+    fn field(&mut self, rings: Rings, grid: &Grid, now: u64) -> usize {
+        let known = self.fields.iter().position(|field| field.rings == rings);
+        known.unwrap_or_else(|| {
+            if self.fields.len() < FIELDS {
+                self.fields.push(Field::new(grid, rings, now));
+            }
+            let last = self.fields.len() - 1;
+            self.fields[last].rings = self.fields[last].rings.with(rings);
+            last
+        })
+    }
+}
 
 impl Flights {
     pub(super) fn new(channels: usize, grid: Grid) -> Self {
-        let channel = Channel {
-            tiles: vec![Tile::default(); grid.tiles()],
-            ..Channel::default()
-        };
         Self {
             all: Vec::new(),
             ends: Vec::new(),
+            places: Vec::new(),
             free: Vec::new(),
             grid,
-            channels: vec![channel; channels],
+            channels: (0..channels).map(|_| Channel::default()).collect(),
         }
     }
 
@@ -134,18 +173,24 @@ impl Flights {
         let id = self.free.pop().unwrap_or_else(|| {
             self.all.push(flight);
             self.ends.push(Vec::new());
+            self.places.push(0);
             u16::try_from(self.all.len() - 1).expect("at most 65,534 frames at a time")
         });
         self.all[usize::from(id)] = flight;
         channel.order.push_back((flight.start, id));
-        let spot = spot(&self.grid, &flight);
-        channel.tiles[self.grid.tile(flight.position)].add(&flight, &spot);
+        let rings = rings(&self.grid, &flight);
+        let field = channel.field(rings, &self.grid, flight.start);
+        self.places[usize::from(id)] = field as u8;
+        channel.fields[field].begin(&self.grid, &flight);
         id
     }
 
-    /// A frame as sums of far sources see it.
-    pub(super) fn spot(&self, flight: &Flight) -> Spot {
-        spot(&self.grid, flight)
+    /// A frame as sums of far sources of a field see it.
+    pub(super) fn sight(&self, field: &Field, flight: &Flight, limits: &Limits) -> Sight {
+        let spot = field.spot(&self.grid, &Source::of(flight));
+        let is_in_time = spot.start > -EXACT && spot.end < EXACT;
+        let exact = is_in_time && rings(&self.grid, flight) != Rings::NEAR;
+        Sight::of(&spot, exact, limits)
     }
 
     /// Says how long each frame of an aggregate is.
@@ -182,27 +227,28 @@ impl Flights {
             .map(|(_, id, flight)| (id, flight))
     }
 
-    /// What is or was on a channel's air within that reach of a place, tile by tile: some of it is farther away, some of it was over before
-    /// anything that is on the air now began.
-    pub(super) fn around(
-        &self,
-        channel: u8,
-        at: Position,
-        reach_mm: i64,
-    ) -> impl Iterator<Item = (&[Source], &[Spots])> {
-        let channel = &self.channels[usize::from(channel)];
-        let tiles = self
-            .grid
-            .spans(at, reach_mm)
-            .flat_map(|span| &channel.tiles[span]);
-        tiles.map(|tile| (tile.present.as_slice(), tile.spots.as_slice()))
+    /// What is or was on a channel's air, by what it was sent with.
+    pub(super) fn fields(&self, channel: u8) -> &[Field] {
+        &self.channels[usize::from(channel)].fields
     }
 
-    /// As [`Flights::around`], in spans of tiles that lie side by side, without those of which no part is that near.
-    pub(super) fn within(&self, channel: u8, at: Position, reach_mm: i64) -> impl Iterator<Item = &[Tile]> {
-        let channel = &self.channels[usize::from(channel)];
-        let spans = self.grid.disc(at, reach_mm);
-        spans.map(|span| &channel.tiles[span])
+    /// What is or was on a channel's air within that reach of a place, span by span of tiles: some of it is farther away, some of it was over
+    /// before anything that is on the air now began, some is nobody.
+    pub(super) fn around(&self, channel: u8, at: Position, reach_mm: i64) -> impl Iterator<Item = &[Source]> {
+        let spans = move |field| self.grid.spans(at, reach_mm).map(move |span| (field, span));
+        let spans = self.fields(channel).iter().flat_map(spans);
+        spans.map(|(field, span)| field.stretch(self.grid.columns(), span).sources)
+    }
+
+    /// As [`Flights::around`], of one field, without tiles of which no part is that near.
+    pub(super) fn within<'a>(
+        &'a self,
+        field: &'a Field,
+        at: Position,
+        reach_mm: i64,
+    ) -> impl Iterator<Item = Stretch<'a>> {
+        let spans = self.grid.disc(at, reach_mm).filter(|span| !span.is_empty());
+        spans.map(|span| field.stretch(self.grid.columns(), span))
     }
 
     /// Takes a frame off the air, and forgets what overlaps with nothing that is still on it. Its number is free for the next one.
@@ -210,7 +256,7 @@ impl Flights {
         let flight = &mut self.all[usize::from(id)];
         flight.over = true;
         self.free.push(id);
-        let (from, position, number) = (flight.from, flight.position, usize::from(flight.channel));
+        let (flight, number) = (*flight, usize::from(flight.channel));
         let channel = &mut self.channels[number];
         channel.on_air -= 1;
         let is_on_air = |&&(start, id): &&(u64, u16)| {
@@ -221,79 +267,20 @@ impl Flights {
             channel.order.pop_front();
         }
         let earliest = channel.order.front().map_or(u64::MAX, |&(start, _)| start);
-        let tile = &mut channel.tiles[self.grid.tile(position)];
-        tile.end(from);
-        if tile.on_air == 0 || tile.present.len() > 2 * tile.on_air + KEPT {
-            tile.forget(earliest);
-        }
+        let field = usize::from(self.places[usize::from(id)]);
+        channel.fields[field].end(&self.grid, &flight, earliest);
     }
 }
 
-/// Beyond this many metres from the plan's corner single precision is too coarse.
-const PRECISE: f64 = 1e5;
+/// Beyond this many millimetres from the plan's corner single precision is too coarse.
+const PRECISE_MM: u64 = 100_000_000;
 
-fn spot(grid: &Grid, flight: &Flight) -> Spot {
-    let (x, y) = grid.metres(flight.position);
-    let precise = x.abs().max(y.abs()) < PRECISE;
-    Spot {
-        start: flight.start as f64,
-        end: flight.end as f64,
-        place: (x as f32, y as f32),
-        milliwatts: flight.milliwatts as f32,
-        rings: if precise { flight.rings } else { Rings::NEAR },
-    }
-}
-
-impl AsRef<[Spots]> for Tile {
-    fn as_ref(&self) -> &[Spots] {
-        &self.spots
-    }
-}
-
-impl Tile {
-    fn add(&mut self, flight: &Flight, spot: &Spot) {
-        let place = self.present.len();
-        if place / 4 == self.spots.len() {
-            self.spots.push(Spots::NOBODY);
-        }
-        self.spots[place / 4].set(place % 4, spot);
-        self.present.push(Source {
-            from: flight.from,
-            over: false,
-            start: flight.start,
-            end: flight.end,
-            position: flight.position,
-            milliwatts: flight.milliwatts,
-        });
-        self.on_air += 1;
-    }
-
-    /// The frame of this sender is over.
-    fn end(&mut self, from: u32) {
-        self.on_air -= 1;
-        let mut latest = self.present.iter_mut().rev();
-        if let Some(source) = latest.find(|source| source.from == from) {
-            source.over = true;
-        }
-    }
-
-    /// Forgets what was over before `earliest`.
-    fn forget(&mut self, earliest: u64) {
-        let mut kept = 0;
-        for place in 0..self.present.len() {
-            let source = self.present[place];
-            if source.end > earliest || !source.over {
-                if kept < place {
-                    let spot = self.spots[place / 4].get(place % 4);
-                    self.spots[kept / 4].set(kept % 4, &spot);
-                    self.present[kept] = source;
-                }
-                kept += 1;
-            }
-        }
-        (kept..self.present.len()).for_each(|place| self.spots[place / 4].clear(place % 4));
-        self.present.truncate(kept);
-        self.spots.truncate(kept.div_ceil(4));
+/// Where a frame is near and where far: near everywhere if its place is not precise.
+fn rings(grid: &Grid, flight: &Flight) -> Rings {
+    if grid.is_within(flight.position, PRECISE_MM) {
+        flight.rings
+    } else {
+        Rings::NEAR
     }
 }
 

@@ -36,7 +36,7 @@ fn flights() -> Flights {
 fn senders(flights: &Flights, id: u16) -> Vec<u32> {
     let flight = flights.get(id);
     let around = flights.around(0, flight.position, 1_000);
-    let around = around.flat_map(|(sources, _)| sources);
+    let around = around.flatten();
     let beside = around.filter(|other| other.disturbs(flight));
     let mut senders: Vec<u32> = beside.map(|other| other.from).collect();
     senders.sort_unstable();

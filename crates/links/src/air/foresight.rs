@@ -127,7 +127,7 @@ impl Sums {
         powers.clear();
         for near in nears {
             let (x, y) = (near.x - east, near.y - north);
-            let squared = ((x * x + y * y) * Four::all(1e-6)).at_least(1.0);
+            let squared = ((x * x + y * y) * Four::all(1e-6)).at_least(Four::all(1.0));
             let others = Mask::unlike(&near.from, at.number).keep(near.milliwatts);
             let power = limits.arriving(others, squared);
             let (stands_out, may_stand_out) = at.noise.split(power);

@@ -40,20 +40,14 @@ impl Four {
         }))
     }
 
-    /// How long each of four spans of time has in common with another one.
     #[inline]
-    pub(super) fn common(starts: &[f64; 4], ends: &[f64; 4], (from, to): (f64, f64)) -> Self {
-        let time = Self(from_fn(|lane| {
-            let start = if starts[lane] > from { starts[lane] } else { from };
-            let end = if ends[lane] < to { ends[lane] } else { to };
-            (end - start) as f32
-        }));
-        time.at_least(0.0)
+    pub(super) fn at_least(self, least: Self) -> Self {
+        self.with(least, |value, least| if value > least { value } else { least })
     }
 
     #[inline]
-    pub(super) fn at_least(self, least: f32) -> Self {
-        self.map(|value| if value > least { value } else { least })
+    pub(super) fn at_most(self, most: Self) -> Self {
+        self.with(most, |value, most| if value < most { value } else { most })
     }
 
     /// 2 to the power of `reference − exponent·log₂ x` for numbers x ≥ 1 and results that are normal numbers, within 0.04 % for exponents up
@@ -202,13 +196,8 @@ mod tests {
         assert_eq!(one.less(two).keep(one).0, [1.0, 0.0, 3.0, 0.0]);
         assert_eq!(one.less(two).drop(one).0, [0.0, 2.0, 0.0, 4.0]);
         assert_eq!(Mask::unlike(&[7, 8, 7, 9], 7).keep(one).0, [0.0, 2.0, 0.0, 4.0]);
-        assert_eq!(two.at_least(1.0).0, [2.0, 2.0, 8.0, 1.0]);
+        assert_eq!(two.at_least(Four::all(1.0)).0, [2.0, 2.0, 8.0, 1.0]);
+        assert_eq!(two.at_most(one).0, [1.0, 2.0, 3.0, 0.5]);
         assert_eq!(one.sum(), 10.0);
-    }
-    #[test]
-    fn spans_have_in_common_what_lies_in_both() {
-        let (starts, ends) = ([0.0, 150.0, 90.0, 300.0], [100.0, 160.0, 500.0, 400.0]);
-        let common = Four::common(&starts, &ends, (50.0, 200.0));
-        assert_eq!(common.0, [50.0, 10.0, 110.0, 0.0]);
     }
 }

@@ -46,6 +46,11 @@ impl Grid {
         (self.columns * self.rows) as usize
     }
 
+    /// How many of them lie side by side from west to east.
+    pub(super) const fn columns(&self) -> usize {
+        self.columns as usize
+    }
+
     /// How far east and north of its corner a place is, in m.
     pub(super) fn metres(&self, at: Position) -> (f64, f64) {
         let (x, y) = (at.x_mm - self.corner.x_mm, at.y_mm - self.corner.y_mm);
@@ -53,8 +58,22 @@ impl Grid {
     }
 
     /// The tile of a place.
+    #[cfg(test)]
     pub(super) fn tile(&self, at: Position) -> usize {
-        (self.row(at.y_mm) * self.columns + self.column(at.x_mm)) as usize
+        let (row, column) = self.place(at);
+        row * self.columns() + column
+    }
+
+    /// The row and the column of a place.
+    #[inline]
+    pub(super) fn place(&self, at: Position) -> (usize, usize) {
+        (self.row(at.y_mm) as usize, self.column(at.x_mm) as usize)
+    }
+
+    /// Whether a place is nearer to the corner than that, on either axis.
+    pub(super) const fn is_within(&self, at: Position, mm: u64) -> bool {
+        let (x, y) = (at.x_mm - self.corner.x_mm, at.y_mm - self.corner.y_mm);
+        x.unsigned_abs() < mm && y.unsigned_abs() < mm
     }
 
     /// The tiles in which everybody is who is no farther away than that, in spans of tiles that lie side by side.

@@ -59,7 +59,7 @@
 //! | places, walls, path loss | `geometry`, `grid` |
 //! | who senses whom | `hearing` |
 //! | carrier sense, NAV, countdown of one radio | `radio` |
-//! | frames on the air | `flight` |
+//! | frames on the air | `flight`, `field` |
 //! | SINR by section, capture, errors | `reception`, `foresight`, `scene`, `far`, `four`, `decoder` |
 //! | a station's queue, its choice of what is next, backoff draws | `station`, `queue` |
 //! | sequence numbers, windows, aggregates | `session` |
@@ -84,6 +84,7 @@ mod error;
 mod exchange;
 mod fading;
 mod far;
+mod field;
 mod flight;
 mod foresight;
 mod four;

@@ -154,6 +154,7 @@ impl Ether {
         source.milliwatts * self.geometry.gain(source.position, place.position) * self.fade(from, to, now)
     }
 
+    #[inline]
     fn fade(&mut self, one: u32, other: u32, now: u64) -> f64 {
         let fade = self.fades.as_mut();
         fade.map_or(1.0, |fades| fades.gain(one, other, now)) * self.share(one, other)
@@ -296,7 +297,7 @@ impl Ether {
         let tiles = case
             .flights
             .around(case.flight.channel, case.place, self.reach_mm);
-        for (sources, _) in tiles {
+        for sources in tiles {
             floor = self.sum(case, sources, floor, others);
         }
         self.weigh(case, floor, others, draw, rng)

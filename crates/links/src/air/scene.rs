@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use super::far::{self, Background, FarField, Limits, Sight};
+use super::far::{self, Background, FarField, Limits, Nearby};
 use super::flight::{Flight, Flights, Source};
 use super::four::Four;
 
@@ -18,8 +18,8 @@ pub(super) struct Scene {
     /// The same, four by four.
     pub(super) fours: Vec<Nears>,
     pub(super) far: Background,
-    /// Room for near ones in a span of tiles: the tile, and the place there.
-    places: Vec<(u32, u32)>,
+    /// Room for the near ones in a span of tiles.
+    nearby: Nearby,
     /// Where near ones begin and end while the frame is on the air, in the order of time; worked out when it is asked for.
     edges: Vec<Edge>,
     has_edges: bool,
@@ -76,15 +76,17 @@ impl Scene {
         self.fours.clear();
         self.has_edges = false;
         let mut far = FarField::default();
-        let sight = Sight::of(&flights.spot(flight), limits);
-        let mut places = core::mem::take(&mut self.places);
-        for tiles in flights.within(flight.channel, flight.position, limits.scope_mm) {
-            far.add(&sight, tiles, &mut places);
-            for (tile, place) in places.drain(..) {
-                self.take_in(&tiles[tile as usize].present[place as usize], flight);
+        let mut nearby = core::mem::take(&mut self.nearby);
+        for field in flights.fields(flight.channel) {
+            let sight = flights.sight(field, flight, limits);
+            for stretch in flights.within(field, flight.position, limits.scope_mm) {
+                far.add(&sight, stretch.rings, stretch.spots, &mut nearby);
+                for place in nearby.places() {
+                    self.take_in(&stretch.sources[place], flight);
+                }
             }
         }
-        self.places = places;
+        self.nearby = nearby;
         self.far = far.over(flight.end - flight.start);
     }
 

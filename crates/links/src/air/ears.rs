@@ -1,6 +1,7 @@
 //! What a frame's beginning and end do to everybody who hears it: the two loops in which the time goes.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 use units::Rng;
 
 use super::config::{Eifs, Rules};
@@ -54,20 +55,24 @@ impl<S: Schedule> Ears<'_, S> {
     pub(super) fn begin(&mut self, id: u16, audience: &Audience, now: u64) {
         let flight = self.flights.get(id);
         let (is_noise, channel) = (flight.kind == Kind::Noise, flight.channel);
-        for station in stations(&audience.loud) {
-            if self.radios[station].channel != channel {
-                continue;
-            }
-            self.radios[station].loud += 1;
-            if is_noise {
-                self.sense(station, now);
-            } else {
-                self.notice(station, id, now, 1);
+        for run in audience.loud.runs() {
+            for station in places(&run) {
+                if self.radios[station].channel != channel {
+                    continue;
+                }
+                self.radios[station].loud += 1;
+                if is_noise {
+                    self.sense(station, now);
+                } else {
+                    self.notice(station, id, now, 1);
+                }
             }
         }
-        for station in stations(&audience.faint) {
-            if self.radios[station].channel == channel {
-                self.notice(station, id, now, 0);
+        for run in audience.faint.runs() {
+            for station in places(&run) {
+                if self.radios[station].channel == channel {
+                    self.notice(station, id, now, 0);
+                }
             }
         }
     }
@@ -119,17 +124,21 @@ impl<S: Schedule> Ears<'_, S> {
     pub(super) fn end(&mut self, id: u16, audience: &Audience, now: u64) {
         let flight = *self.flights.get(id);
         let quiet = flight.sure && self.flights.is_alone(id);
-        for station in stations(&audience.loud) {
-            if self.radios[station].channel != flight.channel {
-                continue;
+        for run in audience.loud.runs() {
+            for station in places(&run) {
+                if self.radios[station].channel != flight.channel {
+                    continue;
+                }
+                self.radios[station].loud -= 1;
+                self.let_go(station, id, &flight, quiet);
+                self.go_on(station, now);
             }
-            self.radios[station].loud -= 1;
-            self.let_go(station, id, &flight, quiet);
-            self.go_on(station, now);
         }
-        for station in stations(&audience.faint) {
-            self.let_go(station, id, &flight, quiet);
-            self.go_on(station, now);
+        for run in audience.faint.runs() {
+            for station in places(&run) {
+                self.let_go(station, id, &flight, quiet);
+                self.go_on(station, now);
+            }
         }
     }
 
@@ -189,6 +198,6 @@ impl<S: Schedule> Ears<'_, S> {
     }
 }
 
-fn stations(runs: &[Run]) -> impl Iterator<Item = usize> {
-    runs.iter().flat_map(|run| run.start as usize..run.end as usize)
+const fn places(run: &Run) -> Range<usize> {
+    run.start as usize..run.end as usize
 }

@@ -1,13 +1,14 @@
 //! Who senses whom: for every station, who notices when it transmits.
 //!
-//! Neighbours are kept as runs of consecutive numbers: stations of one cell are numbered one after the other, so that a cell in which
-//! everybody hears everybody costs two runs a station instead of a list.
+//! Stations of one cell are numbered one after the other: who listens is kept as bits from the first of them on, or, where they are farther apart,
+//! as runs of consecutive numbers.
 //!
 //! # Checked by
 //! `tests`.
 
 use alloc::vec::Vec;
 use core::ops::Range;
+use core::slice;
 
 /// Stations with consecutive numbers.
 pub(super) type Run = Range<u32>;
@@ -26,8 +27,8 @@ pub(super) enum Strength {
 /// Who hears one station.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Audience {
-    pub(super) loud: Vec<Run>,
-    pub(super) faint: Vec<Run>,
+    pub(super) loud: Listeners,
+    pub(super) faint: Listeners,
     /// The weakest power at which any of them receives it, in mW.
     pub(super) weakest: f64,
 }
@@ -46,33 +47,129 @@ impl Audience {
             }
             weakest = weakest.min(power);
         }
-        Self { loud, faint, weakest }
+        Self {
+            loud: Listeners::of(loud),
+            faint: Listeners::of(faint),
+            weakest,
+        }
     }
-}
 
-impl Audience {
     /// A station receives this one with another strength from now on.
     pub(super) fn set(&mut self, station: u32, strength: Strength, power: f64) {
-        remove(&mut self.loud, station);
-        remove(&mut self.faint, station);
-        match strength {
-            Strength::Unheard => return,
-            Strength::Loud => insert(&mut self.loud, station),
-            Strength::Faint => insert(&mut self.faint, station),
+        self.loud.change(station, strength == Strength::Loud);
+        self.faint.change(station, strength == Strength::Faint);
+        if strength != Strength::Unheard {
+            self.weakest = self.weakest.min(power);
         }
-        self.weakest = self.weakest.min(power);
     }
 
     /// Whether the station notices when this one transmits, and how.
     pub(super) fn strength(&self, station: u32) -> Strength {
-        let hears = |runs: &[Run]| runs.iter().any(|run| run.contains(&station));
-        if hears(&self.loud) {
+        if self.loud.contains(station) {
             Strength::Loud
-        } else if hears(&self.faint) {
+        } else if self.faint.contains(station) {
             Strength::Faint
         } else {
             Strength::Unheard
         }
+    }
+}
+
+/// Some stations, in the order of their numbers.
+#[derive(Debug, Clone)]
+pub(super) enum Listeners {
+    /// A bit for each of 64 from the first on: a cell finds room here, and then it needs no memory elsewhere.
+    Near {
+        first: u32,
+        bits: u64,
+    },
+    Runs(Vec<Run>),
+}
+
+impl Default for Listeners {
+    fn default() -> Self {
+        Self::Near { first: 0, bits: 0 }
+    }
+}
+
+impl Listeners {
+    fn of(mut runs: Vec<Run>) -> Self {
+        let (Some(first), Some(last)) = (runs.first(), runs.last()) else {
+            return Self::default();
+        };
+        let first = first.start;
+        if last.end - first > u64::BITS {
+            runs.shrink_to_fit();
+            return Self::Runs(runs);
+        }
+        let bits = runs.iter().fold(0, |bits, run| {
+            let ones = u64::MAX >> (u64::BITS - (run.end - run.start));
+            bits | ones << (run.start - first)
+        });
+        Self::Near { first, bits }
+    }
+
+    /// In runs of consecutive numbers.
+    #[inline]
+    pub(super) fn runs(&self) -> Runs<'_> {
+        let (at, bits, rest) = match self {
+            Self::Near { first, bits } => (*first, *bits, [].as_slice()),
+            Self::Runs(runs) => (0, 0, runs.as_slice()),
+        };
+        Runs {
+            at,
+            bits,
+            rest: rest.iter(),
+        }
+    }
+
+    fn contains(&self, station: u32) -> bool {
+        match self {
+            Self::Near { first, bits } => {
+                let place = station.wrapping_sub(*first);
+                place < u64::BITS && bits >> place & 1 == 1
+            }
+            Self::Runs(runs) => runs.iter().any(|run| run.contains(&station)),
+        }
+    }
+
+    fn change(&mut self, station: u32, listens: bool) {
+        if self.contains(station) == listens {
+            return;
+        }
+        let mut runs: Vec<Run> = self.runs().collect();
+        if listens {
+            insert(&mut runs, station);
+        } else {
+            remove(&mut runs, station);
+        }
+        *self = Self::of(runs);
+    }
+}
+
+/// Runs out of bits, and others after them.
+pub(super) struct Runs<'a> {
+    at: u32,
+    bits: u64,
+    rest: slice::Iter<'a, Run>,
+}
+
+impl Iterator for Runs<'_> {
+    type Item = Run;
+
+    #[inline]
+    fn next(&mut self) -> Option<Run> {
+        if self.bits == 0 {
+            return self.rest.next().cloned();
+        }
+        let gap = self.bits.trailing_zeros();
+        let rest = self.bits >> gap;
+        let count = rest.trailing_ones();
+        let start = self.at + gap;
+        self.at = start + count;
+        // In two steps: all 64 may be there.
+        self.bits = rest >> (count - 1) >> 1;
+        Some(start..self.at)
     }
 }
 
@@ -107,9 +204,39 @@ fn append(runs: &mut Vec<Run>, station: u32) {
 mod tests {
     use super::*;
 
+    fn runs(who: &Listeners) -> Vec<Run> {
+        who.runs().collect()
+    }
+
+    #[test]
+    fn near_or_far_apart_they_are_the_same() {
+        // The last one makes them too far apart for bits, and is taken away again.
+        for last in [63, 64, 70, 5_000] {
+            let mut who = Listeners::default();
+            for station in [1_000, 1_001, 1_003, 1_062, 1_000 + last] {
+                who.change(station, true);
+            }
+            assert_eq!(matches!(who, Listeners::Runs(_)), last > 63);
+            let found: Vec<u32> = who.runs().flatten().collect();
+            assert_eq!(found, [1_000, 1_001, 1_003, 1_062, 1_000 + last]);
+            assert!(found.iter().all(|&station| who.contains(station)));
+            assert!(
+                [0, 999, 1_002, 1_064 + last]
+                    .iter()
+                    .all(|&station| !who.contains(station))
+            );
+            who.change(1_000 + last, false);
+            assert!(matches!(who, Listeners::Near { .. }));
+            assert_eq!(runs(&who), [1_000..1_002, 1_003..1_004, 1_062..1_063]);
+        }
+        let all = Listeners::of(alloc::vec![7..71]);
+        assert!(matches!(all, Listeners::Near { .. }));
+        assert_eq!(runs(&all).first(), Some(&(7..71)));
+    }
+
     #[test]
     fn a_station_that_moves_changes_only_its_own_place() {
-        let listed = |runs: &[Run]| runs.iter().map(|run| (run.start, run.end)).collect::<Vec<_>>();
+        let listed = |who: &Listeners| who.runs().map(|run| (run.start, run.end)).collect::<Vec<_>>();
         let mut audience = Audience::collect(10, |_| (Strength::Loud, 1.0));
         audience.set(4, Strength::Faint, 0.5);
         assert_eq!(listed(&audience.loud), [(0, 4), (5, 10)]);
@@ -125,7 +252,7 @@ mod tests {
             audience.set(station, Strength::Loud, 1.0);
         }
         assert_eq!(listed(&audience.loud), [(0, 10)]);
-        assert!(audience.faint.is_empty());
+        assert!(runs(&audience.faint).is_empty());
     }
 
     #[test]
@@ -136,8 +263,8 @@ mod tests {
             _ => Strength::Loud,
         };
         let audience = Audience::collect(10, |station| (strength(station), f64::from(20 - station)));
-        assert_eq!(*audience.loud, [0..3, 4..7]);
-        assert_eq!(audience.faint.first(), Some(&(7..10)));
+        assert_eq!(runs(&audience.loud), [0..3, 4..7]);
+        assert_eq!(runs(&audience.faint).first(), Some(&(7..10)));
         assert_eq!(audience.weakest, 11.0);
     }
 }

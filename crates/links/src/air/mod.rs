@@ -62,7 +62,7 @@
 //! | frames on the air | `flight`, `field` |
 //! | SINR by section, capture, errors | `reception`, `foresight`, `scene`, `far`, `four`, `decoder` |
 //! | a station's queue, its choice of what is next, backoff draws | `station`, `queue` |
-//! | sequence numbers, windows, aggregates | `session` |
+//! | sequence numbers, windows, aggregates | `session`, `window` |
 //! | fixed modes, AARF, Minstrel, Minstrel-HT | `rate` |
 //! | FQ-CoDel | `fq_codel` |
 //! | Rayleigh and Rice fading | `fading` |
@@ -111,6 +111,7 @@ mod station;
 mod tim;
 mod timing;
 mod wfq;
+mod window;
 pub mod wlan;
 
 pub use config::{

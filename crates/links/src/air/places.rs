@@ -100,9 +100,10 @@ impl<S: Schedule> Air<S> {
 
     /// Carries out what has waited for the end of an exchange.
     pub(super) fn change(&mut self, place: usize) {
-        let Some(Changes { position, channel }) = self.stations[place].changes.take() else {
+        let Some(changes) = self.stations[place].changes.take() else {
             return;
         };
+        let Changes { position, channel } = *changes;
         if let Some(position) = position {
             self.ether.sites[place].position = position;
             self.hear_anew(place);

@@ -41,6 +41,10 @@ impl Queue {
         match &mut self.order {
             Order::Arrival(packets) if packets.len() >= self.capacity => Some(packet),
             Order::Arrival(packets) => {
+                if packets.capacity() == 0 {
+                    // Saturated stations have no more than one packet that follows the one being tried, and a longer ring would be gone round.
+                    packets.reserve_exact(2);
+                }
                 packets.push_back(packet);
                 None
             }

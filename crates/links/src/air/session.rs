@@ -14,7 +14,7 @@
 //! # Checked by
 //! `session_tests`.
 
-use alloc::collections::VecDeque;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use units::wifi::ht::subframe_bytes;
 use units::{Rng, SeqNum};
@@ -23,6 +23,7 @@ use super::config::Ht;
 use super::io::Packet;
 use super::mode::Mode;
 use super::rate::{Chain, Rate};
+use super::window::Window;
 
 /// Frames to everybody.
 pub(super) const EVERYONE: u32 = u32::MAX;
@@ -48,6 +49,22 @@ pub(super) struct Mpdu {
     settled: bool,
 }
 
+impl Mpdu {
+    /// One that has not been on the air.
+    pub(super) const fn fresh(packet: Packet, number: SeqNum) -> Self {
+        Self {
+            packet,
+            number,
+            attempts: 0,
+            sent: None,
+            retry: false,
+            received: false,
+            delivered: false,
+            settled: false,
+        }
+    }
+}
+
 /// What a block acknowledgement says: a bit for each frame of a traffic class from `start` on that the recipient has.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Scoreboard {
@@ -61,14 +78,14 @@ pub(super) struct Scoreboard {
 pub(super) struct Session {
     pub(super) to: u32,
     pub(super) tid: u8,
-    /// What both sides have of 802.11n.
-    pub(super) ht: Option<Ht>,
+    /// What both sides have of 802.11n; elsewhere, as most who have nothing of it would carry it for nothing.
+    ht: Option<Box<Ht>>,
     rate: Rate,
     /// The modes of what is being tried, and how often it was.
     chain: Chain,
     tries: u32,
     numbers: SeqNum,
-    window: VecDeque<Mpdu>,
+    window: Window,
     /// Which of the window are in the frame that is being tried, one bit each.
     tried: u64,
 }
@@ -79,13 +96,12 @@ impl Session {
         Self {
             to,
             tid,
-            ht,
+            ht: ht.map(Box::new),
             rate,
             chain: Chain::always(mode),
             tries: 0,
             numbers: SeqNum::new(0),
-            // Without 802.11n there is one frame in it, and a longer ring would be gone round.
-            window: VecDeque::with_capacity(usize::from(ht.is_none())),
+            window: Window::EMPTY,
             tried: 0,
         }
     }
@@ -187,16 +203,7 @@ impl Session {
         };
         let number = *numbers;
         *numbers = number.next();
-        self.window.push_back(Mpdu {
-            packet,
-            number,
-            attempts: 0,
-            sent: None,
-            retry: false,
-            received: false,
-            delivered: false,
-            settled: false,
-        });
+        self.window.push_back(Mpdu::fresh(packet, number));
     }
 
     /// Bytes that a packet takes in an aggregate.
@@ -259,15 +266,15 @@ impl Session {
     /// The receiver has those of the frames (bits in their order within the aggregate); where they stand in the window.
     pub(super) fn receive(&mut self, got: u64) -> u64 {
         let (mut bits, mut order) = (0, 0);
-        let mut rest = self.tried;
-        while rest != 0 {
-            let place = rest.trailing_zeros();
-            rest &= rest - 1;
-            if got >> order & 1 == 1 {
-                bits |= 1 << place;
-                self.window[place as usize].received = true;
+        let tried = self.tried;
+        for (place, mpdu) in self.window.iter_mut().enumerate() {
+            if tried >> place & 1 == 1 {
+                if got >> order & 1 == 1 {
+                    bits |= 1 << place;
+                    mpdu.received = true;
+                }
+                order += 1;
             }
-            order += 1;
         }
         bits
     }
@@ -285,7 +292,7 @@ impl Session {
 
     /// What the receiver can now hand on: everything up to the first frame that is still missing.
     pub(super) fn deliver(&mut self, packets: &mut Vec<Packet>) {
-        for mpdu in &mut self.window {
+        for mpdu in self.window.iter_mut() {
             if mpdu.received {
                 if !core::mem::replace(&mut mpdu.delivered, true) {
                     packets.push(mpdu.packet);
@@ -326,7 +333,7 @@ impl Session {
 
     /// Moves the window past what is done with; what is being tried is kept in sight.
     pub(super) fn slide(&mut self) {
-        while self.window.pop_front_if(|mpdu| mpdu.settled).is_some() {
+        while self.window.pop_front_if(|mpdu| mpdu.settled) {
             self.tried >>= 1;
         }
     }

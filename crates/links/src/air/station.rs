@@ -1,5 +1,6 @@
 //! What a station has to send, and what it knows about the frame that it is sending.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::vec::Vec;
@@ -20,15 +21,12 @@ use crate::Position;
 #[derive(Debug)]
 pub(super) struct Station {
     pub(super) standard: Standard,
-    pub(super) ht: Option<Ht>,
     /// How it sends data to those without 802.11n.
     mode: Mode,
-    /// How it sends data to some of them, by receiver.
-    modes: Vec<(u32, Mode)>,
     pub(super) queue: Queue,
     sessions: Vec<Session>,
-    /// Which session is whose: receiver and class, in order.
-    places: Vec<(u64, u16)>,
+    /// The session that was asked for last, which is mostly asked for again.
+    latest: u16,
     /// The session whose frame is being tried.
     current: Option<u16>,
     /// Sessions that wait for another turn with what is left of their windows.
@@ -46,16 +44,27 @@ pub(super) struct Station {
     /// It has sent such a request and waits for the answer.
     pub(super) requested: bool,
     /// Where it goes and what it turns to when its exchange is over.
-    pub(super) changes: Option<Changes>,
+    pub(super) changes: Option<Box<Changes>>,
     /// The frame it has on the air.
     pub(super) flight: u16,
     /// When its wait for an answer is over.
     pub(super) patience: u64,
     pub(super) counters: Counters,
     backoff: Rng,
+    airtime: Airtime,
+    seldom: Box<Seldom>,
+}
+
+/// What most frames do without, kept out of the way: in large networks it is memory that takes time.
+#[derive(Debug)]
+struct Seldom {
+    ht: Option<Ht>,
+    /// How a station sends data to some of those without 802.11n, by receiver.
+    modes: Vec<(u32, Mode)>,
+    /// Which session is whose: receiver and class, in order.
+    places: Vec<(u64, u16)>,
     rates: Rng,
     control: RateControl,
-    airtime: Airtime,
 }
 
 /// What waits for the end of an exchange.
@@ -97,12 +106,10 @@ impl Station {
     pub(super) fn new(seed: u64, config: &StationConfig, mode: Mode) -> Self {
         Self {
             standard: config.standard,
-            ht: config.ht,
             mode,
-            modes: Vec::new(),
             queue: Queue::new(config.queue, config.discipline),
             sessions: Vec::new(),
-            places: Vec::new(),
+            latest: 0,
             current: None,
             again: VecDeque::new(),
             number: SeqNum::new(0),
@@ -116,8 +123,6 @@ impl Station {
             patience: 0,
             counters: Counters::default(),
             backoff: Rng::named(seed, &format!("{}/backoff", config.name)),
-            rates: Rng::named(seed, &format!("{}/rates", config.name)),
-            control: config.control,
             airtime: Airtime {
                 mode,
                 bytes: 0,
@@ -125,6 +130,13 @@ impl Station {
                 time: nanos(mode.time(config.standard, 0)),
                 answer: ack_time(config.standard, mode, false),
             },
+            seldom: Box::new(Seldom {
+                ht: config.ht,
+                modes: Vec::new(),
+                places: Vec::new(),
+                rates: Rng::named(seed, &format!("{}/rates", config.name)),
+                control: config.control,
+            }),
         }
     }
 
@@ -201,7 +213,7 @@ impl Station {
         let fits = |packet: &Packet, most: u32| {
             key_of(packet) == key && (most == u32::MAX || subframe_bytes(packet.mpdu_bytes(qos)) <= most)
         };
-        session.fill((now, &mut self.rates), &mut self.number, |most| {
+        session.fill((now, &mut self.seldom.rates), &mut self.number, |most| {
             let next = fresh.then(|| queue.take_if(now, |packet| fits(packet, most)));
             next.flatten()
         });
@@ -210,20 +222,25 @@ impl Station {
     }
 
     fn session(&mut self, key: u64, all: &[Capabilities]) -> u16 {
-        match self.places.binary_search_by_key(&key, |&(of, _)| of) {
-            Ok(at) => self.places[at].1,
+        let latest = self.sessions.get(usize::from(self.latest));
+        if latest.is_some_and(|session| self::key(session.to, session.tid) == key) {
+            return self.latest;
+        }
+        self.latest = match self.seldom.places.binary_search_by_key(&key, |&(of, _)| of) {
+            Ok(at) => self.seldom.places[at].1,
             Err(at) => {
                 let place = self.sessions.len() as u16;
                 if self.sessions.is_empty() {
                     // Most stations send to one receiver only: room for more would spread thousands of stations over memory.
                     self.sessions.reserve_exact(1);
-                    self.places.reserve_exact(1);
+                    self.seldom.places.reserve_exact(1);
                 }
-                self.places.insert(at, (key, place));
+                self.seldom.places.insert(at, (key, place));
                 self.sessions.push(self.new_session(key, all));
                 place
             }
-        }
+        };
+        self.latest
     }
 
     fn new_session(&self, key: u64, all: &[Capabilities]) -> Session {
@@ -233,11 +250,11 @@ impl Station {
             return Session::new(to, tid, None, Rate::Fixed(basic), basic);
         }
         let theirs = all.get(to as usize).copied().flatten();
-        let ht = self.ht.zip(theirs).map(|(own, theirs)| own.with(theirs));
-        let own = self.modes.iter().find(|(of, _)| *of == to);
+        let ht = self.seldom.ht.zip(theirs).map(|(own, theirs)| own.with(theirs));
+        let own = self.seldom.modes.iter().find(|(of, _)| *of == to);
         let legacy = own.map_or(self.mode, |&(_, mode)| mode);
         let mode = ht.and_then(|ht| ht.mode()).map_or(legacy, Mode::of_ht);
-        let rate = Rate::new(self.control, self.standard, ht.as_ref(), mode);
+        let rate = Rate::new(self.seldom.control, self.standard, ht.as_ref(), mode);
         Session::new(to, tid, ht, rate, mode)
     }
 
@@ -246,9 +263,9 @@ impl Station {
         let Some(mode) = Mode::of(self.standard, rate) else {
             return;
         };
-        match self.modes.iter_mut().find(|(of, _)| *of == receiver) {
+        match self.seldom.modes.iter_mut().find(|(of, _)| *of == receiver) {
             Some((_, known)) => *known = mode,
-            None => self.modes.push((receiver, mode)),
+            None => self.seldom.modes.push((receiver, mode)),
         }
         let own = |session: &&mut Session| {
             (session.to, session.is_qos()) == (receiver, false) && session.tid != MANAGEMENT

@@ -49,6 +49,13 @@ struct Tile {
     on_air: u32,
 }
 
+/// The tile of a frame.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    row: usize,
+    column: usize,
+}
+
 /// How many frames that are over a tile keeps before looking which of them nobody needs any more.
 const KEPT: u32 = 1;
 
@@ -81,19 +88,20 @@ impl Field {
         source.spot(grid, self.since)
     }
 
-    pub(super) fn begin(&mut self, grid: &Grid, flight: &Flight) {
+    /// Takes a frame in; says where it is, for its end.
+    pub(super) fn begin(&mut self, grid: &Grid, flight: &Flight) -> Place {
         if flight.start.abs_diff(self.since) > MOVES {
             self.count_from(flight.start, grid);
         }
-        let since = self.since;
-        let (row, column) = self.tile_of(grid, flight);
+        let (row, column) = grid.place(flight.position);
         let source = Source::of(flight);
-        row.add(column, source, &source.spot(grid, since));
+        self.rows[row].add(column, source, &source.spot(grid, self.since));
+        Place { row, column }
     }
 
     /// A frame is over; what was over before `earliest` may be forgotten.
-    pub(super) fn end(&mut self, grid: &Grid, flight: &Flight, earliest: u64) {
-        let (row, column) = self.tile_of(grid, flight);
+    pub(super) fn end(&mut self, place: Place, flight: &Flight, earliest: u64) {
+        let (row, column) = (&mut self.rows[place.row], place.column);
         let tile = row.tiles[column];
         if tile.present == 1 && flight.end <= earliest {
             // Mostly so where nobody else is.
@@ -119,11 +127,6 @@ impl Field {
             spots: &row.spots[fours.clone()],
             sources: &row.sources[4 * fours.start..4 * fours.end],
         }
-    }
-
-    fn tile_of(&mut self, grid: &Grid, flight: &Flight) -> (&mut Row, usize) {
-        let (row, column) = grid.place(flight.position);
-        (&mut self.rows[row], column)
     }
 
     fn count_from(&mut self, since: u64, grid: &Grid) {

@@ -59,18 +59,18 @@ proptest! {
         let mut field = Field::new(&grid, Rings::NEAR, 0);
         let mut now = 0;
         // On the air; and all that has not been over before the earliest of these began.
-        let (mut on_air, mut needed) = (Vec::<Flight>::new(), BTreeMap::<usize, Vec<(u32, u64)>>::new());
+        let (mut on_air, mut needed) = (Vec::<(Flight, Place)>::new(), BTreeMap::<usize, Vec<(u32, u64)>>::new());
         for (number, (begins, x_mm, y_mm, time)) in steps.into_iter().enumerate() {
             now += time;
             if begins || on_air.is_empty() {
                 let frame = flight(number as u32, Position { x_mm, y_mm }, (now, now + 1));
-                field.begin(&grid, &frame);
+                let place = field.begin(&grid, &frame);
                 needed.entry(grid.tile(frame.position)).or_default().push((frame.from, u64::MAX));
-                on_air.push(frame);
+                on_air.push((frame, place));
             } else {
-                let frame = on_air.remove(x_mm as usize % on_air.len());
-                let earliest = on_air.iter().map(|frame| frame.start).min().unwrap_or(u64::MAX);
-                field.end(&grid, &frame, earliest);
+                let (frame, place) = on_air.remove(x_mm as usize % on_air.len());
+                let earliest = on_air.iter().map(|(frame, _)| frame.start).min().unwrap_or(u64::MAX);
+                field.end(place, &frame, earliest);
                 for (from, end) in needed.values_mut().flatten() {
                     *end = if *from == frame.from { frame.end } else { *end };
                 }
@@ -97,10 +97,10 @@ fn times_stay_exact_however_long_it_takes() {
     let hour = 3_600_000_000_000;
     for start in [5, MOVES - 1, MOVES + 7, hour + 13, 1_000 * hour + 1] {
         let frame = flight(1, Position { x_mm: 0, y_mm: 0 }, (start, start + 228_001));
-        field.begin(&grid, &frame);
+        let place = field.begin(&grid, &frame);
         let spot = field.spot(&grid, &Source::of(&frame));
         assert!(spot.start > -EXACT && spot.end < EXACT);
         assert_eq!(f64::from(spot.end) - f64::from(spot.start), 228_001.0);
-        field.end(&grid, &frame, u64::MAX);
+        field.end(place, &frame, u64::MAX);
     }
 }

@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::far::{Limits, Rings, Sight, Spot};
-use super::field::{EXACT, Field, Stretch};
+use super::field::{EXACT, Field, Place, Stretch};
 use super::grid::Grid;
 use super::io::Kind;
 use super::mode::Mode;
@@ -107,8 +107,8 @@ pub(super) struct Flights {
     all: Vec<Flight>,
     /// Where the frames of each aggregate end, in bytes.
     ends: Vec<Vec<u32>>,
-    /// In which of its channel's fields each frame is.
-    places: Vec<u8>,
+    /// In which of its channel's fields each frame is, and where there.
+    places: Vec<(usize, Place)>,
     free: Vec<u16>,
     grid: Grid,
     /// By channel number.
@@ -173,15 +173,15 @@ impl Flights {
         let id = self.free.pop().unwrap_or_else(|| {
             self.all.push(flight);
             self.ends.push(Vec::new());
-            self.places.push(0);
+            self.places.push((0, Place::default()));
             u16::try_from(self.all.len() - 1).expect("at most 65,534 frames at a time")
         });
         self.all[usize::from(id)] = flight;
         channel.order.push_back((flight.start, id));
         let rings = rings(&self.grid, &flight);
         let field = channel.field(rings, &self.grid, flight.start);
-        self.places[usize::from(id)] = field as u8;
-        channel.fields[field].begin(&self.grid, &flight);
+        let place = channel.fields[field].begin(&self.grid, &flight);
+        self.places[usize::from(id)] = (field, place);
         id
     }
 
@@ -267,8 +267,8 @@ impl Flights {
             channel.order.pop_front();
         }
         let earliest = channel.order.front().map_or(u64::MAX, |&(start, _)| start);
-        let field = usize::from(self.places[usize::from(id)]);
-        channel.fields[field].end(&self.grid, &flight, earliest);
+        let (field, place) = self.places[usize::from(id)];
+        channel.fields[field].end(place, &flight, earliest);
     }
 }
 

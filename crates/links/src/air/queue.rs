@@ -83,6 +83,7 @@ impl Queue {
     }
 
     /// Takes the first packet that is wanted.
+    #[inline]
     pub(super) fn take_if(&mut self, now: u64, wanted: impl Fn(&Packet) -> bool) -> Option<Packet> {
         if let Some(packet) = self.urgent.front().copied().filter(&wanted) {
             self.urgent.pop_front();

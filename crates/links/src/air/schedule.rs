@@ -37,11 +37,14 @@ pub trait Schedule {
 }
 
 const BLOCK: usize = 16;
+/// So many are compared one by one: several at a time could not be read before what was written last, one by one, is in the cache.
+const FEW: usize = 4;
 
 /// Deadlines in blocks of 16, the blocks' least deadlines in blocks of 16, and so on up to a single block.
 #[derive(Debug)]
 pub struct Blocks {
     levels: Vec<Level>,
+    stations: usize,
     /// The least deadline and its station, while nothing has changed since it was asked for.
     known: Option<(u64, usize)>,
 }
@@ -97,7 +100,11 @@ impl Schedule for Blocks {
             let blocks = levels[levels.len() - 1].blocks.len();
             levels.push(Level::new(blocks));
         }
-        Self { levels, known: None }
+        Self {
+            levels,
+            stations,
+            known: None,
+        }
     }
 
     #[inline]
@@ -114,7 +121,12 @@ impl Schedule for Blocks {
             let (below, above) = self.levels.split_at_mut(lower);
             bring_up(&mut below[lower - 1], &mut above[0]);
         }
-        let least = least(&self.levels[self.levels.len() - 1].blocks[0]);
+        let top = &self.levels[self.levels.len() - 1].blocks[0];
+        let least = if self.stations <= FEW {
+            top[..self.stations].iter().copied().fold(f64::INFINITY, lesser)
+        } else {
+            least(top)
+        };
         let mut place = 0;
         for level in self.levels.iter().rev() {
             place = place * BLOCK + position_of(least, &level.blocks[place]);

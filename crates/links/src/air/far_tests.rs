@@ -43,9 +43,13 @@ fn noise() -> f64 {
     milliwatts(Dbm::from_dbm(-94))
 }
 
-/// A geometry, what is far in it, and where.
-fn limits() -> (Geometry, Limits, Rings) {
-    let geometry = Geometry::new(Propagation::indoor(Standard::A), &[]);
+/// A geometry in which power falls with that exponent, in hundredths; what is far in it, and where.
+fn limits(exponent_centi: u32) -> (Geometry, Limits, Rings) {
+    let propagation = Propagation {
+        exponent_centi,
+        ..Propagation::indoor(Standard::A)
+    };
+    let geometry = Geometry::new(propagation, &[]);
     let mut limits = Limits::new(geometry.law(), 43_500, 1_000_000);
     let rings = limits.rings(milliwatts(Dbm::from_dbm(15)), noise(), noise() / 100.0);
     (geometry, limits, rings)
@@ -71,8 +75,9 @@ proptest! {
     fn the_exact_sum_lies_within_the_bounds(
         at in sources(),
         (x, y) in (-30_000_i64..30_000, -30_000_i64..30_000),
+        exponent_centi in 260_u32..420,
     ) {
-        let (geometry, limits, rings) = limits();
+        let (geometry, limits, rings) = limits(exponent_centi);
         let flight = |from, at, time| Flight { rings, ..flight(from, at, time) };
         let corners = [place(-600_000, -600_000), place(600_000, 600_000)];
         let mut flights = Flights::new(1, Grid::new(corners.into_iter(), 100_000_000));
@@ -94,7 +99,7 @@ proptest! {
         let receiver = place(x, y);
         let exact = |source: &Source| exact(&geometry, &frame, source, receiver);
         let sum: f64 = far.iter().map(exact).sum();
-        let [least, most] = field.over(1_000).at(&limits, frame.position, receiver);
+        let [least, most] = field.over(1_000, &limits).at(&limits, frame.position, receiver);
         prop_assert!(least <= sum * (1.0 + 1e-9) && sum <= most * (1.0 + 1e-9), "{least} {sum} {most}");
         let strong = far.iter().any(|source| exact(source) > noise());
         prop_assert!(!strong, "what is stronger than noise is near");

@@ -86,11 +86,11 @@ impl Four {
         sum
     }
 
-    /// Whether any of them is not 0; none is negative.
+    /// Whether any of them is not 0; none is negative, nor −0.
     #[inline]
     pub(super) fn has_any(self) -> bool {
-        let [one, two, three, four] = self.0;
-        (one + two) + (three + four) > 0.0
+        let [one, two, three, four] = self.0.map(f32::to_bits);
+        one | two | three | four != 0
     }
 
     pub(super) fn sum(self) -> f64 {

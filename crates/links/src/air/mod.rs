@@ -36,17 +36,20 @@
 //!   5 to 10 % each. Half of it would need an exchange of frame and acknowledgement to be one step where nobody else is there.
 //! - Fifty (1.7 µs a frame): 35 % for telling 49 others of a frame's beginning and end, 18 % for receptions of collisions, 11 % for the least
 //!   deadline. Half of it would need stations that hear the same to share one countdown, so that a frame moves one deadline and not 49.
-//! - A thousand access points of ten clients each, against ten of them at the same density (cachegrind, instructions a frame): 26,000 against 13,700. In
-//!   both a frame is weighed by 5.5 to 5.9 of those who hear it. What they weigh it against grows, because ten access points are mostly edge: 578
-//!   stations on its channel are in reach of its power in the place of 32, so that 130 other frames overlap with it in the place of 4.4, and each
-//!   receiver adds up 11.7 that are near in the place of 4.2. Of the 12,300 more, 7,000 are the pass over what is far and what it finds near, once for
-//!   each frame (`scene`), 3,000 what is near at each receiver. In 0.4 % of the receptions all has to be added up one by one.
-//!   The rest is memory: 4.2 µs a frame against 1.5 (medians of paired runs on a machine that had other work, too; 2.5 to 2.9 times as much). A frame
-//!   touches 200 lines that a first-level cache of 32 KiB does not hold, 34 that 1 MiB does not, and 5 that 4 MiB does not (of ten access points 28, and
-//!   next to none): where these were measured, beyond 4 MiB a line takes 140 ns, and within 10 to 15. At the pace of ten access points the instructions
-//!   alone would take 1.9 times as long. Twice as long in all would need fewer of them, such as pairs of fours in wider registers, and what a
-//!   transmission touches of a station asked for one event ahead: tried, with the processor's instruction for that, some 12 % less. No safe
-//!   function of Rust has it.
+//! - A thousand access points of ten clients each, against ten of them at the same density (callgrind, instructions a frame, of the thousand on one of
+//!   their four channels): 22,900 against 12,900. In both a frame is weighed by 5.5 to 5.9 of those who hear it. What they weigh it against grows,
+//!   because ten access points are mostly edge: 578 stations on its channel are in reach of its power in the place of 32, so that 130 other frames
+//!   overlap with it in the place of 4.4, and each receiver adds up 11.7 that are near in the place of 4.2. Of the 9,900 more, 3,500 are the pass over
+//!   what is far, once for each frame (`far`: 54 fours at 67 instructions), 1,300 what is near at each receiver, 1,300 cutting frames where that changes
+//!   (`foresight`), 400 the least deadline. In 0.8 % of the receptions all has to be added up one by one. Sums over time for tiles far away, taken down
+//!   when a frame begins and ends, would not be cheaper: by calculation 60 fours of tiles 55 m wide at 36 instructions, and what is nearer still
+//!   source by source.
+//!   The rest is memory: 2.85 times as long a frame (median of fourteen paired runs, in processor time, on a machine that had other work, too; from 2.3
+//!   on; the least of all 3.7 µs against 1.5). A frame touches 200 lines that a first-level cache of 32 KiB does not hold, 34 that 1 MiB does not, and 5
+//!   that 4 MiB does not (of ten access points 28, and next to none): where these were measured, beyond 4 MiB a line takes 140 ns, and within 10 to
+//!   15. At the pace of ten access points the instructions alone would take 1.8 times as long. Twice as long in all would need fewer of them, such
+//!   as pairs of fours in wider registers, and what a transmission touches of a station asked for one event ahead: tried, with the processor's
+//!   instruction for that, some 12 % less. No safe function of Rust has it.
 //!
 //! # Checked by
 //! `tests`, `monitor_tests`, and in `sim`: saturated stations against the chains of Bianchi and of Tinnirello, Bianchi and Xiao; aggregates
@@ -61,7 +64,7 @@
 //! | who senses whom | `hearing` |
 //! | carrier sense, NAV, countdown of one radio | `radio` |
 //! | frames on the air | `flight`, `field` |
-//! | SINR by section, capture, errors | `reception`, `foresight`, `scene`, `far`, `four`, `decoder` |
+//! | SINR by section, capture, errors | `reception`, `foresight`, `scene`, `far`, `four`, `rough`, `decoder` |
 //! | a station's queue, its choice of what is next, backoff draws | `station`, `queue` |
 //! | sequence numbers, windows, aggregates | `session`, `window` |
 //! | fixed modes, AARF, Minstrel, Minstrel-HT | `rate` |
@@ -105,6 +108,7 @@ mod radio;
 mod rate;
 mod reception;
 mod response;
+mod rough;
 mod scene;
 pub mod schedule;
 mod session;

@@ -87,7 +87,7 @@ impl Scene {
             }
         }
         self.nearby = nearby;
-        self.far = far.over(flight.end - flight.start);
+        self.far = far.over(flight.end - flight.start, limits);
     }
 
     /// One of the near ones, unless it does not disturb the frame.
@@ -100,7 +100,7 @@ impl Scene {
             self.fours.push(Nears::NOBODY);
         }
         let (x, y) = far::millimetres(flight.position, source.position);
-        let part = source.beside(flight) as f64 / (flight.end - flight.start) as f64;
+        let part = source.beside(flight) as i64 as f64 / (flight.end - flight.start) as i64 as f64;
         let four = &mut self.fours[four];
         four.from[lane] = source.from;
         (four.x.0[lane], four.y.0[lane]) = (x as f32, y as f32);

@@ -78,15 +78,16 @@ fn channels_that_are_run_one_by_one_come_to_what_they_come_to_together() {
     }
 }
 
+/// A station on a channel that is not the first one's.
+fn elsewhere(plan: &sim::cells::Plan) -> usize {
+    let mut stations = plan.air.stations.iter();
+    stations.position(|station| station.channel == 48).unwrap()
+}
+
 #[test]
 fn what_goes_from_one_channel_to_another_keeps_them_together() {
     let mut plan = forty_cells(&[]);
-    let elsewhere = plan
-        .air
-        .stations
-        .iter()
-        .position(|station| station.channel == 48)
-        .unwrap();
+    let elsewhere = elsewhere(&plan);
     plan.flows[0].to = Destination::Station(StationId(elsewhere as u32));
     let parts = Islands::new(3, &plan.air, &plan.flows, NonZeroUsize::MIN).unwrap();
     assert_eq!(parts.count(), 3);
@@ -95,12 +96,7 @@ fn what_goes_from_one_channel_to_another_keeps_them_together() {
 #[test]
 fn a_name_on_two_channels_is_refused_although_they_never_meet() {
     let mut plan = forty_cells(&[]);
-    let elsewhere = plan
-        .air
-        .stations
-        .iter()
-        .position(|station| station.channel == 48)
-        .unwrap();
+    let elsewhere = elsewhere(&plan);
     plan.air.stations[elsewhere].name = plan.air.stations[0].name.clone();
     let refused = Islands::new(3, &plan.air, &plan.flows, NonZeroUsize::MIN).unwrap_err();
     assert_eq!(

@@ -55,7 +55,7 @@ pub const ROOMS: &[Room] = &[
     },
     Room {
         name: "scenario",
-        rooms: &["units", "trace"],
+        rooms: &["units", "links", "trace"],
         crates: &["serde", "thiserror", "toml"],
         no_std: false,
         never: "sim, lab, linux: the same file plays in every world",

@@ -148,3 +148,34 @@ fn cells_cables_and_the_rules_of_the_air_are_the_same_in_both_worlds() {
     };
     assert_eq!(old.radio, Some(links::RadioStates::UMTS));
 }
+
+#[test]
+fn what_the_models_allow_at_best_is_the_same_in_both_worlds() {
+    let files = |name: &str| Ok((name.to_owned(), b"1\n2\n5\n".to_vec()));
+    let walk = WIRES.replace(
+        "at_m = [0, 0]",
+        "way = [{ at_m = [0, 0], t_s = 0 }, { at_m = [60, 0], t_s = 9 }]",
+    );
+    let walk = walk.replace("channel = 6\n", "channel = 6\nrate_control = \"minstrel\"\n");
+    let walk = walk.replace("duration_s = 60", "duration_s = 10");
+    let plan = scenario::parse("wires.toml", walk.as_bytes(), &[], &files).unwrap();
+    let seed = 7;
+    let lab = lab::world::network_config(&plan, seed).unwrap();
+    let lab = scenario::models::optimal(&plan, &lab, plan.duration, |_, _| Vec::new());
+    let mptcp = trace::PolicyName::Mptcp;
+    let sim = sim::play(&sim::Play {
+        seed,
+        ..sim::Play::new(&plan, mptcp)
+    });
+    let sim = sim.unwrap().run;
+    assert_eq!(sim.optimal_mbps, lab.as_mbps_f64());
+    // The cable and the street alone, and with the whole of both cells and 802.11g beside the access point.
+    let payload = |mbps: f64| mbps * 1_448.0 / 1_500.0;
+    assert!(
+        (payload(56.0)..payload(56.0 + 12.0 + 7.2) + 30.0).contains(&sim.optimal_mbps),
+        "{}",
+        sim.optimal_mbps
+    );
+    // Over the cell, for at least so long as its tail.
+    assert!(sim.energy_j > 12.0, "{}", sim.energy_j);
+}

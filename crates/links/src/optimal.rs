@@ -7,6 +7,7 @@
 //! # Where we differ, and why
 //! 1. Shadowing and fading are drawn in a run, so they are not in it.
 //! 2. Both directions of a WiFi link are taken at the ratio of the direction of the data.
+//! 3. Rates are those of the standard before 802.11n, also of access points that have it (`ht`): aggregates carry more than this says.
 //!
 //! # Checked by
 //! `optimal_tests`: one of each kind by hand, and their sum.

@@ -8,6 +8,8 @@
 //! [`Walker`] is, what the faults do ([`Plan::timeline`]), where a cell has no coverage ([`Holes::drawn`]), and at the end
 //! [`judge()`] says whether what must hold holds.
 //!
+//! [`models`] has it in the words of `links`, which every world plays it with.
+//!
 //! What a world has no use for it refuses with the same places: [`Spots`] keeps them beside the plan.
 //!
 //! `scenarios/README.md` lists every key with its unit, its default and where the default comes from.
@@ -17,6 +19,7 @@ mod document;
 mod judge;
 mod load;
 mod mahimahi;
+pub mod models;
 pub mod plan;
 mod quantity;
 mod read;

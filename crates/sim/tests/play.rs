@@ -461,3 +461,91 @@ fn fq_codel_keeps_flows_to_one_receiver_apart() {
     let (shared, apart) = (of("tail-drop"), of("fq-codel"));
     assert!(apart > 0.195 && shared < 0.75 * apart, "{shared} {apart}");
 }
+
+/// What Huang et al. 2012 say of WiFi: promotion, active, for each megabit down and up, tail; in joules.
+const PROMOTION: f64 = 0.124 * 0.079;
+const ACTIVE: f64 = 0.133;
+const DOWN: f64 = 0.137;
+const UP: f64 = 0.283;
+const TAIL: f64 = 0.119 * 0.240;
+
+/// Megabits of packets that arrived.
+fn megabits(played: &Played, flow: usize) -> f64 {
+    played.run.flows[flow].bytes as f64 * 8e-6 * 1_498.0 / 1_470.0
+}
+
+#[test]
+fn a_client_s_radio_spends_what_the_paper_says() {
+    let down = played(ONE, &[]);
+    // Active in every 100 ms of two seconds.
+    let expected = PROMOTION + 2.0 * ACTIVE + DOWN * megabits(&down, 0) + TAIL;
+    assert!(
+        (down.run.energy_j - expected).abs() < 1e-4,
+        "{} {expected}",
+        down.run.energy_j
+    );
+    let up = played(&ONE.replace("\"down\"", "\"up\""), &[]);
+    let expected = PROMOTION + 2.0 * ACTIVE + UP * megabits(&up, 0) + TAIL;
+    assert!(
+        (up.run.energy_j - expected).abs() < 1e-4,
+        "{} {expected}",
+        up.run.energy_j
+    );
+}
+
+#[test]
+fn more_traffic_costs_more_and_others_traffic_nothing() {
+    let limited = |mbps: u32| {
+        let limit = format!("flows.download.limit_mbps={mbps}");
+        played(ONE, &[&limit]).run.energy_j
+    };
+    let costs = [1, 4, 16].map(limited);
+    assert!(0.0 < costs[0] && costs.is_sorted_by(|a, b| a < b), "{costs:?}");
+    let theirs = "by = \"other\"\ndirection";
+    let other = format!(
+        "{}\n[walkers.other]\nat_m = [0, 5]\n",
+        ONE.replace("direction", theirs)
+    );
+    let other = played(&other, &[]);
+    assert!(other.run.flows[0].bytes > 0);
+    assert_eq!(other.run.energy_j, 0.0);
+}
+
+#[test]
+fn a_modem_s_tail_is_paid_for_and_a_cable_is_free() {
+    let one = ["flows.down={ transport = \"udp\", over = \"lte\", direction = \"down\", every_ms = 1500 }"];
+    let spent = played(CELL, &one).run.energy_j;
+    // One datagram in the first 100 ms, and one in the sixteenth: between them and afterwards a tail of 11.6 s at 1.06 W.
+    let promoted = 1.211 * 0.260 + 1.288 * 0.2 + 1.06 * (1.4 + 11.6);
+    let data = 2.0 * 0.052 * 1_498.0 * 8e-6;
+    assert!(
+        (spent - promoted - data).abs() < 1e-3,
+        "{spent} {promoted} {data}"
+    );
+    let cable = played(&CELL.replace("cells", "cables"), &[]);
+    assert!(cable.run.flows[0].bytes > 0);
+    assert_eq!(cable.run.energy_j, 0.0);
+}
+
+#[test]
+fn the_most_is_known_except_on_the_coarse_medium() {
+    let wire = played(CELL, &[]);
+    assert!((wire.run.optimal_mbps - 12.0 * 1_448.0 / 1_500.0).abs() < 1e-5);
+    let air = played(ONE, &[]);
+    // TCP's acknowledgements take some of the air that datagrams have for themselves.
+    assert!(
+        (20.0..goodput(&air, "download")).contains(&air.run.optimal_mbps),
+        "{}",
+        air.run.optimal_mbps
+    );
+    assert!(air.run.notes.iter().all(|note| !note.contains("optimal_mbps")));
+    let wfq = format!("medium = \"wfq\"\n{ONE}").replace("rate_mbps = 54\n", "wfq = { packet_ms = 1 }\n");
+    let coarse = played(&wfq, &[]).run;
+    assert_eq!(coarse.optimal_mbps, 0.0);
+    assert!(
+        coarse.notes.iter().any(|note| note.contains("`optimal_mbps`")),
+        "{:?}",
+        coarse.notes
+    );
+    assert!(coarse.energy_j > 0.0);
+}

@@ -1,7 +1,6 @@
 //! Conducts a run from time zero to its end: what the threads tell is passed on to those who must act on it, and written down.
 
 use super::controllers::ReadBack;
-use super::energy::Radios;
 use super::flows::{self, Common};
 use super::note::Note;
 use super::others;
@@ -10,7 +9,7 @@ use super::ready::may_begin;
 use super::stage::Stage;
 use super::summary::Sources;
 use super::{FlowDetail, Play, PlayError, Played};
-use crate::emulator::{self, Command, Commands, Emulator, Report, Setup};
+use crate::emulator::{self, Command, Commands, Emulator, LinkSample, Report, Setup};
 use crate::shell::{ProgramsEnded, Running};
 use crate::stop::Stop;
 use crate::traffic::{Outcome, Told, Watchlist};
@@ -18,6 +17,7 @@ use links::{Fault, Input, LinkId, LinkState};
 use linux::bpf::CountRunTime;
 use linux::daemon::{self, Association};
 use linux::netstat;
+use policy::estimate::energy::{Carried, Radios};
 use scenario::Plan;
 use std::net::IpAddr;
 use std::sync::mpsc::RecvTimeoutError;
@@ -98,7 +98,7 @@ impl<'r> Conductor<'r> {
             stage,
             watchlist: Watchlist::default(),
             paths: Paths::new(names, links),
-            radios: Radios::of(what.plan),
+            radios: radios(what.plan),
             outcomes: vec![None; flow_count],
             running: flow_count.saturating_sub(others::flows(what.plan).count()),
             program_ended: false,
@@ -274,7 +274,7 @@ impl<'r> Conductor<'r> {
         let report = emulator.finish();
         assert_faults(what, &report)?;
         keep_others(what.plan, &report, ended, &mut outcomes);
-        radios.carried(ended, &report.links);
+        radios.carried(ended, &carried(&report.links));
         events.sort_by_key(|event| event.t_ns);
         let sources = Sources {
             plan: what.plan,
@@ -404,7 +404,7 @@ impl<'r> Conductor<'r> {
             } => {
                 self.sample_others(at, &background);
                 self.stage.survey(&links);
-                self.radios.carried(at, &links);
+                self.radios.carried(at, &carried(&links));
                 self.sample(at, lateness);
             }
         }
@@ -557,6 +557,19 @@ fn assert_faults(what: &Play<'_>, report: &Report) -> Result<(), PlayError> {
             passed: fault.delivered,
         }),
     }
+}
+
+fn radios(plan: &Plan) -> Radios {
+    let links = plan.links.iter();
+    Radios::of(links.map(|link| (link.kind.word().into(), link.kind.channel())))
+}
+
+fn carried(links: &[LinkSample]) -> Vec<Carried> {
+    let of_one = |link: &LinkSample| Carried {
+        up: link.up,
+        down: link.down,
+    };
+    links.iter().map(of_one).collect()
 }
 
 fn in_words(fault: Fault) -> String {

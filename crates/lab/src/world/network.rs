@@ -1,19 +1,11 @@
-//! From a scenario's links to the models'.
+//! A scenario's network as the lab plays it: how finely, and what it refuses.
 
-use super::{NoController, StockSender, others, rules};
+use super::{NoController, StockSender, others};
 use links::air;
-use links::wifi::{self, WifiConfig};
-use links::{
-    BottleneckConfig, CableConfig, CellConfig, CellLane, CellRate, Codel, LinkConfig, Medium, NetworkConfig,
-    Position, QueueConfig, QueueLimit, RadioStates, Repeats,
-};
-use scenario::{
-    AccessPoint, Aqm, Bottleneck, Cable, Cell, LaneRate, Link, LinkKind, Plan, Point, Queue, RateControl,
-    Rules, Thing, Thresholds, Wall, Wire,
-};
+use links::{Medium, NetworkConfig};
+use scenario::{AccessPoint, Plan, Rules, Thing, Thresholds, models};
 use std::collections::BTreeSet;
 use thiserror::Error;
-use units::Duration;
 
 /// Why a plan cannot be played here although it is a good one.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -69,30 +61,10 @@ pub fn network_config(plan: &Plan, seed: u64) -> Result<NetworkConfig, PlanError
         return Err(PlanError::Coarse);
     }
     refuse_two_beacons(plan)?;
-    let links = plan.links.iter().map(|link| link_config(plan, link, seed));
     Ok(NetworkConfig {
-        links: links.collect(),
-        bottlenecks: plan.bottlenecks.iter().map(bottleneck).collect(),
-        walls: plan.place.walls.iter().map(wall).collect(),
-        radio: wifi::Radio {
-            position: plan.walkers.first().map_or_else(Position::default, |client| {
-                position(client.position(Duration::ZERO))
-            }),
-            power: plan
-                .walkers
-                .first()
-                .map_or(wifi::Radio::default().power, |client| client.tx_power),
-        },
-        monitor: false,
         medium: medium(plan),
-        noise: plan.place.noises.iter().map(noise).collect(),
-        rules: rules::rules(&plan.rules),
-        thresholds: plan
-            .walkers
-            .first()
-            .map_or_else(Default::default, |client| rules::thresholds(client.thresholds)),
         background: others::background(plan)?,
-        power_save: plan.walkers.first().is_some_and(|client| client.power_save),
+        ..models::network(plan, seed)
     })
 }
 
@@ -116,7 +88,7 @@ fn medium(plan: &Plan) -> Medium {
     let usual = Thresholds::default();
     let finer = |ap: &AccessPoint| {
         ap.ht.is_some()
-            || control(ap.rate) != air::RateControl::Fixed
+            || models::control(ap.rate) != air::RateControl::Fixed
             || ap.thresholds != usual
             || ap.fq_codel
     };
@@ -135,185 +107,10 @@ fn medium(plan: &Plan) -> Medium {
     }
 }
 
-const fn control(rate: RateControl) -> air::RateControl {
-    match rate {
-        RateControl::Auto | RateControl::Fixed(_) => air::RateControl::Fixed,
-        RateControl::Aarf => air::RateControl::Aarf,
-        RateControl::Minstrel => air::RateControl::Minstrel,
-    }
-}
-
-const fn ht(ht: scenario::Ht) -> air::Ht {
-    air::Ht {
-        mcs: ht.mcs,
-        ..air::Ht::new(ht.streams, ht.width, ht.guard)
-    }
-}
-
-fn noise(noise: &scenario::Noise) -> air::NoiseConfig {
-    air::NoiseConfig {
-        name: noise.name.clone(),
-        position: position(noise.at),
-        channel: noise.channel,
-        power: noise.power,
-        on: noise.on,
-        off: noise.off,
-        random: noise.random,
-    }
-}
-
-/// Where a point of a plan is to the models.
-pub(super) const fn position(point: Point) -> Position {
-    Position {
-        x_mm: point.x_mm,
-        y_mm: point.y_mm,
-    }
-}
-
-fn link_config(plan: &Plan, link: &Link, seed: u64) -> LinkConfig {
-    match &link.kind {
-        LinkKind::Cable(cable) => LinkConfig::Cable(cable_config(&link.name, cable)),
-        LinkKind::Cell(cell) => LinkConfig::Cell(cell_config(plan, &link.name, cell, seed)),
-        LinkKind::Wifi(ap) => LinkConfig::Wifi(wifi_config(&link.name, ap)),
-    }
-}
-
-fn cable_config(name: &str, cable: &Cable) -> CableConfig {
-    CableConfig {
-        name: name.to_owned(),
-        up: wire(&cable.up, cable.rtt / 2),
-        down: wire(&cable.down, cable.rtt / 2),
-        behind: cable.behind,
-    }
-}
-
-fn wire(wire: &Wire, delay: Duration) -> links::Wire {
-    links::Wire {
-        rate: wire.rate,
-        delay,
-        jitter: wire.jitter,
-        loss: wire.loss,
-        queue: queue(wire.queue),
-    }
-}
-
-fn bottleneck(bottleneck: &Bottleneck) -> BottleneckConfig {
-    BottleneckConfig {
-        name: bottleneck.name.clone(),
-        up: bottleneck.up,
-        down: bottleneck.down,
-        queue: queue(bottleneck.queue),
-    }
-}
-
-fn queue(queue: Queue) -> QueueConfig {
-    QueueConfig {
-        limit: match queue.limit {
-            scenario::QueueLimit::Bdp => QueueLimit::Bdp,
-            scenario::QueueLimit::Packets(packets) => QueueLimit::Packets(packets),
-            scenario::QueueLimit::Bytes(bytes) => QueueLimit::Bytes(bytes),
-            scenario::QueueLimit::Time(time) => QueueLimit::Time(time),
-        },
-        aqm: match queue.aqm {
-            Aqm::TailDrop => None,
-            Aqm::Codel {
-                target,
-                interval,
-                ecn,
-            } => Some(Codel {
-                target,
-                interval,
-                ecn,
-            }),
-        },
-    }
-}
-
-fn cell_config(plan: &Plan, name: &str, cell: &Cell, seed: u64) -> CellConfig {
-    let lane = |rate: &LaneRate| CellLane {
-        rate: match rate {
-            LaneRate::Constant(rate) => CellRate::Constant(*rate),
-            LaneRate::Trace(trace) => CellRate::Trace(trace.times().collect()),
-        },
-        delay: cell.rtt / 2,
-        jitter: cell.jitter,
-        queue: queue(cell.queue),
-    };
-    let holes = cell.holes.drawn(seed, name, plan.duration);
-    CellConfig {
-        name: name.to_owned(),
-        up: lane(&cell.up),
-        down: lane(&cell.down),
-        holes: links::Holes {
-            spans: holes.into_iter().map(|hole| (hole.at, hole.lasts)).collect(),
-            period: None,
-        },
-        radio: cell.radio.map(|radio| RadioStates {
-            promotion: radio.promotion,
-            tail: radio.tail,
-        }),
-        repeats: cell.repeats.map(|repeats| Repeats {
-            loss: repeats.loss,
-            after: repeats.after,
-            most: repeats.transmissions,
-        }),
-    }
-}
-
-fn wifi_config(name: &str, ap: &AccessPoint) -> WifiConfig {
-    WifiConfig {
-        channel: ap.channel,
-        standard: ap.standard,
-        rate: match ap.rate {
-            RateControl::Fixed(rate) => Some(rate),
-            RateControl::Auto | RateControl::Aarf | RateControl::Minstrel => None,
-        },
-        control: control(ap.rate),
-        ht: ap.ht.map(ht),
-        thresholds: rules::thresholds(ap.thresholds),
-        power: ap.tx_power,
-        propagation: wifi::Propagation {
-            reference: ap.propagation.reference,
-            exponent_centi: ap.propagation.exponent_centi,
-            implementation_loss: ap.propagation.implementation_loss,
-            shadowing: ap.propagation.shadowing.map(|shadowing| wifi::Shadowing {
-                deviation: shadowing.deviation,
-                distance_mm: shadowing.distance_mm,
-            }),
-            fading: ap.propagation.fading.map(|fading| wifi::Fading {
-                k_factor: fading.k_factor,
-                coherence: fading.coherence,
-            }),
-        },
-        queue: queue(ap.queue),
-        fq_codel: ap.fq_codel,
-        backhaul: wifi::Backhaul {
-            down: ap.backhaul.down,
-            up: ap.backhaul.up,
-            delay: ap.backhaul.rtt / 2,
-            queue: queue(ap.backhaul.queue),
-        },
-        join: wifi::Join {
-            scan: ap.join.scan,
-            associate: ap.join.associate,
-            dhcp: ap.join.dhcp,
-            ..wifi::Join::default()
-        },
-        ..WifiConfig::new(name, position(ap.at))
-    }
-}
-
-fn wall(wall: &Wall) -> wifi::Wall {
-    wifi::Wall {
-        from: position(wall.from),
-        to: position(wall.to),
-        loss: wall.loss,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use links::LinkConfig;
 
     fn plan(top: &str, ap: &str, flow: &str) -> Plan {
         let text = format!(

@@ -9,11 +9,10 @@
 //! # Checked by
 //! `tests`; `links`' `exact::background`; `cli`'s `tests/both_worlds.rs`.
 
-use super::network::{PlanError, position};
-use super::rules;
+use super::network::PlanError;
 use crate::emulator;
 use links::{Background, BackgroundFlow, BackgroundWay, LinkId, OtherStation};
-use scenario::{AccessPoint, Flow, LinkKind, Pace, Plan, Transport, Walker, Way, Work};
+use scenario::{AccessPoint, Flow, LinkKind, Pace, Plan, Transport, Walker, Way, Work, models};
 use trace::FlowMeter;
 use units::{Bytes, Duration, Instant};
 
@@ -146,9 +145,9 @@ fn other(walker: &Walker, link: usize) -> Result<OtherStation, PlanError> {
     }
     Ok(OtherStation {
         name: walker.name.clone(),
-        position: position(first),
+        position: models::position(first),
         power: walker.tx_power,
-        thresholds: rules::thresholds(walker.thresholds),
+        thresholds: models::thresholds(walker.thresholds),
         link: LinkId(link as u16),
     })
 }

@@ -1,8 +1,8 @@
 //! What happens by itself in a run: the client's walk and the faults, as the emulator's schedule.
 
-use super::network::position;
 use crate::emulator::{Scheduled, Step, Whom};
 use links::{Fault, LinkId};
+use scenario::models::position;
 use scenario::{Effect, Plan, Walker};
 use units::{Duration, Instant};
 

@@ -1,14 +1,13 @@
 //! What came of a run, as `play --json` has it.
 
-use super::energy::Radios;
-use super::network::position;
 use super::others;
 use super::paths::Paths;
 use crate::emulator::{FaultRecord, Report};
 use crate::traffic::Outcome;
 use links::{Condition, Direction, Fault, NetworkConfig};
 use linux::daemon;
-use scenario::{Plan, Work};
+use policy::estimate::energy::Radios;
+use scenario::{Plan, models};
 use trace::{Event, Flow, Levels, LinkMarks, LinkUse, PathUse, PolicyName, Run, SERIES_BIN};
 use units::{Bitrate, Duration, Instant};
 
@@ -43,7 +42,7 @@ impl Sources<'_> {
             duration_s: duration.as_secs_f64(),
             flows: self.flows(),
             links: self.links(duration),
-            energy_j: self.radios.joules(),
+            energy_j: self.radios.settled().as_joules_f64(),
             optimal_mbps: self.optimal(duration).as_mbps_f64(),
             goodput_series: self.series(duration),
             levels: Levels::of(self.events, self.ended),
@@ -119,31 +118,9 @@ impl Sources<'_> {
     }
 
     fn optimal(&self, duration: Duration) -> Bitrate {
-        let uploads = self
-            .plan
-            .flows
-            .iter()
-            .filter(|flow| matches!(flow.work, Work::Upload { .. }))
-            .count();
-        let direction = if uploads > 0 && uploads == self.plan.flows.len() {
-            Direction::Up
-        } else {
-            Direction::Down
-        };
-        let moments = (duration.as_nanos() / SERIES_BIN.as_nanos()) as u32;
-        let at = |moment: u32| {
-            let at = Instant::ZERO + SERIES_BIN * moment;
-            let conditions = conditions(&self.emulator.faults, self.plan.links.len(), at, direction);
-            let here = self
-                .plan
-                .walkers
-                .first()
-                .map(|client| client.position(SERIES_BIN * moment));
-            let here = here.map(position).unwrap_or_default();
-            links::optimal(self.network, direction, at, here, &conditions).as_bps()
-        };
-        let sum: u128 = (0..moments).map(|moment| u128::from(at(moment))).sum();
-        Bitrate::from_bps(sum.checked_div(u128::from(moments)).unwrap_or(0) as u64)
+        let links = self.plan.links.len();
+        let conditions = |at, direction| conditions(&self.emulator.faults, links, at, direction);
+        models::optimal(self.plan, self.network, duration, conditions)
     }
 
     /// How many packets of each link were marked, and how many were to be.

@@ -18,6 +18,10 @@
 //! # Checked by
 //! `tests` below: the table of mobiarch11 §3.3, tails by hand; `golden/energy.csv`, `golden/power.csv`.
 
+mod radios;
+
+pub use radios::{Carried, Radios};
+
 use core::ops::{Add, AddAssign};
 use units::{Bitrate, Bytes, Dbm, Duration};
 

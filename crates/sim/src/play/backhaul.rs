@@ -10,11 +10,11 @@
 //! `tests/backhaul.rs`, `tests/play.rs`.
 
 use links::CableConfig;
+use scenario::models::queue;
 use scenario::{AccessPoint, Pace, Plan, Transport, Way, Work};
 use units::{Bitrate, Bytes, Duration};
 
 use super::error::CastError;
-use super::wired::queue;
 use crate::traffic::{self, HEADERS};
 
 /// The wire behind an access point, as the models have it.

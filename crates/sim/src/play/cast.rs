@@ -10,11 +10,9 @@
 //! # Checked by
 //! `tests/play.rs`.
 
-use links::Position;
-use links::air::{
-    self, AirConfig, Destination, Discipline, Ht, NoiseConfig, StationConfig, StationId, Wfq, WfqStation,
-};
+use links::air::{AirConfig, Destination, Discipline, StationConfig, StationId, Wfq, WfqStation};
 use links::wifi::{self, goodput};
+use scenario::models::{control, ht, noise, position, propagation, rules, thresholds, wall};
 use scenario::{
     AccessPoint, LinkKind, Medium, Pace, Plan, Point, QueueLimit, RateControl, Transport, Walker, Way, Work,
 };
@@ -25,7 +23,6 @@ use super::associations::{Association, Associations};
 use super::backhaul::Backhaul;
 use super::error::CastError;
 use super::medium::{AnyMedium, Media};
-use super::rules;
 use super::wired::wired;
 use super::wires::{Wires, ends};
 use crate::traffic::{self, Flow, HEADERS};
@@ -78,9 +75,9 @@ impl Cast {
         };
         cast.air.walls = plan.place.walls.iter().map(wall).collect();
         cast.air.noise = plan.place.noises.iter().map(noise).collect();
-        cast.air.rules = rules::rules(&plan.rules);
+        cast.air.rules = rules(&plan.rules);
         for (link, ap) in plan.access_points() {
-            cast.air.propagation = propagation(ap);
+            cast.air.propagation = propagation(&ap.propagation);
             cast.access_points.push(Some(link));
             cast.air.stations.push(access_point(plan, link, ap));
         }
@@ -222,8 +219,7 @@ impl Cast {
         let position = position(who.position(Duration::ZERO));
         let rate = self.upload_rates(plan, walker, channel).min();
         let name = format!("{}@{channel}", who.name);
-        let station =
-            StationConfig::new(&name, first.standard, position).with(rules::thresholds(who.thresholds));
+        let station = StationConfig::new(&name, first.standard, position).with(thresholds(who.thresholds));
         self.radios.push(Radio {
             walker,
             channel,
@@ -419,7 +415,7 @@ fn access_point(plan: &Plan, link: usize, ap: &AccessPoint) -> StationConfig {
         queue: packets(ap),
         discipline: discipline(ap),
         ..StationConfig::new(&plan.links[link].name, ap.standard, position(ap.at))
-            .with(rules::thresholds(ap.thresholds))
+            .with(thresholds(ap.thresholds))
     }
 }
 
@@ -429,7 +425,7 @@ fn rate(plan: &Plan, ap: &AccessPoint, power: Dbm, there: Point) -> Bitrate {
         return rate;
     }
     let walls: Vec<wifi::Wall> = plan.place.walls.iter().map(wall).collect();
-    let propagation = propagation(ap);
+    let propagation = propagation(&ap.propagation);
     let received = power - propagation.loss(position(ap.at), position(there), &walls);
     let snr = received - Dbm::from_mbm(NOISE_FLOOR_MBM) - propagation.implementation_loss;
     let rates = ap.standard.rates_kbps().iter();
@@ -473,60 +469,5 @@ const fn discipline(ap: &AccessPoint) -> Discipline {
         Discipline::fq_codel()
     } else {
         Discipline::TailDrop
-    }
-}
-
-fn propagation(ap: &AccessPoint) -> wifi::Propagation {
-    wifi::Propagation {
-        reference: ap.propagation.reference,
-        exponent_centi: ap.propagation.exponent_centi,
-        implementation_loss: ap.propagation.implementation_loss,
-        shadowing: None,
-        fading: ap.propagation.fading.map(|fading| wifi::Fading {
-            k_factor: fading.k_factor,
-            coherence: fading.coherence,
-        }),
-    }
-}
-
-fn wall(wall: &scenario::Wall) -> wifi::Wall {
-    wifi::Wall {
-        from: position(wall.from),
-        to: position(wall.to),
-        loss: wall.loss,
-    }
-}
-
-fn noise(noise: &scenario::Noise) -> NoiseConfig {
-    NoiseConfig {
-        name: noise.name.clone(),
-        position: position(noise.at),
-        channel: noise.channel,
-        power: noise.power,
-        on: noise.on,
-        off: noise.off,
-        random: noise.random,
-    }
-}
-
-const fn ht(ht: scenario::Ht) -> Ht {
-    Ht {
-        mcs: ht.mcs,
-        ..Ht::new(ht.streams, ht.width, ht.guard)
-    }
-}
-
-const fn control(rate: RateControl) -> air::RateControl {
-    match rate {
-        RateControl::Auto | RateControl::Fixed(_) => air::RateControl::Fixed,
-        RateControl::Aarf => air::RateControl::Aarf,
-        RateControl::Minstrel => air::RateControl::Minstrel,
-    }
-}
-
-pub(super) const fn position(point: Point) -> Position {
-    Position {
-        x_mm: point.x_mm,
-        y_mm: point.y_mm,
     }
 }

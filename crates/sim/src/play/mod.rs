@@ -3,12 +3,12 @@
 //! | what | where |
 //! |---|---|
 //! | who plays, and what cannot be played | [`Cast`], [`CastError`] |
-//! | what holds on the air | `rules` |
 //! | one run | [`play()`] |
 //! | who is associated with whom, and the medium below | `associations` |
 //! | wires behind access points | `backhaul` |
 //! | cells and cables | `wires`, [`wired`] |
 //! | when who joined | `joins` |
+//! | what the client's links carried for it | `energy` |
 //! | the engine that listens | `brain` |
 //! | frames as bytes, captures | [`Capture`] |
 
@@ -16,11 +16,11 @@ mod associations;
 mod backhaul;
 mod brain;
 mod cast;
+mod energy;
 mod error;
 mod frames;
 mod joins;
 mod medium;
-mod rules;
 mod run;
 mod wired;
 mod wires;

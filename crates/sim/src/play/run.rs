@@ -6,22 +6,25 @@
 //! 1. Applications are looked at every millisecond of virtual time: a stall is told to a millisecond.
 //! 2. Only UDP is played, whose senders have no congestion controller: what the scenario says of one (`cc`) is for the lab.
 //! 3. What becomes of the client's associations is in the record; of the others', in the notes.
-//! 4. A sender does not know whether an attempt collided or was not made out; `retries` has both, and `collisions` stays 0.
+//! 4. `optimal_mbps` and `energy_j` are the lab's, from the same functions; the former is 0, and a note says why, where a packet's time on the
+//!    coarse medium is not that of a rate.
+//! 5. A sender does not know whether an attempt collided or was not made out; `retries` has both, and `collisions` stays 0.
 //!
 //! # Checked by
 //! `tests/play.rs`, `tests/joining.rs`.
 
 use links::air::{Addresses, Counters, Input, Medium as _, Overheard};
 use policy::LinkId;
-use scenario::Plan;
+use scenario::{Medium, Plan, models};
 use trace::{
     Event, Flow, FlowMeter, LinkState, LinkUse, PathUse, PolicyName, Run, RunRecord, RunStart, SERIES_BIN,
     What, World as Where,
 };
-use units::{Duration, Instant};
+use units::{Bitrate, Duration, Instant};
 
 use super::brain::Brain;
 use super::cast::{self, Cast};
+use super::energy::Spending;
 use super::error::CastError;
 use super::frames::{Airtime, Capture};
 use super::joins::{Change, Joins};
@@ -102,6 +105,7 @@ struct Stage<'p> {
     /// Air that the client's own frames took, by link.
     own_air: Vec<Airtime>,
     joins: Joins,
+    spending: Spending,
     events: Vec<Event>,
     now: Instant,
 }
@@ -131,6 +135,7 @@ impl<'p> Stage<'p> {
             seen: vec![0; what.plan.flows.len()],
             own_air: vec![Airtime::default(); what.plan.links.len()],
             joins,
+            spending: Spending::new(what.plan),
             events: Vec::new(),
             cast,
             now: Instant::ZERO,
@@ -209,7 +214,7 @@ impl<'p> Stage<'p> {
         for radio in &self.cast.radios {
             let walker = &self.what.plan.walkers[radio.walker];
             if cast::walks(walker) {
-                let there = cast::position(walker.position(time));
+                let there = models::position(walker.position(time));
                 self.world.handle(Input::Move(radio.station, there));
             }
         }
@@ -246,6 +251,7 @@ impl<'p> Stage<'p> {
 
     fn sample(&mut self) {
         self.brain.survey(self.now);
+        self.spending.carried(self.now, self.world.tallies());
         for flow in 0..self.seen.len() {
             let bytes = self.seen[flow];
             let (flow, link) = (self.flow_name(flow), self.link_of(flow));
@@ -288,6 +294,7 @@ impl<'p> Stage<'p> {
                 self.stalled(flow, stall);
             }
         }
+        self.spending.carried(self.now, self.world.tallies());
         let stopped = (self.now < end).then_some(self.now);
         let run = self.summary(stopped);
         self.record(What::RunEnd {
@@ -325,12 +332,23 @@ impl<'p> Stage<'p> {
             duration_s: self.now.since(Instant::ZERO).as_secs_f64(),
             flows: (0..self.meters.len()).map(|flow| self.flow(flow)).collect(),
             links: (0..plan.links.len()).map(|link| self.link(link)).collect(),
-            energy_j: 0.0,
-            optimal_mbps: 0.0,
+            energy_j: self.spending.joules(),
+            optimal_mbps: self.optimal().as_mbps_f64(),
             goodput_series: series,
             levels: trace::Levels::default(),
             notes: self.notes(stopped),
         }
+    }
+
+    /// The air's is not known on the coarse medium, and so no sum is.
+    fn optimal(&self) -> Bitrate {
+        let plan = self.what.plan;
+        if is_coarse(plan) {
+            return Bitrate::ZERO;
+        }
+        let network = models::network(plan, self.what.seed);
+        let nothing_breaks = |_, _| Vec::new();
+        models::optimal(plan, &network, self.now.since(Instant::ZERO), nothing_breaks)
     }
 
     fn flow(&self, flow: usize) -> Flow {
@@ -378,6 +396,10 @@ impl<'p> Stage<'p> {
                 self.what.plan.duration.as_secs_f64(),
             )
         });
+        let unknown = is_coarse(self.what.plan).then(|| {
+            "what the models allow at best (`optimal_mbps`) is not known on the coarse medium: its packets have a time, not a rate"
+                .to_owned()
+        });
         let links = self.brain.explain();
         let said = links.into_iter().map(|(link, why)| format!("{link}: {why}"));
         let joined = self.joins.told().map(|(place, story)| {
@@ -388,8 +410,18 @@ impl<'p> Stage<'p> {
                 plan.links[of.link].name, plan.walkers[of.walker].name
             )
         });
-        bounded.into_iter().chain(said).chain(joined).collect()
+        bounded
+            .into_iter()
+            .chain(unknown)
+            .chain(said)
+            .chain(joined)
+            .collect()
     }
+}
+
+/// Whether there are access points, and the air between them and the client is a queue.
+fn is_coarse(plan: &Plan) -> bool {
+    plan.medium == Medium::Wfq && plan.access_points().next().is_some()
 }
 
 /// The same in the words of traces.

@@ -1,0 +1,144 @@
+//! Access points, what is between them and the client, and what holds on the air.
+
+use crate::plan::{self, AccessPoint, Point, RateControl};
+use links::air::{Countdown, Eifs, Ht, NoiseConfig, Rules, Thresholds};
+use links::wifi::{Backhaul, Fading, Join, Propagation, Shadowing, Wall, WifiConfig};
+use links::{Position, air};
+
+use super::queue;
+
+pub(super) fn access_point(name: &str, ap: &AccessPoint) -> WifiConfig {
+    WifiConfig {
+        channel: ap.channel,
+        standard: ap.standard,
+        rate: match ap.rate {
+            RateControl::Fixed(rate) => Some(rate),
+            RateControl::Auto | RateControl::Aarf | RateControl::Minstrel => None,
+        },
+        control: control(ap.rate),
+        ht: ap.ht.map(ht),
+        thresholds: thresholds(ap.thresholds),
+        power: ap.tx_power,
+        propagation: propagation(&ap.propagation),
+        queue: queue(ap.queue),
+        fq_codel: ap.fq_codel,
+        backhaul: Backhaul {
+            down: ap.backhaul.down,
+            up: ap.backhaul.up,
+            delay: ap.backhaul.rtt / 2,
+            queue: queue(ap.backhaul.queue),
+        },
+        join: Join {
+            scan: ap.join.scan,
+            associate: ap.join.associate,
+            dhcp: ap.join.dhcp,
+            ..Join::default()
+        },
+        ..WifiConfig::new(name, position(ap.at))
+    }
+}
+
+/// What signals lose on their way.
+pub fn propagation(propagation: &plan::Propagation) -> Propagation {
+    Propagation {
+        reference: propagation.reference,
+        exponent_centi: propagation.exponent_centi,
+        implementation_loss: propagation.implementation_loss,
+        shadowing: propagation.shadowing.map(|shadowing| Shadowing {
+            deviation: shadowing.deviation,
+            distance_mm: shadowing.distance_mm,
+        }),
+        fading: propagation.fading.map(|fading| Fading {
+            k_factor: fading.k_factor,
+            coherence: fading.coherence,
+        }),
+    }
+}
+
+/// A point of the floor plan.
+pub const fn position(point: Point) -> Position {
+    Position {
+        x_mm: point.x_mm,
+        y_mm: point.y_mm,
+    }
+}
+
+/// A wall.
+pub fn wall(wall: &plan::Wall) -> Wall {
+    Wall {
+        from: position(wall.from),
+        to: position(wall.to),
+        loss: wall.loss,
+    }
+}
+
+/// What disturbs.
+pub fn noise(noise: &plan::Noise) -> NoiseConfig {
+    NoiseConfig {
+        name: noise.name.clone(),
+        position: position(noise.at),
+        channel: noise.channel,
+        power: noise.power,
+        on: noise.on,
+        off: noise.off,
+        random: noise.random,
+    }
+}
+
+/// What a station has of 802.11n.
+pub const fn ht(ht: plan::Ht) -> Ht {
+    Ht {
+        mcs: ht.mcs,
+        ..Ht::new(ht.streams, ht.width, ht.guard)
+    }
+}
+
+/// Who chooses the rate, frame by frame.
+pub const fn control(rate: RateControl) -> air::RateControl {
+    match rate {
+        RateControl::Auto | RateControl::Fixed(_) => air::RateControl::Fixed,
+        RateControl::Aarf => air::RateControl::Aarf,
+        RateControl::Minstrel => air::RateControl::Minstrel,
+    }
+}
+
+/// What holds for everybody on the air.
+pub fn rules(rules: &plan::Rules) -> Rules {
+    Rules {
+        attempts: rules.attempts,
+        preamble: rules.preamble,
+        capture: rules.capture,
+        eifs: if rules.eifs_after_any_error {
+            Eifs::AfterAnyError
+        } else {
+            Eifs::AfterHeader
+        },
+        countdown: if rules.busy_counts_as_slot {
+            Countdown::BusyCountsAsSlot
+        } else {
+            Countdown::Standard
+        },
+        no_retry_bit_on_rate_change: rules.no_retry_bit_on_rate_change,
+        ..Rules::default()
+    }
+}
+
+/// What a radio senses, and when it asks before it sends.
+pub fn thresholds(thresholds: plan::Thresholds) -> Thresholds {
+    Thresholds {
+        rts: thresholds.rts.map(|bytes| bytes.get() as u32),
+        carrier_sense: thresholds.carrier_sense,
+        energy_detection: thresholds.energy_detection,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_scenario_leaves_open_is_the_models_own() {
+        assert_eq!(rules(&plan::Rules::default()), Rules::default());
+        assert_eq!(thresholds(plan::Thresholds::default()), Thresholds::default());
+    }
+}

@@ -1,0 +1,48 @@
+//! From a plan to the models that carry its packets: what it says of links, walls and the air, in their own words. Every world takes it from here.
+//!
+//! # Checked by
+//! `tests/models.rs`; `lab`'s `world::network` and `cli`'s `tests/both_worlds.rs`: what the worlds make of it.
+
+mod air;
+mod optimal;
+mod wires;
+
+pub use air::{control, ht, noise, position, propagation, rules, thresholds, wall};
+pub use optimal::optimal;
+pub use wires::queue;
+
+use crate::plan::{Link, LinkKind, Plan};
+use links::wifi::Radio;
+use links::{LinkConfig, NetworkConfig, Position};
+use units::Duration;
+
+/// The network of a run with this seed: the links in the order of the plan, and the client. How finely the air is modelled, and what others send, is
+/// the world's to say.
+pub fn network(plan: &Plan, seed: u64) -> NetworkConfig {
+    let client = plan.walkers.first();
+    let radio = Radio {
+        position: client.map_or_else(Position::default, |client| {
+            position(client.position(Duration::ZERO))
+        }),
+        power: client.map_or(Radio::default().power, |client| client.tx_power),
+    };
+    NetworkConfig {
+        links: plan.links.iter().map(|link| one(plan, link, seed)).collect(),
+        bottlenecks: plan.bottlenecks.iter().map(wires::bottleneck).collect(),
+        walls: plan.place.walls.iter().map(wall).collect(),
+        radio,
+        noise: plan.place.noises.iter().map(noise).collect(),
+        rules: rules(&plan.rules),
+        thresholds: client.map_or_else(Default::default, |client| thresholds(client.thresholds)),
+        power_save: client.is_some_and(|client| client.power_save),
+        ..NetworkConfig::default()
+    }
+}
+
+fn one(plan: &Plan, link: &Link, seed: u64) -> LinkConfig {
+    match &link.kind {
+        LinkKind::Cable(cable) => LinkConfig::Cable(wires::cable(&link.name, cable)),
+        LinkKind::Cell(cell) => LinkConfig::Cell(wires::cell(plan, &link.name, cell, seed)),
+        LinkKind::Wifi(ap) => LinkConfig::Wifi(air::access_point(&link.name, ap)),
+    }
+}

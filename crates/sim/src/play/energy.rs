@@ -1,0 +1,66 @@
+//! What the client's links carry for it, and what its radios spend on that.
+//!
+//! # Sources
+//! - [`policy::estimate::energy::Radios`], as in the lab.
+//!
+//! # Where we differ, and why
+//! 1. A datagram counts when and where it arrives, with the headers of UDP and IPv4, as in the lab; what was sent in vain does not.
+//! 2. Datagrams to everyone are nobody's own: they count in neither world.
+//!
+//! # Checked by
+//! `tests/play.rs`.
+
+use policy::estimate::energy::{Carried, Radios};
+use scenario::{Plan, Transport, Way, Work};
+use units::{Bytes, Instant};
+
+use crate::traffic::{HEADERS, Tally};
+
+/// The client's radios, and which flows are theirs.
+#[derive(Debug)]
+pub(super) struct Spending {
+    radios: Radios,
+    links: usize,
+    /// Of each flow, if it is the client's: its link and direction.
+    flows: Vec<Option<(usize, Way)>>,
+}
+
+impl Spending {
+    /// Nothing yet.
+    pub(super) fn new(plan: &Plan) -> Self {
+        let links = plan.links.iter();
+        Self {
+            radios: Radios::of(links.map(|link| (link.kind.word().into(), link.kind.channel()))),
+            links: plan.links.len(),
+            flows: plan.flows.iter().map(of_client).collect(),
+        }
+    }
+
+    /// So much has come of the flows since the start.
+    pub(super) fn carried(&mut self, at: Instant, tallies: &[Tally]) {
+        let mut carried = vec![Carried::default(); self.links];
+        for (tally, flow) in tallies.iter().zip(&self.flows) {
+            let Some((link, way)) = *flow else { continue };
+            let bytes = Bytes::new(tally.payload_bytes + tally.received * u64::from(HEADERS));
+            match way {
+                Way::Up => carried[link].up += bytes,
+                Way::Down | Way::Everyone => carried[link].down += bytes,
+            }
+        }
+        self.radios.carried(at, &carried);
+    }
+
+    /// So far, tails included.
+    pub(super) fn joules(&self) -> f64 {
+        self.radios.settled().as_joules_f64()
+    }
+}
+
+fn of_client(flow: &scenario::Flow) -> Option<(usize, Way)> {
+    match (flow.transport, flow.work) {
+        (Transport::Udp { over }, Work::Datagrams { way, .. }) if flow.by == 0 && way != Way::Everyone => {
+            Some((over, way))
+        }
+        _ => None,
+    }
+}

@@ -411,3 +411,96 @@ impl Heard {
 const RTS_US: u64 = 20 + 4 * 2;
 const CTS_US: u64 = 20 + 4 * 2;
 const BLOCK_ACK_US: u64 = 20 + 4 * 3;
+
+const ACK: u64 = 0x1d;
+
+const PHYS: [&str; 8] = [
+    "wlan.fc.type_subtype",
+    "radiotap.datarate",
+    "radiotap.channel.freq",
+    "radiotap.channel.flags",
+    "wlan_radio.phy",
+    "wlan_radio.duration",
+    "wlan.duration",
+    "wlan.supported_rates",
+];
+
+/// What tshark makes of a second of a standard at 2.4 GHz, field by field; nothing where it is not installed.
+fn at_2_ghz(standard: &str, mbps: u32) -> Option<Vec<Vec<String>>> {
+    let text = ONE
+        .replace("standard = \"a\"", &format!("standard = \"{standard}\""))
+        .replace("channel = 36", "channel = 6");
+    let rate = format!("aps.near.rate_mbps={mbps}");
+    let plan = plan(&text, &["duration_s=1", &rate]);
+    let played = play(&Play {
+        capture: true,
+        ..Play::new(&plan, PolicyName::Slowhand)
+    })
+    .unwrap();
+    let name = format!("slowhand-{standard}-{}.pcapng", std::process::id());
+    let file = std::env::temp_dir().join(name);
+    std::fs::write(&file, played.capture.unwrap()).unwrap();
+    let rows = tshark(&file, "wlan", &PHYS);
+    let wrong = tshark(
+        &file,
+        "_ws.malformed || wlan.fcs.status == 0 || ip.checksum.status == 0",
+        &["frame.number"],
+    );
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(
+        wrong.unwrap_or_default(),
+        [""; 0],
+        "frames that tshark finds fault with"
+    );
+    let split = |row: String| row.split('\t').map(str::to_owned).collect();
+    Some(rows?.into_iter().map(split).collect())
+}
+
+/// What all frames of a type show in these fields of [`PHYS`].
+fn all(rows: &[Vec<String>], subtype: u64, fields: std::ops::Range<usize>) -> Vec<u64> {
+    let of_type = |row: &&Vec<String>| number(&row[0]) == Some(subtype);
+    let shown: BTreeSet<&[String]> = rows
+        .iter()
+        .filter(of_type)
+        .map(|row| &row[fields.clone()])
+        .collect();
+    assert_eq!(shown.len(), 1, "{subtype:#x}: {shown:?}");
+    let first = shown.into_iter().next().unwrap();
+    let numbers = first.iter().flat_map(|field| field.split(','));
+    numbers
+        .map(|field| number(field).unwrap_or_else(|| panic!("{first:?}")))
+        .collect()
+}
+
+#[test]
+fn tshark_sees_802_11b_and_g_for_what_they_are() {
+    let (Some(b), Some(g)) = (at_2_ghz("b", 11), at_2_ghz("g", 54)) else {
+        println!("skipped: tshark is not installed (scripts/setup.sh test)");
+        return;
+    };
+    // CCK or OFDM at 2.4 GHz; tshark's numbers of 802.11b and of 802.11g.
+    let (cck, ofdm) = ([2_437, 0x00a0, 4], [2_437, 0x00c0, 6]);
+    for subtype in [BEACON, DATA, ACK] {
+        assert_eq!(all(&b, subtype, 2..5), cck);
+        assert_eq!(all(&g, subtype, 2..5), ofdm);
+    }
+    // The slowest rate for everybody, the data's, and the fastest mandatory one below it.
+    assert_eq!([BEACON, DATA, ACK].map(|of| all(&b, of, 1..2)[0]), [1, 11, 2]);
+    assert_eq!([BEACON, DATA, ACK].map(|of| all(&g, of, 1..2)[0]), [6, 54, 24]);
+    // As long as their bytes take by tshark's count: 1,530 of data, since a check sum beyond the cut is not counted, behind the long preamble; a
+    // preamble and 57 symbols, without the signal extension. Acknowledgements: 14 bytes, 56 µs at 2 Mb/s; two symbols.
+    assert_eq!(
+        [DATA, ACK].map(|of| all(&b, of, 5..6)[0]),
+        [192 + 1_113, 192 + 56]
+    );
+    assert_eq!([DATA, ACK].map(|of| all(&g, of, 5..6)[0]), [20 + 57 * 4, 20 + 8]);
+    // SIFS and the acknowledgement: 14 bytes at 2 Mb/s behind the long preamble; two symbols behind OFDM's, and the extension.
+    assert_eq!(all(&b, DATA, 6..7), [10 + 192 + 56]);
+    assert_eq!(all(&g, DATA, 6..7), [10 + 20 + 8 + 6]);
+    let rates = |rows: &[Vec<String>]| -> Vec<u64> {
+        let rates = all(rows, BEACON, 7..8);
+        rates.into_iter().map(|rate| rate & 0x7f).collect()
+    };
+    assert_eq!(rates(&b), [2, 4, 11, 22]);
+    assert_eq!(rates(&g), [12, 18, 24, 36, 48, 72, 96, 108]);
+}

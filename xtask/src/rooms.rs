@@ -65,7 +65,7 @@ pub const ROOMS: &[Room] = &[
         rooms: &["units", "wire", "links", "policy", "scenario", "trace"],
         crates: &["thiserror"],
         no_std: false,
-        never: "the OS, a wall clock, threads inside one run: one seed, one run, byte for byte",
+        never: "the OS, a wall clock, threads inside one world: one seed, one run, byte for byte",
     },
     Room {
         name: "linux",

@@ -185,28 +185,19 @@ fn doubts(state: &mut State) -> impl Iterator<Item = &mut Doubt> {
 /// Settles the doubts that are proven. Only once everything is told that has been read: links that died together are given up together, and an answer counts
 /// wherever it stands among what was read.
 pub(crate) fn settle(now: Instant, state: &mut State) {
-    reconsider(state);
-    for (link, doubt) in doubted(state, Doubt::is_ripe) {
+    let held = is_held(state);
+    for (link, doubt) in doubted(state, |doubt| doubt.is_proven() && !held) {
         condemn(now, state, link, doubt);
     }
     doubts(state).for_each(|doubt| doubt.pass(now));
 }
 
-/// Has the doubts that are proven wait for the others while everything is silent.
-pub(crate) fn reconsider(state: &mut State) {
-    let waits = is_everything_silent(state) && doubts(state).any(|doubt| !doubt.is_proven());
-    doubts(state).for_each(|doubt| doubt.waits_for_others(waits));
-}
-
-/// Whether there are several links, and not one of them is known to live.
-fn is_everything_silent(state: &State) -> bool {
-    let usable = || {
-        state
-            .paths
-            .values()
-            .filter(|path| path.is_usable() && path.is_allowed())
-    };
-    usable().nth(1).is_some() && usable().all(|path| !path.is_alive())
+/// Whether what is proven has to wait for the others: no link is known to live, and not all of them must have answered yet.
+fn is_held(state: &State) -> bool {
+    let paths = || state.paths.values();
+    let mut usable = paths().filter(|path| path.is_usable() && path.is_allowed());
+    let open = |path: &Path| path.doubt().is_some_and(|doubt| !doubt.is_proven());
+    paths().any(open) && usable.all(|path| !path.is_alive())
 }
 
 /// Sends the probes that are due.
@@ -274,12 +265,13 @@ pub(crate) fn retry(now: Instant, state: &mut State) {
 /// The next time at which [`settle`], [`ask_again`] or [`retry`] has something to do.
 pub(crate) fn wake_at(state: &State) -> Option<Instant> {
     let has_conns = !state.conns.is_empty();
+    let held = is_held(state);
     state
         .paths
         .values()
         .filter_map(|path| match path.health {
             Health::Alive => None,
-            Health::Doubted(doubt) => Some(doubt.wake_at()),
+            Health::Doubted(doubt) => Some(doubt.wake_at(held)),
             Health::Dead { next_try, .. } => Some(next_try).filter(|_| has_conns && path.is_usable()),
         })
         .min()

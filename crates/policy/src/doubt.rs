@@ -41,8 +41,6 @@ pub(crate) struct Doubt {
     seen: Instant,
     /// It is over, and only a look is missing.
     overdue: bool,
-    /// It is over, but all other links are silent, too, and not all of them must have answered by now.
-    waits: bool,
 }
 
 impl Doubt {
@@ -58,7 +56,6 @@ impl Doubt {
             verdict: now + wait,
             seen: now,
             overdue: false,
-            waits: false,
         }
     }
 
@@ -92,16 +89,6 @@ impl Doubt {
         };
     }
 
-    /// Whether there is no verdict before there is one about the others.
-    pub(crate) fn waits_for_others(&mut self, waits: bool) {
-        self.waits = waits && self.is_proven();
-    }
-
-    /// Whether there is nothing left to wait for.
-    pub(crate) fn is_ripe(&self) -> bool {
-        self.is_proven() && !self.waits
-    }
-
     /// Time has come this far.
     pub(crate) fn pass(&mut self, now: Instant) {
         self.overdue = now >= self.verdict;
@@ -122,9 +109,9 @@ impl Doubt {
         *self = Self::new(now, self.conn, self.silence, self.wait);
     }
 
-    /// When there is something to ask, or to settle.
-    pub(crate) fn wake_at(&self) -> Instant {
-        if self.is_ripe() || self.is_asked() && !self.overdue {
+    /// When there is something to ask, or to settle; `held`: what is proven is not settled yet.
+    pub(crate) fn wake_at(&self, held: bool) -> Instant {
+        if self.is_proven() && !held || self.is_asked() && !self.overdue {
             self.verdict.min(self.next_probe)
         } else {
             self.next_probe

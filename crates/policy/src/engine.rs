@@ -191,7 +191,6 @@ impl Engine {
         self.strategy.decide(now, &mut self.state);
         self.outlooks.look(now, &mut self.state);
         self.assignments.settle(&mut self.state);
-        detect::reconsider(&mut self.state);
         self.wake_at = self.next_wake();
     }
 

@@ -1,31 +1,13 @@
-use super::super::io::Kind;
-use super::super::mode::Mode;
+use super::super::flight::tests::flying;
 use super::*;
 use crate::Position;
 use alloc::collections::BTreeMap;
 use proptest::prelude::*;
-use units::wifi::Standard;
 
-fn flight(from: u32, position: Position, (start, end): (u64, u64)) -> Flight {
+fn flight(from: u32, position: Position, span: (u64, u64)) -> Flight {
     Flight {
-        from,
-        to: None,
-        kind: Kind::Data,
-        mode: Mode::basic(Standard::A),
-        channel: 0,
-        bytes: 100,
-        count: 1,
-        got: 0,
-        position,
         milliwatts: f64::from(from),
-        rings: Rings::NEAR,
-        start,
-        payload: start,
-        end,
-        nav: end,
-        sure: true,
-        alone: None,
-        over: false,
+        ..flying(from, position, span)
     }
 }
 

@@ -286,4 +286,4 @@ fn rings(grid: &Grid, flight: &Flight) -> Rings {
 
 #[cfg(test)]
 #[path = "flight_tests.rs"]
-mod tests;
+pub(super) mod tests;

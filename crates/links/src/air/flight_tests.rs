@@ -7,6 +7,11 @@ fn at(x_mm: i64) -> Position {
 }
 
 fn flight(from: u32, x_mm: i64, start: u64, end: u64) -> Flight {
+    flying(from, at(x_mm), (start, end))
+}
+
+/// A frame of 1 mW from there.
+pub(in crate::air) fn flying(from: u32, position: Position, (start, end): (u64, u64)) -> Flight {
     Flight {
         from,
         to: None,
@@ -16,7 +21,7 @@ fn flight(from: u32, x_mm: i64, start: u64, end: u64) -> Flight {
         bytes: 100,
         count: 1,
         got: 0,
-        position: at(x_mm),
+        position,
         milliwatts: 1.0,
         rings: Rings::NEAR,
         start,

@@ -28,13 +28,18 @@ pub(super) fn access_point(name: &str, ap: &AccessPoint) -> WifiConfig {
             delay: ap.backhaul.rtt / 2,
             queue: queue(ap.backhaul.queue),
         },
-        join: Join {
-            scan: ap.join.scan,
-            associate: ap.join.associate,
-            dhcp: ap.join.dhcp,
-            ..Join::default()
-        },
+        join: join(ap.join),
         ..WifiConfig::new(name, position(ap.at))
+    }
+}
+
+/// How long joining takes.
+pub fn join(join: plan::Join) -> Join {
+    Join {
+        scan: join.scan,
+        associate: join.associate,
+        dhcp: join.dhcp,
+        ..Join::default()
     }
 }
 

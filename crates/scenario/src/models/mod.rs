@@ -7,7 +7,7 @@ mod air;
 mod optimal;
 mod wires;
 
-pub use air::{control, ht, noise, position, propagation, rules, thresholds, wall};
+pub use air::{control, ht, join, noise, position, propagation, rules, thresholds, wall};
 pub use optimal::optimal;
 pub use wires::queue;
 

@@ -27,9 +27,9 @@ use links::air::wlan::{
 use links::air::{
     Counters, Destination, Fate, FrameKind, Input, Medium, Output, Overheard, Packet, StationId,
 };
-use links::wifi::{Join, frame_loss};
+use links::wifi::frame_loss;
 use links::{Direction, DropReason, LinkState};
-use scenario::{LinkKind, Plan};
+use scenario::{LinkKind, Plan, models};
 use units::wifi::NOISE_FLOOR_MBM;
 use units::{Dbm, Instant, Ratio};
 
@@ -350,12 +350,7 @@ fn access_points(plan: &Plan, cast: &Cast) -> Vec<AccessPointConfig> {
         };
         Some(AccessPointConfig {
             wire: Some(backhaul::cable(&link.name, ap)),
-            join: Some(Join {
-                scan: ap.join.scan,
-                associate: ap.join.associate,
-                dhcp: ap.join.dhcp,
-                ..Join::default()
-            }),
+            join: Some(models::join(ap.join)),
             patience: Some(Patience::default()),
             ..AccessPointConfig::new(StationId(station), &link.name)
         })

@@ -1,8 +1,8 @@
 use links::air::{FrameKind, Input, Medium as _, Overheard, Packet, Subtype};
-use scenario::Plan;
 use units::{Duration, Instant};
 
 use super::super::cast::Cast;
+use super::super::common::plan;
 use super::super::medium::AnyMedium;
 use crate::{HEADERS, World};
 
@@ -49,13 +49,7 @@ every_ms = 20
 const LENGTH: Duration = Duration::from_secs(10);
 
 fn world(settings: &[&str]) -> (Cast, World<AnyMedium>) {
-    let settings: Vec<_> = settings
-        .iter()
-        .flat_map(|setting| scenario::Setting::alternatives(setting).unwrap())
-        .collect();
-    let no_files = |_: &str| Err(std::io::ErrorKind::NotFound.into());
-    let plan: Plan = scenario::parse("asleep.toml", PLAN.as_bytes(), &settings, &no_files)
-        .unwrap_or_else(|error| panic!("{error}"));
+    let plan = plan(PLAN, settings);
     let cast = Cast::of(&plan).unwrap();
     let mut medium = cast.medium(&plan, 1).unwrap().air;
     cast.client_radios().for_each(|station| medium.monitor(station));

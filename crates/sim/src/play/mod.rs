@@ -16,6 +16,9 @@ mod associations;
 mod backhaul;
 mod brain;
 mod cast;
+#[cfg(test)]
+#[path = "../../tests/common/mod.rs"]
+mod common;
 mod energy;
 mod error;
 mod frames;

@@ -1,5 +1,6 @@
 //! What beacons say of who sleeps, who is let in under which number, and who is thrown out.
 
+use super::tests::ms;
 use super::*;
 use crate::Position;
 use crate::air::{StationConfig, Subtype};
@@ -34,10 +35,6 @@ fn wlan() -> Wlan {
     (0..CLIENTS as usize).for_each(|place| wlan.admit(InterfaceId(place), AP));
     wlan.monitor(StationId(1 + CLIENTS));
     wlan
-}
-
-fn ms(ms: u64) -> Instant {
-    Instant::from_millis(ms)
 }
 
 fn heard(wlan: &mut Wlan, end: Instant) -> Vec<Overheard> {

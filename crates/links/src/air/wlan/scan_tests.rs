@@ -1,8 +1,7 @@
 //! A radio that looks for access points.
 
+use super::tests::{ms, station, until};
 use super::*;
-use crate::Position;
-use crate::air::StationConfig;
 use alloc::format;
 use units::Duration;
 use units::wifi::{BEACON_INTERVAL, Standard};
@@ -17,10 +16,6 @@ const TURN: Duration = Duration::from_millis(5);
 
 /// Access points on channels 36 and 48; a client between them, on channel 36 until it turns to another.
 fn config(scan: Scan) -> WlanConfig {
-    let station = |name: &str, x_mm, channel| StationConfig {
-        channel,
-        ..StationConfig::new(name, Standard::A, Position { x_mm, y_mm: 0 })
-    };
     let stations = Vec::from([
         station("home", 0, 36),
         station("other", 20_000, 48),
@@ -38,15 +33,6 @@ fn config(scan: Scan) -> WlanConfig {
             ..ClientConfig::new(CLIENT)
         }]),
     }
-}
-
-fn ms(ms: u64) -> Instant {
-    Instant::from_millis(ms)
-}
-
-fn until(wlan: &mut Wlan, end: Instant) -> Vec<(Instant, WlanOutput)> {
-    wlan.tick(end);
-    core::iter::from_fn(|| wlan.poll()).collect()
 }
 
 /// Whom a scan that begins at `start` finds, and when it is over.

@@ -4,7 +4,7 @@ use crate::air::{StationConfig, Subtype};
 use units::Duration;
 use units::wifi::Standard;
 
-fn station(name: &str, x_mm: i64, channel: u8) -> StationConfig {
+pub(super) fn station(name: &str, x_mm: i64, channel: u8) -> StationConfig {
     StationConfig {
         channel,
         ..StationConfig::new(name, Standard::A, Position { x_mm, y_mm: 0 })
@@ -39,11 +39,11 @@ fn wlan() -> Wlan {
     Wlan::new(1, &config()).unwrap()
 }
 
-fn ms(ms: u64) -> Instant {
+pub(super) fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-fn until(wlan: &mut Wlan, end: Instant) -> Vec<(Instant, WlanOutput)> {
+pub(super) fn until(wlan: &mut Wlan, end: Instant) -> Vec<(Instant, WlanOutput)> {
     wlan.tick(end);
     core::iter::from_fn(|| wlan.poll()).collect()
 }
@@ -151,19 +151,24 @@ fn an_access_point_out_of_reach_is_given_up() {
     assert_eq!(states.last().map(|&(_, state)| state), Some(LinkState::Down));
 }
 
-#[test]
-fn who_walks_away_notices_by_missing_beacons() {
-    let mut wlan = joined();
+/// The client is out of reach from then on, and knows it so many milliseconds later.
+fn assert_notices_within(wlan: &mut Wlan, from: Instant, after_ms: core::ops::Range<u64>) {
     let away = Position {
         x_mm: 800_000,
         y_mm: 0,
     };
-    wlan.handle(ms(2_000), WlanInput::Move(CLIENT, away));
-    let states = states(&until(&mut wlan, ms(4_000)), FIRST);
+    wlan.handle(from, WlanInput::Move(CLIENT, away));
+    let states = states(&until(wlan, from + Duration::from_secs(2)), FIRST);
     assert_eq!(states.len(), 1);
-    // Seven beacons and the frame that asks.
-    assert!((2_600..2_950).contains(&states[0].0), "{states:?}");
+    assert!(after_ms.contains(&(states[0].0 - from.as_millis())), "{states:?}");
     assert_eq!(states[0].1, LinkState::Down);
+}
+
+#[test]
+fn who_walks_away_notices_by_missing_beacons() {
+    let mut wlan = joined();
+    // Seven beacons and the frame that asks.
+    assert_notices_within(&mut wlan, ms(2_000), 600..950);
 }
 
 #[test]
@@ -373,15 +378,7 @@ fn who_sleeps_and_is_carried_away_notices_by_the_beacons_for_which_it_wakes() {
     wlan.handle(ms(2_000), WlanInput::PowerSave(CLIENT, true));
     until(&mut wlan, ms(3_000));
     assert_eq!(wlan.state(FIRST), LinkState::Up, "sleeping is no reason to leave");
-    let away = Position {
-        x_mm: 800_000,
-        y_mm: 0,
-    };
-    wlan.handle(ms(3_000), WlanInput::Move(CLIENT, away));
-    let states = states(&until(&mut wlan, ms(5_000)), FIRST);
-    assert_eq!(states.len(), 1);
-    assert!((3_600..3_970).contains(&states[0].0), "{states:?}");
-    assert_eq!(states[0].1, LinkState::Down);
+    assert_notices_within(&mut wlan, ms(3_000), 600..970);
 }
 
 #[test]

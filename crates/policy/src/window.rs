@@ -24,6 +24,8 @@
 //!    moments on, and the double ends as soon as three round trips have shown no quarter more: slow start would otherwise overflow every
 //!    queue on the way, or, where a modem's buffer takes it all, keep a congestion window for good that then holds most of the
 //!    connection's bytes behind that buffer. With 384 KiB for the first second `fade` showed gaps of 77 ms (median) and 120 ms (most); so, 52 and 53 ms.
+//!    Links begin one after the other, and one that has overflowed its short queue hides that the next still grows: over cables nothing is over before ten
+//!    round trips with all of them.
 //!    A slow link that joins can make all wait for it in those moments, so that nothing grows: that is no end of slow start, and what waits has room
 //!    beside what is under way. Over cables it has for five seconds: what slow start loses in a deep queue holds up everything (`window-long`: 0.92 of
 //!    stock's first five seconds without that room, 0.97 with it). Over radio it would keep a modem's buffer full (`fade`: 94 ms).
@@ -54,6 +56,8 @@ const WORTH_BOUNDING: Bytes = Bytes::from_kib(32);
 const GROWN_PERCENT: u64 = 125;
 /// How long it may stand still: so many of the longest round trips, or that.
 const STILL: (u32, Duration) = (3, Duration::from_millis(50));
+/// Over cables slow start may stand still for as long as this many of the longest round trips after a link has joined: from ten segments to what it carries.
+const ROUNDS_TO_GROW: u32 = 10;
 /// While half of the window waits for earlier bytes no standstill is the links', but not for longer than this from the beginning.
 const EXCUSED_FOR: Duration = Duration::from_millis(1_500);
 /// So long after its beginning a connection's slow starts over cables overflow queues, and what they lose holds up everything.
@@ -79,6 +83,9 @@ pub(crate) struct Window {
     /// When it was first looked at.
     began: Option<Instant>,
     growth: Growth,
+    /// How many links were in use at the last look, and when that became more.
+    links: usize,
+    joined: Instant,
     stepped: Instant,
     narrow: Option<Narrow>,
     trial: Option<Trial>,
@@ -185,7 +192,13 @@ impl Window {
         self.queued_at = if need.queued { Some(now) } else { self.queued_at };
         let waits = self.set.is_some_and(|set| need.held * 2 >= set);
         let age = now - *self.began.get_or_insert(now);
-        let growing = self.growth.goes_on(now, need, waits && age < EXCUSED_FOR);
+        if need.links > self.links {
+            self.joined = now;
+        }
+        self.links = need.links;
+        let young = need.wired && now - self.joined < need.rtt * ROUNDS_TO_GROW;
+        let excused = age < EXCUSED_FOR && (waits || young);
+        let growing = self.growth.goes_on(now, need, excused);
         let mut target = need.target(self.factor(now, need, growing));
         if growing {
             target = (target * 2).min(MOST);

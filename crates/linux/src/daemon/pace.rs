@@ -5,6 +5,8 @@
 //!    reading cost ([`SHARE`]), so the cost is bounded and few connections are watched as closely as the detection of a dead
 //!    link needs (its shortest rule is the first reading that finds nothing new). With many, a doubt is ripe before the next reading: then the
 //!    interface alone is read when the engine asks to be woken (`Daemon::look_at_doubted`).
+//! 2. What was costly once stretches nothing: a thread that has just set up a connection's levers has not read too often. With that counted, the
+//!    second reading of the first connection came 100 ms after the first, and so did the news that its joins had been accepted.
 //!
 //! # Checked by
 //! `pace::tests`; bench `window-cost`.
@@ -28,7 +30,8 @@ const SHARE: u32 = 50;
 pub(super) struct Pace {
     next: Option<Instant>,
     next_idle: Instant,
-    cost: Duration,
+    /// What the last two readings cost, the later first.
+    costs: [Duration; 2],
 }
 
 /// Which connections are to be read now.
@@ -73,7 +76,7 @@ impl Pace {
         Self {
             next: None,
             next_idle: Instant::ZERO,
-            cost: Duration::ZERO,
+            costs: [Duration::ZERO; 2],
         }
     }
 
@@ -89,7 +92,7 @@ impl Pace {
 
     /// A reading was done, and this is what there is to read now.
     pub(super) fn read(&mut self, now: Instant, whom: Whom, cost: Duration, state: Watched) {
-        self.cost = cost;
+        self.costs = [cost, self.costs[0]];
         if whom == Whom::All {
             self.next_idle = now + self.stretched(IDLE);
         }
@@ -120,7 +123,8 @@ impl Pace {
     }
 
     fn stretched(&self, period: Duration) -> Duration {
-        period.max(self.cost.saturating_mul(SHARE)).min(IDLE)
+        let [last, before] = self.costs;
+        period.max(last.min(before).saturating_mul(SHARE)).min(IDLE)
     }
 }
 
@@ -177,9 +181,23 @@ mod tests {
         let mut pace = Pace::new();
         pace.stir(ms(100), Watched::Busy);
         read(&mut pace, ms(110), 1_000, Watched::Busy);
-        assert_eq!(pace.wake_at(), Some(ms(160)));
-        read(&mut pace, ms(160), 50_000, Watched::Busy);
-        assert_eq!(pace.wake_at(), Some(ms(260)));
+        read(&mut pace, ms(120), 1_000, Watched::Busy);
+        assert_eq!(pace.wake_at(), Some(ms(170)));
+        read(&mut pace, ms(170), 50_000, Watched::Busy);
+        assert_eq!(pace.wake_at(), Some(ms(220)));
+        read(&mut pace, ms(220), 50_000, Watched::Busy);
+        assert_eq!(pace.wake_at(), Some(ms(320)));
+    }
+
+    #[test]
+    fn one_costly_reading_delays_nothing() {
+        let mut pace = Pace::new();
+        pace.stir(ms(100), Watched::Busy);
+        for cost_us in [5_000, 50, 5_000, 50] {
+            let now = pace.wake_at().expect("planned");
+            read(&mut pace, now, cost_us, Watched::Busy);
+            assert_eq!(pace.wake_at(), Some(now + BUSY));
+        }
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub(crate) struct Arrivals {
     bins: [Bin; BINS],
     /// The number of the bin that `now` falls in.
     head: u64,
+    /// Whether counters were read, and when for the first time; before, when the subflow was told of.
+    begun: bool,
     started: Instant,
     last: Option<Instant>,
     segments: u64,
@@ -43,6 +45,7 @@ impl Arrivals {
         Self {
             bins: [Bin::default(); BINS],
             head: number(now),
+            begun: false,
             started: now,
             last: None,
             segments: 0,
@@ -52,7 +55,12 @@ impl Arrivals {
     }
 
     /// Counters as read at `now`. Returns whether anything arrived since the last reading.
+    ///
+    /// The first ones say that something came, and not since when: subflows are told late, and then a burst would pass for speed.
     pub(crate) fn read(&mut self, now: Instant, segments: u64, bytes: Bytes) -> bool {
+        if !self.begun {
+            return self.begin(now, segments, bytes);
+        }
         let since = self.head;
         self.advance(now);
         let new_segments = segments.saturating_sub(self.segments).min(READING);
@@ -65,6 +73,13 @@ impl Arrivals {
         self.last = Some(now);
         self.best.offer(now, self.rate(now));
         true
+    }
+
+    fn begin(&mut self, now: Instant, segments: u64, bytes: Bytes) -> bool {
+        (self.segments, self.bytes) = (segments, bytes.get());
+        (self.begun, self.started, self.head) = (true, now, number(now));
+        self.last = Some(now).filter(|_| segments > 0);
+        self.last.is_some()
     }
 
     /// What was read at once came evenly since the last reading: a late reader must not take a backlog for speed.
@@ -222,6 +237,21 @@ mod tests {
             arrivals.best_rate(ms(2_000)) <= before.percent(105),
             "{}",
             arrivals.best_rate(ms(2_000))
+        );
+    }
+
+    #[test]
+    fn a_subflow_that_was_told_late_begins_without_a_burst() {
+        let mut arrivals = Arrivals::new(ms(100));
+        assert!(arrivals.read(ms(105), 200, Bytes::new(200_000)), "it lives");
+        assert_eq!(arrivals.best_rate(ms(105)), Bitrate::ZERO);
+        for t in (110..=400).step_by(5) {
+            arrivals.read(ms(t), 200 + (t - 105), Bytes::new(200_000 + (t - 105) * 1_000));
+        }
+        let best = arrivals.best_rate(ms(400));
+        assert!(
+            best <= Bitrate::from_mbps(9) && best >= Bitrate::from_mbps(7),
+            "{best}"
         );
     }
 

@@ -92,11 +92,19 @@ fn assert_the_kernel_counted_as_many(played: &Played) {
     assert_eq!(last, [0; 5], "the flow has an end before the run has: {read:?}");
     let report = played.daemon.as_ref().expect("the daemon reports at the end");
     let marked = report.links.iter().filter_map(|link| link.marks);
-    let made: u64 = marked.map(|marks| marks.counters.segments).sum();
+    // One header may stand for several segments. The kernel counts it by `gso_segs`, which a TUN leaves at 0: then it counts once.
+    let [made, segments] = marked.fold([0, 0], |[made, segments], marks| {
+        [made + marks.counters.made, segments + marks.counters.segments]
+    });
     let busy = read.iter().rposition(|bytes| *bytes > 0).unwrap_or(0);
     println!("{made} marked; the flow took {} ms", (busy + 1) * 100);
     assert!(made > 0, "{:#?}", report.links);
-    assert_eq!(played.received_ce, Some(made), "{:#?}", report.links);
+    let received = played.received_ce.expect("this kernel counts them");
+    assert!(
+        (made..=segments).contains(&received),
+        "{received} came in marked, of {made} headers for {segments} segments: {:#?}",
+        report.links
+    );
 }
 
 #[test]

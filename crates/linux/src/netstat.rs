@@ -3,7 +3,7 @@
 //! # Sources
 //! - `net/ipv4/proc.c`, `net/mptcp/mib.c`: `/proc/net/netstat` has two lines for each group (`TcpExt`, `IpExt`, `MPTcpExt`), names and then
 //!   values. `IpExt: InCEPkts` counts packets that came in with congestion experienced, each of those that one header stands for
-//!   (`net/ipv4/ip_input.c`).
+//!   (`net/ipv4/ip_input.c`: by `gso_segs`, so a packet of several segments from a TUN, where that is 0, counts once).
 //!
 //! # Checked by
 //! `tests`; the daemon's tests, which read the server's `MPTcpExt`; the lab's `tests/emulator.rs` and `tests/ecn.rs`: marks that were made are

@@ -122,19 +122,26 @@ impl Schedule for Blocks {
             bring_up(&mut below[lower - 1], &mut above[0]);
         }
         let top = &self.levels[self.levels.len() - 1].blocks[0];
-        let least = if self.stations <= FEW {
-            top[..self.stations].iter().copied().fold(f64::INFINITY, lesser)
+        let (least, place) = if self.stations <= FEW {
+            least_of_few(&top[..self.stations])
         } else {
-            least(top)
+            let least = least(top);
+            let levels = self.levels.iter().rev();
+            let down = |place, level: &Level| place * BLOCK + position_of(least, &level.blocks[place]);
+            (least, levels.fold(0, down))
         };
-        let mut place = 0;
-        for level in self.levels.iter().rev() {
-            place = place * BLOCK + position_of(least, &level.blocks[place]);
-        }
         let known = (deadline(least), place);
         self.known = Some(known);
         known
     }
+}
+
+fn least_of_few(keys: &[f64]) -> (f64, usize) {
+    let keys = keys.iter().copied().zip(0..);
+    keys.fold(
+        (f64::INFINITY, 0),
+        |least, next| if next.0 < least.0 { next } else { least },
+    )
 }
 
 /// Copies the least deadline of every stale block to the level above.
@@ -165,11 +172,35 @@ fn least(block: &Block) -> f64 {
     lesser(lesser(four[0], four[2]), lesser(four[1], four[3]))
 }
 
-#[inline]
+/// Bits of floating-point numbers that get less from place to place.
+const ORDER: Block = {
+    let (mut order, mut place) = ([0.0; BLOCK], 0);
+    while place < BLOCK {
+        order[place] = f64::from_bits((BLOCK - place) as u64);
+        place += 1;
+    }
+    order
+};
+
+/// The first place of the least key in its block. All are looked at, several at a time: where to stop cannot be predicted. A function of its own:
+/// among other code compilers take the four apart.
+#[inline(never)]
 fn position_of(least: f64, block: &Block) -> usize {
-    let least = least.to_bits();
-    let found = block.iter().position(|&key| key.to_bits() == least);
-    found.unwrap_or(0)
+    let mut four = [0.0; 4];
+    for first in (0..BLOCK).step_by(4) {
+        for (lane, greatest) in four.iter_mut().enumerate() {
+            let order = ORDER[first + lane];
+            let found = if block[first + lane] == least { order } else { 0.0 };
+            *greatest = greater(*greatest, found);
+        }
+    }
+    let first = greater(greater(four[0], four[2]), greater(four[1], four[3]));
+    BLOCK - first.to_bits() as usize
+}
+
+#[inline]
+fn greater(one: f64, other: f64) -> f64 {
+    if one > other { one } else { other }
 }
 
 #[cfg(test)]

@@ -122,21 +122,22 @@ impl<S: Schedule> Ears<'_, S> {
 
     /// A frame ends.
     pub(super) fn end(&mut self, id: u16, audience: &Audience, now: u64) {
-        let flight = *self.flights.get(id);
-        let quiet = flight.sure && self.flights.is_alone(id);
+        let flights = self.flights;
+        let flight = flights.get(id);
+        let quiet = flight.sure && flights.is_alone(id);
         for run in audience.loud.runs() {
             for station in places(&run) {
                 if self.radios[station].channel != flight.channel {
                     continue;
                 }
                 self.radios[station].loud -= 1;
-                self.let_go(station, id, &flight, quiet);
+                self.let_go(station, id, flight, quiet);
                 self.go_on(station, now);
             }
         }
         for run in audience.faint.runs() {
             for station in places(&run) {
-                self.let_go(station, id, &flight, quiet);
+                self.let_go(station, id, flight, quiet);
                 self.go_on(station, now);
             }
         }

@@ -205,6 +205,7 @@ impl<S: Schedule> Air<S> {
         let site = self.ether.sites[place];
         let id = self.flights.begin(Flight {
             position: site.position,
+            circle: self.audiences[place].circle,
             milliwatts: site.milliwatts,
             rings: self.ether.rings(site.milliwatts),
             from: place as u32,

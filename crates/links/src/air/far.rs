@@ -1,7 +1,7 @@
-//! What arrives from far away: summed up once for all who receive a frame, by what it adds at the sender and how that changes from there.
+//! What arrives from far away: summed up once for all who receive a frame, by what it adds in the middle of them and how that changes from there.
 //!
-//! Whoever receives a frame stands near its sender, and senders that are several times as far away look much the same from all of these
-//! places. The sum of their powers is taken at the sender, with its slope; what is left out, the curvature, is bounded. Where the bound leaves
+//! Whoever receives a frame stands near the others who do, and senders that are several times as far away look much the same from all of these
+//! places. The sum of their powers is taken in the middle, with its slope; what is left out, the curvature, is bounded. Where the bound leaves
 //! a doubt about an outcome, the powers are added up one by one.
 //!
 //! # Sources
@@ -20,6 +20,8 @@
 
 use alloc::vec::Vec;
 
+use super::circle::Circle;
+use super::field::Stretch;
 use super::four::Four;
 use super::rough::Rough;
 use crate::Position;
@@ -27,10 +29,10 @@ use crate::Position;
 /// From where on a source is far, for all frames of a run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// Whoever is heard at all is nearer than this, in mm.
+    /// The widest circle that frames are bounded in: whoever is heard at all is nearer than this, in mm.
     pub(super) around_mm: f64,
-    /// Whoever is farther than this from a sender is out of reach for all who hear it, in mm.
-    pub(super) scope_mm: i64,
+    /// Whoever is farther away than this is out of reach, in mm.
+    reach_mm: i64,
     /// What arrives after a metre, as a part of what is sent.
     metre: f64,
     /// Its log₂.
@@ -38,30 +40,28 @@ pub(super) struct Limits {
     /// The exponent with which power falls with the distance.
     falls: f64,
     /// What is left of that beside the square, by the square of the distance.
-    rest: Rough,
-    /// A whole number, not less than that and 2.
+    pub(super) rest: Rough,
+    /// A whole number, not less than that.
     powers: usize,
-    /// What is far is at least this far away, in mm.
-    nearest_mm: f64,
-    /// How much more can arrive around a frame's sender than there, of what counts in some places only.
-    rim: f64,
+    /// The least that any power has of either, in mm: how far it stands out of the noise, and how far it counts.
+    least_mm: (f64, f64),
 }
 
-/// Where a source of some power changes its role for a frame, by the square of its distance from the frame's sender, in m².
+/// How far a source of some power is what it can be to a receiver, in m.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Rings {
-    /// Nearer than this it stands out of the noise for some who hear the frame.
-    pub(super) near: f32,
-    /// Nearer than this it counts for all of them.
-    pub(super) sure: f32,
-    /// Nearer than this it counts for some.
-    pub(super) any: f32,
+    /// Farther away than this it does not stand out of the noise.
+    noise: f32,
+    /// Nearer than this it counts.
+    sure: f32,
+    /// Farther away than this it does not count.
+    any: f32,
 }
 
 impl Rings {
     /// A source that has to be looked at by itself wherever it is.
     pub(super) const NEAR: Self = Self {
-        near: f32::INFINITY,
+        noise: f32::INFINITY,
         sure: 0.0,
         any: 0.0,
     };
@@ -69,10 +69,18 @@ impl Rings {
     /// For sources of which each has one or the other.
     pub(super) const fn with(self, other: Self) -> Self {
         Self {
-            near: self.near.max(other.near),
+            noise: self.noise.max(other.noise),
             sure: self.sure.min(other.sure),
             any: self.any.max(other.any),
         }
+    }
+
+    /// Where that changes for the receivers in a circle of that radius, by the square of the distance from its middle, in m²: nearer than the
+    /// first a source stands out of the noise for some of them, nearer than the second it counts for all, nearer than the third for some.
+    fn squared(&self, radius: f32) -> [f32; 3] {
+        let near = (self.noise.max(radius) + radius) * (1.0 + INEXACT as f32);
+        let (sure, any) = ((self.sure - radius).max(0.0), self.any + radius);
+        [near, sure, any].map(|distance| distance * distance)
     }
 }
 
@@ -81,18 +89,23 @@ pub(super) const INEXACT: f64 = 0.003;
 
 impl Limits {
     /// `reference` and `falls`: what arrives of each milliwatt after a metre, and the exponent with which it falls with the distance.
-    pub(super) fn new((reference, falls): (f64, f64), around_mm: i64, scope_mm: i64) -> Self {
+    pub(super) fn new((reference, falls): (f64, f64), around_mm: i64, reach_mm: i64) -> Self {
         Self {
             around_mm: around_mm as f64,
-            scope_mm,
+            reach_mm,
             metre: reference,
             reference: libm::log2(reference) as f32,
             falls,
             rest: Rough::new(falls / 2.0 - 1.0),
-            powers: libm::ceil(falls) as usize + 2,
-            nearest_mm: f64::INFINITY,
-            rim: 1.0,
+            powers: libm::ceil(falls) as usize,
+            least_mm: (f64::INFINITY, f64::INFINITY),
         }
+    }
+
+    /// Whoever is farther than this from the middle of a circle is out of reach for all in it, in mm.
+    pub(super) const fn scope_mm(&self, circle: &Circle) -> i64 {
+        // A radius is a whole number.
+        self.reach_mm + circle.radius_mm as i64
     }
 
     /// What arrives of four sources of some power, by the squares of their distances in m².
@@ -104,20 +117,19 @@ impl Limits {
     /// The rings of sources that send with that power. They count from now on for [`Background::at`].
     pub(super) fn rings(&mut self, milliwatts: f64, noise: f64, negligible: f64) -> Rings {
         let distance = |power| 1e3 * libm::pow(self.metre * milliwatts / power, 1.0 / self.falls);
-        let around = self.around_mm;
-        let near = (distance(noise).max(around) + around) * (1.0 + INEXACT);
-        let sure = (distance(negligible) * (1.0 - INEXACT) - around).max(0.0);
-        let any = (distance(negligible) + around) * (1.0 + INEXACT);
-        self.nearest_mm = self.nearest_mm.min(near);
-        // What counts in some places only is farther away than these two.
-        let rim = sure.max(near);
-        self.rim = self.rim.max(libm::pow(rim / (rim - around), self.falls));
-        let square = |mm: f64| (mm * mm / 1e6) as f32;
-        Rings {
-            near: square(near),
-            sure: square(sure),
-            any: square(any),
-        }
+        let (noise, negligible) = (distance(noise), distance(negligible));
+        let (sure, any) = (negligible * (1.0 - INEXACT), negligible * (1.0 + INEXACT));
+        self.least_mm = (self.least_mm.0.min(noise), self.least_mm.1.min(sure));
+        let [noise, sure, any] = [noise, sure, any].map(|mm| (mm / 1e3) as f32);
+        Rings { noise, sure, any }
+    }
+
+    /// How far away from the middle of a circle of that radius what is far is at least, and what counts in some places only; in mm.
+    fn nearest_mm(&self, radius_mm: f64) -> (f64, f64) {
+        let (noise, sure) = self.least_mm;
+        let nearest = noise.max(radius_mm) + radius_mm;
+        // What counts in some places only is far, too.
+        (nearest, nearest.max(sure - radius_mm))
     }
 }
 
@@ -179,24 +191,12 @@ impl Spots {
 /// A frame as the sum of what is far sees it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sight {
-    time: (f32, f32),
-    place: (f32, f32),
-    /// By how much the rings within which others are near are wider than they say.
-    more: f32,
-    rest: Rough,
-}
-
-impl Sight {
-    /// `exact`: its place and its times are precise.
-    pub(super) fn of(frame: &Spot, exact: bool, limits: &Limits) -> Self {
-        Self {
-            time: (frame.start, frame.end),
-            place: frame.place,
-            // Where they are not, nothing is far.
-            more: if exact { 0.0 } else { f32::INFINITY },
-            rest: limits.rest,
-        }
-    }
+    pub(super) time: (f32, f32),
+    /// The middle of those who hear it, as places of sources are told, and how far they are from there.
+    pub(super) middle: (f32, f32),
+    pub(super) radius: f32,
+    /// Its place and its times are precise: where they are not, nothing is far.
+    pub(super) exact: bool,
 }
 
 /// Fours of a stretch with near ones among them, and how long each of these was on the air together with a frame.
@@ -204,6 +204,7 @@ impl Sight {
 pub(super) struct Nearby {
     fours: Vec<(u32, Four)>,
     count: usize,
+    places: Vec<u32>,
 }
 
 impl Nearby {
@@ -215,22 +216,29 @@ impl Nearby {
     }
 
     /// Their places in the stretch.
-    pub(super) fn places(&self) -> impl Iterator<Item = usize> {
-        let fours = self.fours[..self.count].iter();
-        let lanes = |&(number, there): &(u32, Four)| {
-            let lanes = (0..4).filter(move |&lane| there.0[lane] > 0.0);
-            lanes.map(move |lane| number as usize * 4 + lane)
-        };
-        fours.flat_map(lanes)
+    pub(super) fn places(&mut self) -> &[u32] {
+        let room = 4 * self.count;
+        if self.places.len() < room {
+            self.places.resize(room, 0);
+        }
+        let mut count = 0;
+        for (number, there) in &self.fours[..self.count] {
+            for (lane, time) in (0..).zip(there.0) {
+                self.places[count] = number * 4 + lane;
+                count += usize::from(time > 0.0);
+            }
+        }
+        &self.places[..count]
     }
 }
 
-/// The far sources of one frame: in mW times ns, as they would arrive if all of it arrived after a metre; distances in m.
+/// The far sources of one frame: in mW times ns, as they would arrive if all of it arrived after a metre; distances in m, from the middle of those who
+/// hear it.
 ///
 /// [`Rough`] makes every power too large or too small.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct FarField {
-    /// Their sum at the frame's sender.
+    /// Their sum in the middle.
     level: Four,
     /// The same of those that count in some places and in others do not.
     rim: Four,
@@ -246,11 +254,12 @@ impl FarField {
     /// Every source takes the same way through this, because what it would branch on cannot be predicted: what does not count is 0. A function
     /// of its own: among other code compilers take the four apart.
     #[inline(never)]
-    pub(super) fn add(&mut self, to: &Sight, rings: &Rings, spots: &[Spots], near: &mut Nearby) {
-        let (east, north) = (Four::all(to.place.0), Four::all(to.place.1));
+    pub(super) fn add(&mut self, to: &Sight, stretch: &Stretch<'_>, rest: Rough, near: &mut Nearby) {
+        let (east, north) = (Four::all(to.middle.0), Four::all(to.middle.1));
         let (from, until) = (Four::all(to.time.0), Four::all(to.time.1));
-        let (sure_ring, any_ring) = (Four::all(rings.sure), Four::all(rings.any));
-        let near_ring = Four::all(rings.near + to.more);
+        let rings = if to.exact { *stretch.rings } else { Rings::NEAR };
+        let [near_ring, sure_ring, any_ring] = rings.squared(to.radius).map(Four::all);
+        let spots = stretch.spots;
         let one = Four::all(1.0);
         let fours = near.room(spots.len());
         let (mut sum, mut count) = (*self, 0);
@@ -264,7 +273,7 @@ impl FarField {
             let there = is_near.keep(time);
             fours[count] = (number as u32, there);
             count += usize::from(there.has_any());
-            let far = is_near.drop(time) * spots.milliwatts * (inverse * to.rest.of(squared));
+            let far = is_near.drop(time) * spots.milliwatts * (inverse * rest.of(squared));
             let is_sure = squared.less(sure_ring);
             let sure = is_sure.keep(far);
             let bent = sure * inverse;
@@ -278,13 +287,15 @@ impl FarField {
         *self = sum;
     }
 
-    /// Closes the sum for a frame of that many nanoseconds.
-    pub(super) fn over(&self, nanos: u64, limits: &Limits) -> Background {
+    /// Closes the sum for a frame of that many nanoseconds and those who hear it.
+    pub(super) fn over(&self, nanos: u64, circle: &Circle, limits: &Limits) -> Background {
         let each = limits.metre / nanos as i64 as f64;
         let (level, curve) = (self.level.sum() * each, self.curve.sum() * each);
+        let (nearest_mm, rim_mm) = limits.nearest_mm(circle.radius_mm);
         Background {
             level,
-            rim: self.rim.sum() * each,
+            rim: self.rim.sum() * each * nearer(circle.radius_mm, rim_mm, limits.powers),
+            nearest_mm,
             curve,
             slope: (self.east.sum() * each, self.north.sum() * each),
             steepest: libm::sqrt(level * curve),
@@ -296,7 +307,10 @@ impl FarField {
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Background {
     level: f64,
+    /// Of what counts in some places and in others does not: not more than this anywhere.
     rim: f64,
+    /// What is far is at least this far from the middle, in mm.
+    nearest_mm: f64,
     curve: f64,
     slope: (f64, f64),
     /// What the slope would be at most if all stood in one direction: the sum of powers over distances does not exceed this, by the inequality
@@ -305,16 +319,11 @@ pub(super) struct Background {
 }
 
 impl Background {
-    /// The least and the most that they add in a place, which must not be farther from the sender than [`Limits::around_mm`].
-    pub(super) fn at(&self, limits: &Limits, sender: Position, place: Position) -> [f64; 2] {
-        let (x, y) = millimetres(sender, place);
+    /// The least and the most that they add so far east and north of the middle, which must be in the circle.
+    pub(super) fn at(&self, limits: &Limits, (x, y): (f64, f64)) -> [f64; 2] {
         let change = limits.falls * (self.slope.0 * x + self.slope.1 * y) / 1e3;
         // Half of what may be there whole, or not at all.
-        let rim = if self.rim > 0.0 {
-            self.rim * limits.rim / 2.0
-        } else {
-            0.0
-        };
+        let rim = self.rim / 2.0;
         let distance = reach(x, y);
         let off = limits.rest.off;
         let inexact = (INEXACT + off) * (self.level + 2.0 * rim) + INEXACT * change.abs();
@@ -328,11 +337,14 @@ impl Background {
     /// What the first terms of the expansion leave out at most, so many millimetres away, by the square of that in m².
     fn remainder(&self, limits: &Limits, distance: f64) -> f64 {
         let n = limits.falls;
-        // By how much nearer the nearest is there, to a power that is not less than n + 2.
-        let nearer = 1.0 / (1.0 - distance / limits.nearest_mm);
-        let powers = core::iter::repeat_n(nearer, limits.powers);
-        n * (n + 1.0) / 2.0 * self.curve * powers.product::<f64>()
+        n * (n + 1.0) / 2.0 * self.curve * nearer(distance, self.nearest_mm, limits.powers + 2)
     }
+}
+
+/// How much nearer than from the middle something can be from so far beside it, if it is at least `nearest_mm` away: to that power.
+fn nearer(distance_mm: f64, nearest_mm: f64, powers: usize) -> f64 {
+    let nearer = 1.0 / (1.0 - distance_mm / nearest_mm);
+    core::iter::repeat_n(nearer, powers).product()
 }
 
 /// How far that is, or a little more.

@@ -27,6 +27,7 @@ fn flight(from: u32, position: Position, (start, end): (u64, u64)) -> Flight {
         count: 1,
         got: 0,
         position,
+        circle: Circle::at(position),
         milliwatts: milliwatts(Dbm::from_dbm(15)),
         rings: Rings::NEAR,
         start,
@@ -75,10 +76,12 @@ proptest! {
     fn the_exact_sum_lies_within_the_bounds(
         at in sources(),
         (x, y) in (-30_000_i64..30_000, -30_000_i64..30_000),
+        other in (-30_000_i64..30_000, -30_000_i64..30_000),
         exponent_centi in 260_u32..420,
     ) {
         let (geometry, limits, rings) = limits(exponent_centi);
-        let flight = |from, at, time| Flight { rings, ..flight(from, at, time) };
+        let circle = Circle::around(place(0, 0), [place(x, y), place(other.0, other.1)].into_iter());
+        let flight = |from, at, time| Flight { rings, circle, ..flight(from, at, time) };
         let corners = [place(-600_000, -600_000), place(600_000, 600_000)];
         let mut flights = Flights::new(1, Grid::new(corners.into_iter(), 100_000_000));
         let frame = flight(0, place(0, 0), (1_000, 2_000));
@@ -88,23 +91,25 @@ proptest! {
         }
         let (mut field, mut far) = (FarField::default(), Vec::new());
         for sources in flights.fields(0) {
-            let sight = flights.sight(sources, &frame, &limits);
-            for stretch in flights.within(sources, frame.position, limits.scope_mm) {
+            let sight = flights.sight(sources, &frame);
+            for stretch in flights.within(sources, circle.middle, limits.scope_mm(&circle)) {
                 let mut near = Nearby::default();
-                field.add(&sight, stretch.rings, stretch.spots, &mut near);
-                let rest = (0..).zip(stretch.sources).filter(|(place, _)| near.places().all(|near| near != *place));
+                field.add(&sight, &stretch, limits.rest, &mut near);
+                let near = near.places();
+                let rest = (0..).zip(stretch.sources).filter(|(place, _)| !near.contains(place));
                 far.extend(rest.map(|(_, source)| *source).filter(|source| source.disturbs(&frame)));
             }
         }
         let receiver = place(x, y);
         let exact = |source: &Source| exact(&geometry, &frame, source, receiver);
         let sum: f64 = far.iter().map(exact).sum();
-        let [least, most] = field.over(1_000, &limits).at(&limits, frame.position, receiver);
+        let from_middle = millimetres(circle.middle, receiver);
+        let [least, most] = field.over(1_000, &circle, &limits).at(&limits, from_middle);
         prop_assert!(least <= sum * (1.0 + 1e-9) && sum <= most * (1.0 + 1e-9), "{least} {sum} {most}");
         let strong = far.iter().any(|source| exact(source) > noise());
         prop_assert!(!strong, "what is stronger than noise is near");
-        // Near the sender the bounds are narrow.
-        let close = x * x + y * y <= 10_000 * 10_000;
+        // Near the middle the bounds are narrow.
+        let close = libm::hypot(from_middle.0, from_middle.1) <= limits.nearest_mm(circle.radius_mm).0 / 10.0;
         prop_assert!(!close || sum < noise() || most < 1.5 * sum, "{most} {sum}");
     }
 }

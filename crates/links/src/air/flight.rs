@@ -3,7 +3,8 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::far::{Limits, Rings, Sight, Spot};
+use super::circle::Circle;
+use super::far::{Rings, Sight, Spot};
 use super::field::{EXACT, Field, Place, Stretch};
 use super::grid::Grid;
 use super::io::Kind;
@@ -26,6 +27,8 @@ pub(super) struct Flight {
     pub(super) got: u64,
     /// Where its sender stands.
     pub(super) position: Position,
+    /// Where those stand who hear it.
+    pub(super) circle: Circle,
     pub(super) milliwatts: f64,
     /// Where it is near and where far, for others' frames.
     pub(super) rings: Rings,
@@ -186,11 +189,16 @@ impl Flights {
     }
 
     /// A frame as sums of far sources of a field see it.
-    pub(super) fn sight(&self, field: &Field, flight: &Flight, limits: &Limits) -> Sight {
+    pub(super) fn sight(&self, field: &Field, flight: &Flight) -> Sight {
         let spot = field.spot(&self.grid, &Source::of(flight));
         let is_in_time = spot.start > -EXACT && spot.end < EXACT;
-        let exact = is_in_time && rings(&self.grid, flight) != Rings::NEAR;
-        Sight::of(&spot, exact, limits)
+        let (x, y) = self.grid.metres(flight.circle.middle);
+        Sight {
+            time: (spot.start, spot.end),
+            middle: (x as f32, y as f32),
+            radius: (flight.circle.radius_mm / 1e3) as f32,
+            exact: is_in_time && self.grid.is_within(flight.circle.middle, PRECISE_MM),
+        }
     }
 
     /// Says how long each frame of an aggregate is.
@@ -256,8 +264,8 @@ impl Flights {
         let flight = &mut self.all[usize::from(id)];
         flight.over = true;
         self.free.push(id);
-        let (flight, number) = (*flight, usize::from(flight.channel));
-        let channel = &mut self.channels[number];
+        let flight = &self.all[usize::from(id)];
+        let channel = &mut self.channels[usize::from(flight.channel)];
         channel.on_air -= 1;
         let is_on_air = |&&(start, id): &&(u64, u16)| {
             let flight = &self.all[usize::from(id)];
@@ -268,7 +276,7 @@ impl Flights {
         }
         let earliest = channel.order.front().map_or(u64::MAX, |&(start, _)| start);
         let (field, place) = self.places[usize::from(id)];
-        channel.fields[field].end(place, &flight, earliest);
+        channel.fields[field].end(place, flight, earliest);
     }
 }
 

@@ -10,6 +10,7 @@
 //! `tests`: bounds against what is added up one by one; `reception`'s tests: outcomes with bounds against those of the whole sum.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::far::{self, INEXACT, Limits};
 use super::flight::Flight;
@@ -23,8 +24,9 @@ use super::scene::{Nears, Scene};
 pub(super) struct Foresight {
     /// What arrives of each of the near ones, in mW, if it stands out of the noise; otherwise 0. Within [`INEXACT`], as all that is added up of it.
     powers: Vec<Four>,
-    /// Sections of the payload: how long, and what stands out of the noise in it.
+    /// Sections of the payload: how long, and what stands out of the noise in it. So many count; behind them there is room for more.
     sections: Vec<(u64, f64)>,
+    count: usize,
     /// The most in any section of the header.
     header: f64,
     /// All that stands out of the noise, as if it were there at the same time.
@@ -36,6 +38,16 @@ pub(super) struct Foresight {
 
 /// What adding and taking away can be off by rounding, as a part of all that was added: thousands of steps of 2⁻⁵³.
 const ROUNDING: f64 = 1e-12;
+
+/// All bits of a number, or none.
+fn bits(holds: bool) -> u64 {
+    u64::from(holds).wrapping_neg()
+}
+
+/// The number if that holds, otherwise 0.
+fn keep(holds: bool, number: f64) -> f64 {
+    f64::from_bits(number.to_bits() & bits(holds))
+}
 
 impl Foresight {
     const fn least_interference(&self, power: f64) -> f64 {
@@ -51,33 +63,38 @@ impl Foresight {
     }
 
     /// Cuts the frame where interference changes.
+    ///
+    /// What does not stand out goes the same way as what does, without a branch: which of them do cannot be predicted.
     fn cut(&mut self, flight: &Flight, scene: &mut Scene) {
-        let there = scene.near.iter().enumerate();
-        let there = there.filter(|(_, near)| near.start == flight.start);
-        let mut power: f64 = there.map(|(number, _)| self.power(number)).sum();
-        let mut at = flight.start;
-        self.header = 0.0;
-        self.sections.clear();
-        for edge in scene.edges(flight) {
-            let change = self.power(edge.near as usize);
-            if change > 0.0 {
-                self.section(flight, at, edge.at, power);
-                at = edge.at;
-                power += if edge.begins { change } else { -change };
-            }
+        let mut power = 0.0;
+        for (number, near) in scene.near().iter().enumerate() {
+            power += keep(near.start == flight.start, self.power(number));
         }
-        self.section(flight, at, flight.end, power);
+        let edges = scene.edges(flight);
+        if self.sections.len() <= edges.len() {
+            self.sections.resize(edges.len() + 1, (0, 0.0));
+        }
+        let mut at = flight.start;
+        (self.header, self.count) = (0.0, 0);
+        for edge in edges {
+            let change = self.power(edge.near as usize);
+            let changes = change > 0.0;
+            self.section(flight, at..edge.at, power, changes);
+            at ^= (at ^ edge.at) & bits(changes);
+            power += f64::from_bits(change.to_bits() ^ (u64::from(edge.ends) << 63));
+        }
+        self.section(flight, at..flight.end, power, true);
     }
 
-    fn section(&mut self, flight: &Flight, from: u64, to: u64, power: f64) {
+    #[inline]
+    fn section(&mut self, flight: &Flight, span: Range<u64>, power: f64, ends: bool) {
         let power = power.max(0.0);
-        if from < flight.payload && from < to {
-            self.header = self.header.max(power);
+        if span.start < flight.payload {
+            self.header = self.header.max(keep(ends & (span.start < span.end), power));
         }
-        let from = from.max(flight.payload);
-        if from < to {
-            self.sections.push((to - from, power));
-        }
+        let nanos = span.end.saturating_sub(span.start.max(flight.payload));
+        self.sections[self.count] = (nanos, power);
+        self.count += usize::from(ends & (nanos > 0));
     }
 }
 
@@ -85,7 +102,7 @@ impl Foresight {
 #[derive(Debug, Clone, Copy)]
 struct Spot {
     number: u32,
-    /// How far east and north of the frame's sender, in mm.
+    /// How far east and north of the middle of those who hear the frame, in mm.
     place: (f32, f32),
     noise: Border,
     negligible: Border,
@@ -148,15 +165,15 @@ impl Sums {
 impl Foresight {
     /// Adds up what is near one receiver of a frame, and bounds what is far.
     pub(super) fn look_ahead(&mut self, ether: &Ether, case: &Case<'_>, scene: &Scene, limits: &Limits) {
-        let (x, y) = far::millimetres(case.flight.position, case.place);
+        let (x, y) = far::millimetres(case.flight.circle.middle, case.place);
         let spot = Spot {
             number: case.receiver,
             place: (x as f32, y as f32),
             noise: Border::at(ether.noise),
             negligible: Border::at(ether.negligible),
         };
-        let near = Sums::of(&scene.fours, &spot, limits, &mut self.powers);
-        let far = scene.far.at(limits, case.flight.position, case.place);
+        let near = Sums::of(scene.fours(), &spot, limits, &mut self.powers);
+        let far = scene.far.at(limits, (x, y));
         let floor = case.noise + near.least.sum() * (1.0 - INEXACT) + far[0];
         let ceiling = case.noise + near.most.sum() * (1.0 + INEXACT) + far[1];
         self.signal = case.signal;
@@ -229,7 +246,7 @@ impl Ether {
         draw: f64,
     ) -> Option<Outcome> {
         let bits = f64::from(flight.bytes) * 8.0 / (flight.end - flight.payload).max(1) as f64;
-        let sections = foresight.sections.iter();
+        let sections = foresight.sections[..foresight.count].iter();
         let weighed = sections.map(|&(nanos, power)| (nanos as f64 * bits, power));
         let hazard = |bits: f64, ratio| bits * self.decoder.hazard(flight.mode, ratio);
         let best = weighed.clone();

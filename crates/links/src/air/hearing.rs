@@ -10,6 +10,9 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use core::slice;
 
+use super::circle::Circle;
+use crate::Position;
+
 /// Stations with consecutive numbers.
 pub(super) type Run = Range<u32>;
 
@@ -25,16 +28,18 @@ pub(super) enum Strength {
 }
 
 /// Who hears one station.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Audience {
     pub(super) loud: Listeners,
     pub(super) faint: Listeners,
     /// The weakest power at which any of them receives it, in mW.
     pub(super) weakest: f64,
+    /// Where they stand.
+    pub(super) circle: Circle,
 }
 
 impl Audience {
-    /// Collects the audience of one station from how strongly each of `count` stations receives it.
+    /// Collects the audience of one station from how strongly each of `count` stations receives it; where they stand is not said yet.
     pub(super) fn collect(count: usize, mut received: impl FnMut(u32) -> (Strength, f64)) -> Self {
         let (mut loud, mut faint) = (Vec::new(), Vec::new());
         let mut weakest = f64::INFINITY;
@@ -51,16 +56,25 @@ impl Audience {
             loud: Listeners::of(loud),
             faint: Listeners::of(faint),
             weakest,
+            circle: Circle::at(Position::default()),
         }
     }
 
-    /// A station receives this one with another strength from now on.
-    pub(super) fn set(&mut self, station: u32, strength: Strength, power: f64) {
+    /// All who hear it.
+    pub(super) fn all(&self) -> impl Iterator<Item = u32> + Clone {
+        self.loud.runs().chain(self.faint.runs()).flatten()
+    }
+
+    /// A station receives this one from another place, with another strength; whether that makes a difference to where its listeners stand.
+    pub(super) fn set(&mut self, station: u32, strength: Strength, power: f64) -> bool {
+        let hears = strength != Strength::Unheard;
+        let moves = hears || self.strength(station) != Strength::Unheard;
         self.loud.change(station, strength == Strength::Loud);
         self.faint.change(station, strength == Strength::Faint);
-        if strength != Strength::Unheard {
+        if hears {
             self.weakest = self.weakest.min(power);
         }
+        moves
     }
 
     /// Whether the station notices when this one transmits, and how.
@@ -148,6 +162,7 @@ impl Listeners {
 }
 
 /// Runs out of bits, and others after them.
+#[derive(Clone)]
 pub(super) struct Runs<'a> {
     at: u32,
     bits: u64,

@@ -82,6 +82,7 @@
 
 mod bodies;
 mod check;
+mod circle;
 mod config;
 mod decoder;
 mod ears;

@@ -8,6 +8,7 @@
 //! # Checked by
 //! `places_tests`.
 
+use super::circle::Circle;
 use super::engine::Air;
 use super::hearing::{Audience, Strength};
 use super::io::StationId;
@@ -123,22 +124,32 @@ impl<S: Schedule> Air<S> {
             if other != place {
                 let power = self.ether.power(other as u32, number);
                 let strength = strength(&self.receivers[other], &self.receivers[place], power);
-                self.audiences[other].set(number, strength, power);
+                if self.audiences[other].set(number, strength, power) {
+                    self.audiences[other].circle = self.circle(other, &self.audiences[other]);
+                }
             }
         }
+    }
+
+    /// Where those stand who hear a station.
+    fn circle(&self, from: usize, audience: &Audience) -> Circle {
+        let place = |station: u32| self.ether.sites[station as usize].position;
+        Circle::around(place(from as u32), audience.all().map(place))
     }
 
     /// Who hears a station.
     pub(super) fn audience(&self, from: u32) -> Audience {
         let own = &self.receivers[from as usize];
-        Audience::collect(self.receivers.len(), |to| {
+        let mut audience = Audience::collect(self.receivers.len(), |to| {
             let other = &self.receivers[to as usize];
             if to == from || other.is_noise || own.channels & other.channels == 0 {
                 return (Strength::Unheard, 0.0);
             }
             let power = self.ether.power(from, to);
             (strength(own, other, power), power)
-        })
+        });
+        audience.circle = self.circle(from as usize, &audience);
+        audience
     }
 
     /// What is on the air where the radio is now: its energy counts, its preambles are missed; a frame that is still heard is still followed.

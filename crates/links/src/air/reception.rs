@@ -31,7 +31,7 @@ use units::{Db, Dbm, Rng};
 use super::config::Rules;
 use super::decoder::Decoder;
 use super::fading::Fades;
-use super::far::{self, Limits, Rings};
+use super::far::{Limits, Rings};
 use super::flight::{Flight, Flights, Source};
 use super::foresight::Foresight;
 use super::geometry::Geometry;
@@ -198,7 +198,7 @@ impl Ether {
         let strongest = self.sites.iter().map(|site| site.milliwatts).fold(0.0, f64::max);
         self.reach_mm = self.reach_mm();
         let around = self.geometry.distance_mm(faintest / strongest);
-        let mut limits = Limits::new(self.geometry.law(), around, self.reach_mm + around);
+        let mut limits = Limits::new(self.geometry.law(), around, self.reach_mm);
         self.rings.clear();
         for site in &self.sites {
             if !self.rings.iter().any(|(power, _)| *power == site.milliwatts) {
@@ -268,10 +268,10 @@ impl Ether {
 
     /// Looks at what is near first, and at the rest only where that could still change the outcome.
     fn verdict(&mut self, case: &Case<'_>, room: &mut Room, rng: &mut Rng) -> (Outcome, u64) {
-        let (x, y) = far::millimetres(case.flight.position, case.place);
-        let mut draw = None;
+        let (circle, mut draw) = (&case.flight.circle, None);
         if let Some(limits) = &self.limits
-            && x * x + y * y <= limits.around_mm * limits.around_mm
+            && circle.radius_mm <= limits.around_mm
+            && circle.contains(case.place)
         {
             let Room { scene, foresight, .. } = &mut *room;
             scene.gather(case.flights, case.id, limits);

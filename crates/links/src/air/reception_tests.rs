@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use units::wifi::Standard;
 use units::{Db, Rng};
 
+use super::super::circle::Circle;
 use super::super::grid::Grid;
 use super::super::io::Kind;
 use super::*;
@@ -36,6 +37,7 @@ fn flight(from: u32, (x, y): (i64, i64), mbps: u64, start: u64) -> Flight {
         count: 1,
         got: 0,
         position: place(x, y),
+        circle: Circle::at(place(x, y)),
         milliwatts: milliwatts(Dbm::from_dbm(15)),
         rings: Rings::NEAR,
         start,
@@ -81,7 +83,13 @@ fn heard(frames: &[Flight], (reach_mm, bounded): (i64, bool), seed: u64) -> (Out
     }
     let mut flights = Flights::new(1, grid);
     let rings = ether.rings(milliwatts(Dbm::from_dbm(15)));
-    let frames = frames.iter().map(|&frame| Flight { rings, ..frame });
+    // Somebody else hears them, too.
+    let other = place(seed as i64 % 40, 15);
+    let frames = frames.iter().map(|&frame| Flight {
+        rings,
+        circle: Circle::around(frame.position, [place(0, 0), other].into_iter()),
+        ..frame
+    });
     let ids: Vec<u16> = frames.map(|frame| flights.begin(frame)).collect();
     let mut rng = Rng::named(seed, "receiver");
     (ether.outcome(&flights, ids[0], 0, &mut rng), rng.next_u64())

@@ -14,9 +14,11 @@ use super::four::Four;
 pub(super) struct Scene {
     /// The frame, and when it began.
     of: Option<(u16, u64)>,
-    pub(super) near: Vec<Near>,
+    near: Vec<Near>,
     /// The same, four by four.
-    pub(super) fours: Vec<Nears>,
+    fours: Vec<Nears>,
+    /// So many of them are of this frame.
+    count: usize,
     pub(super) far: Background,
     /// Room for the near ones in a span of tiles.
     nearby: Nearby,
@@ -36,7 +38,7 @@ pub(super) struct Near {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Nears {
     pub(super) from: [u32; 4],
-    /// How far east and north of the frame's sender they stand, in mm: in single precision, too, these are whole numbers up to 16 km.
+    /// How far east and north of the middle of those who hear the frame they stand, in mm: in single precision, too, these are whole numbers up to 16 km.
     pub(super) x: Four,
     pub(super) y: Four,
     pub(super) milliwatts: Four,
@@ -54,13 +56,13 @@ impl Nears {
     };
 }
 
-/// One of the near ones begins or ends.
+/// One of the near ones ends, or begins.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Edge {
     pub(super) at: u64,
     /// Its place among the near ones.
     pub(super) near: u32,
-    pub(super) begins: bool,
+    pub(super) ends: bool,
 }
 
 impl Scene {
@@ -72,44 +74,63 @@ impl Scene {
             return;
         }
         self.of = of;
-        self.near.clear();
-        self.fours.clear();
+        self.count = 0;
         self.has_edges = false;
         let mut far = FarField::default();
         let mut nearby = core::mem::take(&mut self.nearby);
         for field in flights.fields(flight.channel) {
-            let sight = flights.sight(field, flight, limits);
-            for stretch in flights.within(field, flight.position, limits.scope_mm) {
-                far.add(&sight, stretch.rings, stretch.spots, &mut nearby);
-                for place in nearby.places() {
-                    self.take_in(&stretch.sources[place], flight);
+            let sight = flights.sight(field, flight);
+            for stretch in flights.within(field, flight.circle.middle, limits.scope_mm(&flight.circle)) {
+                far.add(&sight, &stretch, limits.rest, &mut nearby);
+                for &place in nearby.places() {
+                    self.take_in(&stretch.sources[place as usize], flight);
                 }
             }
         }
+        self.close();
         self.nearby = nearby;
-        self.far = far.over(flight.end - flight.start, limits);
+        self.far = far.over(flight.end - flight.start, &flight.circle, limits);
     }
 
-    /// One of the near ones, unless it does not disturb the frame.
+    /// One of the near ones. If it does not disturb the frame, the next one takes its place: which of them do cannot be predicted.
     fn take_in(&mut self, source: &Source, flight: &Flight) {
-        if !source.disturbs(flight) {
-            return;
-        }
-        let (four, lane) = (self.near.len() / 4, self.near.len() % 4);
-        if lane == 0 {
+        let (four, lane) = (self.count / 4, self.count % 4);
+        if four == self.fours.len() {
             self.fours.push(Nears::NOBODY);
+            self.near.extend([Near { start: 0, end: 0 }; 4]);
         }
-        let (x, y) = far::millimetres(flight.position, source.position);
+        let (x, y) = far::millimetres(flight.circle.middle, source.position);
         let part = source.beside(flight) as i64 as f64 / (flight.end - flight.start) as i64 as f64;
         let four = &mut self.fours[four];
         four.from[lane] = source.from;
         (four.x.0[lane], four.y.0[lane]) = (x as f32, y as f32);
         four.milliwatts.0[lane] = source.milliwatts as f32;
         four.part.0[lane] = part as f32;
-        self.near.push(Near {
+        self.near[self.count] = Near {
             start: source.start.max(flight.start),
             end: source.end.min(flight.end),
-        });
+        };
+        self.count += usize::from(source.disturbs(flight));
+    }
+
+    /// The near ones of the frame.
+    pub(super) fn near(&self) -> &[Near] {
+        &self.near[..self.count]
+    }
+
+    /// The same, four by four.
+    pub(super) fn fours(&self) -> &[Nears] {
+        &self.fours[..self.count.div_ceil(4)]
+    }
+
+    /// There is nobody behind the last one.
+    fn close(&mut self) {
+        if let Some(four) = self.fours.get_mut(self.count / 4) {
+            for lane in self.count % 4..4 {
+                four.from[lane] = u32::MAX;
+                four.milliwatts.0[lane] = 0.0;
+            }
+        }
     }
 
     /// Where the near ones of that frame begin and end while it is on the air, in the order of time.
@@ -117,17 +138,17 @@ impl Scene {
         if !self.has_edges {
             self.has_edges = true;
             self.edges.clear();
-            for (place, near) in self.near.iter().enumerate() {
-                let edge = |at, begins| Edge {
+            for (number, near) in (0..).zip(&self.near[..self.count]) {
+                let edge = |at, ends| Edge {
                     at,
-                    near: place as u32,
-                    begins,
+                    near: number,
+                    ends,
                 };
                 if near.start > flight.start {
-                    self.edges.push(edge(near.start, true));
+                    self.edges.push(edge(near.start, false));
                 }
                 if near.end < flight.end {
-                    self.edges.push(edge(near.end, false));
+                    self.edges.push(edge(near.end, true));
                 }
             }
             self.edges.sort_unstable_by_key(|edge| edge.at);

@@ -2,6 +2,7 @@
 //!
 //! # Where we differ, and why
 //! 1. It is not the least circle: the middle is that of the least upright rectangle, or the sender's place where that makes a smaller one.
+//! 2. The sender stands within twice the radius, so that it is near itself, whatever is far.
 //!
 //! # Checked by
 //! `tests`.
@@ -28,12 +29,14 @@ impl Circle {
         }
     }
 
-    /// Around all these places, not wider than one with `sender` in the middle would have to be.
+    /// Around all these places, not wider than one with `sender` in the middle would have to be; the sender is within twice the radius.
     pub(super) fn around(sender: Position, places: impl Iterator<Item = Position> + Clone) -> Self {
         let Some(middle) = middle(places.clone()) else {
             return Self::at(sender);
         };
-        let [own, other] = [middle, sender].map(|middle| Self::with(middle, places.clone()));
+        let [mut own, other] = [middle, sender].map(|middle| Self::with(middle, places.clone()));
+        let half = libm::sqrt(squared_mm(middle, sender)) / 2.0;
+        own.radius_mm = own.radius_mm.max(libm::ceil(half));
         if own.radius_mm < other.radius_mm {
             own
         } else {
@@ -101,6 +104,7 @@ mod tests {
             prop_assert!(places.iter().all(|&place| circle.contains(place)));
             let farthest = places.iter().map(|&place| squared_mm(sender, place)).fold(0.0, f64::max);
             prop_assert!(circle.radius_mm <= (libm::sqrt(farthest) + 1.0).max(LEAST_MM));
+            prop_assert!(squared_mm(sender, circle.middle) <= 4.0 * circle.radius_mm * circle.radius_mm);
         }
     }
 

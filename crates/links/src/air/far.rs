@@ -158,9 +158,9 @@ impl Spot {
 pub(super) struct Spots {
     start: Four,
     end: Four,
-    x: Four,
-    y: Four,
-    milliwatts: Four,
+    pub(super) x: Four,
+    pub(super) y: Four,
+    pub(super) milliwatts: Four,
 }
 
 impl Spots {
@@ -197,6 +197,27 @@ pub(super) struct Sight {
     pub(super) radius: f32,
     /// Its place and its times are precise: where they are not, nothing is far.
     pub(super) exact: bool,
+}
+
+impl Sight {
+    /// As [`Rings::squared`].
+    pub(super) fn rings(&self, of: &Rings) -> [Four; 3] {
+        let rings = if self.exact { *of } else { Rings::NEAR };
+        rings.squared(self.radius).map(Four::all)
+    }
+
+    /// How long those of them that are far are on the air together with the frame: [`FarField::add`] must take the same ones for far.
+    #[inline]
+    pub(super) fn far(&self, near_ring: Four, spots: &Spots) -> Four {
+        let (x, y) = (
+            spots.x - Four::all(self.middle.0),
+            spots.y - Four::all(self.middle.1),
+        );
+        let squared = (x * x + y * y).at_least(Four::all(1.0));
+        let until = spots.end.at_most(Four::all(self.time.1));
+        let time = until - spots.start.at_least(Four::all(self.time.0));
+        squared.less(near_ring).drop(time.at_least(Four::all(0.0)))
+    }
 }
 
 /// Fours of a stretch with near ones among them, and how long each of these was on the air together with a frame.
@@ -257,8 +278,7 @@ impl FarField {
     pub(super) fn add(&mut self, to: &Sight, stretch: &Stretch<'_>, rest: Rough, near: &mut Nearby) {
         let (east, north) = (Four::all(to.middle.0), Four::all(to.middle.1));
         let (from, until) = (Four::all(to.time.0), Four::all(to.time.1));
-        let rings = if to.exact { *stretch.rings } else { Rings::NEAR };
-        let [near_ring, sure_ring, any_ring] = rings.squared(to.radius).map(Four::all);
+        let [near_ring, sure_ring, any_ring] = to.rings(stretch.rings);
         let spots = stretch.spots;
         let one = Four::all(1.0);
         let fours = near.room(spots.len());

@@ -2,7 +2,9 @@ use proptest::prelude::*;
 use units::wifi::Standard;
 use units::{Bitrate, Dbm};
 
+use super::super::arrival::Arrival;
 use super::super::flight::{Flight, Flights, Source};
+use super::super::foresight::Border;
 use super::super::geometry::Geometry;
 use super::super::grid::Grid;
 use super::super::io::Kind;
@@ -90,22 +92,33 @@ proptest! {
             flights.begin(flight(1 + number as u32, place(x, y), (start + 200, start + 1_300)));
         }
         let (mut field, mut far) = (FarField::default(), Vec::new());
+        let (receiver, mut arrival) = (place(x, y), Arrival::default());
+        let at = flights.fine(receiver).expect("a small plan");
         for sources in flights.fields(0) {
             let sight = flights.sight(sources, &frame);
             for stretch in flights.within(sources, circle.middle, limits.scope_mm(&circle)) {
                 let mut near = Nearby::default();
                 field.add(&sight, &stretch, limits.rest, &mut near);
+                arrival.add(&sight, at, &stretch, (&limits, Border::at(noise() / 100.0)));
                 let near = near.places();
                 let rest = (0..).zip(stretch.sources).filter(|(place, _)| !near.contains(place));
                 far.extend(rest.map(|(_, source)| *source).filter(|source| source.disturbs(&frame)));
             }
         }
-        let receiver = place(x, y);
         let exact = |source: &Source| exact(&geometry, &frame, source, receiver);
         let sum: f64 = far.iter().map(exact).sum();
         let from_middle = millimetres(circle.middle, receiver);
         let [least, most] = field.over(1_000, &circle, &limits).at(&limits, from_middle);
         prop_assert!(least <= sum * (1.0 + 1e-9) && sum <= most * (1.0 + 1e-9), "{least} {sum} {most}");
+        let [fewest, all] = arrival.over(1_000);
+        prop_assert!(fewest <= sum && sum <= all, "{fewest} {sum} {all}");
+        // Whoever is at the border of what counts may be there or not.
+        let at_border = |source: &&Source| {
+            let power = source.milliwatts * geometry.gain(source.position, receiver);
+            (power / (noise() / 100.0) - 1.0).abs() < 0.01
+        };
+        let doubt = far.iter().filter(at_border).count() as f64 * noise() / 50.0;
+        prop_assert!(all - fewest <= 0.01 * sum + doubt, "{fewest} {sum} {all}");
         let strong = far.iter().any(|source| exact(source) > noise());
         prop_assert!(!strong, "what is stronger than noise is near");
         // Near the middle the bounds are narrow.

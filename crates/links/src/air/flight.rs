@@ -201,6 +201,12 @@ impl Flights {
         }
     }
 
+    /// How far east and north of the plan's corner a place is, in m, if single precision tells it to a millimetre.
+    pub(super) fn fine(&self, at: Position) -> Option<(f32, f32)> {
+        let (x, y) = self.grid.metres(at);
+        self.grid.is_within(at, FINE_MM).then_some((x as f32, y as f32))
+    }
+
     /// Says how long each frame of an aggregate is.
     pub(super) fn divide(&mut self, id: u16, frames: impl Iterator<Item = u32>) {
         let ends = &mut self.ends[usize::from(id)];
@@ -282,6 +288,8 @@ impl Flights {
 
 /// Beyond this many millimetres from the plan's corner single precision is too coarse.
 const PRECISE_MM: u64 = 100_000_000;
+/// Up to here it counts millimetres.
+const FINE_MM: u64 = 16_000_000;
 
 /// Where a frame is near and where far: near everywhere if its place is not precise.
 fn rings(grid: &Grid, flight: &Flight) -> Rings {

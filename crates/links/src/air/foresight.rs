@@ -31,7 +31,9 @@ pub(super) struct Foresight {
     header: f64,
     /// All that stands out of the noise, as if it were there at the same time.
     all: f64,
-    /// The least and the most that the noise and the mean of all else come to.
+    /// The least and the most that the noise and the mean of what else is near come to.
+    near: [f64; 2],
+    /// The same with what is far.
     floors: [f64; 2],
     signal: f64,
 }
@@ -42,11 +44,6 @@ const ROUNDING: f64 = 1e-12;
 /// All bits of a number, or none.
 fn bits(holds: bool) -> u64 {
     u64::from(holds).wrapping_neg()
-}
-
-/// The number if that holds, otherwise 0.
-fn keep(holds: bool, number: f64) -> f64 {
-    f64::from_bits(number.to_bits() & bits(holds))
 }
 
 impl Foresight {
@@ -68,7 +65,7 @@ impl Foresight {
     fn cut(&mut self, flight: &Flight, scene: &mut Scene) {
         let mut power = 0.0;
         for (number, near) in scene.near().iter().enumerate() {
-            power += keep(near.start == flight.start, self.power(number));
+            power += near.first * self.power(number);
         }
         let edges = scene.edges(flight);
         if self.sections.len() <= edges.len() {
@@ -90,7 +87,8 @@ impl Foresight {
     fn section(&mut self, flight: &Flight, span: Range<u64>, power: f64, ends: bool) {
         let power = power.max(0.0);
         if span.start < flight.payload {
-            self.header = self.header.max(keep(ends & (span.start < span.end), power));
+            let counts = ends & (span.start < span.end);
+            self.header = self.header.max(f64::from(u8::from(counts)) * power);
         }
         let nanos = span.end.saturating_sub(span.start.max(flight.payload));
         self.sections[self.count] = (nanos, power);
@@ -110,16 +108,16 @@ struct Spot {
 
 /// Something that powers are held against, which are known within [`INEXACT`]: the least and the most, in mW, that they may seem to be there.
 #[derive(Debug, Clone, Copy)]
-struct Border([f32; 2]);
+pub(super) struct Border([f32; 2]);
 
 impl Border {
-    fn at(milliwatts: f64) -> Self {
+    pub(super) fn at(milliwatts: f64) -> Self {
         Self([1.0 - INEXACT, 1.0 + INEXACT].map(|part| (milliwatts * part) as f32))
     }
 
     /// Where powers lie above it for sure, and where they may.
     #[inline]
-    fn split(self, powers: Four) -> (Mask, Mask) {
+    pub(super) fn split(self, powers: Four) -> (Mask, Mask) {
         let [least, most] = self.0.map(Four::all);
         (most.less(powers), least.less(powers))
     }
@@ -173,11 +171,24 @@ impl Foresight {
             negligible: Border::at(ether.negligible),
         };
         let near = Sums::of(scene.fours(), &spot, limits, &mut self.powers);
-        let far = scene.far.at(limits, (x, y));
-        let floor = case.noise + near.least.sum() * (1.0 - INEXACT) + far[0];
-        let ceiling = case.noise + near.most.sum() * (1.0 + INEXACT) + far[1];
         self.signal = case.signal;
         self.all = near.all.sum();
+        self.near = [
+            case.noise + near.least.sum() * (1.0 - INEXACT),
+            case.noise + near.most.sum() * (1.0 + INEXACT),
+        ];
+        self.bound(scene.far.at(limits, (x, y)));
+    }
+
+    /// Adds up what is far at the receiver, too; whether that can be done.
+    pub(super) fn look_closer(&mut self, ether: &Ether, case: &Case<'_>, limits: &Limits) -> bool {
+        let within = (limits, Border::at(ether.negligible));
+        let far = Scene::far_at(case.flights, case.flight, case.place, within);
+        far.map(|far| self.bound(far)).is_some()
+    }
+
+    fn bound(&mut self, far: [f64; 2]) {
+        let (floor, ceiling) = (self.near[0] + far[0], self.near[1] + far[1]);
         let doubt = (ceiling + self.all) * ROUNDING;
         self.floors = [floor - doubt, ceiling + doubt];
     }

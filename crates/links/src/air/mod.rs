@@ -80,6 +80,7 @@
 //! | a coarser medium behind the same contract | [`Medium`], [`Wfq`] |
 //! | deadlines of all stations | [`schedule`] |
 
+mod arrival;
 mod bodies;
 mod check;
 mod circle;

@@ -96,7 +96,7 @@ struct Room {
 
 /// One frame at one receiver.
 pub(super) struct Case<'a> {
-    flights: &'a Flights,
+    pub(super) flights: &'a Flights,
     id: u16,
     pub(super) flight: &'a Flight,
     pub(super) receiver: u32,
@@ -266,7 +266,7 @@ impl Ether {
         outcome
     }
 
-    /// Looks at what is near first, and at the rest only where that could still change the outcome.
+    /// Looks at what is near first, then closer at what is far, and at all one by one only where that could still change the outcome.
     fn verdict(&mut self, case: &Case<'_>, room: &mut Room, rng: &mut Rng) -> (Outcome, u64) {
         let (circle, mut draw) = (&case.flight.circle, None);
         if let Some(limits) = &self.limits
@@ -276,8 +276,14 @@ impl Ether {
             let Room { scene, foresight, .. } = &mut *room;
             scene.gather(case.flights, case.id, limits);
             foresight.look_ahead(self, case, scene, limits);
-            let draw = || *draw.get_or_insert_with(|| exponential(rng));
-            if let Some(outcome) = self.foresee(case.flight, scene, foresight, draw) {
+            let mut draw = || *draw.get_or_insert_with(|| exponential(rng));
+            if let Some(outcome) = self.foresee(case.flight, scene, foresight, &mut draw) {
+                return whole(outcome);
+            }
+            if case.flight.count == 1
+                && foresight.look_closer(self, case, limits)
+                && let Some(outcome) = self.foresee(case.flight, scene, foresight, &mut draw)
+            {
                 return whole(outcome);
             }
         }

@@ -5,9 +5,12 @@
 
 use alloc::vec::Vec;
 
+use super::arrival::Arrival;
 use super::far::{self, Background, FarField, Limits, Nearby};
 use super::flight::{Flight, Flights, Source};
+use super::foresight::Border;
 use super::four::Four;
+use crate::Position;
 
 /// The frames that overlap with one.
 #[derive(Debug, Default)]
@@ -30,8 +33,18 @@ pub(super) struct Scene {
 /// What is too near to be summed up with others: from when to when it was on the air together with the frame.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Near {
-    pub(super) start: u64,
-    pub(super) end: u64,
+    start: u64,
+    end: u64,
+    /// 1 if it was on the air when the frame began, otherwise 0.
+    pub(super) first: f64,
+}
+
+impl Near {
+    const NOBODY: Self = Self {
+        start: 0,
+        end: 0,
+        first: 0.0,
+    };
 }
 
 /// Four of the near ones side by side.
@@ -92,12 +105,31 @@ impl Scene {
         self.far = far.over(flight.end - flight.start, &flight.circle, limits);
     }
 
+    /// The least and the most that what is far adds at one receiver, added up there; `None` where its place is not known as precisely.
+    pub(super) fn far_at(
+        flights: &Flights,
+        flight: &Flight,
+        place: Position,
+        within: (&Limits, Border),
+    ) -> Option<[f64; 2]> {
+        let at = flights.fine(place)?;
+        let mut arrival = Arrival::default();
+        for field in flights.fields(flight.channel) {
+            let sight = flights.sight(field, flight);
+            let scope_mm = within.0.scope_mm(&flight.circle);
+            for stretch in flights.within(field, flight.circle.middle, scope_mm) {
+                arrival.add(&sight, at, &stretch, within);
+            }
+        }
+        Some(arrival.over(flight.end - flight.start))
+    }
+
     /// One of the near ones. If it does not disturb the frame, the next one takes its place: which of them do cannot be predicted.
     fn take_in(&mut self, source: &Source, flight: &Flight) {
         let (four, lane) = (self.count / 4, self.count % 4);
         if four == self.fours.len() {
             self.fours.push(Nears::NOBODY);
-            self.near.extend([Near { start: 0, end: 0 }; 4]);
+            self.near.extend([Near::NOBODY; 4]);
         }
         let (x, y) = far::millimetres(flight.circle.middle, source.position);
         let part = source.beside(flight) as i64 as f64 / (flight.end - flight.start) as i64 as f64;
@@ -109,6 +141,7 @@ impl Scene {
         self.near[self.count] = Near {
             start: source.start.max(flight.start),
             end: source.end.min(flight.end),
+            first: f64::from(u8::from(source.start <= flight.start)),
         };
         self.count += usize::from(source.disturbs(flight));
     }

@@ -2,7 +2,7 @@
 //!
 //! Whoever receives a frame stands near the others who do, and senders that are several times as far away look much the same from all of these
 //! places. The sum of their powers is taken in the middle, with its slope; what is left out, the curvature, is bounded. Where the bound leaves
-//! a doubt about an outcome, the powers are added up one by one.
+//! a doubt about an outcome, they are added up at the receiver (`arrival`); where that does, too, the powers are taken one by one.
 //!
 //! # Sources
 //! - Greengard and Rokhlin 1987 ("A fast algorithm for particle simulations", §2): far sources by the first terms of an expansion, with a

@@ -36,22 +36,23 @@
 //!   5 to 10 % each. Half of it would need an exchange of frame and acknowledgement to be one step where nobody else is there.
 //! - Fifty (1.7 µs a frame): 35 % for telling 49 others of a frame's beginning and end, 18 % for receptions of collisions, 11 % for the least
 //!   deadline. Half of it would need stations that hear the same to share one countdown, so that a frame moves one deadline and not 49.
-//! - A thousand access points of ten clients each, against ten of them at the same density (callgrind, instructions a frame, of the thousand on one of
-//!   their four channels): 22,900 against 12,900. In both a frame is weighed by 5.5 to 5.9 of those who hear it. What they weigh it against grows,
+//! - A thousand access points of ten clients each, against ten of them at the same density (callgrind, instructions a frame, channel by channel): 22,000
+//!   against 13,600. In both a frame is weighed by 5.5 to 5.9 of those who hear it. What they weigh it against grows,
 //!   because ten access points are mostly edge: 578 stations on its channel are in reach of its power in the place of 32, so that 130 other frames
-//!   overlap with it in the place of 4.4, and each receiver adds up 11.7 that are near in the place of 4.2. Of the 9,900 more, 3,500 are the pass over
-//!   what is far, once for each frame (`far`: 54 fours at 67 instructions), 1,300 what is near at each receiver, 1,300 cutting frames where that changes
-//!   (`foresight`), 400 the least deadline. In 0.8 % of the receptions all has to be added up one by one. Sums over time for tiles far away, taken down
+//!   overlap with it in the place of 4.4, and each receiver adds up 11.7 that are near in the place of 4.2. Of the 8,400 more, 3,500 are the pass over
+//!   what is far, once for each frame (`far`), 1,800 cutting frames where what is near changes (`foresight`), 1,200 its sums at each receiver, 700 the
+//!   least deadline. Sums over time for tiles far away, taken down
 //!   when a frame begins and ends, would not be cheaper: by calculation 60 fours of tiles 55 m wide at 36 instructions, and what is nearer still
 //!   source by source.
-//!   The rest is memory: 2.85 times as long a frame (median of fourteen paired runs, in processor time, on a machine that had other work, too; from 2.3
-//!   on; the least of all 3.7 µs against 1.5). A frame touches 200 lines that a first-level cache of 32 KiB does not hold, 34 that 1 MiB does not, and 5
+//!   What branches cost that cannot be predicted counts for more: without those on the way from what is near to the sections of a frame, the thousand take
+//!   23 % less time (2.4 µs in the place of 3.1, one core, the same run), with 7 % fewer instructions, and the ten what they took before.
+//!   The rest is memory. A frame touches 200 lines that a first-level cache of 32 KiB does not hold, 34 that 1 MiB does not, and 5
 //!   that 4 MiB does not (of ten access points 28, and next to none): where these were measured, beyond 4 MiB a line takes 140 ns, and within 10 to
-//!   15. At the pace of ten access points the instructions alone would take 1.8 times as long. Twice as long in all would need fewer of them, such
-//!   as pairs of fours in wider registers, and what a transmission touches of a station asked for one event ahead: tried, with the processor's
-//!   instruction for that, some 12 % less. No safe function of Rust has it.
-//!   `bench growth` on a quiet machine with two cores: 2.3 in one world (3.9 µs against 1.7), and 2.2 (five trials, 1.7 to 2.4) channel by channel, each on a
-//!   core of its own (`sim::Islands`: 1.6 µs against 1.0).
+//!   15. The next factor of two needs fewer instructions, such as pairs of fours in wider registers, and what a transmission touches of a station asked
+//!   for one event ahead: tried, with the processor's instruction for that, some 12 % less. No safe function of Rust has it.
+//!   `bench growth` on a quiet machine with two cores, channel by channel, each on a core of its own (`sim::Islands`): 1.76, 1.81 and 1.84 (1.27 µs
+//!   against 0.69; 1.6 to 2.1 over the fifteen trials), where the version before, in the same hour, had 2.14 and 2.27. Beside other work it has been
+//!   up to 2.1.
 //!
 //! # Checked by
 //! `tests`, `monitor_tests`, and in `sim`: saturated stations against the chains of Bianchi and of Tinnirello, Bianchi and Xiao; aggregates
@@ -66,7 +67,7 @@
 //! | who senses whom | `hearing` |
 //! | carrier sense, NAV, countdown of one radio | `radio` |
 //! | frames on the air | `flight`, `field` |
-//! | SINR by section, capture, errors | `reception`, `foresight`, `scene`, `far`, `four`, `rough`, `decoder` |
+//! | SINR by section, capture, errors | `reception`, `foresight`, `scene`, `circle`, `far`, `arrival`, `four`, `rough`, `decoder` |
 //! | a station's queue, its choice of what is next, backoff draws | `station`, `queue` |
 //! | sequence numbers, windows, aggregates | `session`, `window` |
 //! | fixed modes, AARF, Minstrel, Minstrel-HT | `rate` |

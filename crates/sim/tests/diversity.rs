@@ -259,6 +259,21 @@ fn missed_preambles_of_long_aggregates_cost_the_far_one_its_turns() {
     );
 }
 
+/// The same place, the same steady channel: what differs is the standard with its control.
+#[test]
+fn it_is_the_control_and_not_the_channel_that_leaves_the_air_to_the_near_one() {
+    let far_mm = 2 * MIDDLE_MM;
+    let near = between(3_000, None);
+    let minstrel = near.goodputs(&BOTH).iter().sum::<f64>() / near.goodputs(&BOTH[..1])[0];
+    let (ht, _) = NearHt {
+        far_mm,
+        ..AS_THEY_HAD
+    }
+    .kept();
+    println!("kept with Minstrel {minstrel:.2}, with Minstrel-HT {ht:.2}");
+    assert!(minstrel > ht + 0.2, "{minstrel} {ht}");
+}
+
 #[test]
 fn every_control_comes_close_to_the_best_fixed_rate_on_a_steady_channel() {
     for x_mm in [3_000, 15_000, 22_000] {

@@ -33,3 +33,12 @@ fn the_steps_of_a_hand_off_are_the_same_each_time() {
         "a table for people"
     );
 }
+
+#[test]
+fn a_station_of_the_medium_takes_less_than_eight_kibibytes() {
+    let ran = slowhand(&["bench", "memory-station", "--json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let document: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let bytes = document["benches"][0]["ours"].as_f64().unwrap();
+    assert!((100.0..8_192.0).contains(&bytes), "{bytes}");
+}

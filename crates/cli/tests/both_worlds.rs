@@ -46,6 +46,12 @@ fn goodput(run: &Value) -> f64 {
     bytes[bytes.len() / 2] as f64 * 8e-5
 }
 
+/// What was carried in all, joining included, in bytes.
+fn carried(run: &Value) -> f64 {
+    let flows = run["flows"].as_array().unwrap();
+    flows.iter().map(|flow| flow["bytes"].as_f64().unwrap()).sum()
+}
+
 /// What a packet of the quick one got for each of the slow one's.
 fn shares(run: &Value) -> f64 {
     let [quick, slow] = [0, 1].map(|flow| run["flows"][flow]["bytes"].as_f64().unwrap());
@@ -64,6 +70,11 @@ fn udp_goodput_in_the_lab_is_within_five_percent_of_virtual_time() {
     assert!(
         (real / imagined - 1.0).abs() < 0.05,
         "lab {real} Mb/s, virtual time {imagined} Mb/s"
+    );
+    let (real, imagined) = (carried(&lab), carried(&sim));
+    assert!(
+        (0.9..1.1).contains(&(real / imagined)),
+        "lab {real} bytes, virtual time {imagined} bytes"
     );
     let (real, imagined) = (shares(&lab), shares(&sim));
     assert!(

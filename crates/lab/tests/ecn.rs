@@ -124,7 +124,10 @@ fn is_marked_as_asked(medium: &str) {
     assert!(decisions.iter().all(|(link, _)| link == "far"), "{decisions:#?}");
     let MarkReport { counters, .. } = marks(&played, "far").expect("it was marked");
     assert_the_kernel_counted_as_many(&played);
-    assert!(counters.ect > 0 && counters.asked > 0 && counters.made > 0, "{counters:?}");
+    assert!(
+        counters.ect > 0 && counters.asked > 0 && counters.made > 0,
+        "{counters:?}"
+    );
     assert_eq!(counters.made, counters.asked, "{counters:?}");
     assert_eq!(marks(&played, "near"), None, "the good one never was");
     let told = played.run.links.iter().map(|link| (&*link.name, link.marks));

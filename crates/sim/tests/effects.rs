@@ -75,7 +75,10 @@ fn near_one_of_them_it_is_strong_enough() {
     assert!(capturing[0] > 4.5, "{capturing:?}");
     assert!(capturing[1] < 0.5, "{capturing:?}");
     // ap-2's preambles cannot be found at 65 m, so they never hold the receiver: nothing is left to capture.
-    assert!((stubborn[0] - capturing[0]).abs() < 0.2, "{stubborn:?} {capturing:?}");
+    assert!(
+        (stubborn[0] - capturing[0]).abs() < 0.2,
+        "{stubborn:?} {capturing:?}"
+    );
 }
 
 /// 15 m from one and 40 m from the other, whose preambles it finds too: 13 dB between them.
@@ -87,9 +90,13 @@ fn near_one(capture: Option<Db>) -> AirConfig {
 
 #[test]
 fn near_one_of_them_capture_saves_it() {
-    let [with, without] = [Some(Db::from_db(10)), None].map(|capture| goodputs(&near_one(capture), &flows(&BOTH)));
+    let [with, without] =
+        [Some(Db::from_db(10)), None].map(|capture| goodputs(&near_one(capture), &flows(&BOTH)));
     // At 6 Mb/s, which the other's frames seldom fail; at 54 Mb/s: `play.rs`.
-    assert!(with[0] > 5.2 && without[0] < 0.98 * with[0], "{with:?} {without:?}");
+    assert!(
+        with[0] > 5.2 && without[0] < 0.98 * with[0],
+        "{with:?} {without:?}"
+    );
 }
 
 #[test]

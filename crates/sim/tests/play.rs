@@ -42,7 +42,11 @@ fn a_saturated_access_point_moves_what_one_station_can() {
 /// 38 dB over the noise at 5 m; 54 Mb/s want about 25.
 #[test]
 fn a_wall_takes_its_loss_from_whoever_stands_behind_it() {
-    let wall = |y: &str| with(&format!("[[place.walls]]\nfrom_m = [2, {y}]\nto_m = [2, 9]\nloss_db = 25\n"));
+    let wall = |y: &str| {
+        with(&format!(
+            "[[place.walls]]\nfrom_m = [2, {y}]\nto_m = [2, 9]\nloss_db = 25\n"
+        ))
+    };
     let [behind, beside] = ["-9", "1"].map(|y| goodput(&played(&wall(y), &[]), "download"));
     assert!(behind < 1.0 && beside > 29.0, "{behind} {beside}");
 }

@@ -129,7 +129,10 @@ fn share(frames: &[Flight]) -> f64 {
 
 /// What arrives in the origin from so many millimetres away, in mW.
 fn arriving(from_mm: i64) -> f64 {
-    let from = Position { x_mm: from_mm, y_mm: 0 };
+    let from = Position {
+        x_mm: from_mm,
+        y_mm: 0,
+    };
     let loss = Propagation::indoor(Standard::A).loss(from, place(0, 0), &[]);
     milliwatts(Dbm::from_dbm(15) - loss)
 }

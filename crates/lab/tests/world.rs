@@ -78,6 +78,8 @@ fn the_window_keeps_the_servers_queue_short() {
     let plan = deep_cables(8, DOWNLOAD);
     let [ours, without] = ["slowhand", "slowhand-no-window"].map(|policy| played(&plan, policy));
     assert!(ours.run.intact() && without.run.intact());
+    let report = ours.daemon.as_ref().expect("it has answered");
+    assert_eq!(report.levers.window, Ok(WindowKind::Egress));
     let [bounded, unbounded] = [&ours, &without].map(|played| played.run.levels);
     assert!(bounded.window_bytes.is_some(), "{bounded:?}");
     assert_eq!(unbounded.window_bytes, None);

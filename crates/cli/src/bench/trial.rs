@@ -65,6 +65,36 @@ impl Observed {
         self.run.flows.first().is_some_and(|flow| carried(flow) <= 1)
     }
 
+    /// One in which nothing happened.
+    #[cfg(test)]
+    pub fn blank() -> Self {
+        let run = json!({
+            "policy": "mptcp", "server": "stock", "seed": 1, "duration_s": 1.0, "flows": [], "links": []
+        });
+        Self {
+            run: serde_json::from_value(run).unwrap(),
+            record: RunRecord { events: Vec::new() },
+            flows: Vec::new(),
+            lateness: LatenessUs::default(),
+            cores: 0.0,
+            daemon: None,
+            per_ack: None,
+            controllers: ReadBack::default(),
+            advised: None,
+        }
+    }
+
+    /// The same after a download of so many bytes in a second, which began 10 ms after connect and stood still for so many milliseconds at the longest.
+    #[cfg(test)]
+    pub fn with_download(mut self, bytes: u64, longest_stall_ms: f64) -> Self {
+        let flow = json!({
+            "name": "download", "bytes": bytes, "goodput_mbps": bytes as f64 * 8e-6, "intact": true, "first_byte_ms": 10.0,
+            "longest_stall_ms": longest_stall_ms, "stall_total_ms": longest_stall_ms, "paths": []
+        });
+        self.run.flows = vec![serde_json::from_value(flow).unwrap()];
+        self
+    }
+
     /// Itself, if every byte arrived as it was sent.
     fn intact(self) -> anyhow::Result<Self> {
         let seed = self.run.seed;
@@ -353,23 +383,9 @@ mod tests {
     }
 
     fn seen(p99_us: u64) -> Observed {
-        let run = json!({
-            "policy": "mptcp", "server": "stock", "seed": 1, "duration_s": 1.0, "flows": [], "links": []
-        });
-        Observed {
-            run: serde_json::from_value(run).unwrap(),
-            record: RunRecord { events: Vec::new() },
-            flows: Vec::new(),
-            lateness: LatenessUs {
-                p99_us,
-                ..LatenessUs::default()
-            },
-            cores: 0.0,
-            daemon: None,
-            per_ack: None,
-            controllers: ReadBack::default(),
-            advised: None,
-        }
+        let mut seen = Observed::blank();
+        seen.lateness.p99_us = p99_us;
+        seen
     }
 
     #[test]

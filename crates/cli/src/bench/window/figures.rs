@@ -57,6 +57,14 @@ pub fn over_one_link<'o>(observed: impl IntoIterator<Item = &'o Observed>) -> us
     runs.filter(|seen| seen.went_over_one_link()).count()
 }
 
+/// The same of ours and of stock's runs.
+pub fn pairs_over_one_link(pairs: &[(&Observed, &Observed)]) -> [usize; 2] {
+    [
+        over_one_link(pairs.iter().map(|(ours, _)| *ours)),
+        over_one_link(pairs.iter().map(|(_, stock)| *stock)),
+    ]
+}
+
 /// Ours over theirs, where theirs may not count for more than the links can carry.
 pub fn against(ours: f64, theirs: f64, limit: f64) -> f64 {
     ours / theirs.min(limit)

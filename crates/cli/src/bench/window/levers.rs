@@ -215,6 +215,7 @@ mod tests {
             steady_mbps: mbps,
             stall_ms,
             found_ms: None,
+            given_up_before: 0,
         }
     }
 

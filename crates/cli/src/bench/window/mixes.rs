@@ -159,10 +159,7 @@ fn judged(mix: u64, cc: &str, pairs: &[(&Observed, &Observed)]) -> anyhow::Resul
         links: plan.links.iter().map(in_words).collect::<Vec<_>>().join(" + "),
         raised: plan.links.iter().filter(|link| is_raised(link)).count(),
         cc: cc.to_owned(),
-        one_link: [
-            figures::over_one_link(pairs.iter().map(|(ours, _)| *ours)),
-            figures::over_one_link(pairs.iter().map(|(_, stock)| *stock)),
-        ],
+        one_link: figures::pairs_over_one_link(pairs),
         goodput: median(&ratios),
         stall_ms: median(&ours),
         stock_stall_ms: median(&stock),

@@ -29,6 +29,8 @@ struct Pooled {
     cc: String,
     /// Of how many pairs of trials.
     pairs: usize,
+    /// In how many of ours and of stock's the download went over one link only.
+    one_link: [usize; 2],
     ours: Vec<f64>,
     stock: Vec<f64>,
 }
@@ -80,6 +82,7 @@ fn pool(row: Row, cc: &str, pairs: &[(&Observed, &Observed)]) -> Pooled {
         name: row.name,
         cc: cc.to_owned(),
         pairs: pairs.len(),
+        one_link: figures::pairs_over_one_link(pairs),
         ours: pairs.iter().flat_map(|(ours, _)| latencies(ours)).collect(),
         stock: pairs.iter().flat_map(|(_, stock)| latencies(stock)).collect(),
     }
@@ -118,12 +121,61 @@ fn row(pooled: &[Pooled]) -> BenchRow {
             .with(&key("stock_p99_ms"), rounded(p99(&pooled.stock)))
             .with(&key("p50_ms"), rounded(figures::median(&pooled.ours)))
             .with(&key("stock_p50_ms"), rounded(figures::median(&pooled.stock)))
+            .with(&key("one_link"), pooled.one_link[0])
+            .with(&key("stock_one_link"), pooled.one_link[1])
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lab::world::FlowDetail;
+    use trace::Stall;
+
+    #[test]
+    fn requests_go_beside_the_download_as_defined() {
+        let plan = with_requests(rows::DEEP.plan("reno").unwrap());
+        let [download, requests] = &plan.flows[..] else {
+            panic!("{:?}", plan.flows)
+        };
+        assert!(matches!(download.work, Work::Download { .. }));
+        assert_eq!(
+            (requests.transport, requests.start),
+            (Transport::Mptcp, Duration::ZERO)
+        );
+        let work = Work::Requests {
+            every: Duration::from_millis(200),
+            request: Bytes::new(128),
+            reply: Bytes::new(4_096),
+        };
+        assert_eq!((requests.work, plan.duration), (work, Duration::from_secs(65)));
+    }
+
+    #[test]
+    fn what_was_written_after_five_seconds_counts_and_what_was_left_for_long_too() {
+        let ms = Instant::from_millis;
+        let stall = |from, to| Stall {
+            from: ms(from),
+            to: ms(to),
+        };
+        let detail = |requests, unanswered| FlowDetail {
+            series: Vec::new(),
+            waits: vec![stall(20_000, 21_000)],
+            requests,
+            unanswered,
+        };
+        let seen = Observed {
+            flows: vec![
+                detail(Vec::new(), Vec::new()),
+                detail(
+                    vec![stall(4_999, 5_900), stall(5_000, 5_040), stall(6_000, 6_100)],
+                    vec![stall(64_000, 65_000), stall(64_800, 65_000)],
+                ),
+            ],
+            ..Observed::blank()
+        };
+        assert_eq!(latencies(&seen).collect::<Vec<_>>(), [40.0, 100.0, 1_000.0]);
+    }
 
     #[test]
     fn the_worse_links_with_reno_are_quoted() {
@@ -131,6 +183,7 @@ mod tests {
             name,
             cc: cc.to_owned(),
             pairs: if cc == "bbr" { 4 } else { 5 },
+            one_link: [0, 1],
             ours: vec![ours],
             stock: vec![100.0],
         };

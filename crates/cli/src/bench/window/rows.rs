@@ -185,6 +185,55 @@ mod tests {
         }
     }
 
+    /// Rate in Mb/s, round trip in ms, and queue of each link, as the benchmark is defined.
+    #[test]
+    fn every_row_is_as_defined() {
+        use scenario::QueueLimit::{Bdp, Packets, Time};
+        let ms = Duration::from_millis;
+        let equal = |queue| vec![(30, 20, queue), (30, 30, queue), (30, 50, queue)];
+        let defined = [
+            (EQUAL, equal(Packets(200))),
+            (BDP, vec![(50, 20, Bdp), (50, 30, Bdp), (50, 50, Bdp)]),
+            (LONG, vec![(30, 20, Time(ms(80))), (10, 100, Time(ms(240)))]),
+            (DEEP, vec![(20, 20, Time(ms(80))), (12, 60, Time(ms(1_000)))]),
+            (
+                THIN,
+                vec![
+                    (30, 20, Time(ms(80))),
+                    (30, 30, Time(ms(80))),
+                    (3, 50, Time(ms(800))),
+                ],
+            ),
+            (UPLOAD, equal(Packets(200))),
+            (LOSSY, equal(Packets(200))),
+        ];
+        assert_eq!(defined.each_ref().map(|(row, _)| *row), ALL);
+        for (row, links) in defined {
+            let plan = row.plan("reno").unwrap();
+            assert_eq!(plan.links.len(), links.len(), "{}", row.name);
+            for (place, (link, (mbps, rtt_ms, queue))) in plan.links.iter().zip(links).enumerate() {
+                let LinkKind::Cable(cable) = &link.kind else {
+                    panic!("{}: {link:?}", row.name)
+                };
+                let spoilt = row == LOSSY && place == 1;
+                let loss = if spoilt { 0.01 } else { 0.0 };
+                let jitter = ms(if spoilt { 10 } else { 0 });
+                assert_eq!((cable.rtt, cable.behind), (ms(rtt_ms), None), "{}", row.name);
+                for wire in [cable.up, cable.down] {
+                    assert_eq!(
+                        (wire.rate, wire.queue.limit, wire.jitter),
+                        (Bitrate::from_mbps(mbps), queue, jitter),
+                        "{}, link {place}",
+                        row.name
+                    );
+                    assert!((wire.loss.as_f64() - loss).abs() < 1e-6, "{}", row.name);
+                }
+            }
+            let is_upload = matches!(plan.flows[0].work, Work::Upload { .. });
+            assert_eq!((plan.flows.len(), is_upload), (1, row == UPLOAD), "{}", row.name);
+        }
+    }
+
     #[test]
     fn payload_limits_are_those_of_the_design() {
         let limit = |row: Row| payload_limit_mbps(&row.plan("reno").unwrap());
@@ -194,6 +243,8 @@ mod tests {
             (DEEP, 30.9),
             (THIN, 60.8),
             (UPLOAD, 86.9),
+            (LOSSY, 86.9),
+            (BDP, 144.8),
         ] {
             assert!((limit(row) - mbps).abs() < 0.05, "{}: {}", row.name, limit(row));
         }

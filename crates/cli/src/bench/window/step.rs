@@ -94,12 +94,15 @@ struct Settled {
     seconds: Vec<f64>,
     /// Steps that had not settled when the next one came; they count with the time until then.
     never: usize,
+    /// In how many of ours and of stock's the download went over one link only.
+    one_link: [usize; 2],
 }
 
 impl Settled {
     fn of(pairs: &[(&Observed, &Observed)], full_limit: f64) -> anyhow::Result<Self> {
         let mut settled = Self {
             pairs: pairs.len(),
+            one_link: figures::pairs_over_one_link(pairs),
             ..Self::default()
         };
         for (ours, stock) in pairs {
@@ -152,6 +155,8 @@ fn row(settled: &[(&str, Settled)]) -> BenchRow {
             .with(&format!("{cc}_max_s"), rounded(most(&settled.seconds)))
             .with(&format!("{cc}_steps"), settled.seconds.len())
             .with(&format!("{cc}_never"), settled.never)
+            .with(&format!("{cc}_one_link"), settled.one_link[0])
+            .with(&format!("{cc}_stock_one_link"), settled.one_link[1])
     })
 }
 
@@ -170,6 +175,48 @@ mod tests {
                 assert!(pause >= LEAST_PAUSE && pause <= LEAST_PAUSE + DRAWN_PAUSE);
             }
         }
+    }
+
+    #[test]
+    fn the_link_with_the_shortest_round_trip_steps_at_the_seeds_moments() {
+        let plan = stepping(&rows::EQUAL.plan("bbr").unwrap(), 3);
+        assert_eq!(plan.duration, Duration::from_secs(120));
+        let planned = plan.faults.iter().map(|fault| {
+            let Change::Rate { up, down } = fault.change else {
+                panic!("{fault:?}")
+            };
+            assert_eq!((up, &fault.target), (down, &Target::Links(vec![0])));
+            Step {
+                at: fault.at.from,
+                to: down,
+            }
+        });
+        assert_eq!(planned.collect::<Vec<_>>(), steps(3));
+    }
+
+    /// The bar is what stock has five to eight seconds later, and no more than the links carry then.
+    #[test]
+    fn a_step_is_settled_against_stock_and_what_the_links_carry() {
+        let s = Duration::from_secs;
+        let steps = [Step { at: s(10), to: LOW }, Step { at: s(19), to: HIGH }];
+        let constant = |mbps: u64| vec![mbps * 12_500; 1_200];
+        let settled = |ours: u64, stock: u64| {
+            let mut settled = Settled::default();
+            settled.add(&steps, &constant(ours), &constant(stock), 86.88);
+            (settled.seconds, settled.never)
+        };
+        // After the step down 72.4 is all that there is; after the step up stock's 80.
+        assert_eq!(settled(70, 80), (vec![0.0, 101.0], 1));
+        assert_eq!(settled(68, 80), (vec![9.0, 101.0], 2));
+        assert_eq!(settled(58, 60), (vec![0.0, 0.0], 0));
+        // Only those seconds of stock's count.
+        let mut stock = constant(20);
+        for (from, to) in [(150, 180), (240, 270)] {
+            stock[from..to].fill(1_000_000);
+        }
+        let mut after = Settled::default();
+        after.add(&steps, &constant(68), &stock, 86.88);
+        assert_eq!(after.never, 2);
     }
 
     #[test]

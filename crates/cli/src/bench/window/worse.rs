@@ -195,6 +195,29 @@ mod tests {
     }
 
     #[test]
+    fn every_link_alone_is_a_rival_and_the_best_of_them_counts() {
+        let plan = uncut(rows::LONG, "bbr").unwrap();
+        let all: Vec<String> = everybody(&plan, 7)
+            .map(|trial| trial.policy.to_string())
+            .collect();
+        assert_eq!(all, ["slowhand", "mptcp", "tcp:a", "tcp:b"]);
+        assert!(everybody(&plan, 7).all(|trial| trial.seed == 7 && trial.plan == plan));
+        assert_eq!((plan.duration, plan.faults.len()), (Duration::from_secs(120), 0));
+        let seen = everybody(&plan, 7).zip([(3_600, 90.0), (4_000, 120.0), (3_000, 0.0), (900, 500.0)]);
+        let seen: Vec<Observed> = seen
+            .map(|(trial, (kilobytes, stall))| {
+                let mut seen = Observed::blank().with_download(1_000 * kilobytes, stall);
+                seen.run.policy = trial.policy;
+                seen
+            })
+            .collect();
+        let found = comparison("window-long", "bbr", &seen);
+        assert!((found.versus_stock - 0.9).abs() < 1e-9 && (found.versus_best - 1.2).abs() < 1e-9);
+        assert_eq!((found.gap_ms, found.stock_gap_ms), (90.0, 120.0));
+        assert!(!found.gap_is_over());
+    }
+
+    #[test]
     fn the_figure_is_the_smallest_ratio_and_the_thin_link_with_bbr_is_apart() {
         let row = row(&[
             compared("window-thin", "bbr", 0.93, 90.0),

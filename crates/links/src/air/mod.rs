@@ -50,9 +50,8 @@
 //!   that 4 MiB does not (of ten access points 28, and next to none): where these were measured, beyond 4 MiB a line takes 140 ns, and within 10 to
 //!   15. The next factor of two needs fewer instructions, such as pairs of fours in wider registers, and what a transmission touches of a station asked
 //!   for one event ahead: tried, with the processor's instruction for that, some 12 % less. No safe function of Rust has it.
-//!   `bench growth` on a quiet machine with two cores, channel by channel, each on a core of its own (`sim::Islands`): 1.76, 1.81 and 1.84 (1.27 µs
-//!   against 0.69; 1.6 to 2.1 over the fifteen trials), where the version before, in the same hour, had 2.14 and 2.27. Beside other work it has been
-//!   up to 2.1.
+//!   `bench growth` with two cores, channel by channel, each on a core of its own (`sim::Islands`), seven readings of five trials: 1.76, 1.76, 1.81, 1.84
+//!   (1.27 µs against 0.69), 1.96, 2.11 and 2.16, where the version before, in turn with four of them, had 2.00, 2.14, 2.19 and 2.27.
 //!
 //! # Checked by
 //! `tests`, `monitor_tests`, and in `sim`: saturated stations against the chains of Bianchi and of Tinnirello, Bianchi and Xiao; aggregates

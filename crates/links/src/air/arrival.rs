@@ -8,8 +8,10 @@
 
 use super::far::{INEXACT, Limits, Sight};
 use super::field::Stretch;
+use super::flight::{Flight, Flights};
 use super::foresight::Border;
 use super::four::Four;
+use crate::Position;
 
 /// The least and the most that far sources of one frame add at a receiver, in mW times ns.
 #[derive(Debug, Default, Clone, Copy)]
@@ -19,6 +21,26 @@ pub(super) struct Arrival {
 }
 
 impl Arrival {
+    /// The least and the most in mW that what is far of a frame adds at a place, in the mean over the frame; `None` where single precision does not tell
+    /// the place to a millimetre.
+    pub(super) fn at(
+        flights: &Flights,
+        flight: &Flight,
+        place: Position,
+        within: (&Limits, Border),
+    ) -> Option<[f64; 2]> {
+        let at = flights.fine(place)?;
+        let mut arrival = Self::default();
+        for field in flights.fields(flight.channel) {
+            let sight = flights.sight(field, flight);
+            let scope_mm = within.0.scope_mm(&flight.circle);
+            for stretch in flights.within(field, flight.circle.middle, scope_mm) {
+                arrival.add(&sight, at, &stretch, within);
+            }
+        }
+        Some(arrival.over(flight.end - flight.start))
+    }
+
     /// Takes in what is far of a frame, at a place so many metres east and north of the plan's corner. A function of its own: among other code
     /// compilers take the four apart.
     #[inline(never)]

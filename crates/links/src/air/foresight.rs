@@ -12,6 +12,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use super::arrival::Arrival;
 use super::far::{self, INEXACT, Limits};
 use super::flight::Flight;
 use super::four::{Four, Mask};
@@ -183,7 +184,7 @@ impl Foresight {
     /// Adds up what is far at the receiver, too; whether that can be done.
     pub(super) fn look_closer(&mut self, ether: &Ether, case: &Case<'_>, limits: &Limits) -> bool {
         let within = (limits, Border::at(ether.negligible));
-        let far = Scene::far_at(case.flights, case.flight, case.place, within);
+        let far = Arrival::at(case.flights, case.flight, case.place, within);
         far.map(|far| self.bound(far)).is_some()
     }
 

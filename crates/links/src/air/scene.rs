@@ -5,12 +5,9 @@
 
 use alloc::vec::Vec;
 
-use super::arrival::Arrival;
 use super::far::{self, Background, FarField, Limits, Nearby};
 use super::flight::{Flight, Flights, Source};
-use super::foresight::Border;
 use super::four::Four;
-use crate::Position;
 
 /// The frames that overlap with one.
 #[derive(Debug, Default)]
@@ -103,25 +100,6 @@ impl Scene {
         self.close();
         self.nearby = nearby;
         self.far = far.over(flight.end - flight.start, &flight.circle, limits);
-    }
-
-    /// The least and the most that what is far adds at one receiver, added up there; `None` where its place is not known as precisely.
-    pub(super) fn far_at(
-        flights: &Flights,
-        flight: &Flight,
-        place: Position,
-        within: (&Limits, Border),
-    ) -> Option<[f64; 2]> {
-        let at = flights.fine(place)?;
-        let mut arrival = Arrival::default();
-        for field in flights.fields(flight.channel) {
-            let sight = flights.sight(field, flight);
-            let scope_mm = within.0.scope_mm(&flight.circle);
-            for stretch in flights.within(field, flight.circle.middle, scope_mm) {
-                arrival.add(&sight, at, &stretch, within);
-            }
-        }
-        Some(arrival.over(flight.end - flight.start))
     }
 
     /// One of the near ones. If it does not disturb the frame, the next one takes its place: which of them do cannot be predicted.

@@ -259,9 +259,9 @@ fn missed_preambles_of_long_aggregates_cost_the_far_one_its_turns() {
     );
 }
 
-/// The same place, the same steady channel: what differs is the standard with its control.
+/// The same place, the same steady channel: what differs is not that one of them wavers, but the standard with its control.
 #[test]
-fn it_is_the_control_and_not_the_channel_that_leaves_the_air_to_the_near_one() {
+fn on_a_steady_channel_too_minstrel_leaves_more_to_the_near_one_than_minstrel_ht() {
     let far_mm = 2 * MIDDLE_MM;
     let near = between(3_000, None);
     let minstrel = near.goodputs(&BOTH).iter().sum::<f64>() / near.goodputs(&BOTH[..1])[0];

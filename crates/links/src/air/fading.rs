@@ -11,7 +11,7 @@
 //! 3. What is sensed of a frame (who finds the medium busy) follows the mean power; what is received of it, its interference and capture
 //!    follow the fading.
 //! 4. A link is the same both ways; its stream is named after its two ends, so that a station more shifts nobody's fading.
-//! 5. A frame has the fading of its beginning to its end, an aggregate of milliseconds, too.
+//! 5. What fades when a frame begins holds until it ends, also where that is an aggregate of milliseconds.
 //!
 //! # Checked by
 //! `tests`: mean power, distribution, correlation against J₀, independence of pairs.

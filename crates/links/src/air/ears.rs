@@ -4,8 +4,9 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use units::Rng;
 
+use super::clique::{Cliques, Reach};
 use super::config::{Eifs, Rules};
-use super::flight::{Flight, Flights};
+use super::flight::Flights;
 use super::hearing::{Audience, Run};
 use super::io::Kind;
 use super::radio::{NONE, Phase, Radio};
@@ -39,6 +40,7 @@ pub(super) enum Heard {
 /// All who listen, while one frame begins or ends.
 pub(super) struct Ears<'a, S> {
     pub(super) radios: &'a mut [Radio],
+    pub(super) cliques: &'a mut Cliques,
     pub(super) schedule: &'a mut S,
     pub(super) timings: &'a [Timing],
     pub(super) rules: &'a Rules,
@@ -53,27 +55,51 @@ pub(super) struct Ears<'a, S> {
 impl<S: Schedule> Ears<'_, S> {
     /// A frame begins.
     pub(super) fn begin(&mut self, id: u16, audience: &Audience, now: u64) {
-        let flight = self.flights.get(id);
-        let (is_noise, channel) = (flight.kind == Kind::Noise, flight.channel);
-        for run in audience.loud.runs() {
-            for station in places(&run) {
-                if self.radios[station].channel != channel {
-                    continue;
-                }
-                self.radios[station].loud += 1;
-                if is_noise {
-                    self.sense(station, now);
-                } else {
-                    self.notice(station, id, now, 1);
-                }
-            }
+        let (loud, faint) = audience.by_themselves();
+        if let Some(reach) = &audience.reach {
+            self.begin_at_cliques(id, reach, now);
         }
-        for run in audience.faint.runs() {
-            for station in places(&run) {
-                if self.radios[station].channel == channel {
-                    self.notice(station, id, now, 0);
-                }
+        for station in loud.runs().flat_map(places) {
+            self.begin_at(station, id, now, true);
+        }
+        for station in faint.runs().flat_map(places) {
+            self.begin_at(station, id, now, false);
+        }
+    }
+
+    fn begin_at_cliques(&mut self, id: u16, reach: &Reach, now: u64) {
+        let flight = self.flights.get(id);
+        let (from, to) = (flight.from as usize, flight.to);
+        for &clique in &reach.partly {
+            self.part_all(clique);
+        }
+        if let Some(to) = to {
+            self.part(to as usize);
+        }
+        for &(clique, loud) in &reach.whole {
+            if to.is_none() {
+                self.part_all(clique);
             }
+            self.hold_back(clique, now);
+            let apart = self.apart(clique);
+            for station in apart.filter(|&station| station != from) {
+                self.begin_at(station, id, now, apart.are_among(station, loud));
+            }
+            self.begin_together((clique, loud), id, now);
+        }
+    }
+
+    #[inline]
+    fn begin_at(&mut self, station: usize, id: u16, now: u64, loud: bool) {
+        let flight = self.flights.get(id);
+        if self.radios[station].channel != flight.channel {
+            return;
+        }
+        self.radios[station].loud += u16::from(loud);
+        if flight.kind == Kind::Noise {
+            self.sense(station, now);
+        } else {
+            self.notice(station, id, now, u16::from(loud));
         }
     }
 
@@ -122,48 +148,75 @@ impl<S: Schedule> Ears<'_, S> {
 
     /// A frame ends.
     pub(super) fn end(&mut self, id: u16, audience: &Audience, now: u64) {
-        let flights = self.flights;
-        let flight = flights.get(id);
-        let quiet = flight.sure && flights.is_alone(id);
-        for run in audience.loud.runs() {
-            for station in places(&run) {
-                if self.radios[station].channel != flight.channel {
-                    continue;
-                }
-                self.radios[station].loud -= 1;
-                self.let_go(station, id, flight, quiet);
-                self.go_on(station, now);
-            }
+        let quiet = self.flights.get(id).sure && self.flights.is_alone(id);
+        let (loud, faint) = audience.by_themselves();
+        if let Some(reach) = &audience.reach {
+            self.end_at_cliques(id, reach, quiet, now);
         }
-        for run in audience.faint.runs() {
-            for station in places(&run) {
-                self.let_go(station, id, flight, quiet);
-                self.go_on(station, now);
+        for station in loud.runs().flat_map(places) {
+            self.end_at(station, id, quiet, now, true);
+        }
+        for station in faint.runs().flat_map(places) {
+            self.end_at(station, id, quiet, now, false);
+        }
+        self.heard.sort_unstable_by_key(|&(station, _)| station);
+        self.overheard.sort_unstable_by_key(|&(station, _)| station);
+    }
+
+    fn end_at_cliques(&mut self, id: u16, reach: &Reach, quiet: bool, now: u64) {
+        let flight = self.flights.get(id);
+        let (from, to) = (flight.from as usize, flight.to.map(|to| to as usize));
+        for &(clique, loud) in &reach.whole {
+            let apart = self.apart(clique);
+            let others = apart.filter(|&station| station != from);
+            for station in others.clone() {
+                self.end_at(station, id, quiet, now, apart.are_among(station, loud));
             }
+            self.end_together(clique, id, quiet, now);
+            // Whoever the frame is for is about to answer.
+            others
+                .filter(|&station| Some(station) != to)
+                .for_each(|station| self.join(station, now));
         }
     }
 
     #[inline]
-    fn let_go(&mut self, station: usize, id: u16, flight: &Flight, quiet: bool) {
-        let radio = &mut self.radios[station];
+    fn end_at(&mut self, station: usize, id: u16, quiet: bool, now: u64, loud: bool) {
+        if self.radios[station].channel == self.flights.get(id).channel {
+            self.radios[station].loud -= u16::from(loud);
+            self.let_go(station, id, quiet);
+            self.go_on(station, now);
+        }
+    }
+
+    #[inline]
+    fn let_go(&mut self, station: usize, id: u16, quiet: bool) {
+        let radio = &self.radios[station];
         if radio.lock != id {
             return;
         }
-        radio.lock = NONE;
-        let number = station as u32;
-        let outcome = if quiet || flight.sure && !radio.disturbed && flight.to != Some(number) {
+        let flight = self.flights.get(id);
+        let outcome = if quiet || flight.sure && !radio.disturbed && flight.to != Some(station as u32) {
             self.ether.got = u64::MAX;
             Outcome::Decoded
         } else {
-            self.ether
-                .outcome(self.flights, id, number, &mut self.rngs[station])
+            self.outcome(station, id)
         };
-        radio.broken = match outcome {
-            Outcome::Decoded => false,
-            Outcome::Broken => true,
-            Outcome::Missed => self.rules.eifs == Eifs::AfterAnyError,
-        };
-        let decoded = outcome == Outcome::Decoded;
+        self.make_of(station, id, outcome);
+    }
+
+    /// What a station that followed a frame to its end makes of it.
+    pub(super) fn outcome(&mut self, station: usize, id: u16) -> Outcome {
+        let rng = &mut self.rngs[station];
+        self.ether.outcome(self.flights, id, station as u32, rng)
+    }
+
+    /// A station has made that of a frame.
+    pub(super) fn make_of(&mut self, station: usize, id: u16, outcome: Outcome) {
+        let (radio, flight) = (&mut self.radios[station], self.flights.get(id));
+        let (number, decoded) = (station as u32, outcome == Outcome::Decoded);
+        radio.lock = NONE;
+        radio.broken = is_broken(outcome, self.rules);
         if decoded && radio.monitor {
             self.overheard.push((number, self.ether.got));
         }
@@ -199,6 +252,15 @@ impl<S: Schedule> Ears<'_, S> {
     }
 }
 
-const fn places(run: &Run) -> Range<usize> {
+/// Whether EIFS follows on what a station has made of a frame.
+pub(super) fn is_broken(outcome: Outcome, rules: &Rules) -> bool {
+    match outcome {
+        Outcome::Decoded => false,
+        Outcome::Broken => true,
+        Outcome::Missed => rules.eifs == Eifs::AfterAnyError,
+    }
+}
+
+const fn places(run: Run) -> Range<usize> {
     run.start as usize..run.end as usize
 }

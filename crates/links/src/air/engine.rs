@@ -7,6 +7,7 @@ use units::wifi::Standard;
 use units::{Dbm, Instant, Rng};
 
 use super::check::check;
+use super::clique::Cliques;
 use super::config::{AirConfig, NoiseConfig, Rules, StationConfig};
 use super::decoder::Decoder;
 use super::ears::{Ears, Heard};
@@ -36,6 +37,7 @@ pub struct Air<S = Blocks> {
     pub(super) rules: Rules,
     pub(super) timings: Vec<Timing>,
     pub(super) radios: Vec<Radio>,
+    pub(super) cliques: Cliques,
     pub(super) stations: Vec<Station>,
     pub(super) schedule: S,
     pub(super) audiences: Vec<Audience>,
@@ -97,6 +99,7 @@ impl<S: Schedule> Air<S> {
             rules: config.rules,
             timings: parts.timings,
             radios: parts.radios,
+            cliques: Cliques::default(),
             schedule: S::with_stations(count),
             first_noise: config.stations.len(),
             noises: parts.noises,
@@ -116,6 +119,7 @@ impl<S: Schedule> Air<S> {
             transmissions: 0,
         };
         air.audiences = (0..count as u32).map(|from| air.audience(from)).collect();
+        air.cliques = Cliques::form(&air.radios, air.first_noise, &mut air.audiences);
         air.start_noises();
         Ok(air)
     }
@@ -225,6 +229,7 @@ impl<S: Schedule> Air<S> {
     pub(super) fn ears(&mut self) -> (Ears<'_, S>, &[Audience]) {
         let ears = Ears {
             radios: &mut self.radios,
+            cliques: &mut self.cliques,
             schedule: &mut self.schedule,
             timings: &self.timings,
             rules: &self.rules,

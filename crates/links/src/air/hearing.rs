@@ -6,11 +6,13 @@
 //! # Checked by
 //! `tests`.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
 use core::slice;
 
 use super::circle::Circle;
+use super::clique::Reach;
 use crate::Position;
 
 /// Stations with consecutive numbers.
@@ -36,6 +38,8 @@ pub(super) struct Audience {
     pub(super) weakest: f64,
     /// Where they stand.
     pub(super) circle: Circle,
+    /// Which cliques are among them.
+    pub(super) reach: Option<Box<Reach>>,
 }
 
 impl Audience {
@@ -57,6 +61,28 @@ impl Audience {
             faint: Listeners::of(faint),
             weakest,
             circle: Circle::at(Position::default()),
+            reach: None,
+        }
+    }
+
+    /// All who hear it, and one more station.
+    pub(super) fn all_and(&self, station: u32) -> Vec<Run> {
+        let mut runs: Vec<Run> = self.loud.runs().chain(self.faint.runs()).collect();
+        runs.push(station..station + 1);
+        runs.sort_unstable_by_key(|run| run.start);
+        runs.dedup_by(|next, run| {
+            let adjoins = next.start == run.end;
+            run.end = if adjoins { next.end } else { run.end };
+            adjoins
+        });
+        runs
+    }
+
+    /// Who hears it loud and who faintly, without cliques that hear it whole.
+    pub(super) fn by_themselves(&self) -> (&Listeners, &Listeners) {
+        match &self.reach {
+            None => (&self.loud, &self.faint),
+            Some(reach) => (&reach.loud, &reach.faint),
         }
     }
 
@@ -158,6 +184,17 @@ impl Listeners {
             remove(&mut runs, station);
         }
         *self = Self::of(runs);
+    }
+}
+
+impl FromIterator<u32> for Listeners {
+    /// Of stations in the order of their numbers.
+    fn from_iter<I: IntoIterator<Item = u32>>(stations: I) -> Self {
+        let mut runs = Vec::new();
+        stations
+            .into_iter()
+            .for_each(|station| append(&mut runs, station));
+        Self::of(runs)
     }
 }
 

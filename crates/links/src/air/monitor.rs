@@ -99,7 +99,9 @@ pub enum FrameKind {
 impl<S: Schedule> Air<S> {
     /// From now on the world is told of every frame that this station makes sense of or sends.
     pub fn monitor(&mut self, station: StationId) {
-        self.radios[station.0 as usize].monitor = true;
+        let place = station.0 as usize;
+        self.ears().0.part(place);
+        self.radios[place].monitor = true;
     }
 
     /// The next frame that a monitor has heard, in the order of their ends; its own at their beginning.

@@ -94,6 +94,7 @@ impl<S: Schedule> Air<S> {
 
     fn change_if_idle(&mut self, place: usize) {
         if self.radios[place].phase == Phase::Listening {
+            self.ears().0.part(place);
             self.change(place);
             self.count_down(place);
         }
@@ -118,6 +119,7 @@ impl<S: Schedule> Air<S> {
 
     /// Who hears this station, and whom it hears.
     fn hear_anew(&mut self, place: usize) {
+        self.dissolve_cliques();
         let number = place as u32;
         self.audiences[place] = self.audience(number);
         for other in 0..self.audiences.len() {
@@ -127,6 +129,15 @@ impl<S: Schedule> Air<S> {
                 if self.audiences[other].set(number, strength, power) {
                     self.audiences[other].circle = self.circle(other, &self.audiences[other]);
                 }
+            }
+        }
+    }
+
+    /// From now on every station goes by itself.
+    pub(super) fn dissolve_cliques(&mut self) {
+        if self.ears().0.dissolve() {
+            for audience in &mut self.audiences {
+                audience.reach = None;
             }
         }
     }

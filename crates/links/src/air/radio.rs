@@ -62,6 +62,8 @@ pub(super) struct Radio {
     pub(super) channel: u8,
     /// The world is told of every frame that it makes sense of.
     pub(super) monitor: bool,
+    /// Its clique keeps its countdown and its view of the medium: here, only phase, `wants`, timing and channel are true.
+    pub(super) in_step: bool,
 }
 
 impl Radio {
@@ -81,6 +83,7 @@ impl Radio {
             timing,
             channel,
             monitor: false,
+            in_step: false,
         }
     }
 

@@ -80,7 +80,7 @@ pub(super) struct Ether {
     /// Away while a frame is being weighed.
     room: Option<Box<Room>>,
     pub(super) preamble: f64,
-    capture: Option<f64>,
+    pub(super) capture: Option<f64>,
 }
 
 /// Room for what is worked out about a frame that is being weighed.
@@ -227,19 +227,9 @@ impl Ether {
         ratio >= self.decoder.sure(mode).max(self.preamble)
     }
 
-    /// Whether a receiver that follows `held` turns to `new`, which has just begun.
-    ///
-    /// During the preamble of `held` it takes what stands out; later it takes what is stronger by the capture margin.
-    pub(super) fn captures(&mut self, receiver: u32, held: &Flight, new: &Flight) -> bool {
-        let margin = if new.start < held.payload {
-            Some(self.preamble)
-        } else {
-            self.capture
-        };
-        margin.is_some_and(|margin| {
-            let strength = self.power_at(new.from, receiver, new.start);
-            strength >= margin * self.power_at(held.from, receiver, new.start)
-        })
+    /// Whether nothing but power and distance decides about what arrives.
+    pub(super) const fn goes_by_distance(&self) -> bool {
+        self.limits.is_some()
     }
 
     /// What a receiver that followed this frame to its end makes of it.

@@ -59,11 +59,15 @@ impl<S: Schedule> Ears<'_, S> {
         if let Some(reach) = &audience.reach {
             self.begin_at_cliques(id, reach, now);
         }
-        for station in loud.runs().flat_map(places) {
-            self.begin_at(station, id, now, true);
+        for run in loud.runs() {
+            for station in places(&run) {
+                self.begin_at(station, id, now, true);
+            }
         }
-        for station in faint.runs().flat_map(places) {
-            self.begin_at(station, id, now, false);
+        for run in faint.runs() {
+            for station in places(&run) {
+                self.begin_at(station, id, now, false);
+            }
         }
     }
 
@@ -83,13 +87,19 @@ impl<S: Schedule> Ears<'_, S> {
             self.hold_back(clique, now);
             let apart = self.apart(clique);
             for station in apart.filter(|&station| station != from) {
-                self.begin_at(station, id, now, apart.are_among(station, loud));
+                self.begin_apart(station, id, now, apart.are_among(station, loud));
             }
             self.begin_together((clique, loud), id, now);
         }
     }
 
-    #[inline]
+    /// As [`Ears::begin_at`], a function of its own: what is told to everybody by themselves is not to be one for the sake of those few.
+    #[inline(never)]
+    fn begin_apart(&mut self, station: usize, id: u16, now: u64, loud: bool) {
+        self.begin_at(station, id, now, loud);
+    }
+
+    #[inline(always)]
     fn begin_at(&mut self, station: usize, id: u16, now: u64, loud: bool) {
         let flight = self.flights.get(id);
         if self.radios[station].channel != flight.channel {
@@ -153,14 +163,23 @@ impl<S: Schedule> Ears<'_, S> {
         if let Some(reach) = &audience.reach {
             self.end_at_cliques(id, reach, quiet, now);
         }
-        for station in loud.runs().flat_map(places) {
-            self.end_at(station, id, quiet, now, true);
+        for run in loud.runs() {
+            for station in places(&run) {
+                self.end_at(station, id, quiet, now, true);
+            }
         }
-        for station in faint.runs().flat_map(places) {
-            self.end_at(station, id, quiet, now, false);
+        for run in faint.runs() {
+            for station in places(&run) {
+                self.end_at(station, id, quiet, now, false);
+            }
         }
-        self.heard.sort_unstable_by_key(|&(station, _)| station);
-        self.overheard.sort_unstable_by_key(|&(station, _)| station);
+        // Cliques were told first: what follows goes by the stations' numbers.
+        if self.heard.len() > 1 {
+            self.heard.sort_unstable_by_key(|&(station, _)| station);
+        }
+        if self.overheard.len() > 1 {
+            self.overheard.sort_unstable_by_key(|&(station, _)| station);
+        }
     }
 
     fn end_at_cliques(&mut self, id: u16, reach: &Reach, quiet: bool, now: u64) {
@@ -170,7 +189,7 @@ impl<S: Schedule> Ears<'_, S> {
             let apart = self.apart(clique);
             let others = apart.filter(|&station| station != from);
             for station in others.clone() {
-                self.end_at(station, id, quiet, now, apart.are_among(station, loud));
+                self.end_apart(station, id, quiet, now, apart.are_among(station, loud));
             }
             self.end_together(clique, id, quiet, now);
             // Whoever the frame is for is about to answer.
@@ -180,7 +199,13 @@ impl<S: Schedule> Ears<'_, S> {
         }
     }
 
-    #[inline]
+    /// As [`Ears::begin_apart`].
+    #[inline(never)]
+    fn end_apart(&mut self, station: usize, id: u16, quiet: bool, now: u64, loud: bool) {
+        self.end_at(station, id, quiet, now, loud);
+    }
+
+    #[inline(always)]
     fn end_at(&mut self, station: usize, id: u16, quiet: bool, now: u64, loud: bool) {
         if self.radios[station].channel == self.flights.get(id).channel {
             self.radios[station].loud -= u16::from(loud);
@@ -212,6 +237,7 @@ impl<S: Schedule> Ears<'_, S> {
     }
 
     /// A station has made that of a frame.
+    #[inline(always)]
     pub(super) fn make_of(&mut self, station: usize, id: u16, outcome: Outcome) {
         let (radio, flight) = (&mut self.radios[station], self.flights.get(id));
         let (number, decoded) = (station as u32, outcome == Outcome::Decoded);
@@ -261,6 +287,6 @@ pub(super) fn is_broken(outcome: Outcome, rules: &Rules) -> bool {
     }
 }
 
-const fn places(run: Run) -> Range<usize> {
+const fn places(run: &Run) -> Range<usize> {
     run.start as usize..run.end as usize
 }

@@ -7,7 +7,7 @@ use units::wifi::Standard;
 use units::{Dbm, Instant, Rng};
 
 use super::check::check;
-use super::clique::Cliques;
+use super::clique::{Cliques, LEAST};
 use super::config::{AirConfig, NoiseConfig, Rules, StationConfig};
 use super::decoder::Decoder;
 use super::ears::{Ears, Heard};
@@ -119,7 +119,7 @@ impl<S: Schedule> Air<S> {
             transmissions: 0,
         };
         air.audiences = (0..count as u32).map(|from| air.audience(from)).collect();
-        air.cliques = Cliques::form(&air.radios, air.first_noise, &mut air.audiences);
+        air.cliques = Cliques::form(&air.radios, air.first_noise, &mut air.audiences, LEAST);
         air.start_noises();
         Ok(air)
     }

@@ -70,7 +70,7 @@ impl<S: Schedule> Air<S> {
 
     /// A station that had nothing to send takes up a packet.
     fn take_up(&mut self, place: usize) {
-        self.ears().0.part(place);
+        self.part(place);
         let (now, sender, radio) = (self.now, &mut self.stations[place], &mut self.radios[place]);
         radio.wants = true;
         let timing = &self.timings[usize::from(radio.timing)];
@@ -86,13 +86,13 @@ impl<S: Schedule> Air<S> {
         if idle {
             self.schedule
                 .set(place, super::ears::starting(radio.access(timing)));
-            self.ears().0.join(place, now);
+            self.join(place);
         }
     }
 
     /// The countdown is over: the frame goes out, or the request to send it.
     pub(super) fn transmit(&mut self, place: usize) {
-        self.ears().0.part(place);
+        self.part(place);
         self.radios[place].slots = 0;
         let sender = &mut self.stations[place];
         let ready = sender.prepare(self.now, &self.capabilities);
@@ -468,8 +468,7 @@ impl<S: Schedule> Air<S> {
             NEVER
         };
         self.schedule.set(place, deadline);
-        let now = self.now;
-        self.ears().0.join(place, now);
+        self.join(place);
     }
 
     pub(super) fn exit(&mut self, output: Output) {

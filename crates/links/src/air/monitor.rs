@@ -100,7 +100,7 @@ impl<S: Schedule> Air<S> {
     /// From now on the world is told of every frame that this station makes sense of or sends.
     pub fn monitor(&mut self, station: StationId) {
         let place = station.0 as usize;
-        self.ears().0.part(place);
+        self.part(place);
         self.radios[place].monitor = true;
     }
 

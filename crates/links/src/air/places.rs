@@ -94,7 +94,7 @@ impl<S: Schedule> Air<S> {
 
     fn change_if_idle(&mut self, place: usize) {
         if self.radios[place].phase == Phase::Listening {
-            self.ears().0.part(place);
+            self.part(place);
             self.change(place);
             self.count_down(place);
         }

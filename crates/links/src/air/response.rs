@@ -83,7 +83,7 @@ impl<S: Schedule> Air<S> {
     }
 
     pub(super) fn answer_after_sifs(&mut self, place: usize, answer: Answer) {
-        self.ears().0.part(place);
+        self.part(place);
         let radio = &mut self.radios[place];
         radio.phase = Phase::Responding;
         let sifs = self.timings[usize::from(radio.timing)].sifs;

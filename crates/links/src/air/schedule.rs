@@ -4,14 +4,17 @@
 //! fixed set of deadlines rather than a heap of events. A frame moves the deadlines of everybody who hears it, twice, long before most of
 //! them are reached: what counts is that moving a deadline is one store. The least is found by scanning blocks that changed.
 //!
-//! Measured on whole runs (`sim`'s example `queues`, nanoseconds for each frame on the air; the others delete lazily). The blocks were of 32 deadlines
-//! then; they are of 16 since, of which fewer are compared for each event:
+//! Measured on whole runs (`sim`'s example `queues`, nanoseconds for each frame on the air, the best of three; the others delete lazily):
 //!
-//! | saturated stations that hear each other | blocks | binary heap | radix heap | hierarchical wheel | calendar |
+//! | stations, all of which always have something to send | blocks | binary heap | radix heap | hierarchical wheel | calendar |
 //! |---|---|---|---|---|---|
-//! | 1 | 88 | 151 | 164 | 637 | 226 |
-//! | 10 | 271 | 658 | 521 | 968 | 493 |
-//! | 50 | 1170 | 3046 | 2220 | 2263 | 3374 |
+//! | 1 | 156 | 172 | 229 | 582 | 231 |
+//! | 10 who hear each other | 401 | 726 | 659 | 973 | 597 |
+//! | 50 who hear each other | 552 | 563 | 587 | 859 | 573 |
+//! | ten cells of 11 | 1308 | 1820 | 1642 | 1609 | 1752 |
+//! | a hundred cells of 11 | 1898 | 2560 | 2146 | 2141 | 4441 |
+//!
+//! Fifty count down together and have few deadlines between them (`clique`), so that any structure does.
 //!
 //! # Checked by
 //! `tests`: against a plain scan; the example: every structure gives the same run.

@@ -44,17 +44,22 @@ pub fn print(text: &[u8]) -> anyhow::Result<()> {
     }
 }
 
+/// What `tell!` does.
+pub fn tell(line: fmt::Arguments<'_>) {
+    drop(writeln!(io::stderr(), "{line}"));
+}
+
 /// Tells the user what went wrong, if anything did.
 pub fn code(outcome: anyhow::Result<ExitCode>) -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(error) if error.is::<ReaderGone>() => ExitCode::SUCCESS,
         Err(error) if error.is::<Refused>() => {
-            eprintln!("{error:#}");
+            tell!("{error:#}");
             ExitCode::from(2)
         }
         Err(error) => {
-            eprintln!("slowhand: {error:#}");
+            tell!("slowhand: {error:#}");
             ExitCode::FAILURE
         }
     }

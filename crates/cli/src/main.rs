@@ -1,5 +1,12 @@
 //! The one binary: reads the command line, hands over to a verb, and turns what came of it into an exit code.
 
+#![deny(clippy::print_stderr)]
+
+/// A line on standard error. Whoever reads there may have gone: that stops nothing, least of all `up`.
+macro_rules! tell {
+    ($($line:tt)*) => { crate::exit::tell(format_args!($($line)*)) };
+}
+
 mod batch;
 mod bench;
 mod cc;

@@ -45,3 +45,19 @@ fn a_reader_that_leaves_is_no_failure() {
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
+
+/// As in `slowhand … 2>&1 | head`: what cannot be told any more changes nothing about how the program ends.
+#[test]
+fn nobody_has_to_read_what_went_wrong() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = common::program();
+    command.args(["play", "scenarios/missing.toml", "--world", "sim"]);
+    let ended = command.stderr(writer).status().unwrap();
+    assert_eq!(ended.code(), Some(2));
+    let told = common::slowhand(&["play", "scenarios/missing.toml", "--world", "sim"]);
+    assert!(
+        told.code == Some(2) && told.err.contains("missing.toml"),
+        "{told:?}"
+    );
+}

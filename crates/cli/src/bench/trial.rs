@@ -270,7 +270,7 @@ impl Failed {
             seed,
             why,
         } = &self;
-        eprintln!("{scenario}: {policy}, {cc}, seed {seed} gave no result: {why}");
+        tell!("{scenario}: {policy}, {cc}, seed {seed} gave no result: {why}");
         self
     }
 
@@ -341,7 +341,7 @@ fn job(trial: Trial) -> Job {
 fn tell(jobs: &[Job], run: usize, event: &trace::Event) {
     if matches!(event.what, trace::What::RunEnd { .. }) {
         let job = &jobs[run];
-        eprintln!(
+        tell!(
             "{}: trial {} of {}, {}, seed {}",
             job.plan.name,
             run + 1,

@@ -87,7 +87,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     exit::print(told(args, &name)?.as_bytes())?;
     signals.wait().context("waiting for the end")?;
     if let Some(listener) = listener {
-        eprintln!("{}", summary(&listener.heard()));
+        tell!("{}", summary(&listener.heard()));
     }
     Ok(ExitCode::SUCCESS)
 }

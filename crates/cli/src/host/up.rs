@@ -109,7 +109,7 @@ fn sender(name: &str) -> Option<Sender> {
         Ok(loaded) => Some(Sender::Coupled(Arc::new(loaded))),
         Err(error) => {
             let error = anyhow::Error::new(error);
-            eprintln!("without `{name}`: {error:#}; connections keep the kernel's own controller");
+            tell!("without `{name}`: {error:#}; connections keep the kernel's own controller");
             None
         }
     }
@@ -202,14 +202,14 @@ fn log(names: &[(LinkId, String)], observation: &Observation<'_>) {
                 .link
                 .and_then(|id| names.iter().find(|(other, _)| *other == id));
             let subject = link.map_or("connections", |(_, name)| name.as_str());
-            eprintln!("{subject}: {}: {}", note.verb.id(), note.why);
+            tell!("{subject}: {}: {}", note.verb.id(), note.why);
         }
-        Observation::Failed { action, why } => eprintln!("{action:?}: {why}"),
-        Observation::Trouble { what, why } => eprintln!("{what}: {why}"),
+        Observation::Failed { action, why } => tell!("{action:?}: {why}"),
+        Observation::Trouble { what, why } => tell!("{what}: {why}"),
         Observation::LeftAlone { conn, why } => {
-            eprintln!("connection {:08x} is left alone: {}", conn.0, why.why())
+            tell!("connection {:08x} is left alone: {}", conn.0, why.why())
         }
-        Observation::Resumed(slept) => eprintln!("awake again after {slept:.1?}"),
+        Observation::Resumed(slept) => tell!("awake again after {slept:.1?}"),
         Observation::Told(_) | Observation::Done(_) | Observation::Subflow { .. } => {}
     }
 }

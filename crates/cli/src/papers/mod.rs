@@ -117,7 +117,7 @@ fn document(papers: &[&Paper]) -> anyhow::Result<PapersDocument> {
     let begun = Wall::now();
     let mut document = PapersDocument::default();
     for paper in papers {
-        eprintln!("{} …", paper.id);
+        tell!("{} …", paper.id);
         let folder = Folder::read(paper.id, paper.published, paper.claims)?;
         let experiment = (paper.run)(&folder)?;
         document.claims.extend(folder.judge(&experiment.measured)?);
@@ -131,7 +131,7 @@ fn write_pages(directory: &std::path::Path, document: &PapersDocument) -> anyhow
     let write = |name: String, content: String| {
         let path = directory.join(name);
         std::fs::write(&path, content).with_context(|| format!("{}: cannot be written", path.display()))?;
-        eprintln!("wrote {}", path.display());
+        tell!("wrote {}", path.display());
         anyhow::Ok(())
     };
     for (place, figure) in document.figures.iter().enumerate() {

@@ -87,7 +87,7 @@ impl Target {
         let mut out = BufWriter::new(self.file);
         let written = write(&mut out).and_then(|()| Ok(out.flush()?));
         written.with_context(|| format!("{}: cannot be written", self.path.display()))?;
-        eprintln!("wrote {}", self.path.display());
+        tell!("wrote {}", self.path.display());
         Ok(())
     }
 }

@@ -187,7 +187,7 @@ fn conduct(order: &Order<'_>, wanted: &Wanted) -> anyhow::Result<ExitCode> {
     let failures = report::failures(order.plan, &played);
     let shown = if wanted.json {
         // Whoever reads the document may be a program; whoever sees standard error is not.
-        failures.iter().for_each(|line| eprintln!("{line}"));
+        failures.iter().for_each(|line| tell!("{line}"));
         format!("{}\n", serde_json::to_string_pretty(&played.document)?)
     } else {
         report::text(order.plan, &played)

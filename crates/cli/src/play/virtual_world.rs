@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let failures = failures(&jobs, &played);
     // The picture of a single run has its verdicts.
     if args.wanted.json || !single {
-        failures.iter().for_each(|line| eprintln!("{line}"));
+        failures.iter().for_each(|line| tell!("{line}"));
     }
     let shown = if args.wanted.json {
         format!("{}\n", serde_json::to_string_pretty(&played.document)?)

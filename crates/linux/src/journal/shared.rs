@@ -259,7 +259,9 @@ impl Drop for Shared {
         });
         if let Err(error) = released {
             // The next start takes it back: the record still names this process.
-            eprintln!("slowhand: {} was not put back: {error}", self.list.key);
+            let line = format_args!("slowhand: {} was not put back: {error}", self.list.key);
+            // Whoever reads there may have gone; a panic here would end everything.
+            drop(writeln!(io::stderr(), "{line}"));
         }
     }
 }

@@ -87,7 +87,7 @@ fn run(setup: &Setup, cell: &Cell) -> anyhow::Result<Vec<BenchRow>> {
             theirs.push(rate);
             goodput.1 = Some(mbps);
         }
-        eprintln!("{}: trial {} of {}", cell.name, trial + 1, setup.trials(RUNS));
+        tell!("{}: trial {} of {}", cell.name, trial + 1, setup.trials(RUNS));
     }
     let row = BenchRow::new(cell.name, "packets/s", Better::Higher).trials(&ours);
     let row = compared(row, cell, &theirs, calibration::against_stored).with("goodput_mbps", goodput.0);

@@ -43,7 +43,7 @@ pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
         }
         islands.add(of_islands);
         worlds.add(of_worlds);
-        eprintln!("growth: trial {} of {}", trial + 1, setup.trials(RUNS));
+        tell!("growth: trial {} of {}", trial + 1, setup.trials(RUNS));
     }
     let one_world = BenchRow::new("", "", Better::Lower).trials(&worlds.grown).p50;
     let mut row = BenchRow::new("growth", "ratio", Better::Lower)

@@ -17,7 +17,7 @@ impl Ns3 {
     /// Builds it; `None`, with a word on standard error why, where that cannot be.
     pub fn build() -> Option<Self> {
         if !Path::new(SOURCE).exists() {
-            eprintln!(
+            tell!(
                 "bench: {SOURCE} is not here (run in slowhand's source tree): ns-3's stored figure is used"
             );
             return None;
@@ -59,7 +59,7 @@ impl Drop for Ns3 {
 fn output(command: &mut Command) -> Option<String> {
     let done = command.output().ok().filter(|done| done.status.success());
     if done.is_none() {
-        eprintln!(
+        tell!(
             "bench: `{}` did not work (Debian: libns3-dev, libgsl-dev, g++, pkg-config): ns-3's stored figure is used",
             command.get_program().display()
         );

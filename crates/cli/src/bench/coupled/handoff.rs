@@ -272,7 +272,7 @@ impl Walks {
                     walks.costs.extend(costs);
                 }
                 Err(why) => {
-                    eprintln!("{} is void: {why}", sender.name());
+                    tell!("{} is void: {why}", sender.name());
                     walks.void += 1;
                 }
             }

@@ -95,7 +95,7 @@ pub fn worst(row: BenchRow, each: &[BenchRow]) -> BenchRow {
 
 /// Tells on standard error what one part of a long benchmark came to, so that it is not lost with the others.
 pub fn tell(bench: &str, part: &Value) {
-    eprintln!("{bench}: {part}");
+    tell!("{bench}: {part}");
 }
 
 /// A value for a field: figures are rounded to what is worth reading.

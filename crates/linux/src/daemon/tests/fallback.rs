@@ -238,8 +238,16 @@ fn connections_without_a_token_are_bounded_each_by_itself() {
     });
 }
 
-/// Waits until the client's kernel has fallen back. The server learns of it by what the client says, which has to be at once: after its timeout, 200 ms
-/// and more, the server sends again what nobody acknowledges to it, and from then on ends a connection that falls back (docs/kernel.md).
+/// What nobody acknowledges at the level of data a server sends again when the subflow's own timer would run out, which is the tail loss probe's, two
+/// round trips; from then on it ends a connection that falls back (docs/kernel.md). Here it waits until it has learnt of it.
+fn slow_to_repeat(net: &Net) {
+    net.in_server(|| {
+        sysctl::write(&Key::new("net.ipv4.tcp_early_retrans"), "0").unwrap();
+        sysctl::write(&Key::new("net.ipv4.tcp_rto_min_us"), "5000000").unwrap();
+    });
+}
+
+/// Waits until the client's kernel has fallen back. The server learns of it by what the client says.
 fn fell_back(net: &Net) {
     let mut until = Patience::of(PATIENCE);
     while net.client_counter("DssFallback") == 0 {
@@ -251,6 +259,7 @@ fn fell_back(net: &Net) {
 #[test]
 fn a_connection_that_falls_back_after_its_window_was_bounded_ends_with_the_asked_bound() {
     let Some(net) = Net::with_links(1) else { return };
+    slow_to_repeat(&net);
     let _source = Source::start(&net.server);
     net.in_client(|| {
         let mut daemon = Manual::bounding_fallbacks(1, SMALL);

@@ -105,13 +105,12 @@ impl Net {
         });
     }
 
-    /// From now on something on the way writes over MPTCP options, both ways.
+    /// From now on something on the way writes over MPTCP options of what the server sends. What the client acknowledges goes on to arrive: a server
+    /// whose window is full at that moment would otherwise send nothing more.
     pub(super) fn strip_mptcp(&self) {
         self.in_server(|| {
             nft("add table inet bleach; \
-                 add chain inet bleach in { type filter hook prerouting priority 0; }; \
                  add chain inet bleach out { type filter hook postrouting priority 0; }; \
-                 add rule inet bleach in reset tcp option mptcp; \
                  add rule inet bleach out reset tcp option mptcp");
         });
     }

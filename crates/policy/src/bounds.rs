@@ -182,7 +182,7 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         .filter(|subflow| !subflow.backup && subflow.draining.is_none());
     let (mut rate, mut rtt, mut sinking) = (Bitrate::ZERO, Duration::ZERO, false);
     let (mut repair, mut wired) = (Duration::ZERO, true);
-    let (mut links, mut queued) = (0, false);
+    let (mut links, mut queued, mut trickles) = (0, false, false);
     for subflow in in_use {
         let path = state.paths.get(&subflow.link)?;
         rate = rate + shown(now, subflow, path).max(subflow.carries.rate());
@@ -190,6 +190,7 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         links += 1;
         queued |= subflow.arrivals.recent_segments(now) >= BUSY_SEGMENTS && is_queued(subflow, path);
         wired &= path.spec.kind == LinkKind::Cable;
+        trickles |= subflow.trickle.goes_on(now);
         // Radios repeat what they lose, until they are about to be too weak; then little is to be held.
         if path.spec.kind == LinkKind::Cable {
             repair = repair.max(subflow.losses.repair(now).unwrap_or_default());
@@ -207,5 +208,6 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         held: conn.sample.held,
         wired,
         drains: conn.slow.drains(now),
+        trickles,
     })
 }

@@ -4,6 +4,7 @@ use crate::estimate::arrivals::Arrivals;
 use crate::estimate::carries::Carries;
 use crate::estimate::losses::Losses;
 use crate::estimate::segments::Segments;
+use crate::estimate::trickle::Trickle;
 use crate::io::{ConnSample, LinkId, SubflowId, SubflowSample};
 use crate::slow::Slow;
 use crate::thin::Thin;
@@ -85,6 +86,7 @@ pub(crate) struct Subflow {
     pub(crate) arrivals: Arrivals,
     pub(crate) carries: Carries,
     pub(crate) losses: Losses,
+    pub(crate) trickle: Trickle,
     pub(crate) segments: Segments,
     /// Since when something is under way and nothing was acknowledged.
     pub(crate) waiting: Option<Instant>,
@@ -175,6 +177,9 @@ impl Subflow {
             rtt => rtt,
         };
         self.losses.read(now, sample.disordered, sample.min_rtt, rtt);
+        let (silence, best) = (self.arrivals.silence(now), self.arrivals.best_rate(now));
+        let came = sample.segs_in.saturating_sub(self.sample.segs_in);
+        self.trickle.read(now, came, silence, sample.min_rtt, best);
         self.sample = sample;
         self.arrivals.read(now, sample.segs_in, sample.bytes_received)
     }

@@ -8,6 +8,7 @@ use crate::estimate::carries::Carries;
 use crate::estimate::delivery::Frame;
 use crate::estimate::losses::Losses;
 use crate::estimate::segments::Segments;
+use crate::estimate::trickle::Trickle;
 use crate::io::{
     Action, ConnEvent, ConnId, Input, JoinFailure, LONGEST, LinkEvent, LinkId, LinkSpec, Note, SubflowEvent,
     SubflowId, SubflowSample, Verb,
@@ -309,6 +310,7 @@ impl State {
                     arrivals: Arrivals::new(now),
                     carries: Carries::default(),
                     losses: Losses::default(),
+                    trickle: Trickle::default(),
                     segments: Segments::default(),
                     waiting: None,
                     sample: SubflowSample::default(),

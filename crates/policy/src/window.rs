@@ -35,6 +35,8 @@
 //!    longest link left it 31 of its 47 Mb/s for good.
 //! 9. When a slow link has just become a backup, what the sender had given it is still waited for: what waits has room beside what is under way. And
 //!    the factor begins anew: a window found beside that link was larger for its sake.
+//! 10. A link that brings next to nothing for a moment and lives (bbr's sender looks for the least round trip, [`crate::estimate::trickle`]) keeps what it was
+//!     given; over cables what waits for that has room for so long, and no longer. Without that a product of window is used up before it is over, and the others stand still.
 //!
 //! # Checked by
 //! `golden/window.csv`; `tests`, also against a fluid model of links and sender; `stall-drop` and `walk` in the benchmarks.
@@ -70,6 +72,8 @@ const NEARLY_ALL: u64 = 7;
 const OFTEN: u64 = 100;
 /// A queue comes and goes with its sender's congestion window.
 const QUEUED_FOR: Duration = Duration::from_secs(5);
+/// A longest round trip that differs by one part in so many at most is of the same links: the least that was measured sinks for as long as there are packets.
+const LIKE: u32 = 8;
 /// How often the window may come down, by an eighth each time.
 const STEP: Duration = Duration::from_millis(100);
 
@@ -96,6 +100,8 @@ pub(crate) struct Window {
     closed: u64,
     /// Whether a link has just been put by, as of the last look.
     drains: bool,
+    /// Whether there is room for what waits because a link trickles.
+    trickled: bool,
     /// What the links could carry when the present experiments began.
     basis: Option<(Bitrate, Duration)>,
 }
@@ -164,6 +170,8 @@ pub(crate) struct Need {
     pub(crate) wired: bool,
     /// Whether what is held waits for a link that is no longer in use.
     pub(crate) drains: bool,
+    /// Whether one of the links brings next to nothing for a moment, and lives.
+    pub(crate) trickles: bool,
 }
 
 impl Need {
@@ -204,12 +212,16 @@ impl Window {
             target = (target * 2).min(MOST);
         }
         let settles = growing || (need.wired && age < SETTLES_FOR);
-        if need.drains || (waits && settles) {
+        let trickles = need.wired && need.trickles && waits;
+        let relieved = self.trickled && !need.trickles;
+        self.trickled = need.trickles && (self.trickled || trickles);
+        if need.drains || (waits && settles) || trickles {
             target = (target + need.held.min(target * 2)).min(MOST);
         }
         let next = match self.set {
             None => target,
             Some(set) if target > set + set / 32 => target,
+            Some(_) if relieved => target,
             Some(set) if now - self.stepped >= STEP => target.max(set - set / 8),
             Some(_) => return None,
         };
@@ -262,7 +274,9 @@ impl Window {
     fn factor(&mut self, now: Instant, need: Need, growing: bool) -> Factor {
         let trial = self.trial.get_or_insert_with(|| Trial::new(now));
         let same = |(rate, rtt): (Bitrate, Duration)| {
-            need.rtt == rtt && need.rate >= rate.percent(75) && need.rate <= rate.percent(133)
+            let (least, most) = (rtt - rtt / LIKE, rtt + rtt / LIKE);
+            let is_like = (least..=most).contains(&need.rtt);
+            is_like && need.rate >= rate.percent(75) && need.rate <= rate.percent(133)
         };
         let relieved = need.drains && !self.drains;
         self.drains = need.drains;

@@ -13,3 +13,4 @@ pub mod mobility;
 pub mod phy;
 pub(crate) mod segments;
 pub(crate) mod signal;
+pub(crate) mod trickle;

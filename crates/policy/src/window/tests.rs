@@ -16,6 +16,7 @@ fn need(mbps: u64, rtt_ms: u64) -> Need {
         held: Bytes::ZERO,
         wired: false,
         drains: false,
+        trickles: false,
     }
 }
 
@@ -198,6 +199,72 @@ fn a_smaller_window_is_taken_back_when_less_comes_for_some_seconds() {
         "{:?}",
         fluid.changes
     );
+}
+
+/// The kernel's least round trip is one of microseconds, and a shorter one may come at any time.
+#[test]
+fn finds_it_also_where_the_least_round_trip_sinks_bit_by_bit() {
+    let mut fluid = Fluid::new();
+    let enough = need(90, 50).target(16);
+    for second in 0..120 {
+        let rtt = Duration::from_millis(50) - Duration::from_micros(10) * second;
+        fluid.run(1, Need { rtt, ..need(90, 50) }, enough, 100);
+    }
+    assert!(
+        fluid.set() <= enough * 115 / 100,
+        "{} where {enough} is enough",
+        fluid.set()
+    );
+}
+
+#[test]
+fn what_waits_for_a_link_that_trickles_has_room_until_that_is_over() {
+    let calm = Need {
+        wired: true,
+        ..need(90, 50)
+    };
+    let target = calm.target(trial::DEFAULT);
+    let settled = || {
+        let mut fluid = Fluid::new();
+        fluid.run(6, calm, target, 100);
+        assert!(fluid.set() < target * 108 / 100);
+        fluid
+    };
+    let waits = |held| Need {
+        trickles: true,
+        held,
+        ..calm
+    };
+    let look = |fluid: &mut Fluid, need: Need| {
+        fluid.step(need, target, 0);
+        fluid.set()
+    };
+    let mut fluid = settled();
+    let before = fluid.set();
+    assert_eq!(
+        look(&mut fluid, waits(before / 3)),
+        before,
+        "there is room already"
+    );
+    assert_eq!(look(&mut fluid, waits(before * 2 / 3)), target + before * 2 / 3);
+    assert_eq!(
+        look(&mut fluid, waits(target * 3)),
+        target * 3,
+        "and no more than that"
+    );
+    assert_eq!(look(&mut fluid, calm), target, "at once");
+
+    let (mut dead, mut radio) = (settled(), settled());
+    let silent = Need {
+        trickles: false,
+        ..waits(before)
+    };
+    assert_eq!(look(&mut dead, silent), before);
+    let wifi = Need {
+        wired: false,
+        ..waits(before)
+    };
+    assert_eq!(look(&mut radio, wifi), before);
 }
 
 #[test]

@@ -160,7 +160,10 @@ fn a_withdrawal_that_is_lost_is_said_again() {
         assert!(net.has_lost_a_withdrawal(), "the first one was lost");
         assert!(net.client_counter("RmAddrTx") >= 2);
         let said = |action: &&Action| matches!(action, Action::Withdraw(_));
-        assert!(daemon.seen().done.iter().filter(said).count() >= 2);
+        // The server hears of it a moment before what was done is told.
+        daemon.until("it was said twice", |seen| {
+            seen.done.iter().filter(said).count() >= 2
+        });
         download.expect_more(MUCH, PATIENCE);
         net.wait_for_server_subflows(&[0], PATIENCE);
     });

@@ -296,7 +296,7 @@ impl World {
         self.mind_unattached();
         match (bounded, window) {
             (Err(LeverError::NotLoaded { .. }), Some(window)) => {
-                Ok(self.settings.bound_new_connections(window)?)
+                Ok(self.settings.bound_new_connections(conn, window)?)
             }
             (result, _) => Ok(result?),
         }

@@ -112,6 +112,7 @@ impl World {
             self.tell(Input::Conn(id, ConnEvent::Closed));
         }
         self.joins.forget(id);
+        self.settings.forget(id);
         if let Err(error) = self.levers.leave_alone(id) {
             self.trouble("releasing the bounds of a connection that is left alone", &error);
         }
@@ -121,6 +122,7 @@ impl World {
     pub(super) fn closed(&mut self, id: ConnId) {
         let Some(conn) = self.flows.close(id) else { return };
         self.joins.forget(id);
+        self.settings.forget(id);
         self.farewells.forget(id);
         self.release_levers(id);
         self.forget_advice(id);

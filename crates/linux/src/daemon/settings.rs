@@ -6,7 +6,11 @@
 //!
 //! # Where we differ, and why
 //! 1. A receive buffer of n bytes gives a window of about 3/5 n (2 MB gave 1.2 MB), so the buffer is 5/3 of the window that is wanted, and
-//!    never more than the host allowed before.
+//!    never more than the host allowed before. Connections may want windows of all sizes; a new one gets the largest's, in steps of a quarter:
+//!    each size is a line on record.
+//!
+//! # Checked by
+//! `tests`; `daemon::tests::levers`, `daemon::tests::undone`.
 
 use super::StartError;
 use super::sender::{Sender, default_controller};
@@ -14,6 +18,9 @@ use crate::journal::{Change, Journal, JournalError, Leftover, SetSysctlError, Un
 use crate::mptcp_pm::{Commands, Limits};
 use crate::rtnl::Rtnl;
 use crate::sysctl::{self, Key, PathManager};
+use policy::ConnId;
+use std::collections::BTreeMap;
+use std::iter;
 use std::path::Path;
 use thiserror::Error;
 use units::Bytes;
@@ -59,6 +66,8 @@ pub(super) struct Settings {
     pub(super) left: Vec<String>,
     /// `tcp_rmem` before the first change: minimum, default, maximum.
     rmem: Option<[u64; 3]>,
+    /// The windows that living connections would have if they could be bounded.
+    wanted: BTreeMap<ConnId, Bytes>,
     /// Its maximum now, if it was changed.
     buffer: Option<u64>,
 }
@@ -76,6 +85,7 @@ impl Settings {
             journal,
             left,
             rmem: None,
+            wanted: BTreeMap::new(),
             buffer: None,
         })
     }
@@ -111,17 +121,24 @@ impl Settings {
         self.buffer.map(Bytes::new)
     }
 
-    /// The window of connections that are made from now on. Small changes are not worth a line on record.
-    pub(super) fn bound_new_connections(&mut self, window: Bytes) -> Result<(), SetSysctlError> {
+    /// The window of connections that are made from now on: the largest that a living one wants.
+    pub(super) fn bound_new_connections(
+        &mut self,
+        conn: ConnId,
+        window: Bytes,
+    ) -> Result<(), SetSysctlError> {
         let key = Key::new("net.ipv4.tcp_rmem");
         let [least, default, most] = match self.rmem {
             Some(before) => before,
             None => *self.rmem.insert(three(&sysctl::read(&key)?)),
         };
-        let most = (window.get() * 5 / 3).max(LEAST_BUFFER).min(most);
+        self.wanted.insert(conn, window);
+        let largest = self.wanted.values().max().map_or(window, |largest| *largest);
+        let most = buffer_for(largest).min(most);
+        // A step back and forth is worth no change.
         if self
             .buffer
-            .is_some_and(|buffer| most.abs_diff(buffer) < buffer / 4)
+            .is_some_and(|buffer| (buffer * 7 / 10..=buffer).contains(&most))
         {
             return Ok(());
         }
@@ -130,9 +147,76 @@ impl Settings {
         self.journal
             .set_sysctl(&key, &format!("{least}\t{}\t{most}", default.min(most)))
     }
+
+    /// A connection is gone; what others began with stays.
+    pub(super) fn forget(&mut self, conn: ConnId) {
+        self.wanted.remove(&conn);
+    }
+}
+
+/// The least buffer of a step that gives such a window.
+fn buffer_for(window: Bytes) -> u64 {
+    let enough = window.get().saturating_mul(5) / 3;
+    let steps = iter::successors(Some(LEAST_BUFFER), |step| step.checked_add(step / 4));
+    steps.into_iter().find(|step| *step >= enough).unwrap_or(enough)
 }
 
 fn three(text: &str) -> [u64; 3] {
     let mut values = text.split_whitespace().map(|value| value.parse().unwrap_or(0));
     std::array::from_fn(|_| values.next().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::inside;
+    use proptest::prelude::*;
+
+    fn rmem() -> String {
+        sysctl::read(&Key::new("net.ipv4.tcp_rmem")).unwrap()
+    }
+
+    fn of_new_connections() -> Bytes {
+        Bytes::new(three(&rmem())[2])
+    }
+
+    #[test]
+    fn a_new_connection_gets_the_window_of_the_largest_that_lives() {
+        inside(|| {
+            let mut settings = Settings::open(None).unwrap();
+            let [small, large] = [Bytes::from_kib(200), Bytes::from_kib(600)];
+            settings.bound_new_connections(ConnId(1), large).unwrap();
+            let enough = of_new_connections();
+            assert!(
+                enough.get() >= large.get() * 5 / 3 && enough.get() < large.get() * 9 / 4,
+                "{enough:?}"
+            );
+            settings.bound_new_connections(ConnId(2), small).unwrap();
+            assert_eq!(of_new_connections(), enough);
+            settings.forget(ConnId(1));
+            settings.bound_new_connections(ConnId(2), small).unwrap();
+            assert!(of_new_connections() < enough);
+        });
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+
+        #[test]
+        fn however_many_connections_want_whatever_the_buffer_is_put_back(
+            wanted in prop::collection::vec((0u32..5, 1u64..4_000), 1..200)
+        ) {
+            inside(|| {
+                let before = rmem();
+                let mut settings = Settings::open(None).unwrap();
+                for (conn, kib) in wanted {
+                    settings.bound_new_connections(ConnId(conn), Bytes::from_kib(kib)).unwrap();
+                }
+                assert_ne!(rmem(), before);
+                assert!(settings.journal.changes().len() <= 15, "one line for each step");
+                assert_eq!(settings.journal.undo().unwrap().left, []);
+                assert_eq!(rmem(), before);
+            });
+        }
+    }
 }

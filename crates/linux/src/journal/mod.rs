@@ -5,7 +5,8 @@
 //! changed in the meantime is left as it is and reported.
 //!
 //! Routes and rules need no line each: ours carry a protocol number of their own, so one line says "sweep". So it is with limits on the
-//! sockets of subflows, where nobody else may set any.
+//! sockets of subflows, where nobody else may set any. A parameter that is set again and again has one line for each value it was given, all
+//! with what it was before the first: whichever of ours it has, that is put back.
 //!
 //! # Where we differ, and why
 //! 1. The file is locked with `flock`: the kernel drops the lock of a process that died, so no stale owner can block a start,
@@ -14,7 +15,7 @@
 //!    would be the wrong host's.
 //!
 //! # Checked by
-//! `tests`: round trip of lines; random changes and a crash at any point; values that the user changed since.
+//! `tests`: round trip of lines; random changes, to and fro, and a crash at any point; values that the user changed since.
 
 mod change;
 mod shared;
@@ -192,7 +193,8 @@ impl Journal {
         lines.map(parse).collect()
     }
 
-    /// Writes a change down, on disk when this returns. Make it only then.
+    /// Writes a change down, on disk when this returns. Make it only then. One that is on record already needs no second line: a parameter's line
+    /// says what it was before all of ours.
     pub fn will(&mut self, change: Change) -> Result<(), JournalError> {
         if self.changes.contains(&change) {
             return Ok(());
@@ -221,23 +223,41 @@ impl Journal {
 
     /// Sets a kernel parameter on record; nothing is recorded when it has the value already.
     pub fn set_sysctl(&mut self, key: &Key, value: &str) -> Result<(), SetSysctlError> {
-        let old = sysctl::read(key)?;
-        if old == value {
+        let now = sysctl::read(key)?;
+        if now == value {
             return Ok(());
         }
-        self.will(Change::Sysctl {
-            key: key.clone(),
-            old,
-            new: value.to_owned(),
-        })?;
+        let old = self.before(key, &now).unwrap_or(now);
+        if old != value {
+            self.will(Change::Sysctl {
+                key: key.clone(),
+                old,
+                new: value.to_owned(),
+            })?;
+        }
         Ok(sysctl::write(key, value)?)
+    }
+
+    /// What a parameter was before we set it to what it is now, if we did.
+    fn before(&self, key: &Key, now: &str) -> Option<String> {
+        let of_key = |change: &Change| match change {
+            Change::Sysctl { key: other, old, .. } if other == key => Some(old.clone()),
+            _ => None,
+        };
+        let old = self.changes.iter().rev().find_map(of_key)?;
+        let ours = Change::Sysctl {
+            key: key.clone(),
+            old: old.clone(),
+            new: now.to_owned(),
+        };
+        self.changes.contains(&ours).then_some(old)
     }
 
     /// Takes every change back, the latest first, and empties the file.
     pub fn undo(&mut self) -> Result<Undone, JournalError> {
         let mut undone = Undone::default();
         while let Some(change) = self.changes.pop() {
-            undone.record(&change, undo::undo(&change));
+            undone.record(&change, undo::undo(&change, &self.changes));
         }
         let emptied = self
             .file

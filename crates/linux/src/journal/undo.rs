@@ -56,9 +56,10 @@ fn words(error: impl Error) -> String {
     text
 }
 
-pub(super) fn undo(change: &Change) -> Result<(), String> {
+/// `earlier` are the changes that are taken back after this one.
+pub(super) fn undo(change: &Change, earlier: &[Change]) -> Result<(), String> {
     match change {
-        Change::Sysctl { key, old, new } => undo_sysctl(key, old, new),
+        Change::Sysctl { key, old, new } => undo_sysctl(key, old, new, earlier),
         Change::Routing => sweep().map_err(|error| error.to_string()),
         Change::Endpoint { id, address } => undo_endpoint(*id, *address),
         Change::Limits { old, new } => undo_limits(*old, *new),
@@ -67,11 +68,14 @@ pub(super) fn undo(change: &Change) -> Result<(), String> {
     }
 }
 
-fn undo_sysctl(key: &sysctl::Key, old: &str, new: &str) -> Result<(), String> {
+fn undo_sysctl(key: &sysctl::Key, old: &str, new: &str, earlier: &[Change]) -> Result<(), String> {
+    let is_same = |other: &Change| matches!(other, Change::Sysctl { key: of, old: before, .. } if of == key && before == old);
     let now = sysctl::read(key).map_err(words)?;
     match now.as_str() {
         now if now == old => Ok(()),
         now if now == new => sysctl::write(key, old).map_err(words),
+        // It may have another value of ours, and be put back by that one's line; if not, one complaint is enough.
+        _ if earlier.iter().any(is_same) => Ok(()),
         now => Err(format!(
             "somebody has set it to `{now}` since; it was `{old}` before"
         )),

@@ -5,8 +5,8 @@
 //! # Checked by
 //! `tests::bounds`; `window-…` in the benchmarks.
 
-use crate::conn::Subflow;
-use crate::io::{Action, ConnId, LinkId, LinkKind, Verb};
+use crate::conn::{Conn, Subflow};
+use crate::io::{Action, ConnId, LinkId, LinkKind, Note, Verb};
 use crate::path::Path;
 use crate::queues::BUSY_SEGMENTS;
 use crate::select::{Use, Want, is_sinking, prospect};
@@ -77,8 +77,22 @@ fn watch_slow(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
         .and_then(|conn| conn.slow.look(now, &look));
     if let Some(changed) = changed {
         let verb = if changed.in_use { Verb::Use } else { Verb::Demote };
-        state.note(Some(changed.link), Some(id), verb, changed.why);
+        // Of this connection, not of the link: what is so of the link is asked for in [`word`].
+        state.push(Action::Note(Note {
+            link: Some(changed.link),
+            conn: Some(id),
+            verb,
+            why: changed.why,
+        }));
     }
+}
+
+/// How a link stands that would be used, where each connection over it keeps it as a backup because it is slow, or tries it in use.
+pub(crate) fn word(state: &State, link: LinkId) -> Option<(&'static str, String)> {
+    let mut over = state.conns.values().filter(|conn| conn.has(link));
+    let (verb, why) = over.next()?.slow.word(link)?;
+    let is_so = |conn: &Conn| conn.slow.word(link).is_some_and(|(other, _)| other == verb);
+    over.all(is_so).then(|| (verb.id(), why))
 }
 
 /// The most that a subflow has brought lately, or for WiFi what the signal promises.

@@ -120,6 +120,11 @@ impl Conn {
         self.subflows.iter().filter(move |subflow| subflow.link == link)
     }
 
+    /// Whether it has a subflow there that is to stay.
+    pub(crate) fn has(&self, link: LinkId) -> bool {
+        self.over(link).any(|subflow| subflow.draining.is_none())
+    }
+
     /// Added subflows that take one of the peer's places.
     pub(crate) fn places_taken(&self) -> usize {
         self.joining.len() + self.subflows.iter().filter(|subflow| !subflow.initial).count()

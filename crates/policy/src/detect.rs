@@ -20,7 +20,8 @@
 //!    prevent, a path given up for a silence alone, never happens: without unanswered probes nothing is given up. Six bursts over links of 20, 30 and
 //!    50 ms cost 20 small packets in all, 9 over one link at most, and no link.
 //!
-//! 6. A backup is not asked here, since it brings nothing while others carry: [`crate::reserves`] asks it.
+//! 6. A backup that brings nothing is not asked here, since it brings nothing while others carry: [`crate::reserves`] asks it. What we sent over it and is
+//!    not acknowledged is missed as on any other.
 //! 7. A link over which a look has found something is not doubted for what the same look has found of one of its subflows, which may wait for a time-out
 //!    of its own.
 //! 8. Links that are silent together have one cause, which is rarely their death: the peer, its host or what all of them pass stands still for a moment. So

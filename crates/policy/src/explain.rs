@@ -13,9 +13,10 @@
 //! `tests/engine_explains.rs`: every word is said, and documented; `tests/engine_air.rs`, `tests/engine_cost.rs`: the numbers behind them.
 
 use crate::air::{LEAST_FRAMES, View};
+use crate::bounds;
 use crate::estimate::bandwidth::Limit;
 use crate::estimate::delivery::Estimate;
-use crate::io::{ConnId, LinkId, Role};
+use crate::io::{ConnId, LinkId, Role, Verb};
 use crate::path::{Health, Path};
 use crate::state::State;
 use crate::thin;
@@ -112,8 +113,14 @@ fn condition(state: &State, link: LinkId, path: &Path) -> (&'static str, String)
             format!("it fell silent; {} probes are out", doubt.probes),
         ),
         Health::Dead { tries, .. } => ("dead", given_up(path, tries)),
-        Health::Alive => thin::word(state, link, path).unwrap_or_else(|| decided(path)),
+        Health::Alive => of_connections(state, link, path).unwrap_or_else(|| decided(path)),
     }
+}
+
+/// Where what is decided of a link is not what the connections over it do with it.
+fn of_connections(state: &State, link: LinkId, path: &Path) -> Option<(&'static str, String)> {
+    path.note.as_ref().filter(|note| note.verb == Verb::Use)?;
+    thin::word(state, link).or_else(|| bounds::word(state, link))
 }
 
 fn absent(path: &Path) -> String {

@@ -19,8 +19,9 @@
 //!
 //! # Where we differ, and why
 //! 1. Not by round-trip times, as schedulers do: the queue that hurts is at the server's end of the link, where the client does not see it.
-//! 2. A trial in use ends as soon as it is seen to cost something, and each one that fails doubles the time to the next.
-//! 3. An application that asks for little teaches nothing: then nothing is tried and nothing changes.
+//! 2. A trial in use ends as soon as it is seen to cost something. Each one that fails, from the second on, doubles the time to the next; one that
+//!    succeeds counts for four minutes.
+//! 3. An application that asks for little teaches nothing: then nothing is tried and nothing changes. One that pauses in a trial ends it without a verdict.
 //! 4. A link that has just come into use is left to find its rate: slow start and its losses look like a slow link. A queue before it says that it
 //!    has found it. With ten round trips for all, 3 Mb/s beside 30 + 30 cost half of the first second.
 //!    Where little comes although bytes wait for earlier ones, it is losses that slow the others, and what they have shown (in slow start, before the first
@@ -33,7 +34,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::io::LinkId;
+use crate::io::{LinkId, Verb};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -71,6 +72,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(15);
 /// Where a queue showed plainly that it was the slow link that the others waited for.
 const PLAIN_PAUSE: Duration = Duration::from_secs(60);
 const LONGEST_PAUSE: Duration = Duration::from_secs(240);
+/// For so long a link that was better in use is not judged anew: what it brings, and the others beside it, changes as the host moves.
+const PROVEN_FOR: Duration = LONGEST_PAUSE;
 /// A reserve that would bring this share of all is none any more.
 const FAIR_PERCENT: u64 = 20;
 
@@ -118,8 +121,8 @@ pub(crate) struct Slow {
     rest_until: Instant,
     /// Since when less comes than the links in use have shown, although bytes wait.
     short: Option<Instant>,
-    /// Links that were better in use: they are not put by again without a trial.
-    proven: Vec<LinkId>,
+    /// Links that were better in use, and when that was seen: they are not put by while it is fresh.
+    proven: Vec<(LinkId, Instant)>,
     goodput: Goodput,
 }
 
@@ -131,6 +134,16 @@ struct Spared {
     brought: Bitrate,
     /// Since when it has been a backup.
     since: Instant,
+    why: Why,
+}
+
+/// Why a link is a backup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Why {
+    /// So much waited for earlier bytes, while all links together brought so much.
+    Awaited { held: Bytes, sum: Bitrate },
+    /// It was tried in use.
+    Tried { with: Bitrate, without: Bitrate },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,6 +165,15 @@ impl Slow {
     /// Whether this link is better a backup.
     pub(crate) fn spares(&self, link: LinkId) -> bool {
         self.spared.iter().any(|spared| spared.link == link)
+    }
+
+    /// Whether this link is a backup of the connection's, or is tried in use, and why; nothing of one that is used like any other.
+    pub(crate) fn word(&self, link: LinkId) -> Option<(Verb, String)> {
+        let spared = self.spared.iter().find(|spared| spared.link == link);
+        let tried = self.trial.iter().find(|(tried, _)| tried.link == link);
+        spared
+            .map(|spared| (Verb::Demote, spared.why()))
+            .or_else(|| tried.map(|(_, trial)| (Verb::Use, trial.why())))
     }
 
     /// Whether what a link brings that was just put by is still being waited for.
@@ -258,7 +280,9 @@ impl Slow {
         }
         // A link that stands idle is not what the others wait for; one that they wait for idles while the window is closed.
         let is_busy = slowest.rate >= slowest.best.percent(BUSY_PERCENT);
-        let is_poor = slowest.best <= sum.percent(POOR_PERCENT) && !self.proven.contains(&slowest.link);
+        self.proven.retain(|(_, seen)| now - *seen < PROVEN_FOR);
+        let is_proven = self.proven.iter().any(|(link, _)| *link == slowest.link);
+        let is_poor = slowest.best <= sum.percent(POOR_PERCENT) && !is_proven;
         (is_busy && is_poor).then(|| self.put_by(now, slowest, sum, is_plain))
     }
 
@@ -267,13 +291,14 @@ impl Slow {
             link: slowest.link,
             brought: slowest.best,
             since: now,
+            why: Why::Awaited { held: self.held, sum },
         };
         self.spared.push(spared);
         if is_plain {
             self.pause = self.pause.max(PLAIN_PAUSE);
         }
         self.rest(now);
-        spared.put_by(self.held, sum)
+        spared.put_by()
     }
 
     /// A reserve is tried in use from time to time, and taken at once when the others have become slow or it fast.
@@ -297,15 +322,16 @@ impl Slow {
         }
         (now >= self.rest_until).then(|| {
             let spared = self.spared.remove(0);
-            self.trial = Some((spared, Trial::begin(now, total)));
-            spared.back(format!("to see whether it adds to {total}"))
+            let trial = Trial::begin(now, total);
+            self.trial = Some((spared, trial));
+            spared.back(trial.why())
         })
     }
 
     /// What the links in use bring, as far as a reserve is measured by it. Nothing where the application asks for little.
     fn others(&mut self, now: Instant, look: &Look<'_>, total: Bitrate) -> Option<Bitrate> {
         let shown: Bitrate = self.in_use(look.links).map(|view| view.best).sum();
-        if total >= shown.percent(ASKING_PERCENT) {
+        if total > Bitrate::ZERO && total >= shown.percent(ASKING_PERCENT) {
             self.short = None;
             return Some(shown);
         }
@@ -330,6 +356,9 @@ impl Slow {
                 .goodput
                 .lately(now)
                 .is_some_and(|rate| rate < trial.before.percent(ABORT_PERCENT));
+        if hurts && look.held == Bytes::ZERO {
+            return Some(self.end_without_verdict(now, spared));
+        }
         let judged = trial.judge(now, look.received);
         let Some(after) = judged.or_else(|| self.goodput.lately(now).filter(|_| hurts)) else {
             self.trial = Some((spared, trial));
@@ -337,18 +366,30 @@ impl Slow {
         };
         self.trial = None;
         if after >= trial.before + spared.brought.percent(50) {
-            self.proven.push(spared.link);
+            self.proven.push((spared.link, now));
             self.fail(now);
             return None;
         }
-        self.spared.push(Spared { since: now, ..spared });
-        self.fail(now);
-        let why = format!("with it {after} came, without it {}", trial.before);
-        Some(Changed {
-            link: spared.link,
-            in_use: false,
+        let why = Why::Tried {
+            with: after,
+            without: trial.before,
+        };
+        let failed = Spared {
+            since: now,
             why,
-        })
+            ..spared
+        };
+        self.spared.push(failed);
+        self.fail(now);
+        Some(failed.put_by())
+    }
+
+    /// Less comes, and nothing waits for earlier bytes: it is the application that asks for less.
+    fn end_without_verdict(&mut self, now: Instant, spared: Spared) -> Changed {
+        self.trial = None;
+        self.spared.push(Spared { since: now, ..spared });
+        self.rest(now);
+        spared.put_by()
     }
 
     fn rest(&mut self, now: Instant) {
@@ -364,15 +405,21 @@ impl Slow {
 }
 
 impl Spared {
-    fn put_by(self, held: Bytes, sum: Bitrate) -> Changed {
-        let why = format!(
-            "{} of {sum} is what it brings, and {held} wait for earlier bytes",
-            self.brought
-        );
+    fn put_by(self) -> Changed {
         Changed {
             link: self.link,
             in_use: false,
-            why,
+            why: self.why(),
+        }
+    }
+
+    fn why(self) -> String {
+        match self.why {
+            Why::Awaited { held, sum } => format!(
+                "{} of {sum} is what it brings, and {held} wait for earlier bytes",
+                self.brought
+            ),
+            Why::Tried { with, without } => format!("with it {with} came, without it {without}"),
         }
     }
 
@@ -394,6 +441,10 @@ impl Trial {
         }
     }
 
+    fn why(self) -> String {
+        format!("to see whether it adds to {}", self.before)
+    }
+
     /// What came once things had settled, when the trial is over.
     fn judge(&mut self, now: Instant, received: Bytes) -> Option<Bitrate> {
         if now - self.began < SETTLE {
@@ -404,7 +455,7 @@ impl Trial {
     }
 }
 
-/// Goodput of the last second or so, from marks that are a while apart.
+/// Goodput of the last half second or so, from marks that are a while apart.
 #[derive(Debug, Clone, Copy, Default)]
 struct Goodput {
     marks: [Option<(Instant, Bytes)>; MARKS],

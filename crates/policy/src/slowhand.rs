@@ -111,7 +111,8 @@ impl Slowhand {
         self.purposes
             .retain(|link, _| wants.iter().any(|want| want.link == *link));
         for want in wants {
-            if self.purposes.insert(want.link, want.purpose) != Some(want.purpose) {
+            let is_new = self.purposes.insert(want.link, want.purpose) != Some(want.purpose);
+            if is_new || state.paths[&want.link].note.is_none() {
                 let steered = self.channels.why(want.link);
                 let why = steered.unwrap_or_else(|| reason(&state.paths[&want.link], want.purpose));
                 let verb = if want.purpose == Use::Active {

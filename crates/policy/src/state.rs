@@ -257,14 +257,7 @@ impl State {
             }
             ConnEvent::Opened => Change::Counters,
             ConnEvent::Closed => {
-                for subflow in self
-                    .conns
-                    .remove(&conn)
-                    .into_iter()
-                    .flat_map(|conn| conn.subflows)
-                {
-                    self.owners.remove(&subflow.id);
-                }
+                self.forget_conn(conn);
                 Change::Shape
             }
             ConnEvent::Sample(sample) => {
@@ -274,6 +267,17 @@ impl State {
                 Change::Counters
             }
             ConnEvent::JoinFailed { link, reason } => self.join_failed(now, conn, link, reason),
+        }
+    }
+
+    /// With its subflows, and what was said of links for its sake.
+    fn forget_conn(&mut self, conn: ConnId) {
+        let subflows = self.conns.remove(&conn).map(|conn| conn.subflows);
+        for subflow in subflows.into_iter().flatten() {
+            self.owners.remove(&subflow.id);
+        }
+        for path in self.paths.values_mut() {
+            path.note = path.note.take().filter(|note| note.conn != Some(conn));
         }
     }
 

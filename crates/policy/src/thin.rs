@@ -1,7 +1,7 @@
 //! A connection that carries little goes over the quickest link only; the others are its backups.
 //!
 //! A connection that asks for a few kilobytes now and then gains nothing from a second link, and waits for the slowest one that its sender
-//! happens to choose. Once it fills more than a fraction of a link, it gets all of them.
+//! happens to choose. Once it moves more than 96 KiB in a second, it gets all of them.
 //!
 //! # Sources
 //! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the subflow whose queue is shortest is chosen; where nothing is queued that
@@ -13,13 +13,15 @@
 //! 2. What has come and waits for earlier bytes has moved, too, and while much of it waits nothing is little: a download whose sender waits for a time-out
 //!    brings nothing in order for a second.
 //!
+//! 3. Limit: a download over links of which none carries 0.8 Mb/s moves as little as one that asks for little, and keeps to the quickest of them, with
+//!    its queue of the moment. A client sees no difference that it could trust: what paces a subflow this slowly may be the link or the application.
+//!
 //! # Checked by
 //! `tests`; `window-request` in the benchmarks.
 
 #[cfg(test)]
 mod tests;
 
-use crate::conn::Conn;
 use crate::io::{Action, ConnId, LinkId, Note, Verb};
 use crate::path::Path;
 use crate::select::{Use, Want};
@@ -141,13 +143,9 @@ fn sentences(chosen: &Path) -> (String, String) {
 }
 
 /// How a link stands that would be used, where everything that goes over it belongs to connections that carry little.
-pub(crate) fn word(state: &State, link: LinkId, path: &Path) -> Option<(&'static str, String)> {
-    if path.note.as_ref().is_none_or(|note| note.verb != Verb::Use) {
-        return None;
-    }
-    let has = |conn: &&Conn| conn.over(link).any(|subflow| subflow.draining.is_none());
+pub(crate) fn word(state: &State, link: LinkId) -> Option<(&'static str, String)> {
     let mut over = None;
-    for conn in state.conns.values().filter(has) {
+    for conn in state.conns.values().filter(|conn| conn.has(link)) {
         let chosen = conn.thin.over?;
         if over != Some(link) {
             over = Some(chosen);

@@ -25,11 +25,11 @@
 //!    queue on the way, or, where a modem's buffer takes it all, keep a congestion window for good that then holds most of the
 //!    connection's bytes behind that buffer. With 384 KiB for the first second `fade` showed gaps of 77 ms (median) and 120 ms (most); so, 52 and 53 ms.
 //!    Links begin one after the other, and one that has overflowed its short queue hides that the next still grows: over cables nothing is over before ten
-//!    round trips with all of them.
+//!    round trips with all of them, or a second and a half after the beginning.
 //!    A slow link that joins can make all wait for it in those moments, so that nothing grows: that is no end of slow start, and what waits has room
 //!    beside what is under way. Over cables it has for five seconds: what slow start loses in a deep queue holds up everything (`window-long`: 0.92 of
 //!    stock's first five seconds without that room, 0.97 with it). Over radio it would keep a modem's buffer full (`fade`: 94 ms).
-//! 7. A link that loses again and again holds everything up for two of its round trips each time: that much more may be under way.
+//! 7. A cable that loses again and again holds everything up for 2.75 of its mean round trips each time: that much more may be under way.
 //! 8. An application that asks for little does not make the links slow ([`asked`]), nor does a window that gives a link too little
 //!    ([`crate::estimate::carries`]). Rates that were forgotten after ten seconds followed the window down: on `window-bdp` one chance loss on the
 //!    longest link left it 31 of its 47 Mb/s for good.
@@ -60,7 +60,8 @@ const GROWN_PERCENT: u64 = 125;
 const STILL: (u32, Duration) = (3, Duration::from_millis(50));
 /// Over cables slow start may stand still for as long as this many of the longest round trips after a link has joined: from ten segments to what it carries.
 const ROUNDS_TO_GROW: u32 = 10;
-/// While half of the window waits for earlier bytes no standstill is the links', but not for longer than this from the beginning.
+/// While half of the window waits for earlier bytes no standstill is the links', nor while one that has joined over a cable is young; but not for longer
+/// than this from the beginning.
 const EXCUSED_FOR: Duration = Duration::from_millis(1_500);
 /// So long after its beginning a connection's slow starts over cables overflow queues, and what they lose holds up everything.
 const SETTLES_FOR: Duration = Duration::from_secs(5);

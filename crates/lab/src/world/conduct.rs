@@ -29,6 +29,8 @@ use units::{Duration, Instant};
 const GLANCE: Duration = Duration::from_millis(50);
 /// So long before the end the sockets are asked for their controllers: the flows see the end by themselves, and close them.
 const LAST_LOOK: Duration = Duration::from_millis(200);
+/// And so long before it the daemon is asked what it knows: of a connection that is closed it knows nothing.
+const LAST_WORD: Duration = Duration::from_millis(20);
 /// Uploads that were sent in time may take this long to arrive after the end, so that they can be checked.
 const DRAIN: Duration = Duration::from_secs(12);
 
@@ -66,7 +68,7 @@ pub(super) struct Conductor<'r> {
     counting: Option<CountRunTime>,
     /// Which controllers the sockets had, once they were asked.
     read_back: Option<ReadBack>,
-    /// Asked for at the end.
+    /// Asked for just before the end.
     daemon: Option<daemon::Report>,
     /// At the same moment: marked packets that the client's kernel took in.
     received_ce: Option<u64>,
@@ -191,18 +193,34 @@ impl<'r> Conductor<'r> {
 
     /// Until the end.
     pub(super) fn conduct(mut self) -> Result<Played, PlayError> {
-        let end = Instant::ZERO + self.what.plan.duration;
-        while !self.is_over(end) {
+        let lasts = self.what.plan.duration;
+        let end = Instant::ZERO + lasts;
+        self.go_on(Instant::ZERO + lasts.saturating_sub(LAST_WORD))?;
+        // Of a run that was ended early.
+        self.read_back();
+        self.ask();
+        self.go_on(end)?;
+        let ended = self.stage.clock.now().min(end);
+        self.over.0.stop();
+        self.await_flows()?;
+        self.take_down(ended)
+    }
+
+    /// Until then, or until the run is ended early.
+    fn go_on(&mut self, until: Instant) -> Result<(), PlayError> {
+        while !self.is_over(until) {
             self.start_client()?;
-            let now = self.stage.clock.now();
-            self.listen(end.since(now).min(GLANCE))?;
-            if end.since(now) <= LAST_LOOK {
+            let left = until.since(self.stage.clock.now());
+            self.listen(left.min(GLANCE))?;
+            if left <= LAST_LOOK {
                 self.read_back();
             }
         }
-        let ended = self.stage.clock.now().min(end);
-        // Of a run that was ended early.
-        self.read_back();
+        Ok(())
+    }
+
+    /// What the daemon and the client's kernel say of the run, at one moment.
+    fn ask(&mut self) {
         self.daemon = self.stage.glue.report();
         let came = self
             .stage
@@ -210,9 +228,6 @@ impl<'r> Conductor<'r> {
             .client
             .run(|| netstat::counted("IpExt", "InCEPkts"));
         self.received_ce = came.ok().flatten();
-        self.over.0.stop();
-        self.await_flows()?;
-        self.take_down(ended)
     }
 
     /// Once: which controllers the sockets have.
@@ -223,8 +238,8 @@ impl<'r> Conductor<'r> {
         }
     }
 
-    fn is_over(&self, end: Instant) -> bool {
-        self.stop.is_stopped() || self.program_ended || self.stage.clock.now() >= end
+    fn is_over(&self, until: Instant) -> bool {
+        self.stop.is_stopped() || self.program_ended || self.stage.clock.now() >= until
     }
 
     /// Flows end by themselves now; the links go on, so that what is under way arrives.

@@ -153,6 +153,47 @@ fn a_trial_that_costs_something_ends_at_once_and_the_next_comes_later() {
 }
 
 #[test]
+fn a_pause_in_a_trial_says_nothing_of_the_link() {
+    let mut fluid = Fluid::new([30, 30, 3], 100);
+    fluid.run(1);
+    for trial in 1..=3 {
+        assert!(!fluid.in_use());
+        let put_by = fluid.changes.last().expect("it was put by").0;
+        while !fluid.in_use() {
+            fluid.step();
+        }
+        assert_eq!(
+            fluid.now - put_by,
+            FIRST_PAUSE,
+            "trial {trial}: no failure counts"
+        );
+        (fluid.demand, fluid.held) = (0, Bytes::ZERO);
+        fluid.run(2);
+        (fluid.demand, fluid.held) = (100, Bytes::from_kib(600));
+    }
+    fluid.run(30);
+    assert!(fluid.in_use(), "without a pause it adds what it brings");
+}
+
+#[test]
+fn a_link_that_has_become_worse_since_it_was_proven_is_put_by() {
+    let mut fluid = Fluid::new([30, 30, 3], 100);
+    fluid.run(60);
+    assert!(fluid.in_use());
+    fluid.beside_slow = 55;
+    fluid.run(120);
+    assert!(fluid.in_use(), "it was proven a moment ago");
+    fluid.run(90);
+    let put_by = |(_, in_use): &&(Instant, bool)| !in_use;
+    assert_eq!(
+        fluid.changes.iter().filter(put_by).count(),
+        2,
+        "{:?}",
+        fluid.changes
+    );
+}
+
+#[test]
 fn a_link_that_adds_what_it_brings_is_used_again() {
     let mut fluid = Fluid::new([30, 30, 3], 100);
     fluid.run(20);

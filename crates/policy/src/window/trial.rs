@@ -7,7 +7,7 @@
 //! not clear after four turns must stand four more, B A A B: over WiFi two turns differ by as much by chance.
 //!
 //! # Where we differ, and why
-//! 1. From a gradient search: a ratchet of "2 % is nothing" would give the connection away step by step. Every candidate is
+//! 1. From a gradient search: a ratchet of "2 % is nothing" would give the connection away step by step. Every smaller candidate is
 //!    held against the best goodput of the last ten minutes, not only against its neighbour, and what turns do not show is taken back (6).
 //! 2. An application that does not fill its links says nothing about windows: then nothing is tried, and what was begun is
 //!    forgotten.

@@ -327,6 +327,11 @@ mod tests {
             assert!(buffer >= Bytes::new(LEAST_BUFFER));
             raised += usize::from(is_raised(&link));
             small += usize::from(buffer < Bytes::new(30 * PACKET) && !is_raised(&link));
+            let products = buffer.get() as f64 / (cable.down.rate * cable.rtt).get() as f64;
+            assert!(
+                is_raised(&link) || (0.49..=20.1).contains(&products),
+                "{products}"
+            );
             assert_eq!(in_words(&link).contains("raised"), is_raised(&link));
         }
         assert!(raised > 0 && small > raised, "{raised} raised, {small} small");

@@ -3,7 +3,7 @@
 //! Every action is carried out or handed to the kernel before the next one is looked at, so they reach the peer in the
 //! engine's order. What fails is observed; where the engine waits for an outcome (a join), it is told of the failure too.
 
-use super::flows::pair;
+use super::flows::{Phase, pair};
 use super::joins::Join;
 use super::levers::LeverError;
 use super::marks::MarkError;
@@ -107,6 +107,7 @@ impl World {
             Action::Probe { link, conn, probe } => self.probe(now, link, conn, probe),
             Action::Window(conn, window) => self.bound_window(conn, window),
             Action::Unsent(conn, unsent) => {
+                self.still_open(conn)?;
                 Ok(self.levers.unsent(conn, unsent, &mut self.settings.journal)?)
             }
             Action::Mark(link, rate) => self.mark(link, rate, Hook::Ingress),
@@ -292,6 +293,7 @@ impl World {
 
     /// Bounds how far ahead the peer may queue; where that cannot be done, how far the peers of later connections may.
     fn bound_window(&mut self, conn: ConnId, window: Option<Bytes>) -> Result<(), ActError> {
+        self.still_open(conn)?;
         let bounded = self.levers.window(conn, window, &mut self.settings.journal);
         self.mind_unattached();
         match (bounded, window) {
@@ -300,6 +302,12 @@ impl World {
             }
             (result, _) => Ok(result?),
         }
+    }
+
+    /// The bounds of one that closed or is left alone were released at once; the engine may decide on it until it hears that.
+    fn still_open(&self, conn: ConnId) -> Result<(), ActError> {
+        let open = self.flows.conn(conn).filter(|conn| conn.phase == Phase::Open);
+        open.map(drop).ok_or(ActError::NoConnection)
     }
 
     /// What was said about marks is not a link's state, and is asked for all the same.

@@ -8,6 +8,7 @@ use super::net::Net;
 use super::rig::{Manual, PATIENCE};
 use crate::bpf::{WindowKind, WindowLever};
 use crate::daemon::LeftAlone;
+use crate::daemon::acts::ActError;
 use crate::rtnl::Rtnl;
 use crate::testing::{Patience, index, output};
 use policy::{Action, ConnId};
@@ -199,6 +200,41 @@ fn where_a_link_in_use_takes_no_program_windows_are_clamped_and_it_is_said() {
             queued(&net.server) > DEEP
         });
     });
+}
+
+/// What an engine decides that has not heard yet that a connection ended is not carried out.
+fn nothing_is_bounded_after(end: fn(&mut Manual, ConnId)) {
+    let Some(net) = Net::with_links(1) else { return };
+    let conn = ConnId(1);
+    let bound = |daemon: &mut Manual| {
+        [Action::Window, Action::Unsent].map(|bound| daemon.act(bound(conn, Some(SMALL))))
+    };
+    let is_gone = |result: Result<(), ActError>| matches!(result, Err(ActError::NoConnection));
+    net.in_client(|| {
+        let mut daemon = Manual::bounding(1, Some(WindowKind::Clamp));
+        daemon.pretend_open(conn);
+        assert!(bound(&mut daemon).iter().all(Result::is_ok));
+        end(&mut daemon, conn);
+        assert!(bound(&mut daemon).into_iter().all(is_gone));
+        assert_eq!(daemon.daemon.world.levers.bounds_of(conn), (None, None));
+    });
+    net.in_client(|| {
+        let mut daemon = Manual::bounding(1, None);
+        daemon.pretend_open(conn);
+        end(&mut daemon, conn);
+        without_bpf(|| assert!(bound(&mut daemon).into_iter().all(is_gone)));
+        assert_eq!(daemon.daemon.world.settings.buffer(), None);
+    });
+}
+
+#[test]
+fn what_is_decided_on_a_connection_that_has_closed_is_not_carried_out() {
+    nothing_is_bounded_after(|daemon, conn| daemon.daemon.world.closed(conn));
+}
+
+#[test]
+fn what_is_decided_on_a_connection_that_is_left_alone_is_not_carried_out() {
+    nothing_is_bounded_after(|daemon, conn| daemon.daemon.world.leave_alone(conn, LeftAlone::FellBack));
 }
 
 #[test]

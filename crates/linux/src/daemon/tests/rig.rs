@@ -2,8 +2,9 @@
 //! runs on a thread with the real engine.
 
 use super::super::acts::ActError;
+use super::super::flows::Phase;
 use super::super::{Daemon, DeclaredLink, InletSender, Observation, Setup, Stopper, inlet, monotonic_ns};
-use super::net::{Net, gateway};
+use super::net::{Net, PORT, SERVER, gateway};
 use crate::bpf::WindowKind;
 use crate::testing::Patience;
 use policy::{
@@ -161,6 +162,12 @@ impl Manual {
         let mut manual = Self { daemon, seen };
         manual.act(Action::DefaultRoute(LinkId(0))).unwrap();
         manual
+    }
+
+    /// A connection that the kernel knows nothing of. The engine does not hear of it either.
+    pub(super) fn pretend_open(&mut self, conn: ConnId) {
+        let opened = self.daemon.world.flows.open(conn, (SERVER, PORT).into());
+        opened.phase = Phase::Open;
     }
 
     pub(super) fn act(&mut self, action: Action) -> Result<(), ActError> {

@@ -179,6 +179,7 @@ fn loaded_victim() {
     };
     let (conn, link, rate) = (ConnId(1), LinkId(0), Ratio::from_ppm(20_000));
     let mut daemon = Manual::on_record(1, record.into());
+    daemon.pretend_open(conn);
     for action in [
         Action::Window(conn, Some(SMALL)),
         Action::Unsent(conn, Some(SMALL)),
@@ -233,6 +234,7 @@ fn poor_victim() {
     };
     without_bpf(|| {
         let mut daemon = Manual::on_record(1, record.into());
+        daemon.pretend_open(ConnId(1));
         daemon.act(Action::Window(ConnId(1), Some(SMALL))).unwrap();
         rig::live_on();
     });
@@ -377,6 +379,7 @@ fn what_stays_on_sockets_is_on_record_and_nothing_else_is_taken_for_it() {
     net.in_client(|| {
         for way in [WindowKind::Egress, WindowKind::Clamp] {
             let mut daemon = Manual::bounding(1, Some(way));
+            daemon.pretend_open(ConnId(1));
             let on_record = |daemon: &Manual| {
                 let changes = daemon.daemon.world.settings.journal.changes();
                 changes.contains(&Change::SocketLimits)

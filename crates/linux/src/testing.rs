@@ -1,10 +1,11 @@
 //! What the tests share: namespaces of their own, pairs of them, and what other programs print.
 
 mod abort;
-
+mod disk;
 mod patience;
 
 pub use abort::abort;
+pub use disk::{PAGE, on_a_full_disk};
 pub use patience::Patience;
 
 use crate::netns::{CreateError, Netns};

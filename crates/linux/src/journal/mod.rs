@@ -30,7 +30,7 @@ pub use undo::{Leftover, Undone};
 use crate::netns::Netns;
 use crate::sysctl::{self, Key, SysctlError};
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -42,6 +42,8 @@ pub struct Journal {
     /// `None`: in a namespace that is thrown away, nothing outlives the process.
     file: Option<File>,
     path: PathBuf,
+    /// How long the file is as far as it is whole.
+    length: u64,
     changes: Vec<Change>,
 }
 
@@ -111,6 +113,7 @@ impl Journal {
         Self {
             file: None,
             path: PathBuf::new(),
+            length: 0,
             changes: Vec::new(),
         }
     }
@@ -142,6 +145,7 @@ impl Journal {
         let mut journal = Self {
             file: Some(file),
             path: path.to_owned(),
+            length: 0,
             changes: Vec::new(),
         };
         journal.changes = journal.read()?;
@@ -150,19 +154,20 @@ impl Journal {
     }
 
     fn read(&mut self) -> Result<Vec<Change>, JournalError> {
-        let mut text = String::new();
+        let mut bytes = Vec::new();
         let path = self.path.clone();
         let file = self
             .file
             .as_mut()
-            .map_or(Ok(0), |file| file.read_to_string(&mut text));
+            .map_or(Ok(0), |file| file.read_to_end(&mut bytes));
         file.map_err(|source| JournalError::File {
             path: path.clone(),
             doing: "read",
             source,
         })?;
-        // A line without its end was being written when the power went; its change was not made yet.
-        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        // A line without its end was being written when the power went; its change was not made yet. It may end within a character.
+        let end = bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+        let whole = String::from_utf8_lossy(&bytes[..end]);
         let mut lines = whole.lines().enumerate();
         match lines.next() {
             None => return Ok(Vec::new()),
@@ -200,25 +205,26 @@ impl Journal {
             return Ok(());
         }
         let begins = self.changes.is_empty();
-        self.append(begins, &change)
-            .map_err(|source| self.failed("written", source))?;
-        self.changes.push(change);
-        Ok(())
-    }
-
-    fn append(&mut self, begins: bool, change: &Change) -> io::Result<()> {
-        let Some(file) = &mut self.file else { return Ok(()) };
         let head = if begins {
             format!("{FIRST_LINE}\n{}\n", here())
         } else {
             String::new()
         };
-        if begins {
-            file.set_len(0)?;
-            file.rewind()?;
-        }
-        file.write_all(format!("{head}{change}\n").as_bytes())?;
-        file.sync_data()
+        self.append(&format!("{head}{change}\n"))
+            .map_err(|source| self.failed("written", source))?;
+        self.changes.push(change);
+        Ok(())
+    }
+
+    /// Where the disk is full a line may be written in part; the next must not continue it, so that part is cut off first.
+    fn append(&mut self, text: &str) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        file.set_len(self.length)?;
+        file.seek(SeekFrom::Start(self.length))?;
+        file.write_all(text.as_bytes())?;
+        file.sync_data()?;
+        self.length += text.len() as u64;
+        Ok(())
     }
 
     /// Sets a kernel parameter on record; nothing is recorded when it has the value already.
@@ -264,6 +270,7 @@ impl Journal {
             .as_mut()
             .map_or(Ok(()), |file| file.set_len(0).and_then(|()| file.rewind()));
         emptied.map_err(|source| self.failed("emptied", source))?;
+        self.length = 0;
         Ok(undone)
     }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::mptcp_pm::AddressId;
-use crate::testing::{fresh, inside};
+use crate::testing::{PAGE, fresh, inside, on_a_full_disk};
 use proptest::prelude::*;
 use std::net::IpAddr;
 use units::Bytes;
@@ -227,6 +227,48 @@ fn a_line_cut_short_by_a_crash_was_never_done() {
         )
         .unwrap();
         assert_eq!(Journal::open(&folder.journal()).unwrap().1, Undone::default());
+    });
+}
+
+#[test]
+fn a_line_cut_short_within_a_character_stands_in_nobodys_way() {
+    inside(|| {
+        let folder = Folder::new("character");
+        let before = sysctl::read(&ttl()).unwrap();
+        let (mut journal, _) = Journal::open(&folder.journal()).unwrap();
+        journal.set_sysctl(&ttl(), "71").unwrap();
+        crash(journal);
+        let mut file = OpenOptions::new().append(true).open(folder.journal()).unwrap();
+        file.write_all("sysctl\té".as_bytes().split_last().unwrap().1)
+            .unwrap();
+        let (_journal, undone) = Journal::open(&folder.journal()).unwrap();
+        assert_eq!((undone.done, undone.left), (1, Vec::new()));
+        assert_eq!(sysctl::read(&ttl()).unwrap(), before);
+    });
+}
+
+#[test]
+fn a_line_that_a_full_disk_cut_short_does_not_spoil_the_next() {
+    inside(|| {
+        on_a_full_disk(|disk| {
+            let before = sysctl::read(&ttl()).unwrap();
+            let line = |value: &str| Change::Sysctl {
+                key: ttl(),
+                old: before.clone(),
+                new: value.repeat(PAGE / 2),
+            };
+            let (mut journal, _) = Journal::open(&disk.join("journal")).unwrap();
+            journal.will(line("1")).unwrap();
+            let error = journal.will(line("2")).unwrap_err();
+            assert!(error.to_string().contains("could not be written"), "{error}");
+            let length = std::fs::metadata(disk.join("journal")).unwrap().len();
+            assert_eq!(length, PAGE as u64, "it was written in part");
+            journal.set_sysctl(&ttl(), "71").unwrap();
+            crash(journal);
+            let (_journal, undone) = Journal::open(&disk.join("journal")).unwrap();
+            assert_eq!((undone.done, undone.left), (2, Vec::new()));
+            assert_eq!(sysctl::read(&ttl()).unwrap(), before);
+        });
     });
 }
 

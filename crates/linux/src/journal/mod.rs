@@ -6,7 +6,8 @@
 //!
 //! Routes and rules need no line each: ours carry a protocol number of their own, so one line says "sweep". So it is with limits on the
 //! sockets of subflows, where nobody else may set any. A parameter that is set again and again has one line for each value it was given, all
-//! with what it was before the first: whichever of ours it has, that is put back.
+//! with what it was before the first: whichever of ours it has, that is put back. Once somebody else has set it in between, there are lines
+//! with what they set, and only those count: what is older is theirs to put back.
 //!
 //! # Where we differ, and why
 //! 1. The file is locked with `flock`: the kernel drops the lock of a process that died, so no stale owner can block a start,
@@ -201,7 +202,7 @@ impl Journal {
     /// Writes a change down, on disk when this returns. Make it only then. One that is on record already needs no second line: a parameter's line
     /// says what it was before all of ours.
     pub fn will(&mut self, change: Change) -> Result<(), JournalError> {
-        if self.changes.contains(&change) {
+        if self.has(&change) {
             return Ok(());
         }
         let begins = self.changes.is_empty();
@@ -246,24 +247,32 @@ impl Journal {
 
     /// What a parameter was before we set it to what it is now, if we did.
     fn before(&self, key: &Key, now: &str) -> Option<String> {
-        let of_key = |change: &Change| match change {
-            Change::Sysctl { key: other, old, .. } if other == key => Some(old.clone()),
-            _ => None,
-        };
-        let old = self.changes.iter().rev().find_map(of_key)?;
-        let ours = Change::Sysctl {
-            key: key.clone(),
-            old: old.clone(),
-            new: now.to_owned(),
-        };
-        self.changes.contains(&ours).then_some(old)
+        let (old, _) = self.latest_of(key).find(|(_, new)| *new == now)?;
+        Some(old.to_owned())
+    }
+
+    /// The lines of a parameter since somebody else has set it, the last first: what it was before them, and what it became.
+    fn latest_of(&self, key: &Key) -> impl Iterator<Item = (&str, &str)> {
+        let mut lines = undo::lines_of(&self.changes, key).rev().peekable();
+        let before = lines.peek().map(|(old, _)| *old);
+        lines.take_while(move |(old, _)| Some(*old) == before)
+    }
+
+    /// A parameter's line counts only since somebody else has set it.
+    fn has(&self, change: &Change) -> bool {
+        match change {
+            Change::Sysctl { key, old, new } => self.latest_of(key).any(|line| line == (old, new)),
+            _ => self.changes.contains(change),
+        }
     }
 
     /// Takes every change back, the latest first, and empties the file.
     pub fn undo(&mut self) -> Result<Undone, JournalError> {
         let mut undone = Undone::default();
+        let mut later = Vec::new();
         while let Some(change) = self.changes.pop() {
-            undone.record(&change, undo::undo(&change, &self.changes));
+            undone.record(&change, undo::undo(&change, &self.changes, &later));
+            later.insert(0, change);
         }
         let emptied = self
             .file

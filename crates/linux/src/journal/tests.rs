@@ -134,6 +134,43 @@ fn what_the_user_set_between_two_of_ours_is_put_back() {
     });
 }
 
+/// Each value with who sets it; what is found after a crash and the next start, and how many complaints there are.
+fn ends_at(test: &str, set: &[(bool, &str)], expected: (&str, usize)) {
+    inside(|| {
+        let folder = Folder::new(test);
+        let (mut journal, _) = Journal::open(&folder.journal()).unwrap();
+        for &(ours, value) in set {
+            match ours {
+                true => journal.set_sysctl(&ttl(), value).unwrap(),
+                false => sysctl::write(&ttl(), value).unwrap(),
+            }
+        }
+        crash(journal);
+        let (_journal, undone) = Journal::open(&folder.journal()).unwrap();
+        let found = sysctl::read(&ttl()).unwrap();
+        assert_eq!(
+            (found.as_str(), undone.left.len()),
+            expected,
+            "{test}: {:?}",
+            undone.left
+        );
+    });
+}
+
+#[test]
+fn what_is_left_to_the_user_is_not_overwritten_by_an_older_line() {
+    let (ours, theirs) = (true, false);
+    let to_ours = [(ours, "71"), (theirs, "100"), (ours, "72"), (theirs, "71")];
+    ends_at("to-ours", &to_ours, ("71", 2));
+    let and_on = [&to_ours[..], &[(ours, "73")]].concat();
+    ends_at("and-on", &and_on, ("71", 2));
+    // What it was before the first line comes again by the user's hand, and we set it to what that line says.
+    let again = [&to_ours[..3], &[(theirs, "64"), (ours, "71")]].concat();
+    ends_at("older-again", &again, ("64", 1));
+    let other = [&to_ours[..3], &[(theirs, "64"), (ours, "73"), (theirs, "71")]].concat();
+    ends_at("older-other", &other, ("71", 3));
+}
+
 #[test]
 fn a_journal_is_held_by_one_at_a_time() {
     inside(|| {

@@ -5,9 +5,11 @@ use crate::bpf::{restore_fallbacks, restore_subflows};
 use crate::mptcp_pm::{self, AddressId, Limits};
 use crate::orphans;
 use crate::rtnl::{Protocol, Rtnl};
-use crate::sysctl;
+use crate::sysctl::{self, Key};
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt;
+use std::iter;
 use std::net::IpAddr;
 
 /// Something that was left as it is.
@@ -56,10 +58,10 @@ fn words(error: impl Error) -> String {
     text
 }
 
-/// `earlier` are the changes that are taken back after this one.
-pub(super) fn undo(change: &Change, earlier: &[Change]) -> Result<(), String> {
+/// `earlier` are the changes that are taken back after this one, `later` those that were taken back before.
+pub(super) fn undo(change: &Change, earlier: &[Change], later: &[Change]) -> Result<(), String> {
     match change {
-        Change::Sysctl { key, old, new } => undo_sysctl(key, old, new, earlier),
+        Change::Sysctl { key, old, new } => undo_sysctl(key, (old, new), earlier, later),
         Change::Routing => sweep().map_err(|error| error.to_string()),
         Change::Endpoint { id, address } => undo_endpoint(*id, *address),
         Change::Limits { old, new } => undo_limits(*old, *new),
@@ -68,14 +70,48 @@ pub(super) fn undo(change: &Change, earlier: &[Change]) -> Result<(), String> {
     }
 }
 
-fn undo_sysctl(key: &sysctl::Key, old: &str, new: &str, earlier: &[Change]) -> Result<(), String> {
-    let is_same = |other: &Change| matches!(other, Change::Sysctl { key: of, old: before, .. } if of == key && before == old);
+/// What a parameter was, and what it became, in the order of its lines.
+pub(super) fn lines_of<'a>(
+    changes: &'a [Change],
+    key: &Key,
+) -> impl DoubleEndedIterator<Item = (&'a str, &'a str)> + Clone {
+    let line = move |change: &'a Change| match change {
+        Change::Sysctl { key: of, old, new } if of == key => Some((old.as_str(), new.as_str())),
+        _ => None,
+    };
+    changes.iter().filter_map(line)
+}
+
+/// For each line of a parameter, how often somebody else had set it in between: then a line begins with a value that is none of ours. (An older
+/// version began each line where the last had ended.)
+fn interruptions<'a>(lines: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<usize> {
+    let (mut count, mut ours) = (0, BTreeSet::new());
+    let begins_with = |(old, new)| {
+        if !ours.is_empty() && !ours.contains(old) {
+            ours.clear();
+            count += 1;
+        }
+        ours.extend([old, new]);
+        count
+    };
+    lines.map(begins_with).collect()
+}
+
+fn undo_sysctl(key: &Key, line: (&str, &str), earlier: &[Change], later: &[Change]) -> Result<(), String> {
+    let (old, new) = line;
+    let (before, after) = (lines_of(earlier, key), lines_of(later, key));
+    let at = before.clone().count();
+    let counts = interruptions(before.chain(iter::once(line)).chain(after));
+    let (overtaken, continues) = (
+        counts[at..].last() > counts.get(at),
+        counts[..at].last() == counts.get(at),
+    );
     let now = sysctl::read(key).map_err(words)?;
     match now.as_str() {
         now if now == old => Ok(()),
-        now if now == new => sysctl::write(key, old).map_err(words),
+        now if now == new && !overtaken => sysctl::write(key, old).map_err(words),
         // It may have another value of ours, and be put back by that one's line; if not, one complaint is enough.
-        _ if earlier.iter().any(is_same) => Ok(()),
+        _ if continues => Ok(()),
         now => Err(format!(
             "somebody has set it to `{now}` since; it was `{old}` before"
         )),

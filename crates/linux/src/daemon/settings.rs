@@ -142,10 +142,11 @@ impl Settings {
         {
             return Ok(());
         }
-        self.buffer = Some(most);
         // Tabs, as the kernel writes it: the record compares.
         self.journal
-            .set_sysctl(&key, &format!("{least}\t{}\t{most}", default.min(most)))
+            .set_sysctl(&key, &format!("{least}\t{}\t{most}", default.min(most)))?;
+        self.buffer = Some(most);
+        Ok(())
     }
 
     /// A connection is gone; what others began with stays.
@@ -169,7 +170,7 @@ fn three(text: &str) -> [u64; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::inside;
+    use crate::testing::{PAGE, inside, on_a_full_disk};
     use proptest::prelude::*;
 
     fn rmem() -> String {
@@ -196,6 +197,27 @@ mod tests {
             settings.forget(ConnId(1));
             settings.bound_new_connections(ConnId(2), small).unwrap();
             assert!(of_new_connections() < enough);
+        });
+    }
+
+    #[test]
+    fn a_buffer_that_could_not_be_set_is_not_told_and_tried_again() {
+        inside(|| {
+            on_a_full_disk(|disk| {
+                let before = rmem();
+                let mut settings = Settings::open(Some(&disk.join("journal"))).unwrap();
+                // Not one line more fits.
+                let full = Change::Sysctl {
+                    key: Key::new("net.ipv4.tcp_rmem"),
+                    old: before.clone(),
+                    new: "1".repeat(PAGE - 160),
+                };
+                settings.journal.will(full).unwrap();
+                let mut bound = || settings.bound_new_connections(ConnId(1), Bytes::from_kib(200));
+                assert!(bound().is_err() && bound().is_err());
+                assert_eq!(settings.buffer(), None);
+                assert_eq!(rmem(), before);
+            });
         });
     }
 

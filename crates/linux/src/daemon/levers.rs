@@ -392,10 +392,8 @@ fn walk(
     apply: impl FnOnce() -> Result<Pass, PassError>,
 ) -> Result<(), LeverError> {
     let began = std::time::Instant::now();
-    let pass = apply();
-    let changed = pass.as_ref().is_ok_and(|pass| pass.changed() > 0);
-    walks.walked(now, began.elapsed(), changed, every);
-    pass?;
+    let pass = apply().inspect_err(|_| walks.failed(now))?;
+    walks.walked(now, began.elapsed(), pass.changed() > 0, every);
     Ok(())
 }
 

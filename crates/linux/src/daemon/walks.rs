@@ -2,7 +2,8 @@
 //!
 //! # Where we differ, and why
 //! A walk looks at every TCP socket of the namespace and costs milliseconds, however few of them are ours. So many changes share one walk,
-//! no more than a share of a processor is spent on walks, and while nothing had to be set again they become rarer.
+//! and while nothing had to be set again they become rarer. Walks of up to 4 ms take a fiftieth of a processor at most; slower ones more, since
+//! no change waits longer than the longest pause: one of 30 ms an eighth.
 //!
 //! # Checked by
 //! `tests` below; `window-cost` in the benchmarks.
@@ -11,10 +12,12 @@ use units::{Duration, Instant};
 
 /// Walks no sooner after the last: many subflows join in the same moment.
 const LEAST_PAUSE: Duration = Duration::from_millis(20);
-/// A pause is so many times as long as the walk before it: a fiftieth of a processor at most.
+/// A pause is so many times as long as the walk before it, up to the longest pause.
 const PAUSE_PER_WALK: u32 = 50;
 /// No pause is longer, however slow a walk was: a raised window is waited for.
 const MOST_PAUSE: Duration = Duration::from_millis(200);
+/// Until a walk that failed is tried again: every failure is told.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// Where nothing had to be set again, so many times the first interval at most. Autotuning was seen to lift a clamp within 2.5 s.
 const RAREST: u32 = 8;
 
@@ -55,6 +58,15 @@ impl Walks {
         });
         self.asked = false;
     }
+
+    /// One walk has just failed: what was set is still to be done, and so is what the kernel may undo.
+    pub(super) fn failed(&mut self, now: Instant) {
+        *self = Self {
+            asked: true,
+            not_before: now + AFTER_FAILURE,
+            again: None,
+        };
+    }
 }
 
 #[cfg(test)]
@@ -90,6 +102,21 @@ mod tests {
         walks.walked(millis(1_150), Duration::from_millis(30), true, None);
         walks.ask();
         assert_eq!(walks.wake_at(), Some(millis(1_350)));
+    }
+
+    #[test]
+    fn what_a_failed_walk_should_have_done_is_done_by_the_next() {
+        for every in [None, EVERY] {
+            let mut walks = Walks::default();
+            walks.walked(millis(1_000), WALK, true, every);
+            walks.ask();
+            walks.failed(millis(1_100));
+            assert_eq!(walks.wake_at(), Some(millis(2_100)));
+            walks.ask();
+            assert_eq!(walks.wake_at(), Some(millis(2_100)), "failures are not hurried");
+            walks.walked(millis(2_100), WALK, true, every);
+            assert_eq!(walks.wake_at(), every.map(|every| millis(2_100) + every));
+        }
     }
 
     #[test]

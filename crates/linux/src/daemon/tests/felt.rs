@@ -142,6 +142,46 @@ pub(super) fn without_bpf<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
+/// Does something on a thread to which the kernel gives no walk over sockets (`BPF_ITER_CREATE`), for lack of memory as it were.
+pub(super) fn without_walks<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    const BPF_ITER_CREATE: u32 = 33;
+    // Offsets in `struct seccomp_data`: the number of the call, the lower half of its first argument.
+    const CALL: u32 = 0;
+    const ARGUMENT: u32 = if cfg!(target_endian = "little") { 16 } else { 20 };
+    let step = |code: u32, jf, k| libc::sock_filter {
+        code: code as u16,
+        jt: 0,
+        jf,
+        k,
+    };
+    let (load, equal, end) = (
+        libc::BPF_LD | libc::BPF_W | libc::BPF_ABS,
+        libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
+        libc::BPF_RET | libc::BPF_K,
+    );
+    let filtered = move || {
+        let mut steps = [
+            step(load, 0, CALL),
+            step(equal, 3, libc::SYS_bpf as u32),
+            step(load, 0, ARGUMENT),
+            step(equal, 1, BPF_ITER_CREATE),
+            step(end, 0, libc::SECCOMP_RET_ERRNO | libc::ENOMEM as u32),
+            step(end, 0, libc::SECCOMP_RET_ALLOW),
+        ];
+        let program = libc::sock_fprog {
+            len: steps.len() as u16,
+            filter: steps.as_mut_ptr(),
+        };
+        let mode = libc::c_ulong::from(libc::SECCOMP_MODE_FILTER);
+        // SAFETY: the program and its steps live through the call; only this thread, which ends with the work, is concerned.
+        let code = unsafe { libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program) };
+        assert_eq!(code, 0, "{}", std::io::Error::last_os_error());
+        work()
+    };
+    let done = std::thread::scope(|scope| scope.spawn(filtered).join());
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
 /// How many sockets of the calling thread's namespace still have this very limit. Looking takes it off.
 pub(super) fn limited_to(limit: Bytes) -> usize {
     let found = restore_subflows().unwrap();

@@ -2,6 +2,7 @@
 
 use super::felt::{
     BOUNDED, DEEP, SMALL, UNSENT, limited_to, most_beside, queued, settles_within, unsent, without_bpf,
+    without_walks,
 };
 use super::flow::{Download, Source, Upload};
 use super::net::Net;
@@ -9,6 +10,7 @@ use super::rig::{Manual, PATIENCE};
 use crate::bpf::{WindowKind, WindowLever};
 use crate::daemon::LeftAlone;
 use crate::daemon::acts::ActError;
+use crate::daemon::levers::LeverError;
 use crate::rtnl::Rtnl;
 use crate::testing::{Patience, index, output};
 use policy::{Action, ConnId};
@@ -235,6 +237,27 @@ fn what_is_decided_on_a_connection_that_has_closed_is_not_carried_out() {
 #[test]
 fn what_is_decided_on_a_connection_that_is_left_alone_is_not_carried_out() {
     nothing_is_bounded_after(|daemon, conn| daemon.daemon.world.leave_alone(conn, LeftAlone::FellBack));
+}
+
+#[test]
+fn sockets_that_could_not_be_walked_are_walked_a_second_later() {
+    let Some(net) = Net::with_links(1) else { return };
+    net.in_client(|| {
+        let mut daemon = Manual::bounding(1, Some(WindowKind::Clamp));
+        let conn = ConnId(1);
+        daemon.pretend_open(conn);
+        for bound in [Action::Window, Action::Unsent] {
+            daemon.act(bound(conn, Some(SMALL))).unwrap();
+            let (now, levers) = (daemon.daemon.world.now, &mut daemon.daemon.world.levers);
+            let failed = without_walks(|| levers.tick(now));
+            assert!(matches!(failed, Err(LeverError::Walk(_))), "{failed:?}");
+            assert_eq!(levers.wake_at(), Some(now + Duration::from_secs(1)));
+            daemon.act(bound(conn, None)).unwrap();
+            let levers = &mut daemon.daemon.world.levers;
+            levers.tick(now + Duration::from_secs(1)).unwrap();
+            assert_eq!(levers.wake_at(), None, "nothing is set any more");
+        }
+    });
 }
 
 #[test]

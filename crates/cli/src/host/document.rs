@@ -30,7 +30,7 @@ pub struct Status {
     pub cc: String,
     /// What bounds a peer's queue: `egress`, `clamp`, or absent.
     pub window_lever: Option<String>,
-    /// Why there is no better lever, if there is none.
+    /// Why there is no better lever, or none on some links.
     pub window_lever_why: Option<String>,
     /// Whether the unsent bytes of uploads can be bounded.
     pub unsent_lever: bool,
@@ -237,10 +237,18 @@ impl Status {
 
 fn window_lever(report: &Report) -> (Option<String>, Option<String>) {
     match &report.levers.window {
-        Ok(WindowKind::Egress) => (Some("egress".to_owned()), None),
+        Ok(WindowKind::Egress) => (Some("egress".to_owned()), not_everywhere(report)),
         Ok(WindowKind::Clamp) => (Some("clamp".to_owned()), report.levers.window_refused.clone()),
         Err(why) => (None, Some(why.clone())),
     }
+}
+
+/// Why windows are bounded on some interfaces only, where the clamp cannot be had either.
+fn not_everywhere(report: &Report) -> Option<String> {
+    let no_clamp = report.levers.no_other_way.as_ref()?;
+    let mut whys = Vec::from_iter(report.levers.unattached.values().cloned());
+    whys.push(no_clamp.clone());
+    Some(format!("not on every link, and no clamp: {}", whys.join("; ")))
 }
 
 impl Link {
@@ -439,6 +447,11 @@ fn lever_sentences(report: &Report) -> Vec<String> {
     for (ifindex, why) in &report.levers.unattached {
         let name = interface_name(report, *ifindex);
         sentences.push(format!("what leaves by {name} does not bound windows: {why}"));
+    }
+    if let Some(why) = &report.levers.no_other_way {
+        sentences.push(format!(
+            "nor are windows bounded there by a clamp on the sockets: {why}"
+        ));
     }
     if let Some(buffer) = report.levers.new_connections {
         sentences.push(format!(

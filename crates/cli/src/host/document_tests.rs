@@ -11,6 +11,7 @@ fn best() -> LeverReport {
         window: Ok(WindowKind::Egress),
         window_refused: None,
         unattached: BTreeMap::new(),
+        no_other_way: None,
         new_connections: None,
         unsent: Ok(()),
         run_time: Duration::ZERO,
@@ -96,4 +97,27 @@ fn an_interface_that_takes_no_program_is_told() {
         sentences,
         ["what leaves by interface 7 does not bound windows: attaching BPF: no room"]
     );
+}
+
+#[test]
+fn where_an_interface_takes_no_program_and_nothing_can_be_clamped_it_is_said_what_is_bounded_instead() {
+    let half = LeverReport {
+        unattached: BTreeMap::from([(7, "attaching BPF: no room".to_owned())]),
+        no_other_way: Some("CAP_BPF missing".to_owned()),
+        new_connections: Some(Bytes::new(500_000)),
+        ..best()
+    };
+    let (lever, why, sentences) = told(half);
+    assert_eq!(lever.as_deref(), Some("egress"));
+    let why = why.unwrap();
+    assert!(why.contains("no room") && why.contains("CAP_BPF"), "{why}");
+    let parts = [
+        "what leaves by interface 7 does not bound windows: attaching BPF: no room",
+        "nor are windows bounded there by a clamp on the sockets: CAP_BPF missing",
+        "receive buffer of 500.0 kB",
+    ];
+    assert_eq!(sentences.len(), parts.len(), "{sentences:?}");
+    for (sentence, part) in sentences.iter().zip(parts) {
+        assert!(sentence.contains(part), "{part} in {sentence}");
+    }
 }

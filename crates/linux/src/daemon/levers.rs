@@ -6,7 +6,8 @@
 //! | what waits unsent on our subflows | [`UnsentLever`] | nothing: said in the report |
 //!
 //! Both are loaded when they are first needed: baselines that need none run on a kernel as it is. Where the better way to bound windows cannot be
-//! attached to an interface that a connection goes over, all windows go the other way from then on, unless one way was asked for.
+//! attached to an interface that a connection goes over, all windows go the other way from then on, unless one way was asked for. Where the other
+//! way cannot be had either, the better one stays on the interfaces that take it, and new connections are bounded as where neither can be had.
 //!
 //! # Where we differ, and why
 //! 1. Nothing lifts an unsent limit once it is set, so the sockets are walked when a limit was set or a subflow joined, and not on a timer; a
@@ -103,6 +104,8 @@ pub(super) struct Levers {
     unattached: BTreeMap<u32, String>,
     /// Why the other way was tried after all; it is tried once.
     fell_back: Option<String>,
+    /// Why it cannot be had either.
+    no_other_way: Option<String>,
     windows: BTreeMap<ConnId, Bytes>,
     unsents: BTreeMap<ConnId, Bytes>,
     window_walks: Walks,
@@ -119,6 +122,7 @@ impl Levers {
             interfaces: BTreeSet::new(),
             unattached: BTreeMap::new(),
             fell_back: None,
+            no_other_way: None,
             windows: BTreeMap::new(),
             unsents: BTreeMap::new(),
             window_walks: Walks::default(),
@@ -183,10 +187,8 @@ impl Levers {
             return Ok(());
         };
         self.fell_back = Some(why.clone());
-        let mut clamp = WindowLever::load_kind(WindowKind::Clamp).map_err(|error| LeverError::NotLoaded {
-            what: "the window",
-            why: super::world::chain(&error),
-        })?;
+        let loaded = WindowLever::load_kind(WindowKind::Clamp);
+        let mut clamp = loaded.map_err(|error| self.cannot_go_the_other_way(&error))?;
         journal.will(Change::SocketLimits)?;
         for (&conn, &bytes) in &self.windows {
             clamp.set(conn, bytes)?;
@@ -195,6 +197,22 @@ impl Levers {
         self.unattached.clear();
         self.walk_for_windows();
         Ok(())
+    }
+
+    fn cannot_go_the_other_way(&mut self, error: &LoadError) -> LeverError {
+        let why = super::world::chain(error);
+        self.no_other_way = Some(why.clone());
+        LeverError::NotLoaded {
+            what: "the window",
+            why,
+        }
+    }
+
+    /// The windows of connections, where there is an interface on which nothing bounds them.
+    pub(super) fn unbounded(&self) -> impl Iterator<Item = (ConnId, Bytes)> {
+        let some_are = self.no_other_way.is_some() && self.has_unattached();
+        let windows = self.windows.iter().filter(move |_| some_are);
+        windows.map(|(&conn, &bytes)| (conn, bytes))
     }
 
     pub(super) fn detach(&mut self, ifindex: u32) {
@@ -357,6 +375,7 @@ impl Levers {
             },
             window_refused: self.window_refused(),
             unattached: self.unattached.clone(),
+            no_other_way: self.no_other_way.clone().filter(|_| self.has_unattached()),
             new_connections,
             unsent: match &self.unsent {
                 Lever::Loaded(_) => Ok(()),

@@ -156,7 +156,9 @@ pub struct LeverReport {
     pub window_refused: Option<String>,
     /// Why windows are not bounded on what leaves by these interfaces, by their index.
     pub unattached: BTreeMap<u32, String>,
-    /// The most that the receive buffer of a new connection may grow to, where windows cannot be bounded.
+    /// Why windows cannot be bounded by a clamp instead, if a connection went over one of these interfaces and the clamp could not be had.
+    pub no_other_way: Option<String>,
+    /// The most that the receive buffer of a new connection may grow to, where windows cannot be bounded, or not on all interfaces.
     pub new_connections: Option<Bytes>,
     /// Whether unsent bytes can be bounded, or why not.
     pub unsent: Result<(), String>,

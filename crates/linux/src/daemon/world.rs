@@ -165,7 +165,8 @@ impl World {
         });
     }
 
-    /// Where a subflow goes over an interface that cannot be attached, windows are bounded the other way.
+    /// Where a subflow goes over an interface that cannot be attached, windows are bounded the other way, or those of new connections if there is no
+    /// other way.
     pub(super) fn mind_unattached(&mut self) {
         if !self.levers.has_unattached() {
             return;
@@ -175,6 +176,13 @@ impl World {
         let used = self.flows.living().filter_map(over);
         if let Err(error) = self.levers.used(used, &mut self.settings.journal) {
             self.trouble("bounding windows the other way", &error);
+        }
+        let mut unbounded = self.levers.unbounded();
+        let bounded =
+            unbounded.try_for_each(|(conn, window)| self.settings.bound_new_connections(conn, window));
+        drop(unbounded);
+        if let Err(error) = bounded {
+            self.trouble("bounding the windows of new connections", &error);
         }
     }
 

@@ -136,6 +136,7 @@ mod tests {
             window: window.map_err(str::to_owned),
             window_refused: None,
             unattached: BTreeMap::new(),
+            no_other_way: None,
             new_connections: buffer.map(Bytes::new),
             unsent: Ok(()),
             run_time: Duration::ZERO,

@@ -15,6 +15,7 @@ use crate::rtnl::Rtnl;
 use crate::testing::{Patience, index, output};
 use policy::{Action, ConnId};
 use std::time::Duration;
+use units::Bytes;
 
 fn the_servers_queue_shrinks_and_grows_again(kind: WindowKind) {
     let Some(net) = Net::with_links(2) else { return };
@@ -174,34 +175,67 @@ fn crowd(ifindex: u32) -> Vec<WindowLever> {
     crowd
 }
 
+/// To make a crowd takes seconds: so one for both.
 #[test]
-fn where_a_link_in_use_takes_no_program_windows_are_clamped_and_it_is_said() {
+fn where_a_link_in_use_takes_no_program_windows_are_bounded_otherwise_and_it_is_said() {
     let Some(net) = Net::with_links(2) else { return };
     let _source = Source::start(&net.server);
     net.in_client(|| {
         let second = index(&mut Rtnl::open().unwrap(), "w1");
         let _crowd = crowd(second);
-        let mut daemon = Manual::start(2);
-        let _download = Download::start(&net);
-        let conn = daemon.conn();
-        daemon.act(Action::Window(conn, Some(SMALL))).unwrap();
-        let report = daemon.daemon.world.levers.report(None);
-        assert_eq!(
-            report.window,
-            Ok(WindowKind::Egress),
-            "nobody uses the other link"
-        );
-        assert!(report.unattached[&second].contains("attaching BPF"), "{report:?}");
-        daemon.join(1);
-        let report = daemon.daemon.world.levers.report(None);
-        assert_eq!(report.window, Ok(WindowKind::Clamp), "{report:?}");
-        assert!(report.window_refused.unwrap().contains("attaching BPF"));
-        settles_within(BOUNDED, || most_beside(&mut daemon, || queued(&net.server)));
-        daemon.act(Action::Window(conn, None)).unwrap();
-        daemon.until("the server queues far ahead again", |_, _| {
-            queued(&net.server) > DEEP
-        });
+        new_connections_are_bounded_where_nothing_can_be_clamped(&net, second);
+        windows_are_clamped(&net, second);
     });
+}
+
+fn windows_are_clamped(net: &Net, second: u32) {
+    let mut daemon = Manual::start(2);
+    let _download = Download::start(net);
+    let conn = daemon.conn();
+    daemon.act(Action::Window(conn, Some(SMALL))).unwrap();
+    let report = daemon.report();
+    assert_eq!(
+        report.window,
+        Ok(WindowKind::Egress),
+        "nobody uses the other link"
+    );
+    assert!(report.unattached[&second].contains("attaching BPF"), "{report:?}");
+    daemon.join(1);
+    let report = daemon.report();
+    assert_eq!(report.window, Ok(WindowKind::Clamp), "{report:?}");
+    assert!(report.window_refused.unwrap().contains("attaching BPF"));
+    assert_eq!(report.new_connections, None);
+    settles_within(BOUNDED, || most_beside(&mut daemon, || queued(&net.server)));
+    daemon.act(Action::Window(conn, None)).unwrap();
+    daemon.until("the server queues far ahead again", |_, _| {
+        queued(&net.server) > DEEP
+    });
+}
+
+fn new_connections_are_bounded_where_nothing_can_be_clamped(net: &Net, second: u32) {
+    let before = output("sysctl net.ipv4.tcp_rmem");
+    let mut daemon = Manual::start(2);
+    let _download = Download::start(net);
+    let conn = daemon.conn();
+    daemon.act(Action::Window(conn, Some(SMALL))).unwrap();
+    assert_eq!(
+        daemon.report().new_connections,
+        None,
+        "nobody uses the other link"
+    );
+    without_bpf(|| daemon.join(1));
+    let report = daemon.report();
+    assert_eq!(report.window, Ok(WindowKind::Egress), "the first link takes it");
+    assert!(report.unattached.contains_key(&second), "{report:?}");
+    assert!(report.no_other_way.unwrap().contains("CAP_BPF"));
+    let narrow = report.new_connections.unwrap();
+    assert_ne!(output("sysctl net.ipv4.tcp_rmem"), before);
+    // What is wanted later is minded too.
+    let wider = Bytes::new(4 * narrow.get());
+    daemon.act(Action::Window(conn, Some(wider))).unwrap();
+    assert!(daemon.report().new_connections.unwrap() > narrow);
+    drop(daemon);
+    assert_eq!(output("sysctl net.ipv4.tcp_rmem"), before);
 }
 
 /// What an engine decides that has not heard yet that a connection ended is not carried out.

@@ -3,7 +3,9 @@
 
 use super::super::acts::ActError;
 use super::super::flows::Phase;
-use super::super::{Daemon, DeclaredLink, InletSender, Observation, Setup, Stopper, inlet, monotonic_ns};
+use super::super::{
+    Daemon, DeclaredLink, InletSender, LeverReport, Observation, Setup, Stopper, inlet, monotonic_ns,
+};
 use super::net::{Net, PORT, SERVER, gateway};
 use crate::bpf::WindowKind;
 use crate::testing::Patience;
@@ -189,6 +191,11 @@ impl Manual {
         while Instant::now() < until {
             self.daemon.turn(Some(Duration::from_millis(10))).unwrap();
         }
+    }
+
+    /// Which levers are in force.
+    pub(super) fn report(&self) -> LeverReport {
+        self.daemon.report().levers
     }
 
     /// Everything but numbers that the engine was told.

@@ -233,8 +233,13 @@ impl World {
     }
 
     /// Changes of priority that the kernel would not take before.
-    pub(super) fn set_priorities(&mut self, now: Instant) {
+    pub(super) fn set_priorities(&mut self, now: Instant, doubted: &[LinkId]) {
         while let Some(wanted) = self.priorities.due(now) {
+            let subflow = self.flows.subflow(wanted.subflow);
+            if subflow.is_some_and(|subflow| subflow.living() && doubted.contains(&subflow.link)) {
+                self.priorities.put_off(now, wanted);
+                continue;
+            }
             let result = self.try_set_backup(wanted.subflow, wanted.backup);
             if let Err(error) = result
                 && !(is_not_ready(&error) && self.priorities.again(now, wanted))

@@ -122,8 +122,9 @@ impl Daemon {
         let ready = self.poller.wait(sleep).map_err(RunError::Loop)?;
         self.read(ready)?;
         let now = self.now();
-        self.world.tick(now);
-        self.world.sample(now, self.engine.is_in_doubt());
+        let doubted = Vec::from_iter(self.engine.doubted());
+        self.world.tick(now, &doubted);
+        self.world.sample(now, !doubted.is_empty());
         self.look_at_doubted(now);
         self.think(now);
         Ok(())

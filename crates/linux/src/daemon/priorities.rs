@@ -1,6 +1,7 @@
 //! Changes of a subflow's priority that the kernel would not take yet.
 //!
-//! For a moment after a join the kernel answers EINVAL: its own half of the subflow is not on the connection's list yet.
+//! For a moment after a join the kernel answers EINVAL: its own half of the subflow is not on the connection's list yet. A subflow whose link has
+//! fallen into doubt meanwhile waits until the doubt is settled: words about priority go only where something is still delivered.
 
 use super::Duration;
 use policy::SubflowId;
@@ -53,6 +54,14 @@ impl Priorities {
             });
         }
         again
+    }
+
+    /// It must not be tried now; that counts as no refusal.
+    pub(super) fn put_off(&mut self, now: Instant, wanted: Wanted) {
+        self.waiting.push(Wanted {
+            at: now + AGAIN,
+            ..wanted
+        });
     }
 
     /// One that is to be tried now.

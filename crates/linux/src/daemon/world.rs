@@ -208,13 +208,13 @@ impl World {
         times.into_iter().flatten().min()
     }
 
-    /// Does what is due.
-    pub(super) fn tick(&mut self, now: Instant) {
+    /// Does what is due. These links are in doubt.
+    pub(super) fn tick(&mut self, now: Instant, doubted: &[LinkId]) {
         let mut steps = std::mem::take(&mut self.steps);
         self.links.tick(now, &mut steps);
         self.take_steps(now, steps);
         self.give_up_waiting(now);
-        self.set_priorities(now);
+        self.set_priorities(now, doubted);
         self.say_farewells(now);
         self.expire_probes(now);
         if let Err(error) = self.levers.tick(now) {

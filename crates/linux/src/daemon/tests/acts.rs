@@ -78,6 +78,29 @@ fn a_backup_falls_silent_and_speaks_again() {
 }
 
 #[test]
+fn a_priority_that_waits_is_not_told_over_a_link_in_doubt() {
+    with_download(|net, daemon, _| {
+        let second = daemon.join(1);
+        daemon.until_received(second, MUCH);
+        let backup = |daemon: &Manual| daemon.daemon.world.flows.subflow(second).unwrap().backup;
+        let (world, longest) = (&mut daemon.daemon.world, Duration::from_secs(1));
+        let mut now = world.now;
+        world.priorities.later(now, second, true);
+        // Longer than it would be tried for.
+        for _ in 0..100 {
+            now += Duration::from_millis(20);
+            world.set_priorities(now, &[LinkId(1)]);
+        }
+        assert!(!backup(daemon) && net.client_counter("MPPrioTx") == 0);
+        let world = &mut daemon.daemon.world;
+        world.set_priorities(now + longest, &[LinkId(2)]);
+        assert!(backup(daemon));
+        assert_eq!(daemon.daemon.world.priorities.wake_at(), None);
+        daemon.until("the server is told", |_, _| net.server_counter("MPPrioRx") == 1);
+    });
+}
+
+#[test]
 fn a_removed_subflow_can_be_made_again_with_its_identifier() {
     with_download(|net, daemon, _| {
         let second = daemon.join(1);

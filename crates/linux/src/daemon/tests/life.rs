@@ -1,6 +1,6 @@
 //! Starting, stopping, crashing; and what happens to links while the real engine is at work.
 
-use super::super::DeclaredLink;
+use super::super::{DeclaredLink, SubflowReport};
 use super::flow::{Download, Source};
 use super::net::Net;
 use super::rig::{self, PATIENCE, Record, Running, Seen, declared};
@@ -119,6 +119,47 @@ fn a_silently_dead_link_is_found_and_given_up() {
         download.expect_more(MUCH, PATIENCE);
         assert!(net.server_counter("RmAddr") >= 1);
     });
+}
+
+#[test]
+fn the_place_of_a_silently_dead_link_at_a_stock_server_goes_to_a_link_that_had_none() {
+    const LINKS: u8 = 4;
+    let Some(net) = Net::whose_server_takes(2, LINKS) else {
+        return;
+    };
+    let _source = Source::start(&net.server);
+    let daemon = Running::with_stock_servers(&net, LINKS);
+    let download = Download::start(&net);
+    let joined = |seen: &Seen| -> Vec<u8> {
+        let is_joined = |link: &u8| subflows_over(seen, LinkId((*link).into())) > 0;
+        (0..LINKS).filter(is_joined).collect()
+    };
+    daemon.until("every place is taken", |seen| joined(seen).len() == 3);
+    download.expect_more(4 * MUCH, PATIENCE);
+    let taken = joined(&daemon.seen());
+    assert_eq!(taken.len(), 3, "the server takes two beside the first");
+    net.wait_for_server_subflows(&taken, PATIENCE);
+    let spare = (0..LINKS).find(|link| !taken.contains(link)).unwrap();
+    // Not the first one, whose place is its own; and one that carries something.
+    let report = daemon.inlet.report(PATIENCE).unwrap();
+    let used = |subflow: &&SubflowReport| !subflow.initial && subflow.sample.bytes_received.get() > 0;
+    let dies = report.conns[0].subflows.iter().find(used).unwrap().link;
+    let dies = taken
+        .into_iter()
+        .find(|link| LinkId((*link).into()) == dies)
+        .unwrap();
+    net.kill(dies);
+    daemon.until("the link without a place is joined", |seen| {
+        joined(seen).contains(&spare)
+    });
+    daemon.until("the dead one is given up", |seen| {
+        seen.given_up().next().is_some()
+    });
+    let given_up: Vec<LinkId> = daemon.seen().given_up().map(|(link, _)| link).collect();
+    assert_eq!(given_up, [LinkId(dies.into())]);
+    let left: Vec<u8> = (0..LINKS).filter(|link| *link != dies).collect();
+    net.wait_for_server_subflows(&left, PATIENCE);
+    download.expect_more(4 * MUCH, PATIENCE);
 }
 
 #[test]

@@ -34,14 +34,19 @@ impl Drop for Net {
 }
 
 impl Net {
-    /// `None` where this user may not make namespaces.
+    /// `None` where this user may not make namespaces. The server takes as many subflows as there are.
     pub(super) fn with_links(links: u8) -> Option<Self> {
+        Self::whose_server_takes(8, links)
+    }
+
+    /// The same, and the server takes so many subflows beside the first one of a connection.
+    pub(super) fn whose_server_takes(subflows: u8, links: u8) -> Option<Self> {
         let Pair { client, server } = Pair::joined(links)?;
         let net = Self { client, server };
         net.in_server(|| {
             furnish("lo", &["10.255.0.1/32", "fd00:ff::1/128"]);
             settle();
-            output("ip mptcp limits set subflows 8");
+            output(&format!("ip mptcp limits set subflows {subflows}"));
             (0..links).for_each(shape);
         });
         net.in_client(|| {

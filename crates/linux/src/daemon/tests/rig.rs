@@ -367,6 +367,16 @@ impl Running {
         Self::with(net, setup, (inlet, seen))
     }
 
+    /// The same, and no peer is thought to take more subflows than a stock server: two beside the first.
+    pub(super) fn with_stock_servers(net: &Net, links: u8) -> Self {
+        let (setup, inlet, seen) = setup(Policy::Slowhand, declared(links), None);
+        let engine = Config {
+            peer_subflows: 2,
+            ..setup.engine
+        };
+        Self::with(net, Setup { engine, ..setup }, (inlet, seen))
+    }
+
     /// The same, and windows are bounded in this way.
     pub(super) fn bounding(net: &Net, links: u8, journal: PathBuf, window: WindowKind) -> Self {
         let (setup, inlet, seen) = setup(Policy::Slowhand, declared(links), Some(journal));

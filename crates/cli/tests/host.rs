@@ -409,6 +409,27 @@ fn a_service_manager_stops_it_by_signal() {
 }
 
 #[test]
+fn what_somebody_has_changed_after_a_crash_is_told_when_the_rest_is_put_back() {
+    let Some(host) = Host::new("crash-and-change") else {
+        return;
+    };
+    host.up().kill();
+    let change = || output("ip mptcp limits set subflows 5");
+    host.client.run(change).unwrap();
+    let (code, text) = words(&host.ask("down", &[]));
+    let told = "left as it is: limits";
+    assert!(
+        code == Some(1) && text.contains(told) && text.contains("subflows 5"),
+        "{text}"
+    );
+    let (code, text) = words(&host.ask("down", &[]));
+    assert!(
+        code == Some(0) && text.contains("nothing of it is left"),
+        "{text}"
+    );
+}
+
+#[test]
 fn what_a_crash_left_is_put_back_without_a_daemon() {
     let Some(host) = Host::new("crash") else { return };
     let before = host.state();

@@ -3,12 +3,15 @@
 use super::control::{AskError, Question, Stopping, ask};
 use super::place::{LockError, Place};
 use crate::exit::{Refused, print};
+use linux::journal::Undone;
+use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 /// End the daemon and wait until everything it changed is put back.
 ///
-/// When no daemon runs, what a crashed one has left behind is put back.
+/// When no daemon runs, what a crashed one has left behind is put back; what somebody has changed since, or the kernel refuses, is told, and the
+/// exit code is 1.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -55,10 +58,21 @@ fn restore(args: &Args) -> anyhow::Result<ExitCode> {
         Err(error) => return Err(Refused::because(error)),
     };
     let undone = linux::daemon::recover(&args.place.journal())?;
-    let words = match undone {
-        0 => "slowhand is not running, and nothing of it is left\n".to_owned(),
-        count => format!("slowhand is not running; {count} changes that a crash had left were put back\n"),
-    };
-    print(words.as_bytes())?;
-    Ok(ExitCode::SUCCESS)
+    print(words(&undone).as_bytes())?;
+    match undone.left[..] {
+        [] => Ok(ExitCode::SUCCESS),
+        _ => Ok(ExitCode::FAILURE),
+    }
+}
+
+fn words(undone: &Undone) -> String {
+    let Undone { done, left } = undone;
+    if left.is_empty() && *done == 0 {
+        return "slowhand is not running, and nothing of it is left\n".to_owned();
+    }
+    let mut text = format!("slowhand is not running; {done} changes that a crash had left were put back\n");
+    for left in left {
+        let _ = writeln!(text, "left as it is: {left}");
+    }
+    text
 }

@@ -39,22 +39,47 @@ pub enum RecoverError {
     /// The record cannot be read, or another daemon has it open.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The settings are as they were, but limits may still lie on sockets.
-    #[error("limits may still lie on open connections, and go when the connections are closed: {0}")]
-    Sockets(String),
+    /// Limits may still lie on sockets.
+    #[error(
+        "limits may still lie on open connections, and go when the connections are closed: {}{}", words(.on_sockets), and_others(.others)
+    )]
+    Sockets {
+        /// Those, and why they could not be taken off.
+        on_sockets: Vec<Leftover>,
+        /// What else was not put back.
+        others: Vec<Leftover>,
+    },
 }
 
-/// Puts back what a crashed run left in the calling thread's namespace, limits on sockets included; how many changes were on record.
+fn words(left: &[Leftover]) -> String {
+    let words = left.iter().map(ToString::to_string);
+    Vec::from_iter(words).join("; ")
+}
+
+fn and_others(left: &[Leftover]) -> String {
+    match left {
+        [] => String::new(),
+        _ => format!("; and left as it is: {}", words(left)),
+    }
+}
+
+/// Puts back what a crashed run left in the calling thread's namespace, limits on sockets included. What the user has changed since, or the kernel
+/// refused to put back, is in the answer; it is not on record any more.
 ///
 /// # Errors
-/// When something is left.
-pub fn recover(journal: &Path) -> Result<usize, RecoverError> {
-    let undone = Journal::open(journal)?.1;
-    let on_sockets = |left: &Leftover| left.change == Change::SocketLimits;
-    match undone.left.into_iter().find(on_sockets) {
-        Some(left) => Err(RecoverError::Sockets(left.why)),
-        None => Ok(undone.done),
+/// When the record cannot be read, and when limits may be left on sockets.
+pub fn recover(journal: &Path) -> Result<Undone, RecoverError> {
+    let mut undone = Journal::open(journal)?.1;
+    let is_on_socket =
+        |left: &mut Leftover| matches!(left.change, Change::SocketLimits | Change::FallbackWindow(_));
+    let on_sockets = Vec::from_iter(undone.left.extract_if(.., is_on_socket));
+    if on_sockets.is_empty() {
+        return Ok(undone);
     }
+    Err(RecoverError::Sockets {
+        on_sockets,
+        others: undone.left,
+    })
 }
 
 /// The record of changes, and the handle to make those of routes.

@@ -349,7 +349,15 @@ fn limits_are_taken_off_although_the_user_has_changed_all_else_that_was_on_recor
         // A crash: neither is undone.
         drop((limits, journal));
         sysctl::write(&key, "100").unwrap();
-        assert_eq!(recover(&record.0).unwrap(), 1, "the user's value stays");
+        let undone = recover(&record.0).unwrap();
+        assert_eq!(undone.done, 1, "the user's value stays");
+        let [left] = &undone.left[..] else {
+            panic!("{undone:?}")
+        };
+        assert!(
+            left.to_string().contains("somebody has set it to `100`"),
+            "{left}"
+        );
         assert_eq!(
             restore_subflows().unwrap(),
             Pass::default(),
@@ -370,6 +378,23 @@ fn limits_that_cannot_be_taken_off_are_an_error() {
             error.contains("open connections") && error.contains("CAP_BPF"),
             "{error}"
         );
+    });
+}
+
+#[test]
+fn clamps_of_fallbacks_that_cannot_be_taken_off_are_an_error_and_all_else_is_told() {
+    let record = Record::new("fallbacks-left");
+    beside_upload(|| {
+        let key = Key::new("net.ipv4.ip_default_ttl");
+        let mut journal = Journal::open(&record.0).unwrap().0;
+        journal.will(Change::FallbackWindow(SMALL)).unwrap();
+        journal.set_sysctl(&key, "71").unwrap();
+        drop(journal);
+        sysctl::write(&key, "100").unwrap();
+        let error = without_bpf(|| recover(&record.0)).unwrap_err().to_string();
+        for part in ["open connections", "CAP_BPF", "somebody has set it to `100`"] {
+            assert!(error.contains(part), "{part} in {error}");
+        }
     });
 }
 

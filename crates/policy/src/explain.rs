@@ -119,7 +119,7 @@ fn condition(state: &State, link: LinkId, path: &Path) -> (&'static str, String)
 
 /// Where what is decided of a link is not what the connections over it do with it.
 fn of_connections(state: &State, link: LinkId, path: &Path) -> Option<(&'static str, String)> {
-    path.note.as_ref().filter(|note| note.verb == Verb::Use)?;
+    path.decided().filter(|note| note.verb == Verb::Use)?;
     thin::word(state, link).or_else(|| bounds::word(state, link))
 }
 
@@ -142,7 +142,7 @@ fn given_up(path: &Path, tries: u32) -> String {
 }
 
 fn decided(path: &Path) -> (&'static str, String) {
-    match &path.note {
+    match path.decided() {
         Some(note) => (note.verb.id(), note.why.clone()),
         None => ("idle", "it is up; no connection needs it".to_string()),
     }

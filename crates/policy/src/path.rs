@@ -9,7 +9,7 @@ use crate::estimate::gap::Gap;
 use crate::estimate::mobility::Mobility;
 use crate::estimate::phy::Phy;
 use crate::estimate::signal::{self, Signal};
-use crate::io::{LinkKind, LinkSpec, Note, Role};
+use crate::io::{ConnId, LinkKind, LinkSpec, Note, Role};
 use alloc::boxed::Box;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant, Ratio};
 
@@ -55,6 +55,8 @@ pub(crate) struct Path {
     pub(crate) marks: Marks,
     /// What was last decided about it.
     pub(crate) note: Option<Note>,
+    /// What was since then decided about it for one connection only, while that lasts.
+    pub(crate) aside: Option<Note>,
 }
 
 /// What a link's subflows are together.
@@ -129,7 +131,26 @@ impl Path {
             tally: Tally::default(),
             marks: Marks::default(),
             note: None,
+            aside: None,
         }
+    }
+
+    /// What was decided last, of the link or of it for one connection.
+    pub(crate) fn decided(&self) -> Option<&Note> {
+        self.aside.as_ref().or(self.note.as_ref())
+    }
+
+    pub(crate) fn decide(&mut self, note: Note) {
+        if note.conn.is_some() {
+            self.aside = Some(note);
+        } else {
+            (self.note, self.aside) = (Some(note), None);
+        }
+    }
+
+    /// What was decided for that connection is no longer so.
+    pub(crate) fn forget_aside(&mut self, conn: ConnId) {
+        self.aside.take_if(|note| note.conn == Some(conn));
     }
 
     /// Has a carrier and an address.

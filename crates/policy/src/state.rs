@@ -277,7 +277,7 @@ impl State {
             self.owners.remove(&subflow.id);
         }
         for path in self.paths.values_mut() {
-            path.note = path.note.take().filter(|note| note.conn != Some(conn));
+            path.forget_aside(conn);
         }
     }
 
@@ -340,6 +340,9 @@ impl State {
         let link = subflow.link;
         conn.subflows.retain(|other| other.id != subflow.id);
         conn.subflows.push(subflow);
+        if let Some(path) = self.paths.get_mut(&link) {
+            path.forget_aside(id);
+        }
         self.proof_of_life(now, link);
         Change::Shape
     }
@@ -565,10 +568,10 @@ impl State {
             why,
         };
         if let Some(path) = link.and_then(|link| self.paths.get_mut(&link)) {
-            if path.note.as_ref() == Some(&note) {
+            if path.decided() == Some(&note) {
                 return;
             }
-            path.note = Some(note.clone());
+            path.decide(note.clone());
         }
         self.actions.push_back(Action::Note(note));
     }

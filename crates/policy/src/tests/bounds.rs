@@ -56,6 +56,22 @@ fn what_a_peer_refused_one_connection_is_forgotten_with_it() {
 }
 
 #[test]
+fn what_a_peer_refused_is_forgotten_when_the_connection_has_joined_after_all() {
+    let mut world = World::new(Policy::Slowhand);
+    for id in [0, 1] {
+        world.up(id, LinkKind::Cable, Role::Primary, 30, 20);
+    }
+    world.places = 0;
+    world.open(1, 0);
+    world.run(S);
+    assert_eq!(world.state_of(1), "refuse", "{:?}", world.engine.explain());
+    world.places = 1;
+    world.run(130 * S);
+    assert_eq!(world.joined(), [0, 1]);
+    assert_eq!(world.state_of(1), "use", "{:?}", world.engine.explain());
+}
+
+#[test]
 fn it_is_used_as_soon_as_the_others_are_gone() {
     let mut world = beside_a_slow_one();
     world.run(3 * S);

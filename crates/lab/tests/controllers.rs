@@ -145,5 +145,5 @@ fn a_client_with_cla_orders_its_own_windows_at_a_hand_off() {
     let advised = played.advised.expect("the sender's controller is cla");
     assert_eq!(advised.heard, None, "a stock server does not listen");
     // The fading path's window, and that of the path after it.
-    assert!(advised.orders >= 2, "{advised:?}");
+    assert!(advised.orders >= 2, "{advised:?} of {:?}", played.run);
 }

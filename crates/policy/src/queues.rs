@@ -16,6 +16,7 @@
 //!    much. A link that joins a running connection meets no loss inside the bounded window, its congestion window ends far over what it carries, and
 //!    the scheduler takes it for the fastest. In the model (60 sets of links, one joins after 30 s; the next minute over a stock host's) the worst set
 //!    brought 0.63 of a stock host's goodput without this rule, and 0.88 with it and what links are believed to carry.
+//! 4. In a slow start over a cable it is looked at with every reading: it overflows a queue within two of the looks that do later.
 //!
 //! # Checked by
 //! `tests::queues`; `window::tests::fluid::many`.
@@ -23,7 +24,8 @@
 use crate::aqm::{self, Load, Queue};
 use crate::bounds::is_queued;
 use crate::conn::Subflow;
-use crate::io::{LinkId, LinkKind, Verb};
+use crate::estimate::arrivals::LATELY;
+use crate::io::{LinkId, LinkKind, SubflowId, Verb};
 use crate::path::Path;
 use crate::select::is_sinking;
 use crate::state::State;
@@ -36,6 +38,8 @@ use units::{Duration, Instant, Ratio};
 pub(crate) const BUSY_SEGMENTS: u64 = 30;
 /// A link with no queue before it that brings less than these percent of what it has shown lately is given too little.
 pub(crate) const STARVED_PERCENT: u64 = 75;
+/// For so many of its round trips, or for that, a subflow may be in its slow start.
+const YOUNG: (u32, Duration) = (10, Duration::from_millis(1_500));
 /// A queue that comes back within this is worth no second word.
 const SAME: Duration = Duration::from_secs(10);
 
@@ -44,6 +48,8 @@ const SAME: Duration = Duration::from_secs(10);
 pub(crate) struct Queues {
     links: BTreeMap<LinkId, Watched>,
     next: Instant,
+    /// When means are to go on.
+    next_mean: Instant,
 }
 
 #[derive(Debug, Default)]
@@ -77,7 +83,24 @@ impl Queues {
         if now < self.next {
             return;
         }
-        self.next = now + aqm::EVERY;
+        let young = self.meet(now, state);
+        let is_mean = now >= self.next_mean;
+        for (&link, watched) in &mut self.links {
+            if let Some(path) = state.paths.get_mut(&link).filter(|_| is_mean) {
+                let stands = watched.inbound.load.map_or(Duration::ZERO, Load::queue);
+                path.queue = (path.queue * 15 + stands) / 16;
+            }
+            watched.look(now, state, link);
+        }
+        if is_mean {
+            self.next_mean = now + aqm::EVERY;
+        }
+        self.next = now + if young { aqm::EVERY_READING } else { aqm::EVERY };
+    }
+
+    /// What all subflows meet now; whether one of them may be in its slow start.
+    fn meet(&mut self, now: Instant, state: &State) -> bool {
+        let mut any_young = false;
         self.links.retain(|link, _| state.paths.contains_key(link));
         for watched in self.links.values_mut() {
             (watched.inbound.load, watched.outbound.load) = (None, None);
@@ -89,22 +112,26 @@ impl Queues {
                 .iter()
                 .any(|subflow| is_starved(now, subflow, &state.paths));
             for subflow in &conn.subflows {
-                if let Some(base) = state.paths.get(&subflow.link).and_then(|path| path.base_rtt) {
-                    let watched = self.links.entry(subflow.link).or_default();
-                    watched.inbound.meet(base, arriving(now, subflow));
-                    watched.outbound.meet(base, leaving(subflow));
-                    watched.inbound.starves |= starves;
-                }
+                let Some(path) = state.paths.get(&subflow.link) else {
+                    continue;
+                };
+                let Some(base) = path.base_rtt else { continue };
+                let starts = path.spec.kind == LinkKind::Cable && is_young(now - subflow.since, base);
+                let young = starts.then_some(subflow.id);
+                any_young |= starts;
+                let watched = self.links.entry(subflow.link).or_default();
+                watched.inbound.meet(base, young, arriving(now, subflow, starts));
+                watched.outbound.meet(base, young, leaving(subflow));
+                watched.inbound.starves |= starves;
             }
         }
-        for (&link, watched) in &mut self.links {
-            if let Some(path) = state.paths.get_mut(&link) {
-                let stands = watched.inbound.load.map_or(Duration::ZERO, Load::queue);
-                path.queue = (path.queue * 15 + stands) / 16;
-            }
-            watched.look(now, state, link);
-        }
+        any_young
     }
+}
+
+/// Whether a subflow may be in its slow start.
+pub(crate) fn is_young(age: Duration, base: Duration) -> bool {
+    age < (base * YOUNG.0).max(YOUNG.1)
 }
 
 /// Whether it is in use and brings less than it could, though nothing waits before it.
@@ -119,12 +146,14 @@ fn is_starved(now: Instant, subflow: &Subflow, paths: &BTreeMap<LinkId, Path>) -
 }
 
 /// What data that comes meets, if much comes.
-fn arriving(now: Instant, subflow: &Subflow) -> Option<Meets> {
+fn arriving(now: Instant, subflow: &Subflow, starts: bool) -> Option<Meets> {
     let recent = subflow.arrivals.recent_segments(now);
     let rtt = subflow.sample.data_rtt;
-    (recent >= BUSY_SEGMENTS && rtt > Duration::ZERO).then_some(Meets {
+    // A mean of 300 ms is far behind a slow start.
+    let lately = starts.then(|| subflow.arrivals.lately(now, LATELY).0);
+    (recent >= BUSY_SEGMENTS && rtt > Duration::ZERO).then(|| Meets {
         rtt,
-        segments: recent * 10 / 3,
+        segments: (recent * 10 / 3).max(lately.unwrap_or_default()),
     })
 }
 
@@ -157,7 +186,7 @@ impl Watched {
 
 impl Direction {
     /// Takes in one subflow.
-    fn meet(&mut self, base: Duration, meets: Option<Meets>) {
+    fn meet(&mut self, base: Duration, young: Option<SubflowId>, meets: Option<Meets>) {
         let Some(Meets { rtt, segments }) = meets else {
             return;
         };
@@ -168,8 +197,13 @@ impl Direction {
                 rtt,
                 segments: 0,
                 subflows: 0,
+                young,
             }
         });
+        load.young = load
+            .young
+            .max(young)
+            .filter(|_| young.is_some() && load.young.is_some());
         load.subflows += 1;
         load.segments = load.segments.saturating_add(segments);
         if segments > self.most {
@@ -180,7 +214,7 @@ impl Direction {
     /// The share that is to be marked until the next look.
     fn look(&mut self, now: Instant, marks: bool) -> Ratio {
         let Some(load) = self.load else {
-            self.queue = Queue::default();
+            self.queue.ignore();
             return Ratio::ZERO;
         };
         if marks {
@@ -201,11 +235,12 @@ impl Direction {
     }
 }
 
-/// "83 ms of queue stand before it, 45 may: 0.21 % of what arrives is marked"
+/// "83 ms of queue stand before it, 45 may: 0.21 % of what arrives is marked", "7 ms of queue stand before it, its slow start has filled it: …"
 fn sentence(load: Load, rate: Ratio, what: &str) -> String {
-    format!(
-        "{} ms of queue stand before it, {} may: {rate} of what {what} is marked",
-        load.queue().as_millis(),
-        load.target().as_millis()
-    )
+    let [stands, may] = [load.queue(), load.target()].map(|queue| queue.as_millis());
+    let why = match stands < may {
+        true => String::from("its slow start has filled it"),
+        false => format!("{may} may"),
+    };
+    format!("{stands} ms of queue stand before it, {why}: {rate} of what {what} is marked")
 }

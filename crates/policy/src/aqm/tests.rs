@@ -59,6 +59,7 @@ impl Line {
             rtt,
             segments: (self.cwnd / rtt.as_secs_f64()) as u64,
             subflows: 1,
+            young: None,
         };
         // A rate stays until the next look, in this round or in one of the next.
         let part = EVERY.as_secs_f64().min(rtt.as_secs_f64()) / rtt.as_secs_f64();
@@ -124,6 +125,7 @@ fn a_burst_is_not_a_queue() {
         rtt: 40 * MS + queue,
         segments: 2_500,
         subflows: 1,
+        young: None,
     };
     let mut queue = Queue::default();
     for look in 0..20 {
@@ -144,12 +146,40 @@ fn a_burst_is_not_a_queue() {
 }
 
 #[test]
+fn a_slow_start_is_ended_once_by_the_first_sign_of_a_queue() {
+    let (ms, rate) = (Instant::from_millis, Ratio::from_fraction(1, 16));
+    let load = |queue: u32, young: Option<u32>| Load {
+        base: 40 * MS,
+        rtt: 40 * MS + queue * MS,
+        segments: 1_000,
+        subflows: 1,
+        young: young.map(SubflowId),
+    };
+    let mut queue = Queue::default();
+    assert_eq!(queue.look(ms(0), load(9, Some(1))), Ratio::ZERO);
+    assert_eq!(queue.look(ms(10), load(11, None)), Ratio::ZERO, "it has grown up");
+    assert_eq!(queue.look(ms(20), load(11, Some(1))), rate, "at once");
+    // Sixteen packets carry a mark, and come in 16 ms.
+    assert_eq!(queue.look(ms(30), load(20, Some(1))), rate);
+    assert_eq!(queue.look(ms(50), load(29, Some(1))), Ratio::ZERO);
+    for at in (60..2_000).step_by(10) {
+        assert_eq!(queue.look(ms(at), load(29, Some(1))), Ratio::ZERO, "{at}");
+    }
+    assert_eq!(
+        queue.look(ms(2_000), load(29, Some(2))),
+        rate,
+        "another one starts"
+    );
+}
+
+#[test]
 fn who_shares_a_link_is_marked_as_often_as_who_has_it_alone() {
     let load = |subflows| Load {
         base: 20 * MS,
         rtt: 100 * MS,
         segments: 10_000,
         subflows,
+        young: None,
     };
     let look = |subflows| {
         let mut queue = Queue::default();
@@ -168,6 +198,7 @@ proptest! {
             rtt: Duration::from_micros(rtt_us),
             segments,
             subflows,
+            young: None,
         };
         let mut queue = Queue::default();
         for look in 0..4u32 {

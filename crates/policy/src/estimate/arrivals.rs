@@ -15,6 +15,8 @@ const BINS: usize = 32;
 const BIN: Duration = Duration::from_millis(10);
 /// More than this between two readings is a broken counter, not an arrival.
 const READING: u64 = 1 << 40;
+/// What comes now in a slow start is read over a round trip, or over that: it comes in bursts.
+pub(crate) const LATELY: Duration = Duration::from_millis(50);
 /// How long a rate that a subflow has shown is believed.
 const MEMORY: Duration = Duration::from_secs(10);
 
@@ -132,6 +134,20 @@ impl Arrivals {
         Bytes::new(bytes).per(span)
     }
 
+    /// Segments a second, and payload a second, over the last `span` (20 to 310 ms), but for the bin that is not over.
+    pub(crate) fn lately(&self, now: Instant, span: Duration) -> (u64, Bitrate) {
+        let bins = (span.as_nanos() / BIN.as_nanos()).clamp(2, BINS as u128 - 1) as u64;
+        let (end, span) = (number(now), BIN * bins as u32);
+        let (segments, bytes) = (end.saturating_sub(bins)..end)
+            .filter(|&n| n <= self.head && n + BINS as u64 > self.head)
+            .map(|n| &self.bins[(n % BINS as u64) as usize])
+            .fold((0, 0), |sum: (u64, u64), bin| {
+                (sum.0 + bin.segments, sum.1 + bin.bytes)
+            });
+        let per_second = segments.saturating_mul(1_000) / span.as_millis() as u64;
+        (per_second, Bytes::new(bytes.min(segments * SEGMENT)).per(span))
+    }
+
     /// The largest such mean of the last ten seconds.
     pub(crate) fn best_rate(&self, now: Instant) -> Bitrate {
         self.best.get(now)
@@ -226,6 +242,23 @@ mod tests {
             rate >= Bitrate::from_kbps(7_700) && rate <= Bitrate::from_kbps(8_300),
             "{rate}"
         );
+    }
+
+    #[test]
+    fn what_came_lately_shows_a_slow_start_before_the_mean_does() {
+        let (mut arrivals, span) = (steady(1_000), Duration::from_millis(50));
+        for t in (1_005..=1_060).step_by(5) {
+            let segments = 1_000 + (t - 1_000) * 4;
+            arrivals.read(ms(t), segments, Bytes::new(segments * 1_000));
+        }
+        let (segments, rate) = arrivals.lately(ms(1_060), span);
+        assert!((3_600..=4_400).contains(&segments), "{segments}");
+        assert!(
+            rate >= Bitrate::from_mbps(29) && rate <= Bitrate::from_mbps(35),
+            "{rate}"
+        );
+        assert!(arrivals.rate(ms(1_060)) < Bitrate::from_mbps(16), "the mean lags");
+        assert_eq!(arrivals.lately(ms(3_000), span), (0, Bitrate::ZERO));
     }
 
     #[test]

@@ -53,6 +53,28 @@ fn a_standing_queue_is_marked_and_only_while_it_stands() {
 }
 
 #[test]
+fn a_slow_start_that_fills_a_queue_is_marked_within_a_few_readings() {
+    let mut world = World::new(Policy::Slowhand);
+    for (id, rtt) in [(0, 20), (1, 30)] {
+        world.up(id, LinkKind::Cable, Role::Primary, 30, rtt);
+    }
+    world.open(1, 0);
+    world.run(S / 2);
+    assert_eq!([0, 1].map(|link| doses(&world, link)), [0, 0]);
+    // Less than the 22 ms that may stand there later.
+    set_queue(&mut world, 1, 10 * MS);
+    world.run(50 * MS);
+    assert_eq!([0, 1].map(|link| doses(&world, link)), [0, 1]);
+    let told = world.asked(Instant::ZERO, |action| match action {
+        Action::Note(note) => note.verb == Verb::Mark && note.why.contains("slow start"),
+        _ => false,
+    });
+    assert_eq!(told.len(), 1);
+    world.run(5 * S);
+    assert_eq!(doses(&world, 1), 1, "once");
+}
+
+#[test]
 fn an_uploads_queue_is_marked_on_its_way_out() {
     let mut world = three(Policy::Slowhand);
     // Acknowledgements are all that comes.

@@ -6,6 +6,7 @@
 //! `tests::bounds`; `window-…` in the benchmarks.
 
 use crate::conn::{Conn, Subflow};
+use crate::estimate::arrivals::LATELY;
 use crate::io::{Action, ConnId, LinkId, LinkKind, Note, Verb};
 use crate::path::Path;
 use crate::queues::BUSY_SEGMENTS;
@@ -110,6 +111,13 @@ pub(crate) fn is_queued(subflow: &Subflow, path: &Path) -> bool {
     subflow.sample.data_rtt >= path.rtt() * 3 / 2
 }
 
+/// As [`bound`], between its looks, while slow start may have found more.
+pub(crate) fn bound_growing(now: Instant, state: &mut State, id: ConnId) {
+    if state.conns.get(&id).is_some_and(|conn| conn.window.is_due(now)) {
+        bound(now, state, id);
+    }
+}
+
 /// Bounds how far ahead the peer, and this host, may queue.
 pub(crate) fn bound(now: Instant, state: &mut State, id: ConnId) {
     bound_unsent(state, id);
@@ -197,9 +205,14 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
     let (mut rate, mut rtt, mut sinking) = (Bitrate::ZERO, Duration::ZERO, false);
     let (mut repair, mut wired) = (Duration::ZERO, true);
     let (mut links, mut queued, mut trickles) = (0, false, false);
+    let (mut brings, mut under_way) = (Bitrate::ZERO, Bytes::ZERO);
     for subflow in in_use {
         let path = state.paths.get(&subflow.link)?;
-        rate = rate + shown(now, subflow, path).max(subflow.carries.rate());
+        let carries = shown(now, subflow, path).max(subflow.carries.rate());
+        let (_, lately) = subflow.arrivals.lately(now, path.rtt().max(LATELY));
+        rate = rate + carries;
+        brings = brings + carries.max(lately);
+        under_way += carries.max(lately) * path.rtt();
         rtt = rtt.max(path.rtt());
         links += 1;
         queued |= subflow.arrivals.recent_segments(now) >= BUSY_SEGMENTS && is_queued(subflow, path);
@@ -213,6 +226,8 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
     }
     Some(Need {
         rate,
+        brings,
+        under_way,
         links,
         queued,
         rtt,

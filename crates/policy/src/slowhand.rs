@@ -65,7 +65,7 @@ impl Slowhand {
         self.bounds_window
     }
 
-    /// A subflow's counters were read; whether that put its link in doubt.
+    /// A subflow's counters were read; whether that put its link in doubt. Slow starts and their queues grow too fast for the looks between decisions.
     pub(crate) fn sampled(
         &mut self,
         now: Instant,
@@ -73,6 +73,10 @@ impl Slowhand {
         conn: ConnId,
         subflow: SubflowId,
     ) -> bool {
+        if self.bounds_window {
+            self.queues.look(now, state);
+            bounds::bound_growing(now, state, conn);
+        }
         detect::inspect(now, state, conn, subflow)
     }
 

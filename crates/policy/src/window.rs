@@ -12,7 +12,8 @@
 //!
 //! # Where we differ, and why
 //! 1. Base round-trip times, never the inflated ones: the queue is what is to be bounded.
-//! 2. The window comes down slowly and goes up at once: too small costs goodput now, too large costs only if a link dies.
+//! 2. The window comes down slowly and goes up at once: too small costs goodput now, too large costs only if a link dies. While it settles it comes down at
+//!    once, too: a slow start would fill whatever room stays. What waited has been read by then, so that the edge of the window hardly moves.
 //! 3. The factor begins at 1.25, not at 2: with twice what is under way, an access point's queue of 200 packets overflows before the first
 //!    cut, and recovery takes a round trip through that full queue. It is then found by experiment ([`trial`]).
 //! 4. While the signal of a link in use sinks, nothing is queued beyond what is under way: it drains ever more slowly, and then not at all.
@@ -20,14 +21,10 @@
 //!    the scheduler than it is, and draws so much of a tight window that the others never grow, nor is seen what they could carry. Two
 //!    links of 30 Mb/s, 20 and 30 ms, carried 46 Mb/s for five seconds with 1.25 products. 16 ms beyond the round trip are
 //!    enough; from 64 ms on, a quarter of it is that.
-//! 6. While slow start still finds more, the window is twice the formula's: the formula needs the links' rates. It is bounded from the first
-//!    moments on, and the double ends as soon as three round trips have shown no quarter more: slow start would otherwise overflow every
-//!    queue on the way, or, where a modem's buffer takes it all, keep a congestion window for good that then holds most of the
-//!    connection's bytes behind that buffer. With 384 KiB for the first second `fade` showed gaps of 77 ms (median) and 120 ms (most); so, 52 and 53 ms.
-//!    Links begin one after the other, and one that has overflowed its short queue hides that the next still grows: over cables nothing is over before ten
-//!    round trips with all of them, or a second and a half after the beginning.
-//!    A slow link that joins can make all wait for it in those moments, so that nothing grows: that is no end of slow start, and what waits has room
-//!    beside what is under way. Over cables it has for five seconds: what slow start loses in a deep queue holds up everything (`window-long`: 0.92 of
+//! 6. While slow start still finds more ([`growth`]), it is looked at more often, and half of what is under way has room beside the usual window. It is
+//!    bounded from the first moments on: slow start would otherwise overflow every queue on the way, or, where a modem's buffer takes it
+//!    all, keep a congestion window for good that then holds most of the connection's bytes behind that buffer. What waits for a slow link that has just
+//!    joined has room, too. Over cables it has for five seconds: what slow start loses in a deep queue holds up everything (`window-long`: 0.92 of
 //!    stock's first five seconds without that room, 0.97 with it). Over radio it would keep a modem's buffer full (`fade`: 94 ms).
 //! 7. A cable that loses again and again holds everything up for 2.75 of its mean round trips each time: that much more may be under way.
 //! 8. An application that asks for little does not make the links slow ([`asked`]), nor does a window that gives a link too little
@@ -42,11 +39,13 @@
 //! `golden/window.csv`; `tests`, also against a fluid model of links and sender; `stall-drop` and `walk` in the benchmarks.
 
 mod asked;
+mod growth;
 #[cfg(test)]
 mod tests;
 mod trial;
 
 use asked::Asked;
+use growth::Growth;
 use trial::{Factor, Reading, Trial};
 use units::{Bitrate, Bytes, Duration, Instant};
 
@@ -54,15 +53,6 @@ const LEAST: Bytes = Bytes::from_kib(96);
 const MOST: Bytes = Bytes::from_kib(16 * 1024);
 /// A connection that has brought less than this is left alone: the window of a short transfer never matters.
 const WORTH_BOUNDING: Bytes = Bytes::from_kib(32);
-/// Slow start goes on while what the links bring has become more by this within [`STILL`].
-const GROWN_PERCENT: u64 = 125;
-/// How long it may stand still: so many of the longest round trips, or that.
-const STILL: (u32, Duration) = (3, Duration::from_millis(50));
-/// Over cables slow start may stand still for as long as this many of the longest round trips after a link has joined: from ten segments to what it carries.
-const ROUNDS_TO_GROW: u32 = 10;
-/// While half of the window waits for earlier bytes no standstill is the links', nor while one that has joined over a cable is young; but not for longer
-/// than this from the beginning.
-const EXCUSED_FOR: Duration = Duration::from_millis(1_500);
 /// So long after its beginning a connection's slow starts over cables overflow queues, and what they lose holds up everything.
 const SETTLES_FOR: Duration = Duration::from_secs(5);
 /// Beyond the longest round trip, so much has room at least.
@@ -88,9 +78,6 @@ pub(crate) struct Window {
     /// When it was first looked at.
     began: Option<Instant>,
     growth: Growth,
-    /// How many links were in use at the last look, and when that became more.
-    links: usize,
-    joined: Instant,
     stepped: Instant,
     narrow: Option<Narrow>,
     trial: Option<Trial>,
@@ -107,38 +94,6 @@ pub(crate) struct Window {
     basis: Option<(Bitrate, Duration)>,
 }
 
-/// Whether slow start is still finding what the links carry.
-#[derive(Debug, Clone, Copy, Default)]
-enum Growth {
-    #[default]
-    Unseen,
-    /// They brought this much, for the first time then.
-    Seen { rate: Bitrate, since: Instant },
-    /// It was found once: links that join later have the others' window to grow in.
-    Found,
-}
-
-impl Growth {
-    /// `excused`: a standstill is the window's, not the links'.
-    fn goes_on(&mut self, now: Instant, need: Need, excused: bool) -> bool {
-        let (rate, since) = match *self {
-            Self::Found => return false,
-            Self::Unseen => (Bitrate::ZERO, now),
-            Self::Seen { rate, since } => (rate, since),
-        };
-        let grown = need.rate >= rate.percent(GROWN_PERCENT);
-        if grown || excused {
-            *self = Self::Seen {
-                rate: if grown { need.rate } else { rate },
-                since: now,
-            };
-        } else if now - since >= (need.rtt * STILL.0).max(STILL.1) {
-            *self = Self::Found;
-        }
-        !need.sinking && !matches!(self, Self::Found)
-    }
-}
-
 /// A window made small for a moment.
 #[derive(Debug, Clone, Copy)]
 struct Narrow {
@@ -153,6 +108,10 @@ struct Narrow {
 pub(crate) struct Need {
     /// What the links in use have shown lately that they can carry together.
     pub(crate) rate: Bitrate,
+    /// The same, or what they have brought in their last round trip, if that is more.
+    pub(crate) brings: Bitrate,
+    /// What is under way when each is full, by its own round trip.
+    pub(crate) under_way: Bytes,
     /// How many these are.
     pub(crate) links: usize,
     /// Whether a queue of half a base round trip stands before one of them that is busy.
@@ -192,37 +151,18 @@ impl Need {
 impl Window {
     /// A new window, if it is to change now.
     pub(crate) fn update(&mut self, now: Instant, need: Need) -> Option<Bytes> {
+        self.growth.looks(now);
         let rate = self.asked.capacity(now, &need);
         let need = Need { rate, ..need };
         if self.narrowed(now).is_some() || need.rate == Bitrate::ZERO || need.received < WORTH_BOUNDING {
             return None;
         }
-        self.note_closed(need.held);
         self.queued_at = if need.queued { Some(now) } else { self.queued_at };
-        let waits = self.set.is_some_and(|set| need.held * 2 >= set);
-        let age = now - *self.began.get_or_insert(now);
-        if need.links > self.links {
-            self.joined = now;
-        }
-        self.links = need.links;
-        let young = need.wired && now - self.joined < need.rtt * ROUNDS_TO_GROW;
-        let excused = age < EXCUSED_FOR && (waits || young);
-        let growing = self.growth.goes_on(now, need, excused);
-        let mut target = need.target(self.factor(now, need, growing));
-        if growing {
-            target = (target * 2).min(MOST);
-        }
-        let settles = growing || (need.wired && age < SETTLES_FOR);
-        let trickles = need.wired && need.trickles && waits;
-        let relieved = self.trickled && !need.trickles;
-        self.trickled = need.trickles && (self.trickled || trickles);
-        if need.drains || (waits && settles) || trickles {
-            target = (target + need.held.min(target * 2)).min(MOST);
-        }
+        let (target, at_once) = self.aim(now, need);
         let next = match self.set {
             None => target,
             Some(set) if target > set + set / 32 => target,
-            Some(_) if relieved => target,
+            Some(_) if at_once => target,
             Some(set) if now - self.stepped >= STEP => target.max(set - set / 8),
             Some(_) => return None,
         };
@@ -231,6 +171,31 @@ impl Window {
         }
         (self.set, self.stepped) = (Some(next), now);
         Some(next)
+    }
+
+    /// Where it is to be, and whether it goes there at once, also downwards.
+    fn aim(&mut self, now: Instant, need: Need) -> (Bytes, bool) {
+        let waits = self.set.is_some_and(|set| need.held * 2 >= set);
+        let age = now - *self.began.get_or_insert(now);
+        let growing = self.growth.goes_on(now, need, age, waits);
+        if !growing {
+            self.note_closed(need.held);
+        }
+        let factor = self.factor(now, need, growing);
+        let target = match growing {
+            true => need.growing_target(factor),
+            false => need.target(factor),
+        };
+        let settles = growing || (need.wired && age < SETTLES_FOR);
+        let trickles = need.wired && need.trickles && waits;
+        let relieved = self.trickled && !need.trickles;
+        self.trickled = need.trickles && (self.trickled || trickles);
+        let blocked = settles && need.held * 2 >= target;
+        let room = match need.drains || blocked || trickles {
+            true => need.held.min(target * 2),
+            false => Bytes::ZERO,
+        };
+        ((target + room).min(MOST), settles || relieved)
     }
 
     /// Makes the window so small that soon little is under way; `None` where there is nothing to gain.
@@ -248,6 +213,11 @@ impl Window {
             trial.interrupt(now, false);
         }
         Some(small)
+    }
+
+    /// Whether slow start may have found more since the last look.
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        self.growth.is_due(now)
     }
 
     /// The window in force, if there is one.

@@ -7,6 +7,8 @@ use proptest::prelude::*;
 fn need(mbps: u64, rtt_ms: u64) -> Need {
     Need {
         rate: Bitrate::from_mbps(mbps),
+        brings: Bitrate::from_mbps(mbps),
+        under_way: Bitrate::from_mbps(mbps) * Duration::from_millis(rtt_ms),
         links: 1,
         queued: true,
         rtt: Duration::from_millis(rtt_ms),
@@ -86,7 +88,7 @@ fn starts_wide_and_comes_down_to_what_the_formula_says() {
     let mut fluid = Fluid::new();
     let target = need(90, 50).target(trial::DEFAULT);
     fluid.run(3, need(90, 50), target, 100);
-    assert_eq!(fluid.changes[0], target * 2);
+    assert_eq!(fluid.changes[0], need(90, 50).growing_target(trial::DEFAULT));
     assert!(
         fluid.set() >= target && fluid.set() < target * 108 / 100,
         "{} for {target}",
@@ -101,21 +103,58 @@ fn a_new_connection_is_bounded_from_its_first_moments_and_may_grow() {
         received: Bytes::from_kib(40),
         ..need(40, 50)
     };
-    let double = |need: Need| Some(need.target(trial::DEFAULT) * 2);
-    assert_eq!(window.update(Instant::ZERO, first), double(first));
+    let wide = |need: Need| Some(need.growing_target(trial::DEFAULT));
+    assert_eq!(window.update(Instant::ZERO, first), wide(first));
     assert_eq!(
         window.update(Instant::from_millis(140), need(90, 50)),
-        double(need(90, 50))
+        wide(need(90, 50))
     );
 }
 
 #[test]
-fn the_double_ends_when_three_round_trips_have_shown_no_more_and_does_not_come_back() {
+fn while_it_grows_there_is_room_for_half_of_what_is_under_way_and_for_what_has_just_been_shown() {
+    let [slow, fast] = [need(30, 50), need(60, 50)];
+    assert_eq!(
+        slow.growing_target(trial::DEFAULT),
+        slow.target(trial::DEFAULT) + slow.under_way / 2
+    );
+    let soon = Need {
+        brings: fast.rate,
+        under_way: fast.under_way,
+        ..slow
+    };
+    assert_eq!(
+        soon.growing_target(trial::DEFAULT),
+        fast.growing_target(trial::DEFAULT)
+    );
+}
+
+#[test]
+fn slow_start_is_looked_at_often_and_nothing_else_is() {
+    let (mut window, ms) = (Window::default(), Instant::from_millis);
+    assert!(window.is_due(ms(10)), "it may begin at once");
+    let nothing = Need {
+        received: Bytes::ZERO,
+        ..need(30, 50)
+    };
+    assert_eq!(window.update(ms(90), nothing), None);
+    assert!(!window.is_due(ms(95)) && window.is_due(ms(100)));
+    assert!(!window.is_due(ms(2_000)), "of who receives nothing");
+    window.update(ms(100), need(30, 50));
+    assert!(!window.is_due(ms(105)) && window.is_due(ms(110)));
+    for at in (150..3_000).step_by(50) {
+        window.update(ms(at), need(30, 50));
+    }
+    assert!(!window.is_due(ms(60_000)), "nothing has grown for long");
+}
+
+#[test]
+fn the_room_to_grow_ends_when_three_round_trips_have_shown_no_more_and_does_not_come_back() {
     let mut window = Window::default();
     let settled = |need: Need| need.target(trial::DEFAULT);
     assert_eq!(
         window.update(Instant::ZERO, need(90, 50)),
-        Some(settled(need(90, 50)) * 2)
+        Some(need(90, 50).growing_target(trial::DEFAULT))
     );
     for ms in (50..2_000).step_by(50) {
         window.update(Instant::from_millis(ms), need(100, 50));
@@ -420,14 +459,26 @@ fn a_standstill_behind_a_slow_link_does_not_end_slow_start_and_does_not_last_for
         }
         window.set.unwrap()
     };
-    let double = need(40, 50).target(trial::DEFAULT) * 2;
-    assert_eq!(after(0, 100), double);
-    assert!(after(0, 1_000) < double * 5 / 8, "nothing grows any more");
+    let usual = need(40, 50).target(trial::DEFAULT);
+    let growing = need(40, 50).growing_target(trial::DEFAULT);
+    assert_eq!(after(0, 100), growing);
+    assert!(after(0, 1_000) < usual * 17 / 16, "nothing grows any more");
     assert!(
-        after(60, 1_000) > double * 3 / 2,
+        after(60, 1_000) > growing * 3 / 2,
         "all wait: that much more has room"
     );
-    assert!(after(60, 4_000) < double * 5 / 8, "but not for ever");
+    assert!(after(60, 4_000) < usual * 17 / 16, "but not for ever");
+}
+
+#[test]
+fn room_for_what_waited_in_slow_start_is_gone_with_it() {
+    let (mut window, ms) = (Window::default(), Instant::from_millis);
+    let growing = need(40, 50).growing_target(trial::DEFAULT);
+    let held = growing * 3 / 4;
+    window.update(ms(0), need(40, 50));
+    let waiting = Need { held, ..need(40, 50) };
+    assert_eq!(window.update(ms(10), waiting), Some(growing + held));
+    assert_eq!(window.update(ms(20), need(40, 50)), Some(growing));
 }
 
 #[test]

@@ -20,7 +20,8 @@ use super::super::super::*;
 use crate::aqm::{Load, Queue};
 use crate::estimate::arrivals::Arrivals;
 use crate::estimate::carries::Carries;
-use crate::queues::{BUSY_SEGMENTS, STARVED_PERCENT};
+use crate::io::SubflowId;
+use crate::queues::{BUSY_SEGMENTS, STARVED_PERCENT, is_young};
 use alloc::collections::VecDeque;
 use units::Ratio;
 
@@ -67,6 +68,7 @@ struct Sent {
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) shape: Shape,
+    born: Instant,
     window: u64,
     threshold: u64,
     cut_at: Instant,
@@ -98,6 +100,7 @@ impl Link {
     pub(super) fn new(now: Instant, shape: Shape) -> Self {
         let mut link = Self {
             shape,
+            born: now,
             window: 10 * SEGMENT,
             threshold: u64::MAX,
             cut_at: now,
@@ -201,6 +204,12 @@ impl Link {
         self.carries.rate()
     }
 
+    /// What it has brought in its last round trip, or is believed to carry.
+    pub(super) fn brings(&self, now: Instant) -> Bitrate {
+        let (_, lately) = self.arrivals.lately(now, self.shape.rtt());
+        self.carries.rate().max(lately)
+    }
+
     /// Whether it is given less than it has shown that it can carry.
     pub(super) fn is_starved(&self, now: Instant) -> bool {
         let [rate, shown] = [self.arrivals.rate(now), self.arrivals.best_rate(now)];
@@ -218,6 +227,7 @@ impl Link {
             rtt,
             segments: self.arrivals.recent_segments(now) * 10 / 3,
             subflows: 1,
+            young: is_young(now - self.born, base).then_some(SubflowId(0)),
         };
         if self.is_busy(now) && self.queue.look(now, load) > Ratio::ZERO {
             self.mark = Some((now + base / 2, now - (rtt - base / 2)));

@@ -151,7 +151,8 @@ impl World {
         for link in &mut self.links {
             link.send(self.now);
         }
-        if self.steps.is_multiple_of(LOOK_EVERY) {
+        let is_due = |window: &Window| window.is_due(self.now);
+        if self.steps.is_multiple_of(LOOK_EVERY) || self.window.as_ref().is_some_and(is_due) {
             self.look();
         }
     }
@@ -207,7 +208,15 @@ impl World {
             let marks = self.wired || self.links.iter().any(|link| link.is_starved(now));
             self.links.iter_mut().for_each(|link| link.look(now, marks));
         }
+        let brings: Vec<Bitrate> = self.links.iter_mut().map(|link| link.brings(now)).collect();
         let need = Need {
+            brings: brings.iter().copied().sum(),
+            under_way: self
+                .links
+                .iter()
+                .zip(&brings)
+                .map(|(link, &rate)| rate * link.shape.rtt())
+                .sum(),
             links: self.links.len(),
             queued: self.links.iter().any(|link| link.is_queued(now)),
             rate: self.links.iter_mut().map(|link| link.believe(now)).sum(),

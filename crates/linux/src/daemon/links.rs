@@ -39,7 +39,7 @@ pub(super) enum Step {
     /// This address is gone, though the link stays usable by the other family: subflows from it are lost.
     Lost(LinkId, IpAddr),
     /// An interface is there: levers may be attached to it.
-    Attach(u32),
+    Attach(LinkId, u32),
     /// It is gone, or not ours any more.
     Detach(u32),
 }
@@ -171,6 +171,11 @@ impl Links {
         self.ecn = ecn;
         self.managed.iter_mut().for_each(|link| link.ecn = ecn);
         self
+    }
+
+    /// Whether connections over them ask for ECN.
+    pub(super) const fn ask_for_ecn(&self) -> bool {
+        self.ecn
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Managed> {
@@ -375,7 +380,7 @@ impl Managed {
         if self.ifindex != Some(event.ifindex) {
             self.ifindex = Some(event.ifindex);
             self.interface = Some(event.name);
-            steps.push(Step::Attach(event.ifindex));
+            steps.push(Step::Attach(self.id, event.ifindex));
         }
         self.point_to_point = event.arphrd != ARPHRD_ETHER;
         // An access point can be seen before it has a carrier, but only the world that hears its beacons knows that.

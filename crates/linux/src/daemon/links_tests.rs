@@ -125,7 +125,7 @@ fn a_link_appears_gets_a_carrier_an_address_and_a_route() {
     plan.event(&Event::Link(link("wlan0", false, 1)));
     assert_eq!(
         plan.steps(),
-        [Step::Attach(7)],
+        [Step::Attach(WIFI, 7)],
         "an access point cannot be seen by looking at an interface"
     );
     plan.event(&Event::Link(link("wlan0", true, 1)));
@@ -305,7 +305,10 @@ fn a_declared_name_keeps_its_number_and_a_found_one_does_not() {
     plan.event(&Event::LinkGone(link("usb0", true, 65534)));
     assert_eq!(plan.steps(), [tell(LinkEvent::Carrier(false)), Step::Detach(7)]);
     plan.event(&Event::Link(link("usb0", true, 65534)));
-    assert_eq!(plan.steps(), [Step::Attach(7), tell(LinkEvent::Carrier(true))]);
+    assert_eq!(
+        plan.steps(),
+        [Step::Attach(WIFI, 7), tell(LinkEvent::Carrier(true))]
+    );
 
     let mut plan = Plan::new(declared("usb*", LinkKind::Cellular));
     plan.event(&Event::Link(link("usb0", true, 65534)))
@@ -318,13 +321,13 @@ fn a_declared_name_keeps_its_number_and_a_found_one_does_not() {
     assert_eq!(
         plan.steps(),
         [
-            Step::Attach(7),
+            Step::Attach(first, 7),
             appeared(first),
             told(first, true),
             told(first, false),
             Step::Detach(7),
             Step::Tell(first, LinkEvent::Gone),
-            Step::Attach(7),
+            Step::Attach(second, 7),
             appeared(second),
             told(second, true)
         ]

@@ -1,10 +1,11 @@
 //! Marks on what arrives by a link, or on what leaves: at which rate each is marked, and where the program is attached.
 //!
-//! The program is loaded with the first mark that the engine asks for, and attached to a link with the first for that link. An interface
-//! that goes takes the program with it; a link that comes back under another index is attached anew with its next mark.
+//! The program is loaded and attached when a link appears whose connections ask for ECN, not with the first mark: loading takes some ten milliseconds and
+//! attaching some four, in which slow start fills the queue that the mark was to keep short. Elsewhere that is done with the first mark. An interface
+//! that goes takes the program with it; a link that comes back under another index is attached anew.
 //!
 //! # Checked by
-//! `daemon::tests::acts`; `tests/bpf/marker.rs` (real packets); `lab`'s `tests/ecn.rs` (the engine's marks on real connections).
+//! `daemon::tests::marks`; `tests/bpf/marker.rs` (real packets); `lab`'s `tests/ecn.rs` (the engine's marks on real connections).
 
 use crate::bpf::{AttachError, Hook, LoadError, MapError, MarkCounters, MarkSlot, Marker};
 use policy::LinkId;
@@ -26,14 +27,14 @@ pub enum MarkError {
     Map(#[from] MapError),
 }
 
-/// A link that was marked at some time.
+/// A link that may be marked.
 #[derive(Debug, Clone, Copy)]
 struct Marked {
     ifindex: u32,
     slot: MarkSlot,
     rate: Ratio,
-    /// What the slot had counted before it was this link's.
-    before: MarkCounters,
+    /// What the slot had counted before the first mark was asked for.
+    before: Option<MarkCounters>,
 }
 
 /// The marker and the links it is attached to.
@@ -56,31 +57,41 @@ impl Marks {
         }
     }
 
-    /// From the next packet on, this share of what goes by ECN-capable is marked.
-    pub(super) fn set(&mut self, link: LinkId, ifindex: u32, rate: Ratio) -> Result<(), MarkError> {
-        let known = self.links.get(&link).filter(|known| known.ifindex == ifindex);
-        if self.refused || rate == Ratio::ZERO && known.is_none() {
+    /// Makes ready for the first mark on this link.
+    pub(super) fn prepare(&mut self, link: LinkId, ifindex: u32) -> Result<(), MarkError> {
+        let is_there = |known: &Marked| known.ifindex == ifindex;
+        if self.refused || self.links.get(&link).is_some_and(is_there) {
             return Ok(());
         }
         let marker = match &mut self.marker {
             Some(marker) => marker,
             none => none.insert(Marker::load(self.hook).inspect_err(|_| self.refused = true)?),
         };
-        let mut marked = match known {
-            Some(known) => *known,
-            None => {
-                let slot = marker.attach(ifindex)?;
-                Marked {
-                    ifindex,
-                    slot,
-                    rate,
-                    before: marker.counters(slot)?,
-                }
-            }
+        let slot = marker.attach(ifindex)?;
+        let marked = Marked {
+            ifindex,
+            slot,
+            rate: Ratio::ZERO,
+            before: None,
         };
-        marker.set_rate(marked.slot, rate)?;
-        marked.rate = rate;
         self.links.insert(link, marked);
+        Ok(())
+    }
+
+    /// From the next packet on, this share of what goes by ECN-capable is marked.
+    pub(super) fn set(&mut self, link: LinkId, ifindex: u32, rate: Ratio) -> Result<(), MarkError> {
+        let is_marked = |marked: &Marked| marked.ifindex == ifindex && marked.before.is_some();
+        if rate == Ratio::ZERO && !self.links.get(&link).is_some_and(is_marked) {
+            return Ok(());
+        }
+        self.prepare(link, ifindex)?;
+        if let (Some(marker), Some(marked)) = (&self.marker, self.links.get_mut(&link)) {
+            if marked.before.is_none() {
+                marked.before = Some(marker.counters(marked.slot)?);
+            }
+            marker.set_rate(marked.slot, rate)?;
+            marked.rate = rate;
+        }
         Ok(())
     }
 
@@ -98,6 +109,11 @@ impl Marks {
         Ok(())
     }
 
+    #[cfg(test)]
+    pub(super) fn is_ready(&self, link: LinkId) -> bool {
+        self.links.contains_key(&link)
+    }
+
     /// What the program took so far, if it is loaded and somebody counts.
     pub(super) fn run_time(&self) -> Duration {
         let counted = self.marker.as_ref().and_then(|marker| marker.run_time().ok());
@@ -108,7 +124,7 @@ impl Marks {
     pub(super) fn of(&self, link: LinkId) -> Option<(Ratio, MarkCounters)> {
         let marked = self.links.get(&link)?;
         let now = self.marker.as_ref()?.counters(marked.slot).ok()?;
-        Some((marked.rate, since(now, marked.before)))
+        Some((marked.rate, since(now, marked.before?)))
     }
 }
 

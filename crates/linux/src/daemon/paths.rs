@@ -39,11 +39,7 @@ impl World {
             }
             Step::Uninstall(_, way) => self.uninstall(&way),
             Step::Lost(link, address) => self.address_lost(link, address),
-            Step::Attach(ifindex) => {
-                if let Err(error) = self.levers.attach(ifindex) {
-                    self.trouble("bounding windows on a link", &error);
-                }
-            }
+            Step::Attach(link, ifindex) => self.attach(link, ifindex),
             Step::Detach(ifindex) => {
                 self.levers.detach(ifindex);
                 let marks = [&mut self.marks, &mut self.sent_marks];
@@ -52,6 +48,21 @@ impl World {
                     self.trouble("taking marks off a link", &error);
                 }
             }
+        }
+    }
+
+    fn attach(&mut self, link: LinkId, ifindex: u32) {
+        if let Err(error) = self.levers.attach(ifindex) {
+            self.trouble("bounding windows on a link", &error);
+        }
+        if !self.links.ask_for_ecn() {
+            return;
+        }
+        let marks = [&mut self.marks, &mut self.sent_marks];
+        let prepared = marks.map(|marks| marks.prepare(link, ifindex));
+        // A kernel that refuses one refuses the other.
+        if let Some(error) = prepared.into_iter().find_map(Result::err) {
+            self.trouble("making ready to mark on a link", &error);
         }
     }
 

@@ -6,7 +6,7 @@ use super::rig::Manual;
 use crate::bpf::{CountRunTime, MarkCounters};
 use crate::diag::{Diag, States};
 use crate::testing::output;
-use policy::{Action, LinkId, Note, Verb};
+use policy::{Action, LinkId, Note, Policy, Verb};
 use units::{Duration, Ratio};
 
 const LINK: LinkId = LinkId(0);
@@ -40,6 +40,26 @@ fn told_marked() -> u64 {
         })
         .unwrap();
     sum
+}
+
+/// Loading the program takes longer than slow start takes to overflow a queue.
+#[test]
+fn links_whose_connections_ask_for_ecn_are_ready_before_the_first_mark() {
+    let Some(net) = Net::with_links(1) else { return };
+    for (policy, ready) in [(Policy::Slowhand, true), (Policy::SlowhandNoWindow, false)] {
+        net.in_client(|| {
+            let daemon = Manual::with_policy(1, policy);
+            let world = &daemon.daemon.world;
+            let are_ready = [&world.marks, &world.sent_marks].map(|marks| marks.is_ready(LINK));
+            assert_eq!(are_ready, [ready; 2], "{policy:?}");
+            assert_eq!(
+                [world.marks.of(LINK), world.sent_marks.of(LINK)],
+                [None; 2],
+                "and nothing is marked"
+            );
+            assert_eq!(daemon.failures(), [""; 0]);
+        });
+    }
 }
 
 #[test]

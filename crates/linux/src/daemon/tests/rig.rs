@@ -149,8 +149,13 @@ impl Manual {
 
     /// The same with the real engine, whose windows are the kernel's.
     pub(super) fn deciding(links: u8) -> Self {
+        Self::with_policy(links, Policy::SlowhandNoWindow)
+    }
+
+    /// The same with this policy's engine.
+    pub(super) fn with_policy(links: u8, policy: Policy) -> Self {
         let engine = Config {
-            policy: Policy::SlowhandNoWindow,
+            policy,
             peer_subflows: 8,
         };
         Self::with(links, None, |setup| Setup { engine, ..setup })

@@ -12,7 +12,7 @@
 //! 1. Half of what is under way beside the usual window is enough, since it is looked at ten times in a tenth of a second: twice the usual window, which
 //!    on links of unlike round trips is four times what is under way, gave a sender without congestion marks more than any queue holds (30 of 30 starts with bbr on
 //!    `window-equal` had a gap of over 100 ms).
-//! 2. What the links have brought in their last round trip counts, not only the mean of 300 ms: that is half of it while it doubles every 50 ms.
+//! 2. What the links have brought in their last round trip counts, not only the mean of 300 ms: that is a quarter of it while it doubles every 50 ms.
 //! 3. Links begin one after the other, and one that has overflowed its short queue hides that the next still grows: over cables nothing is over before ten
 //!    round trips with all of them, or a second and a half after the beginning.
 //! 4. A slow link that joins can make all wait for it in those moments, so that nothing grows: that is no end of slow start.

@@ -2,10 +2,11 @@
 /*
  * Walks over the TCP sockets of one network namespace and sets limits on the subflows of chosen MPTCP connections.
  *
- * Five iterators, each a program of its own:
+ * Six iterators, each a program of its own:
  * - `clamp`: TCP_WINDOW_CLAMP, the second-best way to bound what the peer may queue (the best is window.bpf.c);
  * - `unsent`: TCP_NOTSENT_LOWAT, how much this host's MPTCP scheduler may put on a subflow beyond what it has sent;
- * - `restore`: both limits back to what the kernel would have, on every subflow of which the peer has agreed to MPTCP, for a start after a crash;
+ * - `pacing`: SO_MAX_PACING_RATE, how fast one subflow that paces may send, in bytes a second;
+ * - `restore`: these limits back to what the kernel would have, on every subflow of which the peer has agreed to MPTCP, for a start after a crash;
  * - `fallback`: TCP_WINDOW_CLAMP on sockets whose connection fell back to plain TCP, where the user asks for that;
  * - `restore_fallback`: takes off what `fallback` has set.
  *
@@ -23,13 +24,19 @@
  *   Its one socket is known by its cookie. Its program may have set a clamp of its own, which on an MPTCP socket is refused: such a one is
  *   never raised, and only the very value that we set is taken off.
  *
- * Sources: net/ipv4/tcp_ipv4.c (bpf_iter_tcp_seq_show: the socket is locked), net/core/filter.c (sol_tcp_sockopt),
+ * - SO_MAX_PACING_RATE makes a socket pace that did not, and nothing ends that again: only those are capped that pace by themselves (a controller
+ *   such as BBR asks for it, or the fq qdisc does it for all).
+ *
+ * Sources: net/ipv4/tcp_ipv4.c (bpf_iter_tcp_seq_show: the socket is locked), net/core/filter.c (sol_socket_sockopt, sol_tcp_sockopt), net/core/sock.c,
  * net/ipv4/tcp.c (tcp_set_window_clamp), net/mptcp/protocol.c (mptcp_rcv_space_adjust), net/mptcp/ctrl.c (mptcp_active_should_disable), Linux 6.18.
  *
  * Checked by crates/linux/tests/bpf/limits.rs, crates/linux/src/daemon/tests/fallback.rs.
  */
 #include "kernel.h"
 
+#define SOL_SOCKET 1
+#define SO_MAX_PACING_RATE 47
+#define UNCAPPED (~0u)
 #define SOL_TCP 6
 #define TCP_WINDOW_CLAMP 10
 #define TCP_NOTSENT_LOWAT 25
@@ -46,6 +53,15 @@ struct limits {
 struct limits clamps SEC(".maps");
 struct limits unsent_limits SEC(".maps");
 
+/* Connection token, and over it the subflow's port here -> bytes a second; 0 gives the cap back. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, __u32);
+} pacing_caps SEC(".maps");
+
 /* Socket cookie -> the clamp of a connection that fell back. For `restore_fallback` cookie 0, which no socket has, says which is to be taken off. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -58,8 +74,8 @@ struct {
 /* What the reader of an iterator gets, one for each subflow that was looked at closely. */
 struct pass_record {
 	__u32 token;
-	__u32 before; /* the limit that was found, bytes */
-	__u32 after;  /* the limit that the socket has now, bytes */
+	__u32 before; /* the limit that was found, bytes; of `pacing`, bytes a second */
+	__u32 after;  /* the limit that the socket has now */
 	__s32 error;  /* 0, or what bpf_setsockopt said */
 };
 
@@ -125,9 +141,27 @@ static __always_inline __u32 free_unsent(void)
 	return bpf_core_field_exists(struct mptcp_sock, notsent_lowat) ? ~0u : 0;
 }
 
+static __always_inline struct sock *socket(struct subflow *subflow)
+{
+	return &subflow->tp->inet_conn.icsk_inet.sk;
+}
+
+/* Bytes a second; more than 32 bits hold is no cap that anybody feels. */
+static __always_inline __u32 pacing_cap(struct subflow *subflow)
+{
+	unsigned long rate = socket(subflow)->sk_max_pacing_rate;
+
+	return rate < UNCAPPED ? rate : UNCAPPED;
+}
+
+static __always_inline int set_at(struct subflow *subflow, int level, int option, __u32 value)
+{
+	return bpf_setsockopt(subflow->skc, level, option, &value, sizeof(value));
+}
+
 static __always_inline int set(struct subflow *subflow, int option, __u32 bytes)
 {
-	return bpf_setsockopt(subflow->skc, SOL_TCP, option, &bytes, sizeof(bytes));
+	return set_at(subflow, SOL_TCP, option, bytes);
 }
 
 static __always_inline void report(struct bpf_iter__tcp *ctx, struct pass_record *record)
@@ -160,6 +194,18 @@ static __always_inline void set_unsent(struct bpf_iter__tcp *ctx, struct subflow
 	report(ctx, &record);
 }
 
+static __always_inline void set_pacing(struct bpf_iter__tcp *ctx, struct subflow *subflow, __u32 rate)
+{
+	struct pass_record record = { .token = subflow->token, .before = pacing_cap(subflow) };
+
+	if (!rate)
+		rate = UNCAPPED;
+	if (record.before != rate && socket(subflow)->sk_pacing_status)
+		record.error = set_at(subflow, SOL_SOCKET, SO_MAX_PACING_RATE, rate);
+	record.after = pacing_cap(subflow);
+	report(ctx, &record);
+}
+
 SEC("iter/tcp")
 int clamp(struct bpf_iter__tcp *ctx)
 {
@@ -189,6 +235,22 @@ int unsent(struct bpf_iter__tcp *ctx)
 }
 
 SEC("iter/tcp")
+int pacing(struct bpf_iter__tcp *ctx)
+{
+	struct subflow subflow;
+	__u32 *rate;
+	__u64 key;
+
+	if (!subflow_of(ctx, &subflow))
+		return 0;
+	key = (__u64)subflow.skc->skc_num << 32 | subflow.token;
+	rate = bpf_map_lookup_elem(&pacing_caps, &key);
+	if (rate)
+		set_pacing(ctx, &subflow, *rate);
+	return 0;
+}
+
+SEC("iter/tcp")
 int restore(struct bpf_iter__tcp *ctx)
 {
 	struct subflow subflow;
@@ -199,6 +261,8 @@ int restore(struct bpf_iter__tcp *ctx)
 		set_clamp(ctx, &subflow, 0);
 	if (subflow.tp->notsent_lowat != free_unsent())
 		set_unsent(ctx, &subflow, 0);
+	if (pacing_cap(&subflow) != UNCAPPED)
+		set_pacing(ctx, &subflow, 0);
 	return 0;
 }
 

@@ -30,12 +30,15 @@ struct sk_buff {
 
 struct sock_common {
 	__u16 skc_family;
+	__u16 skc_num;
 	volatile unsigned char skc_state;
 };
 
 struct sock {
 	struct sock_common __sk_common;
 	int sk_rcvbuf;
+	__u32 sk_pacing_status;
+	unsigned long sk_max_pacing_rate;
 };
 
 struct inet_sock {

@@ -59,6 +59,8 @@ pub(crate) struct Load {
     pub(crate) subflows: u64,
     /// The latest of them, if all may be in their slow starts.
     pub(crate) young: Option<SubflowId>,
+    /// Whether it is this host's own: then it goes in bursts, with the acknowledgements that come.
+    pub(crate) own: bool,
 }
 
 impl Load {
@@ -69,17 +71,22 @@ impl Load {
 
     /// What may wait there.
     pub(crate) fn target(self) -> Duration {
-        self.part(TARGET_PERCENT)
-    }
-
-    fn part(self, percent: u32) -> Duration {
-        (self.base * percent / 100).clamp(LEAST_TARGET, MOST_TARGET)
+        part(self.base, TARGET_PERCENT)
     }
 
     /// As many as come in this time.
     fn in_time(self, time: Duration) -> u64 {
         self.segments.saturating_mul(time.as_millis() as u64) / 1_000
     }
+}
+
+/// Whether a round trip shows that a slow start begins to fill a queue; `base` is the least one.
+pub(crate) fn begins_to_fill(base: Duration, rtt: Duration) -> bool {
+    rtt.saturating_sub(base) >= part(base, START_PERCENT)
+}
+
+fn part(base: Duration, percent: u32) -> Duration {
+    (base * percent / 100).clamp(LEAST_TARGET, MOST_TARGET)
 }
 
 /// The queue before one link.
@@ -126,7 +133,7 @@ impl Queue {
     }
 
     fn overflows_soon(&self, load: Load) -> bool {
-        load.young > self.ended && load.queue() >= load.part(START_PERCENT)
+        load.young > self.ended && begins_to_fill(load.base, load.rtt)
     }
 
     /// A mark each, as soon as there are packets for it, and perhaps more in the same round trip.
@@ -135,7 +142,11 @@ impl Queue {
         let packets = RAREST.saturating_mul(load.subflows);
         // Half as many more: what comes is a guess.
         let enough = packets.saturating_mul(1_500_000) / load.segments.max(1);
-        let lasts = Duration::from_micros(enough).clamp(EVERY_READING, EVERY);
+        let least = match load.own {
+            true => load.base.clamp(EVERY_READING, EVERY),
+            false => EVERY_READING,
+        };
+        let lasts = Duration::from_micros(enough).clamp(least, EVERY);
         self.mark(now, load, Ratio::from_fraction(1, RAREST), lasts)
     }
 

@@ -1,5 +1,6 @@
 //! Everything known about one connection and its subflows.
 
+use crate::estimate::acked::Acked;
 use crate::estimate::arrivals::Arrivals;
 use crate::estimate::carries::Carries;
 use crate::estimate::losses::Losses;
@@ -84,6 +85,7 @@ pub(crate) struct Subflow {
     /// What was last asked for.
     pub(crate) backup: bool,
     pub(crate) arrivals: Arrivals,
+    pub(crate) acked: Acked,
     pub(crate) carries: Carries,
     pub(crate) losses: Losses,
     pub(crate) trickle: Trickle,
@@ -91,6 +93,8 @@ pub(crate) struct Subflow {
     /// Since when something is under way and nothing was acknowledged.
     pub(crate) waiting: Option<Instant>,
     pub(crate) sample: SubflowSample,
+    /// Whether its slow start was held back; that is done once.
+    pub(crate) held_back: bool,
     /// Since when it only drains; it is ended when nothing comes any more.
     pub(crate) draining: Option<Instant>,
     /// When a probe over its link was last answered.
@@ -173,6 +177,7 @@ impl Subflow {
             Some(since) if !acknowledged => Some(since),
             _ => Some(now),
         };
+        self.acked.read(now, sample.bytes_acked);
         self.segments.read(now, sample.segs_in, sample.bytes_received);
         if !self.segments.are_full() {
             sample.data_rtt = Duration::ZERO;

@@ -19,7 +19,7 @@ use crate::outlook::Outlook;
 use crate::slot;
 use alloc::string::String;
 use alloc::vec::Vec;
-use units::{Bytes, Dbm, Duration, Ratio};
+use units::{Bitrate, Bytes, Dbm, Duration, Ratio};
 
 /// A link, by the world's number; never reused within one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -365,6 +365,15 @@ pub enum Action {
     Window(ConnId, Option<Bytes>),
     /// Bound what this host assigns to the connection's subflows before it can be sent (`None`: as the kernel likes).
     Unsent(ConnId, Option<Bytes>),
+    /// Let a subflow whose controller paces send no faster than this, for so long. On one that does not pace it does nothing: its controller hears marks.
+    CapPacing {
+        /// Which.
+        subflow: SubflowId,
+        /// Payload, as the kernel paces it.
+        rate: Bitrate,
+        /// For how long from now on.
+        lasts: Duration,
+    },
     /// Set CE on this share of the ECN-capable packets that arrive over this link from now on, before TCP sees them.
     Mark(LinkId, Ratio),
     /// The same of what this host sends over this link, after TCP has let go of it: an upload's queue is kept short so.
@@ -419,6 +428,8 @@ pub enum Verb {
     Window,
     /// What waits unsent on a connection's subflows was bounded.
     Unsent,
+    /// An upload's slow start was held back.
+    Pace,
     /// The share of a link's packets that are marked changed.
     Mark,
     /// A signal began to sink towards a hand-off, or ceased to.
@@ -431,7 +442,7 @@ pub enum Verb {
 
 impl Verb {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Use,
         Self::Demote,
         Self::Suspect,
@@ -442,6 +453,7 @@ impl Verb {
         Self::Refuse,
         Self::Window,
         Self::Unsent,
+        Self::Pace,
         Self::Mark,
         Self::Fade,
         Self::Slots,
@@ -461,6 +473,7 @@ impl Verb {
             Self::Refuse => "refuse",
             Self::Window => "window",
             Self::Unsent => "unsent",
+            Self::Pace => "pace",
             Self::Mark => "mark",
             Self::Fade => "fade",
             Self::Slots => "slots",

@@ -49,6 +49,7 @@ mod membership;
 pub mod omniscient;
 mod outlook;
 mod overflow;
+mod pacing;
 mod path;
 mod queues;
 mod radios;

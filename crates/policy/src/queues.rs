@@ -76,6 +76,8 @@ struct Meets {
     rtt: Duration,
     /// Segments in a second.
     segments: u64,
+    /// Whether this host sends them.
+    own: bool,
 }
 
 impl Queues {
@@ -154,16 +156,23 @@ fn arriving(now: Instant, subflow: &Subflow, starts: bool) -> Option<Meets> {
     (recent >= BUSY_SEGMENTS && rtt > Duration::ZERO).then(|| Meets {
         rtt,
         segments: (recent * 10 / 3).max(lately.unwrap_or_default()),
+        own: false,
     })
 }
 
 /// What data that is sent meets, if much is under way.
 fn leaving(subflow: &Subflow) -> Option<Meets> {
     let (unacked, rtt) = (u64::from(subflow.sample.unacked), subflow.sample.srtt);
-    (unacked >= BUSY_SEGMENTS && rtt > Duration::ZERO).then(|| Meets {
+    sends_much(subflow).then(|| Meets {
         rtt,
         segments: unacked.saturating_mul(1_000_000) / (rtt.as_micros() as u64).max(1),
+        own: true,
     })
+}
+
+/// Whether so much of its own is under way that a queue could come from it.
+pub(crate) fn sends_much(subflow: &Subflow) -> bool {
+    u64::from(subflow.sample.unacked) >= BUSY_SEGMENTS && subflow.sample.srtt > Duration::ZERO
 }
 
 impl Watched {
@@ -187,7 +196,7 @@ impl Watched {
 impl Direction {
     /// Takes in one subflow.
     fn meet(&mut self, base: Duration, young: Option<SubflowId>, meets: Option<Meets>) {
-        let Some(Meets { rtt, segments }) = meets else {
+        let Some(Meets { rtt, segments, own }) = meets else {
             return;
         };
         let load = self.load.get_or_insert_with(|| {
@@ -198,6 +207,7 @@ impl Direction {
                 segments: 0,
                 subflows: 0,
                 young,
+                own,
             }
         });
         load.young = load

@@ -17,6 +17,7 @@ use crate::estimate::signal::EDGE;
 use crate::io::{ConnId, LinkId, LinkKind, Role, SubflowId, Verb};
 use crate::membership;
 use crate::overflow::Overflow;
+use crate::pacing;
 use crate::path::Path;
 use crate::queues::Queues;
 use crate::reserves::Reserves;
@@ -76,6 +77,7 @@ impl Slowhand {
         if self.bounds_window {
             self.queues.look(now, state);
             bounds::bound_growing(now, state, conn);
+            pacing::look(now, state, conn, subflow);
         }
         detect::inspect(now, state, conn, subflow)
     }

@@ -3,6 +3,7 @@
 use crate::conn::{Conn, Joining, Subflow, Withdrawn};
 use crate::cost::{self, Allowed};
 use crate::detect;
+use crate::estimate::acked::Acked;
 use crate::estimate::arrivals::Arrivals;
 use crate::estimate::carries::Carries;
 use crate::estimate::delivery::Frame;
@@ -312,6 +313,7 @@ impl State {
                     since,
                     backup,
                     arrivals: Arrivals::new(now),
+                    acked: Acked::default(),
                     carries: Carries::default(),
                     losses: Losses::default(),
                     trickle: Trickle::default(),
@@ -319,6 +321,7 @@ impl State {
                     waiting: None,
                     sample: SubflowSample::default(),
                     draining: None,
+                    held_back: false,
                     cleared: None,
                 };
                 self.established(now, conn, subflow)

@@ -48,6 +48,8 @@ fn facts_reach_what_bounds_queues() {
         "window",
         "Unsent",
         "unsent",
+        "CapPacing",
+        "pace",
         "SetBackup",
         "demote",
         "Mark",

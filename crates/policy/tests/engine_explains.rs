@@ -104,6 +104,24 @@ fn mentioned(word: &str) -> bool {
     ARCHITECTURE.contains(&format!("`{word}`"))
 }
 
+fn an_upload_starts() -> World {
+    let wire = Step::Wire {
+        id: 0,
+        kind: LinkKind::Cable,
+        mbps: 10,
+    };
+    let fills = SubflowSample {
+        unacked: 100,
+        srtt: S / 10,
+        ..SubflowSample::default()
+    };
+    let told = Step::Tell(Input::Subflow(SubflowId(0), SubflowEvent::Sample(fills)));
+    World::after(
+        Policy::Slowhand,
+        &[wire, Step::Up(0, true), Step::Open(0), Step::Run(S / 2), told],
+    )
+}
+
 #[test]
 fn every_verb_is_said_by_somebody() {
     let mut street = World::after(Policy::Slowhand, STREET);
@@ -153,6 +171,7 @@ fn every_verb_is_said_by_somebody() {
     marked.follow(&[Step::Run(6 * S)]);
     verbs.extend(said(&marked));
     verbs.extend(said(&World::after(Policy::Slowhand, LEAVING)));
+    verbs.extend(said(&an_upload_starts()));
     let missing: Vec<&str> = Verb::ALL
         .iter()
         .filter(|verb| !verbs.contains(verb))

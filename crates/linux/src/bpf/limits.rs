@@ -1,9 +1,9 @@
-//! A limit per connection on its subflows' sockets, kept up by walks.
+//! Limits on subflows' sockets, kept up by walks: of all that a connection has, or of one.
 //!
-//! A limit that is cleared is given back by the next walk, so a connection passes through *giving back* before it is forgotten.
+//! A limit that is cleared is given back by the next walk, so whoever has one passes through *giving back* before it is forgotten.
 
 use super::cost::RunTime;
-use super::map::Map;
+use super::map::{Map, Plain};
 use super::pass::{OBJECT, Pass, Walker};
 use super::{LoadError, MapError, PassError};
 use policy::ConnId;
@@ -19,6 +19,7 @@ const GIVE_BACK: u32 = 0;
 pub(super) enum Limit {
     Clamp,
     Unsent,
+    Pacing,
 }
 
 impl Limit {
@@ -27,19 +28,36 @@ impl Limit {
         match self {
             Self::Clamp => ("clamp", "clamps"),
             Self::Unsent => ("unsent", "unsent_limits"),
+            Self::Pacing => ("pacing", "pacing_caps"),
         }
     }
 }
 
-#[derive(Debug)]
-pub(super) struct Limits {
-    walker: Walker,
-    bytes: Map<u32, u32>,
-    set: BTreeSet<ConnId>,
-    giving_back: BTreeSet<ConnId>,
+/// Who has a limit.
+pub(super) trait Holder: Copy + Ord {
+    /// As the programs name it.
+    type Key: Plain;
+
+    fn key(self) -> Self::Key;
 }
 
-impl Limits {
+impl Holder for ConnId {
+    type Key = u32;
+
+    fn key(self) -> u32 {
+        self.0
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Limits<H: Holder> {
+    walker: Walker,
+    bytes: Map<H::Key, u32>,
+    set: BTreeSet<H>,
+    giving_back: BTreeSet<H>,
+}
+
+impl<H: Holder> Limits<H> {
     pub(super) fn load(limit: Limit) -> Result<Self, LoadError> {
         let (program, map) = limit.names();
         let loaded = OBJECT.load(&[program])?;
@@ -57,17 +75,17 @@ impl Limits {
         self.walker.run_time()
     }
 
-    pub(super) fn set(&mut self, conn: ConnId, limit: Bytes) -> Result<(), MapError> {
-        self.bytes.set(conn.0, to_bytes(limit))?;
-        self.giving_back.remove(&conn);
-        self.set.insert(conn);
+    pub(super) fn set(&mut self, holder: H, limit: Bytes) -> Result<(), MapError> {
+        self.bytes.set(holder.key(), to_bytes(limit))?;
+        self.giving_back.remove(&holder);
+        self.set.insert(holder);
         Ok(())
     }
 
-    pub(super) fn clear(&mut self, conn: ConnId) -> Result<(), MapError> {
-        if self.set.remove(&conn) {
-            self.giving_back.insert(conn);
-            self.bytes.set(conn.0, GIVE_BACK)?;
+    pub(super) fn clear(&mut self, holder: H) -> Result<(), MapError> {
+        if self.set.remove(&holder) {
+            self.giving_back.insert(holder);
+            self.bytes.set(holder.key(), GIVE_BACK)?;
         }
         Ok(())
     }
@@ -78,17 +96,17 @@ impl Limits {
             return Ok(Pass::default());
         }
         let pass = self.walker.walk()?;
-        while let Some(conn) = self.giving_back.pop_first() {
-            self.bytes.remove(conn.0).map_err(MapError::from)?;
+        while let Some(holder) = self.giving_back.pop_first() {
+            self.bytes.remove(holder.key()).map_err(MapError::from)?;
         }
         Ok(pass)
     }
 
     /// Gives everything back.
     pub(super) fn release(&mut self) -> Result<Pass, PassError> {
-        for conn in std::mem::take(&mut self.set) {
-            self.giving_back.insert(conn);
-            self.bytes.set(conn.0, GIVE_BACK).map_err(MapError::from)?;
+        for holder in std::mem::take(&mut self.set) {
+            self.giving_back.insert(holder);
+            self.bytes.set(holder.key(), GIVE_BACK).map_err(MapError::from)?;
         }
         self.apply()
     }

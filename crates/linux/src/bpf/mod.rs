@@ -5,12 +5,13 @@
 //! | [`WindowLever`] | `bpf/window.bpf.c`, else `bpf/clamp.bpf.c` | bounds how far ahead the peer may queue (downloads) |
 //! | [`FallbackLever`] | `bpf/clamp.bpf.c` | the same of a connection that fell back to plain TCP, where the user asks for that |
 //! | [`UnsentLever`] | `bpf/clamp.bpf.c` | bounds what waits unsent on our own subflows (uploads) |
+//! | [`PacingLever`] | `bpf/clamp.bpf.c` | caps how fast one of our own subflows sends, for a moment (uploads) |
 //! | [`Marker`] | `bpf/marker.bpf.c` | marks arriving packets CE, so that the peer slows down on one path |
 //! | [`cc::Controller`] | `bpf/cc/*.bpf.c` | couples the congestion windows of a connection's subflows |
 //!
 //! The objects are compiled at build time and embedded; loading one needs a kernel with BTF, and CAP_BPF, CAP_PERFMON and
 //! CAP_NET_ADMIN. Every value here owns what it loaded: a program, its maps and its links go when the value is dropped or the
-//! process ends, `kill -9` included. What was set *on sockets* stays, so [`UnsentLever::release`] and
+//! process ends, `kill -9` included. What was set *on sockets* stays, so [`UnsentLever::release`], [`PacingLever::release`] and
 //! [`WindowLever::release`] take it back, and [`restore_subflows`] does at the next start what a crash prevented; for what a
 //! [`FallbackLever`] has set, [`restore_fallbacks`] does both.
 //!
@@ -31,6 +32,7 @@ mod limits;
 mod map;
 mod marker;
 mod object;
+mod pacing;
 mod pass;
 mod tcx;
 mod unsent;
@@ -40,6 +42,7 @@ pub use cost::{CountRunTime, RunTime};
 pub use error::{AttachError, LoadError, MapError, PassError};
 pub use fallback::{ClampedSocket, FallbackLever, restore_fallbacks};
 pub use marker::{MarkCounters, MarkSlot, Marker};
+pub use pacing::{PacedSubflow, PacingLever};
 pub use pass::{Pass, RestoreError, SubflowLimit, restore_subflows};
 pub use tcx::Hook;
 pub use unsent::UnsentLever;

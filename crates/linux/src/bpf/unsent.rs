@@ -28,7 +28,7 @@ const AGAIN: Duration = Duration::from_millis(100);
 /// Bounds the unsent bytes on each subflow, per connection. See the module.
 #[derive(Debug)]
 pub struct UnsentLever {
-    limits: Limits,
+    limits: Limits<ConnId>,
 }
 
 impl UnsentLever {

@@ -85,7 +85,7 @@ pub struct WindowLever {
 #[derive(Debug)]
 enum Way {
     Egress(Egress),
-    Clamp(Limits),
+    Clamp(Limits<ConnId>),
 }
 
 impl WindowLever {

@@ -11,7 +11,7 @@ use super::peers::token_of;
 use super::probes::ProbeError;
 use super::world::World;
 use super::{Association, LeftAlone};
-use crate::bpf::Hook;
+use crate::bpf::{Hook, PacedSubflow};
 use crate::journal::{Change, JournalError, SetSysctlError};
 use crate::mptcp_pm::{self, AddressId, CreateSubflowError, Endpoint, EndpointFlags, NewSubflow};
 use crate::orphans;
@@ -19,7 +19,7 @@ use crate::routing;
 use policy::{Action, ConnEvent, ConnId, Input, JoinFailure, LinkId, Note, SubflowEvent, SubflowId, Verb};
 use std::net::SocketAddr;
 use thiserror::Error;
-use units::{Bytes, Instant, Ratio};
+use units::{Bitrate, Bytes, Instant, Ratio};
 
 /// Why an action could not be carried out.
 #[derive(Debug, Error)]
@@ -110,6 +110,7 @@ impl World {
                 self.still_open(conn)?;
                 Ok(self.levers.unsent(conn, unsent, &mut self.settings.journal)?)
             }
+            Action::CapPacing { subflow, rate, lasts } => self.cap_pacing(subflow, rate, now + lasts),
             Action::Mark(link, rate) => self.mark(link, rate, Hook::Ingress),
             Action::MarkSent(link, rate) => self.mark(link, rate, Hook::Egress),
             Action::Slots(..) => Err(ActError::NotHere("divide a radio's time")),
@@ -206,6 +207,21 @@ impl World {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn cap_pacing(&mut self, id: SubflowId, rate: Bitrate, until: Instant) -> Result<(), ActError> {
+        let subflow = self.flows.subflow(id).filter(|subflow| subflow.living());
+        let (conn, local) = subflow
+            .map(|subflow| (subflow.conn, subflow.ends.local))
+            .ok_or(ActError::NoSubflow)?;
+        self.still_open(conn)?;
+        let paced = PacedSubflow {
+            conn,
+            local_port: local.port(),
+        };
+        Ok(self
+            .levers
+            .cap_pacing(paced, rate, until, &mut self.settings.journal)?)
     }
 
     fn set_backup(&mut self, now: Instant, id: SubflowId, backup: bool) -> Result<(), ActError> {

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | how far ahead the peer may queue | [`WindowLever`] on every link | the receive buffer of *new* connections (`tcp_rmem`), see [`super::settings`] |
 //! | what waits unsent on our subflows | [`UnsentLever`] | nothing: said in the report |
+//! | how fast a subflow of ours sends, for a moment | [`Caps`] | nothing: as above, the kernel that lacks one lacks both |
 //!
 //! Both are loaded when they are first needed: baselines that need none run on a kernel as it is. Where the better way to bound windows cannot be
 //! attached to an interface that a connection goes over, all windows go the other way from then on, unless one way was asked for. Where the other
@@ -12,23 +13,25 @@
 //! # Where we differ, and why
 //! 1. Nothing lifts an unsent limit once it is set, so the sockets are walked when a limit was set or a subflow joined, and not on a timer; a
 //!    window clamp, which autotuning lifts, needs the timer ([`super::walks`]).
-//! 2. Unsent limits and clamps stay on the sockets of whoever dies. That there are any is written down before the first one is set, not at the
+//! 2. Unsent limits, caps and clamps stay on the sockets of whoever dies. That there are any is written down before the first one is set, not at the
 //!    start: where the better way bounds windows and nobody uploads, nothing has to be taken off.
 //!
 //! # Checked by
 //! `daemon::tests::levers`, `daemon::tests::undone`.
 
 use super::Duration;
+use super::caps::Caps;
 use super::report::LeverReport;
 use super::walks::Walks;
 use crate::bpf::{
-    AttachError, LoadError, MapError, Pass, PassError, RunTime, UnsentLever, WindowKind, WindowLever,
+    AttachError, LoadError, MapError, PacedSubflow, Pass, PassError, RunTime, UnsentLever, WindowKind,
+    WindowLever,
 };
 use crate::journal::{Change, Journal, JournalError};
 use policy::ConnId;
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
-use units::{Bytes, Instant};
+use units::{Bitrate, Bytes, Instant};
 
 /// Why a lever could not be pulled.
 #[derive(Debug, Error)]
@@ -93,12 +96,13 @@ impl<T> Lever<T> {
     }
 }
 
-/// Both levers and their settings.
+/// All levers and their settings.
 #[derive(Debug)]
 pub(super) struct Levers {
     way: Option<WindowKind>,
     window: Lever<WindowLever>,
     unsent: Lever<UnsentLever>,
+    caps: Caps,
     interfaces: BTreeSet<u32>,
     /// Interfaces that the window's program could not be attached to, and why.
     unattached: BTreeMap<u32, String>,
@@ -119,6 +123,7 @@ impl Levers {
             way,
             window: Lever::Untried,
             unsent: Lever::Untried,
+            caps: Caps::new(),
             interfaces: BTreeSet::new(),
             unattached: BTreeMap::new(),
             fell_back: None,
@@ -130,9 +135,10 @@ impl Levers {
         }
     }
 
-    /// Loads both now, not in the middle of the first connection. Links that could not be attached are returned.
+    /// Loads all now, not in the middle of the first connection. Links that could not be attached are returned.
     pub(super) fn load(&mut self) -> Vec<AttachError> {
         self.unsent.need(UnsentLever::load);
+        self.caps.load();
         self.load_window()
     }
 
@@ -282,6 +288,16 @@ impl Levers {
         Ok(())
     }
 
+    pub(super) fn cap_pacing(
+        &mut self,
+        subflow: PacedSubflow,
+        rate: Bitrate,
+        until: Instant,
+        journal: &mut Journal,
+    ) -> Result<(), LeverError> {
+        self.caps.put_on(subflow, rate, until, journal)
+    }
+
     /// A new subflow has no limits yet.
     pub(super) fn subflow_joined(&mut self) {
         if !self.unsents.is_empty() {
@@ -311,6 +327,7 @@ impl Levers {
         if self.unsents.contains_key(&conn) {
             self.unsent_walks.ask();
         }
+        self.caps.leave_alone(conn);
         self.release(conn)
     }
 
@@ -330,12 +347,13 @@ impl Levers {
         {
             unsent.clear(conn)?;
         }
-        Ok(())
+        self.caps.release(conn)
     }
 
     pub(super) fn wake_at(&self) -> Option<Instant> {
-        let times = [self.window_walks.wake_at(), self.unsent_walks.wake_at()];
-        times.into_iter().flatten().min()
+        let walks = [self.window_walks.wake_at(), self.unsent_walks.wake_at()];
+        let times = walks.into_iter().chain([self.caps.wake_at()]);
+        times.flatten().min()
     }
 
     /// What has to be done from time to time.
@@ -351,14 +369,14 @@ impl Levers {
         {
             walk(now, &mut self.unsent_walks, None, || unsent.apply())?;
         }
-        Ok(())
+        self.caps.tick(now)
     }
 
     /// Gives back everything that outlives the levers.
     pub(super) fn release_all(&mut self) -> Result<(), LeverError> {
         self.window.loaded().map(WindowLever::release).transpose()?;
         self.unsent.loaded().map(UnsentLever::release).transpose()?;
-        Ok(())
+        self.caps.release_all()
     }
 
     pub(super) fn bounds_of(&self, conn: ConnId) -> (Option<Bytes>, Option<Bytes>) {
@@ -400,11 +418,12 @@ impl Levers {
         let window = self.window.get_ref().map(WindowLever::run_time);
         let unsent = self.unsent.get_ref().map(UnsentLever::run_time);
         let times = [window, unsent].into_iter().flatten().flatten();
+        let times = times.chain(self.caps.run_time());
         times.map(|RunTime { time, .. }| time).sum()
     }
 }
 
-fn walk(
+pub(super) fn walk(
     now: Instant,
     walks: &mut Walks,
     every: Option<Duration>,

@@ -27,6 +27,7 @@
 
 mod acts;
 mod address_ids;
+mod caps;
 mod cla;
 mod clock;
 mod controllers;

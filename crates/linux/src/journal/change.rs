@@ -38,7 +38,7 @@ pub enum Change {
     },
     /// Sockets of connections that fell back to plain TCP have or will have a clamp of this size.
     FallbackWindow(Bytes),
-    /// Subflows of MPTCP connections have or will have clamps or unsent limits, of whatever size.
+    /// Subflows of MPTCP connections have or will have clamps, unsent limits or caps on pacing, of whatever size.
     SocketLimits,
 }
 

@@ -1,12 +1,14 @@
-//! The levers that sit on the subflows' sockets: the window clamp and the unsent limit.
+//! The levers that sit on the subflows' sockets: the window clamp, the unsent limit and the cap on pacing.
 
 use crate::can_run;
 use crate::net::{Hosts, eventually, run};
 use crate::tcp::{Direction, Ends, MPTCP, Transfer};
-use linux::bpf::{Pass, UnsentLever, WindowKind, WindowLever, restore_subflows};
+use linux::bpf::{PacedSubflow, PacingLever, Pass, UnsentLever, WindowKind, WindowLever, restore_subflows};
 use linux::netns::Netns;
 use socket2::Protocol;
-use units::Bytes;
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+use units::{Bitrate, Bytes};
 
 const LIMIT: Bytes = Bytes::from_kib(16);
 /// A stock sender queues more than this within seconds on two links of 20 Mb/s.
@@ -167,4 +169,136 @@ fn plain_tcp_and_other_connections_are_not_looked_at() {
         pass.subflows.iter().all(|subflow| subflow.conn == limited.conn()),
         "{pass:?}"
     );
+}
+
+/// A tenth of what a link carries.
+const SLOW: Bitrate = Bitrate::from_mbps(2);
+/// The same, in a second.
+const CAP: Bytes = Bytes::new(250_000);
+
+/// An upload over two links, of a host that sends with this controller, and one of its subflows.
+fn upload_with(controller: &str) -> (Hosts, Transfer, PacedSubflow) {
+    let hosts = Hosts::joined(2, 20);
+    run(
+        &hosts.client,
+        &format!("sysctl -qw net.ipv4.tcp_congestion_control={controller}"),
+    );
+    let upload = deep_transfer(&hosts, Direction::Upload);
+    let (local_port, _) = subflows(&hosts.client)[0];
+    let subflow = PacedSubflow {
+        conn: upload.conn(),
+        local_port,
+    };
+    (hosts, upload, subflow)
+}
+
+/// The port of each of the host's subflows, and the bytes that were acknowledged on it.
+fn subflows(host: &Netns) -> Vec<(u16, u64)> {
+    let listing = run(host, "ss -tinHO state established");
+    let mptcp = listing.lines().filter(|line| line.contains("tcp-ulp-mptcp"));
+    let mut found: Vec<(u16, u64)> = mptcp.filter_map(port_and_acked).collect();
+    found.sort_unstable();
+    found
+}
+
+fn port_and_acked(line: &str) -> Option<(u16, u64)> {
+    let mut words = line.split_whitespace();
+    let local = words.nth(2)?;
+    let port = local.rsplit(':').next()?.parse().ok()?;
+    let acked = words.find_map(|word| word.strip_prefix("bytes_acked:"))?;
+    Some((port, acked.parse().ok()?))
+}
+
+/// What is acknowledged on one subflow in the next half second.
+fn moves(host: &Netns, port: u16) -> Bitrate {
+    let acked = || {
+        let found = subflows(host);
+        let of_it = found.iter().find(|(of, _)| *of == port);
+        Bytes::new(of_it.expect("it stays").1)
+    };
+    let (before, began) = (acked(), Instant::now());
+    std::thread::sleep(Duration::from_millis(500));
+    let moved = acked().saturating_sub(before);
+    moved.per(units::Duration::from_nanos(began.elapsed().as_nanos() as u64))
+}
+
+#[test]
+fn a_cap_slows_one_subflow_that_paces_and_clearing_frees_it() {
+    if !can_run() {
+        return;
+    }
+    let (hosts, _upload, subflow) = upload_with("bbr");
+    let mut lever = PacingLever::load().expect("this kernel has iterators");
+    lever.set(subflow, SLOW).expect("set");
+    let pass = inside(&hosts.client, || lever.apply().expect("walk"));
+    assert_eq!(
+        (pass.subflows.len(), pass.changed(), pass.refused()),
+        (1, 1, 0),
+        "{pass:?}"
+    );
+    assert_eq!(pass.subflows[0].after, CAP);
+    let shows = || run(&hosts.client, "ss -tinH state established");
+    eventually(
+        "a slow subflow",
+        || moves(&hosts.client, subflow.local_port) < SLOW.percent(150),
+        shows,
+    );
+    lever.clear(subflow).expect("clear");
+    let pass = inside(&hosts.client, || lever.apply().expect("walk"));
+    assert_eq!((pass.changed(), pass.refused()), (1, 0), "{pass:?}");
+    eventually(
+        "a fast subflow",
+        || moves(&hosts.client, subflow.local_port) > SLOW.percent(300),
+        shows,
+    );
+    assert_eq!(
+        inside(&hosts.client, || lever.apply().expect("walk")),
+        Pass::default()
+    );
+}
+
+#[test]
+fn a_subflow_that_does_not_pace_is_not_made_to() {
+    if !can_run() {
+        return;
+    }
+    let (hosts, _upload, subflow) = upload_with("reno");
+    let mut lever = PacingLever::load().expect("load");
+    lever.set(subflow, SLOW).expect("set");
+    let pass = inside(&hosts.client, || lever.apply().expect("walk"));
+    assert_eq!((pass.subflows.len(), pass.changed()), (1, 0), "{pass:?}");
+}
+
+#[test]
+fn a_cap_that_a_crash_left_is_undone_and_no_program_can_have_set_it() {
+    if !can_run() {
+        return;
+    }
+    let (hosts, upload, subflow) = upload_with("bbr");
+    let rate: libc::c_uint = 1_000_000;
+    // SAFETY: the socket is open, and the value is as long as is said.
+    let set = unsafe {
+        libc::setsockopt(
+            upload.client.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MAX_PACING_RATE,
+            (&raw const rate).cast(),
+            size_of_val(&rate) as libc::socklen_t,
+        )
+    };
+    assert_eq!(set, -1, "the kernel refuses it on an MPTCP socket");
+    let undone = || {
+        let pass = inside(&hosts.client, || restore_subflows().expect("restore"));
+        assert_eq!(pass.refused(), 0, "{pass:?}");
+        let caps = pass.subflows.iter().filter(|limit| limit.before == CAP);
+        caps.count()
+    };
+    assert_eq!(undone(), 0);
+    inside(&hosts.client, || {
+        let mut lever = PacingLever::load().expect("load");
+        lever.set(subflow, SLOW).expect("set");
+        assert_eq!(lever.apply().expect("walk").changed(), 1);
+    });
+    assert_eq!(undone(), 1);
+    assert_eq!(undone(), 0);
 }

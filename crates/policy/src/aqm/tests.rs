@@ -60,6 +60,7 @@ impl Line {
             segments: (self.cwnd / rtt.as_secs_f64()) as u64,
             subflows: 1,
             young: None,
+            own: false,
         };
         // A rate stays until the next look, in this round or in one of the next.
         let part = EVERY.as_secs_f64().min(rtt.as_secs_f64()) / rtt.as_secs_f64();
@@ -126,6 +127,7 @@ fn a_burst_is_not_a_queue() {
         segments: 2_500,
         subflows: 1,
         young: None,
+        own: false,
     };
     let mut queue = Queue::default();
     for look in 0..20 {
@@ -154,6 +156,7 @@ fn a_slow_start_is_ended_once_by_the_first_sign_of_a_queue() {
         segments: 1_000,
         subflows: 1,
         young: young.map(SubflowId),
+        own: false,
     };
     let mut queue = Queue::default();
     assert_eq!(queue.look(ms(0), load(9, Some(1))), Ratio::ZERO);
@@ -173,6 +176,24 @@ fn a_slow_start_is_ended_once_by_the_first_sign_of_a_queue() {
 }
 
 #[test]
+fn what_this_host_sends_in_bursts_is_marked_for_a_round_trip() {
+    let ends = |own| {
+        let load = Load {
+            base: 40 * MS,
+            rtt: 55 * MS,
+            segments: 10_000,
+            subflows: 1,
+            young: Some(SubflowId(1)),
+            own,
+        };
+        let mut queue = Queue::default();
+        let marked = |at: &u32| queue.look(Instant::ZERO + MS * *at, load) > Ratio::ZERO;
+        (1_000..2_000).take_while(marked).count()
+    };
+    assert_eq!((ends(false), ends(true)), (9, 40));
+}
+
+#[test]
 fn who_shares_a_link_is_marked_as_often_as_who_has_it_alone() {
     let load = |subflows| Load {
         base: 20 * MS,
@@ -180,6 +201,7 @@ fn who_shares_a_link_is_marked_as_often_as_who_has_it_alone() {
         segments: 10_000,
         subflows,
         young: None,
+        own: false,
     };
     let look = |subflows| {
         let mut queue = Queue::default();
@@ -199,6 +221,7 @@ proptest! {
             segments,
             subflows,
             young: None,
+            own: false,
         };
         let mut queue = Queue::default();
         for look in 0..4u32 {

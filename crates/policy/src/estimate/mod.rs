@@ -1,5 +1,6 @@
 //! What is measured, one quantity a file.
 
+pub(crate) mod acked;
 pub mod airtime;
 pub(crate) mod arrivals;
 pub mod bandwidth;

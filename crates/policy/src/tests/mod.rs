@@ -5,6 +5,7 @@ mod bounds;
 mod links;
 mod looks;
 mod loss;
+mod pacing;
 mod peer;
 mod queues;
 mod reserves;

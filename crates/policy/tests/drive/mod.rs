@@ -406,9 +406,10 @@ impl Known {
             Action::Join { conn, link, .. } | Action::Probe { conn, link, .. } => {
                 self.conns.contains(&conn) && self.links.contains(&link)
             }
-            Action::SetBackup { subflow, .. } | Action::Destroy(subflow) | Action::Withdraw(subflow) => {
-                self.subflows.contains(&subflow)
-            }
+            Action::SetBackup { subflow, .. }
+            | Action::Destroy(subflow)
+            | Action::Withdraw(subflow)
+            | Action::CapPacing { subflow, .. } => self.subflows.contains(&subflow),
             Action::Window(conn, _) | Action::Unsent(conn, _) => self.conns.contains(&conn),
             Action::Mark(link, _) | Action::MarkSent(link, _) | Action::Outlook(link, _) => {
                 self.links.contains(&link)
@@ -585,6 +586,7 @@ const fn kind(action: &Action) -> &'static str {
         Action::Probe { .. } => "Probe",
         Action::Window(..) => "Window",
         Action::Unsent(..) => "Unsent",
+        Action::CapPacing { .. } => "CapPacing",
         Action::Mark(..) => "Mark",
         Action::MarkSent(..) => "MarkSent",
         Action::Outlook(..) => "Outlook",

@@ -11,11 +11,12 @@ use crate::bpf::{WindowKind, WindowLever};
 use crate::daemon::LeftAlone;
 use crate::daemon::acts::ActError;
 use crate::daemon::levers::LeverError;
+use crate::journal::Change;
 use crate::rtnl::Rtnl;
 use crate::testing::{Patience, index, output};
 use policy::{Action, ConnId};
 use std::time::Duration;
-use units::Bytes;
+use units::{Bitrate, Bytes};
 
 fn the_servers_queue_shrinks_and_grows_again(kind: WindowKind) {
     let Some(net) = Net::with_links(2) else { return };
@@ -312,5 +313,65 @@ fn a_closed_connection_leaves_no_bound_behind() {
         daemon.until("the connection is gone", |daemon, _| {
             daemon.world.levers.bounds_of(conn) == (None, None)
         });
+    });
+}
+
+/// Subflows of this host whose pacing is capped, as `ss` shows them.
+fn capped() -> usize {
+    let listing = output("ss -tinHO state established");
+    let has_cap = |line: &&str| {
+        let mut words = line.split_whitespace().skip_while(|word| *word != "pacing_rate");
+        words.nth(1).is_some_and(|rate| rate.contains('/'))
+    };
+    listing.lines().filter(has_cap).count()
+}
+
+#[test]
+fn a_cap_on_pacing_is_on_record_and_over_when_its_time_is() {
+    let Some(net) = Net::with_links(2) else { return };
+    net.in_client(|| {
+        output("sysctl -qw net.ipv4.tcp_congestion_control=bbr");
+        let mut daemon = Manual::start(2);
+        let _upload = Upload::start(&net);
+        let subflow = daemon.subflow(0);
+        daemon.join(1);
+        let cap = |lasts| Action::CapPacing {
+            subflow,
+            rate: Bitrate::from_mbps(2),
+            lasts: units::Duration::from_millis(lasts),
+        };
+        assert_eq!(capped(), 0);
+        daemon.act(cap(300)).unwrap();
+        let journal = &daemon.daemon.world.settings.journal;
+        assert!(journal.changes().contains(&Change::SocketLimits));
+        daemon.until("one is capped", |_, _| capped() == 1);
+        daemon.until("its time is over", |_, _| capped() == 0);
+        // Whoever stops does not wait for that.
+        daemon.act(cap(600_000)).unwrap();
+        daemon.until("one is capped again", |_, _| capped() == 1);
+        daemon.daemon.world.levers.release_all().unwrap();
+        assert_eq!(capped(), 0);
+        assert_eq!(daemon.failures(), [""; 0]);
+    });
+}
+
+#[test]
+fn a_connection_that_is_left_alone_sends_as_fast_as_it_likes() {
+    let Some(net) = Net::with_links(1) else { return };
+    net.in_client(|| {
+        output("sysctl -qw net.ipv4.tcp_congestion_control=bbr");
+        let mut daemon = Manual::start(1);
+        let _upload = Upload::start(&net);
+        let (conn, subflow) = (daemon.conn(), daemon.subflow(0));
+        let cap = Action::CapPacing {
+            subflow,
+            rate: Bitrate::from_mbps(2),
+            lasts: units::Duration::from_millis(600_000),
+        };
+        daemon.act(cap.clone()).unwrap();
+        daemon.until("it is capped", |_, _| capped() == 1);
+        daemon.daemon.world.leave_alone(conn, LeftAlone::FellBack);
+        daemon.until("it is not any more", |_, _| capped() == 0);
+        assert!(matches!(daemon.act(cap), Err(ActError::NoConnection)));
     });
 }

@@ -228,6 +228,7 @@ impl Link {
             segments: self.arrivals.recent_segments(now) * 10 / 3,
             subflows: 1,
             young: is_young(now - self.born, base).then_some(SubflowId(0)),
+            own: false,
         };
         if self.is_busy(now) && self.queue.look(now, load) > Ratio::ZERO {
             self.mark = Some((now + base / 2, now - (rtt - base / 2)));

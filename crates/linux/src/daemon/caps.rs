@@ -1,0 +1,112 @@
+//! Caps on how fast single subflows send: put on at once, taken off when their time is over.
+//!
+//! # Where we differ, and why
+//! 1. A cap stays on its socket whatever becomes of this process. So it is written down before, as other limits are, and nobody else is relied on to end it: what asks
+//!    for one says for how long.
+//! 2. It comes at the last moment before a queue overflows, and lasts for a few round trips: the sockets are walked sooner than for limits that stay.
+//!
+//! # Checked by
+//! `daemon::tests::levers`, `daemon::tests::undone`.
+
+use super::levers::{Lever, LeverError, walk};
+use super::walks::Walks;
+use crate::bpf::{PacedSubflow, PacingLever, RunTime};
+use crate::journal::{Change, Journal};
+use policy::ConnId;
+use std::collections::BTreeMap;
+use units::{Bitrate, Instant};
+
+/// The caps that are on.
+#[derive(Debug)]
+pub(super) struct Caps {
+    lever: Lever<PacingLever>,
+    until: BTreeMap<PacedSubflow, Instant>,
+    walks: Walks,
+}
+
+impl Caps {
+    pub(super) fn new() -> Self {
+        Self {
+            lever: Lever::Untried,
+            until: BTreeMap::new(),
+            walks: Walks::hasty(),
+        }
+    }
+
+    pub(super) fn load(&mut self) {
+        self.lever.need(PacingLever::load);
+    }
+
+    pub(super) fn put_on(
+        &mut self,
+        subflow: PacedSubflow,
+        rate: Bitrate,
+        until: Instant,
+        journal: &mut Journal,
+    ) -> Result<(), LeverError> {
+        self.load();
+        let lever = self.lever.get("how fast a subflow sends")?;
+        journal.will(Change::SocketLimits)?;
+        lever.set(subflow, rate)?;
+        self.until.insert(subflow, until);
+        self.walks.ask();
+        Ok(())
+    }
+
+    /// A connection lives on without us: its sockets send soon as they like.
+    pub(super) fn leave_alone(&mut self, conn: ConnId) {
+        if self.of(conn).next().is_some() {
+            self.walks.ask();
+        }
+    }
+
+    /// A connection is gone, or left alone.
+    pub(super) fn release(&mut self, conn: ConnId) -> Result<(), LeverError> {
+        let subflows: Vec<PacedSubflow> = self.of(conn).collect();
+        subflows
+            .into_iter()
+            .try_for_each(|subflow| self.take_off(subflow))
+    }
+
+    fn of(&self, conn: ConnId) -> impl Iterator<Item = PacedSubflow> {
+        self.until
+            .keys()
+            .copied()
+            .filter(move |subflow| subflow.conn == conn)
+    }
+
+    fn take_off(&mut self, subflow: PacedSubflow) -> Result<(), LeverError> {
+        self.until.remove(&subflow);
+        if let Some(lever) = self.lever.loaded() {
+            lever.clear(subflow)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        let ends = self.until.values().min().copied();
+        [ends, self.walks.wake_at()].into_iter().flatten().min()
+    }
+
+    pub(super) fn tick(&mut self, now: Instant) -> Result<(), LeverError> {
+        let is_over = |(&subflow, &until): (&PacedSubflow, &Instant)| (until <= now).then_some(subflow);
+        let over: Vec<PacedSubflow> = self.until.iter().filter_map(is_over).collect();
+        for subflow in over {
+            self.take_off(subflow)?;
+            self.walks.ask();
+        }
+        match self.lever.loaded().filter(|_| self.walks.is_due(now)) {
+            Some(lever) => walk(now, &mut self.walks, None, || lever.apply()),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn release_all(&mut self) -> Result<(), LeverError> {
+        self.lever.loaded().map(PacingLever::release).transpose()?;
+        Ok(())
+    }
+
+    pub(super) fn run_time(&self) -> Option<RunTime> {
+        self.lever.get_ref()?.run_time().ok()
+    }
+}

@@ -200,7 +200,8 @@ static __always_inline void set_pacing(struct bpf_iter__tcp *ctx, struct subflow
 
 	if (!rate)
 		rate = UNCAPPED;
-	if (record.before != rate && socket(subflow)->sk_pacing_status)
+	/* A lower cap is somebody else's, and stays. */
+	if ((record.before > rate || rate == UNCAPPED) && socket(subflow)->sk_pacing_status)
 		record.error = set_at(subflow, SOL_SOCKET, SO_MAX_PACING_RATE, rate);
 	record.after = pacing_cap(subflow);
 	report(ctx, &record);

@@ -120,6 +120,10 @@ impl Conn {
         }
     }
 
+    pub(crate) fn find(&self, id: SubflowId) -> Option<&Subflow> {
+        self.subflows.iter().find(|subflow| subflow.id == id)
+    }
+
     pub(crate) fn over(&self, link: LinkId) -> impl Iterator<Item = &Subflow> {
         self.subflows.iter().filter(move |subflow| subflow.link == link)
     }

@@ -14,6 +14,7 @@
 
 use crate::air::{LEAST_FRAMES, View};
 use crate::bounds;
+use crate::conn::Conn;
 use crate::estimate::bandwidth::Limit;
 use crate::estimate::delivery::Estimate;
 use crate::io::{ConnId, LinkId, Role, Verb};
@@ -50,7 +51,7 @@ impl Explanation {
     ];
 }
 
-/// One connection whose queues are bounded, explained.
+/// One connection whose queues are bounded, or that has a slow link as a backup or tries it in use, explained.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnExplanation {
     /// Which.
@@ -59,16 +60,38 @@ pub struct ConnExplanation {
     pub window: Option<String>,
     /// A sentence with the numbers behind the limit on what waits unsent, if there is one.
     pub unsent: Option<String>,
+    /// Its slow links.
+    pub roles: Vec<RoleExplanation>,
+}
+
+/// A slow link of one connection, explained.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoleExplanation {
+    /// Which.
+    pub link: LinkId,
+    /// `demote` while it is a backup, `use` while it is tried in use.
+    pub verb: Verb,
+    /// A sentence with the numbers behind it.
+    pub why: String,
 }
 
 pub(crate) fn connections(state: &State) -> Vec<ConnExplanation> {
-    let bounded = state.conns.iter();
-    bounded
-        .filter(|(_, known)| known.why.is_some() || known.unsent_why.is_some())
-        .map(|(&conn, known)| ConnExplanation {
-            conn,
-            window: known.why.clone(),
-            unsent: known.unsent_why.clone(),
+    let told = state.conns.iter().map(|(&conn, known)| ConnExplanation {
+        conn,
+        window: known.why.clone(),
+        unsent: known.unsent_why.clone(),
+        roles: roles(state, known),
+    });
+    told.filter(|told| told.window.is_some() || told.unsent.is_some() || !told.roles.is_empty())
+        .collect()
+}
+
+fn roles(state: &State, conn: &Conn) -> Vec<RoleExplanation> {
+    let links = state.paths.keys();
+    links
+        .filter_map(|&link| {
+            let (verb, why) = conn.slow.word(link)?;
+            Some(RoleExplanation { link, verb, why })
         })
         .collect()
 }

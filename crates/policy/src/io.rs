@@ -365,7 +365,7 @@ pub enum Action {
     Window(ConnId, Option<Bytes>),
     /// Bound what this host assigns to the connection's subflows before it can be sent (`None`: as the kernel likes).
     Unsent(ConnId, Option<Bytes>),
-    /// Let a subflow whose controller paces send no faster than this, for so long. On one that does not pace it does nothing: its controller hears marks.
+    /// Let a subflow that paces send no faster than this, for so long. On one that does not it does nothing: its controller hears marks.
     CapPacing {
         /// Which.
         subflow: SubflowId,

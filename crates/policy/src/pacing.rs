@@ -9,9 +9,12 @@
 //! - Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016: what startup overshoots.
 //!
 //! # Where we differ, and why
-//! 1. Once for each subflow, over cables, at the sign that ends other slow starts by a mark ([`crate::aqm`]): what the round trip shows over radio comes from the air.
-//! 2. Half of what is under way in a round trip is the least that is believed to arrive: one reading may have come before a burst of acknowledgements. Too low a rate for
-//!    a moment costs little: the controller looks for more soon after.
+//! 1. Once for each subflow, over cables: what the round trip shows over radio comes from the air. The sign is that of [`crate::aqm`], but in the subflow's own round
+//!    trips: another peer may be nearer, and a queue that stands when it begins is not its own.
+//! 2. Not beside one that is past its start and moves much over the same link: it may be its queue.
+//! 3. Half of what is under way in a round trip is the least that is believed to arrive. In a start it is about what does; where one reading came before a burst of
+//!    acknowledgements, or behind a hole, it keeps the cap from being a small part of the rate.
+//! 4. One that has moved much when it is first seen was not seen to begin.
 //!
 //! # Checked by
 //! `tests::pacing`; `window-upload` in the benchmarks.
@@ -19,21 +22,24 @@
 use crate::aqm::begins_to_fill;
 use crate::conn::Subflow;
 use crate::io::{Action, ConnId, LinkKind, Note, SubflowId, Verb};
-use crate::queues::{is_young, sends_much};
+use crate::queues::{BUSY_SEGMENTS, is_young, sends_much};
 use crate::state::State;
 use alloc::format;
 use units::{Bitrate, Duration, Instant};
 
 /// What was sent until the sign came is more than fills the link, and has to drain: so much of what arrives.
 const HELD_PERCENT: u64 = 70;
-/// For so many round trips. The controller looks at three whole ones, and they become longer as the queue does.
+/// For so many round trips. The controller looks at three whole ones, and they become longer as the queue does. BBR forgets after ten what it saw without the cap.
 const ROUNDS: u32 = 8;
 /// No longer, whatever a round trip takes.
 const LONGEST: Duration = Duration::from_secs(2);
 
 /// A subflow's counters were read.
 pub(crate) fn look(now: Instant, state: &mut State, conn: ConnId, id: SubflowId) {
-    let Some(subflow) = starting(now, state, conn, id) else {
+    if !is_starting(now, state, conn, id) || is_crowded(now, state, id) {
+        return;
+    }
+    let Some(subflow) = subflow_mut(state, conn, id) else {
         return;
     };
     subflow.held_back = true;
@@ -47,7 +53,7 @@ pub(crate) fn look(now: Instant, state: &mut State, conn: ConnId, id: SubflowId)
     });
     let [rtt, time] = [rtt, lasts].map(|time| time.as_millis());
     let why = format!(
-        "{rate} for {time} ms, if its controller paces: its slow start has begun to fill a queue, round trips take {rtt} ms"
+        "{rate} for {time} ms, if it paces: its slow start has begun to fill a queue, round trips take {rtt} ms"
     );
     // Of this connection, and over in a moment: not how the link stands.
     state.push(Action::Note(Note {
@@ -58,15 +64,38 @@ pub(crate) fn look(now: Instant, state: &mut State, conn: ConnId, id: SubflowId)
     }));
 }
 
-/// The subflow, if its slow start begins to fill a queue before a cable for the first time.
-fn starting(now: Instant, state: &mut State, conn: ConnId, id: SubflowId) -> Option<&mut Subflow> {
-    let conn = state.conns.get_mut(&conn)?;
-    let subflow = conn.subflows.iter_mut().find(|subflow| subflow.id == id)?;
-    let path = state.paths.get(&subflow.link)?;
-    let base = path.base_rtt.filter(|_| path.spec.kind == LinkKind::Cable)?;
-    let starts = !subflow.held_back && is_young(now - subflow.since, base);
-    let fills = sends_much(subflow) && begins_to_fill(base, subflow.sample.srtt);
-    (starts && fills).then_some(subflow)
+fn subflow_mut(state: &mut State, conn: ConnId, id: SubflowId) -> Option<&mut Subflow> {
+    let subflows = &mut state.conns.get_mut(&conn)?.subflows;
+    subflows.iter_mut().find(|subflow| subflow.id == id)
+}
+
+/// Whether its slow start begins to fill a queue before a cable for the first time.
+fn is_starting(now: Instant, state: &State, conn: ConnId, id: SubflowId) -> bool {
+    let found = state.conns.get(&conn).and_then(|conn| conn.find(id));
+    let is_cable = |link| {
+        state
+            .paths
+            .get(&link)
+            .is_some_and(|path| path.spec.kind == LinkKind::Cable)
+    };
+    found.is_some_and(|subflow| {
+        let least = subflow.sample.min_rtt;
+        let starts = !subflow.held_back && subflow.acked.began_here() && is_young(now - subflow.since, least);
+        let fills =
+            sends_much(subflow) && least > Duration::ZERO && begins_to_fill(least, subflow.sample.srtt);
+        starts && fills && is_cable(subflow.link)
+    })
+}
+
+/// Whether another one is past its start and moves much over the same link.
+fn is_crowded(now: Instant, state: &State, id: SubflowId) -> bool {
+    let subflows = || state.conns.values().flat_map(|conn| &conn.subflows);
+    let Some(link) = subflows().find(|of| of.id == id).map(|of| of.link) else {
+        return false;
+    };
+    let settled = |of: &Subflow| !is_young(now - of.since, of.sample.min_rtt);
+    let moves_much = |of: &Subflow| sends_much(of) || of.arrivals.recent_segments(now) >= BUSY_SEGMENTS;
+    subflows().any(|of| of.link == link && of.id != id && settled(of) && moves_much(of))
 }
 
 fn arrives_with(subflow: &Subflow) -> Bitrate {

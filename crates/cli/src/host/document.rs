@@ -176,6 +176,9 @@ pub struct Why {
     /// Connections of which little may wait unsent on each path.
     #[serde(default)]
     pub unsent: Vec<ConnectionWhy>,
+    /// Links that are slow for a connection: backups of it, or tried in use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<RoleWhy>,
     /// Connections that fell back to plain TCP, where the configuration asks that such are bounded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<Fallback>,
@@ -206,6 +209,21 @@ pub struct ConnectionWhy {
     pub token: String,
     /// The peer.
     pub remote: SocketAddr,
+    /// A sentence.
+    pub why: String,
+}
+
+/// Why a slow link is a backup of a connection, or is tried in use. Another connection may see it otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoleWhy {
+    /// Which connection.
+    pub token: String,
+    /// Its peer.
+    pub remote: SocketAddr,
+    /// Which link.
+    pub link: String,
+    /// `demote` or `use`.
+    pub state: String,
     /// A sentence.
     pub why: String,
 }
@@ -380,6 +398,11 @@ impl Why {
                 .collect(),
             windows: report.conns.iter().filter_map(ConnectionWhy::window).collect(),
             unsent: report.conns.iter().filter_map(ConnectionWhy::unsent).collect(),
+            roles: report
+                .conns
+                .iter()
+                .flat_map(|conn| RoleWhy::of(report, conn))
+                .collect(),
             fallbacks: fallbacks(report),
             left_alone: report
                 .conns
@@ -432,6 +455,18 @@ impl ConnectionWhy {
             remote: conn.remote,
             why,
         }
+    }
+}
+
+impl RoleWhy {
+    fn of<'a>(report: &'a Report, conn: &'a ConnReport) -> impl Iterator<Item = Self> + use<'a> {
+        conn.roles.iter().map(|role| Self {
+            token: token(conn),
+            remote: conn.remote,
+            link: link_name(report, role.link),
+            state: role.verb.id().to_owned(),
+            why: role.why.clone(),
+        })
     }
 }
 

@@ -1,5 +1,5 @@
-//! `slowhand why`: a sentence for every link, and for every connection whose window is bounded, of which little may wait unsent, that fell back to
-//! plain TCP and is to be bounded, or that is left alone.
+//! `slowhand why`: a sentence for every link, and for every connection whose window is bounded, of which little may wait unsent, that has a slow link, that
+//! fell back to plain TCP and is to be bounded, or that is left alone.
 
 use super::control::{Question, ask};
 use super::document::Why;
@@ -47,6 +47,7 @@ fn keep(why: &mut Why, wanted: &str) -> anyhow::Result<()> {
     }
     why.windows.clear();
     why.unsent.clear();
+    why.roles.retain(|role| role.link == wanted);
     why.fallbacks.clear();
     why.left_alone.clear();
     why.levers.clear();
@@ -63,38 +64,83 @@ fn text(why: &Why) -> String {
     });
     let told = why.windows.iter().chain(&why.unsent).chain(&why.left_alone);
     let conns = told.map(|conn| format!("connection {} to {}: {}\n", conn.token, conn.remote, conn.why));
+    let roles = why.roles.iter().map(|role| {
+        let (link, state) = (&role.link, &role.state);
+        format!(
+            "connection {} to {}: {link}: {state}: {}\n",
+            role.token, role.remote, role.why
+        )
+    });
     let fallbacks = why.fallbacks.iter().map(|fallback| {
         let (local, remote) = (fallback.local, fallback.remote);
         format!("connection from {local} to {remote}: {}\n", fallback.why)
     });
     let levers = why.levers.iter().map(|lever| format!("{lever}\n"));
-    links.chain(conns).chain(fallbacks).chain(levers).collect()
+    links
+        .chain(conns)
+        .chain(roles)
+        .chain(fallbacks)
+        .chain(levers)
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::document::{LinkWhy, WHY};
+    use super::super::document::{LinkWhy, RoleWhy, WHY};
     use super::*;
 
-    #[test]
-    fn what_was_said_last_about_marks_follows_the_links_state() {
-        let why = Why {
+    fn nothing() -> Why {
+        Why {
             schema: WHY.to_owned(),
-            links: vec![LinkWhy {
-                link: "dsl".to_owned(),
-                state: "use".to_owned(),
-                why: "it is up".to_owned(),
-                marks: Some("a queue stands before it".to_owned()),
-            }],
+            links: Vec::new(),
             windows: Vec::new(),
             unsent: Vec::new(),
+            roles: Vec::new(),
             fallbacks: Vec::new(),
             left_alone: Vec::new(),
             levers: Vec::new(),
+        }
+    }
+
+    fn link(name: &str) -> LinkWhy {
+        LinkWhy {
+            link: name.to_owned(),
+            state: "use".to_owned(),
+            why: "it is up".to_owned(),
+            marks: None,
+        }
+    }
+
+    #[test]
+    fn what_was_said_last_about_marks_follows_the_links_state() {
+        let marks = Some("a queue stands before it".to_owned());
+        let why = Why {
+            links: vec![LinkWhy { marks, ..link("dsl") }],
+            ..nothing()
         };
         assert_eq!(
             text(&why),
             "dsl: use: it is up\ndsl: mark: a queue stands before it\n"
         );
+    }
+
+    #[test]
+    fn a_connections_slow_link_is_told_with_it_and_with_the_link_alone() {
+        let role = |link: &str| RoleWhy {
+            token: "0x2a".to_owned(),
+            remote: "[2001:db8::1]:443".parse().unwrap(),
+            link: link.to_owned(),
+            state: "demote".to_owned(),
+            why: "the others wait for it".to_owned(),
+        };
+        let mut why = Why {
+            links: vec![link("dsl"), link("lte")],
+            roles: vec![role("dsl"), role("lte")],
+            ..nothing()
+        };
+        let said = "connection 0x2a to [2001:db8::1]:443: dsl: demote: the others wait for it\n";
+        assert!(text(&why).contains(said), "{}", text(&why));
+        keep(&mut why, "dsl").unwrap();
+        assert_eq!(text(&why), format!("dsl: use: it is up\n{said}"));
     }
 }

@@ -83,9 +83,10 @@ impl<H: Holder> Limits<H> {
     }
 
     pub(super) fn clear(&mut self, holder: H) -> Result<(), MapError> {
-        if self.set.remove(&holder) {
-            self.giving_back.insert(holder);
+        if self.set.contains(&holder) {
             self.bytes.set(holder.key(), GIVE_BACK)?;
+            self.set.remove(&holder);
+            self.giving_back.insert(holder);
         }
         Ok(())
     }

@@ -7,7 +7,7 @@
 //!
 //! # Where we differ, and why
 //! The kernel refuses the option on an MPTCP socket, and its subflows have no descriptors: so it is set from outside, by a BPF iterator (`bpf/clamp.bpf.c`).
-//! Since nobody else can set it there, whatever cap a subflow has is ours to take off.
+//! No program can set it there, so whatever cap a subflow has is taken for ours, and taken off.
 //!
 //! # Checked by
 //! `tests/bpf/limits.rs`.

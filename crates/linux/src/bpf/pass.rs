@@ -24,11 +24,11 @@ const RECORD_BYTES: usize = 16;
 /// What one walk did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pass {
-    /// Every subflow whose connection has a limit, in the kernel's order.
+    /// Every subflow that has a limit, or whose connection has one, in the kernel's order.
     pub subflows: Vec<SubflowLimit>,
 }
 
-/// One subflow's limit, before and after a walk.
+/// One subflow's limit, before and after a walk: bytes, or of a cap bytes a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubflowLimit {
     /// Its connection.
@@ -128,7 +128,7 @@ pub enum RestoreError {
 /// Gives every MPTCP subflow of the calling thread's network namespace the limits that the kernel would have given it.
 ///
 /// For the start after a crash: what a lever sets on a socket outlives the process. Only what slowhand sets can be found here:
-/// on an MPTCP socket the kernel refuses TCP_WINDOW_CLAMP, and keeps TCP_NOTSENT_LOWAT from the subflows. On one that fell back in its handshake
+/// on an MPTCP socket the kernel refuses TCP_WINDOW_CLAMP and SO_MAX_PACING_RATE, and keeps TCP_NOTSENT_LOWAT from the subflows. On one that fell back in its handshake
 /// a program may set both, so such are not looked at.
 pub fn restore_subflows() -> Result<Pass, RestoreError> {
     let loaded = OBJECT.load(&["restore"])?;

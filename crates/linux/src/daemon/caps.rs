@@ -3,13 +3,14 @@
 //! # Where we differ, and why
 //! 1. A cap stays on its socket whatever becomes of this process. So it is written down before, as other limits are, and nobody else is relied on to end it: what asks
 //!    for one says for how long.
-//! 2. It comes at the last moment before a queue overflows, and lasts for a few round trips: the sockets are walked sooner than for limits that stay.
+//! 2. A connection that its program has closed may still have much to send, so that its cap is taken off by a walk, too.
+//! 3. It comes at the last moment before a queue overflows, and lasts for a few round trips: the sockets are walked sooner than for limits that stay.
 //!
 //! # Checked by
-//! `daemon::tests::levers`, `daemon::tests::undone`.
+//! `daemon::tests::levers`; what a crash leaves: `tests/bpf/limits.rs`.
 
 use super::levers::{Lever, LeverError, walk};
-use super::walks::Walks;
+use super::walks::{AFTER_FAILURE, Walks};
 use crate::bpf::{PacedSubflow, PacingLever, RunTime};
 use crate::journal::{Change, Journal};
 use policy::ConnId;
@@ -53,33 +54,21 @@ impl Caps {
         Ok(())
     }
 
-    /// A connection lives on without us: its sockets send soon as they like.
-    pub(super) fn leave_alone(&mut self, conn: ConnId) {
-        if self.of(conn).next().is_some() {
-            self.walks.ask();
-        }
-    }
-
-    /// A connection is gone, or left alone.
+    /// A connection is gone, or left alone; its sockets may go on for a while.
     pub(super) fn release(&mut self, conn: ConnId) -> Result<(), LeverError> {
-        let subflows: Vec<PacedSubflow> = self.of(conn).collect();
+        let of_it = |subflow: &PacedSubflow| subflow.conn == conn;
+        let subflows: Vec<PacedSubflow> = self.until.keys().copied().filter(of_it).collect();
         subflows
             .into_iter()
             .try_for_each(|subflow| self.take_off(subflow))
     }
 
-    fn of(&self, conn: ConnId) -> impl Iterator<Item = PacedSubflow> {
-        self.until
-            .keys()
-            .copied()
-            .filter(move |subflow| subflow.conn == conn)
-    }
-
     fn take_off(&mut self, subflow: PacedSubflow) -> Result<(), LeverError> {
-        self.until.remove(&subflow);
         if let Some(lever) = self.lever.loaded() {
             lever.clear(subflow)?;
         }
+        self.until.remove(&subflow);
+        self.walks.ask();
         Ok(())
     }
 
@@ -92,8 +81,9 @@ impl Caps {
         let is_over = |(&subflow, &until): (&PacedSubflow, &Instant)| (until <= now).then_some(subflow);
         let over: Vec<PacedSubflow> = self.until.iter().filter_map(is_over).collect();
         for subflow in over {
+            // Where it fails it is tried again, and not at once.
+            self.until.insert(subflow, now + AFTER_FAILURE);
             self.take_off(subflow)?;
-            self.walks.ask();
         }
         match self.lever.loaded().filter(|_| self.walks.is_due(now)) {
             Some(lever) => walk(now, &mut self.walks, None, || lever.apply()),

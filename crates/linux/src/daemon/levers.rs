@@ -4,9 +4,9 @@
 //! |---|---|---|
 //! | how far ahead the peer may queue | [`WindowLever`] on every link | the receive buffer of *new* connections (`tcp_rmem`), see [`super::settings`] |
 //! | what waits unsent on our subflows | [`UnsentLever`] | nothing: said in the report |
-//! | how fast a subflow of ours sends, for a moment | [`Caps`] | nothing: as above, the kernel that lacks one lacks both |
+//! | how fast a subflow of ours sends, for a moment | [`Caps`] | nothing: every such action fails; a kernel that lacks this lacks the one above |
 //!
-//! Both are loaded when they are first needed: baselines that need none run on a kernel as it is. Where the better way to bound windows cannot be
+//! They are loaded when they are first needed: baselines that need none run on a kernel as it is. Where the better way to bound windows cannot be
 //! attached to an interface that a connection goes over, all windows go the other way from then on, unless one way was asked for. Where the other
 //! way cannot be had either, the better one stays on the interfaces that take it, and new connections are bounded as where neither can be had.
 //!
@@ -327,27 +327,23 @@ impl Levers {
         if self.unsents.contains_key(&conn) {
             self.unsent_walks.ask();
         }
-        self.caps.leave_alone(conn);
         self.release(conn)
     }
 
-    /// A connection is gone, and its sockets with it: nobody walks for them, however many close at once.
+    /// A connection is gone, and its sockets with it: nobody walks for its bounds, however many close at once. One that fails keeps none of the others.
     pub(super) fn release(&mut self, conn: ConnId) -> Result<(), LeverError> {
-        if let Some(window) = self
-            .window
-            .loaded()
-            .filter(|_| self.windows.remove(&conn).is_some())
-        {
-            window.clear(conn)?;
-        }
-        if let Some(unsent) = self
-            .unsent
-            .loaded()
-            .filter(|_| self.unsents.remove(&conn).is_some())
-        {
-            unsent.clear(conn)?;
-        }
-        self.caps.release(conn)
+        let window = match self.window.loaded() {
+            Some(window) if self.windows.remove(&conn).is_some() => window.clear(conn),
+            _ => Ok(()),
+        };
+        let unsent = match self.unsent.loaded() {
+            Some(unsent) if self.unsents.remove(&conn).is_some() => unsent.clear(conn),
+            _ => Ok(()),
+        };
+        let caps = self.caps.release(conn);
+        window?;
+        unsent?;
+        caps
     }
 
     pub(super) fn wake_at(&self) -> Option<Instant> {
@@ -356,8 +352,9 @@ impl Levers {
         times.flatten().min()
     }
 
-    /// What has to be done from time to time.
+    /// What has to be done from time to time. Caps are in a hurry.
     pub(super) fn tick(&mut self, now: Instant) -> Result<(), LeverError> {
+        let caps = self.caps.tick(now);
         if self.window_walks.is_due(now) {
             let every = self.apply_every().filter(|_| !self.windows.is_empty());
             if let Some(window) = self.window.loaded() {
@@ -369,14 +366,17 @@ impl Levers {
         {
             walk(now, &mut self.unsent_walks, None, || unsent.apply())?;
         }
-        self.caps.tick(now)
+        caps
     }
 
-    /// Gives back everything that outlives the levers.
+    /// Gives back everything that outlives the levers, as far as it can be.
     pub(super) fn release_all(&mut self) -> Result<(), LeverError> {
-        self.window.loaded().map(WindowLever::release).transpose()?;
-        self.unsent.loaded().map(UnsentLever::release).transpose()?;
-        self.caps.release_all()
+        let window = self.window.loaded().map(WindowLever::release).transpose();
+        let unsent = self.unsent.loaded().map(UnsentLever::release).transpose();
+        let caps = self.caps.release_all();
+        window?;
+        unsent?;
+        caps
     }
 
     pub(super) fn bounds_of(&self, conn: ConnId) -> (Option<Bytes>, Option<Bytes>) {

@@ -9,7 +9,8 @@ use super::world::World;
 use crate::bpf::{MarkCounters, WindowKind};
 use crate::sysctl;
 use policy::{
-    ConnExplanation, ConnId, ConnSample, Engine, Explanation, LinkId, LinkSpec, SubflowId, SubflowSample,
+    ConnExplanation, ConnId, ConnSample, Engine, Explanation, LinkId, LinkSpec, RoleExplanation, SubflowId,
+    SubflowSample,
 };
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -99,6 +100,8 @@ pub struct ConnReport {
     pub unsent: Option<Bytes>,
     /// Why that is bounded, in a sentence.
     pub unsent_why: Option<String>,
+    /// Its slow links: which is a backup or is tried in use, and why.
+    pub roles: Vec<RoleExplanation>,
     /// The congestion controllers that its sockets of this host are really sent with, each once; none if the kernel did not say.
     pub controllers: Vec<String>,
     /// Living subflows.
@@ -229,6 +232,7 @@ impl World {
             window_why: why.and_then(|why| why.window.clone()),
             unsent,
             unsent_why: why.and_then(|why| why.unsent.clone()),
+            roles: why.map(|why| why.roles.clone()).unwrap_or_default(),
             controllers: controllers.of_conn(conn.id),
             subflows: self
                 .flows

@@ -3,7 +3,7 @@
 //! # Where we differ, and why
 //! A walk looks at every TCP socket of the namespace and costs milliseconds, however few of them are ours. So many changes share one walk,
 //! and while nothing had to be set again they become rarer. Walks of up to 4 ms take a fiftieth of a processor at most; slower ones more, since
-//! no change waits longer than the longest pause: one of 30 ms an eighth. What is hasty, and over soon, may take a sixth.
+//! no change waits longer than the longest pause: one of 30 ms an eighth. What is hasty, and over soon, may take a sixth while walks take up to 40 ms.
 //!
 //! # Checked by
 //! `tests` below; `window-cost` in the benchmarks.
@@ -18,7 +18,7 @@ const HASTY_PAUSE_PER_WALK: u32 = 5;
 /// No pause is longer, however slow a walk was: a raised window is waited for.
 const MOST_PAUSE: Duration = Duration::from_millis(200);
 /// Until a walk that failed is tried again: every failure is told.
-const AFTER_FAILURE: Duration = Duration::from_secs(1);
+pub(super) const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// Where nothing had to be set again, so many times the first interval at most. Autotuning was seen to lift a clamp within 2.5 s.
 const RAREST: u32 = 8;
 

@@ -275,7 +275,7 @@ fn a_cap_that_a_crash_left_is_undone_and_no_program_can_have_set_it() {
         return;
     }
     let (hosts, upload, subflow) = upload_with("bbr");
-    let rate: libc::c_uint = 1_000_000;
+    let rate = CAP.get() as libc::c_uint;
     // SAFETY: the socket is open, and the value is as long as is said.
     let set = unsafe {
         libc::setsockopt(

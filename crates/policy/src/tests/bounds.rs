@@ -26,6 +26,16 @@ fn a_link_for_which_the_others_wait_is_made_a_backup_and_explained() {
     let slow = explained.iter().find(|why| why.link == LinkId(2)).unwrap();
     assert_eq!(slow.state, "demote");
     assert!(slow.why.contains("wait for earlier bytes"), "{}", slow.why);
+    let told = world.engine.explain_connections();
+    let roles = |conn: u32| &told.iter().find(|told| told.conn == ConnId(conn)).unwrap().roles;
+    let told_of = |conn| {
+        roles(conn)
+            .iter()
+            .map(|role| (role.link, role.verb))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(told_of(1), [(LinkId(2), Verb::Demote)]);
+    assert_eq!(roles(1)[0].why, slow.why);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::*;
-use units::{Bitrate, Duration, Instant};
+use units::{Bitrate, Bytes, Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -14,6 +14,32 @@ fn uploads(kind: LinkKind) -> World {
     world.demand = 0.02;
     world.run(100 * MS);
     world
+}
+
+/// The same over a link that another upload has been filling since long, or another download, or nothing.
+fn beside(kind: LinkKind, demand: f64, unacked: u32) -> World {
+    let mut world = World::new(Policy::Slowhand);
+    world.up(0, kind, Role::Primary, 30, 50);
+    world.open(1, 0);
+    (world.demand, world.unacked) = (demand, unacked);
+    world.run(Duration::from_secs(3));
+    world.open(2, 0);
+    world
+}
+
+/// Readings of the second one's subflow, which starts and fills a queue, before its world can say what it makes of it.
+fn second_fills(world: &mut World) {
+    for n in 1..=3 {
+        let sample = SubflowSample {
+            unacked: 150,
+            bytes_acked: Bytes::from_kib(40 * n),
+            srtt: 90 * MS,
+            min_rtt: 50 * MS,
+            ..SubflowSample::default()
+        };
+        world.now += 10 * MS;
+        world.tell(Input::Subflow(SubflowId(1), SubflowEvent::Sample(sample)));
+    }
 }
 
 /// Five readings with so much under way and this round trip, while acknowledgements come at this rate.
@@ -86,4 +112,51 @@ fn neither_radio_nor_what_is_long_past_its_start_is_held_back() {
     stock.run(100 * MS);
     read(&mut stock, 150, 90, 25);
     assert_eq!(caps(&stock), []);
+}
+
+#[test]
+fn neither_a_farther_peer_nor_one_that_was_found_running_is_held_back() {
+    let mut far = uploads(LinkKind::Cable);
+    let sample = |acked, min_rtt| SubflowSample {
+        unacked: 150,
+        bytes_acked: Bytes::from_kib(acked),
+        srtt: 90 * MS,
+        min_rtt,
+        ..SubflowSample::default()
+    };
+    far.tell(Input::Subflow(
+        SubflowId(0),
+        SubflowEvent::Sample(sample(10, 85 * MS)),
+    ));
+    assert_eq!(caps(&far), [], "the link's least round trip is 50 ms, its own 85");
+    far.tell(Input::Subflow(
+        SubflowId(0),
+        SubflowEvent::Sample(sample(20, 50 * MS)),
+    ));
+    assert_eq!(caps(&far).len(), 1);
+
+    let mut found = World::new(Policy::Slowhand);
+    found.up(0, LinkKind::Cable, Role::Primary, 30, 50);
+    found.open(1, 0);
+    for acked in [10_000, 10_020] {
+        found.now += 10 * MS;
+        found.tell(Input::Subflow(
+            SubflowId(0),
+            SubflowEvent::Sample(sample(acked, 50 * MS)),
+        ));
+    }
+    assert_eq!(caps(&found), []);
+}
+
+#[test]
+fn what_another_one_has_queued_is_not_held_against_it() {
+    for (demand, unacked, times) in [(0.02, 100, 0), (1.0, 0, 0), (0.001, 0, 1)] {
+        let mut world = beside(LinkKind::Cable, demand, unacked);
+        second_fills(&mut world);
+        assert_eq!(
+            caps(&world).len(),
+            times,
+            "beside {demand} and {unacked} under way"
+        );
+    }
 }

@@ -22,6 +22,8 @@ fn need(mbps: u64, rtt_ms: u64) -> Need {
     }
 }
 
+const LOOK: Duration = Duration::from_millis(50);
+
 /// A sender whose goodput is what the window lets through, up to the links; below `enough` it falls off.
 struct Fluid {
     window: Window,
@@ -47,13 +49,17 @@ impl Fluid {
     }
 
     fn step(&mut self, need: Need, enough: Bytes, demand_percent: u64) {
-        let step = Duration::from_millis(50);
-        self.now += step;
         let set = self.window.set.unwrap_or(MOST).min(enough);
         let share = Bitrate::from_bps(
             (u128::from(need.rate.as_bps()) * u128::from(set.get()) / u128::from(enough.get())) as u64,
         );
-        self.received += share.percent(demand_percent) * step;
+        self.bring(need, share.percent(demand_percent));
+    }
+
+    /// A look after a twentieth of a second in which so much came.
+    fn bring(&mut self, need: Need, rate: Bitrate) {
+        self.now += LOOK;
+        self.received += rate * LOOK;
         let received = self.received;
         let changed = self.window.update(self.now, Need { received, ..need });
         self.changes.extend(changed);
@@ -221,6 +227,26 @@ fn finds_the_smallest_window_that_costs_nothing() {
         "{} where {enough} is needed",
         fluid.set()
     );
+}
+
+/// How many hundredths of the second of two minutes the window is under the formula's, where all such cost so many thousandths of goodput.
+fn smaller_where_that_costs(thousandths: u64) -> usize {
+    let mut fluid = Fluid::new();
+    let (need, usual) = (need(90, 50), need(90, 50).target(trial::DEFAULT));
+    let mut is_smaller = || {
+        let smaller = fluid.window.set.is_some_and(|set| set < usual);
+        let part = if smaller { 1_000 - thousandths } else { 1_000 };
+        fluid.bring(need, Bitrate::from_bps(need.rate.as_bps() / 1_000 * part));
+        smaller
+    };
+    (0..60 * 20).for_each(|_| _ = is_smaller());
+    (0..60 * 20).filter(|_| is_smaller()).count() / (60 * 20 / 100)
+}
+
+#[test]
+fn a_smaller_window_may_cost_nearly_two_hundredths_and_no_more() {
+    let [cheap, dear] = [15, 25].map(smaller_where_that_costs);
+    assert!(cheap >= 90 && dear <= 25, "{cheap} % and {dear} % of the time");
 }
 
 #[test]

@@ -6,6 +6,10 @@
 //! goodput (a smaller one) or gains more than 3 % (a larger one); a failed one is tried again more rarely each time. A gain that is
 //! not clear after four turns must stand four more, B A A B: over WiFi two turns differ by as much by chance.
 //!
+//! # Sources
+//! - Experiments by hand with fixed windows, before this was written (docs/window.md, "Rules that were tried"): 1, 2 and 4 products each won on some links.
+//! - Counterbalanced order (A B B A) as experiments in general have it: a steady drift falls on both alike.
+//!
 //! # Where we differ, and why
 //! 1. From a gradient search: a ratchet of "2 % is nothing" would give the connection away step by step. Every smaller candidate is
 //!    held against the best goodput of the last ten minutes, not only against its neighbour, and what turns do not show is taken back (6).

@@ -15,7 +15,7 @@ use crate::journal::Change;
 use crate::rtnl::Rtnl;
 use crate::testing::{Patience, index, output};
 use policy::{Action, ConnId};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use units::{Bitrate, Bytes};
 
 fn the_servers_queue_shrinks_and_grows_again(kind: WindowKind) {
@@ -341,11 +341,14 @@ fn a_cap_on_pacing_is_on_record_and_over_when_its_time_is() {
             lasts: units::Duration::from_millis(lasts),
         };
         assert_eq!(capped(), 0);
+        let begins = Instant::now();
         daemon.act(cap(300)).unwrap();
         let journal = &daemon.daemon.world.settings.journal;
         assert!(journal.changes().contains(&Change::SocketLimits));
         daemon.until("one is capped", |_, _| capped() == 1);
         daemon.until("its time is over", |_, _| capped() == 0);
+        // The daemon's time is that of its latest turn.
+        assert!(begins.elapsed() >= Duration::from_millis(250));
         // Whoever stops does not wait for that.
         daemon.act(cap(600_000)).unwrap();
         daemon.until("one is capped again", |_, _| capped() == 1);
@@ -373,5 +376,24 @@ fn a_connection_that_is_left_alone_sends_as_fast_as_it_likes() {
         daemon.daemon.world.leave_alone(conn, LeftAlone::FellBack);
         daemon.until("it is not any more", |_, _| capped() == 0);
         assert!(matches!(daemon.act(cap), Err(ActError::NoConnection)));
+    });
+}
+
+#[test]
+fn a_connection_that_its_program_has_closed_sends_the_rest_as_fast_as_it_likes() {
+    let Some(net) = Net::with_links(1) else { return };
+    net.in_client(|| {
+        output("sysctl -qw net.ipv4.tcp_congestion_control=bbr");
+        let mut daemon = Manual::start(1);
+        let _upload = Upload::start(&net);
+        let (conn, subflow) = (daemon.conn(), daemon.subflow(0));
+        let lasts = units::Duration::from_millis(600_000);
+        let rate = Bitrate::from_mbps(2);
+        let cap = Action::CapPacing { subflow, rate, lasts };
+        daemon.act(cap).unwrap();
+        daemon.until("it is capped", |_, _| capped() == 1);
+        // As the kernel tells it, while its socket still sends.
+        daemon.daemon.world.levers.release(conn).unwrap();
+        daemon.until("it is not any more", |_, _| capped() == 0);
     });
 }

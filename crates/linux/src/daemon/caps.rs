@@ -7,7 +7,7 @@
 //! 3. It comes at the last moment before a queue overflows, and lasts for a few round trips: the sockets are walked sooner than for limits that stay.
 //!
 //! # Checked by
-//! `daemon::tests::levers`; what a crash leaves: `tests/bpf/limits.rs`.
+//! `daemon::tests::levers`, `daemon::tests::undone`; what a crash leaves on sockets: `tests/bpf/limits.rs`.
 
 use super::levers::{Lever, LeverError, walk};
 use super::walks::{AFTER_FAILURE, Walks};

@@ -7,7 +7,7 @@ use super::flow::{Download, Source, Upload};
 use super::net::Net;
 use super::objects::{Objects, Pins, with_own_bpffs};
 use super::rig::{self, Manual, PATIENCE, Record, Running};
-use crate::bpf::{Pass, UnsentLever, WindowKind, WindowLever, restore_subflows};
+use crate::bpf::{PacedSubflow, Pass, UnsentLever, WindowKind, WindowLever, restore_subflows};
 use crate::daemon::recover;
 use crate::diag::{Diag, States};
 use crate::journal::{Change, Journal};
@@ -18,7 +18,7 @@ use policy::{Action, ConnId, LinkId, Policy};
 use std::collections::BTreeSet;
 use std::process::Child;
 use std::time::Duration;
-use units::{Bytes, Ratio};
+use units::{Bitrate, Bytes, Ratio};
 
 /// The process that the crash tests kill looks for these.
 const VICTIM: &str = "SLOWHAND_TEST_LEVER_JOURNAL";
@@ -188,6 +188,13 @@ fn loaded_victim() {
     ] {
         daemon.act(action).unwrap();
     }
+    let world = &mut daemon.daemon.world;
+    let until = world.now + units::Duration::from_secs(60);
+    let subflow = PacedSubflow { conn, local_port: 1 };
+    let capped = world
+        .levers
+        .cap_pacing(subflow, Bitrate::from_mbps(1), until, &mut world.settings.journal);
+    capped.unwrap();
     rig::live_on();
 }
 
@@ -198,7 +205,7 @@ fn a_killed_daemon_leaves_no_program_and_has_pinned_none() {
     let wishes = [(LOADED, record.0.as_os_str())];
     let test = "daemon::tests::undone::loaded_victim";
     let victim = rig::victim_where(&net, test, &wishes, with_own_bpffs);
-    let all = BTreeSet::from(["marker", "unsent", "window"].map(str::to_owned));
+    let all = BTreeSet::from(["marker", "pacing", "unsent", "window"].map(str::to_owned));
     let mut until = Patience::of(PATIENCE);
     let objects = loop {
         let objects = Objects::of(victim.id());

@@ -113,6 +113,7 @@ fn an_upload_starts() -> World {
     let fills = SubflowSample {
         unacked: 100,
         srtt: S / 10,
+        min_rtt: S / 50,
         ..SubflowSample::default()
     };
     let told = Step::Tell(Input::Subflow(SubflowId(0), SubflowEvent::Sample(fills)));

@@ -516,8 +516,9 @@ impl Driver {
         assert!(self.twin.as_ref().is_none_or(|twin| twin.explain() == links));
         for conn in self.engine.explain_connections() {
             assert!(self.known.conns.contains(&conn.conn), "{conn:?} was never told");
-            let mut sentences = conn.window.iter().chain(&conn.unsent).peekable();
-            assert!(sentences.peek().is_some(), "{conn:?} is not bounded");
+            let roles = conn.roles.iter().map(|role| &role.why);
+            let mut sentences = conn.window.iter().chain(&conn.unsent).chain(roles).peekable();
+            assert!(sentences.peek().is_some(), "nothing is said of {conn:?}");
             assert!(sentences.all(|why| !why.is_empty()));
         }
     }

@@ -53,23 +53,20 @@ struct limits {
 struct limits clamps SEC(".maps");
 struct limits unsent_limits SEC(".maps");
 
-/* Connection token, and over it the subflow's port here -> bytes a second; 0 gives the cap back. */
-struct {
+/* The same of single sockets. */
+struct socket_limits {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 65536);
 	__type(key, __u64);
 	__type(value, __u32);
-} pacing_caps SEC(".maps");
+};
+
+/* Connection token, and over it the subflow's port here -> bytes a second; 0 gives the cap back. */
+struct socket_limits pacing_caps SEC(".maps");
 
 /* Socket cookie -> the clamp of a connection that fell back. For `restore_fallback` cookie 0, which no socket has, says which is to be taken off. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
-	__type(key, __u64);
-	__type(value, __u32);
-} fallbacks SEC(".maps");
+struct socket_limits fallbacks SEC(".maps");
 
 /* What the reader of an iterator gets, one for each subflow that was looked at closely. */
 struct pass_record {

@@ -10,7 +10,7 @@
 //! | [`routing`] | a table per link, and the default route that moves | `routing::install`, `routing::set_default` |
 //! | [`orphans`] | closed connections at an endpoint that goes | `orphans::release` |
 //! | [`probe`] | is a host reachable over this one link? | `Prober` |
-//! | [`bpf`] | what only a BPF program can do | `WindowLever`, `UnsentLever` |
+//! | [`bpf`] | what only a BPF program can do | `WindowLever`, `UnsentLever`, `PacingLever` |
 //! | [`capture`] | what a monitor interface hears | `Capture::open`, `digest` |
 //! | [`journal`] | what was changed, on disk, and how to take it back | `Journal::open`, `Journal::undo` |
 //! | [`sysctl`] | kernel parameters of a namespace | `sysctl::read`, `sysctl::path_manager` |

@@ -21,9 +21,11 @@
 
 use crate::aqm::begins_to_fill;
 use crate::conn::Subflow;
-use crate::io::{Action, ConnId, LinkKind, Note, SubflowId, Verb};
+use crate::io::{Action, ConnId, LinkId, LinkKind, Note, SubflowId, Verb};
+use crate::path::Path;
 use crate::queues::{BUSY_SEGMENTS, is_young, sends_much};
 use crate::state::State;
+use alloc::collections::BTreeMap;
 use alloc::format;
 use units::{Bitrate, Duration, Instant};
 
@@ -36,14 +38,22 @@ const LONGEST: Duration = Duration::from_secs(2);
 
 /// A subflow's counters were read.
 pub(crate) fn look(now: Instant, state: &mut State, conn: ConnId, id: SubflowId) {
-    if !is_starting(now, state, conn, id) || is_crowded(now, state, id) {
+    let starting = state
+        .conns
+        .get(&conn)
+        .and_then(|conn| conn.find(id))
+        .filter(|subflow| is_starting(now, subflow, &state.paths));
+    let Some(link) = starting.map(|subflow| subflow.link) else {
+        return;
+    };
+    if is_crowded(now, state, link, id) {
         return;
     }
     let Some(subflow) = subflow_mut(state, conn, id) else {
         return;
     };
     subflow.held_back = true;
-    let (link, rtt) = (subflow.link, subflow.sample.srtt);
+    let rtt = subflow.sample.srtt;
     let rate = arrives_with(subflow).percent(HELD_PERCENT);
     let lasts = (rtt * ROUNDS).min(LONGEST);
     state.push(Action::CapPacing {
@@ -70,32 +80,21 @@ fn subflow_mut(state: &mut State, conn: ConnId, id: SubflowId) -> Option<&mut Su
 }
 
 /// Whether its slow start begins to fill a queue before a cable for the first time.
-fn is_starting(now: Instant, state: &State, conn: ConnId, id: SubflowId) -> bool {
-    let found = state.conns.get(&conn).and_then(|conn| conn.find(id));
-    let is_cable = |link| {
-        state
-            .paths
-            .get(&link)
-            .is_some_and(|path| path.spec.kind == LinkKind::Cable)
-    };
-    found.is_some_and(|subflow| {
-        let least = subflow.sample.min_rtt;
-        let starts = !subflow.held_back && subflow.acked.began_here() && is_young(now - subflow.since, least);
-        let fills =
-            sends_much(subflow) && least > Duration::ZERO && begins_to_fill(least, subflow.sample.srtt);
-        starts && fills && is_cable(subflow.link)
-    })
+fn is_starting(now: Instant, subflow: &Subflow, paths: &BTreeMap<LinkId, Path>) -> bool {
+    let least = subflow.sample.min_rtt;
+    let starts =
+        !subflow.held_back && subflow.acked.seen_from_start() && is_young(now - subflow.since, least);
+    let fills = sends_much(subflow) && least > Duration::ZERO && begins_to_fill(least, subflow.sample.srtt);
+    let is_cable = |path: &Path| path.spec.kind == LinkKind::Cable;
+    starts && fills && paths.get(&subflow.link).is_some_and(is_cable)
 }
 
 /// Whether another one is past its start and moves much over the same link.
-fn is_crowded(now: Instant, state: &State, id: SubflowId) -> bool {
-    let subflows = || state.conns.values().flat_map(|conn| &conn.subflows);
-    let Some(link) = subflows().find(|of| of.id == id).map(|of| of.link) else {
-        return false;
-    };
+fn is_crowded(now: Instant, state: &State, link: LinkId, id: SubflowId) -> bool {
     let settled = |of: &Subflow| !is_young(now - of.since, of.sample.min_rtt);
     let moves_much = |of: &Subflow| sends_much(of) || of.arrivals.recent_segments(now) >= BUSY_SEGMENTS;
-    subflows().any(|of| of.link == link && of.id != id && settled(of) && moves_much(of))
+    let mut others = state.conns.values().flat_map(|conn| conn.over(link));
+    others.any(|of| of.id != id && settled(of) && moves_much(of))
 }
 
 fn arrives_with(subflow: &Subflow) -> Bitrate {

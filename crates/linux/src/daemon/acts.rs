@@ -3,6 +3,7 @@
 //! Every action is carried out or handed to the kernel before the next one is looked at, so they reach the peer in the
 //! engine's order. What fails is observed; where the engine waits for an outcome (a join), it is told of the failure too.
 
+use super::caps::Cap;
 use super::flows::{Phase, pair};
 use super::joins::Join;
 use super::levers::LeverError;
@@ -215,13 +216,12 @@ impl World {
             .map(|subflow| (subflow.conn, subflow.ends.local))
             .ok_or(ActError::NoSubflow)?;
         self.still_open(conn)?;
-        let paced = PacedSubflow {
+        let subflow = PacedSubflow {
             conn,
             local_port: local.port(),
         };
-        Ok(self
-            .levers
-            .cap_pacing(paced, rate, until, &mut self.settings.journal)?)
+        let cap = Cap { subflow, rate, until };
+        Ok(self.levers.cap_pacing(cap, &mut self.settings.journal)?)
     }
 
     fn set_backup(&mut self, now: Instant, id: SubflowId, backup: bool) -> Result<(), ActError> {

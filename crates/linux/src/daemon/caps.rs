@@ -17,6 +17,14 @@ use policy::ConnId;
 use std::collections::BTreeMap;
 use units::{Bitrate, Instant};
 
+/// One of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cap {
+    pub(super) subflow: PacedSubflow,
+    pub(super) rate: Bitrate,
+    pub(super) until: Instant,
+}
+
 /// The caps that are on.
 #[derive(Debug)]
 pub(super) struct Caps {
@@ -38,18 +46,12 @@ impl Caps {
         self.lever.need(PacingLever::load);
     }
 
-    pub(super) fn put_on(
-        &mut self,
-        subflow: PacedSubflow,
-        rate: Bitrate,
-        until: Instant,
-        journal: &mut Journal,
-    ) -> Result<(), LeverError> {
+    pub(super) fn put_on(&mut self, cap: Cap, journal: &mut Journal) -> Result<(), LeverError> {
         self.load();
         let lever = self.lever.get("how fast a subflow sends")?;
         journal.will(Change::SocketLimits)?;
-        lever.set(subflow, rate)?;
-        self.until.insert(subflow, until);
+        lever.set(cap.subflow, cap.rate)?;
+        self.until.insert(cap.subflow, cap.until);
         self.walks.ask();
         Ok(())
     }

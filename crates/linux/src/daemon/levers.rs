@@ -20,18 +20,17 @@
 //! `daemon::tests::levers`, `daemon::tests::undone`.
 
 use super::Duration;
-use super::caps::Caps;
+use super::caps::{Cap, Caps};
 use super::report::LeverReport;
 use super::walks::Walks;
 use crate::bpf::{
-    AttachError, LoadError, MapError, PacedSubflow, Pass, PassError, RunTime, UnsentLever, WindowKind,
-    WindowLever,
+    AttachError, LoadError, MapError, Pass, PassError, RunTime, UnsentLever, WindowKind, WindowLever,
 };
 use crate::journal::{Change, Journal, JournalError};
 use policy::ConnId;
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
-use units::{Bitrate, Bytes, Instant};
+use units::{Bytes, Instant};
 
 /// Why a lever could not be pulled.
 #[derive(Debug, Error)]
@@ -288,14 +287,8 @@ impl Levers {
         Ok(())
     }
 
-    pub(super) fn cap_pacing(
-        &mut self,
-        subflow: PacedSubflow,
-        rate: Bitrate,
-        until: Instant,
-        journal: &mut Journal,
-    ) -> Result<(), LeverError> {
-        self.caps.put_on(subflow, rate, until, journal)
+    pub(super) fn cap_pacing(&mut self, cap: Cap, journal: &mut Journal) -> Result<(), LeverError> {
+        self.caps.put_on(cap, journal)
     }
 
     /// A new subflow has no limits yet.

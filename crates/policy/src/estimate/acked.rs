@@ -38,8 +38,8 @@ impl Acked {
         self.first.get_or_insert(bytes);
     }
 
-    /// Whether it has been read since it began, or soon after.
-    pub(crate) fn began_here(&self) -> bool {
+    /// Whether the first reading came when it began, or soon after.
+    pub(crate) fn seen_from_start(&self) -> bool {
         self.first.is_some_and(|first| first <= BEGUN)
     }
 
@@ -92,9 +92,9 @@ mod tests {
 
     #[test]
     fn one_that_has_moved_much_was_not_seen_to_begin() {
-        assert!(!after([]).began_here());
-        assert!(after([(0, 100_000), (10, 1 << 40)]).began_here());
-        assert!(!after([(0, 300_000), (10, 300_001)]).began_here());
+        assert!(!after([]).seen_from_start());
+        assert!(after([(0, 100_000), (10, 1 << 40)]).seen_from_start());
+        assert!(!after([(0, 300_000), (10, 300_001)]).seen_from_start());
     }
 
     #[test]

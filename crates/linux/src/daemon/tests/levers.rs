@@ -14,7 +14,7 @@ use crate::daemon::levers::LeverError;
 use crate::journal::Change;
 use crate::rtnl::Rtnl;
 use crate::testing::{Patience, index, output};
-use policy::{Action, ConnId};
+use policy::{Action, ConnId, SubflowId};
 use std::time::{Duration, Instant};
 use units::{Bitrate, Bytes};
 
@@ -326,6 +326,30 @@ fn capped() -> usize {
     listing.lines().filter(has_cap).count()
 }
 
+fn cap(subflow: SubflowId, lasts_ms: u64) -> Action {
+    Action::CapPacing {
+        subflow,
+        rate: Bitrate::from_mbps(2),
+        lasts: units::Duration::from_millis(lasts_ms),
+    }
+}
+
+/// An upload with bbr, capped for longer than any test lasts; then what is to end that.
+fn an_end_of_a_cap(end: impl FnOnce(&mut Manual, ConnId) + Send) {
+    let Some(net) = Net::with_links(1) else { return };
+    net.in_client(|| {
+        output("sysctl -qw net.ipv4.tcp_congestion_control=bbr");
+        let mut daemon = Manual::start(1);
+        let _upload = Upload::start(&net);
+        let (conn, subflow) = (daemon.conn(), daemon.subflow(0));
+        daemon.act(cap(subflow, 600_000)).unwrap();
+        daemon.until("it is capped", |_, _| capped() == 1);
+        end(&mut daemon, conn);
+        daemon.until("it is not any more", |_, _| capped() == 0);
+        assert_eq!(daemon.failures(), [""; 0]);
+    });
+}
+
 #[test]
 fn a_cap_on_pacing_is_on_record_and_over_when_its_time_is() {
     let Some(net) = Net::with_links(2) else { return };
@@ -335,65 +359,39 @@ fn a_cap_on_pacing_is_on_record_and_over_when_its_time_is() {
         let _upload = Upload::start(&net);
         let subflow = daemon.subflow(0);
         daemon.join(1);
-        let cap = |lasts| Action::CapPacing {
-            subflow,
-            rate: Bitrate::from_mbps(2),
-            lasts: units::Duration::from_millis(lasts),
-        };
         assert_eq!(capped(), 0);
         let begins = Instant::now();
-        daemon.act(cap(300)).unwrap();
+        daemon.act(cap(subflow, 300)).unwrap();
         let journal = &daemon.daemon.world.settings.journal;
         assert!(journal.changes().contains(&Change::SocketLimits));
         daemon.until("one is capped", |_, _| capped() == 1);
         daemon.until("its time is over", |_, _| capped() == 0);
         // The daemon's time is that of its latest turn.
         assert!(begins.elapsed() >= Duration::from_millis(250));
-        // Whoever stops does not wait for that.
-        daemon.act(cap(600_000)).unwrap();
-        daemon.until("one is capped again", |_, _| capped() == 1);
-        daemon.daemon.world.levers.release_all().unwrap();
-        assert_eq!(capped(), 0);
         assert_eq!(daemon.failures(), [""; 0]);
     });
 }
 
 #[test]
+fn who_stops_does_not_wait_for_the_end_of_a_cap() {
+    an_end_of_a_cap(|daemon, _| {
+        daemon.daemon.world.levers.release_all().unwrap();
+        assert_eq!(capped(), 0);
+    });
+}
+
+#[test]
 fn a_connection_that_is_left_alone_sends_as_fast_as_it_likes() {
-    let Some(net) = Net::with_links(1) else { return };
-    net.in_client(|| {
-        output("sysctl -qw net.ipv4.tcp_congestion_control=bbr");
-        let mut daemon = Manual::start(1);
-        let _upload = Upload::start(&net);
-        let (conn, subflow) = (daemon.conn(), daemon.subflow(0));
-        let cap = Action::CapPacing {
-            subflow,
-            rate: Bitrate::from_mbps(2),
-            lasts: units::Duration::from_millis(600_000),
-        };
-        daemon.act(cap.clone()).unwrap();
-        daemon.until("it is capped", |_, _| capped() == 1);
+    an_end_of_a_cap(|daemon, conn| {
+        let subflow = daemon.subflow(0);
         daemon.daemon.world.leave_alone(conn, LeftAlone::FellBack);
-        daemon.until("it is not any more", |_, _| capped() == 0);
-        assert!(matches!(daemon.act(cap), Err(ActError::NoConnection)));
+        let refused = daemon.act(cap(subflow, 300));
+        assert!(matches!(refused, Err(ActError::NoConnection)));
     });
 }
 
 #[test]
 fn a_connection_that_its_program_has_closed_sends_the_rest_as_fast_as_it_likes() {
-    let Some(net) = Net::with_links(1) else { return };
-    net.in_client(|| {
-        output("sysctl -qw net.ipv4.tcp_congestion_control=bbr");
-        let mut daemon = Manual::start(1);
-        let _upload = Upload::start(&net);
-        let (conn, subflow) = (daemon.conn(), daemon.subflow(0));
-        let lasts = units::Duration::from_millis(600_000);
-        let rate = Bitrate::from_mbps(2);
-        let cap = Action::CapPacing { subflow, rate, lasts };
-        daemon.act(cap).unwrap();
-        daemon.until("it is capped", |_, _| capped() == 1);
-        // As the kernel tells it, while its socket still sends.
-        daemon.daemon.world.levers.release(conn).unwrap();
-        daemon.until("it is not any more", |_, _| capped() == 0);
-    });
+    // As the kernel tells it, while its socket still sends.
+    an_end_of_a_cap(|daemon, conn| daemon.daemon.world.levers.release(conn).unwrap());
 }

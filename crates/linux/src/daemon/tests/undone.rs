@@ -8,6 +8,7 @@ use super::net::Net;
 use super::objects::{Objects, Pins, with_own_bpffs};
 use super::rig::{self, Manual, PATIENCE, Record, Running};
 use crate::bpf::{PacedSubflow, Pass, UnsentLever, WindowKind, WindowLever, restore_subflows};
+use crate::daemon::caps::Cap;
 use crate::daemon::recover;
 use crate::diag::{Diag, States};
 use crate::journal::{Change, Journal};
@@ -189,11 +190,12 @@ fn loaded_victim() {
         daemon.act(action).unwrap();
     }
     let world = &mut daemon.daemon.world;
-    let until = world.now + units::Duration::from_secs(60);
-    let subflow = PacedSubflow { conn, local_port: 1 };
-    let capped = world
-        .levers
-        .cap_pacing(subflow, Bitrate::from_mbps(1), until, &mut world.settings.journal);
+    let cap = Cap {
+        subflow: PacedSubflow { conn, local_port: 1 },
+        rate: Bitrate::from_mbps(1),
+        until: world.now + units::Duration::from_secs(60),
+    };
+    let capped = world.levers.cap_pacing(cap, &mut world.settings.journal);
     capped.unwrap();
     rig::live_on();
 }

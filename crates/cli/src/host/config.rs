@@ -80,6 +80,8 @@ pub struct LinkConfig {
     pub gateway: Option<IpAddr>,
     /// WiFi: the channel; links of one channel share one air.
     pub channel: Option<u16>,
+    /// Whether the user pays by the byte.
+    pub metered: bool,
 }
 
 /// Why there is no configuration.
@@ -315,7 +317,7 @@ impl LinkTable {
                 "only a link of kind \"wifi\" has a channel; take this line out",
             ));
         }
-        let role = self.role(source)?;
+        let (role, metered) = (self.role(source)?, self.is_metered());
         let name = self
             .name
             .map_or_else(|| self.interface.get_ref().clone(), Spanned::into_inner);
@@ -326,6 +328,7 @@ impl LinkTable {
             role,
             gateway: self.gateway.map(Spanned::into_inner),
             channel: self.channel.map(Spanned::into_inner),
+            metered,
         })
     }
 
@@ -341,8 +344,12 @@ impl LinkTable {
         Err(source.wrong(&self.interface, what))
     }
 
+    fn is_metered(&self) -> bool {
+        self.metered.as_ref().is_some_and(|metered| *metered.get_ref())
+    }
+
     fn role(&self, source: &Source<'_>) -> Result<Role, ConfigError> {
-        let metered = self.metered.as_ref().is_some_and(|metered| *metered.get_ref());
+        let metered = self.is_metered();
         match &self.role {
             Some(role) if metered && *role.get_ref() == Role::Primary => {
                 let what = "a metered link cannot be primary: every byte would go over it; use \"secondary\" or \"backup\", or metered = false";

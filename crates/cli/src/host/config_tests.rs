@@ -94,6 +94,36 @@ gateway = "10.64.0.1"
         (cell.name.as_str(), cell.role, cell.gateway),
         ("wwan*", Role::Secondary, "10.64.0.1".parse().ok())
     );
+    assert_eq!((wifi.metered, cell.metered), (false, true));
+}
+
+/// What `slowhand up --help` shows has every key, and means what it says.
+#[test]
+fn the_example_is_a_whole_configuration() {
+    let text = include_str!("example.toml");
+    let config = Files::new("example", &[("slowhand.toml", text)]).read().unwrap();
+    let cc = (config.cc.as_deref(), config.fallback_window);
+    assert_eq!(cc, (Some("cubic"), Some(Bytes::from_kib(256))));
+    assert_eq!(config.report_port, linux::cla::DEFAULT_PORT);
+    let [phone, wifi] = &config.links[..] else {
+        panic!("{config:?}")
+    };
+    assert_eq!((phone.role, phone.metered), (Role::Backup, true));
+    assert_eq!((wifi.name.as_str(), wifi.channel), ("wl*", Some(6)));
+    for (test, unknown) in [
+        ("key", "speed = 1\n".to_owned()),
+        ("link-key", format!("{LINK}speed = 1\n")),
+    ] {
+        let refused = error(test, &unknown);
+        let (_, keys) = refused.split_once("expected one of ").unwrap();
+        let mut keys = keys.split('`').skip(1).step_by(2).peekable();
+        assert!(keys.peek().is_some(), "{refused}");
+        let is_shown = |key: &str| text.lines().any(|line| line.trim_start().starts_with(key));
+        assert!(
+            keys.clone().all(|key| key == "link" || is_shown(key)),
+            "{refused}"
+        );
+    }
 }
 
 #[test]

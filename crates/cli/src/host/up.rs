@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use linux::bpf::cc::{Controller, Coupled};
 use linux::daemon::{self, Daemon, DeclaredLink, InletSender, Observation, Sender, Setup, SignalReports};
 use nix::sys::signal::{SigSet, Signal};
-use policy::{LinkId, LinkSpec, Policy};
+use policy::{LinkId, LinkSpec, Policy, Tariff};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -21,15 +21,20 @@ use trace::PolicyName;
 /// Runs in the foreground (a service manager is told when it is ready). Everything it changes is put back when it stops, and
 /// after a crash when it starts again.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(after_help = concat!(
+    "\
 Examples:
   sudo slowhand up
   sudo slowhand up --config ./slowhand.toml
   sudo slowhand up --cc lia
 
 Connections that fall back to plain TCP, because the server or something on the way does not speak MPTCP, are left alone, unless the
-configuration says how much their servers may have in flight:
-  fallback_window_bytes = 262144")]
+configuration says how much their servers may have in flight (fallback_window_bytes).
+
+The configuration, of which every key but a link's interface and kind may be left out:
+",
+    include_str!("example.toml")
+))]
 pub struct Args {
     /// Configuration file; `conf.d/*.toml` beside it is read too. Without one, every adapter is used by its kind.
     #[arg(long, value_name = "FILE", default_value = "/etc/slowhand/slowhand.toml")]
@@ -168,8 +173,17 @@ fn declared(links: &[LinkConfig]) -> Vec<DeclaredLink> {
             interface: link.interface.clone(),
             spec: spec(link),
             gateway: link.gateway,
+            tariff: tariff(link),
         })
         .collect()
+}
+
+const fn tariff(link: &LinkConfig) -> Tariff {
+    if link.metered {
+        Tariff::Metered { cap: None }
+    } else {
+        Tariff::Flat
+    }
 }
 
 fn spec(link: &LinkConfig) -> LinkSpec {

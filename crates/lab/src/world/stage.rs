@@ -17,8 +17,8 @@ use links::{LinkConfig, LinkId, LinkState, Network, NetworkConfig};
 use linux::capture::{Capture, Listener as Ears};
 use linux::cla::Listener;
 use linux::daemon::{DeclaredLink, inlet};
-use policy::Policy;
 use policy::estimate::bandwidth::Sight;
+use policy::{Policy, Tariff};
 use scenario::Plan;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -278,6 +278,7 @@ fn declared(plan: &Plan, addressing: &Addressing, interfaces: &[String]) -> Vec<
         interface: interface.clone(),
         spec: spec(link),
         gateway: Some(addresses.router().into()),
+        tariff: Tariff::Flat,
     };
     links.map(declare).collect()
 }

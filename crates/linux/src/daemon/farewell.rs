@@ -4,14 +4,14 @@
 //! says it once, over whichever subflow the kernel thinks alive. So the dead ones are ended first; but DESTROY makes the kernel
 //! forget the address, and it must be announced anew to be withdrawn. The first address of a connection (identifier 0) cannot
 //! be announced and need not be. The kernel drops an RM_ADDR, without an error, while an earlier word of the same connection still waits
-//! to be sent: its counter `RmAddrTxDrop` tells, and the withdrawal is done again. A Linux peer drops an RM_ADDR that comes before its
+//! to be sent: its counter `RmAddrTxDrop` tells, and the withdrawal is done again, ten times at most. A Linux peer drops an RM_ADDR that comes before its
 //! worker has handled the last one (`mptcp_pm_rm_addr_received`), so the peer of one connection is told of one address at a time.
 //!
 //! # Sources
 //! - RFC 8684 §3.4.2; net/mptcp/pm.c (`mptcp_pm_remove_addr`), net/mptcp/pm_userspace.c, Linux 6.18.
 //!
 //! # Checked by
-//! `daemon::tests`: one dead link, two at once, the first address, a word that is lost, all with a server that counts RM_ADDR.
+//! `daemon::tests`: one dead link, two at once, the first address, a word that is lost, all with a server that counts RM_ADDR. `tests`: what the kernel drops.
 
 use super::Duration;
 use super::acts::ActError;
@@ -80,6 +80,18 @@ impl Farewells {
     fn due(&mut self, now: Instant) -> Option<Waiting> {
         let at = self.waiting.iter().position(|waiting| waiting.at <= now)?;
         Some(self.waiting.remove(at))
+    }
+
+    /// This one has been said, and by now the kernel has dropped so many: again in a moment, if it was among them.
+    fn said(&mut self, now: Instant, waiting: Waiting, dropped: u64) {
+        self.told.insert(waiting.conn, now);
+        if dropped > std::mem::replace(&mut self.dropped, dropped) && waiting.tries < TRIES {
+            self.waiting.push(Waiting {
+                tries: waiting.tries + 1,
+                at: now + AGAIN,
+                ..waiting
+            });
+        }
     }
 
     /// The connection is no more.
@@ -160,15 +172,7 @@ impl World {
 
     fn withdraw_now(&mut self, now: Instant, waiting: Waiting) -> Result<(), ActError> {
         self.withdraw_once(waiting.subflow)?;
-        self.farewells.told.insert(waiting.conn, now);
-        let dropped = never_sent();
-        if dropped > std::mem::replace(&mut self.farewells.dropped, dropped) && waiting.tries < TRIES {
-            self.farewells.waiting.push(Waiting {
-                tries: waiting.tries + 1,
-                at: now + AGAIN,
-                ..waiting
-            });
-        }
+        self.farewells.said(now, waiting, never_sent());
         Ok(())
     }
 
@@ -228,13 +232,45 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_peer_hears_one_word_at_a_time() {
-        let mut farewells = Farewells {
+    /// The kernel has dropped three so far.
+    fn nothing_waits() -> Farewells {
+        Farewells {
             waiting: Vec::new(),
             told: BTreeMap::new(),
-            dropped: 0,
+            dropped: 3,
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_drops_is_said_again_until_it_is_sent() {
+        let mut farewells = nothing_waits();
+        farewells.said(Instant::from_millis(100), waiting(1, 100), 4);
+        let again = Waiting {
+            tries: 2,
+            ..waiting(1, 110)
         };
+        assert_eq!(farewells.wake_at(), Some(again.at));
+        assert_eq!(farewells.due(again.at), Some(again));
+        farewells.said(again.at, again, 4);
+        assert_eq!(farewells.wake_at(), None);
+    }
+
+    #[test]
+    fn what_the_kernel_always_drops_is_not_said_for_ever() {
+        let mut farewells = nothing_waits();
+        let (mut dropped, mut said) = (farewells.dropped, 0);
+        farewells.waiting.push(waiting(1, 100));
+        while let Some(at) = farewells.wake_at() {
+            (dropped, said) = (dropped + 1, said + 1);
+            let due = farewells.due(at).unwrap();
+            farewells.said(at, due, dropped);
+        }
+        assert_eq!(said, TRIES);
+    }
+
+    #[test]
+    fn a_peer_hears_one_word_at_a_time() {
+        let mut farewells = nothing_waits();
         let now = Instant::from_millis(100);
         assert_eq!(farewells.free_at(now, ConnId(1)), now);
         farewells.told.insert(ConnId(1), now);

@@ -17,7 +17,7 @@ use super::pattern::Pattern;
 use super::{DeclaredLink, Duration};
 use crate::routing::Way;
 use crate::rtnl::{Address, Event, IfName, Link, Prefix, Route, Table};
-use policy::{LinkEvent, LinkId, LinkKind, LinkSpec, Role};
+use policy::{LinkEvent, LinkId, LinkKind, LinkSpec, Role, Tariff};
 use std::net::IpAddr;
 use units::Instant;
 
@@ -68,6 +68,7 @@ pub(super) struct Managed {
     /// Whether TCP over it asks for ECN.
     ecn: bool,
     gateway: Option<IpAddr>,
+    tariff: Tariff,
     pattern: Pattern,
     found_by_pattern: bool,
     point_to_point: bool,
@@ -88,6 +89,7 @@ impl Managed {
             carrier: false,
             ecn: false,
             gateway: declared.gateway,
+            tariff: declared.tariff,
             found_by_pattern: pattern.is_wild(),
             pattern,
             point_to_point: false,
@@ -320,6 +322,7 @@ impl Links {
             interface: name.to_owned(),
             spec,
             gateway: found.gateway,
+            tariff: found.tariff,
         };
         self.next_id = self.next_id.saturating_add(1);
         self.managed.push(Managed {
@@ -387,6 +390,9 @@ impl Managed {
         if !self.appeared && (event.running() || self.spec.kind != LinkKind::Wifi) {
             self.appeared = true;
             steps.push(Step::Tell(self.id, LinkEvent::Appeared(self.spec.clone())));
+            if self.tariff != Tariff::default() {
+                steps.push(Step::Tell(self.id, LinkEvent::Tariff(self.tariff)));
+            }
         }
         self.set_carrier(event.running(), steps);
     }

@@ -18,6 +18,7 @@ fn declared(interface: &str, kind: LinkKind) -> DeclaredLink {
         interface: interface.into(),
         spec: spec("home", kind),
         gateway: None,
+        tariff: Tariff::Flat,
     }
 }
 
@@ -332,6 +333,29 @@ fn a_declared_name_keeps_its_number_and_a_found_one_does_not() {
             told(second, true)
         ]
     );
+}
+
+#[test]
+fn what_a_link_costs_is_told_with_it() {
+    let metered = Tariff::Metered { cap: None };
+    let costly = |interface| DeclaredLink {
+        tariff: metered,
+        ..declared(interface, LinkKind::Cellular)
+    };
+    for (interface, id, name) in [("usb0", WIFI, "home"), ("usb*", LinkId(4), "usb0")] {
+        let mut plan = Plan::new(costly(interface));
+        plan.event(&Event::Link(link("usb0", true, 65534)));
+        let told = [
+            LinkEvent::Appeared(spec(name, LinkKind::Cellular)),
+            LinkEvent::Tariff(metered),
+            LinkEvent::Carrier(true),
+        ];
+        assert_eq!(
+            plan.steps()[1..],
+            told.map(|event| Step::Tell(id, event)),
+            "{interface}"
+        );
+    }
 }
 
 #[test]

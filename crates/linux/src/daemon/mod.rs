@@ -72,7 +72,7 @@ pub use sender::Sender;
 pub use settings::{RecoverError, recover};
 
 use crate::bpf::WindowKind;
-use policy::{LinkId, LinkSpec};
+use policy::{LinkId, LinkSpec, Tariff};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -140,4 +140,6 @@ pub struct DeclaredLink {
     /// Its next hop. `None`: that of the default route which somebody else (a DHCP client) sets over it in the main table; where
     /// there is none, peers are on the link itself.
     pub gateway: Option<IpAddr>,
+    /// What its use costs.
+    pub tariff: Tariff,
 }

@@ -12,7 +12,7 @@ use crate::testing::Patience;
 use policy::{
     Action, Config, ConnEvent, ConnId, Input, JoinFailure, LinkId, LinkKind, LinkSpec, Policy, Role,
 };
-use policy::{SubflowEvent, SubflowId, Verb};
+use policy::{SubflowEvent, SubflowId, Tariff, Verb};
 use std::ffi::OsStr;
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -70,6 +70,7 @@ pub(super) fn declared(links: u8) -> Vec<DeclaredLink> {
                 channel: None,
             },
             gateway: Some(gateway(i)),
+            tariff: Tariff::Flat,
         })
         .collect()
 }

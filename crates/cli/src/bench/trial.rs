@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use lab::world::{Advised, FlowDetail, PlayError, ReadBack};
 use linux::bpf::{RunTime, WindowKind};
 use linux::daemon;
-use scenario::Plan;
+use scenario::{Flow, Plan, Work};
 use serde_json::{Value, json};
 use trace::{BenchRow, LatenessUs, PolicyName, Run, RunRecord};
 use units::Duration;
@@ -57,6 +57,23 @@ impl Observed {
         self.flows.first().with_context(|| {
             format!("seed {seed}: the flow came to no end, so that this trial measured nothing; please report this")
         })
+    }
+
+    /// Refuses one in which sockets did not use the controllers that were asked for, or in which those that send these flows could not be read back.
+    pub fn ensure_sent_as_asked<'n>(&self, flows: impl IntoIterator<Item = &'n str>) -> anyhow::Result<()> {
+        let (seed, controllers) = (self.run.seed, &self.controllers);
+        if let Some(stranger) = controllers.strangers.first() {
+            anyhow::bail!("seed {seed}: {stranger}; this run measured nothing, please report this");
+        }
+        let unread = flows
+            .into_iter()
+            .find(|name| !controllers.confirmed.contains_key(*name));
+        anyhow::ensure!(
+            unread.is_none(),
+            "seed {seed}: no socket that sends {} could be read back; this run measured nothing, please report this",
+            unread.unwrap_or_default()
+        );
+        Ok(())
     }
 
     /// Whether one link carried all that there was: a connection that fell back to plain TCP, or to which nothing was joined.
@@ -198,6 +215,7 @@ impl Doubts {
                     seen.flows.len() == job.plan.flows.len(),
                     "a flow came to no end, so that this trial measured nothing; please report this"
                 );
+                seen.ensure_sent_as_asked(lasting(job))?;
                 holds(&seen)?;
                 Ok(seen)
             });
@@ -235,6 +253,19 @@ impl Doubts {
         let failed: Vec<Value> = self.failed.iter().map(Failed::to_value).collect();
         row.with(FAILED, failed)
     }
+}
+
+/// The flows that go on until the run ends, so that their sockets can be read then. Datagrams have no controller; and one link alone may have been left behind by
+/// then, and its connection be over.
+fn lasting(job: &Job) -> impl Iterator<Item = &str> {
+    let is_over_one = matches!(job.policy, PolicyName::Tcp(_));
+    let lasts = |flow: &&Flow| match flow.work {
+        Work::Download { size, .. } | Work::Upload { size, .. } => size.is_none(),
+        Work::Requests { .. } => true,
+        Work::Datagrams { .. } => false,
+    };
+    let flows = job.plan.flows.iter().filter(lasts);
+    flows.filter(move |_| !is_over_one).map(|flow| flow.name.as_str())
 }
 
 /// The field of a row in which the trials stand that gave no result.
@@ -386,6 +417,23 @@ mod tests {
         let mut seen = Observed::blank();
         seen.lateness.p99_us = p99_us;
         seen
+    }
+
+    #[test]
+    fn a_trial_that_was_sent_with_another_controller_gives_no_result() {
+        let asked = |seen: &Observed| {
+            seen.ensure_sent_as_asked(["download"])
+                .map_err(|error| error.to_string())
+        };
+        let mut seen = Observed::blank();
+        let unread = asked(&seen).unwrap_err();
+        assert!(unread.contains("no socket that sends download"), "{unread}");
+        seen.controllers.confirmed.insert("download".to_owned(), 3);
+        assert_eq!(asked(&seen), Ok(()));
+        let stranger = "3 sockets of the server used reno instead of bbr for download";
+        seen.controllers.strangers.push(stranger.to_owned());
+        let refused = asked(&seen).unwrap_err();
+        assert!(refused.contains(stranger), "{refused}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Which subflows a connection has: joins what is missing, ends what is lost, never closes the last path.
+//! Which subflows a connection has: joins what is missing, ends what is lost, never closes the last path because it is dead.
 //!
 //! # Sources
 //! - RFC 8684 §3.2 (joining), §3.3.8 (MP_PRIO), §3.4.2 (REMOVE_ADDR).
@@ -13,7 +13,8 @@
 //!    the word cannot leave on it. Empty ones end later, when that costs no burst ([`farewell`]).
 //! 4. From RFC 8684 §3.3.8, which leaves roles to both ends: only over a path against which nothing speaks, for MP_PRIO is sent on the subflow that it is about;
 //!    and withdrawals come first.
-//! 5. The last path is never closed, however dead: a connection without a subflow ends after a minute (`net.mptcp.close_timeout`).
+//! 5. The last path is never closed, however dead: a connection without a subflow ends after a minute (`net.mptcp.close_timeout`). Only a link that may not be
+//!    used any more is left at once ([`crate::cost`]).
 //!
 //! # Checked by
 //! `tests`.

@@ -1,8 +1,8 @@
-//! An upload's slow start that hears no mark: for a moment it is to send no faster than what it sends arrives.
+//! An upload's slow start that hears no mark: for eight round trips, two seconds at most, it is to send less than arrives.
 //!
 //! A controller that paces and looks for the rate itself (BBR) answers neither marks nor losses while it starts: it stops when three round trips have brought no
 //! quarter more, and by then twice what fills the link is under way. What does not fit into the queue is sent again a round trip later, and all that came over other
-//! links waits for it. Held to what arrives from the first sign of a queue on, it finds in the same three round trips that there is no more.
+//! links waits for it. Held to 70 % of what arrives from the first sign of a queue on, it finds in the same three round trips that there is no more.
 //!
 //! # Sources
 //! - Linux 6.18, `net/ipv4/tcp_bbr.c`: `bbr_check_full_bw_reached`, pacing and window gain of 2.89 until then; `net/core/sock.c`, `SO_MAX_PACING_RATE`.

@@ -17,9 +17,10 @@
 //! 1. A question by itself is no doubt: the reserve stays sound while it is under way, or a link that dies then would wait for its answer.
 //! 2. There is no hurry: an answer may take [`PATIENCE`], and so may those to a doubt's probes. On a line that a neighbour has filled they
 //!    wait in a queue of which nothing is seen here.
-//! 3. Limit: no reserve is asked over a mobile network, over a metered link, or over WiFi, unless the host was told that its radio has no tail (a mains-powered
-//!    access point or gateway): a question wakes a radio that sleeps, and keeps it awake for longer than it takes. Whether such a reserve is dead is
-//!    found when it is used. `fade` had gaps of 84 ms (median) where more questions woke a WiFi link.
+//! 3. Limit: no reserve that counts as sound is asked over a mobile network, over a metered link, or over WiFi: a question wakes a radio that sleeps, and
+//!    keeps it awake for longer than it takes. (A WiFi link is, if the world tells by [`crate::LinkEvent::Draws`] that its radio has no tail; none does yet.)
+//!    Whether such a reserve is dead is found when it is used. `fade` had gaps of 84 ms (median) where more questions woke a WiFi link. One that was given up is
+//!    asked whether it is back, over any link, every 6.4 s in the end ([`crate::detect`]).
 //! 4. Limit: a peer that answers no echoes is asked by a handshake, and its server has to accept that: hence seconds and minutes, not moments.
 //!
 //! # Checked by

@@ -19,8 +19,8 @@
 //!
 //! # Where we differ, and why
 //! 1. Not by round-trip times, as schedulers do: the queue that hurts is at the server's end of the link, where the client does not see it.
-//! 2. A trial in use ends as soon as it is seen to cost something. Each one that fails, from the second on, doubles the time to the next; one that
-//!    succeeds counts for four minutes.
+//! 2. A trial in use ends as soon as it is seen to cost something. The time to the next doubles with each that comes to a verdict, up to four minutes: also with
+//!    one that succeeds, which counts for four minutes.
 //! 3. An application that asks for little teaches nothing: then nothing is tried and nothing changes. One that pauses in a trial ends it without a verdict.
 //! 4. A link that has just come into use is left to find its rate: slow start and its losses look like a slow link. A queue before it says that it
 //!    has found it. With ten round trips for all, 3 Mb/s beside 30 + 30 cost half of the first second.

@@ -6,9 +6,10 @@
 //! | what waits unsent on our subflows | [`UnsentLever`] | nothing: said in the report |
 //! | how fast a subflow of ours sends, for a moment | [`Caps`] | nothing: every such action fails; a kernel that lacks this lacks the one above |
 //!
-//! Under a policy that bounds queues all are loaded at the start, otherwise when they are first needed: baselines that need none run on a kernel as it is. Where the better way to bound windows cannot be
-//! attached to an interface that a connection goes over, all windows go the other way from then on, unless one way was asked for. Where the other
-//! way cannot be had either, the better one stays on the interfaces that take it, and new connections are bounded as where neither can be had.
+//! Under a policy that bounds queues all are loaded at the start, otherwise when they are first needed: baselines that need none run on a kernel as
+//! it is. Where the better way to bound windows cannot be attached to an interface that a connection goes over, all windows go the other way from
+//! then on, unless one way was asked for. Where the other way cannot be had either, the better one stays on the interfaces that take it, and new
+//! connections are bounded as where neither can be had.
 //!
 //! # Where we differ, and why
 //! 1. Nothing lifts an unsent limit once it is set, so the sockets are walked when a limit was set or a subflow joined, and not on a timer; a

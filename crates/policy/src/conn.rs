@@ -7,6 +7,7 @@ use crate::estimate::losses::Losses;
 use crate::estimate::segments::Segments;
 use crate::estimate::trickle::Trickle;
 use crate::io::{ConnSample, LinkId, SubflowId, SubflowSample};
+use crate::renewal::Renewal;
 use crate::slow::Slow;
 use crate::thin::Thin;
 use crate::window::Window;
@@ -46,6 +47,8 @@ pub(crate) struct Conn {
     pub(crate) unsent_why: Option<String>,
     pub(crate) slow: Slow,
     pub(crate) thin: Thin,
+    /// A subflow that is about to be replaced.
+    pub(crate) renewal: Option<Renewal>,
 }
 
 /// A subflow that was asked for.
@@ -117,6 +120,7 @@ impl Conn {
             unsent_why: None,
             slow: Slow::default(),
             thin: Thin::default(),
+            renewal: None,
         }
     }
 

@@ -422,6 +422,8 @@ pub enum Verb {
     Remove,
     /// A link is tried again.
     Retry,
+    /// A subflow is replaced by another one over the same link.
+    Renew,
     /// A link is left alone.
     Refuse,
     /// A connection's window was set.
@@ -442,7 +444,7 @@ pub enum Verb {
 
 impl Verb {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Use,
         Self::Demote,
         Self::Suspect,
@@ -450,6 +452,7 @@ impl Verb {
         Self::Retire,
         Self::Remove,
         Self::Retry,
+        Self::Renew,
         Self::Refuse,
         Self::Window,
         Self::Unsent,
@@ -470,6 +473,7 @@ impl Verb {
             Self::Retire => "retire",
             Self::Remove => "remove",
             Self::Retry => "retry",
+            Self::Renew => "renew",
             Self::Refuse => "refuse",
             Self::Window => "window",
             Self::Unsent => "unsent",

@@ -53,6 +53,7 @@ mod pacing;
 mod path;
 mod queues;
 mod radios;
+mod renewal;
 mod reserves;
 pub mod sched;
 mod select;

@@ -43,7 +43,7 @@ pub(crate) fn is_lost(path: Option<&Path>, subflow: &Subflow) -> bool {
     !path.is_usable() || readdressed || matches!(path.health, Health::Dead { .. })
 }
 
-fn is_sound(state: &State, subflow: &Subflow) -> bool {
+pub(crate) fn is_sound(state: &State, subflow: &Subflow) -> bool {
     subflow.draining.is_none() && delivers(state, subflow)
 }
 

@@ -20,6 +20,7 @@ use crate::overflow::Overflow;
 use crate::pacing;
 use crate::path::Path;
 use crate::queues::Queues;
+use crate::renewal;
 use crate::reserves::Reserves;
 use crate::select::{Selection, Use, Want, is_fading, prospect};
 use crate::state::State;
@@ -109,6 +110,7 @@ impl Slowhand {
                 Some(wants) => membership::fit(now, state, conn, &wants),
                 None => membership::fit(now, state, conn, &wants),
             }
+            renewal::look(now, state, conn);
             bounds::bound(now, state, conn);
         }
     }

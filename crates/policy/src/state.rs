@@ -490,6 +490,17 @@ impl State {
         self.say_again(conn, |withdrawn| withdrawn.at < now);
     }
 
+    /// Ends a subflow that another one over the same link has replaced. The peer is told nothing: its address is still in use.
+    pub(crate) fn replaced(&mut self, now: Instant, conn: ConnId, subflow: SubflowId) {
+        let Some(state) = self.conns.get_mut(&conn) else {
+            return;
+        };
+        state.subflows.retain(|other| other.id != subflow);
+        state.place_freed(now);
+        self.owners.remove(&subflow);
+        self.actions.push_back(Action::Destroy(subflow));
+    }
+
     /// Tells the peer once more, in case the first word was lost: then what was joined at once has been refused, and may be joined now.
     pub(crate) fn withdraw_again(&mut self, now: Instant, conn: ConnId, since: Duration) {
         let due = |withdrawn: &Withdrawn| !withdrawn.repeated && now - withdrawn.at >= since;

@@ -8,6 +8,7 @@ mod loss;
 mod pacing;
 mod peer;
 mod queues;
+mod renewal;
 mod reserves;
 mod slots;
 mod slow;

@@ -1,7 +1,8 @@
 //! A small world around the engine: links that carry a fluid, probes that are answered while a link lives, a peer with places.
 //!
-//! It carries out what the engine asks for, as a real world would, and remembers it. As a stock peer does, its peer counts an added subflow until it is
-//! told that the address is gone, by a word (RM_ADDR) that leaves over the connection's oldest subflow and is lost where that one's link is dead.
+//! It carries out what the engine asks for, as a real world would, and remembers it. As a stock peer does, its peer counts an added subflow until it hears
+//! of its end: by a word that the address is gone (RM_ADDR), which leaves over the connection's oldest subflow and is lost where that one's link is dead, or, over a link
+//! that lives, from the subflow itself, a way later.
 
 use crate::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,6 +84,8 @@ pub(super) struct World {
     /// Added subflows that have a place at the peer.
     placed: BTreeSet<SubflowId>,
     words: Vec<(Instant, LinkId, SubflowId)>,
+    /// Subflows that were ended, and when the peer hears of that over their own links.
+    ends: Vec<(Instant, LinkId, SubflowId)>,
     answers: Vec<(Instant, LinkId, u32, Duration)>,
     /// Those that have come.
     answered: Vec<(LinkId, u32, Duration)>,
@@ -129,6 +132,7 @@ impl World {
             owners: BTreeMap::new(),
             placed: BTreeSet::new(),
             words: Vec::new(),
+            ends: Vec::new(),
             answers: Vec::new(),
             answered: Vec::new(),
             joins: Vec::new(),
@@ -190,6 +194,7 @@ impl World {
         self.flow();
         self.deliver_answers();
         self.deliver_words();
+        self.deliver_ends();
         self.finish_joins();
         self.tell_refusals();
         self.beacon();
@@ -216,6 +221,11 @@ impl World {
     /// Whatever is under way to this host is lost.
     pub(super) fn lose_answers(&mut self) {
         self.answers.clear();
+    }
+
+    /// Joins that are under way are lost.
+    pub(super) fn lose_joins(&mut self) {
+        self.joins.clear();
     }
 
     fn flow(&mut self) {
@@ -390,6 +400,17 @@ impl World {
         }
     }
 
+    fn deliver_ends(&mut self) {
+        let now = self.now;
+        let (due, later): (Vec<_>, Vec<_>) = self.ends.drain(..).partition(|end| end.0 <= now);
+        self.ends = later;
+        for (_, over, subflow) in due {
+            if self.links[&over].alive {
+                self.placed.remove(&subflow);
+            }
+        }
+    }
+
     fn beacon(&mut self) {
         if !self.now.as_millis().is_multiple_of(100) {
             return;
@@ -455,7 +476,10 @@ impl World {
                 }
             }
             Action::Destroy(subflow) => {
-                self.subs.remove(&subflow);
+                if let Some(sub) = self.subs.remove(&subflow) {
+                    let way = self.links[&sub.link].rtt / 2;
+                    self.ends.push((self.now + way, sub.link, subflow));
+                }
             }
             Action::Withdraw(subflow) => self.withdraw(subflow),
             Action::Associate(link) => {

@@ -1,0 +1,127 @@
+//! A fresh subflow over the slow link that is left.
+
+use super::World;
+use crate::*;
+use units::{Bytes, Duration, Instant};
+
+const S: Duration = Duration::from_secs(1);
+const MS: Duration = Duration::from_millis(1);
+const QUICK: u16 = 0;
+const SLOW: u16 = 1;
+
+/// A quick link with the first subflow, and one that takes a second for 64 KiB; much of what came waits for earlier bytes.
+fn beside_a_slow_link(policy: Policy) -> World {
+    let mut world = World::new(policy);
+    world.up(QUICK, LinkKind::Cable, Role::Primary, 3, 70);
+    world.up(SLOW, LinkKind::Cable, Role::Primary, 1, 190);
+    world.links.get_mut(&LinkId(SLOW)).unwrap().rate = units::Bitrate::from_kbps(500);
+    world.open(1, QUICK);
+    world.run(3 * S);
+    assert_eq!(world.in_use(), [QUICK, SLOW]);
+    world.held = Bytes::from_kib(50);
+    world
+}
+
+fn joins(world: &World, since: Instant) -> Vec<Instant> {
+    world.asked(since, |action| {
+        matches!(
+            action,
+            Action::Join {
+                link: LinkId(SLOW),
+                ..
+            }
+        )
+    })
+}
+
+fn ends(world: &World, since: Instant) -> Vec<Instant> {
+    world.asked(since, |action| matches!(action, Action::Destroy(_)))
+}
+
+#[test]
+fn what_is_lost_with_a_link_does_not_wait_behind_a_slow_ones_queue() {
+    let mut world = beside_a_slow_link(Policy::Slowhand);
+    let cut = world.now;
+    world.set_alive(QUICK, false);
+    world.run(2 * S);
+    let (joins, ends) = (joins(&world, cut), ends(&world, cut));
+    let given_up = world.withdrawn(cut)[0];
+    assert_eq!(joins, [given_up], "at once, and once");
+    assert_eq!(ends.len(), 2, "the dead one and the replaced one: {ends:?}");
+    let made = ends[1] - joins[0];
+    assert!(
+        made >= 190 * MS && made <= 300 * MS,
+        "not before the other is there: {made:?}"
+    );
+    assert_eq!(world.joined(), [SLOW]);
+    let told: Vec<SubflowId> = world.heard.iter().map(|(_, subflow)| *subflow).collect();
+    assert!(
+        told.iter().all(|subflow| *subflow == SubflowId(0)),
+        "its address is in use: {told:?}"
+    );
+}
+
+#[test]
+fn the_dead_link_has_a_place_again_when_it_answers() {
+    let mut world = beside_a_slow_link(Policy::Slowhand);
+    world.set_alive(QUICK, false);
+    world.run(2 * S);
+    world.set_alive(QUICK, true);
+    world.run(8 * S);
+    assert_eq!(world.in_use(), [QUICK, SLOW]);
+}
+
+#[test]
+fn where_the_peer_has_no_place_the_first_one_stays() {
+    let mut world = beside_a_slow_link(Policy::Slowhand);
+    world.places = 1;
+    let cut = world.now;
+    world.set_alive(QUICK, false);
+    world.run(2 * S);
+    assert_eq!(joins(&world, cut).len(), 1, "the engine does not know");
+    assert_eq!(ends(&world, cut).len(), 1, "the dead one");
+    assert_eq!(world.in_use(), [SLOW]);
+}
+
+#[test]
+fn a_join_that_is_lost_costs_nothing() {
+    let mut world = beside_a_slow_link(Policy::Slowhand);
+    let cut = world.now;
+    world.set_alive(QUICK, false);
+    while joins(&world, cut).is_empty() {
+        world.run(5 * MS);
+    }
+    world.lose_joins();
+    world.run(4 * S);
+    assert_eq!(ends(&world, cut).len(), 1, "the dead one");
+    assert_eq!(world.in_use(), [SLOW]);
+}
+
+#[test]
+fn nothing_is_replaced_where_nothing_waits_or_the_rest_is_quick() {
+    let mut nothing_waits = beside_a_slow_link(Policy::Slowhand);
+    nothing_waits.held = Bytes::ZERO;
+    let mut quick = beside_a_slow_link(Policy::Slowhand);
+    quick.links.get_mut(&LinkId(SLOW)).unwrap().rate = units::Bitrate::from_mbps(3);
+    quick.run(S);
+    let unbounded = beside_a_slow_link(Policy::SlowhandNoWindow);
+    for mut world in [nothing_waits, quick, unbounded] {
+        let cut = world.now;
+        world.set_alive(QUICK, false);
+        world.run(2 * S);
+        assert!(!world.withdrawn(cut).is_empty());
+        assert_eq!(joins(&world, cut), []);
+        assert_eq!(world.in_use(), [SLOW]);
+    }
+}
+
+#[test]
+fn a_slow_link_that_dies_is_given_up_and_no_more() {
+    let mut world = beside_a_slow_link(Policy::Slowhand);
+    let cut = world.now;
+    world.set_alive(SLOW, false);
+    world.run(S);
+    assert!(!world.withdrawn(cut).is_empty());
+    assert_eq!((joins(&world, cut).len(), ends(&world, cut).len()), (0, 1));
+    assert_eq!(world.in_use(), [QUICK]);
+}

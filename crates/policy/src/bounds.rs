@@ -197,8 +197,11 @@ fn believe(now: Instant, state: &mut State, id: ConnId) {
     for subflow in &mut conn.subflows {
         let path = state.paths.get(&subflow.link);
         let tells = subflow.arrivals.recent_segments(now) >= TELLING_SEGMENTS;
-        let full = path.is_none_or(|path| (tells && is_queued(subflow, path)) || is_sinking(path));
         let best = subflow.arrivals.best_rate(now);
+        let loses = tells && !subflow.backup && subflow.losses.go_on(now);
+        let gives_way = loses && subflow.carries.gives_way(best);
+        let full =
+            gives_way || path.is_none_or(|path| (tells && is_queued(subflow, path)) || is_sinking(path));
         subflow.carries.look(now, best, full);
     }
 }

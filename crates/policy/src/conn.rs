@@ -7,7 +7,7 @@ use crate::estimate::losses::Losses;
 use crate::estimate::segments::Segments;
 use crate::estimate::trickle::Trickle;
 use crate::io::{ConnSample, LinkId, SubflowId, SubflowSample};
-use crate::renewal::Renewal;
+use crate::renewal::Renewals;
 use crate::slow::Slow;
 use crate::thin::Thin;
 use crate::window::Window;
@@ -47,8 +47,9 @@ pub(crate) struct Conn {
     pub(crate) unsent_why: Option<String>,
     pub(crate) slow: Slow,
     pub(crate) thin: Thin,
-    /// A subflow that is about to be replaced.
-    pub(crate) renewal: Option<Renewal>,
+    pub(crate) renewals: Renewals,
+    /// When something last came in order.
+    pub(crate) advanced: Instant,
 }
 
 /// A subflow that was asked for.
@@ -76,6 +77,8 @@ pub(crate) struct Withdrawn {
     pub(crate) link: LinkId,
     pub(crate) at: Instant,
     pub(crate) repeated: bool,
+    /// What may have come over it without the peer having heard of that: it is sent again, too. Nothing of a backup.
+    pub(crate) unheard: Bytes,
 }
 
 /// One connection's share of one link.
@@ -120,8 +123,17 @@ impl Conn {
             unsent_why: None,
             slow: Slow::default(),
             thin: Thin::default(),
-            renewal: None,
+            renewals: Renewals::default(),
+            advanced: Instant::ZERO,
         }
+    }
+
+    /// Takes in what was read of it.
+    pub(crate) fn read(&mut self, now: Instant, sample: ConnSample) {
+        if sample.bytes_received > self.sample.bytes_received {
+            self.advanced = now;
+        }
+        self.sample = sample;
     }
 
     pub(crate) fn find(&self, id: SubflowId) -> Option<&Subflow> {

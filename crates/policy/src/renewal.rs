@@ -29,18 +29,45 @@ const BURST: Bytes = Bytes::from_kib(64);
 const ROUNDS: u32 = 3;
 /// What is gained must be worth a join.
 const WORTH: Duration = Duration::from_millis(100);
+/// After so many round trips in which nothing has come in order, what is missing is not on its way.
+const BLOCKED_ROUNDS: u32 = 2;
+
+/// What is replaced in one connection, and when the last time was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Renewals {
+    going_on: Option<Renewal>,
+    last: Option<Instant>,
+}
 
 /// A subflow that is about to be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Renewal {
+struct Renewal {
     old: SubflowId,
     link: LinkId,
+    rtt: Duration,
+}
+
+/// The subflow over which what is missing would come first.
+struct First {
+    renewal: Renewal,
+    /// How long what comes before it takes.
+    queue: Duration,
+    comes: Comes,
+}
+
+/// What comes over a subflow now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comes {
+    /// What has come over others, which the peer has not heard.
+    Unheard,
+    Something,
+    Nothing,
 }
 
 /// Begins where it is worth it, ends what has been replaced.
 pub(crate) fn look(now: Instant, state: &mut State, id: ConnId) {
     let Some(conn) = state.conns.get(&id) else { return };
-    match conn.renewal {
+    match conn.renewals.going_on {
         Some(renewal) => go_on(now, state, id, renewal),
         None => begin(now, state, id),
     }
@@ -51,78 +78,108 @@ fn go_on(now: Instant, state: &mut State, id: ConnId, renewal: Renewal) {
         return;
     };
     let waits = conn.joining.iter().any(|join| join.link == renewal.link);
-    let old = conn.find(renewal.old).is_some();
-    if waits && old {
+    let is_there = conn.find(renewal.old).is_some();
+    if waits && is_there {
         return;
     }
-    conn.renewal = None;
+    conn.renewals.going_on = None;
     let fresh = conn.over(renewal.link).find(|subflow| subflow.id != renewal.old);
-    let Some(fresh) = fresh.filter(|_| old).map(|fresh| fresh.id) else {
+    let Some(fresh) = fresh.filter(|_| is_there).map(|fresh| fresh.id) else {
         return;
     };
     // What was lost has come meanwhile: then the first one is the one to keep, whose sender knows the link.
-    let needless = conn.sample.held == Bytes::ZERO;
+    let needless = conn.sample.held == Bytes::ZERO && now - conn.advanced < renewal.rtt;
     state.replaced(now, id, if needless { fresh } else { renewal.old });
 }
 
 fn begin(now: Instant, state: &mut State, id: ConnId) {
     let Some(conn) = state.conns.get(&id) else { return };
-    let lost = conn.withdrawn.iter().any(|withdrawn| withdrawn.at == now);
     let has_place = conn.places_taken() < conn.peer_subflows;
-    if !lost || !has_place || conn.sample.held == Bytes::ZERO {
-        return;
-    }
-    let Some((queue, old, link)) = quickest(now, state, conn) else {
+    let Some((lost_at, unheard)) = conn.lost().filter(|_| has_place) else {
         return;
     };
-    conn_renews(state, id, Renewal { old, link });
+    let Some(first) = first(now, state, conn, unheard) else {
+        return;
+    };
+    let rtt = first.renewal.rtt;
+    let missed = conn.sample.held > Bytes::ZERO;
+    let stands = match first.comes {
+        Comes::Unheard if now == lost_at => true,
+        _ if now == lost_at => missed,
+        comes => (missed || comes == Comes::Something) && now - conn.advanced >= rtt * BLOCKED_ROUNDS,
+    };
+    if stands && first.queue >= rtt * ROUNDS + WORTH {
+        replace(now, state, id, first);
+    }
+}
+
+fn replace(now: Instant, state: &mut State, id: ConnId, First { renewal, queue, .. }: First) {
+    let Some(conn) = state.conns.get_mut(&id) else {
+        return;
+    };
+    conn.renewals = Renewals {
+        going_on: Some(renewal),
+        last: Some(now),
+    };
     let why = format!(
-        "what the peer had given it holds up what was lost for {} ms and more: another subflow over it begins with an empty queue",
+        "what was lost would wait {} ms behind what the peer had given it: another subflow over it has no queue yet",
         queue.as_millis()
     );
-    state.remark(link, Verb::Renew, why);
-    state.join(now, id, link, false);
+    state.remark(renewal.link, Verb::Renew, why);
+    state.join(now, id, renewal.link, false);
 }
 
-fn conn_renews(state: &mut State, id: ConnId, renewal: Renewal) {
-    if let Some(conn) = state.conns.get_mut(&id) {
-        conn.renewal = Some(renewal);
+impl Conn {
+    /// When the last subflow was given up with which something was lost, if that was a moment ago and nothing was replaced since; and what came over
+    /// those, of which the peer may not have heard.
+    fn lost(&self) -> Option<(Instant, Bytes)> {
+        let last = self.renewals.last;
+        let lost = || {
+            let of_use = self.withdrawn.iter().filter(|gone| gone.unheard > Bytes::ZERO);
+            of_use.filter(|gone| last.is_none_or(|last| gone.at > last))
+        };
+        let at = lost().map(|gone| gone.at).max()?;
+        Some((at, lost().map(|gone| gone.unheard).sum()))
+    }
+
+    /// How long what the peer has sent ahead takes all links together; it is divided so that it takes each the same.
+    fn ahead(&self) -> Duration {
+        let window = self.window.bound().unwrap_or(Bytes::ZERO);
+        let ahead = window.saturating_sub(self.sample.held);
+        self.window.capacity().time_for(ahead).unwrap_or(Duration::ZERO)
     }
 }
 
-/// The link over which what is missing would come soonest, if a fresh subflow over it brought it clearly sooner.
-fn quickest(now: Instant, state: &State, conn: &Conn) -> Option<(Duration, SubflowId, LinkId)> {
-    let everywhere = waits(conn);
-    let sound = conn
-        .subflows
-        .iter()
-        .filter(|subflow| membership::is_sound(state, subflow));
-    let (queue, subflow) = sound
-        .map(|subflow| (queue(now, subflow, everywhere), subflow))
+fn first(now: Instant, state: &State, conn: &Conn, unheard: Bytes) -> Option<First> {
+    let used = |subflow: &&Subflow| !subflow.backup && membership::is_sound(state, subflow);
+    let queued = conn.subflows.iter().filter(used);
+    let (queue, subflow) = queued
+        .map(|subflow| (queue(now, conn, subflow, unheard), subflow))
         .min_by_key(|(queue, subflow)| (*queue, subflow.id))?;
-    let rtt = state.paths.get(&subflow.link)?.rtt().max(subflow.sample.data_rtt);
-    (queue >= rtt * ROUNDS + WORTH).then_some((queue, subflow.id, subflow.link))
+    let (old, link) = (subflow.id, subflow.link);
+    let rtt = state.paths.get(&link)?.rtt().max(subflow.sample.data_rtt);
+    let comes = match subflow.arrivals.silence(now) < rtt {
+        _ if is_new_to_use(subflow) => Comes::Unheard,
+        true => Comes::Something,
+        false => Comes::Nothing,
+    };
+    Some(First {
+        renewal: Renewal { old, link, rtt },
+        queue,
+        comes,
+    })
 }
 
-/// How long what the peer had given all links would have taken them: it is divided so that it takes each the same.
-fn waits(conn: &Conn) -> Duration {
-    let given = conn
-        .window
-        .bound()
-        .unwrap_or(Bytes::ZERO)
-        .saturating_sub(conn.sample.held);
-    conn.window.capacity().time_for(given).unwrap_or(Duration::ZERO)
+/// A backup until a moment ago: the peer has not heard over it of what has come over others, and sends that again.
+const fn is_new_to_use(subflow: &Subflow) -> bool {
+    subflow.sample.backup && !subflow.backup
 }
 
-/// How long what the peer has given this one takes, at least; a backup has nothing.
-fn queue(now: Instant, subflow: &Subflow, everywhere: Duration) -> Duration {
-    if subflow.backup {
-        return Duration::ZERO;
+/// How long what comes before the missing takes this one; nothing where it is not known what it carries.
+fn queue(now: Instant, conn: &Conn, subflow: &Subflow, unheard: Bytes) -> Duration {
+    if is_new_to_use(subflow) {
+        return subflow.carries.rate().time_for(unheard).unwrap_or_default();
     }
-    let burst = subflow
-        .arrivals
-        .rate(now)
-        .time_for(BURST)
-        .unwrap_or(Duration::ZERO);
-    burst.max(everywhere)
+    let burst = subflow.arrivals.rate(now).time_for(BURST);
+    burst.unwrap_or_default().max(conn.ahead())
 }

@@ -18,7 +18,7 @@ use crate::path::{Health, Marks, Path, Tally};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
-use units::{Bitrate, Duration, Instant};
+use units::{Bitrate, Bytes, Duration, Instant};
 
 /// More links than any host has; a bound for memory whatever a world says.
 const MOST_LINKS: usize = 1_024;
@@ -263,7 +263,7 @@ impl State {
             }
             ConnEvent::Sample(sample) => {
                 if let Some(conn) = self.conns.get_mut(&conn) {
-                    conn.sample = sample;
+                    conn.read(now, sample);
                 }
                 Change::Counters
             }
@@ -474,6 +474,7 @@ impl State {
                     link: subflow.link,
                     at: now,
                     repeated: false,
+                    unheard: unheard(now, subflow, self.paths.get(&subflow.link)),
                 });
             }
             !doomed
@@ -589,4 +590,10 @@ impl State {
         }
         self.actions.push_back(Action::Note(note));
     }
+}
+
+/// What a subflow may bring in a round trip.
+fn unheard(now: Instant, subflow: &Subflow, path: Option<&Path>) -> Bytes {
+    let rtt = path.map(Path::rtt).filter(|_| !subflow.backup);
+    subflow.arrivals.best_rate(now) * rtt.unwrap_or_default()
 }

@@ -66,6 +66,30 @@ const LEAVING: &[Step] = &[
     Step::Run(Duration::from_secs(6)),
 ];
 
+/// A quick link dies beside one that takes half a second for what a peer gives it at a time.
+fn a_slow_link_is_left() -> World {
+    let wire = |id, mbps| Step::Wire {
+        id,
+        kind: LinkKind::Cable,
+        mbps,
+    };
+    let mut world = World::after(
+        Policy::Slowhand,
+        &[
+            wire(0, 4),
+            wire(1, 1),
+            Step::Up(0, true),
+            Step::Up(1, true),
+            Step::Open(0),
+            Step::Run(3 * S),
+        ],
+    );
+    world.held = Bytes::from_kib(50);
+    world.link(0).up = false;
+    world.follow(&[Step::Run(S)]);
+    world
+}
+
 /// The verbs of everything that was decided; every decision has a sentence.
 fn said(world: &World) -> BTreeSet<Verb> {
     let notes = world.done.iter().filter_map(|(_, action)| match action {
@@ -173,6 +197,7 @@ fn every_verb_is_said_by_somebody() {
     verbs.extend(said(&marked));
     verbs.extend(said(&World::after(Policy::Slowhand, LEAVING)));
     verbs.extend(said(&an_upload_starts()));
+    verbs.extend(said(&a_slow_link_is_left()));
     let missing: Vec<&str> = Verb::ALL
         .iter()
         .filter(|verb| !verbs.contains(verb))

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::*;
-use units::{Bytes, Duration, Instant};
+use units::{Bitrate, Bytes, Duration, Instant};
 
 const S: Duration = Duration::from_secs(1);
 const MS: Duration = Duration::from_millis(1);
@@ -14,7 +14,7 @@ fn beside_a_slow_link(policy: Policy) -> World {
     let mut world = World::new(policy);
     world.up(QUICK, LinkKind::Cable, Role::Primary, 3, 70);
     world.up(SLOW, LinkKind::Cable, Role::Primary, 1, 190);
-    world.links.get_mut(&LinkId(SLOW)).unwrap().rate = units::Bitrate::from_kbps(500);
+    world.links.get_mut(&LinkId(SLOW)).unwrap().rate = Bitrate::from_kbps(500);
     world.open(1, QUICK);
     world.run(3 * S);
     assert_eq!(world.in_use(), [QUICK, SLOW]);
@@ -36,6 +36,15 @@ fn joins(world: &World, since: Instant) -> Vec<Instant> {
 
 fn ends(world: &World, since: Instant) -> Vec<Instant> {
     world.asked(since, |action| matches!(action, Action::Destroy(_)))
+}
+
+fn ended(world: &World, since: Instant) -> Vec<SubflowId> {
+    let done = world.done.iter().filter(|(at, _)| *at >= since);
+    let ended = done.filter_map(|(_, action)| match action {
+        Action::Destroy(subflow) => Some(*subflow),
+        _ => None,
+    });
+    ended.collect()
 }
 
 #[test]
@@ -102,7 +111,7 @@ fn nothing_is_replaced_where_nothing_waits_or_the_rest_is_quick() {
     let mut nothing_waits = beside_a_slow_link(Policy::Slowhand);
     nothing_waits.held = Bytes::ZERO;
     let mut quick = beside_a_slow_link(Policy::Slowhand);
-    quick.links.get_mut(&LinkId(SLOW)).unwrap().rate = units::Bitrate::from_mbps(3);
+    quick.links.get_mut(&LinkId(SLOW)).unwrap().rate = Bitrate::from_mbps(3);
     quick.run(S);
     let unbounded = beside_a_slow_link(Policy::SlowhandNoWindow);
     for mut world in [nothing_waits, quick, unbounded] {
@@ -113,6 +122,58 @@ fn nothing_is_replaced_where_nothing_waits_or_the_rest_is_quick() {
         assert_eq!(joins(&world, cut), []);
         assert_eq!(world.in_use(), [SLOW]);
     }
+}
+
+/// What the peer has not heard is sent again, over what was a backup until now: 520 kB at 500 kb/s.
+#[test]
+fn a_backup_that_takes_over_begins_behind_what_has_come_already() {
+    let mut world = beside_a_slow_link(Policy::Slowhand);
+    world.links.get_mut(&LinkId(QUICK)).unwrap().rate = Bitrate::from_mbps(60);
+    world.held = Bytes::from_kib(500);
+    world.run(6 * S);
+    assert_eq!((world.in_use(), world.joined()), (vec![QUICK], vec![QUICK, SLOW]));
+    (world.held, world.repeats) = (Bytes::ZERO, true);
+    let cut = world.now;
+    world.set_alive(QUICK, false);
+    world.run(2 * S);
+    assert_eq!(joins(&world, cut), [world.withdrawn(cut)[0]]);
+    assert_eq!(ended(&world, cut), [SubflowId(0), SubflowId(1)]);
+    assert_eq!(world.in_use(), [SLOW]);
+}
+
+#[test]
+fn what_comes_and_leads_no_further_is_seen_after_two_round_trips() {
+    let mut world = beside_a_slow_link(Policy::Slowhand);
+    world.held = Bytes::ZERO;
+    let cut = world.now;
+    world.set_alive(QUICK, false);
+    while world.withdrawn(cut).is_empty() {
+        world.run(5 * MS);
+    }
+    world.repeats = true;
+    let since = world.now;
+    world.run(2 * S);
+    let begun = joins(&world, cut)[0] - since;
+    assert!(begun >= 380 * MS && begun <= 500 * MS, "{begun:?}");
+    assert_eq!(ended(&world, cut), [SubflowId(0), SubflowId(1)]);
+}
+
+#[test]
+fn where_what_was_lost_has_come_meanwhile_the_first_one_stays() {
+    let mut world = beside_a_slow_link(Policy::Slowhand);
+    let cut = world.now;
+    world.set_alive(QUICK, false);
+    while joins(&world, cut).is_empty() {
+        world.run(5 * MS);
+    }
+    world.held = Bytes::ZERO;
+    world.run(2 * S);
+    assert_eq!(
+        ended(&world, cut),
+        [SubflowId(0), SubflowId(2)],
+        "the second one over the slow link"
+    );
+    assert_eq!(world.in_use(), [SLOW]);
 }
 
 #[test]

@@ -69,6 +69,10 @@ pub(super) struct World {
     pub(super) unacked: u32,
     /// What waits for earlier bytes.
     pub(super) held: Bytes,
+    /// Whether what comes has come before: connections get no further.
+    pub(super) repeats: bool,
+    /// How far they were.
+    reached: BTreeMap<ConnId, f64>,
     /// How many added subflows the peer takes.
     pub(super) places: usize,
     /// So many words to the peer are lost on their way from now on.
@@ -123,6 +127,8 @@ impl World {
             glances: false,
             unacked: 0,
             held: Bytes::ZERO,
+            repeats: false,
+            reached: BTreeMap::new(),
             places: 2,
             lose_words: 0,
             lost_words: 0,
@@ -321,6 +327,10 @@ impl World {
         for sub in self.subs.values() {
             *received.entry(sub.conn).or_default() += sub.bytes;
         }
+        if self.repeats {
+            received.clone_from(&self.reached);
+        }
+        self.reached.clone_from(&received);
         for (conn, bytes) in received {
             let sample = ConnSample {
                 bytes_received: Bytes::new(bytes as u64),

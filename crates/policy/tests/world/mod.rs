@@ -79,6 +79,8 @@ pub struct World {
     pub done: Vec<(Instant, Action)>,
     /// Whether a monitor interface listens.
     pub monitor: bool,
+    /// What waits for earlier bytes.
+    pub held: Bytes,
     subs: BTreeMap<SubflowId, Sub>,
     joins: Vec<(Instant, LinkId, bool)>,
     next_sub: u32,
@@ -95,6 +97,7 @@ impl World {
             links: BTreeMap::new(),
             done: Vec::new(),
             monitor: true,
+            held: Bytes::ZERO,
             subs: BTreeMap::new(),
             joins: Vec::new(),
             next_sub: 0,
@@ -224,6 +227,7 @@ impl World {
         let total: u64 = self.subs.values().map(|sub| sub.packets).sum();
         let sample = ConnSample {
             bytes_received: Bytes::new(total * PAYLOAD),
+            held: self.held,
             ..ConnSample::default()
         };
         self.tell(Input::Conn(CONN, ConnEvent::Sample(sample)));

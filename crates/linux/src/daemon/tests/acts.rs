@@ -1,5 +1,6 @@
 //! Each action by itself.
 
+use super::super::flows::{Standing, Subflow};
 use super::flow::{Download, Source};
 use super::net::Net;
 use super::rig::{Manual, PATIENCE};
@@ -113,6 +114,32 @@ fn a_removed_subflow_can_be_made_again_with_its_identifier() {
         assert_ne!(again, second);
         assert_eq!(daemon.daemon.world.flows.subflow(again).unwrap().address_id, id);
         daemon.until_received(again, MUCH);
+        assert_eq!(daemon.failures(), [""; 0]);
+    });
+}
+
+/// The first subflow's address has the identifier 0, the second one's another, though it is the same address.
+#[test]
+fn another_subflow_over_the_same_link_takes_over_from_the_first() {
+    with_download(|net, daemon, _| {
+        let (conn, first) = (daemon.conn(), daemon.subflow(0));
+        daemon.until_received(first, MUCH);
+        let again = Action::Join {
+            conn,
+            link: LinkId(0),
+            backup: false,
+        };
+        daemon.act(again).unwrap();
+        let mut second = None;
+        daemon.until("there is another", |daemon, _| {
+            let mut living = daemon.world.flows.living();
+            let fresh = |subflow: &&Subflow| subflow.id != first && subflow.standing == Standing::Proven;
+            second = living.find(fresh).map(|subflow| subflow.id);
+            second.is_some()
+        });
+        daemon.act(Action::Destroy(first)).unwrap();
+        daemon.until_received(second.unwrap(), MUCH);
+        assert_eq!(net.server_counter("RmAddr"), 0, "its address is in use");
         assert_eq!(daemon.failures(), [""; 0]);
     });
 }

@@ -60,17 +60,21 @@ fn watch_slow(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
             && may_use(subflow.link)
             && state.paths.get(&subflow.link).is_some_and(Path::is_candidate)
     };
-    let views: Vec<View> = conn
-        .subflows
-        .iter()
-        .filter(sound)
-        .map(|subflow| View {
+    let mut views: Vec<View> = Vec::new();
+    for subflow in conn.subflows.iter().filter(sound) {
+        let path = &state.paths[&subflow.link];
+        let view = View {
             link: subflow.link,
-            best: shown(now, subflow, &state.paths[&subflow.link]),
+            best: shown(now, subflow, path),
             rate: subflow.arrivals.rate(now),
-            queued: is_queued(subflow, &state.paths[&subflow.link]),
-        })
-        .collect();
+            queued: is_queued(subflow, path),
+        };
+        match views.iter_mut().find(|other| other.link == view.link) {
+            // One of two is about to replace the other.
+            Some(first) => first.add(view),
+            None => views.push(view),
+        }
+    }
     let rtts = views.iter().map(|view| state.paths[&view.link].rtt());
     let look = Look {
         rtt: rtts.max().unwrap_or_default(),

@@ -1,17 +1,28 @@
 //! A fresh subflow over a slow link that is left, where what the peer had given that link would hold up what another one took with it.
 //!
-//! When a link dies, a stock peer sends again what was lost at the end of the queues of the subflows that are left. Before a slow link that queue is
-//! of seconds: the peer assigns up to 64 KiB at a time. A second subflow over the same link begins with an empty one; as soon as the peer has taken it,
-//! the first is ended, and all that it still had is assigned anew, from the first byte that is missing on.
+//! When a link dies, a stock peer sends again what was lost at the end of the queues of the subflows that are left, and all of it that it does not know
+//! has come. Before a slow link both are of seconds: the peer assigns 64 KiB at a time, and has not heard what the dead link brought in its last
+//! round trip. A second subflow over the same link begins with an empty queue, and its first segments say how far everything has come; as soon as the peer
+//! has taken it, the first is ended, and what that still had is assigned anew, from the first byte that is missing on.
+//!
+//! | what is left | then it is replaced |
+//! |---|---|
+//! | a link in use, before which what the peer has given it takes longer than three round trips and 100 ms, and something is missing | at once |
+//! | a backup, which what the peer has not heard will take so long | at once |
+//! | a link in use like the first, while for two round trips nothing comes in order, though something does or is missing | within a second of the loss |
 //!
 //! # Sources
 //! - Linux 6.18, `net/mptcp/protocol.c`: `mptcp_subflow_get_send` (up to 64 KiB at a time), `__mptcp_retransmit_pending_data` (a subflow that
 //!   ends makes all that is not acknowledged be sent again, in order).
+//! - `bpf/window.bpf.c`: why a backup does not say how far everything has come.
 //! - RFC 8684 §3.2: a join names an address; nothing keeps two subflows from having the same ones.
 //!
 //! # Where we differ, and why
 //! 1. From RFC 8684, in which a second subflow is another path: here it is another queue.
-//! 2. Made before the first one is broken, and only where the peer is known to have a place: a join that is refused or lost costs nothing.
+//! 2. Made before the first one is broken, and only where the peer is thought to have a place: a join that is refused or lost costs no more than that it
+//!    takes the place while it is waited for.
+//! 3. Only over the link that would bring what is missing first: of several that are left one with a short queue is enough.
+//! 4. Not sooner, while the link that dies is only in doubt: nearly all doubts are answered, and each would cost a join.
 //!
 //! # Checked by
 //! `tests::renewal`; `window-mixes` in the benchmarks.
@@ -21,7 +32,7 @@ use crate::io::{ConnId, LinkId, SubflowId, Verb};
 use crate::membership;
 use crate::state::State;
 use alloc::format;
-use units::{Bytes, Duration, Instant};
+use units::{Bitrate, Bytes, Duration, Instant};
 
 /// So much a stock peer assigns to a subflow at a time.
 const BURST: Bytes = Bytes::from_kib(64);
@@ -31,8 +42,12 @@ const ROUNDS: u32 = 3;
 const WORTH: Duration = Duration::from_millis(100);
 /// After so many round trips in which nothing has come in order, what is missing is not on its way.
 const BLOCKED_ROUNDS: u32 = 2;
+/// A join that was given up may still be made within that time.
+const LATE: Duration = Duration::from_secs(10);
+/// More segments of ours under way are an upload, whose peer's queue is not what is waited for.
+const FEW_SEGMENTS: u32 = 8;
 
-/// What is replaced in one connection, and when the last time was.
+/// What is replaced in one connection, and when that last began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Renewals {
     going_on: Option<Renewal>,
@@ -45,6 +60,7 @@ struct Renewal {
     old: SubflowId,
     link: LinkId,
     rtt: Duration,
+    since: Instant,
 }
 
 /// The subflow over which what is missing would come first.
@@ -77,14 +93,14 @@ fn go_on(now: Instant, state: &mut State, id: ConnId, renewal: Renewal) {
     let Some(conn) = state.conns.get_mut(&id) else {
         return;
     };
-    let waits = conn.joining.iter().any(|join| join.link == renewal.link);
+    let is_fresh = |subflow: &&Subflow| subflow.id != renewal.old && subflow.since >= renewal.since;
+    let fresh = conn.over(renewal.link).find(is_fresh).map(|fresh| fresh.id);
     let is_there = conn.find(renewal.old).is_some();
-    if waits && is_there {
+    if is_there && fresh.is_none() && now - renewal.since < LATE {
         return;
     }
     conn.renewals.going_on = None;
-    let fresh = conn.over(renewal.link).find(|subflow| subflow.id != renewal.old);
-    let Some(fresh) = fresh.filter(|_| is_there).map(|fresh| fresh.id) else {
+    let Some(fresh) = fresh.filter(|_| is_there) else {
         return;
     };
     // What was lost has come meanwhile: then the first one is the one to keep, whose sender knows the link.
@@ -94,11 +110,11 @@ fn go_on(now: Instant, state: &mut State, id: ConnId, renewal: Renewal) {
 
 fn begin(now: Instant, state: &mut State, id: ConnId) {
     let Some(conn) = state.conns.get(&id) else { return };
-    let has_place = conn.places_taken() < conn.peer_subflows;
-    let Some((lost_at, unheard)) = conn.lost().filter(|_| has_place) else {
+    let Some((lost_at, unheard)) = conn.lost() else {
         return;
     };
-    let Some(first) = first(now, state, conn, unheard) else {
+    let has_place = conn.places_taken() < conn.peer_subflows;
+    let Some(first) = first(now, state, conn, unheard).filter(|_| has_place && !conn.uploads()) else {
         return;
     };
     let rtt = first.renewal.rtt;
@@ -142,6 +158,12 @@ impl Conn {
         Some((at, lost().map(|gone| gone.unheard).sum()))
     }
 
+    fn uploads(&self) -> bool {
+        let much =
+            |subflow: &Subflow| subflow.sample.unacked >= FEW_SEGMENTS || subflow.sample.unsent > Bytes::ZERO;
+        self.subflows.iter().any(much)
+    }
+
     /// How long what the peer has sent ahead takes all links together; it is divided so that it takes each the same.
     fn ahead(&self) -> Duration {
         let window = self.window.bound().unwrap_or(Bytes::ZERO);
@@ -156,18 +178,33 @@ fn first(now: Instant, state: &State, conn: &Conn, unheard: Bytes) -> Option<Fir
     let (queue, subflow) = queued
         .map(|subflow| (queue(now, conn, subflow, unheard), subflow))
         .min_by_key(|(queue, subflow)| (*queue, subflow.id))?;
+    if subflow.initial && wanted_places(state) > conn.peer_subflows {
+        return None;
+    }
     let (old, link) = (subflow.id, subflow.link);
-    let rtt = state.paths.get(&link)?.rtt().max(subflow.sample.data_rtt);
-    let comes = match subflow.arrivals.silence(now) < rtt {
-        _ if is_new_to_use(subflow) => Comes::Unheard,
-        true => Comes::Something,
-        false => Comes::Nothing,
+    let least = state.paths.get(&link)?.rtt();
+    let (comes, rtt) = match subflow.arrivals.rate(now) > Bitrate::ZERO {
+        // What data met before it became a backup is of long ago.
+        _ if is_new_to_use(subflow) => (Comes::Unheard, least),
+        true => (Comes::Something, least.max(subflow.sample.data_rtt)),
+        false => (Comes::Nothing, least.max(subflow.sample.data_rtt)),
     };
     Some(First {
-        renewal: Renewal { old, link, rtt },
+        renewal: Renewal {
+            old,
+            link,
+            rtt,
+            since: now,
+        },
         queue,
         comes,
     })
+}
+
+/// The place of a connection's first subflow is nobody else's once that has ended: with more links than the peer has places it is worth more.
+fn wanted_places(state: &State) -> usize {
+    let paths = state.paths.values();
+    paths.filter(|path| path.is_usable() && path.is_allowed()).count()
 }
 
 /// A backup until a moment ago: the peer has not heard over it of what has come over others, and sends that again.

@@ -89,6 +89,15 @@ pub(crate) struct View {
     pub(crate) queued: bool,
 }
 
+impl View {
+    /// Another subflow over the same link.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.best = self.best.max(other.best);
+        self.rate = self.rate + other.rate;
+        self.queued |= other.queued;
+    }
+}
+
 /// What is looked at, every 50 ms or so.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Look<'a> {

@@ -14,6 +14,7 @@ use crate::io::{
     Action, ConnEvent, ConnId, Input, JoinFailure, LONGEST, LinkEvent, LinkId, LinkSpec, Note, SubflowEvent,
     SubflowId, SubflowSample, Verb,
 };
+use crate::membership;
 use crate::path::{Health, Marks, Path, Tally};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
@@ -25,6 +26,8 @@ const MOST_LINKS: usize = 1_024;
 /// More connections than are watched; those beyond are left to the kernel.
 const MOST_CONNS: usize = 16_384;
 
+/// What has come within that time may have been acknowledged in vain: longer than it takes to find that a link is dead.
+const LATELY: Duration = Duration::from_secs(2);
 /// A subflow has found its rate by then.
 const GROWN_AFTER: Duration = Duration::from_secs(3);
 /// While all others bring this share of what they can, an application asks for more than they have: what a link then brings is what it can.
@@ -293,7 +296,16 @@ impl State {
             JoinFailure::Local => (Duration::from_secs(1), "this host's kernel refused a join"),
         };
         state.join_failed(now, link, pause, reason == JoinFailure::Refused);
-        self.note(Some(link), Some(conn), Verb::Refuse, String::from(why));
+        let path = self.paths.get(&link);
+        if state
+            .over(link)
+            .any(|subflow| !membership::is_lost(path, subflow))
+        {
+            // A second one over it: the first goes on.
+            self.remark(link, Verb::Refuse, String::from(why));
+        } else {
+            self.note(Some(link), Some(conn), Verb::Refuse, String::from(why));
+        }
         Change::Shape
     }
 
@@ -512,11 +524,18 @@ impl State {
         if told {
             state.place_freed(now);
         }
-        let repeated = state.withdrawn.iter_mut().filter(|withdrawn| due(withdrawn));
+        // While another join over its link waits, the word would be about that one, too: it is said when that has failed.
+        let joins: Vec<LinkId> = state.joining.iter().map(|join| join.link).collect();
+        let waits = |withdrawn: &Withdrawn| !withdrawn.repeated && joins.contains(&withdrawn.link);
+        let repeated = state
+            .withdrawn
+            .iter_mut()
+            .filter(|withdrawn| due(withdrawn) && !waits(withdrawn));
         repeated.for_each(|withdrawn| withdrawn.repeated = true);
+        let young = |withdrawn: &Withdrawn| now - withdrawn.at < Duration::from_secs(1);
         state
             .withdrawn
-            .retain(|withdrawn| now - withdrawn.at < Duration::from_secs(1));
+            .retain(|withdrawn| young(withdrawn) || waits(withdrawn));
     }
 
     /// Tells the peer again of those that are picked, never where the link has been joined again; whether there was one.
@@ -592,8 +611,9 @@ impl State {
     }
 }
 
-/// What a subflow may bring in a round trip.
+/// What a subflow in use may bring in a round trip; nothing of one that has brought nothing lately.
 fn unheard(now: Instant, subflow: &Subflow, path: Option<&Path>) -> Bytes {
-    let rtt = path.map(Path::rtt).filter(|_| !subflow.backup);
+    let brought = !subflow.backup && subflow.arrivals.silence(now) < LATELY;
+    let rtt = path.map(Path::rtt).filter(|_| brought);
     subflow.arrivals.best_rate(now) * rtt.unwrap_or_default()
 }

@@ -9,7 +9,8 @@
 //! # Where we differ, and why
 //! 1. A receiver does not see what limits the sender; the queue tells it: a path that is full delays.
 //! 2. A link that loses at random is full without a queue, if its sender gives way to that: what it brings is what it carries. That it gives way shows where less
-//!    than half of what is believed comes; a window that gives a link too little costs less than that. Without this rule what slow start
+//!    than half of what is believed comes; a window that gives a link too little costs less than that. An application that asks for
+//!    little looks the same; for its sake the connection goes on believing ([`crate::window`], its point 8). Without this rule what slow start
 //!    had shown before the first loss was believed for good: 6 to 9 Mb/s of two links under reno that brought 1.3, and 1.1 MB of window.
 //!    Nor is a link believed while its signal sinks.
 //!

@@ -22,6 +22,31 @@ fn beside_a_slow_link(policy: Policy) -> World {
     world
 }
 
+/// Another link that is slower still; the first subflow is over `first`.
+fn three(first: u16) -> World {
+    let mut world = World::new(Policy::Slowhand);
+    for (id, kbps, rtt) in [(QUICK, 3_000, 70), (SLOW, 500, 190), (2, 300, 200)] {
+        world.up(id, LinkKind::Cable, Role::Primary, 1, rtt);
+        world.links.get_mut(&LinkId(id)).unwrap().rate = Bitrate::from_kbps(kbps);
+    }
+    world.open(1, first);
+    world.run(3 * S);
+    assert_eq!(world.in_use(), [QUICK, SLOW, 2]);
+    world.held = Bytes::from_kib(20);
+    world
+}
+
+/// Within two seconds.
+fn until(world: &mut World, done: impl Fn(&World) -> bool) {
+    for _ in 0..400 {
+        if done(world) {
+            return;
+        }
+        world.run(5 * MS);
+    }
+    panic!("in vain");
+}
+
 fn joins(world: &World, since: Instant) -> Vec<Instant> {
     world.asked(since, |action| {
         matches!(
@@ -89,7 +114,50 @@ fn where_the_peer_has_no_place_the_first_one_stays() {
     world.run(2 * S);
     assert_eq!(joins(&world, cut).len(), 1, "the engine does not know");
     assert_eq!(ends(&world, cut).len(), 1, "the dead one");
-    assert_eq!(world.in_use(), [SLOW]);
+    assert_eq!((world.in_use(), world.state_of(SLOW)), (vec![SLOW], "use"));
+}
+
+/// The engine has given it up by then.
+#[test]
+fn a_join_that_is_late_leaves_one_subflow() {
+    let mut world = beside_a_slow_link(Policy::Slowhand);
+    let cut = world.now;
+    world.set_alive(QUICK, false);
+    until(&mut world, |world| !joins(world, cut).is_empty());
+    world.delay_joins(4 * S);
+    world.run(4 * S);
+    assert_eq!(world.state_of(SLOW), "use", "the first one goes on");
+    world.run(S);
+    assert_eq!((joins(&world, cut).len(), world.joined()), (1, vec![SLOW]));
+}
+
+/// Whatever was said of its address while another join over it waited was about that one.
+#[test]
+fn a_link_that_dies_while_it_is_joined_again_is_withdrawn_when_that_has_failed() {
+    let mut world = three(2);
+    let slow = world.joined_as(SLOW);
+    let cut = world.now;
+    world.set_alive(QUICK, false);
+    until(&mut world, |world| !joins(world, cut).is_empty());
+    let begun = world.now;
+    world.set_alive(SLOW, false);
+    world.run(5 * S);
+    let of_slow = |action: &Action| *action == Action::Withdraw(slow);
+    let told = world.asked(begun, of_slow);
+    assert!(told.iter().any(|at| *at - begun < 2 * S), "{told:?}");
+    assert!(told.iter().any(|at| *at - begun >= 3 * S), "{told:?}");
+}
+
+/// Nobody gets the place of a connection's first subflow.
+#[test]
+fn the_first_subflow_stays_where_the_peer_has_too_few_places() {
+    let mut world = three(SLOW);
+    let cut = world.now;
+    world.set_alive(QUICK, false);
+    world.run(2 * S);
+    assert!(!world.withdrawn(cut).is_empty());
+    assert_eq!(joins(&world, cut), []);
+    assert_eq!(world.joined(), [SLOW, 2]);
 }
 
 #[test]
@@ -97,9 +165,7 @@ fn a_join_that_is_lost_costs_nothing() {
     let mut world = beside_a_slow_link(Policy::Slowhand);
     let cut = world.now;
     world.set_alive(QUICK, false);
-    while joins(&world, cut).is_empty() {
-        world.run(5 * MS);
-    }
+    until(&mut world, |world| !joins(world, cut).is_empty());
     world.lose_joins();
     world.run(4 * S);
     assert_eq!(ends(&world, cut).len(), 1, "the dead one");
@@ -114,7 +180,9 @@ fn nothing_is_replaced_where_nothing_waits_or_the_rest_is_quick() {
     quick.links.get_mut(&LinkId(SLOW)).unwrap().rate = Bitrate::from_mbps(3);
     quick.run(S);
     let unbounded = beside_a_slow_link(Policy::SlowhandNoWindow);
-    for mut world in [nothing_waits, quick, unbounded] {
+    let mut uploads = beside_a_slow_link(Policy::Slowhand);
+    uploads.unacked = 20;
+    for mut world in [nothing_waits, quick, unbounded, uploads] {
         let cut = world.now;
         world.set_alive(QUICK, false);
         world.run(2 * S);
@@ -147,9 +215,7 @@ fn what_comes_and_leads_no_further_is_seen_after_two_round_trips() {
     world.held = Bytes::ZERO;
     let cut = world.now;
     world.set_alive(QUICK, false);
-    while world.withdrawn(cut).is_empty() {
-        world.run(5 * MS);
-    }
+    until(&mut world, |world| !world.withdrawn(cut).is_empty());
     world.repeats = true;
     let since = world.now;
     world.run(2 * S);
@@ -163,9 +229,7 @@ fn where_what_was_lost_has_come_meanwhile_the_first_one_stays() {
     let mut world = beside_a_slow_link(Policy::Slowhand);
     let cut = world.now;
     world.set_alive(QUICK, false);
-    while joins(&world, cut).is_empty() {
-        world.run(5 * MS);
-    }
+    until(&mut world, |world| !joins(world, cut).is_empty());
     world.held = Bytes::ZERO;
     world.run(2 * S);
     assert_eq!(

@@ -229,6 +229,11 @@ impl World {
         self.answers.clear();
     }
 
+    /// Joins that are under way take so much longer.
+    pub(super) fn delay_joins(&mut self, time: Duration) {
+        self.joins.iter_mut().for_each(|join| join.0 += time);
+    }
+
     /// Joins that are under way are lost.
     pub(super) fn lose_joins(&mut self) {
         self.joins.clear();
@@ -538,6 +543,12 @@ impl World {
         let mut links: Vec<u16> = self.subs.values().map(|sub| sub.link.0).collect();
         links.sort_unstable();
         links
+    }
+
+    /// The latest subflow over this link.
+    pub(super) fn joined_as(&self, id: u16) -> SubflowId {
+        let over = self.subs.iter().filter(|(_, sub)| sub.link == LinkId(id));
+        over.map(|(subflow, _)| *subflow).max().unwrap()
     }
 
     pub(super) fn set_alive(&mut self, id: u16, alive: bool) {

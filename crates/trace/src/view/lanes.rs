@@ -4,17 +4,24 @@ use super::{LaneLevel, LaneSpan};
 use crate::{Event, LinkState, SubflowEvent, What};
 use std::collections::BTreeMap;
 
-/// One link at one moment: whether it is up, and its subflows by connection (`true`: backup).
+/// One link at one moment: whether it is up, and who has subflows over it, by connection.
 #[derive(Default)]
 struct Lane {
     up: bool,
-    subflows: BTreeMap<u32, bool>,
+    subflows: BTreeMap<u32, Living>,
     since_ms: u64,
+}
+
+/// A connection's subflows over one link: a second one may replace the first.
+struct Living {
+    count: u32,
+    /// Of the latest.
+    backup: bool,
 }
 
 impl Lane {
     fn level(&self) -> Option<LaneLevel> {
-        let active = self.subflows.values().any(|backup| !backup);
+        let active = self.subflows.values().any(|living| !living.backup);
         match (active, self.subflows.is_empty(), self.up) {
             (true, ..) => Some(LaneLevel::Active),
             (false, false, _) => Some(LaneLevel::Backup),
@@ -28,10 +35,11 @@ impl Lane {
             What::LinkState { state, .. } => self.up = *state == LinkState::Up,
             What::Subflow {
                 conn,
-                event: SubflowEvent::Closed | SubflowEvent::Refused,
+                event: SubflowEvent::Closed,
                 ..
             } => {
-                self.subflows.remove(conn);
+                self.subflows.entry(*conn).and_modify(|living| living.count -= 1);
+                self.subflows.retain(|_, living| living.count > 0);
             }
             What::Subflow {
                 conn,
@@ -39,7 +47,9 @@ impl Lane {
                 backup,
                 ..
             } => {
-                self.subflows.insert(*conn, *backup);
+                let before = self.subflows.get(conn).map_or(0, |living| living.count);
+                let (count, backup) = (before + 1, *backup);
+                self.subflows.insert(*conn, Living { count, backup });
             }
             What::Subflow {
                 conn,
@@ -47,7 +57,8 @@ impl Lane {
                 backup,
                 ..
             } => {
-                self.subflows.entry(*conn).and_modify(|now| *now = *backup);
+                let living = self.subflows.entry(*conn);
+                living.and_modify(|living| living.backup = *backup);
             }
             _ => {}
         }

@@ -116,6 +116,25 @@ fn a_link_is_followed_from_up_to_active_to_gone() {
     assert_eq!(lanes, expected);
 }
 
+#[test]
+fn a_link_whose_subflow_is_replaced_stays_in_use() {
+    let events = vec![
+        subflow(100, SubflowEvent::Established, false),
+        subflow(200, SubflowEvent::Requested, false),
+        subflow(300, SubflowEvent::Refused, false),
+        subflow(400, SubflowEvent::Established, false),
+        subflow(401, SubflowEvent::Closed, false),
+        subflow(700, SubflowEvent::Closed, false),
+    ];
+    let comparison = Comparison::new(
+        &[record(PolicyName::Slowhand, 7, events)],
+        &document(vec![run(&PolicyName::Slowhand, 7)]),
+    );
+    let lanes = comparison.tracks[0].lanes.iter();
+    let lanes: Vec<_> = lanes.map(|lane| (lane.from_ms, lane.to_ms, lane.level)).collect();
+    assert_eq!(lanes, [(100, 700, LaneLevel::Active)]);
+}
+
 fn bytes(millis: u64, flow: &str, bytes: u64) -> Event {
     let (flow, link) = (flow.to_owned(), "ap1".to_owned());
     at(millis, What::PathBytes { flow, link, bytes })

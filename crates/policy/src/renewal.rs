@@ -93,19 +93,18 @@ fn go_on(now: Instant, state: &mut State, id: ConnId, renewal: Renewal) {
     let Some(conn) = state.conns.get_mut(&id) else {
         return;
     };
-    let is_fresh = |subflow: &&Subflow| subflow.id != renewal.old && subflow.since >= renewal.since;
-    let fresh = conn.over(renewal.link).find(is_fresh).map(|fresh| fresh.id);
+    let is_fresh = |subflow: &Subflow| subflow.id != renewal.old && subflow.since >= renewal.since;
+    let fresh = conn.over(renewal.link).any(is_fresh);
     let is_there = conn.find(renewal.old).is_some();
-    if is_there && fresh.is_none() && now - renewal.since < LATE {
+    if is_there && !fresh && now - renewal.since < LATE {
         return;
     }
     conn.renewals.going_on = None;
-    let Some(fresh) = fresh.filter(|_| is_there) else {
-        return;
-    };
-    // What was lost has come meanwhile: then the first one is the one to keep, whose sender knows the link.
-    let needless = conn.sample.held == Bytes::ZERO && now - conn.advanced < renewal.rtt;
-    state.replaced(now, id, if needless { fresh } else { renewal.old });
+    // Also where what was lost has come meanwhile: the end of either makes the peer send all again that it has not heard of, and only behind
+    // the fresh one's empty queue that is in order at once.
+    if is_there && fresh {
+        state.replaced(now, id, renewal.old);
+    }
 }
 
 fn begin(now: Instant, state: &mut State, id: ConnId) {

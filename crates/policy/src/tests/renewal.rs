@@ -225,18 +225,14 @@ fn what_comes_and_leads_no_further_is_seen_after_two_round_trips() {
 }
 
 #[test]
-fn where_what_was_lost_has_come_meanwhile_the_first_one_stays() {
+fn what_was_begun_is_ended_also_where_what_was_lost_has_come_meanwhile() {
     let mut world = beside_a_slow_link(Policy::Slowhand);
     let cut = world.now;
     world.set_alive(QUICK, false);
     until(&mut world, |world| !joins(world, cut).is_empty());
     world.held = Bytes::ZERO;
     world.run(2 * S);
-    assert_eq!(
-        ended(&world, cut),
-        [SubflowId(0), SubflowId(2)],
-        "the second one over the slow link"
-    );
+    assert_eq!(ended(&world, cut), [SubflowId(0), SubflowId(1)]);
     assert_eq!(world.in_use(), [SLOW]);
 }
 

@@ -54,6 +54,13 @@ pub(crate) struct Renewals {
     last: Option<Instant>,
 }
 
+impl Renewals {
+    /// Whether a subflow over this link is being replaced.
+    pub(crate) fn is_over(&self, link: LinkId) -> bool {
+        self.going_on.is_some_and(|renewal| renewal.link == link)
+    }
+}
+
 /// A subflow that is about to be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Renewal {

@@ -16,7 +16,6 @@ use crate::io::{
     Action, ConnEvent, ConnId, Input, JoinFailure, LONGEST, LinkEvent, LinkId, LinkSpec, Note, SubflowEvent,
     SubflowId, SubflowSample, Verb,
 };
-use crate::membership;
 use crate::path::{Health, Marks, Path, Tally};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
@@ -296,11 +295,7 @@ impl State {
             JoinFailure::Local => (Duration::from_secs(1), "this host's kernel refused a join"),
         };
         state.join_failed(now, link, pause, reason == JoinFailure::Refused);
-        let path = self.paths.get(&link);
-        if state
-            .over(link)
-            .any(|subflow| !membership::is_lost(path, subflow))
-        {
+        if state.renewals.is_over(link) {
             // A second one over it: the first goes on.
             self.remark(link, Verb::Refuse, String::from(why));
         } else {

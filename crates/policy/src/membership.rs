@@ -8,7 +8,8 @@
 //! 1. From Linux, whose path manager never repeats a refused join: a peer's limit may change, so it is asked again every two minutes. Before that only while
 //!    a place may be free: at once when one was freed, then after 0.5 s, 1 s and 2 s, since the word that frees it may be slower than the join; when
 //!    the link has another address; and, ever more rarely, while nothing else is left to the connection, whose dead subflows the peer gives up by itself some time.
-//! 2. From RFC 8684 §3.4.2, which says it once: REMOVE_ADDR is said again after 150 ms, since nothing acknowledges it and a lost one keeps a place taken.
+//! 2. From RFC 8684 §3.4.2, which says it once: REMOVE_ADDR is said again after 150 ms, since nothing acknowledges it and a lost one keeps a place taken;
+//!    where another join over its link waits, when that has failed.
 //! 3. From Linux, which ends a subflow after its own retransmission time-outs: at the proof that its link is dead, and before the peer is told, so that
 //!    the word cannot leave on it. Empty ones end later, when that costs no burst ([`farewell`]).
 //! 4. From RFC 8684 §3.3.8, which leaves roles to both ends: only over a path against which nothing speaks, for MP_PRIO is sent on the subflow that it is about;

@@ -66,25 +66,20 @@ impl Renewals {
 struct Renewal {
     old: SubflowId,
     link: LinkId,
-    rtt: Duration,
     since: Instant,
 }
 
 /// The subflow over which what is missing would come first.
 struct First {
-    renewal: Renewal,
+    id: SubflowId,
+    link: LinkId,
+    rtt: Duration,
     /// How long what comes before it takes.
     queue: Duration,
-    comes: Comes,
-}
-
-/// What comes over a subflow now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Comes {
-    /// What has come over others, which the peer has not heard.
-    Unheard,
-    Something,
-    Nothing,
+    /// It was a backup until a moment ago.
+    takes_over: bool,
+    /// Whether data come over it now.
+    comes: bool,
 }
 
 /// Begins where it is worth it, ends what has been replaced.
@@ -123,21 +118,24 @@ fn begin(now: Instant, state: &mut State, id: ConnId) {
     let Some(first) = first(now, state, conn, unheard).filter(|_| has_place && !conn.uploads()) else {
         return;
     };
-    let rtt = first.renewal.rtt;
     let missed = conn.sample.held > Bytes::ZERO;
-    let stands = match first.comes {
-        Comes::Unheard if now == lost_at => true,
-        _ if now == lost_at => missed,
-        comes => (missed || comes == Comes::Something) && now - conn.advanced >= rtt * BLOCKED_ROUNDS,
+    let stands = match now == lost_at {
+        true => missed || first.takes_over,
+        false => (missed || first.comes) && now - conn.advanced >= first.rtt * BLOCKED_ROUNDS,
     };
-    if stands && first.queue >= rtt * ROUNDS + WORTH {
-        replace(now, state, id, first);
+    if stands && first.queue >= first.rtt * ROUNDS + WORTH {
+        replace(now, state, id, &first);
     }
 }
 
-fn replace(now: Instant, state: &mut State, id: ConnId, First { renewal, queue, .. }: First) {
+fn replace(now: Instant, state: &mut State, id: ConnId, first: &First) {
     let Some(conn) = state.conns.get_mut(&id) else {
         return;
+    };
+    let renewal = Renewal {
+        old: first.id,
+        link: first.link,
+        since: now,
     };
     conn.renewals = Renewals {
         going_on: Some(renewal),
@@ -145,10 +143,10 @@ fn replace(now: Instant, state: &mut State, id: ConnId, First { renewal, queue, 
     };
     let why = format!(
         "what was lost would wait {} ms behind what the peer had given it: another subflow over it has no queue yet",
-        queue.as_millis()
+        first.queue.as_millis()
     );
-    state.remark(renewal.link, Verb::Renew, why);
-    state.join(now, id, renewal.link, false);
+    state.remark(first.link, Verb::Renew, why);
+    state.join(now, id, first.link, false);
 }
 
 impl Conn {
@@ -187,23 +185,20 @@ fn first(now: Instant, state: &State, conn: &Conn, unheard: Bytes) -> Option<Fir
     if subflow.initial && wanted_places(state) > conn.peer_subflows {
         return None;
     }
-    let (old, link) = (subflow.id, subflow.link);
-    let least = state.paths.get(&link)?.rtt();
-    let (comes, rtt) = match subflow.arrivals.rate(now) > Bitrate::ZERO {
-        // What data met before it became a backup is of long ago.
-        _ if is_new_to_use(subflow) => (Comes::Unheard, least),
-        true => (Comes::Something, least.max(subflow.sample.data_rtt)),
-        false => (Comes::Nothing, least.max(subflow.sample.data_rtt)),
-    };
+    let least = state.paths.get(&subflow.link)?.rtt();
+    let takes_over = is_new_to_use(subflow);
     Some(First {
-        renewal: Renewal {
-            old,
-            link,
-            rtt,
-            since: now,
+        id: subflow.id,
+        link: subflow.link,
+        // What data met before it became a backup is of long ago.
+        rtt: if takes_over {
+            least
+        } else {
+            least.max(subflow.sample.data_rtt)
         },
         queue,
-        comes,
+        takes_over,
+        comes: subflow.arrivals.rate(now) > Bitrate::ZERO,
     })
 }
 

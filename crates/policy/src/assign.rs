@@ -127,7 +127,7 @@ impl Assignments {
         match self.pins.network(flow, wish_for, active, &self.configured) {
             Ok(link) => {
                 state.push(Action::Assign(flow, link));
-                state.remark(link, Verb::Assign, granted(flow, wish, link));
+                state.remark(None, link, Verb::Assign, granted(flow, wish, link));
             }
             Err(AssignError::NoNetwork) if self.held.len() < MOST_HELD => {
                 self.held.retain(|(held, _)| *held != flow);

@@ -198,11 +198,12 @@ fn believe(now: Instant, state: &mut State, id: ConnId) {
     let Some(conn) = state.conns.get_mut(&id) else {
         return;
     };
-    for subflow in &mut conn.subflows {
+    // A backup brings nothing, which says nothing of what its link carries.
+    for subflow in conn.subflows.iter_mut().filter(|subflow| !subflow.backup) {
         let path = state.paths.get(&subflow.link);
         let tells = subflow.arrivals.recent_segments(now) >= TELLING_SEGMENTS;
         let best = subflow.arrivals.best_rate(now);
-        let loses = tells && !subflow.backup && subflow.losses.go_on(now);
+        let loses = tells && subflow.losses.go_on(now);
         let gives_way = loses && subflow.carries.gives_way(best);
         let full =
             gives_way || path.is_none_or(|path| (tells && is_queued(subflow, path)) || is_sinking(path));

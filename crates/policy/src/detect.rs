@@ -100,7 +100,7 @@ pub(crate) fn doubt(
         "nothing has come over it for {} ms: it is asked whether it is alive",
         silence.as_millis()
     );
-    state.remark(link, Verb::Suspect, why);
+    state.remark(None, link, Verb::Suspect, why);
     ask(now, state, link);
     true
 }

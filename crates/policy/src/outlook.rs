@@ -88,7 +88,7 @@ impl Outlooks {
         }
         state.push(Action::Outlook(link, outlook));
         if before.is_none() || !outlook.fading {
-            state.remark(link, Verb::Fade, words(&outlook));
+            state.remark(None, link, Verb::Fade, words(&outlook));
         }
     }
 }

@@ -187,7 +187,7 @@ impl Watched {
             (&mut self.outbound, outbound, "is sent"),
         ] {
             if let Some(load) = direction.load.filter(|_| direction.is_news(now, rate)) {
-                state.remark(link, Verb::Mark, sentence(load, rate, what));
+                state.remark(None, link, Verb::Mark, sentence(load, rate, what));
             }
         }
     }

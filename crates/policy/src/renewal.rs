@@ -42,6 +42,8 @@ const ROUNDS: u32 = 3;
 const WORTH: Duration = Duration::from_millis(100);
 /// After so many round trips in which nothing has come in order, what is missing is not on its way.
 const BLOCKED_ROUNDS: u32 = 2;
+/// For so long after a loss nothing comes in order because of it.
+const FRESH: Duration = Duration::from_secs(1);
 /// A join that was given up may still be made within that time.
 const LATE: Duration = Duration::from_secs(10);
 /// More segments of ours under way are an upload, whose peer's queue is not what is waited for.
@@ -59,6 +61,11 @@ impl Renewals {
     pub(crate) fn is_over(&self, link: LinkId) -> bool {
         self.going_on.is_some_and(|renewal| renewal.link == link)
     }
+
+    /// No other subflow comes over this link; one that is only late may.
+    pub(crate) fn join_failed(&mut self, link: LinkId) {
+        self.going_on = self.going_on.filter(|renewal| renewal.link != link);
+    }
 }
 
 /// A subflow that is about to be replaced.
@@ -67,6 +74,15 @@ struct Renewal {
     old: SubflowId,
     link: LinkId,
     since: Instant,
+}
+
+/// Subflows that were given up, and something was lost with them.
+#[derive(Debug, Clone, Copy)]
+struct Loss {
+    /// When the last one was.
+    at: Instant,
+    /// What came over them, of which the peer may not have heard.
+    unheard: Bytes,
 }
 
 /// The subflow over which what is missing would come first.
@@ -105,21 +121,19 @@ fn go_on(now: Instant, state: &mut State, id: ConnId, renewal: Renewal) {
     // Also where what was lost has come meanwhile: the end of either makes the peer send all again that it has not heard of, and only behind
     // the fresh one's empty queue that is in order at once.
     if is_there && fresh {
-        state.replaced(now, id, renewal.old);
+        state.replaced(now, id, renewal.link, renewal.old);
     }
 }
 
 fn begin(now: Instant, state: &mut State, id: ConnId) {
     let Some(conn) = state.conns.get(&id) else { return };
-    let Some((lost_at, unheard)) = conn.lost() else {
-        return;
-    };
+    let Some(loss) = conn.lost(now) else { return };
     let has_place = conn.places_taken() < conn.peer_subflows;
-    let Some(first) = first(now, state, conn, unheard).filter(|_| has_place && !conn.uploads()) else {
+    let Some(first) = first(now, state, conn, loss).filter(|_| has_place && !conn.uploads()) else {
         return;
     };
     let missed = conn.sample.held > Bytes::ZERO;
-    let stands = match now == lost_at {
+    let stands = match now == loss.at {
         true => missed || first.takes_over,
         false => (missed || first.comes) && now - conn.advanced >= first.rtt * BLOCKED_ROUNDS,
     };
@@ -141,25 +155,26 @@ fn replace(now: Instant, state: &mut State, id: ConnId, first: &First) {
         going_on: Some(renewal),
         last: Some(now),
     };
-    let why = format!(
-        "what was lost would wait {} ms behind what the peer had given it: another subflow over it has no queue yet",
-        first.queue.as_millis()
-    );
-    state.remark(first.link, Verb::Renew, why);
+    let ms = first.queue.as_millis();
+    let why = match first.takes_over {
+        true => format!("the peer would first send again what it has not heard of, {ms} ms of it: another subflow over it tells"),
+        false => format!("what was lost would wait {ms} ms behind what the peer had given it: another subflow over it has no queue yet"),
+    };
+    state.remark(Some(id), first.link, Verb::Renew, why);
     state.join(now, id, first.link, false);
 }
 
 impl Conn {
-    /// When the last subflow was given up with which something was lost, if that was a moment ago and nothing was replaced since; and what came over
-    /// those, of which the peer may not have heard.
-    fn lost(&self) -> Option<(Instant, Bytes)> {
+    /// What was lost in the last second, if nothing was replaced since.
+    fn lost(&self, now: Instant) -> Option<Loss> {
         let last = self.renewals.last;
         let lost = || {
             let of_use = self.withdrawn.iter().filter(|gone| gone.unheard > Bytes::ZERO);
-            of_use.filter(|gone| last.is_none_or(|last| gone.at > last))
+            of_use.filter(|gone| now - gone.at < FRESH && last.is_none_or(|last| gone.at > last))
         };
         let at = lost().map(|gone| gone.at).max()?;
-        Some((at, lost().map(|gone| gone.unheard).sum()))
+        let unheard = lost().map(|gone| gone.unheard).sum();
+        Some(Loss { at, unheard })
     }
 
     fn uploads(&self) -> bool {
@@ -176,13 +191,15 @@ impl Conn {
     }
 }
 
-fn first(now: Instant, state: &State, conn: &Conn, unheard: Bytes) -> Option<First> {
+fn first(now: Instant, state: &State, conn: &Conn, loss: Loss) -> Option<First> {
     let used = |subflow: &&Subflow| !subflow.backup && membership::is_sound(state, subflow);
     let queued = conn.subflows.iter().filter(used);
     let (queue, subflow) = queued
-        .map(|subflow| (queue(now, conn, subflow, unheard), subflow))
+        .map(|subflow| (queue(now, conn, subflow, loss.unheard), subflow))
         .min_by_key(|(queue, subflow)| (*queue, subflow.id))?;
-    if subflow.initial && wanted_places(state) > conn.peer_subflows {
+    let is_scarce = subflow.initial && wanted_places(state) > conn.peer_subflows;
+    // What was joined since has been given nothing that was not to wait for the loss.
+    if is_scarce || subflow.since >= loss.at {
         return None;
     }
     let least = state.paths.get(&subflow.link)?.rtt();
@@ -213,7 +230,7 @@ const fn is_new_to_use(subflow: &Subflow) -> bool {
     subflow.sample.backup && !subflow.backup
 }
 
-/// How long what comes before the missing takes this one; nothing where it is not known what it carries.
+/// How long what comes before the missing takes this one, as far as it is known what it carries.
 fn queue(now: Instant, conn: &Conn, subflow: &Subflow, unheard: Bytes) -> Duration {
     if is_new_to_use(subflow) {
         return subflow.carries.rate().time_for(unheard).unwrap_or_default();

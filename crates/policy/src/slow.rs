@@ -229,6 +229,11 @@ impl Slow {
         self.trial = self.trial.filter(|(tried, _)| is_there(tried));
     }
 
+    /// Another subflow carries what this link brings from now on: it finds its rate anew.
+    pub(crate) fn begins_anew(&mut self, link: LinkId) {
+        self.used.retain(|(used, _)| *used != link);
+    }
+
     /// Those that are no backups.
     fn in_use<'a>(&'a self, links: &'a [View]) -> impl Iterator<Item = &'a View> {
         links.iter().filter(|view| !self.spares(view.link))

@@ -295,9 +295,13 @@ impl State {
             JoinFailure::Local => (Duration::from_secs(1), "this host's kernel refused a join"),
         };
         state.join_failed(now, link, pause, reason == JoinFailure::Refused);
-        if state.renewals.is_over(link) {
-            // A second one over it: the first goes on.
-            self.remark(link, Verb::Refuse, String::from(why));
+        let is_second = state.renewals.is_over(link);
+        if reason != JoinFailure::Timeout {
+            state.renewals.join_failed(link);
+        }
+        if is_second {
+            // The first goes on.
+            self.remark(Some(conn), link, Verb::Refuse, String::from(why));
         } else {
             self.note(Some(link), Some(conn), Verb::Refuse, String::from(why));
         }
@@ -480,10 +484,10 @@ impl State {
     }
 
     /// Says something about a link that does not take the place of what was decided about it.
-    pub(crate) fn remark(&mut self, link: LinkId, verb: Verb, why: String) {
+    pub(crate) fn remark(&mut self, conn: Option<ConnId>, link: LinkId, verb: Verb, why: String) {
         self.actions.push_back(Action::Note(Note {
             link: Some(link),
-            conn: None,
+            conn,
             verb,
             why,
         }));

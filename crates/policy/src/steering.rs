@@ -147,7 +147,7 @@ impl Channels {
             Order::Backup(backup) => verdict.backup = backup,
             Order::Mark(rate) => {
                 state.mark(step.link, |marks| marks.steering = rate);
-                state.remark(step.link, Verb::Mark, step.why.to_string());
+                state.remark(None, step.link, Verb::Mark, step.why.to_string());
             }
         }
     }

@@ -51,11 +51,12 @@ impl State {
     }
 
     /// Ends a subflow that another one over the same link has replaced. The peer is told nothing: its address is still in use.
-    pub(crate) fn replaced(&mut self, now: Instant, conn: ConnId, subflow: SubflowId) {
+    pub(crate) fn replaced(&mut self, now: Instant, conn: ConnId, link: LinkId, subflow: SubflowId) {
         let Some(state) = self.conns.get_mut(&conn) else {
             return;
         };
         state.subflows.retain(|other| other.id != subflow);
+        state.slow.begins_anew(link);
         state.place_freed(now);
         self.owners.remove(&subflow);
         self.actions.push_back(Action::Destroy(subflow));

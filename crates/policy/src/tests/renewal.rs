@@ -209,6 +209,75 @@ fn a_backup_that_takes_over_begins_behind_what_has_come_already() {
     assert_eq!(world.in_use(), [SLOW]);
 }
 
+/// What it carries is known for longer than data are remembered that came over it.
+#[test]
+fn a_backup_before_which_a_queue_stood_takes_over_in_the_same_way() {
+    let mut world = beside_a_slow_link(Policy::Slowhand);
+    world.links.get_mut(&LinkId(QUICK)).unwrap().rate = Bitrate::from_mbps(60);
+    world.links.get_mut(&LinkId(SLOW)).unwrap().queue = 190 * MS;
+    world.held = Bytes::from_kib(500);
+    until(&mut world, |world| world.in_use() == [QUICK]);
+    (world.held, world.repeats) = (Bytes::ZERO, true);
+    world.run(14 * S);
+    assert_eq!(world.in_use(), [QUICK], "it has not been tried yet");
+    let cut = world.now;
+    world.set_alive(QUICK, false);
+    world.run(2 * S);
+    assert_eq!(joins(&world, cut), [world.withdrawn(cut)[0]], "at once");
+}
+
+/// The fresh subflow has brought nothing yet, which is no reason to put its link by.
+#[test]
+fn a_link_that_was_begun_anew_finds_its_rate() {
+    let mut world = three(2);
+    let cut = world.now;
+    world.held = Bytes::from_kib(60);
+    world.set_alive(QUICK, false);
+    until(&mut world, |world| ends(world, cut).len() == 2);
+    let replaced = world.now;
+    world.run(S);
+    let put_by = world.asked(replaced, |action| {
+        matches!(action, Action::SetBackup { backup: true, .. })
+    });
+    assert_eq!((put_by, world.in_use()), (vec![], vec![SLOW, 2]));
+}
+
+/// Nothing was given to it before the loss.
+#[test]
+fn a_subflow_that_is_younger_than_the_loss_stays() {
+    let mut world = World::new(Policy::Slowhand);
+    world.up(SLOW, LinkKind::Cable, Role::Primary, 1, 100);
+    world.links.get_mut(&LinkId(SLOW)).unwrap().rate = Bitrate::from_kbps(500);
+    world.open(1, SLOW);
+    world.run(3 * S);
+    world.held = Bytes::from_kib(50);
+    let moved = world.now;
+    world.tell(Input::Link(LinkId(SLOW), LinkEvent::Usable(false)));
+    world.run(500 * MS);
+    world.tell(Input::Link(LinkId(SLOW), LinkEvent::Usable(true)));
+    world.run(3 * S);
+    assert_eq!(joins(&world, moved).len(), 1, "its successor");
+    assert_eq!((world.joined(), world.in_use()), (vec![SLOW], vec![SLOW]));
+}
+
+/// A join that cannot be made any more does not stand in the way of the next one.
+#[test]
+fn a_join_that_was_refused_is_over_at_once() {
+    let mut world = three(2);
+    world.places = 2;
+    let cut = world.now;
+    world.set_alive(QUICK, false);
+    until(&mut world, |world| !joins(world, cut).is_empty());
+    world.places = 0;
+    world.run(S);
+    assert_eq!(ends(&world, cut).len(), 1, "the first one goes on");
+    world.places = 2;
+    world.set_alive(2, false);
+    let again = world.now;
+    world.run(2 * S);
+    assert_eq!(joins(&world, again).len(), 1);
+}
+
 #[test]
 fn what_comes_and_leads_no_further_is_seen_after_two_round_trips() {
     let mut world = beside_a_slow_link(Policy::Slowhand);

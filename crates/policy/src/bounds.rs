@@ -190,6 +190,12 @@ fn unsent_sentence(unsent: Bytes, sends: Bitrate) -> String {
     format!("{limit} KiB on each path: {unsent} waited unsent, which would {cost} if a path died")
 }
 
+/// So much a stock peer assigns to a subflow at a time.
+pub(crate) const BURST: Bytes = Bytes::from_kib(64);
+/// What takes longer is better a backup.
+const LONGEST_BURST: Duration = Duration::from_millis(500);
+/// So long a subflow's own beginning shows in what it loses and brings.
+const SETTLES_FOR: Duration = Duration::from_secs(5);
 /// Fewer segments than that in the last 300 ms echo time stamps of long ago.
 const TELLING_SEGMENTS: u64 = 8;
 
@@ -209,6 +215,23 @@ fn believe(now: Instant, state: &mut State, id: ConnId) {
             gives_way || path.is_none_or(|path| (tells && is_queued(subflow, path)) || is_sinking(path));
         subflow.carries.look(now, best, full);
     }
+}
+
+/// For how long what a link loses is missed, while it loses again and again.
+///
+/// A sender that gives way to losses brings little, and what it was given at once, of which the lost is part, takes a while by itself. Not in its first
+/// seconds: then what waits has room anyhow, and `window-lossy` with reno brought 0.96 of stock's first five seconds, not 0.99.
+fn missed_for(now: Instant, subflow: &Subflow) -> Option<Duration> {
+    let repair = subflow.losses.repair(now)?;
+    if now - subflow.since < SETTLES_FOR {
+        return Some(repair);
+    }
+    let burst = subflow
+        .arrivals
+        .best_rate(now)
+        .time_for(BURST)
+        .unwrap_or_default();
+    Some(repair.max(subflow.losses.rtt() + burst.min(LONGEST_BURST)))
 }
 
 fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
@@ -235,7 +258,7 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         trickles |= subflow.trickle.goes_on(now);
         // Radios repeat what they lose, until they are about to be too weak; then little is to be held.
         if path.spec.kind == LinkKind::Cable {
-            repair = repair.max(subflow.losses.repair(now).unwrap_or_default());
+            repair = repair.max(missed_for(now, subflow).unwrap_or_default());
         }
         sinking |= is_sinking(path);
     }

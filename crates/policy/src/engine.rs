@@ -47,7 +47,7 @@ pub enum Policy {
     Energy(Variant),
     /// All of ours.
     Slowhand,
-    /// All of ours but the window.
+    /// All of ours but what bounds queues: no window, no marks or caps, no slow links put by, no renewals.
     SlowhandNoWindow,
 }
 

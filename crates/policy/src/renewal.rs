@@ -27,6 +27,7 @@
 //! # Checked by
 //! `tests::renewal`; `window-mixes` in the benchmarks.
 
+use crate::bounds::BURST;
 use crate::conn::{Conn, Subflow};
 use crate::io::{ConnId, LinkId, SubflowId, Verb};
 use crate::membership;
@@ -34,8 +35,6 @@ use crate::state::State;
 use alloc::format;
 use units::{Bitrate, Bytes, Duration, Instant};
 
-/// So much a stock peer assigns to a subflow at a time.
-const BURST: Bytes = Bytes::from_kib(64);
 /// Round trips until what is missing comes over a fresh subflow: the join, its proof, the end of the first one.
 const ROUNDS: u32 = 3;
 /// What is gained must be worth a join.
@@ -157,8 +156,12 @@ fn replace(now: Instant, state: &mut State, id: ConnId, first: &First) {
     };
     let ms = first.queue.as_millis();
     let why = match first.takes_over {
-        true => format!("the peer would first send again what it has not heard of, {ms} ms of it: another subflow over it tells"),
-        false => format!("what was lost would wait {ms} ms behind what the peer had given it: another subflow over it has no queue yet"),
+        true => format!(
+            "the peer would first send again what it has not heard of, {ms} ms of it: another subflow over it tells"
+        ),
+        false => format!(
+            "what was lost would wait {ms} ms behind what the peer had given it: another subflow over it has no queue yet"
+        ),
     };
     state.remark(Some(id), first.link, Verb::Renew, why);
     state.join(now, id, first.link, false);

@@ -130,8 +130,8 @@ pub(crate) struct Slow {
     rest_until: Instant,
     /// Since when less comes than the links in use have shown, although bytes wait.
     short: Option<Instant>,
-    /// Links that were better in use, and when that was seen: they are not put by while it is fresh.
-    proven: Vec<(LinkId, Instant)>,
+    /// Links that were better in use: they are not put by while that is fresh.
+    proven: Vec<Proven>,
     goodput: Goodput,
 }
 
@@ -144,6 +144,16 @@ struct Spared {
     /// Since when it has been a backup.
     since: Instant,
     why: Why,
+}
+
+/// A slow link that pays for its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Proven {
+    link: LinkId,
+    /// When that was seen.
+    seen: Instant,
+    with: Bitrate,
+    without: Bitrate,
 }
 
 /// Why a link is a backup.
@@ -176,13 +186,15 @@ impl Slow {
         self.spared.iter().any(|spared| spared.link == link)
     }
 
-    /// Whether this link is a backup of the connection's, or is tried in use, and why; nothing of one that is used like any other.
+    /// Whether this link is a backup of the connection's, is tried in use or was lately better so, and why; nothing of one that is used like any other.
     pub(crate) fn word(&self, link: LinkId) -> Option<(Verb, String)> {
         let spared = self.spared.iter().find(|spared| spared.link == link);
         let tried = self.trial.iter().find(|(tried, _)| tried.link == link);
+        let proven = self.proven.iter().find(|proven| proven.link == link);
         spared
             .map(|spared| (Verb::Demote, spared.why()))
             .or_else(|| tried.map(|(_, trial)| (Verb::Use, trial.why())))
+            .or_else(|| proven.map(|proven| (Verb::Use, proven.why())))
     }
 
     /// Whether what a link brings that was just put by is still being waited for.
@@ -294,8 +306,8 @@ impl Slow {
         }
         // A link that stands idle is not what the others wait for; one that they wait for idles while the window is closed.
         let is_busy = slowest.rate >= slowest.best.percent(BUSY_PERCENT);
-        self.proven.retain(|(_, seen)| now - *seen < PROVEN_FOR);
-        let is_proven = self.proven.iter().any(|(link, _)| *link == slowest.link);
+        self.proven.retain(|proven| now - proven.seen < PROVEN_FOR);
+        let is_proven = self.proven.iter().any(|proven| proven.link == slowest.link);
         let is_poor = slowest.best <= sum.percent(POOR_PERCENT) && !is_proven;
         (is_busy && is_poor).then(|| self.put_by(now, slowest, sum, is_plain))
     }
@@ -380,9 +392,7 @@ impl Slow {
         };
         self.trial = None;
         if after >= trial.before + spared.brought.percent(50) {
-            self.proven.push((spared.link, now));
-            self.fail(now);
-            return None;
+            return Some(self.prove(now, spared.link, trial.before, after));
         }
         let why = Why::Tried {
             with: after,
@@ -396,6 +406,24 @@ impl Slow {
         self.spared.push(failed);
         self.fail(now);
         Some(failed.put_by())
+    }
+
+    /// It stays in use.
+    fn prove(&mut self, now: Instant, link: LinkId, without: Bitrate, with: Bitrate) -> Changed {
+        self.fail(now);
+        let proven = Proven {
+            link,
+            seen: now,
+            with,
+            without,
+        };
+        self.proven.retain(|other| other.link != link);
+        self.proven.push(proven);
+        Changed {
+            link,
+            in_use: true,
+            why: proven.why(),
+        }
     }
 
     /// Less comes, and nothing waits for earlier bytes: it is the application that asks for less.
@@ -443,6 +471,15 @@ impl Spared {
             in_use: true,
             why,
         }
+    }
+}
+
+impl Proven {
+    fn why(self) -> String {
+        format!(
+            "it pays for its place: with it {} came, without it {}",
+            self.with, self.without
+        )
     }
 }
 

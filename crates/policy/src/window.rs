@@ -26,7 +26,8 @@
 //!    all, keep a congestion window for good that then holds most of the connection's bytes behind that buffer. What waits for a slow link that has just
 //!    joined has room, too. Over cables it has for five seconds: what slow start loses in a deep queue holds up everything (`window-long`: 0.92 of
 //!    stock's first five seconds without that room, 0.97 with it). Over radio it would keep a modem's buffer full (`fade`: 94 ms).
-//! 7. A cable that loses again and again holds everything up for 2.75 of its mean round trips each time: that much more may be under way.
+//! 7. A cable that loses again and again holds everything up for 2.75 of its mean round trips each time, or for one and as long as the 64 KiB take it that a stock
+//!    sender assigns at once: that much more may be under way.
 //! 8. An application that asks for little does not make the links slow ([`asked`]), nor does a window that gives a link too little
 //!    ([`crate::estimate::carries`]). Rates that were forgotten after ten seconds followed the window down: on `window-bdp` one chance loss on the
 //!    longest link left it 31 of its 47 Mb/s for good.

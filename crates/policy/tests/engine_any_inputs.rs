@@ -63,6 +63,7 @@ fn facts_reach_what_bounds_queues() {
         "remove",
         "clear",
         "refuse",
+        "renew",
     ];
     let missing: Vec<&str> = wanted
         .into_iter()

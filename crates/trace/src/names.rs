@@ -108,7 +108,9 @@ impl PolicyName {
             Self::Slowhand => {
                 "the best networks together, watched, each given up before or as soon as it fails"
             }
-            Self::SlowhandNoWindow => "the same without the bound on how far ahead the server may queue",
+            Self::SlowhandNoWindow => {
+                "the same without a bound on what is queued: no window, no marks, no slow links put by"
+            }
         }
     }
 

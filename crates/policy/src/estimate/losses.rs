@@ -134,6 +134,11 @@ impl Losses {
         self.is_remembered(now)
     }
 
+    /// The mean round trip.
+    pub(crate) const fn rtt(&self) -> Duration {
+        self.rtt
+    }
+
     /// For how long what is lost is missed, while there are many losses.
     pub(crate) fn repair(&self, now: Instant) -> Option<Duration> {
         self.go_on(now).then(|| self.rtt * REPAIR_QUARTERS / 4)

@@ -101,6 +101,25 @@ fn a_link_that_brings_a_twentieth_and_blocks_the_others_is_a_backup_within_a_sec
     assert_eq!(fluid.changes.len(), 1);
 }
 
+/// The subflow that replaced another has brought nothing yet, which says nothing of its link.
+#[test]
+fn a_link_that_begins_anew_is_left_to_find_its_rate() {
+    let changes = |anew: bool| {
+        let mut fluid = Fluid::new([30, 30, 12], 90);
+        fluid.run(2);
+        fluid.rates[2] = Bitrate::ZERO;
+        if anew {
+            fluid.slow.begins_anew(SLOW);
+        }
+        fluid.step();
+        fluid.rates[2] = mbps(12);
+        fluid.run(2);
+        fluid.changes
+    };
+    assert!(changes(true).is_empty());
+    assert!(!changes(false)[0].1, "a backup");
+}
+
 #[test]
 fn a_queue_that_blocks_the_others_is_seen_at_once_and_what_it_held_is_waited_for() {
     let until_backup = |queued: bool| {

@@ -215,6 +215,8 @@ fn a_backup_before_which_a_queue_stood_takes_over_in_the_same_way() {
     let mut world = beside_a_slow_link(Policy::Slowhand);
     world.links.get_mut(&LinkId(QUICK)).unwrap().rate = Bitrate::from_mbps(60);
     world.links.get_mut(&LinkId(SLOW)).unwrap().queue = 190 * MS;
+    world.held = Bytes::ZERO;
+    world.run(4 * S);
     world.held = Bytes::from_kib(500);
     until(&mut world, |world| world.in_use() == [QUICK]);
     (world.held, world.repeats) = (Bytes::ZERO, true);
@@ -224,22 +226,6 @@ fn a_backup_before_which_a_queue_stood_takes_over_in_the_same_way() {
     world.set_alive(QUICK, false);
     world.run(2 * S);
     assert_eq!(joins(&world, cut), [world.withdrawn(cut)[0]], "at once");
-}
-
-/// The fresh subflow has brought nothing yet, which is no reason to put its link by.
-#[test]
-fn a_link_that_was_begun_anew_finds_its_rate() {
-    let mut world = three(2);
-    let cut = world.now;
-    world.held = Bytes::from_kib(60);
-    world.set_alive(QUICK, false);
-    until(&mut world, |world| ends(world, cut).len() == 2);
-    let replaced = world.now;
-    world.run(S);
-    let put_by = world.asked(replaced, |action| {
-        matches!(action, Action::SetBackup { backup: true, .. })
-    });
-    assert_eq!((put_by, world.in_use()), (vec![], vec![SLOW, 2]));
 }
 
 /// Nothing was given to it before the loss.

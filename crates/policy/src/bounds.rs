@@ -20,7 +20,7 @@ use crate::queues::BUSY_SEGMENTS;
 use crate::select::{Use, Want, is_sinking, prospect};
 use crate::slow::{Look, View};
 use crate::state::State;
-use crate::window::Need;
+use crate::window::{Need, SETTLES_FOR};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -194,8 +194,6 @@ fn unsent_sentence(unsent: Bytes, sends: Bitrate) -> String {
 pub(crate) const BURST: Bytes = Bytes::from_kib(64);
 /// What takes longer is better a backup.
 const LONGEST_BURST: Duration = Duration::from_millis(500);
-/// So long a subflow's own beginning shows in what it loses and brings.
-const SETTLES_FOR: Duration = Duration::from_secs(5);
 /// Fewer segments than that in the last 300 ms echo time stamps of long ago.
 const TELLING_SEGMENTS: u64 = 8;
 
@@ -217,21 +215,15 @@ fn believe(now: Instant, state: &mut State, id: ConnId) {
     }
 }
 
-/// For how long what a link loses is missed, while it loses again and again.
+/// How long what a sender assigns at once takes the link of a subflow. A sender that gives way to losses brings little, and what is lost is part of that.
 ///
-/// A sender that gives way to losses brings little, and what it was given at once, of which the lost is part, takes a while by itself. Not in its first
-/// seconds: then what waits has room anyhow, and `window-lossy` with reno brought 0.96 of stock's first five seconds, not 0.99.
-fn missed_for(now: Instant, subflow: &Subflow) -> Option<Duration> {
-    let repair = subflow.losses.repair(now)?;
+/// Nothing in its first seconds: then what waits has room anyhow, and `window-lossy` with reno brought 0.96 of stock's first five seconds, not 0.99.
+fn burst(now: Instant, subflow: &Subflow) -> Duration {
     if now - subflow.since < SETTLES_FOR {
-        return Some(repair);
+        return Duration::ZERO;
     }
-    let burst = subflow
-        .arrivals
-        .best_rate(now)
-        .time_for(BURST)
-        .unwrap_or_default();
-    Some(repair.max(subflow.losses.rtt() + burst.min(LONGEST_BURST)))
+    let takes = subflow.arrivals.best_rate(now).time_for(BURST);
+    takes.unwrap_or_default().min(LONGEST_BURST)
 }
 
 fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
@@ -258,7 +250,8 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         trickles |= subflow.trickle.goes_on(now);
         // Radios repeat what they lose, until they are about to be too weak; then little is to be held.
         if path.spec.kind == LinkKind::Cable {
-            repair = repair.max(missed_for(now, subflow).unwrap_or_default());
+            let missed = subflow.losses.repair(now, burst(now, subflow));
+            repair = repair.max(missed.unwrap_or_default());
         }
         sinking |= is_sinking(path);
     }

@@ -61,7 +61,7 @@ impl Renewals {
         self.going_on.is_some_and(|renewal| renewal.link == link)
     }
 
-    /// No other subflow comes over this link; one that is only late may.
+    /// The other subflow over this link cannot come any more: its join was refused, not only late.
     pub(crate) fn join_failed(&mut self, link: LinkId) {
         self.going_on = self.going_on.filter(|renewal| renewal.link != link);
     }
@@ -201,7 +201,7 @@ fn first(now: Instant, state: &State, conn: &Conn, loss: Loss) -> Option<First> 
         .map(|subflow| (queue(now, conn, subflow, loss.unheard), subflow))
         .min_by_key(|(queue, subflow)| (*queue, subflow.id))?;
     let is_scarce = subflow.initial && wanted_places(state) > conn.peer_subflows;
-    // What was joined since has been given nothing that was not to wait for the loss.
+    // One that was joined after the loss has no queue of before it.
     if is_scarce || subflow.since >= loss.at {
         return None;
     }

@@ -172,7 +172,7 @@ struct Trial {
     received: Option<(Instant, Bytes)>,
 }
 
-/// A change of roles, with the numbers behind it.
+/// A change of roles, or that one stays as it is after a trial, with the numbers behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Changed {
     pub(crate) link: LinkId,
@@ -205,6 +205,7 @@ impl Slow {
     /// Takes a look in; says what changes.
     pub(crate) fn look(&mut self, now: Instant, look: &Look<'_>) -> Option<Changed> {
         self.goodput.note(now, look.received);
+        self.proven.retain(|proven| now - proven.seen < PROVEN_FOR);
         self.held = match self.drains(now) {
             // It waits for the one that was put by.
             true => Bytes::ZERO,
@@ -306,7 +307,6 @@ impl Slow {
         }
         // A link that stands idle is not what the others wait for; one that they wait for idles while the window is closed.
         let is_busy = slowest.rate >= slowest.best.percent(BUSY_PERCENT);
-        self.proven.retain(|proven| now - proven.seen < PROVEN_FOR);
         let is_proven = self.proven.iter().any(|proven| proven.link == slowest.link);
         let is_poor = slowest.best <= sum.percent(POOR_PERCENT) && !is_proven;
         (is_busy && is_poor).then(|| self.put_by(now, slowest, sum, is_plain))

@@ -55,7 +55,7 @@ const MOST: Bytes = Bytes::from_kib(16 * 1024);
 /// A connection that has brought less than this is left alone: the window of a short transfer never matters.
 const WORTH_BOUNDING: Bytes = Bytes::from_kib(32);
 /// So long after its beginning a connection's slow starts over cables overflow queues, and what they lose holds up everything.
-const SETTLES_FOR: Duration = Duration::from_secs(5);
+pub(crate) const SETTLES_FOR: Duration = Duration::from_secs(5);
 /// Beyond the longest round trip, so much has room at least.
 const ROOM: Duration = Duration::from_millis(16);
 /// A window of which all but one part in so many waits for earlier bytes lets next to nothing be sent.

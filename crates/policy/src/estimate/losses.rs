@@ -134,14 +134,10 @@ impl Losses {
         self.is_remembered(now)
     }
 
-    /// The mean round trip.
-    pub(crate) const fn rtt(&self) -> Duration {
-        self.rtt
-    }
-
-    /// For how long what is lost is missed, while there are many losses.
-    pub(crate) fn repair(&self, now: Instant) -> Option<Duration> {
-        self.go_on(now).then(|| self.rtt * REPAIR_QUARTERS / 4)
+    /// For how long what is lost is missed, while there are many losses; `burst` is how long what a sender assigns at once takes the link.
+    pub(crate) fn repair(&self, now: Instant, burst: Duration) -> Option<Duration> {
+        self.go_on(now)
+            .then(|| (self.rtt * REPAIR_QUARTERS / 4).max(self.rtt + burst))
     }
 }
 
@@ -181,7 +177,12 @@ mod tests {
     fn losses_that_come_again_and_again_are_no_accident() {
         let (losses, now) = after(4, 300 * MS);
         assert!(losses.go_on(now));
-        assert_eq!(losses.repair(now), Some(110 * MS));
+        assert_eq!(losses.repair(now, 70 * MS), Some(110 * MS));
+        assert_eq!(
+            losses.repair(now, 90 * MS),
+            Some(130 * MS),
+            "a round trip and a burst"
+        );
         assert!(losses.go_on(now + SPAN - MS), "chance may leave it alone");
         assert!(!losses.go_on(now + SPAN + MS), "but are forgotten");
     }

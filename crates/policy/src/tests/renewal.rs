@@ -209,6 +209,26 @@ fn a_backup_that_takes_over_begins_behind_what_has_come_already() {
     assert_eq!(world.in_use(), [SLOW]);
 }
 
+/// What it carries is known although it has brought nothing for longer than rates are remembered, and brings nothing until the other is given up.
+#[test]
+fn what_a_backup_carries_is_known_when_it_takes_over() {
+    let mut world = beside_a_slow_link(Policy::Slowhand);
+    world.links.get_mut(&LinkId(QUICK)).unwrap().rate = Bitrate::from_mbps(60);
+    world.links.get_mut(&LinkId(SLOW)).unwrap().queue = 190 * MS;
+    world.held = Bytes::ZERO;
+    world.run(4 * S);
+    world.held = Bytes::from_kib(500);
+    until(&mut world, |world| world.in_use() == [QUICK]);
+    (world.held, world.repeats) = (Bytes::ZERO, true);
+    world.run(14 * S);
+    assert_eq!(world.in_use(), [QUICK], "it has not been tried yet");
+    let cut = world.now;
+    world.set_alive(QUICK, false);
+    world.idle = Some(ConnId(1));
+    until(&mut world, |world| !world.withdrawn(cut).is_empty());
+    assert_eq!(joins(&world, cut), world.withdrawn(cut), "at once");
+}
+
 /// Nothing was given to it before the loss.
 #[test]
 fn a_subflow_that_is_younger_than_the_loss_stays() {

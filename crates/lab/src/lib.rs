@@ -5,6 +5,7 @@
 //! - [`hosts`] are the client and the server: namespaces, devices, addresses.
 //! - [`prerequisites`] says what is missing here, and how to get it.
 //! - [`traffic`] is our own sender and receiver; [`shell`] runs real programs.
+//! - [`without_bpf`] is a host on which no program can be loaded.
 
 pub mod clock;
 pub mod emulator;
@@ -17,6 +18,7 @@ pub mod shell;
 pub mod stop;
 pub mod traffic;
 pub mod tun;
+pub mod without_bpf;
 pub mod world;
 
 pub use frame::Nat;

@@ -3,12 +3,14 @@
 mod plans;
 
 use lab::stop::Stop;
+use lab::without_bpf::without_bpf;
 use lab::world::{Play, PlayError, Played, play};
 use linux::bpf::WindowKind;
 use plans::{DOWNLOAD, deep_cables, plan, two_cables};
 use scenario::Plan;
 use std::time::Instant;
-use trace::{Event, LinkState, PolicyError, PolicyName, SubflowEvent, What};
+use trace::{Event, LinkState, PolicyError, PolicyName, SERIES_BIN, SubflowEvent, What};
+use units::Duration;
 
 fn played(plan: &Plan, policy: &str) -> Played {
     let what = Play::new(plan, policy.parse().unwrap());
@@ -109,6 +111,45 @@ fn a_clamp_bounds_the_servers_queue() {
     let mean = queues.iter().sum::<u64>() / queues.len() as u64;
     assert!(mean < widest * 3 / 2, "{mean} bytes queued, {widest} may be");
     let moved = played.run.bytes();
+    assert!(moved > 20_000_000, "{moved} bytes: a short queue is no art");
+}
+
+/// The last way, where no program can be loaded: it is felt by connections that begin afterwards. So two of them, one after the other.
+#[test]
+fn without_programs_the_receive_buffer_bounds_the_servers_queue_for_the_next_connection() {
+    const BEGINS_S: u64 = 7;
+    let flows = "[flows.first]\ndirection = \"down\"\nsize_mb = 25\n[flows.second]\ndirection = \"down\"\nstart_s = 7\n";
+    let plan = deep_cables(15, flows);
+    let what = Play::new(&plan, PolicyName::Slowhand);
+    let played = without_bpf(|| play(&what, &Stop::new(), &mut |_| {}))
+        .unwrap()
+        .unwrap();
+    assert!(played.run.intact(), "{:#?}", played.run);
+    let levers = &played.daemon.as_ref().expect("it has answered").levers;
+    assert!(
+        levers.window.is_err() && levers.new_connections.is_some(),
+        "{levers:?}"
+    );
+    let [first, second] = &played.flows[..] else {
+        panic!("{:#?}", played.run)
+    };
+    let over = SERIES_BIN * first.series.len() as u32;
+    assert_eq!(first.series.iter().sum::<u64>(), 25_000_000);
+    assert!(
+        over <= Duration::from_secs(BEGINS_S),
+        "the first is over after {over:?}"
+    );
+    let begins = played
+        .record
+        .events
+        .partition_point(|event| event.t_ns < BEGINS_S * 1_000_000_000);
+    let [long, short] = <[_; 2]>::from(played.record.events.split_at(begins))
+        .map(|events| events.iter().filter_map(queue).max().unwrap());
+    assert!(
+        short < long / 2,
+        "{short} bytes queued for the second, {long} for the first"
+    );
+    let moved = second.series.iter().sum::<u64>();
     assert!(moved > 20_000_000, "{moved} bytes: a short queue is no art");
 }
 

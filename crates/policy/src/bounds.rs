@@ -20,7 +20,7 @@ use crate::queues::BUSY_SEGMENTS;
 use crate::select::{Use, Want, is_sinking, prospect};
 use crate::slow::{Look, View};
 use crate::state::State;
-use crate::window::{Need, SETTLES_FOR};
+use crate::window::Need;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -141,10 +141,17 @@ pub(crate) fn bound(now: Instant, state: &mut State, id: ConnId) {
         return;
     };
     let rate = conn.window.capacity();
-    let why = sentence(window, Need { rate, ..need });
-    conn.why = Some(why.clone());
+    let why = conn
+        .window
+        .is_news()
+        .then(|| sentence(window, Need { rate, ..need }));
+    if let Some(why) = &why {
+        conn.why = Some(why.clone());
+    }
     state.push(Action::Window(id, Some(window)));
-    state.note(None, Some(id), Verb::Window, why);
+    if let Some(why) = why {
+        state.note(None, Some(id), Verb::Window, why);
+    }
 }
 
 /// "1.1 MB = 2.0 × 90 Mb/s × 50 ms; …"
@@ -192,8 +199,6 @@ fn unsent_sentence(unsent: Bytes, sends: Bitrate) -> String {
 
 /// So much a stock peer assigns to a subflow at a time.
 pub(crate) const BURST: Bytes = Bytes::from_kib(64);
-/// What takes longer is better a backup.
-const LONGEST_BURST: Duration = Duration::from_millis(500);
 /// Fewer segments than that in the last 300 ms echo time stamps of long ago.
 const TELLING_SEGMENTS: u64 = 8;
 
@@ -215,17 +220,6 @@ fn believe(now: Instant, state: &mut State, id: ConnId) {
     }
 }
 
-/// How long what a sender assigns at once takes the link of a subflow. A sender that gives way to losses brings little, and what is lost is part of that.
-///
-/// Nothing in its first seconds: then what waits has room anyhow, and `window-lossy` with reno brought 0.96 of stock's first five seconds, not 0.99.
-fn burst(now: Instant, subflow: &Subflow) -> Duration {
-    if now - subflow.since < SETTLES_FOR {
-        return Duration::ZERO;
-    }
-    let takes = subflow.arrivals.best_rate(now).time_for(BURST);
-    takes.unwrap_or_default().min(LONGEST_BURST)
-}
-
 fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
     let conn = state.conns.get(&id)?;
     let in_use = conn
@@ -233,7 +227,7 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         .iter()
         .filter(|subflow| !subflow.backup && subflow.draining.is_none());
     let (mut rate, mut rtt, mut sinking) = (Bitrate::ZERO, Duration::ZERO, false);
-    let (mut repair, mut wired) = (Duration::ZERO, true);
+    let (mut repair, mut wired, mut doubted) = (Duration::ZERO, true, false);
     let (mut links, mut queued, mut trickles) = (0, false, false);
     let (mut brings, mut under_way) = (Bitrate::ZERO, Bytes::ZERO);
     for subflow in in_use {
@@ -250,10 +244,11 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         trickles |= subflow.trickle.goes_on(now);
         // Radios repeat what they lose, until they are about to be too weak; then little is to be held.
         if path.spec.kind == LinkKind::Cable {
-            let missed = subflow.losses.repair(now, burst(now, subflow));
+            let missed = subflow.losses.repair(now);
             repair = repair.max(missed.unwrap_or_default());
         }
         sinking |= is_sinking(path);
+        doubted |= path.doubt().is_some();
     }
     Some(Need {
         rate,
@@ -269,5 +264,6 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
         wired,
         drains: conn.slow.drains(now),
         trickles,
+        doubted,
     })
 }

@@ -26,8 +26,8 @@
 //!    all, keep a congestion window for good that then holds most of the connection's bytes behind that buffer. What waits for a slow link that has just
 //!    joined has room, too. Over cables it has for five seconds: what slow start loses in a deep queue holds up everything (`window-long`: 0.92 of
 //!    stock's first five seconds without that room, 0.97 with it). Over radio it would keep a modem's buffer full (`fade`: 94 ms).
-//! 7. A cable that loses again and again holds everything up for 2.75 of its mean round trips each time, or for one and as long as the 64 KiB take it that a stock
-//!    sender assigns at once: that much more may be under way.
+//! 7. A cable that loses again and again holds everything up for one and a quarter of its mean round trips each time: that much more may be under way. What waits meanwhile
+//!    has room, too, and is followed as closely as slow start ([`missed`]).
 //! 8. An application that asks for little does not make the links slow ([`asked`]), nor does a window that gives a link too little
 //!    ([`crate::estimate::carries`]). Rates that were forgotten after ten seconds followed the window down: on `window-bdp` one chance loss on the
 //!    longest link left it 31 of its 47 Mb/s for good.
@@ -41,12 +41,14 @@
 
 mod asked;
 mod growth;
+mod missed;
 #[cfg(test)]
 mod tests;
 mod trial;
 
 use asked::Asked;
 use growth::Growth;
+use missed::Missed;
 use trial::{Factor, Reading, Trial};
 use units::{Bitrate, Bytes, Duration, Instant};
 
@@ -55,7 +57,7 @@ const MOST: Bytes = Bytes::from_kib(16 * 1024);
 /// A connection that has brought less than this is left alone: the window of a short transfer never matters.
 const WORTH_BOUNDING: Bytes = Bytes::from_kib(32);
 /// So long after its beginning a connection's slow starts over cables overflow queues, and what they lose holds up everything.
-pub(crate) const SETTLES_FOR: Duration = Duration::from_secs(5);
+const SETTLES_FOR: Duration = Duration::from_secs(5);
 /// Beyond the longest round trip, so much has room at least.
 const ROOM: Duration = Duration::from_millis(16);
 /// A window of which all but one part in so many waits for earlier bytes lets next to nothing be sent.
@@ -91,6 +93,9 @@ pub(crate) struct Window {
     drains: bool,
     /// Whether there is room for what waits because a link trickles.
     trickled: bool,
+    missed: Missed,
+    /// The window without that room when it was last worth a word.
+    told: Bytes,
     /// What the links could carry when the present experiments began.
     basis: Option<(Bitrate, Duration)>,
 }
@@ -131,6 +136,8 @@ pub(crate) struct Need {
     pub(crate) wired: bool,
     /// Whether what is held waits for a link that is no longer in use.
     pub(crate) drains: bool,
+    /// Whether one of the links may be dead.
+    pub(crate) doubted: bool,
     /// Whether one of the links brings next to nothing for a moment, and lives.
     pub(crate) trickles: bool,
 }
@@ -192,11 +199,14 @@ impl Window {
         let relieved = self.trickled && !need.trickles;
         self.trickled = need.trickles && (self.trickled || trickles);
         let blocked = settles && need.held * 2 >= target;
+        self.missed.look(&need);
         let room = match need.drains || blocked || trickles {
             true => need.held.min(target * 2),
             false => Bytes::ZERO,
         };
-        ((target + room).min(MOST), settles || relieved)
+        let room = room.max(self.missed.room());
+        let at_once = settles || relieved || self.missed.goes_on();
+        ((target + room).min(MOST), at_once)
     }
 
     /// Makes the window so small that soon little is under way; `None` where there is nothing to gain.
@@ -210,15 +220,27 @@ impl Window {
         let until = settled + rtt * 2;
         self.narrow = Some(Narrow { settled, until });
         self.set = Some(small);
+        // What it is afterwards is worth a word.
+        self.told = Bytes::ZERO;
         if let Some(trial) = &mut self.trial {
             trial.interrupt(now, false);
         }
         Some(small)
     }
 
-    /// Whether slow start may have found more since the last look.
+    /// Whether slow start may have found more since the last look, or links lose.
     pub(crate) fn is_due(&self, now: Instant) -> bool {
-        self.growth.is_due(now)
+        self.growth.is_due(now, self.missed.goes_on())
+    }
+
+    /// Whether the window in force differs from what was last told of it by more than what waits for lost bytes; if so, that is told now.
+    pub(crate) fn is_news(&mut self) -> bool {
+        let usual = self.set.unwrap_or_default() - self.missed.room();
+        let differs = usual.max(self.told) - usual.min(self.told) >= self.told / 32;
+        if differs {
+            self.told = usual;
+        }
+        differs
     }
 
     /// The window in force, if there is one.

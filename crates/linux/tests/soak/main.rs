@@ -66,8 +66,9 @@ impl Soak {
             // A socket that was closed before its peer had said everything waits so many seconds for nothing; the usual 60 would hide one
             // that is stuck.
             run(host, "sysctl -qw net.mptcp.close_timeout=2");
-            // Likewise a subflow that was closed while its peer's window was shut: it knocks for 100 s.
+            // Likewise a subflow that was closed while its peer's window was shut: it knocks for 100 s, and longer where each knock is answered.
             run(host, "sysctl -qw net.ipv4.tcp_orphan_retries=3");
+            run(host, "sysctl -qw net.ipv4.tcp_rto_max_ms=1000");
         }
         Self {
             hosts,

@@ -30,8 +30,8 @@ const QUEUED_PERCENT: u32 = 160;
 const QUEUE_LOSES: u32 = 3;
 /// What is lost is missed for so many round trips: one until it is sent again, and half of one on average before and after.
 const REPAIR_ROUNDS: u32 = 2;
-/// For so many quarters of one a repair lasts that is lost, too: a round trip and the quarter that RACK waits, twice, and the way.
-const REPAIR_QUARTERS: u32 = 11;
+/// For so many quarters of one what was lost is missed: a round trip and the quarter that RACK waits (RFC 8985 §6.2).
+const REPAIR_QUARTERS: u32 = 5;
 /// One part in so many of the mean round trip is the last reading's.
 const MEAN_OF: u32 = 64;
 
@@ -134,10 +134,9 @@ impl Losses {
         self.is_remembered(now)
     }
 
-    /// For how long what is lost is missed, while there are many losses; `burst` is how long what a sender assigns at once takes the link.
-    pub(crate) fn repair(&self, now: Instant, burst: Duration) -> Option<Duration> {
-        self.go_on(now)
-            .then(|| (self.rtt * REPAIR_QUARTERS / 4).max(self.rtt + burst))
+    /// For how long what is lost is missed, while there are many losses.
+    pub(crate) fn repair(&self, now: Instant) -> Option<Duration> {
+        self.go_on(now).then(|| self.rtt * REPAIR_QUARTERS / 4)
     }
 }
 
@@ -177,12 +176,7 @@ mod tests {
     fn losses_that_come_again_and_again_are_no_accident() {
         let (losses, now) = after(4, 300 * MS);
         assert!(losses.go_on(now));
-        assert_eq!(losses.repair(now, 70 * MS), Some(110 * MS));
-        assert_eq!(
-            losses.repair(now, 90 * MS),
-            Some(130 * MS),
-            "a round trip and a burst"
-        );
+        assert_eq!(losses.repair(now), Some(50 * MS));
         assert!(losses.go_on(now + SPAN - MS), "chance may leave it alone");
         assert!(!losses.go_on(now + SPAN + MS), "but are forgotten");
     }

@@ -75,11 +75,12 @@ impl Growth {
         !need.sinking && !self.is_over()
     }
 
-    /// Whether it is worth a look between those that come anyhow. Of who receives next to nothing in the beginning nothing will grow soon.
-    pub(super) fn is_due(&self, now: Instant) -> bool {
+    /// Whether it is worth a look between those that come anyhow, as it is while links lose (`loses`). Of who receives next to nothing in the beginning nothing
+    /// will grow soon.
+    pub(super) fn is_due(&self, now: Instant, loses: bool) -> bool {
         let seen = !matches!(self.stage, Stage::Unseen);
         let goes_on = seen || self.began.is_none_or(|began| now - began < EXCUSED_FOR);
-        goes_on && !self.is_over() && now - self.looked >= EVERY_READING
+        (loses || (goes_on && !self.is_over())) && now - self.looked >= EVERY_READING
     }
 
     const fn is_over(&self) -> bool {

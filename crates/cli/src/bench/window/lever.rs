@@ -4,10 +4,10 @@
 //! `tests` (what a daemon must say of itself); `levers` and `cost` ask it of every run.
 
 use anyhow::Context as _;
+use lab::without_bpf::without_bpf;
 use linux::bpf::WindowKind;
 use linux::daemon::{LeverReport, Report};
 
-use super::without_bpf::without_bpf;
 use crate::bench::trial::{self, Doubts, Holds, Observed, Outcomes, Trial};
 
 /// A lever.
@@ -119,7 +119,7 @@ pub fn each(trials: &[Levered], play: Play, holds: Holds<'_>, doubts: &mut Doubt
             doubts,
         )
     };
-    for (index, seen) in without.iter().zip(without_bpf(refused)?) {
+    for (index, seen) in without.iter().zip(without_bpf(refused)??) {
         results[*index] = seen;
     }
     Ok(results)

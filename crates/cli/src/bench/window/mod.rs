@@ -26,7 +26,6 @@ mod request;
 mod rows;
 mod step;
 mod together;
-mod without_bpf;
 mod worse;
 
 pub use cost::run as cost;

@@ -52,6 +52,25 @@ impl Objects {
     }
 }
 
+/// How many programs look at what leaves by this interface of this thread's namespace (tcx).
+pub(super) fn on_the_way_out(ifindex: u32) -> u32 {
+    let mut count = 0;
+    let index = i32::try_from(ifindex).unwrap();
+    // SAFETY: nothing is written but the number; no list is asked for.
+    let code = unsafe {
+        libbpf_sys::bpf_prog_query(
+            index,
+            libbpf_sys::BPF_TCX_EGRESS,
+            0,
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+            &raw mut count,
+        )
+    };
+    assert_eq!(code, 0, "{}", io::Error::last_os_error());
+    count
+}
+
 /// Numbers that the kernel tells of a process's descriptors.
 fn numbers(pid: u32, field: &str) -> BTreeSet<u32> {
     let mut numbers = BTreeSet::new();

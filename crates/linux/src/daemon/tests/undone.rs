@@ -5,7 +5,7 @@ use super::felt::{
 };
 use super::flow::{Download, Source, Upload};
 use super::net::Net;
-use super::objects::{Objects, Pins, with_own_bpffs};
+use super::objects::{Objects, Pins, on_the_way_out, with_own_bpffs};
 use super::rig::{self, Manual, PATIENCE, Record, Running};
 use crate::bpf::{PacedSubflow, Pass, UnsentLever, WindowKind, WindowLever, restore_subflows};
 use crate::daemon::caps::Cap;
@@ -13,8 +13,9 @@ use crate::daemon::recover;
 use crate::diag::{Diag, States};
 use crate::journal::{Change, Journal};
 use crate::netns::Netns;
+use crate::rtnl::Rtnl;
 use crate::sysctl::{self, Key};
-use crate::testing::{Patience, output};
+use crate::testing::{Patience, index, output};
 use policy::{Action, ConnId, LinkId, Policy};
 use std::collections::BTreeSet;
 use std::process::Child;
@@ -74,7 +75,12 @@ fn with_bounded_download(test: &str, way: WindowKind, then: impl FnOnce(&Net, &R
     download.expect_more(SETTLED, PATIENCE);
     eventually("a bounded queue", &net.server, |bytes| bytes <= BOUNDED_BY_ENGINE);
     settles_within(DEEP - 1, || most(|| queued(&net.server), std::thread::sleep));
+    let links = net.in_client(|| ["w0", "w1"].map(|link| index(&mut Rtnl::open().unwrap(), link)));
+    let attached = || net.in_client(|| links.map(on_the_way_out));
+    let programs = u32::from(way == WindowKind::Egress);
+    assert_eq!(attached(), [programs; 2]);
     kill(victim);
+    assert_eq!(attached(), [0; 2], "they are gone with the process");
     then(&net, &record);
     download.expect_more(DEEP, PATIENCE);
 }

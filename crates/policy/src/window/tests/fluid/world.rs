@@ -228,6 +228,7 @@ impl World {
             received: self.received(),
             sinking: false,
             held: Bytes::new(self.held.len() as u64 * BLOCK),
+            doubted: false,
         };
         let Some(controller) = &mut self.window else {
             return;

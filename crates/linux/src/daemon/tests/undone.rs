@@ -77,8 +77,9 @@ fn with_bounded_download(test: &str, way: WindowKind, then: impl FnOnce(&Net, &R
     settles_within(DEEP - 1, || most(|| queued(&net.server), std::thread::sleep));
     let links = net.in_client(|| ["w0", "w1"].map(|link| index(&mut Rtnl::open().unwrap(), link)));
     let attached = || net.in_client(|| links.map(on_the_way_out));
-    let programs = u32::from(way == WindowKind::Egress);
-    assert_eq!(attached(), [programs; 2]);
+    // Those that mark are there with either way.
+    let before = attached();
+    assert!(before.iter().all(|&programs| programs > 0), "{before:?}");
     kill(victim);
     assert_eq!(attached(), [0; 2], "they are gone with the process");
     then(&net, &record);

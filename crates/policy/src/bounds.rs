@@ -144,7 +144,7 @@ pub(crate) fn bound(now: Instant, state: &mut State, id: ConnId) {
     let why = conn
         .window
         .is_news()
-        .then(|| sentence(window, Need { rate, ..need }));
+        .then(|| sentence(conn.window.usual(), Need { rate, ..need }));
     if let Some(why) = &why {
         conn.why = Some(why.clone());
     }
@@ -154,13 +154,18 @@ pub(crate) fn bound(now: Instant, state: &mut State, id: ConnId) {
     }
 }
 
-/// "1.1 MB = 2.0 × 90 Mb/s × 50 ms; …"
-fn sentence(window: Bytes, need: Need) -> String {
+/// "1.1 MB = 2.0 × 90 Mb/s × 50 ms; …", where links lose "1.1 MB = 2.0 × 90 Mb/s × 50 ms, and what waits for lost bytes; …"
+fn sentence((window, loses): (Bytes, bool), need: Need) -> String {
     let product = (need.rate * need.rtt).get().max(1);
     let tenths = window.get().saturating_mul(10).saturating_add(product / 2) / product;
     let cost = need.rate.time_for(STOCK).unwrap_or_default().as_millis() / 100;
+    let missed = if loses {
+        ", and what waits for lost bytes"
+    } else {
+        ""
+    };
     format!(
-        "{window} = {}.{} × {} × {} ms; {STOCK} queued at the server would cost {}.{} s",
+        "{window} = {}.{} × {} × {} ms{missed}; {STOCK} queued at the server would cost {}.{} s",
         tenths / 10,
         tenths % 10,
         need.rate,

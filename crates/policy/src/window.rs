@@ -160,6 +160,7 @@ impl Window {
     /// A new window, if it is to change now.
     pub(crate) fn update(&mut self, now: Instant, need: Need) -> Option<Bytes> {
         self.growth.looks(now);
+        self.missed.look(&need);
         let rate = self.asked.capacity(now, &need);
         let need = Need { rate, ..need };
         if self.narrowed(now).is_some() || need.rate == Bitrate::ZERO || need.received < WORTH_BOUNDING {
@@ -199,7 +200,6 @@ impl Window {
         let relieved = self.trickled && !need.trickles;
         self.trickled = need.trickles && (self.trickled || trickles);
         let blocked = settles && need.held * 2 >= target;
-        self.missed.look(&need);
         let room = match need.drains || blocked || trickles {
             true => need.held.min(target * 2),
             false => Bytes::ZERO,
@@ -233,9 +233,15 @@ impl Window {
         self.growth.is_due(now, self.missed.goes_on())
     }
 
-    /// Whether the window in force differs from what was last told of it by more than what waits for lost bytes; if so, that is told now.
+    /// The window in force without the room for what waits for lost bytes, and whether there may be some.
+    pub(crate) fn usual(&self) -> (Bytes, bool) {
+        let set = self.set.unwrap_or_default();
+        (set - self.missed.room(), self.missed.goes_on())
+    }
+
+    /// Whether it differs, without that room, from what was last told; if so, it is told now.
     pub(crate) fn is_news(&mut self) -> bool {
-        let usual = self.set.unwrap_or_default() - self.missed.room();
+        let (usual, _) = self.usual();
         let differs = usual.max(self.told) - usual.min(self.told) >= self.told / 32;
         if differs {
             self.told = usual;

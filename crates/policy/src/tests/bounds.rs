@@ -254,3 +254,39 @@ fn what_little_moves_over_is_said_of_every_link_while_it_is_so() {
         "nothing is left that would want it otherwise"
     );
 }
+
+#[test]
+fn what_waits_for_lost_bytes_has_room_until_a_link_falls_silent() {
+    let mut world = World::new(Policy::Slowhand);
+    for id in [0, 1, 2] {
+        world.up(id, LinkKind::Cable, Role::Primary, 30, 20 + 5 * u64::from(id));
+    }
+    world.links.get_mut(&LinkId(1)).unwrap().loses = true;
+    world.open(1, 0);
+    world.run(10 * S);
+    let usual = window(&world);
+    world.held = Bytes::from_kib(800);
+    world.run(Duration::from_millis(30));
+    assert_eq!(window(&world), usual + world.held);
+    let why = world.engine.explain_connections();
+    assert!(
+        why[0]
+            .window
+            .as_deref()
+            .unwrap()
+            .contains("and what waits for lost bytes"),
+        "{why:?}"
+    );
+    world.set_alive(0, false);
+    world.run(Duration::from_millis(25));
+    world.held = Bytes::from_kib(2_000);
+    world.run(Duration::from_millis(25));
+    assert_eq!(world.engine.doubted().collect::<Vec<_>>(), [LinkId(0)]);
+    assert_eq!(window(&world), usual + Bytes::from_kib(800), "it may be dead");
+    world.run(Duration::from_millis(100));
+    assert_eq!(world.state_of(0), "dead");
+    assert!(
+        window(&world) <= usual + Bytes::from_kib(800),
+        "what was lost has not come"
+    );
+}

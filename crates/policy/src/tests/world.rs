@@ -22,6 +22,8 @@ pub(super) struct Link {
     /// How long an answer to a question takes.
     pub(super) answers_after: Duration,
     pub(super) alive: bool,
+    /// Whether it loses one segment in a hundred, at random.
+    pub(super) loses: bool,
     pub(super) signal: Option<Dbm>,
     /// Payload that has come over it.
     bytes: f64,
@@ -166,6 +168,7 @@ impl World {
                 queue: Duration::ZERO,
                 answers_after: rtt,
                 alive: true,
+                loses: false,
                 signal: None,
                 bytes: 0.0,
                 answers: 0,
@@ -313,6 +316,7 @@ impl World {
             let link = &self.links[&sub.link];
             let (segs_in, bytes_received) = (sub.segments as u64, Bytes::new(sub.bytes as u64));
             let (min_rtt, data_rtt) = (link.rtt, link.rtt + link.queue);
+            let disordered = if link.loses { segs_in / 100 } else { 0 };
             let sample = SubflowSample {
                 segs_in,
                 bytes_received,
@@ -320,6 +324,7 @@ impl World {
                 srtt: data_rtt,
                 min_rtt,
                 data_rtt,
+                disordered,
                 backup: sub.backup,
                 ..SubflowSample::default()
             };

@@ -137,25 +137,21 @@ pub(crate) fn bound(now: Instant, state: &mut State, id: ConnId) {
     let Some(conn) = state.conns.get_mut(&id) else {
         return;
     };
-    let Some(window) = conn.window.update(now, need) else {
+    let changed = conn.window.update(now, need);
+    let Some(ahead) = changed.and_then(|_| conn.window.ahead()) else {
         return;
     };
-    let rate = conn.window.capacity();
-    let why = conn
-        .window
-        .is_news()
-        .then(|| sentence(conn.window.usual(), Need { rate, ..need }));
-    if let Some(why) = &why {
+    if conn.window.is_news() {
+        let rate = conn.window.capacity();
+        let why = sentence(ahead.usual(), conn.window.loses(), Need { rate, ..need });
         conn.why = Some(why.clone());
-    }
-    state.push(Action::Window(id, Some(window)));
-    if let Some(why) = why {
         state.note(None, Some(id), Verb::Window, why);
     }
+    state.push(Action::Window(id, Some(ahead)));
 }
 
 /// "1.1 MB = 2.0 × 90 Mb/s × 50 ms; …", where links lose "1.1 MB = 2.0 × 90 Mb/s × 50 ms, and what waits for lost bytes; …"
-fn sentence((window, loses): (Bytes, bool), need: Need) -> String {
+fn sentence(window: Bytes, loses: bool, need: Need) -> String {
     let product = (need.rate * need.rtt).get().max(1);
     let tenths = window.get().saturating_mul(10).saturating_add(product / 2) / product;
     let cost = need.rate.time_for(STOCK).unwrap_or_default().as_millis() / 100;
@@ -202,8 +198,6 @@ fn unsent_sentence(unsent: Bytes, sends: Bitrate) -> String {
     format!("{limit} KiB on each path: {unsent} waited unsent, which would {cost} if a path died")
 }
 
-/// So much a stock peer assigns to a subflow at a time.
-pub(crate) const BURST: Bytes = Bytes::from_kib(64);
 /// Fewer segments than that in the last 300 ms echo time stamps of long ago.
 const TELLING_SEGMENTS: u64 = 8;
 
@@ -253,7 +247,7 @@ fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
             repair = repair.max(missed.unwrap_or_default());
         }
         sinking |= is_sinking(path);
-        doubted |= path.doubt().is_some();
+        doubted |= !path.is_alive();
     }
     Some(Need {
         rate,

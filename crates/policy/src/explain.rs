@@ -69,7 +69,7 @@ pub struct ConnExplanation {
 pub struct RoleExplanation {
     /// Which.
     pub link: LinkId,
-    /// `demote` while it is a backup, `use` while it is tried in use.
+    /// `demote` while it is a backup, `use` while it is tried in use, or has shown in use that it pays.
     pub verb: Verb,
     /// A sentence with the numbers behind it.
     pub why: String,

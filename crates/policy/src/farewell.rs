@@ -57,11 +57,14 @@ fn narrow(now: Instant, state: &mut State, id: ConnId, empty: &[SubflowId]) {
     let Some(conn) = state.conns.get_mut(&id) else {
         return;
     };
-    let Some(window) = conn.window.narrow(now) else {
+    let Some(ahead) = conn.window.narrow(now) else {
         return state.give_up(now, id, empty);
     };
-    let why = format!("{window} of window for a moment: an empty subflow is about to be ended");
+    let why = format!(
+        "{} of window for a moment: an empty subflow is about to be ended",
+        ahead.window
+    );
     conn.why = Some(why.clone());
-    state.push(Action::Window(id, Some(window)));
     state.note(None, Some(id), Verb::Window, why);
+    state.push(Action::Window(id, Some(ahead)));
 }

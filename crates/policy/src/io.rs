@@ -361,8 +361,8 @@ pub enum Action {
         /// The name that the answer will carry.
         probe: u32,
     },
-    /// Bound how far ahead the peer may send (`None`: as the kernel likes).
-    Window(ConnId, Option<Bytes>),
+    /// Bound how far ahead the peer may send (`None`: as the kernel likes). A [`Verb::Window`] note before it says why, where that is worth a word.
+    Window(ConnId, Option<Ahead>),
     /// Bound what this host assigns to the connection's subflows before it can be sent (`None`: as the kernel likes).
     Unsent(ConnId, Option<Bytes>),
     /// Let a subflow that paces send no faster than this, for so long. On one that does not it does nothing: its controller hears marks.
@@ -390,6 +390,31 @@ pub enum Action {
     EndFlow(FlowId),
     /// For the record and for the user: what was decided, and why.
     Note(Note),
+}
+
+/// How far ahead a peer may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ahead {
+    /// The connection's window.
+    pub window: Bytes,
+    /// So much of it is for what waits for lost bytes at this moment, and goes when these have come.
+    pub missed: Bytes,
+}
+
+impl Ahead {
+    /// What a connection with as much ahead of it would want from the beginning.
+    pub const fn usual(self) -> Bytes {
+        self.window.saturating_sub(self.missed)
+    }
+}
+
+impl From<Bytes> for Ahead {
+    fn from(window: Bytes) -> Self {
+        Self {
+            window,
+            missed: Bytes::ZERO,
+        }
+    }
 }
 
 /// A decision, in a word for machines and a sentence for people.

@@ -71,7 +71,7 @@ pub use cost::{Tariff, Trust};
 pub use engine::{Config, Engine, Policy};
 pub use explain::{ConnExplanation, Explanation, RoleExplanation};
 pub use io::{
-    Action, ConnEvent, ConnId, ConnSample, Division, FlowEvent, Input, JoinFailure, LinkEvent, LinkId,
+    Action, Ahead, ConnEvent, ConnId, ConnSample, Division, FlowEvent, Input, JoinFailure, LinkEvent, LinkId,
     LinkKind, LinkSpec, Note, RadioEvent, RadioId, Role, SubflowEvent, SubflowId, SubflowSample, Verb, Wish,
 };
 pub use outlook::Outlook;

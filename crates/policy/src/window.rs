@@ -46,6 +46,7 @@ mod missed;
 mod tests;
 mod trial;
 
+use crate::io::Ahead;
 use asked::Asked;
 use growth::Growth;
 use missed::Missed;
@@ -94,10 +95,21 @@ pub(crate) struct Window {
     /// Whether there is room for what waits because a link trickles.
     trickled: bool,
     missed: Missed,
-    /// The window without that room when it was last worth a word.
+    /// So much of the window in force is that room.
+    room: Bytes,
+    /// The window without it when it was last worth a word.
     told: Bytes,
     /// What the links could carry when the present experiments began.
     basis: Option<(Bitrate, Duration)>,
+}
+
+/// Where a window is to be.
+struct Aim {
+    target: Bytes,
+    /// So much of it is for what waits for lost bytes.
+    missed: Bytes,
+    /// Whether it goes there at once, also downwards.
+    at_once: bool,
 }
 
 /// A window made small for a moment.
@@ -136,7 +148,7 @@ pub(crate) struct Need {
     pub(crate) wired: bool,
     /// Whether what is held waits for a link that is no longer in use.
     pub(crate) drains: bool,
-    /// Whether one of the links may be dead.
+    /// Whether one of the links may be dead, or is.
     pub(crate) doubted: bool,
     /// Whether one of the links brings next to nothing for a moment, and lives.
     pub(crate) trickles: bool,
@@ -167,7 +179,11 @@ impl Window {
             return None;
         }
         self.queued_at = if need.queued { Some(now) } else { self.queued_at };
-        let (target, at_once) = self.aim(now, need);
+        let Aim {
+            target,
+            missed,
+            at_once,
+        } = self.aim(now, need);
         let next = match self.set {
             None => target,
             Some(set) if target > set + set / 32 => target,
@@ -178,12 +194,12 @@ impl Window {
         if self.set.is_some_and(|set| next <= set && set - next < set / 16) {
             return None;
         }
-        (self.set, self.stepped) = (Some(next), now);
+        (self.set, self.stepped, self.room) = (Some(next), now, missed);
         Some(next)
     }
 
-    /// Where it is to be, and whether it goes there at once, also downwards.
-    fn aim(&mut self, now: Instant, need: Need) -> (Bytes, bool) {
+    /// Where it is to be.
+    fn aim(&mut self, now: Instant, need: Need) -> Aim {
         let waits = self.set.is_some_and(|set| need.held * 2 >= set);
         let age = now - *self.began.get_or_insert(now);
         let growing = self.growth.goes_on(now, need, age, waits);
@@ -204,28 +220,33 @@ impl Window {
             true => need.held.min(target * 2),
             false => Bytes::ZERO,
         };
-        let room = room.max(self.missed.room());
-        let at_once = settles || relieved || self.missed.goes_on();
-        ((target + room).min(MOST), at_once)
+        let [usual, target] = [room, room.max(self.missed.room())].map(|room| (target + room).min(MOST));
+        Aim {
+            target,
+            missed: target - usual,
+            at_once: settles || relieved || self.missed.goes_on(),
+        }
     }
 
     /// Makes the window so small that soon little is under way; `None` where there is nothing to gain.
-    pub(crate) fn narrow(&mut self, now: Instant) -> Option<Bytes> {
-        let ((rate, rtt), set) = (self.basis?, self.set?);
-        let small = (set / NARROW).max(LEAST);
-        if small > set / 2 {
+    ///
+    /// What waits for lost bytes is under way no more, and keeps its room: without that nothing could be sent until these have come.
+    pub(crate) fn narrow(&mut self, now: Instant) -> Option<Ahead> {
+        let ((rate, rtt), usual) = (self.basis?, self.ahead()?.usual());
+        let small = (usual / NARROW).max(LEAST);
+        if small > usual / 2 {
             return None;
         }
-        let settled = now + rate.time_for(set.saturating_sub(small))? + rtt;
+        let settled = now + rate.time_for(usual.saturating_sub(small))? + rtt;
         let until = settled + rtt * 2;
         self.narrow = Some(Narrow { settled, until });
-        self.set = Some(small);
+        self.set = Some(small + self.room);
         // What it is afterwards is worth a word.
         self.told = Bytes::ZERO;
         if let Some(trial) = &mut self.trial {
             trial.interrupt(now, false);
         }
-        Some(small)
+        self.ahead()
     }
 
     /// Whether slow start may have found more since the last look, or links lose.
@@ -233,15 +254,20 @@ impl Window {
         self.growth.is_due(now, self.missed.goes_on())
     }
 
-    /// The window in force without the room for what waits for lost bytes, and whether there may be some.
-    pub(crate) fn usual(&self) -> (Bytes, bool) {
-        let set = self.set.unwrap_or_default();
-        (set - self.missed.room(), self.missed.goes_on())
+    /// The window in force, and how much of it is room for what waits for lost bytes.
+    pub(crate) fn ahead(&self) -> Option<Ahead> {
+        let missed = self.room;
+        self.set.map(|window| Ahead { window, missed })
+    }
+
+    /// Whether links lose, so that there may be such room.
+    pub(crate) const fn loses(&self) -> bool {
+        self.missed.goes_on()
     }
 
     /// Whether it differs, without that room, from what was last told; if so, it is told now.
     pub(crate) fn is_news(&mut self) -> bool {
-        let (usual, _) = self.usual();
+        let usual = self.ahead().map(Ahead::usual).unwrap_or_default();
         let differs = usual.max(self.told) - usual.min(self.told) >= self.told / 32;
         if differs {
             self.told = usual;

@@ -45,6 +45,7 @@ fn facts_reach_what_bounds_queues() {
     println!("{kinds:?}");
     let wanted = [
         "Window",
+        "missed",
         "window",
         "Unsent",
         "unsent",

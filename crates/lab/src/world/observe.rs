@@ -11,8 +11,8 @@ use units::Instant;
 pub(super) struct Observer {
     links: Vec<String>,
     subflows: BTreeMap<SubflowId, Known>,
-    /// Windows that were set; the note with the reason comes next.
-    windows: BTreeMap<ConnId, u64>,
+    /// Why each connection's window is as it is; that comes before it, and where it is not worth a word, not again.
+    whys: BTreeMap<ConnId, String>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +27,7 @@ impl Observer {
         Self {
             links,
             subflows: BTreeMap::new(),
-            windows: BTreeMap::new(),
+            whys: BTreeMap::new(),
         }
     }
 
@@ -37,6 +37,10 @@ impl Observer {
             Observation::Told(Input::Subflow(id, fate)) => self.fate(*id, *fate)?,
             Observation::Told(Input::Conn(conn, ConnEvent::JoinFailed { link, .. })) => {
                 self.subflow(*conn, *link, SubflowEvent::Refused, false)
+            }
+            Observation::Told(Input::Conn(conn, ConnEvent::Closed)) => {
+                self.whys.remove(conn);
+                return None;
             }
             Observation::Done(action) => self.done(action)?,
             Observation::Failed { action, why } => self.failed(action, why),
@@ -84,10 +88,11 @@ impl Observer {
             }
             Action::Destroy(subflow) => self.gone(*subflow),
             Action::Note(note) => self.note(note),
-            Action::Window(conn, Some(bytes)) => {
-                self.windows.insert(*conn, bytes.get());
-                None
-            }
+            Action::Window(conn, Some(ahead)) => Some(What::Window {
+                conn: conn.0,
+                bytes: Some(ahead.window.get()),
+                why: self.whys.get(conn).cloned().unwrap_or_default(),
+            }),
             Action::Window(conn, None) => Some(What::Window {
                 conn: conn.0,
                 bytes: None,
@@ -99,11 +104,8 @@ impl Observer {
 
     fn note(&mut self, note: &Note) -> Option<What> {
         if let (policy::Verb::Window, Some(conn)) = (note.verb, note.conn) {
-            return Some(What::Window {
-                conn: conn.0,
-                bytes: self.windows.remove(&conn),
-                why: note.why.clone(),
-            });
+            self.whys.insert(conn, note.why.clone());
+            return None;
         }
         Some(What::Decision {
             link: note.link.map(|link| self.name(link)),
@@ -153,6 +155,7 @@ fn decision(link: Option<String>, verb: &str, why: String) -> What {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::Bytes;
 
     #[test]
     fn a_subflow_that_is_ended_by_the_client_is_gone() {
@@ -177,6 +180,34 @@ mod tests {
         assert_eq!(went, Some(("wifi".to_owned(), SubflowEvent::Closed)));
         let closed = Input::Subflow(id, Fate::Closed);
         assert_eq!(told(Observation::Told(&closed)), None, "once");
+    }
+
+    /// Also those that are not worth a word: room for what waits for lost bytes comes and goes.
+    #[test]
+    fn every_window_is_in_the_trace_with_its_reason() {
+        let mut observer = Observer::new(vec!["wire".to_owned()]);
+        let (conn, why) = (ConnId(7), "1.1 MB = 2.0 × 90 Mb/s × 50 ms".to_owned());
+        let mut told = |action: Action| {
+            let event = observer.event(Instant::ZERO, &Observation::Done(&action))?;
+            match event.what {
+                What::Window {
+                    conn: 7, bytes, why, ..
+                } => Some((bytes, why)),
+                other => panic!("{other:?}"),
+            }
+        };
+        let note = Note {
+            link: None,
+            conn: Some(conn),
+            verb: policy::Verb::Window,
+            why: why.clone(),
+        };
+        assert_eq!(told(Action::Note(note)), None, "the window comes next");
+        for kib in [1_100, 1_700, 1_100] {
+            let window = Bytes::from_kib(kib);
+            let set = Action::Window(conn, Some(window.into()));
+            assert_eq!(told(set), Some((Some(window.get()), why.clone())));
+        }
     }
 
     /// What bounds an upload is told in a sentence, as a window is.

@@ -17,10 +17,12 @@ use crate::journal::{Change, JournalError, SetSysctlError};
 use crate::mptcp_pm::{self, AddressId, CreateSubflowError, Endpoint, EndpointFlags, NewSubflow};
 use crate::orphans;
 use crate::routing;
-use policy::{Action, ConnEvent, ConnId, Input, JoinFailure, LinkId, Note, SubflowEvent, SubflowId, Verb};
+use policy::{
+    Action, Ahead, ConnEvent, ConnId, Input, JoinFailure, LinkId, Note, SubflowEvent, SubflowId, Verb,
+};
 use std::net::SocketAddr;
 use thiserror::Error;
-use units::{Bitrate, Bytes, Instant, Ratio};
+use units::{Bitrate, Instant, Ratio};
 
 /// Why an action could not be carried out.
 #[derive(Debug, Error)]
@@ -313,13 +315,13 @@ impl World {
     }
 
     /// Bounds how far ahead the peer may queue; where that cannot be done, how far the peers of later connections may.
-    fn bound_window(&mut self, conn: ConnId, window: Option<Bytes>) -> Result<(), ActError> {
+    fn bound_window(&mut self, conn: ConnId, ahead: Option<Ahead>) -> Result<(), ActError> {
         self.still_open(conn)?;
-        let bounded = self.levers.window(conn, window, &mut self.settings.journal);
+        let bounded = self.levers.window(conn, ahead, &mut self.settings.journal);
         self.mind_unattached();
-        match (bounded, window) {
-            (Err(LeverError::NotLoaded { .. }), Some(window)) => {
-                Ok(self.settings.bound_new_connections(conn, window)?)
+        match (bounded, ahead) {
+            (Err(LeverError::NotLoaded { .. }), Some(ahead)) => {
+                Ok(self.settings.bound_new_connections(conn, ahead.usual())?)
             }
             (result, _) => Ok(result?),
         }

@@ -28,7 +28,7 @@ use crate::bpf::{
     AttachError, LoadError, MapError, Pass, PassError, RunTime, UnsentLever, WindowKind, WindowLever,
 };
 use crate::journal::{Change, Journal, JournalError};
-use policy::ConnId;
+use policy::{Ahead, ConnId};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 use units::{Bytes, Instant};
@@ -110,7 +110,7 @@ pub(super) struct Levers {
     fell_back: Option<String>,
     /// Why it cannot be had either.
     no_other_way: Option<String>,
-    windows: BTreeMap<ConnId, Bytes>,
+    windows: BTreeMap<ConnId, Ahead>,
     unsents: BTreeMap<ConnId, Bytes>,
     window_walks: Walks,
     unsent_walks: Walks,
@@ -196,8 +196,8 @@ impl Levers {
         let loaded = WindowLever::load_kind(WindowKind::Clamp);
         let mut clamp = loaded.map_err(|error| self.cannot_go_the_other_way(&error))?;
         journal.will(Change::SocketLimits)?;
-        for (&conn, &bytes) in &self.windows {
-            clamp.set(conn, bytes)?;
+        for (&conn, ahead) in &self.windows {
+            clamp.set(conn, ahead.window)?;
         }
         self.window = Lever::Loaded(clamp);
         self.unattached.clear();
@@ -214,11 +214,11 @@ impl Levers {
         }
     }
 
-    /// The windows of connections, where there is an interface on which nothing bounds them.
+    /// The usual windows of connections, where there is an interface on which nothing bounds them.
     pub(super) fn unbounded(&self) -> impl Iterator<Item = (ConnId, Bytes)> {
         let some_are = self.no_other_way.is_some() && self.has_unattached();
         let windows = self.windows.iter().filter(move |_| some_are);
-        windows.map(|(&conn, &bytes)| (conn, bytes))
+        windows.map(|(&conn, ahead)| (conn, ahead.usual()))
     }
 
     pub(super) fn detach(&mut self, ifindex: u32) {
@@ -232,22 +232,22 @@ impl Levers {
     pub(super) fn window(
         &mut self,
         conn: ConnId,
-        bytes: Option<Bytes>,
+        ahead: Option<Ahead>,
         journal: &mut Journal,
     ) -> Result<(), LeverError> {
         self.load_window();
         let lever = self.window.get("the window")?;
-        match bytes {
-            Some(bytes) => {
+        match ahead {
+            Some(ahead) => {
                 if lever.kind() == WindowKind::Clamp {
                     journal.will(Change::SocketLimits)?;
                 }
-                lever.set(conn, bytes)?;
+                lever.set(conn, ahead.window)?;
             }
             None => lever.clear(conn)?,
         }
         self.walk_for_windows();
-        note(&mut self.windows, conn, bytes);
+        note(&mut self.windows, conn, ahead);
         Ok(())
     }
 
@@ -259,7 +259,7 @@ impl Levers {
         end: impl FnOnce() -> T,
     ) -> (T, Result<(), LeverError>) {
         let bounded = self.windows.get(&conn).copied().zip(self.window.loaded());
-        let Some((window, lever)) = bounded else {
+        let Some((Ahead { window, .. }, lever)) = bounded else {
             return (end(), Ok(()));
         };
         let parting = lever.part(conn, window, local_port);
@@ -374,7 +374,10 @@ impl Levers {
     }
 
     pub(super) fn bounds_of(&self, conn: ConnId) -> (Option<Bytes>, Option<Bytes>) {
-        (self.windows.get(&conn).copied(), self.unsents.get(&conn).copied())
+        (
+            self.windows.get(&conn).map(|ahead| ahead.window),
+            self.unsents.get(&conn).copied(),
+        )
     }
 
     pub(super) fn report(&self, new_connections: Option<Bytes>) -> LeverReport {
@@ -436,9 +439,9 @@ fn note_unattached(unattached: &mut BTreeMap<u32, String>, ifindex: u32, error: 
     }
 }
 
-fn note(bounds: &mut BTreeMap<ConnId, Bytes>, conn: ConnId, bytes: Option<Bytes>) {
-    match bytes {
-        Some(bytes) => bounds.insert(conn, bytes),
+fn note<T>(bounds: &mut BTreeMap<ConnId, T>, conn: ConnId, bound: Option<T>) {
+    match bound {
+        Some(bound) => bounds.insert(conn, bound),
         None => bounds.remove(&conn),
     };
 }

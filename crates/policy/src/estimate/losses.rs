@@ -28,8 +28,8 @@ const MEMORY: Duration = Duration::from_secs(10);
 const QUEUED_PERCENT: u32 = 160;
 /// A queue loses where something is missed so many times as often while it stands.
 const QUEUE_LOSES: u32 = 3;
-/// What is lost is missed for so many round trips: one until it is sent again, and half of one on average before and after.
-const REPAIR_ROUNDS: u32 = 2;
+/// Within so many round trips it is the same loss: one until it is sent again, half of one on average before and after.
+const ONE_LOSS_ROUNDS: u32 = 2;
 /// For so many quarters of one what was lost is missed: a round trip and the quarter that RACK waits (RFC 8985 §6.2).
 const REPAIR_QUARTERS: u32 = 5;
 /// One part in so many of the mean round trip is the last reading's.
@@ -83,7 +83,7 @@ impl Losses {
         };
         self.note(now, queued, missing);
         let counts = missing && !queued;
-        if counts && self.seen[0].is_none_or(|last| now - last >= rtt * REPAIR_ROUNDS) {
+        if counts && self.seen[0].is_none_or(|last| now - last >= rtt * ONE_LOSS_ROUNDS) {
             self.seen.rotate_right(1);
             self.seen[0] = Some(now);
         }

@@ -136,7 +136,7 @@ fn a_window_is_explained_with_its_numbers() {
 /// The last window that was asked for.
 fn window(world: &World) -> Bytes {
     let mut windows = world.done.iter().filter_map(|(_, action)| match action {
-        Action::Window(_, bytes) => *bytes,
+        Action::Window(_, ahead) => ahead.map(|ahead| ahead.window),
         _ => None,
     });
     windows.next_back().expect("a window was asked for")

@@ -219,8 +219,8 @@ fn the_window_follows_the_links_in_use() {
     world.run(4 * S);
     let windows = || {
         world.done.iter().filter_map(|(_, action)| {
-            if let Action::Window(_, Some(w)) = action {
-                Some(w.get())
+            if let Action::Window(_, Some(ahead)) = action {
+                Some(ahead.window.get())
             } else {
                 None
             }

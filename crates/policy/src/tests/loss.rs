@@ -384,7 +384,7 @@ fn faded() -> World {
 
 fn windows(world: &World, since: Instant) -> Vec<(Instant, Bytes)> {
     let set = |(at, action): &(Instant, Action)| match action {
-        Action::Window(_, Some(window)) if *at >= since => Some((*at, *window)),
+        Action::Window(_, Some(ahead)) if *at >= since => Some((*at, ahead.window)),
         _ => None,
     };
     world.done.iter().filter_map(set).collect()

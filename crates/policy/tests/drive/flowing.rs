@@ -33,6 +33,7 @@ struct Share {
     backup: bool,
     ended: bool,
     moved: u64,
+    disordered: u64,
 }
 
 /// What happens for a while.
@@ -47,6 +48,8 @@ pub struct Phase {
     queue: Duration,
     /// A link over which nothing comes.
     silent: usize,
+    /// A link that loses at random: after each reading something has come before what was sent earlier.
+    loses: usize,
 }
 
 impl Flow {
@@ -61,6 +64,7 @@ impl Flow {
             backup: false,
             ended: false,
             moved: 0,
+            disordered: 0,
         });
         let shares = shares.collect();
         Self {
@@ -130,6 +134,7 @@ impl Flow {
             if !share.backup && n != phase.silent {
                 let moves = share.kbps * STEP.as_millis() as u64 / 8 * phase.percent / 100;
                 (share.moved, self.moved) = (share.moved + moves, self.moved + moves);
+                share.disordered += u64::from(n == phase.loses && moves > 0);
             }
             inputs.push(Input::Subflow(
                 share.subflow,
@@ -183,6 +188,7 @@ impl Share {
             srtt: if is_upload { loaded } else { self.rtt },
             min_rtt: self.rtt,
             data_rtt: if is_upload { Duration::ZERO } else { loaded },
+            disordered: self.disordered,
             backup: self.backup,
             ..SubflowSample::default()
         }
@@ -199,6 +205,7 @@ impl Phase {
             unsent: kib(reader),
             queue: Duration::from_millis(u64::from(reader.byte())),
             silent: usize::from(reader.below(12)),
+            loses: usize::from(reader.below(6)),
         }
     }
 }

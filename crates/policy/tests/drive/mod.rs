@@ -585,6 +585,7 @@ const fn kind(action: &Action) -> &'static str {
         Action::Destroy(_) => "Destroy",
         Action::Withdraw(_) => "Withdraw",
         Action::Probe { .. } => "Probe",
+        Action::Window(_, Some(ahead)) if ahead.missed.get() > 0 => "missed",
         Action::Window(..) => "Window",
         Action::Unsent(..) => "Unsent",
         Action::CapPacing { .. } => "CapPacing",

@@ -69,6 +69,17 @@ fn ensure_in_force(lever: Lever, report: &LeverReport) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Whether the windows of running connections, and what waits unsent, were bounded at all.
+pub fn ensure_bounds(report: &LeverReport) -> anyhow::Result<()> {
+    let whys = [report.window.as_ref().err(), report.unsent.as_ref().err()];
+    if let Some(why) = whys.into_iter().flatten().next() {
+        anyhow::bail!(
+            "slowhand could not bound queues here, so that this trial would measure another policy: {why}; see `slowhand doctor`"
+        );
+    }
+    Ok(())
+}
+
 /// What the daemon said of itself at the end.
 pub fn report(observed: &Observed) -> anyhow::Result<&Report> {
     let report = observed.daemon.as_ref();
@@ -156,5 +167,16 @@ mod tests {
             let counted: Vec<Lever> = Lever::ALL.into_iter().filter(counts).collect();
             assert_eq!(counted, Lever::ALL.get(index..=index).unwrap_or_default());
         }
+    }
+
+    #[test]
+    fn a_run_in_which_queues_could_not_be_bounded_is_not_ours() {
+        let whole = levers(Ok(WindowKind::Egress), None);
+        assert!(ensure_bounds(&whole).is_ok());
+        assert!(ensure_bounds(&levers(Ok(WindowKind::Clamp), None)).is_ok());
+        assert!(ensure_bounds(&levers(Err("no CAP_BPF"), Some(800_000))).is_err());
+        let unsent = Err("no BTF".to_owned());
+        let why = ensure_bounds(&LeverReport { unsent, ..whole }).unwrap_err();
+        assert!(why.to_string().contains("no BTF"), "{why}");
     }
 }

@@ -7,8 +7,9 @@
 //! `tests`: every place is filled, seeds differ, an end comes.
 
 use scenario::Plan;
+use trace::PolicyName;
 
-use super::figures;
+use super::{figures, lever};
 use crate::bench::Setup;
 use crate::bench::trial::{self, Doubts, Holds, Observed, Outcomes, Trial};
 
@@ -132,10 +133,21 @@ impl Pairs<'_> {
     }
 }
 
-/// Side by side, with windows bounded in the best way that the kernel offers.
+/// Side by side, with windows bounded in the best way that the kernel offers to running connections. Where it offers none, ours gave no result.
 pub fn side_by_side(trials: Vec<Trial>, holds: Holds<'_>, doubts: &mut Doubts) -> Outcomes {
+    let bounds: Vec<bool> = trials
+        .iter()
+        .map(|trial| trial.policy == PolicyName::Slowhand)
+        .collect();
+    let holds = |index: usize, seen: &Observed| {
+        match &seen.daemon {
+            Some(report) if bounds[index] => lever::ensure_bounds(&report.levers)?,
+            _ => {}
+        }
+        holds(index, seen)
+    };
     let best = |trial| (trial, None);
-    trial::each(trials.into_iter().map(best).collect(), holds, doubts)
+    trial::each(trials.into_iter().map(best).collect(), &holds, doubts)
 }
 
 impl Results<Nth> {

@@ -266,7 +266,7 @@ fn a_connection_that_falls_back_after_its_window_was_bounded_ends_with_the_asked
         let reader = Reader::start(&net);
         let conn = daemon.conn();
         let wide = Bytes::new(3 * SMALL.get());
-        daemon.act(Action::Window(conn, Some(wide))).unwrap();
+        daemon.act(Action::Window(conn, Some(wide.into()))).unwrap();
         settles_within(wide.get(), || most_beside(&mut daemon, || in_flight(&net.server)));
         assert_eq!(daemon.daemon.world.fallbacks.report(&Controllers::default()), []);
         net.strip_mptcp();

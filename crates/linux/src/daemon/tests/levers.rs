@@ -7,14 +7,14 @@ use super::felt::{
 use super::flow::{Download, Source, Upload};
 use super::net::Net;
 use super::rig::{Manual, PATIENCE};
-use crate::bpf::{WindowKind, WindowLever};
+use crate::bpf::{Pass, WindowKind, WindowLever, restore_subflows};
 use crate::daemon::LeftAlone;
 use crate::daemon::acts::ActError;
 use crate::daemon::levers::LeverError;
 use crate::journal::Change;
 use crate::rtnl::Rtnl;
 use crate::testing::{Patience, index, output};
-use policy::{Action, ConnId, SubflowId};
+use policy::{Action, Ahead, ConnId, SubflowId};
 use std::time::{Duration, Instant};
 use units::{Bitrate, Bytes};
 
@@ -28,12 +28,14 @@ fn the_servers_queue_shrinks_and_grows_again(kind: WindowKind) {
         daemon.join(1);
         let deep = |daemon: &mut Manual, what| daemon.until(what, |_, _| queued(&net.server) > DEEP);
         deep(&mut daemon, "the server has queued far ahead");
-        daemon.act(Action::Window(conn, Some(SMALL))).unwrap();
+        daemon.act(Action::Window(conn, Some(SMALL.into()))).unwrap();
         settles_within(BOUNDED, || most_beside(&mut daemon, || queued(&net.server)));
         let report = daemon.daemon.world.levers.report(None);
         assert_eq!(report.window.as_ref(), Ok(&kind));
         daemon.act(Action::Window(conn, None)).unwrap();
         deep(&mut daemon, "the server queues far ahead again");
+        // The receive buffer's tuning would have lifted a clamp, too.
+        assert_eq!(restore_subflows().unwrap(), Pass::default());
         assert_eq!(daemon.failures(), [""; 0]);
     });
 }
@@ -61,7 +63,7 @@ fn where_no_program_can_be_loaded_new_connections_get_a_small_buffer_and_it_is_s
         daemon.until("the server has queued far ahead", |_, _| {
             queued(&net.server) > DEEP
         });
-        without_bpf(|| daemon.act(Action::Window(conn, Some(SMALL)))).unwrap();
+        without_bpf(|| daemon.act(Action::Window(conn, Some(SMALL.into())))).unwrap();
         let report = daemon
             .daemon
             .world
@@ -72,6 +74,13 @@ fn where_no_program_can_be_loaded_new_connections_get_a_small_buffer_and_it_is_s
             "{report:?}"
         );
         assert!(report.new_connections.is_some());
+        // Nothing that waits for lost bytes now waits on a connection to come.
+        let missed = Bytes::from_kib(2_048);
+        let window = SMALL + missed;
+        daemon
+            .act(Action::Window(conn, Some(Ahead { window, missed })))
+            .unwrap();
+        assert_eq!(daemon.daemon.world.settings.buffer(), report.new_connections);
         drop(first);
         let mut until = Patience::of(PATIENCE);
         while daemon.daemon.world.flows.living().next().is_some() || queued(&net.server) > 0 {
@@ -151,7 +160,7 @@ fn a_connection_that_is_left_alone_has_no_clamp_any_more() {
         daemon.until("the server has queued far ahead", |_, _| {
             queued(&net.server) > DEEP
         });
-        daemon.act(Action::Window(conn, Some(SMALL))).unwrap();
+        daemon.act(Action::Window(conn, Some(SMALL.into()))).unwrap();
         daemon.until("its queue is short", |_, _| queued(&net.server) <= BOUNDED);
         daemon.daemon.world.leave_alone(conn, LeftAlone::FellBack);
         daemon.until("the sockets are walked", |daemon, _| {
@@ -193,7 +202,7 @@ fn windows_are_clamped(net: &Net, second: u32) {
     let mut daemon = Manual::start(2);
     let _download = Download::start(net);
     let conn = daemon.conn();
-    daemon.act(Action::Window(conn, Some(SMALL))).unwrap();
+    daemon.act(Action::Window(conn, Some(SMALL.into()))).unwrap();
     let report = daemon.report();
     assert_eq!(
         report.window,
@@ -218,7 +227,7 @@ fn new_connections_are_bounded_where_nothing_can_be_clamped(net: &Net, second: u
     let mut daemon = Manual::start(2);
     let _download = Download::start(net);
     let conn = daemon.conn();
-    daemon.act(Action::Window(conn, Some(SMALL))).unwrap();
+    daemon.act(Action::Window(conn, Some(SMALL.into()))).unwrap();
     assert_eq!(
         daemon.report().new_connections,
         None,
@@ -233,19 +242,24 @@ fn new_connections_are_bounded_where_nothing_can_be_clamped(net: &Net, second: u
     assert_ne!(output("sysctl net.ipv4.tcp_rmem"), before);
     // What is wanted later is minded too.
     let wider = Bytes::new(4 * narrow.get());
-    daemon.act(Action::Window(conn, Some(wider))).unwrap();
+    daemon.act(Action::Window(conn, Some(wider.into()))).unwrap();
     assert!(daemon.report().new_connections.unwrap() > narrow);
     drop(daemon);
     assert_eq!(output("sysctl net.ipv4.tcp_rmem"), before);
+}
+
+fn bounds(conn: ConnId) -> [Action; 2] {
+    [
+        Action::Window(conn, Some(SMALL.into())),
+        Action::Unsent(conn, Some(SMALL)),
+    ]
 }
 
 /// What an engine decides that has not heard yet that a connection ended is not carried out.
 fn nothing_is_bounded_after(end: fn(&mut Manual, ConnId)) {
     let Some(net) = Net::with_links(1) else { return };
     let conn = ConnId(1);
-    let bound = |daemon: &mut Manual| {
-        [Action::Window, Action::Unsent].map(|bound| daemon.act(bound(conn, Some(SMALL))))
-    };
+    let bound = |daemon: &mut Manual| bounds(conn).map(|bound| daemon.act(bound));
     let is_gone = |result: Result<(), ActError>| matches!(result, Err(ActError::NoConnection));
     net.in_client(|| {
         let mut daemon = Manual::bounding(1, Some(WindowKind::Clamp));
@@ -281,13 +295,14 @@ fn sockets_that_could_not_be_walked_are_walked_a_second_later() {
         let mut daemon = Manual::bounding(1, Some(WindowKind::Clamp));
         let conn = ConnId(1);
         daemon.pretend_open(conn);
-        for bound in [Action::Window, Action::Unsent] {
-            daemon.act(bound(conn, Some(SMALL))).unwrap();
+        let unbound = [Action::Window(conn, None), Action::Unsent(conn, None)];
+        for (bound, unbound) in bounds(conn).into_iter().zip(unbound) {
+            daemon.act(bound).unwrap();
             let (now, levers) = (daemon.daemon.world.now, &mut daemon.daemon.world.levers);
             let failed = without_walks(|| levers.tick(now));
             assert!(matches!(failed, Err(LeverError::Walk(_))), "{failed:?}");
             assert_eq!(levers.wake_at(), Some(now + Duration::from_secs(1)));
-            daemon.act(bound(conn, None)).unwrap();
+            daemon.act(unbound).unwrap();
             let levers = &mut daemon.daemon.world.levers;
             levers.tick(now + Duration::from_secs(1)).unwrap();
             assert_eq!(levers.wake_at(), None, "nothing is set any more");
@@ -303,7 +318,7 @@ fn a_closed_connection_leaves_no_bound_behind() {
         let mut daemon = Manual::start(2);
         let download = Download::start(&net);
         let conn: ConnId = daemon.conn();
-        daemon.act(Action::Window(conn, Some(SMALL))).unwrap();
+        daemon.act(Action::Window(conn, Some(SMALL.into()))).unwrap();
         daemon.act(Action::Unsent(conn, Some(SMALL))).unwrap();
         assert_eq!(
             daemon.daemon.world.levers.bounds_of(conn),

@@ -99,11 +99,17 @@ fn a_killed_daemon_lets_go_of_the_window_at_once() {
 fn a_clamp_that_a_killed_daemon_left_is_taken_off_by_the_next() {
     with_bounded_download("clamp", WindowKind::Clamp, |net, record| {
         let mut next = Running::start(net, Policy::SlowhandNoWindow, 2, Some(record.0.clone()));
+        nothing_is_left_on_sockets(net);
         eventually("a queue as deep as the kernels like", &net.server, |bytes| {
             bytes > DEEP
         });
         next.stop();
     });
+}
+
+/// A queue grows also beside a clamp that stays: the receive buffer's tuning lifts it.
+fn nothing_is_left_on_sockets(net: &Net) {
+    assert_eq!(net.in_client(|| restore_subflows().unwrap()), Pass::default());
 }
 
 #[test]
@@ -149,7 +155,12 @@ fn a_daemon_that_stops_gives_everything_back() {
         let bounded = |action: &Action| matches!(action, Action::Window(_, Some(_)));
         daemon.until("the window is bounded", |seen| seen.done.iter().any(bounded));
         download.expect_more(SETTLED, PATIENCE);
+        let links = net.in_client(|| ["w0", "w1"].map(|link| index(&mut Rtnl::open().unwrap(), link)));
+        let attached = || net.in_client(|| links.map(on_the_way_out));
+        assert!(attached().iter().all(|&programs| programs > 0));
         daemon.stop();
+        assert_eq!(attached(), [0; 2]);
+        nothing_is_left_on_sockets(&net);
         eventually("a queue as deep as the kernels like", &net.server, |bytes| {
             bytes > DEEP
         });
@@ -189,7 +200,7 @@ fn loaded_victim() {
     let mut daemon = Manual::on_record(1, record.into());
     daemon.pretend_open(conn);
     for action in [
-        Action::Window(conn, Some(SMALL)),
+        Action::Window(conn, Some(SMALL.into())),
         Action::Unsent(conn, Some(SMALL)),
         Action::Mark(link, rate),
         Action::MarkSent(link, rate),
@@ -251,7 +262,7 @@ fn poor_victim() {
     without_bpf(|| {
         let mut daemon = Manual::on_record(1, record.into());
         daemon.pretend_open(ConnId(1));
-        daemon.act(Action::Window(ConnId(1), Some(SMALL))).unwrap();
+        daemon.act(Action::Window(ConnId(1), Some(SMALL.into()))).unwrap();
         rig::live_on();
     });
 }
@@ -426,7 +437,7 @@ fn what_stays_on_sockets_is_on_record_and_nothing_else_is_taken_for_it() {
                 changes.contains(&Change::SocketLimits)
             };
             assert!(!on_record(&daemon), "nothing is limited yet");
-            daemon.act(Action::Window(ConnId(1), Some(SMALL))).unwrap();
+            daemon.act(Action::Window(ConnId(1), Some(SMALL.into()))).unwrap();
             assert_eq!(on_record(&daemon), way == WindowKind::Clamp);
             daemon.act(Action::Window(ConnId(1), None)).unwrap();
             daemon.act(Action::Unsent(ConnId(1), Some(SMALL))).unwrap();

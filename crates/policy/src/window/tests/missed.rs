@@ -36,12 +36,107 @@ fn what_waits_for_lost_bytes_has_room_for_as_long_as_it_waits() {
     }
     let calm = Need {
         repair: Duration::ZERO,
-        ..losing(400)
+        ..losing(1_200)
     };
-    window.update(now, calm);
-    now += Duration::from_millis(10);
-    assert!(!window.is_due(now), "nothing loses any more");
+    assert_eq!(
+        window.update(now + Duration::from_millis(10), losing(1_200)),
+        Some(usual + Bytes::from_kib(1_200))
+    );
+    for _ in 0..20 {
+        now += LOOK;
+        window.update(now, calm);
+    }
+    assert!(!window.is_due(now + LOOK), "nothing loses any more");
     assert!(window.bound() <= Some(usual), "and what waits has no room");
+    assert_eq!(window.ahead().unwrap().missed, Bytes::ZERO);
+}
+
+#[test]
+fn while_a_signal_sinks_the_room_for_what_waits_grows_no_more() {
+    let (mut window, now) = settled_and_losing();
+    let sinking = |held| Need {
+        sinking: true,
+        ..losing(held)
+    };
+    let mut missed = |ms: u64, need: Need| {
+        window.update(now + Duration::from_millis(ms), need);
+        window.ahead().unwrap().missed
+    };
+    assert_eq!(missed(10, losing(400)), Bytes::from_kib(400));
+    assert_eq!(missed(20, sinking(2_000)), Bytes::from_kib(400));
+    assert_eq!(missed(30, losing(2_000)), Bytes::from_kib(2_000));
+}
+
+/// What was lost with a link has come once all that waited for it has; what waits then waits for something else.
+#[test]
+fn after_a_link_the_room_for_what_waits_comes_back_though_some_always_waits() {
+    let (mut window, mut now) = settled_and_losing();
+    let first = losing(0).received;
+    let mut missed = |links: usize, held: u64, received: u64| {
+        now += Duration::from_millis(10);
+        let need = Need {
+            links,
+            received: first + Bytes::from_kib(received),
+            ..losing(held)
+        };
+        window.update(now, need);
+        window.ahead().unwrap().missed
+    };
+    assert_eq!(missed(2, 100, 0), Bytes::from_kib(100));
+    for (held, received) in [(300, 0), (600, 0), (500, 200), (700, 299)] {
+        assert_eq!(missed(1, held, received), Bytes::from_kib(100));
+    }
+    assert_eq!(missed(1, 400, 300), Bytes::from_kib(400));
+    assert_eq!(missed(1, 900, 310), Bytes::from_kib(900));
+}
+
+#[test]
+fn a_window_is_narrowed_beside_what_waits_and_not_by_it() {
+    let (mut window, mut now) = settled_and_losing();
+    let usual = losing(0).target(trial::DEFAULT);
+    now += Duration::from_millis(10);
+    window.update(now, losing(3_000));
+    let narrow = window.narrow(now).unwrap();
+    assert_eq!(narrow.missed, Bytes::from_kib(3_000));
+    assert_eq!(narrow.usual(), usual / NARROW);
+    let settled = window.narrowed(now).unwrap() - now;
+    let own = losing(0).rate.time_for(usual - usual / NARROW).unwrap() + losing(0).rtt;
+    assert!(
+        settled <= own,
+        "{settled:?} for {own:?}: what waits is not under way"
+    );
+}
+
+/// What may be so for ten milliseconds: so many KiB wait, so many have come, links are in use, and whether one is in doubt or sinks.
+fn any_moment() -> impl Strategy<Value = (u64, u64, usize, bool, bool)> {
+    (0u64..4_000, 0u64..400, 1usize..4, any::<bool>(), any::<bool>())
+}
+
+proptest! {
+    #[test]
+    fn whatever_waits_the_room_is_no_more_than_that_and_goes_with_it(moments in prop::collection::vec(any_moment(), 1..200)) {
+        let (mut window, mut now) = settled_and_losing();
+        let mut received = losing(0).received;
+        let mut room = Bytes::ZERO;
+        for (held, came, links, doubted, sinking) in moments {
+            now += Duration::from_millis(10);
+            received += Bytes::from_kib(came);
+            let fewer = links < window.missed.links;
+            let need = Need { received, links, doubted, sinking, ..losing(held) };
+            window.update(now, need);
+            let (before, after) = (room, window.missed.room());
+            prop_assert!(after <= need.held);
+            prop_assert!(!(doubted || sinking || (fewer && need.held > before)) || after <= before);
+            prop_assert!((LEAST..=MOST).contains(&window.bound().unwrap()));
+            room = after;
+        }
+        // However it went: two seconds later nothing waits, and then something does.
+        for held in [0, 0, 800] {
+            now += Duration::from_secs(1);
+            window.update(now, Need { received, ..losing(held) });
+            prop_assert_eq!(window.missed.room(), Bytes::from_kib(held));
+        }
+    }
 }
 
 #[test]

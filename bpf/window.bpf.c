@@ -207,8 +207,7 @@ static __always_inline bool only_acknowledges(const struct segment *segment)
 
 /*
  * Whether the peer will go by an older window when it reads this segment that is more than a quarter wider; notes what it goes by from now on.
- * Nearly always a window comes down in smaller steps. Where room for what was lost goes at once, an acknowledgement may be left out also of a subflow
- * that is in use: the next one, or the one of another subflow, says the same.
+ * A window mostly comes down in smaller steps. Where it goes at once, acknowledgements may be left out also of a subflow in use, until the next that moves on.
  */
 static __always_inline bool is_overruled(struct bpf_sock *sk, const struct segment *segment, __u32 field)
 {

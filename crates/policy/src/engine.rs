@@ -8,7 +8,7 @@ use crate::energy_schedule::Variant;
 use crate::explain::{self, ConnExplanation, Explanation};
 use crate::foresight::Foresight;
 use crate::handover::{Form, Handover};
-use crate::io::{Action, Input, LinkEvent, LinkId, SubflowEvent, SubflowId};
+use crate::io::{Action, ConnEvent, ConnId, Input, LinkEvent, LinkId, SubflowEvent, SubflowId};
 use crate::outlook::Outlooks;
 use crate::radios::Radios;
 use crate::slowhand::{LOOK_EVERY, Slowhand};
@@ -139,12 +139,16 @@ impl Engine {
 
     fn learn(&mut self, now: Instant, input: Input) -> Change {
         let sampled = sampled_subflow(&input);
+        let read = read_conn(&input);
         match input {
             Input::Link(link, LinkEvent::Usable(true)) => self.state.forget_route(link),
             Input::Link(link, LinkEvent::Gone) => self.radios.forget(now, &mut self.state, link),
             _ => {}
         }
         let change = self.state.learn(now, input);
+        if let (Some(conn), Strategy::Slowhand(slowhand)) = (read, &mut self.strategy) {
+            slowhand.read(now, &mut self.state, conn);
+        }
         if let (Some(subflow), Strategy::Slowhand(slowhand)) = (sampled, &mut self.strategy)
             && let Some(conn) = self.state.conn_of(subflow)
             && slowhand.sampled(now, &mut self.state, conn, subflow)
@@ -290,6 +294,13 @@ impl Strategy {
 const fn sampled_subflow(input: &Input) -> Option<SubflowId> {
     match input {
         Input::Subflow(subflow, SubflowEvent::Sample(_)) => Some(*subflow),
+        _ => None,
+    }
+}
+
+const fn read_conn(input: &Input) -> Option<ConnId> {
+    match input {
+        Input::Conn(conn, ConnEvent::Sample(_)) => Some(*conn),
         _ => None,
     }
 }

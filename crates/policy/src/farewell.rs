@@ -18,7 +18,7 @@ use crate::conn::{Conn, Subflow};
 use crate::io::{Action, ConnId, SubflowId, Verb};
 use crate::state::State;
 use alloc::format;
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 /// A subflow that is not to be used and brings nothing for this long is empty.
 pub(crate) const EMPTY_AFTER: Duration = Duration::from_millis(120);
@@ -60,10 +60,12 @@ fn narrow(now: Instant, state: &mut State, id: ConnId, empty: &[SubflowId]) {
     let Some(ahead) = conn.window.narrow(now) else {
         return state.give_up(now, id, empty);
     };
-    let why = format!(
-        "{} of window for a moment: an empty subflow is about to be ended",
-        ahead.window
-    );
+    let usual = ahead.usual();
+    let missed = match ahead.missed {
+        Bytes::ZERO => "",
+        _ => ", and what waits for lost bytes,",
+    };
+    let why = format!("{usual} of window{missed} for a moment: an empty subflow is about to be ended");
     conn.why = Some(why.clone());
     state.note(None, Some(id), Verb::Window, why);
     state.push(Action::Window(id, Some(ahead)));

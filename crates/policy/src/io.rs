@@ -397,12 +397,12 @@ pub enum Action {
 pub struct Ahead {
     /// The connection's window.
     pub window: Bytes,
-    /// So much of it is for what waits for lost bytes at this moment, and goes when these have come.
+    /// So much of it is only for what waits for lost bytes at this moment, and goes when these have come.
     pub missed: Bytes,
 }
 
 impl Ahead {
-    /// What a connection with as much ahead of it would want from the beginning.
+    /// The window without that.
     pub const fn usual(self) -> Bytes {
         self.window.saturating_sub(self.missed)
     }

@@ -77,10 +77,16 @@ impl Slowhand {
     ) -> bool {
         if self.bounds_window {
             self.queues.look(now, state);
-            bounds::bound_growing(now, state, conn);
             pacing::look(now, state, conn, subflow);
         }
         detect::inspect(now, state, conn, subflow)
+    }
+
+    /// A connection's counters were read; those of its subflows come before.
+    pub(crate) fn read(&self, now: Instant, state: &mut State, conn: ConnId) {
+        if self.bounds_window {
+            bounds::bound_growing(now, state, conn);
+        }
     }
 
     pub(crate) fn decide(&mut self, now: Instant, state: &mut State) {

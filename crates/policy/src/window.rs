@@ -26,8 +26,8 @@
 //!    all, keep a congestion window for good that then holds most of the connection's bytes behind that buffer. What waits for a slow link that has just
 //!    joined has room, too. Over cables it has for five seconds: what slow start loses in a deep queue holds up everything (`window-long`: 0.92 of
 //!    stock's first five seconds without that room, 0.97 with it). Over radio it would keep a modem's buffer full (`fade`: 94 ms).
-//! 7. A cable that loses again and again holds everything up for one and a quarter of its mean round trips each time: that much more may be under way. What waits meanwhile
-//!    has room, too, and is followed as closely as slow start ([`missed`]).
+//! 7. A cable that loses again and again holds everything up for one and a quarter of its mean round trips each time, and that is known here 15 ms later: that much more may
+//!    be under way. What waits meanwhile has room, too, and is followed as closely as slow start ([`missed`]).
 //! 8. An application that asks for little does not make the links slow ([`asked`]), nor does a window that gives a link too little
 //!    ([`crate::estimate::carries`]). Rates that were forgotten after ten seconds followed the window down: on `window-bdp` one chance loss on the
 //!    longest link left it 31 of its 47 Mb/s for good.
@@ -136,7 +136,7 @@ pub(crate) struct Need {
     pub(crate) queued: bool,
     /// The longest of their base round-trip times.
     pub(crate) rtt: Duration,
-    /// For how long what is lost is missed, on links that lose all the time.
+    /// For how long what is lost is missed until that is known here, on links that lose all the time.
     pub(crate) repair: Duration,
     /// Received on the connection so far.
     pub(crate) received: Bytes,
@@ -172,10 +172,13 @@ impl Window {
     /// A new window, if it is to change now.
     pub(crate) fn update(&mut self, now: Instant, need: Need) -> Option<Bytes> {
         self.growth.looks(now);
-        self.missed.look(&need);
+        self.missed.look(&need, self.set.unwrap_or_default());
         let rate = self.asked.capacity(now, &need);
         let need = Need { rate, ..need };
-        if self.narrowed(now).is_some() || need.rate == Bitrate::ZERO || need.received < WORTH_BOUNDING {
+        if self.narrowed(now).is_some() {
+            return self.narrower();
+        }
+        if need.rate == Bitrate::ZERO || need.received < WORTH_BOUNDING {
             return None;
         }
         self.queued_at = if need.queued { Some(now) } else { self.queued_at };
@@ -224,7 +227,7 @@ impl Window {
         Aim {
             target,
             missed: target - usual,
-            at_once: settles || relieved || self.missed.goes_on(),
+            at_once: settles || relieved || self.missed.goes_on() || self.room > Bytes::ZERO,
         }
     }
 
@@ -241,12 +244,19 @@ impl Window {
         let until = settled + rtt * 2;
         self.narrow = Some(Narrow { settled, until });
         self.set = Some(small + self.room);
-        // What it is afterwards is worth a word.
-        self.told = Bytes::ZERO;
+        self.told = small;
         if let Some(trial) = &mut self.trial {
             trial.interrupt(now, false);
         }
         self.ahead()
+    }
+
+    /// While it is narrow: less has room when less waits.
+    fn narrower(&mut self) -> Option<Bytes> {
+        let gone = self.room.saturating_sub(self.missed.room());
+        let set = self.set.filter(|_| gone > Bytes::ZERO)? - gone;
+        (self.set, self.room) = (Some(set), self.room - gone);
+        self.set
     }
 
     /// Whether slow start may have found more since the last look, or links lose.

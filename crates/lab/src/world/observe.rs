@@ -44,12 +44,15 @@ impl Observer {
             }
             Observation::Done(action) => self.done(action)?,
             Observation::Failed { action, why } => self.failed(action, why),
-            Observation::LeftAlone { conn, why } => What::Decision {
-                link: None,
-                conn: Some(conn.0),
-                verb: "leave-alone".to_owned(),
-                why: why.why().to_owned(),
-            },
+            Observation::LeftAlone { conn, why } => {
+                self.whys.remove(conn);
+                What::Decision {
+                    link: None,
+                    conn: Some(conn.0),
+                    verb: "leave-alone".to_owned(),
+                    why: why.why().to_owned(),
+                }
+            }
             Observation::Trouble { what, why } => decision(None, "trouble", format!("{what}: {why}")),
             _ => return None,
         };

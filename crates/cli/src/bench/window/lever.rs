@@ -71,7 +71,11 @@ fn ensure_in_force(lever: Lever, report: &LeverReport) -> anyhow::Result<()> {
 
 /// Whether the windows of running connections, and what waits unsent, were bounded at all.
 pub fn ensure_bounds(report: &LeverReport) -> anyhow::Result<()> {
-    let whys = [report.window.as_ref().err(), report.unsent.as_ref().err()];
+    let whys = [
+        report.window.as_ref().err(),
+        report.no_other_way.as_ref(),
+        report.unsent.as_ref().err(),
+    ];
     if let Some(why) = whys.into_iter().flatten().next() {
         anyhow::bail!(
             "slowhand could not bound queues here, so that this trial would measure another policy: {why}; see `slowhand doctor`"
@@ -175,6 +179,12 @@ mod tests {
         assert!(ensure_bounds(&whole).is_ok());
         assert!(ensure_bounds(&levers(Ok(WindowKind::Clamp), None)).is_ok());
         assert!(ensure_bounds(&levers(Err("no CAP_BPF"), Some(800_000))).is_err());
+        let no_other_way = Some("no clamp".to_owned());
+        let whole_but = LeverReport {
+            no_other_way,
+            ..levers(Ok(WindowKind::Egress), None)
+        };
+        assert!(ensure_bounds(&whole_but).is_err(), "one link takes no program");
         let unsent = Err("no BTF".to_owned());
         let why = ensure_bounds(&LeverReport { unsent, ..whole }).unwrap_err();
         assert!(why.to_string().contains("no BTF"), "{why}");

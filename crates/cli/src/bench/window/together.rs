@@ -140,9 +140,8 @@ pub fn side_by_side(trials: Vec<Trial>, holds: Holds<'_>, doubts: &mut Doubts) -
         .map(|trial| trial.policy == PolicyName::Slowhand)
         .collect();
     let holds = |index: usize, seen: &Observed| {
-        match &seen.daemon {
-            Some(report) if bounds[index] => lever::ensure_bounds(&report.levers)?,
-            _ => {}
+        if bounds[index] {
+            lever::ensure_bounds(&lever::report(seen)?.levers)?;
         }
         holds(index, seen)
     };

@@ -26,8 +26,8 @@
 //!    all, keep a congestion window for good that then holds most of the connection's bytes behind that buffer. What waits for a slow link that has just
 //!    joined has room, too. Over cables it has for five seconds: what slow start loses in a deep queue holds up everything (`window-long`: 0.92 of
 //!    stock's first five seconds without that room, 0.97 with it). Over radio it would keep a modem's buffer full (`fade`: 94 ms).
-//! 7. A cable that loses again and again holds everything up for one and a quarter of its mean round trips each time, and that is known here 15 ms later: that much more may
-//!    be under way. What waits meanwhile has room, too, and is followed as closely as slow start ([`missed`]).
+//! 7. A cable that loses again and again holds everything up for one and a quarter of its mean round trips each time: that much more may be under way. What waits meanwhile
+//!    has room, too, and is followed as closely as slow start ([`missed`]).
 //! 8. An application that asks for little does not make the links slow ([`asked`]), nor does a window that gives a link too little
 //!    ([`crate::estimate::carries`]). Rates that were forgotten after ten seconds followed the window down: on `window-bdp` one chance loss on the
 //!    longest link left it 31 of its 47 Mb/s for good.
@@ -136,7 +136,7 @@ pub(crate) struct Need {
     pub(crate) queued: bool,
     /// The longest of their base round-trip times.
     pub(crate) rtt: Duration,
-    /// For how long what is lost is missed until that is known here, on links that lose all the time.
+    /// For how long what is lost is missed, on links that lose all the time.
     pub(crate) repair: Duration,
     /// Received on the connection so far.
     pub(crate) received: Bytes,

@@ -32,8 +32,6 @@ const QUEUE_LOSES: u32 = 3;
 const ONE_LOSS_ROUNDS: u32 = 2;
 /// For so many quarters of one what was lost is missed: a round trip and the quarter that RACK waits (RFC 8985 §6.2).
 const REPAIR_QUARTERS: u32 = 5;
-/// And so much later is it known here: what waits is read every ten to twenty milliseconds.
-const KNOWN_AFTER: Duration = Duration::from_millis(15);
 /// One part in so many of the mean round trip is the last reading's.
 const MEAN_OF: u32 = 64;
 
@@ -136,10 +134,9 @@ impl Losses {
         self.is_remembered(now)
     }
 
-    /// For how long what is lost is missed until there is room for what waits meanwhile, while there are many losses.
+    /// For how long what is lost is missed, while there are many losses.
     pub(crate) fn repair(&self, now: Instant) -> Option<Duration> {
-        self.go_on(now)
-            .then(|| self.rtt * REPAIR_QUARTERS / 4 + KNOWN_AFTER)
+        self.go_on(now).then(|| self.rtt * REPAIR_QUARTERS / 4)
     }
 }
 
@@ -179,7 +176,7 @@ mod tests {
     fn losses_that_come_again_and_again_are_no_accident() {
         let (losses, now) = after(4, 300 * MS);
         assert!(losses.go_on(now));
-        assert_eq!(losses.repair(now), Some(65 * MS));
+        assert_eq!(losses.repair(now), Some(50 * MS));
         assert!(losses.go_on(now + SPAN - MS), "chance may leave it alone");
         assert!(!losses.go_on(now + SPAN + MS), "but are forgotten");
     }

@@ -10,7 +10,7 @@
 //! 1. While a link may be dead, or a signal sinks or is weak, the room grows no more, and when one was lost, not before all has come that had been assigned by then.
 //!    With links of 30 Mb/s, of which one loses one segment in a hundred, under bbr: stalls of 130 ms after a cut (most 176), where it goes on growing 186
 //!    (most 348; ten runs each, with room for one round trip beside it).
-//! 2. What waits is known here ten to twenty milliseconds late, and at the sender half a round trip later: one repair ([`crate::estimate::losses`]) of all
+//! 2. What waits is known here up to ten milliseconds late, and at the sender half a round trip later: one repair ([`crate::estimate::losses`]) of all
 //!    links' rate has room anyhow. With none of it bbr brought 0.87 of a stock host's goodput.
 //! 3. What came twice counts as waiting until the receive queue is empty, and never more than the memory of that queue: with losses the room is the larger for that.
 //!

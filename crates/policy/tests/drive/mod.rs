@@ -3,9 +3,11 @@
 //! allocated.
 
 mod flowing;
+mod kinds;
 
 use crate::counting;
 use flowing::Flow;
+use kinds::kind;
 use policy::energy_schedule::Variant;
 use policy::estimate::bandwidth::Sight;
 use policy::estimate::delivery::{Frame, Receiver};
@@ -570,32 +572,5 @@ impl Driver {
             }
         }
         panic!("it asks for actions without end");
-    }
-}
-
-/// The name of an action, or the verb of a note.
-const fn kind(action: &Action) -> &'static str {
-    match action {
-        Action::Associate(_) => "Associate",
-        Action::Leave(_) => "Leave",
-        Action::DefaultRoute(_) => "DefaultRoute",
-        Action::Endpoint(..) => "Endpoint",
-        Action::Join { .. } => "Join",
-        Action::SetBackup { .. } => "SetBackup",
-        Action::Destroy(_) => "Destroy",
-        Action::Withdraw(_) => "Withdraw",
-        Action::Probe { .. } => "Probe",
-        Action::Window(_, Some(ahead)) if ahead.missed.get() > 0 => "missed",
-        Action::Window(..) => "Window",
-        Action::Unsent(..) => "Unsent",
-        Action::CapPacing { .. } => "CapPacing",
-        Action::Mark(..) => "Mark",
-        Action::MarkSent(..) => "MarkSent",
-        Action::Outlook(..) => "Outlook",
-        Action::Slots(..) => "Slots",
-        Action::Assign(..) => "Assign",
-        Action::Hold(_) => "Hold",
-        Action::EndFlow(_) => "EndFlow",
-        Action::Note(note) => note.verb.id(),
     }
 }

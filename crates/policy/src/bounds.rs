@@ -122,7 +122,7 @@ pub(crate) fn is_queued(subflow: &Subflow, path: &Path) -> bool {
     subflow.sample.data_rtt >= path.rtt() * 3 / 2
 }
 
-/// As [`bound`], between its looks, while slow start may have found more.
+/// As [`bound`], between its looks, while slow start may have found more or links lose.
 pub(crate) fn bound_growing(now: Instant, state: &mut State, id: ConnId) {
     if state.conns.get(&id).is_some_and(|conn| conn.window.is_due(now)) {
         bound(now, state, id);

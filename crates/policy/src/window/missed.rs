@@ -24,7 +24,7 @@ use units::{Bytes, Duration};
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Missed {
     room: Bytes,
-    pub(super) links: usize,
+    links: usize,
     /// A link was lost: with so many bytes in order all that was assigned before has come.
     lost: Option<Bytes>,
     /// Whether one of the links loses at random.

@@ -30,6 +30,7 @@
 use crate::conn::{Conn, Subflow};
 use crate::io::{ConnId, LinkId, SubflowId, Verb};
 use crate::membership;
+use crate::sched::BURST;
 use crate::state::State;
 use alloc::format;
 use units::{Bitrate, Bytes, Duration, Instant};
@@ -38,8 +39,6 @@ use units::{Bitrate, Bytes, Duration, Instant};
 const ROUNDS: u32 = 3;
 /// What is gained must be worth a join.
 const WORTH: Duration = Duration::from_millis(100);
-/// So much a stock peer assigns to a subflow at a time (net/mptcp/protocol.c, `MPTCP_SEND_BURST_SIZE`).
-const BURST: Bytes = Bytes::from_kib(64);
 /// After so many round trips in which nothing has come in order, what is missing is not on its way.
 const BLOCKED_ROUNDS: u32 = 2;
 /// For so long after a loss nothing comes in order because of it.

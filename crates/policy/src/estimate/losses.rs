@@ -32,6 +32,8 @@ const QUEUE_LOSES: u32 = 3;
 const ONE_LOSS_ROUNDS: u32 = 2;
 /// For so many quarters of one what was lost is missed: a round trip and the quarter that RACK waits (RFC 8985 §6.2).
 const REPAIR_QUARTERS: u32 = 5;
+/// What waits for it is known so much later at most: a busy connection's counters are read as often.
+const READ_EVERY: Duration = Duration::from_millis(10);
 /// One part in so many of the mean round trip is the last reading's.
 const MEAN_OF: u32 = 64;
 
@@ -134,9 +136,9 @@ impl Losses {
         self.is_remembered(now)
     }
 
-    /// For how long what is lost is missed, while there are many losses.
+    /// For how long what is lost is missed, and that is not yet known, while there are many losses.
     pub(crate) fn repair(&self, now: Instant) -> Option<Duration> {
-        self.go_on(now).then(|| self.rtt * REPAIR_QUARTERS / 4)
+        self.go_on(now).then(|| self.rtt * REPAIR_QUARTERS / 4 + READ_EVERY)
     }
 }
 
@@ -176,7 +178,7 @@ mod tests {
     fn losses_that_come_again_and_again_are_no_accident() {
         let (losses, now) = after(4, 300 * MS);
         assert!(losses.go_on(now));
-        assert_eq!(losses.repair(now), Some(50 * MS));
+        assert_eq!(losses.repair(now), Some(60 * MS));
         assert!(losses.go_on(now + SPAN - MS), "chance may leave it alone");
         assert!(!losses.go_on(now + SPAN + MS), "but are forgotten");
     }

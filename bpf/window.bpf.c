@@ -19,8 +19,8 @@
  *
  * A segment that acknowledges nothing new cannot make the subflow's send window smaller (RFC 9293 §3.10.7.4; `tcp_may_update_window`), but its
  * DATA_ACK opens the edge by whatever that window was when the subflow last carried something. The kernel sends one such segment just before
- * it ends a subflow (`mptcp_subflow_shutdown`): of the subflow in `parting`, only the reset leaves. And any other such segment of a subflow that has
- * long been idle, a backup, leaves without its DATA_ACK: when a link is lost, that is what the kernel sends over those that are left, and the
+ * it ends a subflow (`mptcp_subflow_shutdown`): of the subflow in `parting`, only the reset leaves. And any other such segment leaves without
+ * its DATA_ACK where that window is more than a quarter wider, mostly over a subflow that has long been idle, a backup: when a link is lost, that is what the kernel sends over those that are left, and the
  * peer would queue megabytes of new data before it repeats what was lost. Nothing is missed: data that arrive over the subflow are acknowledged by a
  * segment that acknowledges something new, and the end of a connection changes its state, in which nothing is left out.
  *

@@ -118,8 +118,8 @@ fn window_in_words(loaded: Result<(WindowKind, Option<String>), LoadError>) -> R
         Ok((kind, None)) => Ok(format!("{kind:?}: the window field of outgoing segments")),
         Ok((kind, Some(why))) => Ok(format!("{kind:?}, the coarser one, because: {why}")),
         Err(error) => Err(format!(
-            "{error}; without it only new connections can be bounded, by their receive buffer (tcp_rmem), and a dying link costs seconds \
-             instead of a tenth"
+            "{error}; without it only new connections can be bounded, by their receive buffer (tcp_rmem): on all others a dying link costs a second \
+             and more instead of a tenth"
         )),
     }
 }

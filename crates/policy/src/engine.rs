@@ -47,7 +47,7 @@ pub enum Policy {
     Energy(Variant),
     /// All of ours.
     Slowhand,
-    /// All of ours but what bounds queues: no window, no marks or caps, no slow links put by, no renewals.
+    /// All of ours but what bounds queues: no window, no unsent limit, no marks or caps, no slow links put by, no quick link for little, no renewals.
     SlowhandNoWindow,
 }
 

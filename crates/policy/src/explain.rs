@@ -51,7 +51,7 @@ impl Explanation {
     ];
 }
 
-/// One connection whose queues are bounded, or that has a slow link as a backup or tries it in use, explained.
+/// One connection whose queues are bounded, or that has a slow link as a backup, tries it in use or has lately found it worth that, explained.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnExplanation {
     /// Which.

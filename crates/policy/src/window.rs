@@ -26,8 +26,8 @@
 //!    all, keep a congestion window for good that then holds most of the connection's bytes behind that buffer. What waits for a slow link that has just
 //!    joined has room, too. Over cables it has for five seconds: what slow start loses in a deep queue holds up everything (`window-long`: 0.92 of
 //!    stock's first five seconds without that room, 0.97 with it). Over radio it would keep a modem's buffer full (`fade`: 94 ms).
-//! 7. A cable that loses again and again holds everything up for one and a quarter of its mean round trips each time: that much more may be under way. What waits meanwhile
-//!    has room, too, and is followed as closely as slow start ([`missed`]).
+//! 7. A cable that loses again and again holds everything up for one and a quarter of its mean round trips each time, and that is known here up to ten milliseconds late: that much more
+//!    may be under way. What waits meanwhile has room, too, and is followed as closely as slow start ([`missed`]).
 //! 8. An application that asks for little does not make the links slow ([`asked`]), nor does a window that gives a link too little
 //!    ([`crate::estimate::carries`]). Rates that were forgotten after ten seconds followed the window down: on `window-bdp` one chance loss on the
 //!    longest link left it 31 of its 47 Mb/s for good.
@@ -130,7 +130,7 @@ pub(crate) struct Need {
     pub(crate) brings: Bitrate,
     /// What is under way when each is full, by its own round trip.
     pub(crate) under_way: Bytes,
-    /// How many these are.
+    /// How many subflows these are.
     pub(crate) links: usize,
     /// Whether a queue of half a base round trip stands before one of them that is busy.
     pub(crate) queued: bool,

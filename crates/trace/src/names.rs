@@ -109,7 +109,7 @@ impl PolicyName {
                 "the best networks together, watched, each given up before or as soon as it fails"
             }
             Self::SlowhandNoWindow => {
-                "the same without a bound on what is queued: no window, no marks, no slow links put by"
+                "the same without a bound on what is queued: no window, unsent limit, marks or caps, no link put by or replaced"
             }
         }
     }

@@ -45,7 +45,7 @@ Benchmarks:
   window-equal, window-bdp, window-long, window-deep, window-thin, window-upload, window-lossy
                   goodput against the stock kernel's, and the longest gap after a silent cut (20 with reno, 20 with bbr)
   window-never-worse, window-mixes
-                  the same where nothing is cut, and with links drawn at random (an hour each; what is done is told as it comes)
+                  the same where nothing is cut, and with links drawn at random (an hour, and half of one; what is done is told as it comes)
   window-false    links given up, doubted or changed in ten minutes in which all deliver (13 runs)
   window-request  small requests beside a download, against the stock kernel's (5 with reno, 5 with bbr)
   window-step     a link that halves and doubles: until goodput is what it can be (5 with reno, 5 with bbr)

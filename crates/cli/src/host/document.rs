@@ -106,7 +106,7 @@ pub struct Connection {
     pub backlog_bytes: u64,
     /// How far ahead the peer may queue, bytes; absent: as the kernel likes.
     pub window_bytes: Option<u64>,
-    /// How much may wait unsent on each subflow, bytes; absent: as the kernel likes.
+    /// With how much unsent a subflow is given no more (up to 64 KiB beyond), bytes; absent: as the kernel likes.
     pub unsent_limit_bytes: Option<u64>,
     /// The congestion controllers that its subflows are really sent with, each once, as the kernel says of their sockets. Those of the peer, which
     /// sends what is received, cannot be seen from here.
@@ -176,7 +176,7 @@ pub struct Why {
     /// Connections of which little may wait unsent on each path.
     #[serde(default)]
     pub unsent: Vec<ConnectionWhy>,
-    /// Links that are slow for a connection: backups of it, or tried in use.
+    /// Links that are slow for a connection: backups of it, tried in use, or lately proven worth it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<RoleWhy>,
     /// Connections that fell back to plain TCP, where the configuration asks that such are bounded.
@@ -213,7 +213,7 @@ pub struct ConnectionWhy {
     pub why: String,
 }
 
-/// Why a slow link is a backup of a connection, or is tried in use. Another connection may see it otherwise.
+/// Why a slow link is a backup of a connection, is tried in use, or has lately proven worth it. Another connection may see it otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoleWhy {
     /// Which connection.

@@ -19,11 +19,7 @@ use super::limits::{Limit, Limits};
 use super::{LoadError, MapError, Pass, PassError};
 use policy::ConnId;
 use std::io;
-use std::time::Duration;
 use units::Bytes;
-
-/// Nothing lifts the limit, but a subflow that joins later has none yet.
-const AGAIN: Duration = Duration::from_millis(100);
 
 /// Bounds the unsent bytes on each subflow, per connection. See the module.
 #[derive(Debug)]
@@ -49,14 +45,9 @@ impl UnsentLever {
         self.limits.clear(conn)
     }
 
-    /// Walks the sockets of the calling thread's namespace and sets what was asked for since.
+    /// Walks the sockets of the calling thread's namespace and sets what was asked for; to be called again when a subflow joins, which has no limit yet.
     pub fn apply(&mut self) -> Result<Pass, PassError> {
         self.limits.apply()
-    }
-
-    /// How often to [`apply`](Self::apply) although nothing was set: for subflows that joined meanwhile.
-    pub const fn apply_every(&self) -> Duration {
-        AGAIN
     }
 
     /// What the program took so far, if somebody counts ([`CountRunTime`](super::CountRunTime)).

@@ -17,7 +17,7 @@ use units::{Duration, Ratio};
 #[derive(Debug, Error)]
 pub enum MarkError {
     /// The program is not there.
-    #[error("this kernel cannot mark packets; see `slowhand doctor`")]
+    #[error("this kernel cannot mark packets: {0}")]
     Load(#[from] LoadError),
     /// Nor on this link.
     #[error(transparent)]

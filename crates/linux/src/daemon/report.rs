@@ -100,7 +100,7 @@ pub struct ConnReport {
     pub unsent: Option<Bytes>,
     /// Why that is bounded, in a sentence.
     pub unsent_why: Option<String>,
-    /// Its slow links: which is a backup or is tried in use, and why.
+    /// Its slow links: which is a backup, is tried in use or has lately proven worth it, and why.
     pub roles: Vec<RoleExplanation>,
     /// The congestion controllers that its sockets of this host are really sent with, each once; none if the kernel did not say.
     pub controllers: Vec<String>,

@@ -32,7 +32,7 @@ const QUEUE_LOSES: u32 = 3;
 const ONE_LOSS_ROUNDS: u32 = 2;
 /// For so many quarters of one what was lost is missed: a round trip and the quarter that RACK waits (RFC 8985 §6.2).
 const REPAIR_QUARTERS: u32 = 5;
-/// What waits for it is known so much later at most: a busy connection's counters are read as often.
+/// What waits for it is known so much later: a busy connection's counters are read as often (more rarely only where many are).
 const READ_EVERY: Duration = Duration::from_millis(10);
 /// One part in so many of the mean round trip is the last reading's.
 const MEAN_OF: u32 = 64;

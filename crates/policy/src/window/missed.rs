@@ -7,11 +7,12 @@
 //! - RFC 8684 §3.3.1: bytes that wait for earlier ones count against the connection's window until these have come.
 //!
 //! # Where we differ, and why
-//! 1. While a link may be dead, or a signal sinks or is weak, the room grows no more, and when one was lost, not before all has come that had been assigned by then.
+//! 1. While a link may be dead, or a signal sinks or is weak, the room grows no more, and when a subflow in use was lost, put by or replaced, not before all has come that
+//!    had been assigned by then.
 //!    With links of 30 Mb/s, of which one loses one segment in a hundred, under bbr: stalls of 130 ms after a cut (most 176), where it goes on growing 186
 //!    (most 348; ten runs each, with room for one round trip beside it).
-//! 2. What waits is known here up to ten milliseconds late, and at the sender half a round trip later: one repair ([`crate::estimate::losses`]) of all
-//!    links' rate has room anyhow. With none of it bbr brought 0.87 of a stock host's goodput.
+//! 2. What waits is known here up to ten milliseconds late (more where many connections are read), and at the sender half a round trip later: one repair
+//!    ([`crate::estimate::losses`]), and those ten, of all links' rate have room anyhow. With none of it bbr brought 0.87 of a stock host's goodput.
 //! 3. What came twice counts as waiting until the receive queue is empty, and never more than the memory of that queue: with losses the room is the larger for that.
 //!
 //! # Checked by
@@ -25,7 +26,7 @@ use units::{Bytes, Duration};
 pub(super) struct Missed {
     room: Bytes,
     links: usize,
-    /// A link was lost: with so many bytes in order all that was assigned before has come.
+    /// One was lost, put by or replaced: with so many bytes in order all that was assigned before has come.
     lost: Option<Bytes>,
     /// Whether one of the links loses at random.
     goes_on: bool,

@@ -138,7 +138,8 @@ impl Losses {
 
     /// For how long what is lost is missed, and that is not yet known, while there are many losses.
     pub(crate) fn repair(&self, now: Instant) -> Option<Duration> {
-        self.go_on(now).then(|| self.rtt * REPAIR_QUARTERS / 4 + READ_EVERY)
+        self.go_on(now)
+            .then(|| self.rtt * REPAIR_QUARTERS / 4 + READ_EVERY)
     }
 }
 

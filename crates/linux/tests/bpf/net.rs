@@ -108,8 +108,13 @@ pub fn run(host: &Netns, words: &str) -> String {
 }
 
 /// Waits until `holds`, and fails with what `state` says if it does not within 20 s.
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool, state: impl Fn() -> String) {
-    let mut deadline = Patience::of(Duration::from_secs(20));
+pub fn eventually(what: &str, holds: impl FnMut() -> bool, state: impl Fn() -> String) {
+    within(Duration::from_secs(20), what, holds, state);
+}
+
+/// Waits until `holds`, and fails with what `state` says if it does not in time.
+pub fn within(time: Duration, what: &str, mut holds: impl FnMut() -> bool, state: impl Fn() -> String) {
+    let mut deadline = Patience::of(time);
     while !holds() {
         assert!(deadline.lasts(), "never {what}; at the end: {}", state());
         std::thread::sleep(Duration::from_millis(20));

@@ -1,11 +1,13 @@
 //! One connection after the other, ended in each way that there is.
 
 use crate::abort::abort;
+use crate::kernel::said_of;
 use crate::mptcp_sockets::{connect, listen};
-use crate::net::Hosts;
+use crate::net::{Hosts, eventually};
+use crate::standstill::{self, PATIENCE};
 use linux::bpf::cc::ControllerName;
 use socket2::Socket;
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr};
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -44,6 +46,8 @@ pub struct Way<'a> {
     pub closing: &'a RwLock<()>,
     /// How many senders use another controller than they began with.
     pub switched: &'a AtomicUsize,
+    /// How many connections the kernel has brought to a standstill.
+    pub stood: &'a AtomicUsize,
 }
 
 impl Way<'_> {
@@ -62,50 +66,83 @@ pub struct Listener {
 impl Listener {
     pub fn start(hosts: &Hosts, address: SocketAddr) -> Self {
         let socket = hosts.server.run(|| listen(address)).expect("enter the server");
+        socket.set_nonblocking(true).expect("do not wait for ever");
         Self { socket, address }
+    }
+
+    /// The connection that a client has just made.
+    fn accept(&self, hosts: &Hosts) -> Socket {
+        let mut accepted = None;
+        let try_it = || {
+            accepted = self.socket.accept().ok();
+            accepted.is_some()
+        };
+        eventually("accepted", try_it, || said_of(&hosts.server));
+        accepted.expect("it is accepted by now").0
     }
 }
 
 /// One connection, whose sender is switched to `controller()` in the middle.
 pub fn transfer(hosts: &Hosts, listener: &Listener, way: &Way<'_>, controller: impl Fn() -> String) {
-    let Listener { socket, address } = listener;
-    let address = *address;
-    let client = hosts.client.run(|| connect(address)).expect("enter the client");
-    let (server, _) = socket.accept().expect("accept");
+    let connected = hosts.client.run(|| connect(listener.address));
+    let client = connected.expect("enter the client");
+    let server = listener.accept(hosts);
     let (from, to) = if way.download {
         (server, client)
     } else {
         (client, server)
     };
-    let read_to_its_end = thread::scope(|scope| {
+    to.set_read_timeout(Some(PATIENCE)).expect("bound its patience");
+    let (ending, read_to_its_end) = thread::scope(|scope| {
         let sender = &from;
         scope.spawn(move || send(sender));
-        let half = read(&to, BYTES / 2);
-        assert_eq!(half, BYTES / 2, "the sender goes on until somebody ends it");
-        if switch(&from, &controller()) {
-            way.switched.fetch_add(1, Ordering::Relaxed);
-        }
-        match way.ending {
-            Ending::Complete => assert_eq!(half + read(&to, usize::MAX), BYTES, "all arrives"),
-            // The sender is told by a reset; the other end of the scope waits for it to be so.
-            Ending::Unread => {
-                way.close([to]);
-                return None;
+        let said = listen_to(&to, way.ending, || {
+            if switch(&from, &controller()) {
+                way.switched.fetch_add(1, Ordering::Relaxed);
             }
-            Ending::Aborted => {
-                for socket in [&from, &to] {
-                    // The other end may have reset it already.
-                    let _ = socket.shutdown(Shutdown::Both);
-                }
-                abort(&to);
-            }
+        });
+        let ending = said.map_or_else(
+            |Standstill| {
+                let host = if way.download {
+                    &hosts.client
+                } else {
+                    &hosts.server
+                };
+                standstill::is_above_tcp(host, &to, || said_of(&hosts.client) + &said_of(&hosts.server));
+                way.stood.fetch_add(1, Ordering::Relaxed);
+                Ending::Aborted
+            },
+            |()| way.ending,
+        );
+        // The sender is told by a reset; the other end of the scope waits for it to be so.
+        if ending == Ending::Unread {
+            way.close([to]);
+            return (ending, None);
         }
-        Some(to)
+        if ending == Ending::Aborted {
+            for socket in [&from, &to] {
+                // The other end may have reset it already.
+                let _ = socket.shutdown(Shutdown::Both);
+            }
+            abort(&to);
+        }
+        (ending, Some(to))
     });
-    if way.ending == Ending::Aborted {
+    if ending == Ending::Aborted {
         abort(&from);
     }
     way.close(read_to_its_end.into_iter().chain([from]));
+}
+
+/// Half of it, and the other half if it is to be complete.
+fn listen_to(receiver: &Socket, ending: Ending, in_the_middle: impl FnOnce()) -> Result<(), Standstill> {
+    let half = read(receiver, BYTES / 2)?;
+    assert_eq!(half, BYTES / 2, "the sender goes on until somebody ends it");
+    in_the_middle();
+    if ending == Ending::Complete {
+        assert_eq!(half + read(receiver, usize::MAX)?, BYTES, "all arrives");
+    }
+    Ok(())
 }
 
 /// Until all is said or the other end does not listen any more.
@@ -117,17 +154,21 @@ fn send(socket: &Socket) {
     }
 }
 
+/// Nothing has come for as long as anybody waits.
+struct Standstill;
+
 /// How many of so many bytes come before the end.
-fn read(socket: &Socket, most: usize) -> usize {
+fn read(socket: &Socket, most: usize) -> Result<usize, Standstill> {
     let (mut bytes, mut count) = (vec![0; 1 << 16], 0);
     while count < most {
         let room = bytes.len().min(most - count);
         match (&mut &*socket).read(&mut bytes[..room]) {
             Ok(read @ 1..) => count += read,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(Standstill),
             Ok(0) | Err(_) => break,
         }
     }
-    count
+    Ok(count)
 }
 
 /// Whether the sender has another controller now, and it is this one. A controller that has just been unloaded is silently not chosen; a

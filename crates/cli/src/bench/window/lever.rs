@@ -6,7 +6,7 @@
 use anyhow::Context as _;
 use lab::without_bpf::without_bpf;
 use linux::bpf::WindowKind;
-use linux::daemon::{LeverReport, Report};
+use linux::daemon::{ConnReport, LeverReport, Report};
 
 use crate::bench::trial::{self, Doubts, Holds, Observed, Outcomes, Trial};
 
@@ -48,8 +48,9 @@ impl Lever {
         ensure_in_force(self, &report.levers)?;
         anyhow::ensure!(
             self == Self::Buffer || report.conns.iter().any(|conn| conn.window.is_some()),
-            "{}: no window was bounded, so that nothing was measured; please report this",
-            self.key()
+            "{}: no window was bounded at the end, so that nothing was measured: {}",
+            self.key(),
+            said_of(&report.conns)
         );
         Ok(())
     }
@@ -67,6 +68,21 @@ fn ensure_in_force(lever: Lever, report: &LeverReport) -> anyhow::Result<()> {
         lever.key()
     );
     Ok(())
+}
+
+/// Why connections are not bounded, as far as the daemon knows.
+fn said_of(conns: &[ConnReport]) -> String {
+    let why = |conn: &ConnReport| match conn.left_alone {
+        Some(left_alone) => left_alone.why().to_owned(),
+        None => format!(
+            "of a connection with {} subflows the daemon does not say why, please report this",
+            conn.subflows.len()
+        ),
+    };
+    match conns {
+        [] => "the daemon knows of no connection".to_owned(),
+        conns => conns.iter().map(why).collect::<Vec<_>>().join("; "),
+    }
 }
 
 /// Whether the windows of running connections, and what waits unsent, were bounded at all.
@@ -143,6 +159,7 @@ pub fn each(trials: &[Levered], play: Play, holds: Holds<'_>, doubts: &mut Doubt
 #[cfg(test)]
 mod tests {
     use super::*;
+    use linux::daemon::LeftAlone;
     use std::collections::BTreeMap;
     use units::{Bytes, Duration};
 
@@ -188,5 +205,28 @@ mod tests {
         let unsent = Err("no BTF".to_owned());
         let why = ensure_bounds(&LeverReport { unsent, ..whole }).unwrap_err();
         assert!(why.to_string().contains("no BTF"), "{why}");
+    }
+
+    #[test]
+    fn who_was_not_bounded_hears_why() {
+        let conn = |left_alone| ConnReport {
+            id: policy::ConnId(1),
+            remote: ([10, 0, 0, 1], 80).into(),
+            left_alone,
+            sample: policy::ConnSample::default(),
+            window: None,
+            window_why: None,
+            unsent: None,
+            unsent_why: None,
+            roles: Vec::new(),
+            controllers: Vec::new(),
+            subflows: Vec::new(),
+        };
+        assert!(said_of(&[]).contains("no connection"));
+        let both = said_of(&[conn(None), conn(Some(LeftAlone::FellBack))]);
+        assert!(
+            both.contains("0 subflows") && both.contains("plain TCP"),
+            "{both}"
+        );
     }
 }

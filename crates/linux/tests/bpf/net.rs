@@ -109,14 +109,18 @@ pub fn run(host: &Netns, words: &str) -> String {
 
 /// Waits until `holds`, and fails with what `state` says if it does not within 20 s.
 pub fn eventually(what: &str, holds: impl FnMut() -> bool, state: impl Fn() -> String) {
-    within(Duration::from_secs(20), what, holds, state);
+    let does = holds_within(Duration::from_secs(20), holds);
+    assert!(does, "never {what}; at the end: {}", state());
 }
 
-/// Waits until `holds`, and fails with what `state` says if it does not in time.
-pub fn within(time: Duration, what: &str, mut holds: impl FnMut() -> bool, state: impl Fn() -> String) {
+/// Whether it does before that time is over.
+pub fn holds_within(time: Duration, mut holds: impl FnMut() -> bool) -> bool {
     let mut deadline = Patience::of(time);
     while !holds() {
-        assert!(deadline.lasts(), "never {what}; at the end: {}", state());
+        if !deadline.lasts() {
+            return false;
+        }
         std::thread::sleep(Duration::from_millis(20));
     }
+    true
 }

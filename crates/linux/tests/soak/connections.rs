@@ -51,6 +51,19 @@ pub struct Way<'a> {
 }
 
 impl Way<'_> {
+    /// Counts a connection that stands still, if that is the kernel's doing, and says how to end it.
+    fn give_up(&self, hosts: &Hosts, receiver: &Socket) -> Ending {
+        let host = if self.download {
+            &hosts.client
+        } else {
+            &hosts.server
+        };
+        let state = || said_of(&hosts.client) + &said_of(&hosts.server);
+        standstill::is_above_tcp(host, receiver, state);
+        self.stood.fetch_add(1, Ordering::Relaxed);
+        Ending::Aborted
+    }
+
     fn close(&self, sockets: impl IntoIterator<Item = Socket>) {
         let _nobody_removes = self.closing.read().expect("no thread has failed");
         sockets.into_iter().for_each(drop);
@@ -101,19 +114,10 @@ pub fn transfer(hosts: &Hosts, listener: &Listener, way: &Way<'_>, controller: i
                 way.switched.fetch_add(1, Ordering::Relaxed);
             }
         });
-        let ending = said.map_or_else(
-            |Standstill| {
-                let host = if way.download {
-                    &hosts.client
-                } else {
-                    &hosts.server
-                };
-                standstill::is_above_tcp(host, &to, || said_of(&hosts.client) + &said_of(&hosts.server));
-                way.stood.fetch_add(1, Ordering::Relaxed);
-                Ending::Aborted
-            },
-            |()| way.ending,
-        );
+        let ending = match said {
+            Ok(()) => way.ending,
+            Err(Standstill) => way.give_up(hosts, &to),
+        };
         // The sender is told by a reset; the other end of the scope waits for it to be so.
         if ending == Ending::Unread {
             way.close([to]);

@@ -50,7 +50,7 @@ impl Lever {
             self == Self::Buffer || report.conns.iter().any(|conn| conn.window.is_some()),
             "{}: no window was bounded at the end, so that nothing was measured: {}",
             self.key(),
-            said_of(&report.conns)
+            why_unbounded(&report.conns)
         );
         Ok(())
     }
@@ -71,7 +71,7 @@ fn ensure_in_force(lever: Lever, report: &LeverReport) -> anyhow::Result<()> {
 }
 
 /// Why connections are not bounded, as far as the daemon knows.
-fn said_of(conns: &[ConnReport]) -> String {
+fn why_unbounded(conns: &[ConnReport]) -> String {
     let why = |conn: &ConnReport| match conn.left_alone {
         Some(left_alone) => left_alone.why().to_owned(),
         None => format!(
@@ -222,8 +222,8 @@ mod tests {
             controllers: Vec::new(),
             subflows: Vec::new(),
         };
-        assert!(said_of(&[]).contains("no connection"));
-        let both = said_of(&[conn(None), conn(Some(LeftAlone::FellBack))]);
+        assert!(why_unbounded(&[]).contains("no connection"));
+        let both = why_unbounded(&[conn(None), conn(Some(LeftAlone::FellBack))]);
         assert!(
             both.contains("0 subflows") && both.contains("plain TCP"),
             "{both}"

@@ -11,7 +11,7 @@ use socket2::Socket;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Of so many connections one may stand still: in 380 runs of 1,000, three side by side, it were eleven, never two in one run.
+/// Of so many connections one may stand still: in 435 runs of 1,000, three side by side, it were fifteen, never two in one run.
 pub const ONE_OF: usize = 500;
 /// Who reads waits as long. A sender that hears nothing tries again within seconds.
 pub const PATIENCE: Duration = Duration::from_secs(20);

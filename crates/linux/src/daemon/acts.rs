@@ -14,7 +14,7 @@ use super::world::World;
 use super::{Association, LeftAlone};
 use crate::bpf::{Hook, PacedSubflow};
 use crate::journal::{Change, JournalError, SetSysctlError};
-use crate::mptcp_pm::{self, AddressId, CreateSubflowError, Endpoint, EndpointFlags, NewSubflow};
+use crate::mptcp_pm::{self, AddressId, CreateSubflowError, Endpoint, EndpointFlags, NewSubflow, Token};
 use crate::orphans;
 use crate::routing;
 use policy::{
@@ -168,7 +168,7 @@ impl World {
         let way = managed.way(remote.is_ipv6()).ok_or(ActError::NoWay)?;
         let (local, ifindex) = (way.address.addr(), managed.ifindex);
         let id = AddressId(self.ids.of(link, local));
-        let id = self.create(
+        let id = self.create_as_known(
             conn,
             NewSubflow {
                 addr: local,
@@ -191,10 +191,23 @@ impl World {
         Ok(())
     }
 
-    /// Asks for a subflow. A connection that an earlier daemon looked after knows the address by another identifier: then that one.
-    fn create(&mut self, conn: ConnId, new: NewSubflow) -> Result<AddressId, ActError> {
+    /// Asks for a subflow that can take as much as its connection. One whose buffer stays small is better than none.
+    fn create(&mut self, token: Token, new: &NewSubflow) -> Result<(), CreateSubflowError> {
+        let (settings, commands) = (&mut self.settings, &mut self.commands);
+        let (created, buffer) = settings.with_full_buffer(|| commands.create_subflow(token, new));
+        if let Err(error) = buffer {
+            self.trouble(
+                "giving a new subflow the receive buffer of its connection",
+                &error,
+            );
+        }
+        created
+    }
+
+    /// The same. A connection that an earlier daemon looked after knows the address by another identifier: then that one.
+    fn create_as_known(&mut self, conn: ConnId, new: NewSubflow) -> Result<AddressId, ActError> {
         let token = token_of(conn);
-        match self.commands.create_subflow(token, &new) {
+        match self.create(token, &new) {
             Ok(()) => Ok(new.id),
             Err(CreateSubflowError::IdConflict { .. }) => {
                 let known = self.commands.addresses_of(token)?;
@@ -205,7 +218,7 @@ impl World {
                         new.id
                     }
                 };
-                self.commands.create_subflow(token, &NewSubflow { id, ..new })?;
+                self.create(token, &NewSubflow { id, ..new })?;
                 Ok(id)
             }
             Err(error) => Err(error.into()),

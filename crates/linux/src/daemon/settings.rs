@@ -1,13 +1,18 @@
-//! What the daemon changes for the whole namespace, on record: who manages paths, the kernel's own limits, and, where windows of running
-//! connections cannot be bounded, the receive buffer of new ones.
+//! What the daemon changes for the whole namespace, on record: who manages paths, the kernel's own limits, the receive buffer of a subflow that is joined, and,
+//! where windows of running connections cannot be bounded, that of new ones.
 //!
 //! # Sources
 //! - `Documentation/networking/mptcp-sysctl.rst`, `ip-sysctl.rst` (`tcp_rmem`), Linux 6.18.
+//! - net/mptcp/protocol.c (mptcp_rcv_space_adjust: subflows get the connection's receive buffer when that grows), net/mptcp/sockopt.c (mptcp_sockopt_sync_locked:
+//!   one that joins later gets only what a program has set), net/ipv4/tcp_input.c (tcp_grow_window), Linux 6.18.
 //!
 //! # Where we differ, and why
 //! 1. A receive buffer of n bytes gives a window of about 3/5 n (2 MB gave 1.2 MB), so the buffer is 5/3 of the window that is wanted, and
 //!    never more than the host allowed before. Connections may want windows of all sizes; a new one gets the largest's, in steps of a quarter:
 //!    each size is a line on record.
+//! 2. A subflow that joins when the connection's buffer has grown keeps the default one, 128 KiB, and announces 80 kB for good. Nobody notices while an older one
+//!    is left, since the largest window counts; once a roaming host has replaced all of them, it is the connection's. So while the kernel makes the socket of a
+//!    join, and no longer, the default is the most that the host allows. How much the peer may send is still decided by the connection's buffer.
 //!
 //! # Checked by
 //! `tests`; `daemon::tests::levers`, `daemon::tests::undone`.
@@ -30,6 +35,8 @@ const CLIENT_LIMITS: Limits = Limits {
     subflows: 8,
     add_addr_accepted: 8,
 };
+/// The receive buffer of a new socket: least, default, most.
+const RMEM: &str = "net.ipv4.tcp_rmem";
 /// A buffer under this ruins every connection.
 const LEAST_BUFFER: u64 = 256 * 1024;
 
@@ -152,7 +159,7 @@ impl Settings {
         conn: ConnId,
         window: Bytes,
     ) -> Result<(), SetSysctlError> {
-        let key = Key::new("net.ipv4.tcp_rmem");
+        let key = Key::new(RMEM);
         let [least, default, most] = match self.rmem {
             Some(before) => before,
             None => *self.rmem.insert(three(&sysctl::read(&key)?)),
@@ -172,6 +179,25 @@ impl Settings {
             .set_sysctl(&key, &format!("{least}\t{}\t{most}", default.min(most)))?;
         self.buffer = Some(most);
         Ok(())
+    }
+
+    /// Has the kernel make a socket by `join`, whose receive buffer is the largest that the host allows, and says whether that could be had.
+    pub(super) fn with_full_buffer<T>(
+        &mut self,
+        join: impl FnOnce() -> T,
+    ) -> (T, Result<(), SetSysctlError>) {
+        let key = Key::new(RMEM);
+        let (usual, full) = match sysctl::read(&key) {
+            Ok(usual) => {
+                let [least, _, most] = three(&usual);
+                (usual, format!("{least}\t{most}\t{most}"))
+            }
+            Err(error) => return (join(), Err(error.into())),
+        };
+        let raised = self.journal.set_sysctl(&key, &full);
+        let joined = join();
+        let lowered = raised.and_then(|()| self.journal.set_sysctl(&key, &usual));
+        (joined, lowered)
     }
 
     /// A connection is gone; what others began with stays.
@@ -199,7 +225,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn rmem() -> String {
-        sysctl::read(&Key::new("net.ipv4.tcp_rmem")).unwrap()
+        sysctl::read(&Key::new(RMEM)).unwrap()
     }
 
     fn of_new_connections() -> Bytes {
@@ -226,18 +252,58 @@ mod tests {
     }
 
     #[test]
+    fn the_buffer_of_what_joins_is_the_largest_that_is_allowed_and_that_of_others_as_before() {
+        inside(|| {
+            let before = rmem();
+            let mut settings = Settings::open(None).unwrap();
+            for _ in 0..3 {
+                let (seen, result) = settings.with_full_buffer(|| three(&rmem()));
+                result.unwrap();
+                assert_eq!([three(&before)[0], seen[2], three(&before)[2]], seen);
+                assert_eq!(rmem(), before);
+            }
+            assert_eq!(settings.journal.changes().len(), 1, "one line, however many join");
+            let small = Bytes::from_kib(200);
+            settings.bound_new_connections(ConnId(1), small).unwrap();
+            let bounded = rmem();
+            let (seen, result) = settings.with_full_buffer(|| three(&rmem()));
+            result.unwrap();
+            assert_eq!((seen[1], rmem()), (of_new_connections().get(), bounded));
+            assert_eq!(settings.journal.undo().unwrap().left, []);
+            assert_eq!(rmem(), before);
+        });
+    }
+
+    #[test]
+    fn what_joins_does_so_also_where_its_buffer_cannot_be_raised() {
+        inside(|| {
+            on_a_full_disk(|disk| {
+                let before = rmem();
+                let mut settings = Settings::open(Some(&disk.join("journal"))).unwrap();
+                settings.journal.will(full_page(&before)).unwrap();
+                let (joined, raised) = settings.with_full_buffer(|| 7);
+                assert!(joined == 7 && raised.is_err());
+                assert_eq!(rmem(), before);
+            });
+        });
+    }
+
+    /// After this line not one more fits.
+    fn full_page(before: &str) -> Change {
+        Change::Sysctl {
+            key: Key::new(RMEM),
+            old: before.to_owned(),
+            new: "1".repeat(PAGE - 160),
+        }
+    }
+
+    #[test]
     fn a_buffer_that_could_not_be_set_is_not_told_and_tried_again() {
         inside(|| {
             on_a_full_disk(|disk| {
                 let before = rmem();
                 let mut settings = Settings::open(Some(&disk.join("journal"))).unwrap();
-                // Not one line more fits.
-                let full = Change::Sysctl {
-                    key: Key::new("net.ipv4.tcp_rmem"),
-                    old: before.clone(),
-                    new: "1".repeat(PAGE - 160),
-                };
-                settings.journal.will(full).unwrap();
+                settings.journal.will(full_page(&before)).unwrap();
                 let mut bound = || settings.bound_new_connections(ConnId(1), Bytes::from_kib(200));
                 assert!(bound().is_err() && bound().is_err());
                 assert_eq!(settings.buffer(), None);

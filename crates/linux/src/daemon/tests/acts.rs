@@ -78,6 +78,32 @@ fn a_backup_falls_silent_and_speaks_again() {
     });
 }
 
+/// The receive buffer of the subflow over this link, as `ss` prints it.
+fn receive_buffer(link: u8) -> Option<u64> {
+    let sockets = output("ss -tOmnH state established");
+    let subflow = sockets
+        .lines()
+        .find(|line| line.contains(&format!("10.0.{link}.1")))?;
+    let (_, buffer) = subflow.split_once(",rb")?;
+    buffer.split(',').next()?.parse().ok()
+}
+
+#[test]
+fn a_subflow_that_joins_late_has_room_for_all_that_its_connection_may_have() {
+    with_download(|_, daemon, _| {
+        let settings = || output("sysctl -n net.ipv4.tcp_rmem");
+        let before = settings();
+        let most = before
+            .split_whitespace()
+            .nth(2)
+            .and_then(|most| most.parse().ok());
+        assert!(most.is_some() && receive_buffer(0) < most);
+        daemon.join(1);
+        assert_eq!(receive_buffer(1), most);
+        assert_eq!(settings(), before, "sockets of others begin as they did");
+    });
+}
+
 #[test]
 fn a_priority_that_waits_is_not_told_over_a_link_in_doubt() {
     with_download(|net, daemon, _| {

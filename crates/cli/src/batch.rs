@@ -1,12 +1,13 @@
 //! Many runs in the lab, side by side as long as the emulator is punctual.
 //!
 //! Each run has namespaces and a medium of its own, so that they share nothing but the processors. If that makes packets late,
-//! the measurement is not a fair one: the run is repeated alone once the others are done, and fewer go side by side for a while.
+//! the measurement is not a fair one: the run is repeated alone once the others are done, and less goes on side by side for a while.
+//! Each begins, in their order, as soon as there is room for what it may carry; one for which there is none holds up no smaller one.
 //!
 //! # Checked by
 //! `tests`: late runs are repeated and say so; only those that had others beside them.
 
-mod width;
+mod room;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,12 +16,12 @@ use lab::shell::Programs;
 use lab::stop::Stop;
 use lab::world::{self, PlanError, Play, PlayError, Played};
 use linux::bpf::WindowKind;
-use scenario::{LinkKind, Plan, Work};
+use scenario::{Link, LinkKind, Plan, Work};
 use trace::{Event, LatenessUs, PolicyName};
 use units::{Bitrate, Duration};
 
 use crate::exit::Refused;
-use width::{Begun, Width};
+use room::{Begun, Room};
 
 /// One run to be made.
 #[derive(Debug, Clone)]
@@ -77,8 +78,8 @@ enum Failures {
 /// More than this many 802.11g stations' worth of traffic does not fit into one channel.
 const WIFI_CHANNEL: Bitrate = Bitrate::from_mbps(25);
 
-/// More side by side than this save no time worth having.
-const WIDEST: usize = 8;
+/// More side by side than this save no time worth having: each takes at least its part of the room.
+const WIDEST: u64 = 8;
 
 /// Runs all jobs; results are in their order. The first failure ends the others.
 pub fn run(jobs: &[Job], rules: &Rules<'_>) -> anyhow::Result<Vec<Done>> {
@@ -96,10 +97,9 @@ fn run_with(
     rules: &Rules<'_>,
     failures: Failures,
 ) -> anyhow::Result<Vec<Result<Done, PlayError>>> {
-    let width = jobs.iter().map(Job::width).min().unwrap_or(1).min(jobs.len());
-    let board = Board::new(jobs.len(), width, failures);
+    let board = Board::new(jobs, room(), failures);
     std::thread::scope(|scope| {
-        for _ in 0..width {
+        for _ in 0..jobs.len().min(WIDEST as usize) {
             scope.spawn(|| board.work(jobs, rules));
         }
     });
@@ -134,26 +134,22 @@ impl Failures {
     }
 }
 
-/// How many runs of this plan go side by side.
-pub fn width(plan: &Plan) -> usize {
-    let most = offered(plan);
-    fitting(asked(plan).map_or(most, |asked| asked.min(most)))
-}
-
-/// How many runs go side by side that carry so much.
-fn fitting(carried: Bitrate) -> usize {
+/// What all runs that go on side by side may carry together, if they are punctual.
+fn room() -> Bitrate {
     let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    let fitting = PER_PROCESSOR.as_bps() * processors / carried.as_bps().max(1);
-    (fitting as usize).clamp(1, WIDEST)
+    Bitrate::from_bps(PER_PROCESSOR.as_bps() * processors)
 }
 
 impl Job {
-    fn width(&self) -> usize {
-        // Nobody knows what programs ask for.
-        match self.programs {
-            Some(_) => fitting(offered(&self.plan)),
-            None => width(&self.plan),
-        }
+    /// What it carries at most, and of the room no less than its part.
+    fn carries(&self, room: Bitrate) -> Bitrate {
+        let offered = offered(&self.plan, self.policy.only_link());
+        let carries = match self.programs {
+            // Nobody knows what programs ask for.
+            Some(_) => offered,
+            None => asked(&self.plan).map_or(offered, |asked| asked.min(offered)),
+        };
+        carries.max(Bitrate::from_bps(room.as_bps() / WIDEST))
     }
 }
 
@@ -166,17 +162,17 @@ fn asked(plan: &Plan) -> Option<Bitrate> {
     limits.sum()
 }
 
-/// What the links of a plan carry to the client at most, all together.
-fn offered(plan: &Plan) -> Bitrate {
-    let mut channels: Vec<u8> = plan.access_points().map(|(_, ap)| ap.channel).collect();
-    channels.sort_unstable();
-    channels.dedup();
-    let wifi = WIFI_CHANNEL.as_bps() * channels.len() as u64;
+/// What the links of a plan carry to the client at most, all together, or the only one that is used.
+fn offered(plan: &Plan, only: Option<&str>) -> Bitrate {
+    let used = |link: &&Link| only.is_none_or(|only| only == link.name);
+    let mut channels = BTreeSet::new();
     let mut behind = vec![0; plan.bottlenecks.len()];
     let mut direct = 0;
-    for link in &plan.links {
+    for link in plan.links.iter().filter(used) {
         match &link.kind {
-            LinkKind::Wifi(_) => {}
+            LinkKind::Wifi(ap) => {
+                channels.insert(ap.channel);
+            }
             LinkKind::Cell(cell) => direct += cell.down.mean().as_bps(),
             LinkKind::Cable(cable) => {
                 let sum = cable.behind.map_or(&mut direct, |index| &mut behind[index]);
@@ -185,6 +181,7 @@ fn offered(plan: &Plan) -> Bitrate {
         }
     }
     let shared = std::iter::zip(&plan.bottlenecks, behind).map(|(shared, sum)| shared.down.as_bps().min(sum));
+    let wifi = WIFI_CHANNEL.as_bps() * channels.len() as u64;
     Bitrate::from_bps(wifi + direct + shared.sum::<u64>())
 }
 
@@ -251,11 +248,10 @@ struct Board {
 }
 
 struct State {
-    waiting: VecDeque<usize>,
-    width: Width,
+    /// Which, and what each carries.
+    waiting: VecDeque<(usize, Bitrate)>,
+    room: Room,
     running: BTreeMap<usize, Begun>,
-    /// Which have had others beside them.
-    shared: BTreeSet<usize>,
     done: Vec<Option<Result<Done, PlayError>>>,
     late: Vec<(usize, LatenessUs)>,
     failures: Failures,
@@ -267,13 +263,13 @@ struct State {
 const GLANCE: std::time::Duration = std::time::Duration::from_millis(100);
 
 impl Board {
-    fn new(jobs: usize, width: usize, failures: Failures) -> Self {
+    fn new(jobs: &[Job], room: Bitrate, failures: Failures) -> Self {
+        let carries = jobs.iter().map(|job| job.carries(room));
         let state = State {
-            waiting: (0..jobs).collect(),
-            width: Width::new(width),
+            waiting: carries.enumerate().collect(),
+            room: Room::new(room),
             running: BTreeMap::new(),
-            shared: BTreeSet::new(),
-            done: (0..jobs).map(|_| None).collect(),
+            done: jobs.iter().map(|_| None).collect(),
             late: Vec::new(),
             failures,
             failed: None,
@@ -303,8 +299,8 @@ impl Board {
             if state.waiting.is_empty() || state.failed.is_some() || stop.is_stopped() {
                 return None;
             }
-            if state.running.len() < state.width.get() {
-                return state.begin();
+            if let Some(index) = state.begin() {
+                return Some(index);
             }
             let waited = self.ended.wait_timeout(state, GLANCE);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -313,29 +309,34 @@ impl Board {
 }
 
 impl State {
+    /// Begins the first for which there is room.
     fn begin(&mut self) -> Option<usize> {
-        let index = self.waiting.pop_front()?;
-        self.running.insert(index, self.width.begin());
-        if self.running.len() > 1 {
-            self.shared.extend(self.running.keys());
-        }
+        let others = self.carried();
+        let fits = |&(_, carries): &(usize, Bitrate)| self.room.fits(carries, others);
+        let (index, carries) = self.waiting.remove(self.waiting.iter().position(fits)?)?;
+        self.running.insert(index, self.room.begin(carries));
+        let together = self.carried();
+        self.running.values_mut().for_each(|begun| begun.meets(together));
         Some(index)
     }
 
+    fn carried(&self) -> Bitrate {
+        self.running.values().map(|begun| begun.carries()).sum()
+    }
+
     fn note(&mut self, index: usize, outcome: Result<Done, PlayError>, rules: &Rules<'_>) {
-        let begun = self.running.remove(&index);
-        let shared = self.shared.contains(&index);
-        match outcome {
-            Ok(done) if shared && is_late(done.lateness, rules.punctual) => {
+        let begun = self.running.remove(&index).filter(|begun| begun.had_company());
+        match (outcome, begun) {
+            (Ok(done), Some(begun)) if is_late(done.lateness, rules.punctual) => {
                 self.late.push((index, done.lateness));
-                begun.into_iter().for_each(|begun| self.width.late(begun));
+                self.room.late(begun);
             }
-            Ok(done) => {
+            (Ok(done), _) => {
                 self.done[index] = Some(Ok(done));
-                self.width.punctual();
+                self.room.punctual();
             }
-            Err(error) if !self.failures.end_all(&error) => self.done[index] = Some(Err(error)),
-            Err(error) => {
+            (Err(error), _) if !self.failures.end_all(&error) => self.done[index] = Some(Err(error)),
+            (Err(error), _) => {
                 self.failed.get_or_insert((index, error));
                 rules.stop.stop();
             }
@@ -355,7 +356,7 @@ mod tests {
     #[test]
     fn cables_carry_no_more_than_the_bottleneck_that_they_share() {
         let plan = plan("cc-share-4.toml", include_str!("bench/scenarios/cc-share-4.toml"));
-        assert_eq!(offered(&plan), Bitrate::from_mbps(40));
+        assert_eq!(offered(&plan, None), Bitrate::from_mbps(40));
     }
 
     #[test]
@@ -364,23 +365,33 @@ mod tests {
             "building-walk.toml",
             include_str!("../../../scenarios/building-walk.toml"),
         );
-        assert_eq!(offered(&plan), Bitrate::from_mbps(25 + 12));
+        assert_eq!(offered(&plan, None), Bitrate::from_mbps(25 + 12));
+        assert_eq!(offered(&plan, Some("lte")), Bitrate::from_mbps(12));
     }
 
     #[test]
-    fn more_go_side_by_side_where_applications_ask_for_little() {
-        let flows = |flows: &str| {
-            let links = "[cables.a]\nrate_mbps = 90\nrtt_ms = 10\n";
-            plan(
-                "asked.toml",
-                &format!("sentence = \"x\"\nduration_s = 2\n{links}{flows}"),
-            )
+    fn a_run_carries_what_is_offered_unless_less_is_asked_for() {
+        let room = Bitrate::from_mbps(160);
+        let carries = |links: &str, flows: &str, policy| {
+            let text = format!("sentence = \"x\"\nduration_s = 2\n{links}{flows}");
+            let plan = plan("asked.toml", &text);
+            job(&plan, policy).carries(room)
         };
-        let limited = "[flows.f]\ndirection = \"down\"\nlimit_mbps = 5\n";
-        assert_eq!(asked(&flows(limited)), Some(Bitrate::from_mbps(5)));
-        assert_eq!(width(&flows(limited)), WIDEST);
-        let both = format!("{limited}[flows.g]\ndirection = \"up\"\n");
-        assert_eq!(asked(&flows(&both)), None, "the other takes what it gets");
+        let two = "[cables.a]\nrate_mbps = 90\nrtt_ms = 10\n[cables.b]\nrate_mbps = 30\nrtt_ms = 10\n";
+        let all = "[flows.f]\ndirection = \"down\"\n";
+        assert_eq!(carries(two, all, PolicyName::Mptcp), Bitrate::from_mbps(120));
+        let only = |name: &str| PolicyName::Tcp(name.to_owned());
+        assert_eq!(carries(two, all, only("b")), Bitrate::from_mbps(30));
+        let limited = |mbps: u64| format!("[flows.f]\ndirection = \"down\"\nlimit_mbps = {mbps}\n");
+        assert_eq!(
+            carries(two, &limited(50), PolicyName::Mptcp),
+            Bitrate::from_mbps(50)
+        );
+        let both = format!("{}[flows.g]\ndirection = \"up\"\n", limited(50));
+        let takes = carries(two, &both, PolicyName::Mptcp);
+        assert_eq!(takes, Bitrate::from_mbps(120), "the other takes what it gets");
+        let least = carries(two, &limited(5), PolicyName::Mptcp);
+        assert_eq!(least, Bitrate::from_mbps(160 / WIDEST));
     }
 
     #[test]
@@ -414,6 +425,18 @@ mod tests {
         );
     }
 
+    fn job(plan: &Plan, policy: PolicyName) -> Job {
+        Job {
+            seed: 1,
+            plan: plan.clone(),
+            policy,
+            programs: None,
+            window: None,
+            count_cost: false,
+            unadvised: false,
+        }
+    }
+
     fn two_cables() -> Plan {
         let links = "[cables.a]\nrate_mbps = 10\nrtt_ms = 10\n[cables.b]\nrate_mbps = 5\nrtt_ms = 20\n";
         let text = format!("sentence = \"x\"\nduration_s = 2\n{links}[flows.f]\ndirection = \"down\"\n");
@@ -426,15 +449,6 @@ mod tests {
             println!("skipped: needs root");
             return;
         }
-        let job = |policy| Job {
-            seed: 1,
-            plan: two_cables(),
-            policy,
-            programs: None,
-            window: None,
-            count_cost: false,
-            unadvised: false,
-        };
         let begun = Mutex::new([0; 2]);
         let watch = |run: usize, event: &Event| {
             if matches!(event.what, trace::What::RunStart(_)) {
@@ -447,7 +461,7 @@ mod tests {
             stop: &Stop::new(),
             watch: &watch,
         };
-        let jobs = [PolicyName::Mptcp, PolicyName::Slowhand].map(job);
+        let jobs = [PolicyName::Mptcp, PolicyName::Slowhand].map(|policy| job(&two_cables(), policy));
         let done = run(&jobs, &rules).unwrap();
         assert_eq!(*begun.lock().unwrap(), [2, 2]);
         for (done, job) in done.iter().zip(&jobs) {
@@ -478,7 +492,7 @@ mod tests {
     #[test]
     fn a_failed_run_ends_the_others_only_where_that_is_the_rule() {
         for (failures, ended) in [(Failures::EndAll, true), (Failures::AreKept, false)] {
-            let (board, stop) = (Board::new(2, 1, failures), Stop::new());
+            let (board, stop) = (board([15; 2], 20, failures), Stop::new());
             let rules = Rules {
                 punctual: Duration::ZERO,
                 stop: &stop,
@@ -496,7 +510,7 @@ mod tests {
 
     #[test]
     fn what_the_user_must_mend_ends_all_whatever_the_rule() {
-        let (board, stop) = (Board::new(2, 1, Failures::AreKept), Stop::new());
+        let (board, stop) = (board([15; 2], 20, Failures::AreKept), Stop::new());
         let rules = Rules {
             punctual: Duration::ZERO,
             stop: &stop,
@@ -510,30 +524,27 @@ mod tests {
     }
 
     #[test]
-    fn a_run_counts_as_alone_only_if_nobody_was_beside_it_at_any_time() {
-        let board = Board::new(3, 2, Failures::EndAll);
+    fn one_for_which_there_is_no_room_holds_up_no_smaller_one_and_is_next() {
+        let (board, stop) = (board([30, 80, 20, 30], 100, Failures::EndAll), Stop::new());
+        let begin = || board.next(&stop);
+        assert_eq!((begin(), begin(), begin()), (Some(0), Some(2), Some(3)));
         let mut state = board.state();
-        let first = state.begin().unwrap();
-        assert!(!state.shared.contains(&first));
-        let second = state.begin().unwrap();
-        assert!([first, second].iter().all(|run| state.shared.contains(run)));
-        // Narrowed to one, the third begins while the second still runs.
-        state.running.remove(&first);
-        let third = state.begin().unwrap();
-        assert!(state.shared.contains(&third));
-        let alone = Board::new(1, 1, Failures::EndAll);
-        let only = alone.state().begin().unwrap();
-        assert!(!alone.state().shared.contains(&only));
+        assert_eq!(state.begin(), None);
+        for ended in [0, 3] {
+            state.running.remove(&ended);
+        }
+        assert_eq!(state.begin(), Some(1));
+        assert!(state.running.values().all(|begun| begun.had_company()));
     }
 
     #[test]
-    fn no_more_than_the_width_go_on_and_whoever_waits_sees_a_stop() {
-        let (board, stop) = (Board::new(3, 1, Failures::EndAll), Stop::new());
+    fn no_more_go_on_than_there_is_room_for_and_whoever_waits_sees_a_stop() {
+        let (board, stop) = (board([15; 3], 20, Failures::EndAll), Stop::new());
         assert_eq!(board.next(&stop), Some(0));
         std::thread::scope(|scope| {
             let second = scope.spawn(|| board.next(&stop));
             // It waits for the first.
-            assert_eq!(board.state().waiting, [1, 2]);
+            assert_eq!(board.state().waiting.len(), 2);
             board.state().running.clear();
             board.ended.notify_all();
             assert_eq!(second.join().unwrap(), Some(1));
@@ -541,6 +552,17 @@ mod tests {
             stop.stop();
             assert_eq!(third.join().unwrap(), None);
         });
-        assert_eq!(board.state().waiting, [2]);
+        let left: Vec<usize> = board.state().waiting.iter().map(|(index, _)| *index).collect();
+        assert_eq!(left, [2]);
+    }
+
+    /// Runs that carry so many Mb/s each, where there is room for so many.
+    fn board<const N: usize>(mbps: [u64; N], room: u64, failures: Failures) -> Board {
+        let jobs = mbps.map(|mbps| {
+            let link = format!("[cables.a]\nrate_mbps = {mbps}\nrtt_ms = 10\n");
+            let text = format!("sentence = \"x\"\nduration_s = 2\n{link}[flows.f]\ndirection = \"down\"\n");
+            job(&plan("sized.toml", &text), PolicyName::Mptcp)
+        });
+        Board::new(&jobs, Bitrate::from_mbps(room), failures)
     }
 }

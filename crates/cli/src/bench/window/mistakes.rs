@@ -10,17 +10,13 @@ use units::{Bitrate, Duration, Instant};
 use super::figures::{self, object};
 use super::rows::{self, Row};
 use super::together::{self, Sets};
-use crate::batch;
-use crate::bench::trial::{Doubts, Observed, Trial};
+use crate::bench::trial::{Observed, Trial};
 use crate::bench::{Setup, gap};
 
 /// The senders' controller, unless the user wants another.
 const DEFINED: &str = "reno";
 /// Length of each run.
 const TEN_MINUTES: Duration = Duration::from_secs(600);
-/// Runs are grouped by how many of them go side by side: fewer than that, fewer than this, or more.
-const SEVERAL: usize = 4;
-const MANY: usize = 8;
 /// Longer than any doubt lasts.
 const IN_DOUBT: Duration = Duration::from_secs(1);
 /// What applications that want little ask for, in kb/s.
@@ -29,29 +25,18 @@ const LITTLE_KBPS: [u64; 3] = [100, 1_000, 5_000];
 /// Measures. The figure is how many paths were given up, in all runs together.
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let cc = setup.cc.as_deref().unwrap_or(DEFINED);
-    let (mut mistakes, mut doubts) = (Vec::new(), Doubts::default());
-    for plans in that_fit(plans(cc)?) {
-        let sets = Sets {
-            places: plans,
-            trials: &|plan: &Plan, attempt| Ok(vec![trial(plan, setup.seed + attempt)]),
-            play: &|trials, doubts| together::side_by_side(trials, &|_, _| Ok(()), doubts),
-        };
-        let results = sets.measure()?;
-        doubts.add(results.doubts);
-        for mistake in results.sets.iter().flat_map(|(_, seen)| seen).map(Mistakes::of) {
-            figures::tell("window-false", &mistake.to_value());
-            mistakes.push(mistake);
-        }
-    }
-    Ok(vec![doubts.note(row(&mistakes).with("cc", cc))])
-}
-
-/// By how many go side by side: of those that are measured together as many as of the widest.
-fn that_fit(plans: Vec<Plan>) -> [Vec<Plan>; 3] {
-    let (few, more): (Vec<Plan>, Vec<Plan>) =
-        plans.into_iter().partition(|plan| batch::width(plan) < SEVERAL);
-    let (several, many) = more.into_iter().partition(|plan| batch::width(plan) < MANY);
-    [few, several, many]
+    let sets = Sets {
+        places: plans(cc)?,
+        trials: &|plan: &Plan, attempt| Ok(vec![trial(plan, setup.seed + attempt)]),
+        play: &|trials, doubts| together::side_by_side(trials, &|_, _| Ok(()), doubts),
+    };
+    let results = sets.measure()?;
+    let seen = results.sets.iter().flat_map(|(_, seen)| seen);
+    let mistakes: Vec<Mistakes> = seen.map(Mistakes::of).collect();
+    mistakes
+        .iter()
+        .for_each(|mistake| figures::tell("window-false", &mistake.to_value()));
+    Ok(vec![results.doubts.note(row(&mistakes).with("cc", cc))])
 }
 
 fn trial(plan: &Plan, seed: u64) -> Trial {
@@ -252,14 +237,6 @@ mod tests {
                 .all(|plan| plan.cc == "reno" && plan.faults.is_empty())
         );
         assert!(plans.iter().any(|plan| plan.name == "window-thin at 0.1 Mb/s"));
-    }
-
-    #[test]
-    fn every_plan_is_in_one_group() {
-        let groups = that_fit(plans(DEFINED).unwrap());
-        assert_eq!(groups.iter().map(Vec::len).sum::<usize>(), 7 + 6);
-        let together = |group: &Vec<Plan>| group.iter().map(batch::width).min();
-        assert!(groups.iter().filter_map(together).is_sorted());
     }
 
     #[test]

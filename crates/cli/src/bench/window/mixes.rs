@@ -49,7 +49,7 @@ struct Mixed {
 pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let (mut all, mut doubts) = (Vec::new(), Doubts::default());
     for mix in (0..MIXES).map(|index| setup.seed + index) {
-        // Mix by mix, because as many go side by side as the fastest links leave room for.
+        // Mix by mix, so that each is told as soon as it is measured.
         for mixed in measure(setup, mix, &mut doubts)? {
             figures::tell("window-mixes", &mixed.to_value());
             all.push(mixed);

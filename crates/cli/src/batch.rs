@@ -2,7 +2,8 @@
 //!
 //! Each run has namespaces and a medium of its own, so that they share nothing but the processors. If that makes packets late,
 //! the measurement is not a fair one: the run is repeated alone once the others are done, and less goes on side by side for a while.
-//! Each begins, in their order, as soon as there is room for what it may carry; one for which there is none holds up no smaller one.
+//! Each begins, in their order, as soon as there is room for what it may carry; one for which there is none holds up no smaller one. To begin costs more
+//! than to go on, so that no two do at once.
 //!
 //! # Checked by
 //! `tests`: late runs are repeated and say so; only those that had others beside them.
@@ -11,6 +12,7 @@ mod room;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration as Wall, Instant};
 
 use lab::shell::Programs;
 use lab::stop::Stop;
@@ -81,6 +83,9 @@ const WIFI_CHANNEL: Bitrate = Bitrate::from_mbps(25);
 /// More side by side than this save no time worth having: each takes at least its part of the room.
 const WIDEST: u64 = 8;
 
+/// No run begins sooner after another: beside seven that began in the same moment, the programs of one were loaded 0.7 s late, in the middle of its first seconds.
+const APART: Wall = Wall::from_secs(1);
+
 /// Runs all jobs; results are in their order. The first failure ends the others.
 pub fn run(jobs: &[Job], rules: &Rules<'_>) -> anyhow::Result<Vec<Done>> {
     let outcomes = run_with(jobs, rules, Failures::EndAll)?;
@@ -97,7 +102,7 @@ fn run_with(
     rules: &Rules<'_>,
     failures: Failures,
 ) -> anyhow::Result<Vec<Result<Done, PlayError>>> {
-    let board = Board::new(jobs, room(), failures);
+    let board = Board::new(jobs, room(), APART, failures);
     std::thread::scope(|scope| {
         for _ in 0..jobs.len().min(WIDEST as usize) {
             scope.spawn(|| board.work(jobs, rules));
@@ -251,6 +256,9 @@ struct State {
     /// Which, and what each carries.
     waiting: VecDeque<(usize, Bitrate)>,
     room: Room,
+    /// How long after the last one the next may begin.
+    apart: Wall,
+    began: Option<Instant>,
     running: BTreeMap<usize, Begun>,
     done: Vec<Option<Result<Done, PlayError>>>,
     late: Vec<(usize, LatenessUs)>,
@@ -260,14 +268,16 @@ struct State {
 }
 
 /// How long a stop may go unseen by those who wait for their turn.
-const GLANCE: std::time::Duration = std::time::Duration::from_millis(100);
+const GLANCE: Wall = Wall::from_millis(100);
 
 impl Board {
-    fn new(jobs: &[Job], room: Bitrate, failures: Failures) -> Self {
+    fn new(jobs: &[Job], room: Bitrate, apart: Wall, failures: Failures) -> Self {
         let carries = jobs.iter().map(|job| job.carries(room));
         let state = State {
             waiting: carries.enumerate().collect(),
             room: Room::new(room),
+            apart,
+            began: None,
             running: BTreeMap::new(),
             done: jobs.iter().map(|_| None).collect(),
             late: Vec::new(),
@@ -309,11 +319,16 @@ impl Board {
 }
 
 impl State {
-    /// Begins the first for which there is room.
+    /// Begins the first for which there is room, if none has begun just now.
     fn begin(&mut self) -> Option<usize> {
+        let now = Instant::now();
+        if self.began.is_some_and(|began| now - began < self.apart) {
+            return None;
+        }
         let others = self.carried();
         let fits = |&(_, carries): &(usize, Bitrate)| self.room.fits(carries, others);
         let (index, carries) = self.waiting.remove(self.waiting.iter().position(fits)?)?;
+        self.began = Some(now);
         self.running.insert(index, self.room.begin(carries));
         let together = self.carried();
         self.running.values_mut().for_each(|begun| begun.meets(together));
@@ -538,6 +553,16 @@ mod tests {
     }
 
     #[test]
+    fn none_begins_in_the_moment_in_which_another_has() {
+        let board = board([10; 2], 100, Failures::EndAll);
+        let mut state = board.state();
+        state.apart = Wall::from_secs(3_600);
+        assert_eq!((state.begin(), state.begin()), (Some(0), None));
+        state.apart = Wall::ZERO;
+        assert_eq!(state.begin(), Some(1));
+    }
+
+    #[test]
     fn no_more_go_on_than_there_is_room_for_and_whoever_waits_sees_a_stop() {
         let (board, stop) = (board([15; 3], 20, Failures::EndAll), Stop::new());
         assert_eq!(board.next(&stop), Some(0));
@@ -563,6 +588,6 @@ mod tests {
             let text = format!("sentence = \"x\"\nduration_s = 2\n{link}[flows.f]\ndirection = \"down\"\n");
             job(&plan("sized.toml", &text), PolicyName::Mptcp)
         });
-        Board::new(&jobs, Bitrate::from_mbps(room), failures)
+        Board::new(&jobs, Bitrate::from_mbps(room), Wall::ZERO, failures)
     }
 }

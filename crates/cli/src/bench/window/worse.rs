@@ -31,6 +31,8 @@ struct Comparison {
     versus_best: f64,
     gap_ms: f64,
     stock_gap_ms: f64,
+    /// For how long the links themselves stood still, because the machine did, at most: in ours and in stock's run.
+    still_ms: [f64; 2],
 }
 
 /// Measures. The figure is the smallest of all ratios, but for the thin link with bbr, whose loss against stock is the slow link's share.
@@ -103,6 +105,7 @@ fn comparison(name: &'static str, cc: &str, runs: &[Observed]) -> Comparison {
     let of = |policy: &PolicyName| runs.iter().find(|seen| seen.run.policy == *policy);
     let mbps = |policy| of(policy).map_or(f64::NAN, |seen| seen.run.goodput_mbps());
     let gap = |policy| of(policy).map_or(f64::NAN, |seen| seen.run.longest_stall_ms());
+    let still_ms = |policy| of(policy).map_or(f64::NAN, |seen| seen.lateness.max_us as f64 / 1e3);
     let one_link = |policy| of(policy).is_some_and(|seen| seen.went_over_one_link());
     let alone = runs.iter().filter(|seen| seen.run.policy.only_link().is_some());
     let best = alone.map(|seen| seen.run.goodput_mbps()).fold(0.0, f64::max);
@@ -117,6 +120,7 @@ fn comparison(name: &'static str, cc: &str, runs: &[Observed]) -> Comparison {
         versus_best: ours / best,
         gap_ms: gap(&PolicyName::Slowhand),
         stock_gap_ms: gap(&PolicyName::Mptcp),
+        still_ms: [still_ms(&PolicyName::Slowhand), still_ms(&PolicyName::Mptcp)],
     }
 }
 
@@ -149,6 +153,8 @@ impl Comparison {
             ("versus_best", rounded(self.versus_best)),
             ("gap_ms", rounded(self.gap_ms)),
             ("stock_gap_ms", rounded(self.stock_gap_ms)),
+            ("still_ms", rounded(self.still_ms[0])),
+            ("stock_still_ms", rounded(self.still_ms[1])),
         ])
     }
 }
@@ -191,6 +197,7 @@ mod tests {
             versus_best: 1.5,
             gap_ms,
             stock_gap_ms: 120.0,
+            still_ms: [0.0; 2],
         }
     }
 

@@ -8,9 +8,10 @@
 //! # Checked by
 //! `tests`: late runs are repeated and say so; only those that had others beside them.
 
+mod load;
 mod room;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration as Wall, Instant};
 
@@ -18,7 +19,7 @@ use lab::shell::Programs;
 use lab::stop::Stop;
 use lab::world::{self, PlanError, Play, PlayError, Played};
 use linux::bpf::WindowKind;
-use scenario::{Link, LinkKind, Plan, Work};
+use scenario::Plan;
 use trace::{Event, LatenessUs, PolicyName};
 use units::{Bitrate, Duration};
 
@@ -63,11 +64,6 @@ pub struct Rules<'r> {
     pub watch: &'r (dyn Fn(usize, &Event) + Sync),
 }
 
-/// What all links of the runs that go on side by side may carry together, for each processor. A guess, on the careful side of what one emulator
-/// carries (the bench `emulator`), and no more than where to begin: whether runs really fit is measured while they go on, and a late one
-/// is repeated alone.
-const PER_PROCESSOR: Bitrate = Bitrate::from_mbps(200);
-
 /// What the failure of one run means to the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Failures {
@@ -76,12 +72,6 @@ enum Failures {
     /// They go on, unless no other could fare better.
     AreKept,
 }
-
-/// More than this many 802.11g stations' worth of traffic does not fit into one channel.
-const WIFI_CHANNEL: Bitrate = Bitrate::from_mbps(25);
-
-/// More side by side than this save no time worth having: each takes at least its part of the room.
-const WIDEST: u64 = 8;
 
 /// No run begins sooner after another: beside seven that began in the same moment, the programs of one were loaded 0.7 s late, in the middle of its first seconds.
 const APART: Wall = Wall::from_secs(1);
@@ -102,9 +92,9 @@ fn run_with(
     rules: &Rules<'_>,
     failures: Failures,
 ) -> anyhow::Result<Vec<Result<Done, PlayError>>> {
-    let board = Board::new(jobs, room(), APART, failures);
+    let board = Board::new(jobs, load::room(), APART, failures);
     std::thread::scope(|scope| {
-        for _ in 0..jobs.len().min(WIDEST as usize) {
+        for _ in 0..jobs.len().min(load::WIDEST as usize) {
             scope.spawn(|| board.work(jobs, rules));
         }
     });
@@ -137,57 +127,6 @@ impl Failures {
     fn end_all(self, error: &PlayError) -> bool {
         self == Self::EndAll || is_refusal(error)
     }
-}
-
-/// What all runs that go on side by side may carry together, if they are punctual.
-fn room() -> Bitrate {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    Bitrate::from_bps(PER_PROCESSOR.as_bps() * processors)
-}
-
-impl Job {
-    /// What it carries at most, and of the room no less than its part.
-    fn carries(&self, room: Bitrate) -> Bitrate {
-        let offered = offered(&self.plan, self.policy.only_link());
-        let carries = match self.programs {
-            // Nobody knows what programs ask for.
-            Some(_) => offered,
-            None => asked(&self.plan).map_or(offered, |asked| asked.min(offered)),
-        };
-        carries.max(Bitrate::from_bps(room.as_bps() / WIDEST))
-    }
-}
-
-/// What the applications of a plan ask for, if each of them asks for so much and no more.
-fn asked(plan: &Plan) -> Option<Bitrate> {
-    let limits = plan.flows.iter().map(|flow| match flow.work {
-        Work::Download { limit, .. } | Work::Upload { limit, .. } => limit,
-        Work::Requests { .. } | Work::Datagrams { .. } => None,
-    });
-    limits.sum()
-}
-
-/// What the links of a plan carry to the client at most, all together, or the only one that is used.
-fn offered(plan: &Plan, only: Option<&str>) -> Bitrate {
-    let used = |link: &&Link| only.is_none_or(|only| only == link.name);
-    let mut channels = BTreeSet::new();
-    let mut behind = vec![0; plan.bottlenecks.len()];
-    let mut direct = 0;
-    for link in plan.links.iter().filter(used) {
-        match &link.kind {
-            LinkKind::Wifi(ap) => {
-                channels.insert(ap.channel);
-            }
-            LinkKind::Cell(cell) => direct += cell.down.mean().as_bps(),
-            LinkKind::Cable(cable) => {
-                let sum = cable.behind.map_or(&mut direct, |index| &mut behind[index]);
-                *sum += cable.down.rate.as_bps();
-            }
-        }
-    }
-    let shared = std::iter::zip(&plan.bottlenecks, behind).map(|(shared, sum)| shared.down.as_bps().min(sum));
-    let wifi = WIFI_CHANNEL.as_bps() * channels.len() as u64;
-    Bitrate::from_bps(wifi + direct + shared.sum::<u64>())
 }
 
 fn play(index: usize, job: &Job, rules: &Rules<'_>) -> Result<Done, PlayError> {
@@ -363,50 +302,9 @@ impl State {
 mod tests {
     use super::*;
 
-    fn plan(name: &str, text: &str) -> Plan {
+    pub fn plan(name: &str, text: &str) -> Plan {
         let no_files = |_: &str| Err(std::io::ErrorKind::NotFound.into());
         scenario::parse(name, text.as_bytes(), &[], &no_files).unwrap()
-    }
-
-    #[test]
-    fn cables_carry_no_more_than_the_bottleneck_that_they_share() {
-        let plan = plan("cc-share-4.toml", include_str!("bench/scenarios/cc-share-4.toml"));
-        assert_eq!(offered(&plan, None), Bitrate::from_mbps(40));
-    }
-
-    #[test]
-    fn one_channel_counts_once_however_many_access_points_share_it() {
-        let plan = plan(
-            "building-walk.toml",
-            include_str!("../../../scenarios/building-walk.toml"),
-        );
-        assert_eq!(offered(&plan, None), Bitrate::from_mbps(25 + 12));
-        assert_eq!(offered(&plan, Some("lte")), Bitrate::from_mbps(12));
-    }
-
-    #[test]
-    fn a_run_carries_what_is_offered_unless_less_is_asked_for() {
-        let room = Bitrate::from_mbps(160);
-        let carries = |links: &str, flows: &str, policy| {
-            let text = format!("sentence = \"x\"\nduration_s = 2\n{links}{flows}");
-            let plan = plan("asked.toml", &text);
-            job(&plan, policy).carries(room)
-        };
-        let two = "[cables.a]\nrate_mbps = 90\nrtt_ms = 10\n[cables.b]\nrate_mbps = 30\nrtt_ms = 10\n";
-        let all = "[flows.f]\ndirection = \"down\"\n";
-        assert_eq!(carries(two, all, PolicyName::Mptcp), Bitrate::from_mbps(120));
-        let only = |name: &str| PolicyName::Tcp(name.to_owned());
-        assert_eq!(carries(two, all, only("b")), Bitrate::from_mbps(30));
-        let limited = |mbps: u64| format!("[flows.f]\ndirection = \"down\"\nlimit_mbps = {mbps}\n");
-        assert_eq!(
-            carries(two, &limited(50), PolicyName::Mptcp),
-            Bitrate::from_mbps(50)
-        );
-        let both = format!("{}[flows.g]\ndirection = \"up\"\n", limited(50));
-        let takes = carries(two, &both, PolicyName::Mptcp);
-        assert_eq!(takes, Bitrate::from_mbps(120), "the other takes what it gets");
-        let least = carries(two, &limited(5), PolicyName::Mptcp);
-        assert_eq!(least, Bitrate::from_mbps(160 / WIDEST));
     }
 
     #[test]
@@ -440,7 +338,7 @@ mod tests {
         );
     }
 
-    fn job(plan: &Plan, policy: PolicyName) -> Job {
+    pub fn job(plan: &Plan, policy: PolicyName) -> Job {
         Job {
             seed: 1,
             plan: plan.clone(),

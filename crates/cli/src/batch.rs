@@ -286,8 +286,10 @@ impl State {
                 self.room.late(begun);
             }
             (Ok(done), _) => {
+                if !is_late(done.lateness, rules.punctual) {
+                    self.room.punctual();
+                }
                 self.done[index] = Some(Ok(done));
-                self.room.punctual();
             }
             (Err(error), _) if !self.failures.end_all(&error) => self.done[index] = Some(Err(error)),
             (Err(error), _) => {
@@ -437,16 +439,15 @@ mod tests {
     }
 
     #[test]
-    fn one_for_which_there_is_no_room_holds_up_no_smaller_one_and_is_next() {
-        let (board, stop) = (board([30, 80, 20, 30], 100, Failures::EndAll), Stop::new());
+    fn one_for_which_there_is_no_room_holds_up_no_smaller_one_and_goes_before_those_behind_it() {
+        let (board, stop) = (board([30, 80, 20, 30, 20], 100, Failures::EndAll), Stop::new());
         let begin = || board.next(&stop);
         assert_eq!((begin(), begin(), begin()), (Some(0), Some(2), Some(3)));
         let mut state = board.state();
-        assert_eq!(state.begin(), None);
         for ended in [0, 3] {
             state.running.remove(&ended);
         }
-        assert_eq!(state.begin(), Some(1));
+        assert_eq!((state.begin(), state.begin()), (Some(1), None));
         assert!(state.running.values().all(|begun| begun.had_company()));
     }
 

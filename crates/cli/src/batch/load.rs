@@ -3,7 +3,7 @@
 //! # Checked by
 //! `tests`.
 
-use scenario::{Link, LinkKind, Plan, Work};
+use scenario::{Flow, LinkKind, Plan, Transport, Work};
 use std::collections::BTreeSet;
 use units::Bitrate;
 
@@ -48,14 +48,19 @@ fn asked(plan: &Plan) -> Option<Bitrate> {
     limits.sum()
 }
 
-/// What the links of a plan carry to the client at most, all together, or the only one that is used.
+/// What the links of a plan carry to the client at most, all together, or the only one that MPTCP may use and those of flows that have their own.
 fn offered(plan: &Plan, only: Option<&str>) -> Bitrate {
-    let used = |link: &&Link| only.is_none_or(|only| only == link.name);
+    let own = |flow: &Flow| match flow.transport {
+        Transport::Mptcp => None,
+        Transport::Tcp { over } | Transport::Udp { over } => Some(over),
+    };
+    let own: BTreeSet<usize> = plan.flows.iter().filter_map(own).collect();
+    let used = |index: usize| only.is_none_or(|only| only == plan.links[index].name) || own.contains(&index);
     let mut channels = BTreeSet::new();
     let mut behind = vec![0; plan.bottlenecks.len()];
     let mut direct = 0;
-    for link in plan.links.iter().filter(used) {
-        match &link.kind {
+    for index in (0..plan.links.len()).filter(|&index| used(index)) {
+        match &plan.links[index].kind {
             LinkKind::Wifi(ap) => {
                 channels.insert(ap.channel);
             }
@@ -94,6 +99,15 @@ mod tests {
         );
         assert_eq!(offered(&plan, None), Bitrate::from_mbps(25 + 12));
         assert_eq!(offered(&plan, Some("lte")), Bitrate::from_mbps(12));
+    }
+
+    #[test]
+    fn a_flow_that_has_a_link_of_its_own_counts_whatever_the_policy() {
+        let links = "[cables.a]\nrate_mbps = 90\nrtt_ms = 10\n[cables.b]\nrate_mbps = 30\nrtt_ms = 10\n";
+        let flows = "[flows.f]\ndirection = \"down\"\n[flows.g]\ndirection = \"down\"\ntransport = \"tcp\"\nover = \"a\"\n";
+        let text = format!("sentence = \"x\"\nduration_s = 2\n{links}{flows}");
+        let plan = plan("own.toml", &text);
+        assert_eq!(offered(&plan, Some("b")), Bitrate::from_mbps(120));
     }
 
     #[test]

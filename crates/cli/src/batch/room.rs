@@ -3,7 +3,7 @@
 //! # Where we differ, and why
 //! 1. What disturbs the machine for a moment makes all runs late that go on just then: together they count once.
 //! 2. Late runs are repeated, so trying again what was too much costs time: each lowering doubles how many must be punctual before.
-//! 3. It becomes three quarters of what the late run had beside it, and not of what it might have had: if that was less, it would come again.
+//! 3. It becomes three quarters of what the late run and those beside it carried, and not of what they might have: if that was less, it would come again.
 //!
 //! # Checked by
 //! `tests`.

@@ -14,7 +14,7 @@ use super::world::World;
 use super::{Association, LeftAlone};
 use crate::bpf::{Hook, PacedSubflow};
 use crate::journal::{Change, JournalError, SetSysctlError};
-use crate::mptcp_pm::{self, AddressId, CreateSubflowError, Endpoint, EndpointFlags, NewSubflow, Token};
+use crate::mptcp_pm::{self, AddressId, CreateSubflowError, Endpoint, EndpointFlags, NewSubflow};
 use crate::orphans;
 use crate::routing;
 use policy::{
@@ -192,10 +192,13 @@ impl World {
     }
 
     /// Asks for a subflow that can take as much as its connection. One whose buffer stays small is better than none.
-    fn create(&mut self, token: Token, new: &NewSubflow) -> Result<(), CreateSubflowError> {
+    fn create(&mut self, conn: ConnId, new: &NewSubflow) -> Result<(), CreateSubflowError> {
+        let token = token_of(conn);
+        let buffer = self.sampler.receive_buffer(token);
         let (settings, commands) = (&mut self.settings, &mut self.commands);
-        let (created, buffer) = settings.with_full_buffer(|| commands.create_subflow(token, new));
-        if let Err(error) = buffer {
+        let clamp = self.levers.clamped_to(conn);
+        let (created, given) = settings.with_buffer(buffer, clamp, || commands.create_subflow(token, new));
+        if let Err(error) = given {
             self.trouble(
                 "giving a new subflow the receive buffer of its connection",
                 &error,
@@ -207,7 +210,7 @@ impl World {
     /// The same. A connection that an earlier daemon looked after knows the address by another identifier: then that one.
     fn create_as_known(&mut self, conn: ConnId, new: NewSubflow) -> Result<AddressId, ActError> {
         let token = token_of(conn);
-        match self.create(token, &new) {
+        match self.create(conn, &new) {
             Ok(()) => Ok(new.id),
             Err(CreateSubflowError::IdConflict { .. }) => {
                 let known = self.commands.addresses_of(token)?;
@@ -218,7 +221,7 @@ impl World {
                         new.id
                     }
                 };
-                self.create(token, &NewSubflow { id, ..new })?;
+                self.create(conn, &NewSubflow { id, ..new })?;
                 Ok(id)
             }
             Err(error) => Err(error.into()),

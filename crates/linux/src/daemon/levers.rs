@@ -373,6 +373,13 @@ impl Levers {
         caps
     }
 
+    /// The window to which clamps on its sockets keep a connection.
+    pub(super) fn clamped_to(&self, conn: ConnId) -> Option<Bytes> {
+        let kind = self.window.get_ref().map(WindowLever::kind);
+        let ahead = self.windows.get(&conn)?;
+        (kind == Some(WindowKind::Clamp)).then_some(ahead.window)
+    }
+
     pub(super) fn bounds_of(&self, conn: ConnId) -> (Option<Bytes>, Option<Bytes>) {
         (
             self.windows.get(&conn).map(|ahead| ahead.window),

@@ -134,6 +134,12 @@ impl Sampler {
         self.pace.wake_at()
     }
 
+    /// The receive buffer of a connection; none if it is gone, or the kernel does not say.
+    pub(super) fn receive_buffer(&mut self, token: Token) -> Bytes {
+        let found = self.diag.mptcp(token).ok().flatten();
+        found.map_or(Bytes::ZERO, |socket| socket.receive_buffer)
+    }
+
     /// Every subflow and connection of the namespace.
     pub(super) fn list(&mut self) -> Result<Listing, DiagError> {
         let mut listing = Listing::default();

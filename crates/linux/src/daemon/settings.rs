@@ -12,10 +12,10 @@
 //!    each size is a line on record.
 //! 2. A subflow that joins when the connection's buffer has grown keeps the default one, 128 KiB, and announces 80 kB for good. Nobody notices while an older one
 //!    is left, since the largest window counts; once a roaming host has replaced all of them, it is the connection's. So while the kernel makes the socket of a
-//!    join, and no longer, the default is the most that the host allows. How much the peer may send is still decided by the connection's buffer.
+//!    join, and no longer, the default is what the connection has, as on its other subflows. (Not more: a socket announces all that its buffer holds, and does not take that back.)
 //!
 //! # Checked by
-//! `tests`; `daemon::tests::levers`, `daemon::tests::undone`.
+//! `tests`; `daemon::tests::acts`, `daemon::tests::levers`, `daemon::tests::undone`; `journal::tests`.
 
 use super::StartError;
 use super::sender::{Sender, default_controller};
@@ -102,6 +102,8 @@ pub(super) struct Settings {
     wanted: BTreeMap<ConnId, Bytes>,
     /// Its maximum now, if it was changed.
     buffer: Option<u64>,
+    /// What it was before a join, if it could not be put back.
+    owed: Option<String>,
 }
 
 impl Settings {
@@ -119,6 +121,7 @@ impl Settings {
             rmem: None,
             wanted: BTreeMap::new(),
             buffer: None,
+            owed: None,
         })
     }
 
@@ -181,23 +184,35 @@ impl Settings {
         Ok(())
     }
 
-    /// Has the kernel make a socket by `join`, whose receive buffer is the largest that the host allows, and says whether that could be had.
-    pub(super) fn with_full_buffer<T>(
+    /// Has the kernel make a socket by `join`, whose receive buffer is that of its connection as far as the host allows, and no less than others begin with. What a
+    /// clamp is to bound gets what that window takes twice over: the kernel announces all that the buffer holds before a clamp is set.
+    pub(super) fn with_buffer<T>(
         &mut self,
+        buffer: Bytes,
+        clamp: Option<Bytes>,
         join: impl FnOnce() -> T,
     ) -> (T, Result<(), SetSysctlError>) {
         let key = Key::new(RMEM);
-        let (usual, full) = match sysctl::read(&key) {
-            Ok(usual) => {
-                let [least, _, most] = three(&usual);
-                (usual, format!("{least}\t{most}\t{most}"))
-            }
+        // What could not be put back last time; if it cannot be now either, that is told again.
+        if let Some(usual) = self.owed.take() {
+            self.owed = sysctl::write(&key, &usual).err().map(|_| usual);
+        }
+        let usual = match sysctl::read(&key) {
+            Ok(usual) => usual,
             Err(error) => return (join(), Err(error.into())),
         };
-        let raised = self.journal.set_sysctl(&key, &full);
-        let joined = join();
-        let lowered = raised.and_then(|()| self.journal.set_sysctl(&key, &usual));
-        (joined, lowered)
+        let [least, default, most] = three(&usual);
+        let useful = clamp.map_or(u64::MAX, |window| buffer_for(window * 2));
+        let buffer = buffer.get().min(useful).min(most);
+        if buffer <= default {
+            return (join(), Ok(()));
+        }
+        let value = format!("{least}\t{buffer}\t{most}");
+        let (joined, given) = self.journal.set_sysctl_while(&key, &value, join);
+        if given.is_err() && sysctl::read(&key).is_ok_and(|now| now == value) {
+            self.owed = Some(usual);
+        }
+        (joined, given)
     }
 
     /// A connection is gone; what others began with stays.
@@ -251,24 +266,39 @@ mod tests {
         });
     }
 
+    /// The buffer that a socket has which joins a connection with such a buffer and clamp.
+    fn of_what_joins(settings: &mut Settings, buffer: Bytes, clamp: Option<Bytes>) -> u64 {
+        let (seen, given) = settings.with_buffer(buffer, clamp, || three(&rmem()));
+        given.unwrap();
+        seen[1]
+    }
+
     #[test]
-    fn the_buffer_of_what_joins_is_the_largest_that_is_allowed_and_that_of_others_as_before() {
+    fn what_joins_has_its_connections_buffer_and_others_what_they_had() {
         inside(|| {
             let before = rmem();
+            let [_, default, most] = three(&before);
             let mut settings = Settings::open(None).unwrap();
-            for _ in 0..3 {
-                let (seen, result) = settings.with_full_buffer(|| three(&rmem()));
-                result.unwrap();
-                assert_eq!([three(&before)[0], seen[2], three(&before)[2]], seen);
-                assert_eq!(rmem(), before);
-            }
-            assert_eq!(settings.journal.changes().len(), 1, "one line, however many join");
-            let small = Bytes::from_kib(200);
-            settings.bound_new_connections(ConnId(1), small).unwrap();
+            let large = Bytes::from_kib(4_096);
+            assert_eq!(of_what_joins(&mut settings, large, None), large.get());
+            assert_eq!(of_what_joins(&mut settings, Bytes::new(2 * most), None), most);
+            assert_eq!(of_what_joins(&mut settings, Bytes::from_kib(64), None), default);
+            let clamp = Bytes::from_kib(300);
+            let clamped = of_what_joins(&mut settings, large, Some(clamp));
+            assert!(
+                clamped >= clamp.get() * 10 / 3 && clamped < large.get(),
+                "{clamped}"
+            );
+            assert_eq!((rmem(), settings.journal.changes().len()), (before.clone(), 0));
+            settings
+                .bound_new_connections(ConnId(1), Bytes::from_kib(200))
+                .unwrap();
             let bounded = rmem();
-            let (seen, result) = settings.with_full_buffer(|| three(&rmem()));
-            result.unwrap();
-            assert_eq!((seen[1], rmem()), (of_new_connections().get(), bounded));
+            assert_eq!(
+                of_what_joins(&mut settings, large, None),
+                of_new_connections().get()
+            );
+            assert_eq!((rmem(), settings.journal.changes().len()), (bounded, 1));
             assert_eq!(settings.journal.undo().unwrap().left, []);
             assert_eq!(rmem(), before);
         });
@@ -281,10 +311,22 @@ mod tests {
                 let before = rmem();
                 let mut settings = Settings::open(Some(&disk.join("journal"))).unwrap();
                 settings.journal.will(full_page(&before)).unwrap();
-                let (joined, raised) = settings.with_full_buffer(|| 7);
-                assert!(joined == 7 && raised.is_err());
+                let (joined, given) = settings.with_buffer(Bytes::from_kib(4_096), None, || 7);
+                assert!(joined == 7 && given.is_err());
                 assert_eq!(rmem(), before);
             });
+        });
+    }
+
+    #[test]
+    fn what_could_not_be_put_back_is_before_the_next_join() {
+        inside(|| {
+            let before = rmem();
+            let mut settings = Settings::open(None).unwrap();
+            settings.owed = Some(before.clone());
+            sysctl::write(&Key::new(RMEM), "4096\t1000000\t6291456").unwrap();
+            let joined = of_what_joins(&mut settings, Bytes::from_kib(4_096), None);
+            assert_eq!((joined, rmem()), (4_096 * 1_024, before));
         });
     }
 

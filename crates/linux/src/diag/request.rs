@@ -12,6 +12,8 @@ const LEN: usize = 56;
 const INET_DIAG_REQ_PROTOCOL: u16 = 3;
 /// Which optional attributes are wanted: bit n − 1 for attribute n.
 const WANTED: u8 = 1 << (super::socket::attr::INFO - 1) | 1 << (super::socket::attr::CONG - 1);
+/// And of a connection.
+const WANTED_OF_MPTCP: u8 = WANTED | 1 << (super::socket::attr::SKMEMINFO - 1);
 const NO_COOKIE: [u8; 8] = [0xff; 8];
 
 /// Some of TCP's states.
@@ -124,7 +126,10 @@ impl Request {
         let mut header = [0; LEN];
         header[0] = self.family;
         header[1] = u8::try_from(self.protocol).unwrap_or(libc::IPPROTO_RAW as u8);
-        header[2] = WANTED;
+        header[2] = match self.protocol {
+            libc::IPPROTO_MPTCP => WANTED_OF_MPTCP,
+            _ => WANTED,
+        };
         header[4..8].copy_from_slice(&self.states.to_ne_bytes());
         put_end(&mut header, 8, 12, self.local);
         put_end(&mut header, 10, 28, self.remote);

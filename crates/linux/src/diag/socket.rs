@@ -9,11 +9,14 @@ use units::Bytes;
 
 const LEN: usize = 72;
 const CONGESTION_NAME_LEN: usize = 16;
+/// Where in `SKMEMINFO` the receive buffer stands: the second number (`SK_MEMINFO_RCVBUF`).
+const RECEIVE_BUFFER_AT: usize = 4;
 
 /// `INET_DIAG_*`.
 pub(super) mod attr {
     pub const INFO: u16 = 2;
     pub const CONG: u16 = 4;
+    pub const SKMEMINFO: u16 = 7;
     pub const ULP_INFO: u16 = 19;
     pub const ULP_MPTCP: u16 = 3;
 }
@@ -290,6 +293,8 @@ pub struct MptcpSocket {
     pub send_queue: Bytes,
     /// Its inode as in `/proc/PID/fd`.
     pub inode: u32,
+    /// How much memory what it has received may take; none if the kernel does not say.
+    pub receive_buffer: Bytes,
     /// Its counters; all zero where the kernel gives none.
     pub info: MptcpInfo,
 }
@@ -306,8 +311,9 @@ impl MptcpSocket {
             send_queue,
             inode,
         } = Header::parse(payload)?;
-        let info = Attrs::new(&payload[LEN..]).find(attr::INFO);
-        let info = info.map(|attr| MptcpInfo::parse(attr.value)).unwrap_or_default();
+        let find = |kind| Attrs::new(&payload[LEN..]).find(kind);
+        let info = find(attr::INFO).map(|attr| MptcpInfo::parse(attr.value));
+        let receive_buffer = find(attr::SKMEMINFO).and_then(|attr| u32_at(attr.value, RECEIVE_BUFFER_AT));
         Some(Self {
             state,
             local,
@@ -317,7 +323,8 @@ impl MptcpSocket {
             receive_queue,
             send_queue,
             inode,
-            info,
+            receive_buffer: Bytes::new(receive_buffer.unwrap_or(0).into()),
+            info: info.unwrap_or_default(),
         })
     }
 }

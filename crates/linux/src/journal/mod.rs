@@ -245,6 +245,39 @@ impl Journal {
         Ok(sysctl::write(key, value)?)
     }
 
+    /// Sets a kernel parameter while `work` is done. It is on record meanwhile, and not any more once it has been put back. What somebody else
+    /// has set it to in between stays.
+    pub fn set_sysctl_while<T>(
+        &mut self,
+        key: &Key,
+        value: &str,
+        work: impl FnOnce() -> T,
+    ) -> (T, Result<(), SetSysctlError>) {
+        let before = match sysctl::read(key) {
+            Ok(before) => before,
+            Err(error) => return (work(), Err(error.into())),
+        };
+        let whole = (self.changes.len(), self.length);
+        let set = self.set_sysctl(key, value);
+        let done = work();
+        let back = set.and_then(|()| {
+            if sysctl::read(key)? == value {
+                sysctl::write(key, &before)?;
+            }
+            Ok(self.shorten(whole)?)
+        });
+        (done, back)
+    }
+
+    /// Forgets what was written down since there were so many changes, in so many bytes.
+    fn shorten(&mut self, (changes, length): (usize, u64)) -> Result<(), JournalError> {
+        let shortened = self.file.as_ref().map_or(Ok(()), |file| file.set_len(length));
+        shortened.map_err(|source| self.failed("shortened", source))?;
+        self.changes.truncate(changes);
+        self.length = length;
+        Ok(())
+    }
+
     /// What a parameter was before we set it to what it is now, if we did.
     fn before(&self, key: &Key, now: &str) -> Option<String> {
         let (old, _) = self.latest_of(key).find(|(_, new)| *new == now)?;

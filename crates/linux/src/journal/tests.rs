@@ -117,6 +117,41 @@ fn a_value_that_comes_again_and_again_has_one_line_and_the_first_is_put_back() {
 }
 
 #[test]
+fn what_is_set_for_a_moment_is_on_record_in_it_and_not_after() {
+    inside(|| {
+        let folder = Folder::new("moment");
+        let (mut journal, _) = Journal::open(&folder.journal()).unwrap();
+        let before = sysctl::read(&ttl()).unwrap();
+        let record = || std::fs::read(folder.journal()).unwrap();
+        let empty = record();
+        let (at_that_time, back) =
+            journal.set_sysctl_while(&ttl(), "33", || (sysctl::read(&ttl()).unwrap(), record()));
+        back.unwrap();
+        assert_eq!(
+            (at_that_time.0.as_str(), sysctl::read(&ttl()).unwrap()),
+            ("33", before.clone())
+        );
+        assert_eq!(record(), empty);
+        // Another one after it is read back, and what the user sets meanwhile stays.
+        journal.set_sysctl(&ttl(), "44").unwrap();
+        let (_, back) = journal.set_sysctl_while(&ttl(), "33", || sysctl::write(&ttl(), "55").unwrap());
+        back.unwrap();
+        assert_eq!(sysctl::read(&ttl()).unwrap(), "55");
+        assert_eq!(journal.changes().len(), 1);
+        sysctl::write(&ttl(), "44").unwrap();
+        crash(journal);
+        // Of a crash in that moment.
+        let (_, undone) = Journal::open(&folder.journal()).unwrap();
+        assert_eq!((undone.done, undone.left), (1, vec![]));
+        assert_eq!(sysctl::read(&ttl()).unwrap(), before);
+        std::fs::write(folder.journal(), at_that_time.1).unwrap();
+        sysctl::write(&ttl(), "33").unwrap();
+        let (_, undone) = Journal::open(&folder.journal()).unwrap();
+        assert_eq!((undone.done, sysctl::read(&ttl()).unwrap()), (1, before));
+    });
+}
+
+#[test]
 fn what_the_user_set_between_two_of_ours_is_put_back() {
     inside(|| {
         let folder = Folder::new("between");

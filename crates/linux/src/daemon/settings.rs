@@ -194,9 +194,12 @@ impl Settings {
     ) -> (T, Result<(), SetSysctlError>) {
         let key = Key::new(RMEM);
         // What could not be put back last time; if it cannot be now either, that is told again.
-        if let Some(usual) = self.owed.take() {
-            self.owed = sysctl::write(&key, &usual).err().map(|_| usual);
+        if let Some(usual) = &self.owed
+            && let Err(error) = sysctl::write(&key, usual)
+        {
+            return (join(), Err(error.into()));
         }
+        self.owed = None;
         let usual = match sysctl::read(&key) {
             Ok(usual) => usual,
             Err(error) => return (join(), Err(error.into())),
@@ -306,15 +309,9 @@ mod tests {
 
     #[test]
     fn what_joins_does_so_also_where_its_buffer_cannot_be_raised() {
-        inside(|| {
-            on_a_full_disk(|disk| {
-                let before = rmem();
-                let mut settings = Settings::open(Some(&disk.join("journal"))).unwrap();
-                settings.journal.will(full_page(&before)).unwrap();
-                let (joined, given) = settings.with_buffer(Bytes::from_kib(4_096), None, || 7);
-                assert!(joined == 7 && given.is_err());
-                assert_eq!(rmem(), before);
-            });
+        on_a_full_record(|settings| {
+            let (joined, given) = settings.with_buffer(Bytes::from_kib(4_096), None, || 7);
+            assert!(joined == 7 && given.is_err());
         });
     }
 
@@ -330,25 +327,28 @@ mod tests {
         });
     }
 
-    /// After this line not one more fits.
-    fn full_page(before: &str) -> Change {
-        Change::Sysctl {
-            key: Key::new(RMEM),
-            old: before.to_owned(),
-            new: "1".repeat(PAGE - 160),
-        }
-    }
-
     #[test]
     fn a_buffer_that_could_not_be_set_is_not_told_and_tried_again() {
+        on_a_full_record(|settings| {
+            let mut bound = || settings.bound_new_connections(ConnId(1), Bytes::from_kib(200));
+            assert!(bound().is_err() && bound().is_err());
+            assert_eq!(settings.buffer(), None);
+        });
+    }
+
+    /// With a record that takes not one line more. Nothing is set then.
+    fn on_a_full_record(test: impl FnOnce(&mut Settings) + Send) {
         inside(|| {
             on_a_full_disk(|disk| {
                 let before = rmem();
                 let mut settings = Settings::open(Some(&disk.join("journal"))).unwrap();
-                settings.journal.will(full_page(&before)).unwrap();
-                let mut bound = || settings.bound_new_connections(ConnId(1), Bytes::from_kib(200));
-                assert!(bound().is_err() && bound().is_err());
-                assert_eq!(settings.buffer(), None);
+                let full = Change::Sysctl {
+                    key: Key::new(RMEM),
+                    old: before.clone(),
+                    new: "1".repeat(PAGE - 160),
+                };
+                settings.journal.will(full).unwrap();
+                test(&mut settings);
                 assert_eq!(rmem(), before);
             });
         });

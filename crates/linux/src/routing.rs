@@ -1,214 +1,312 @@
-//! A routing table for every link, and one default route that moves between them.
+//! Which packets of this host leave over which link: a table for every uplink, and rules that lead to it.
 //!
-//! Packets of a socket that is bound to a link (an added subflow is), or that come from a link's address, ask that link's own
-//! table; everything else asks `main`, where one route of ours, better than the user's, leads over the link that the engine chose.
-//! Rules by link come before rules by address: two links may have the same address in the same private subnet.
+//! Nothing in the user's tables is changed. Each uplink has a table of its own with one default route, a copy of the user's. These rules
+//! stand directly before the one that asks `main`, behind every rule of somebody else:
+//!
+//! | rule | why |
+//! |---|---|
+//! | `lookup main suppress_prefixlength 0` | routes that are more specific than a default are the user's, for every packet |
+//! | `from ADDRESS oif LINK lookup TABLE` | two networks on one card: source and gateway go together |
+//! | `oif LINK lookup TABLE` | sockets that are bound to a link: added subflows, probes |
+//! | `from ADDRESS lookup TABLE` | a connection stays on the link whose address it has, wherever new ones begin |
+//! | `lookup TABLE` | only while new connections are kept away from the user's first default route |
+//!
+//! All but those by link are for this host's own packets (`iif lo`): forwarded packets go where they would go without slowhand.
 //!
 //! # Sources
-//! - `ip-rule(8)`, `ip-route(8)`; `net/ipv4/fib_semantics.c` (Linux 6.18).
+//! - `ip-rule(8)`, `ip-route(8)`; `net/core/fib_rules.c`, `net/ipv4/fib_semantics.c` (Linux 6.18).
 //!
 //! # Where we differ, and why
-//! 1. Everything carries slowhand's protocol number, so that it can be swept away whatever happened.
+//! 1. The default route is overruled by a rule, not by a route with a lower metric: a default of metric 0 cannot be beaten in `main`, and
+//!    what others read and write in `main` stays what they wrote.
+//! 2. Rules are exchanged by adding the new ones behind the old ones first, so that no packet meets half of them.
+//! 3. Everything carries slowhand's protocol number, so that it can be swept away whatever happened.
 //!
 //! # Checked by
-//! `tests`: sockets leave by the link they are bound to, also with the same subnet and address on two links; nothing stays.
+//! `tests`: sockets leave by the link they are bound to, also with the same subnet and address on two links; rules of others stay ahead;
+//! nothing stays. The matrix of hosts in `crates/cli/tests/hosts`.
+
+mod tables;
 
 use crate::journal::{Change, Journal, JournalError};
 use crate::rtnl::{
-    AddRouteError, AddRuleError, DelRouteError, DelRuleError, IfName, Prefix, Protocol, Route, Rtnl, Rule,
-    Table,
+    AddRouteError, AddRuleError, DelRouteError, DelRuleError, IfName, ListError, Metrics, Prefix, Protocol,
+    Route, Rtnl, Rule, RuleAction, Table,
 };
 use std::net::IpAddr;
+use tables::Tables;
 use thiserror::Error;
 
-/// The tables of links begin here: the link's number is added.
-const FIRST_TABLE: u32 = 51_830;
-/// Rules by link; before those by address.
-const BY_LINK: u32 = 5_183;
-/// Rules by address; before `main`.
-const BY_ADDRESS: u32 = 5_283;
-/// Better than what DHCP clients and network managers give (100 and more).
-const METRIC: u32 = 50;
+/// Where the rule for `main` is on a host that has none any more.
+const USUAL_MAIN: u32 = 32_766;
+/// The kernel gives an IPv6 route without a metric this one.
+const IPV6_METRIC: u32 = 1_024;
 
-/// What is known of a link that packets can leave by.
+/// A default route over a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Way {
-    /// The link's number among ours: chooses its table.
-    pub number: u16,
+pub struct Uplink {
     /// The interface.
     pub ifindex: u32,
     /// Its name.
     pub name: IfName,
-    /// Its address, with the length of its subnet's prefix.
-    pub address: Prefix,
+    /// IPv6 instead of IPv4.
+    pub v6: bool,
     /// The next hop; `None` where everything can be reached directly.
     pub gateway: Option<IpAddr>,
-    /// Whether TCP over this link asks for ECN.
-    pub ecn: bool,
+    /// The source address that the user's route prefers, if it does.
+    pub src: Option<IpAddr>,
+    /// What the user's route says of connections.
+    pub metrics: Metrics,
 }
 
-/// Why a link's table or rules could not be made.
+/// Packets from this address leave over this uplink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    /// One of the host's own addresses.
+    pub address: IpAddr,
+    /// Its position in [`Plan::uplinks`].
+    pub uplink: usize,
+}
+
+/// Everything that there should be.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Plan {
+    /// The first of a link and family is the one for sockets that are bound to the link.
+    pub uplinks: Vec<Uplink>,
+    /// For each address of an uplink.
+    pub sources: Vec<Source>,
+    /// The uplinks over which new connections begin, in IPv4 and IPv6; `None`: as the user's routes say.
+    pub overrides: [Option<usize>; 2],
+}
+
+/// Why the host could not be brought to a plan. What was done stays, and applying again goes on from there.
 #[derive(Debug, Error)]
-pub enum InstallError {
+pub enum ApplyError {
     /// The record.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// A route.
+    /// What there is could not be listed.
+    #[error(transparent)]
+    List(#[from] ListError),
+    /// A route could not be made.
     #[error(transparent)]
     Route(#[from] AddRouteError),
-    /// A rule.
+    /// A rule could not be made.
     #[error(transparent)]
     Rule(#[from] AddRuleError),
+    /// A route could not be removed.
+    #[error(transparent)]
+    DelRoute(#[from] DelRouteError),
+    /// A rule could not be removed.
+    #[error(transparent)]
+    DelRule(#[from] DelRuleError),
 }
 
-/// Why a link's table or rules could not be removed.
-#[derive(Debug, Error)]
-pub enum UninstallError {
-    /// What there is could not be listed.
-    #[error(transparent)]
-    List(#[from] crate::rtnl::ListError),
-    /// A route.
-    #[error(transparent)]
-    Route(#[from] DelRouteError),
-    /// A rule.
-    #[error(transparent)]
-    Rule(#[from] DelRuleError),
+/// What applying a plan has found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Applied {
+    /// How many of our rules and routes somebody else had removed or overtaken. They are back.
+    pub restored: usize,
 }
 
-/// Why the default route could not be moved.
-#[derive(Debug, Error)]
-pub enum DefaultRouteError {
-    /// The record.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// The route.
-    #[error(transparent)]
-    Route(#[from] AddRouteError),
-    /// The former route.
-    #[error(transparent)]
-    Former(#[from] DelRouteError),
-    /// What there is could not be listed.
-    #[error(transparent)]
-    List(#[from] crate::rtnl::ListError),
+/// The routes and rules of one daemon.
+#[derive(Debug, Default)]
+pub struct Routing {
+    tables: Tables,
+    /// What was there after the last time.
+    rules: Vec<Rule>,
+    routes: Vec<Route>,
 }
 
-impl Way {
-    /// The link's own table.
-    pub const fn table(&self) -> Table {
-        Table(FIRST_TABLE + self.number as u32)
+impl Routing {
+    /// Brings routes and rules to `plan`. Doing so again restores what somebody else has removed.
+    ///
+    /// # Errors
+    /// When the kernel refuses something.
+    pub fn apply(
+        &mut self,
+        rtnl: &mut Rtnl,
+        journal: &mut Journal,
+        plan: &Plan,
+    ) -> Result<Applied, ApplyError> {
+        if !plan.uplinks.is_empty() {
+            journal.will(Change::Routing)?;
+        }
+        let all_rules = rtnl.rules()?;
+        self.tables.keep(&plan.uplinks);
+        let tables = self.tables.for_uplinks(rtnl, &all_rules, &plan.uplinks)?;
+        let mut applied = Applied::default();
+        let mut routes = Vec::new();
+        for (uplink, &table) in plan.uplinks.iter().zip(&tables) {
+            let route = uplink.default_in(table);
+            applied.restored += self.lay(rtnl, &route)?;
+            routes.push(route);
+        }
+        let mut rules = Vec::new();
+        for v6 in [false, true] {
+            let priority = priority_before_main(&all_rules, v6);
+            let wanted = rules_of(plan, &tables, v6, priority);
+            let present = Vec::from_iter(all_rules.iter().filter(|rule| rule.v6 == v6).copied());
+            let in_place = in_place(&present, priority);
+            applied.restored += self.swept(&in_place, &wanted);
+            exchange_rules(rtnl, &present, &in_place, &wanted)?;
+            rules.extend(wanted);
+        }
+        for route in self.routes.iter().filter(|route| !routes.contains(route)) {
+            // Another gateway over the same link may have the same table.
+            if !routes.iter().any(|other| other.table == route.table) {
+                remove_route(rtnl, route)?;
+            }
+        }
+        (self.rules, self.routes) = (rules, routes);
+        Ok(applied)
     }
 
-    const fn is_v6(&self) -> bool {
-        self.address.addr().is_ipv6()
+    /// Whether a route is in one of our tables.
+    pub fn owns(&self, table: Table) -> bool {
+        self.routes.iter().any(|route| route.table == table)
     }
 
-    fn default_in(&self, table: Table, metric: u32) -> Route {
-        let src = Some(self.address.addr());
-        let (oif, gateway, ecn) = (Some(self.ifindex), self.gateway, self.ecn);
+    /// Has the table hold this route and no other of ours. Answers how many had been removed by somebody else.
+    fn lay(&self, rtnl: &mut Rtnl, wanted: &Route) -> Result<usize, ApplyError> {
+        let is_ours = |route: &Route| route.protocol == Protocol::SLOWHAND && route.is_default();
+        let mut present = rtnl.routes_in(wanted.table)?;
+        present.retain(|route| is_ours(route) && route.dst == wanted.dst);
+        if present == [*wanted] {
+            return Ok(0);
+        }
+        rtnl.replace_route(wanted)?;
+        for other in present.iter().filter(|route| route.hop() != wanted.hop()) {
+            remove_route(rtnl, other)?;
+        }
+        Ok(usize::from(present.is_empty() && self.routes.contains(wanted)))
+    }
+
+    /// How many rules that are wanted still had been made by us and are not in their place any more.
+    fn swept(&self, in_place: &[Rule], wanted: &[Rule]) -> usize {
+        let known = wanted.iter().filter(|rule| self.rules.contains(rule));
+        known.filter(|rule| !in_place.contains(rule)).count()
+    }
+}
+
+impl Uplink {
+    fn default_in(&self, table: Table) -> Route {
+        let any = if self.v6 { Prefix::ANY_V6 } else { Prefix::ANY_V4 };
         Route {
-            oif,
-            gateway,
-            src,
-            metric,
-            ecn,
-            ..Route::new(table, Prefix::any(self.address.addr()))
-        }
-    }
-
-    fn routes(&self) -> Vec<Route> {
-        let table = self.table();
-        let subnet = Route {
             oif: Some(self.ifindex),
-            src: Some(self.address.addr()),
-            ..Route::new(table, self.address.network())
-        };
-        // A gateway outside the subnet (point to point) has to be reachable first.
-        let hop = self.gateway.filter(|&gateway| !self.address.contains(gateway));
-        let hop = hop.map(|gateway| Route {
-            dst: Prefix::host(gateway),
-            ..subnet
-        });
-        [Some(subnet), hop, Some(self.default_in(table, 0))]
-            .into_iter()
-            .flatten()
-            .collect()
-    }
-
-    fn rules(&self) -> [Rule; 2] {
-        let number = u32::from(self.number);
-        let by_link = Rule::oif(self.is_v6(), self.name, BY_LINK + number % 100, self.table());
-        let by_address = Rule::from(
-            Prefix::host(self.address.addr()),
-            BY_ADDRESS + number % 100,
-            self.table(),
-        );
-        [by_link, by_address].map(|rule| Rule {
-            protocol: Protocol::SLOWHAND,
-            ..rule
-        })
-    }
-}
-
-/// Makes the link's table and the rules that lead to it; what an earlier address left is removed.
-pub fn install(rtnl: &mut Rtnl, journal: &mut Journal, way: &Way) -> Result<(), InstallError> {
-    journal.will(Change::Routing)?;
-    for route in way.routes() {
-        rtnl.replace_route(&route)?;
-    }
-    let present = rtnl.rules().unwrap_or_default();
-    for rule in way.rules() {
-        if !present.contains(&rule) {
-            rtnl.add_rule(&rule)?;
+            gateway: self.gateway,
+            // The table has no route to the gateway itself.
+            onlink: self.gateway.is_some(),
+            src: self.src,
+            metric: if self.v6 { IPV6_METRIC } else { 0 },
+            metrics: self.metrics,
+            ..Route::new(table, any)
         }
     }
-    Ok(())
 }
 
-/// Removes the link's table and rules of this address's family, and our default route over it; what is gone already is fine.
-pub fn uninstall(rtnl: &mut Rtnl, way: &Way) -> Result<(), UninstallError> {
-    let ours = |rule: &&Rule| {
-        rule.table == way.table() && rule.v6 == way.is_v6() && rule.protocol == Protocol::SLOWHAND
+/// Our rules of one family, in order.
+fn rules_of(plan: &Plan, tables: &[Table], v6: bool, priority: u32) -> Vec<Rule> {
+    let uplinks = Vec::from_iter(plan.uplinks.iter().zip(tables).filter(|(uplink, _)| uplink.v6 == v6));
+    if uplinks.is_empty() {
+        return Vec::new();
+    }
+    let local = "lo".parse().ok();
+    let all = Rule::all(v6, priority, Table::MAIN);
+    let of_host = |rule| Rule { iif: local, ..rule };
+    let mut rules = vec![of_host(Rule {
+        suppress: Some(0),
+        ..all
+    })];
+    let sources = plan
+        .sources
+        .iter()
+        .filter_map(|source| Some((source, plan.uplinks.get(source.uplink)?, *tables.get(source.uplink)?)))
+        .filter(|(_, uplink, _)| uplink.v6 == v6);
+    let first_of = |ifindex| uplinks.iter().find(|(uplink, _)| uplink.ifindex == ifindex);
+    for (source, uplink, table) in sources.clone() {
+        if first_of(uplink.ifindex).is_some_and(|(_, first)| **first != table) {
+            rules.push(Rule {
+                oif: Some(uplink.name),
+                ..Rule::from(Prefix::host(source.address), priority, table)
+            });
+        }
+    }
+    let mut seen = Vec::new();
+    for (uplink, table) in &uplinks {
+        if !seen.contains(&uplink.ifindex) {
+            seen.push(uplink.ifindex);
+            rules.push(Rule::oif(v6, uplink.name, priority, **table));
+        }
+    }
+    let by_address = |(source, _, table): (&Source, &Uplink, Table)| {
+        of_host(Rule::from(Prefix::host(source.address), priority, table))
     };
-    for rule in rtnl.rules()?.iter().filter(ours) {
+    rules.extend(sources.map(by_address));
+    let overriding = plan.overrides[usize::from(v6)].and_then(|at| tables.get(at));
+    rules.extend(overriding.map(|&table| of_host(Rule { table, ..all })));
+    rules
+}
+
+/// The priority of our rules: directly before the rule that asks all of `main`.
+fn priority_before_main(rules: &[Rule], v6: bool) -> u32 {
+    let main = rules
+        .iter()
+        .find(|rule| rule.v6 == v6 && rule.is_for_all_of(Table::MAIN));
+    main.map_or(USUAL_MAIN, |rule| rule.priority).saturating_sub(1)
+}
+
+/// Our rules behind every rule of somebody else that is tried before `main`.
+fn in_place(present: &[Rule], priority: u32) -> Vec<Rule> {
+    let mut ours = Vec::new();
+    for rule in present.iter().take_while(|rule| rule.priority <= priority) {
+        match rule.protocol {
+            Protocol::SLOWHAND if rule.priority == priority => ours.push(*rule),
+            Protocol::SLOWHAND => {}
+            _ => ours.clear(),
+        }
+    }
+    ours
+}
+
+/// Brings our rules of one family to what is `wanted`, so that no packet meets fewer than both have.
+fn exchange_rules(
+    rtnl: &mut Rtnl,
+    present: &[Rule],
+    in_place: &[Rule],
+    wanted: &[Rule],
+) -> Result<(), ApplyError> {
+    let ours = Vec::from_iter(
+        present
+            .iter()
+            .filter(|rule| rule.protocol == Protocol::SLOWHAND)
+            .copied(),
+    );
+    let kept = match in_place == ours {
+        true => ours.iter().zip(wanted).take_while(|(a, b)| a == b).count(),
+        false => 0,
+    };
+    for rule in &wanted[kept..] {
+        rtnl.append_rule(rule)?;
+    }
+    // Of two that are the same the kernel removes the first: the old one.
+    for rule in &ours[kept..] {
         rtnl.del_rule(rule)?;
     }
-    let leads_there = |route: &Route| {
-        route.protocol == Protocol::SLOWHAND
-            && route.dst.addr().is_ipv6() == way.is_v6()
-            && (route.table == way.table() || route.oif == Some(way.ifindex))
-    };
-    let routes: Vec<Route> = rtnl.routes()?.into_iter().filter(leads_there).collect();
-    for route in routes {
-        // The kernel removes a route itself when its link goes down, perhaps in this moment.
-        if let Err(error) = rtnl.del_route(&route)
-            && rtnl.routes()?.contains(&route)
-        {
-            return Err(error.into());
-        }
-    }
     Ok(())
 }
 
-/// Lets new connections begin on this link.
-pub fn set_default(rtnl: &mut Rtnl, journal: &mut Journal, way: &Way) -> Result<(), DefaultRouteError> {
-    journal.will(Change::Routing)?;
-    let wanted = way.default_in(Table::MAIN, METRIC);
-    let is_former = |route: &&Route| {
-        route.protocol == Protocol::SLOWHAND
-            && route.table == Table::MAIN
-            && route.is_default()
-            && route.dst.addr().is_ipv6() == way.is_v6()
-    };
-    rtnl.replace_route(&wanted)?;
-    // IPv6 may keep routes of one metric side by side; at no time was there none.
-    let former: Vec<Route> = rtnl.routes()?.iter().filter(is_former).copied().collect();
-    for route in former
-        .iter()
-        .filter(|route| route.oif != wanted.oif || route.gateway != wanted.gateway)
-    {
-        rtnl.del_route(route)?;
+/// Removes a route of ours. The kernel removes it by itself when its link goes down, perhaps in this moment.
+fn remove_route(rtnl: &mut Rtnl, route: &Route) -> Result<(), ApplyError> {
+    match rtnl.del_route(route) {
+        Err(error) if rtnl.routes_in(route.table)?.contains(route) => Err(error.into()),
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+/// Whether a rule sends packets of somebody else to `table`.
+fn is_of_others(rule: &Rule, table: Table) -> bool {
+    rule.protocol != Protocol::SLOWHAND && rule.action == RuleAction::Lookup && rule.table == table
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub(crate) fn one_link(now: Instant, state: &mut State, link: LinkId) {
             let why = String::from("plain TCP over this link was asked for");
             state.note(Some(link), None, Verb::Use, why);
         }
-        state.default_route(link);
+        state.default_routes(link);
     }
 }
 
@@ -61,7 +61,7 @@ impl KernelPaths {
         if state.route().is_none()
             && let Some(&first) = usable.first()
         {
-            state.default_route(first);
+            state.default_routes(first);
         }
         self.endpoints = usable;
     }

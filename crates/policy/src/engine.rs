@@ -140,10 +140,8 @@ impl Engine {
     fn learn(&mut self, now: Instant, input: Input) -> Change {
         let sampled = sampled_subflow(&input);
         let read = read_conn(&input);
-        match input {
-            Input::Link(link, LinkEvent::Usable(true)) => self.state.forget_route(link),
-            Input::Link(link, LinkEvent::Gone) => self.radios.forget(now, &mut self.state, link),
-            _ => {}
+        if let Input::Link(link, LinkEvent::Gone) = input {
+            self.radios.forget(now, &mut self.state, link);
         }
         let change = self.state.learn(now, input);
         if let (Some(conn), Strategy::Slowhand(slowhand)) = (read, &mut self.strategy) {

@@ -17,7 +17,7 @@ use crate::bounds;
 use crate::conn::Conn;
 use crate::estimate::bandwidth::Limit;
 use crate::estimate::delivery::Estimate;
-use crate::io::{ConnId, LinkId, Role, Verb};
+use crate::io::{ConnId, LinkId, Role, Uplink, Verb};
 use crate::path::{Health, Path};
 use crate::state::State;
 use crate::thin;
@@ -40,10 +40,11 @@ pub struct Explanation {
 
 impl Explanation {
     /// The states that are not a decision's.
-    pub const STATES: [&str; 7] = [
+    pub const STATES: [&str; 8] = [
         "never",
         "refused",
         "down",
+        "no-uplink",
         "no-address",
         "in-doubt",
         "dead",
@@ -126,6 +127,10 @@ fn condition(state: &State, link: LinkId, path: &Path) -> (&'static str, String)
     }
     if !path.carrier {
         return ("down", absent(path));
+    }
+    if path.usable_since.is_none() && path.uplinks == [Uplink::None; 2] {
+        let why = "no default route leads over it: only its own networks are reached there, as without slowhand";
+        return ("no-uplink", why.to_string());
     }
     if path.usable_since.is_none() {
         return ("no-address", "it has a carrier, but no address yet".to_string());

@@ -63,7 +63,7 @@ pub(crate) fn only(now: Instant, state: &mut State, links: &[LinkId]) {
         })
         .collect();
     if let Some(&first) = links.first() {
-        state.default_route(first);
+        state.default_routes(first);
     }
     let conns: Vec<ConnId> = state.conns.keys().copied().collect();
     for conn in conns {

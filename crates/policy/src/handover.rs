@@ -71,7 +71,7 @@ impl Handover {
         self.associate(now, state);
         let wants = self.wants(state);
         if let Some(first) = wants.first() {
-            state.default_route(first.link);
+            state.default_routes(first.link);
             self.say(now, state, first.link);
         }
         let conns: Vec<_> = state.conns.keys().copied().collect();

@@ -48,6 +48,32 @@ pub enum LinkKind {
     Cable,
 }
 
+/// A version of IP. Routes, and so the link on which new connections begin, may differ between the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+impl Family {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::V4, Self::V6];
+}
+
+/// How the user's own default routes rank a link in one family. The least is the one that the kernel takes by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Uplink {
+    /// A default route of this metric leads over it.
+    Metric(u32),
+    /// None does, but its gateway is known from elsewhere, as from slowhand's configuration.
+    #[default]
+    Declared,
+    /// Nothing leads out over it: new connections must not begin there.
+    None,
+}
+
 /// What the user wants of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Role {
@@ -97,7 +123,8 @@ pub enum Input {
 /// What can happen to a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkEvent {
-    /// It can be seen (an access point in range, a modem, a cable); not necessarily usable yet.
+    /// It can be seen (an access point in range, a modem, a cable); not necessarily usable yet. Said again, it is declared to be something else
+    /// from now on.
     Appeared(LinkSpec),
     /// It will not come back under this number.
     Gone,
@@ -105,6 +132,8 @@ pub enum LinkEvent {
     Carrier(bool),
     /// It has an address and a gateway now, or has lost them.
     Usable(bool),
+    /// How the user's default routes of this family rank it. Until told, [`Uplink::Declared`].
+    Uplink(Family, Uplink),
     /// A beacon was heard; the client need not be associated.
     Beacon(Dbm),
     /// Packets that the interface has received so far, of any kind: any increase is a proof of life, and none is what settles a doubt.
@@ -237,6 +266,8 @@ pub enum JoinFailure {
     Timeout,
     /// This host's kernel said no.
     Local,
+    /// The user's routes lead to the peer by a network of its own, such as a tunnel or an inner network, and not over this link.
+    Elsewhere,
 }
 
 /// What can happen to a subflow.
@@ -327,8 +358,8 @@ pub enum Action {
     Associate(LinkId),
     /// Leave this access point.
     Leave(LinkId),
-    /// New connections begin on this link.
-    DefaultRoute(LinkId),
+    /// New connections of this family begin on this link; `None`: where the user's own routes lead, as at the beginning.
+    DefaultRoute(Family, Option<LinkId>),
     /// Let the kernel's own path manager use the link's address (`true`), or stop it.
     Endpoint(LinkId, bool),
     /// Add a subflow to this connection over this link.

@@ -7,7 +7,7 @@
 //! 3. sleep until [`Engine::wake_at`] or the next input, whichever is first; then [`Engine::tick`] or `handle`.
 //!
 //! ```
-//! use policy::{Action, Config, Engine, Input, LinkEvent, LinkId, LinkKind, LinkSpec, Policy, Role};
+//! use policy::{Action, Config, Engine, Family, Input, LinkEvent, LinkId, LinkKind, LinkSpec, Policy, Role};
 //! use units::Instant;
 //!
 //! let mut engine = Engine::new(Config { policy: Policy::Slowhand, peer_subflows: 2 });
@@ -17,7 +17,7 @@
 //! engine.handle(Instant::ZERO, Input::Link(cable, LinkEvent::Carrier(true)));
 //! engine.handle(Instant::from_millis(1), Input::Link(cable, LinkEvent::Usable(true)));
 //! let actions: Vec<Action> = std::iter::from_fn(|| engine.poll()).collect();
-//! assert!(actions.contains(&Action::DefaultRoute(cable)));
+//! assert!(actions.contains(&Action::DefaultRoute(Family::V4, Some(cable))));
 //! ```
 #![cfg_attr(not(test), no_std)]
 
@@ -55,6 +55,7 @@ mod queues;
 mod radios;
 mod renewal;
 mod reserves;
+mod route;
 pub mod sched;
 mod select;
 pub mod slot;
@@ -71,8 +72,8 @@ pub use cost::{Tariff, Trust};
 pub use engine::{Config, Engine, Policy};
 pub use explain::{ConnExplanation, Explanation, RoleExplanation};
 pub use io::{
-    Action, Ahead, ConnEvent, ConnId, ConnSample, Division, FlowEvent, Input, JoinFailure, LinkEvent, LinkId,
-    LinkKind, LinkSpec, Note, RadioEvent, RadioId, Role, SubflowEvent, SubflowId, SubflowSample, Verb, Wish,
+    Action, Ahead, ConnEvent, ConnId, ConnSample, Division, Family, FlowEvent, Input, JoinFailure, LinkEvent, LinkId,
+    LinkKind, LinkSpec, Note, RadioEvent, RadioId, Role, SubflowEvent, SubflowId, SubflowSample, Uplink, Verb, Wish,
 };
 pub use outlook::Outlook;
 pub use thin::LITTLE_MOVES;

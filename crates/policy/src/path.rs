@@ -9,7 +9,7 @@ use crate::estimate::gap::Gap;
 use crate::estimate::mobility::Mobility;
 use crate::estimate::phy::Phy;
 use crate::estimate::signal::{self, Signal};
-use crate::io::{ConnId, LinkKind, LinkSpec, Note, Role};
+use crate::io::{ConnId, Family, LinkKind, LinkSpec, Note, Role, Uplink};
 use alloc::boxed::Box;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant, Ratio};
 
@@ -20,6 +20,8 @@ pub(crate) struct Path {
     pub(crate) carrier: bool,
     /// Since when it has an address; `None` without one.
     pub(crate) usable_since: Option<Instant>,
+    /// How the user's routes rank it, in IPv4 and IPv6.
+    pub(crate) uplinks: [Uplink; 2],
     /// When this engine last asked for the association; `None` if it does not want one.
     pub(crate) asked: Option<Instant>,
     pub(crate) beacons: Beacons,
@@ -111,6 +113,7 @@ impl Path {
             spec,
             carrier: false,
             usable_since: None,
+            uplinks: [Uplink::default(); 2],
             asked: None,
             beacons: Beacons::default(),
             signal: Signal::default(),
@@ -199,6 +202,11 @@ impl Path {
             Health::Doubted(doubt) => Some(doubt),
             Health::Alive | Health::Dead { .. } => None,
         }
+    }
+
+    /// How the user's routes of one family rank it.
+    pub(crate) const fn uplink(&self, family: Family) -> Uplink {
+        self.uplinks[family as usize]
     }
 
     pub(crate) fn is_wifi(&self) -> bool {

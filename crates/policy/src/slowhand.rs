@@ -14,7 +14,7 @@ use crate::audition::Audition;
 use crate::bounds;
 use crate::detect;
 use crate::estimate::signal::EDGE;
-use crate::io::{ConnId, LinkId, LinkKind, Role, SubflowId, Verb};
+use crate::io::{ConnId, LinkId, Role, SubflowId, Verb};
 use crate::membership;
 use crate::overflow::Overflow;
 use crate::pacing;
@@ -22,6 +22,7 @@ use crate::path::Path;
 use crate::queues::Queues;
 use crate::renewal;
 use crate::reserves::Reserves;
+use crate::route::Routes;
 use crate::select::{Selection, Use, Want, is_fading, prospect};
 use crate::state::State;
 use crate::steering::{Channels, Way};
@@ -44,6 +45,7 @@ pub(crate) struct Slowhand {
     channels: Channels,
     queues: Queues,
     reserves: Reserves,
+    routes: Routes,
     purposes: BTreeMap<LinkId, Use>,
     bounds_window: bool,
 }
@@ -57,6 +59,7 @@ impl Slowhand {
             channels: Channels::new(Way::ClosedLoop),
             queues: Queues::default(),
             reserves: Reserves::default(),
+            routes: Routes::default(),
             purposes: BTreeMap::new(),
             bounds_window,
         }
@@ -103,7 +106,7 @@ impl Slowhand {
             self.queues.look(now, state);
         }
         self.record(state, &wants);
-        route(state, &wants);
+        self.routes.look(now, state, &wants);
         let conns: Vec<ConnId> = state.conns.keys().copied().collect();
         for conn in conns {
             if !self.bounds_window {
@@ -178,29 +181,5 @@ fn associate_all(now: Instant, state: &mut State) {
         .collect();
     for link in links {
         state.associate(now, link);
-    }
-}
-
-/// New connections begin on the link that is likely to stay longest: a stock peer never gives the place of a connection's first
-/// subflow to another, so the first one should not be on an access point that is passed in a minute.
-fn route(state: &mut State, wants: &[Want]) {
-    if state.route().is_some_and(|link| {
-        wants
-            .iter()
-            .any(|want| want.link == link && want.purpose == Use::Active)
-    }) {
-        return;
-    }
-    let steadiness = |want: &&Want| match state.paths[&want.link].spec.kind {
-        LinkKind::Cable => 0,
-        LinkKind::Cellular => 1,
-        LinkKind::Wifi => 2,
-    };
-    let best = wants
-        .iter()
-        .filter(|want| want.purpose == Use::Active)
-        .min_by_key(steadiness);
-    if let Some(link) = best.map(|want| want.link) {
-        state.default_route(link);
     }
 }

@@ -13,8 +13,8 @@ use crate::estimate::losses::Losses;
 use crate::estimate::segments::Segments;
 use crate::estimate::trickle::Trickle;
 use crate::io::{
-    Action, ConnEvent, ConnId, Input, JoinFailure, LONGEST, LinkEvent, LinkId, LinkSpec, Note, SubflowEvent,
-    SubflowId, SubflowSample, Verb,
+    Action, ConnEvent, ConnId, Family, Input, JoinFailure, LONGEST, LinkEvent, LinkId, LinkSpec, Note,
+    SubflowEvent, SubflowId, SubflowSample, Uplink, Verb,
 };
 use crate::path::{Health, Marks, Path, Tally};
 use alloc::collections::{BTreeMap, VecDeque};
@@ -41,7 +41,8 @@ pub(crate) struct State {
     actions: VecDeque<Action>,
     next_probe: u32,
     probes: VecDeque<(u32, LinkId)>,
-    default_route: Option<LinkId>,
+    /// Where new connections begin, in IPv4 and IPv6; `None`: as the user's routes say.
+    chosen: [Option<LinkId>; 2],
     peer_subflows: usize,
 }
 
@@ -67,7 +68,7 @@ impl State {
             actions: VecDeque::new(),
             next_probe: 0,
             probes: VecDeque::new(),
-            default_route: None,
+            chosen: [None; 2],
             peer_subflows,
         }
     }
@@ -96,8 +97,11 @@ impl State {
     }
 
     fn appeared(&mut self, link: LinkId, spec: LinkSpec) -> Change {
-        if self.paths.len() < MOST_LINKS {
-            self.paths.entry(link).or_insert_with(|| Path::new(spec));
+        let has_room = self.paths.len() < MOST_LINKS;
+        match self.paths.get_mut(&link) {
+            Some(path) => path.spec = spec,
+            None if has_room => drop(self.paths.insert(link, Path::new(spec))),
+            None => {}
         }
         Change::Shape
     }
@@ -119,6 +123,10 @@ impl State {
                 for conn in self.conns.values_mut().filter(|_| usable) {
                     conn.failed.retain(|failed| failed.link != link);
                 }
+                Change::Shape
+            }
+            LinkEvent::Uplink(family, uplink) => {
+                path.uplinks[family as usize] = uplink;
                 Change::Shape
             }
             LinkEvent::Beacon(signal) => {
@@ -293,6 +301,10 @@ impl State {
             JoinFailure::Refused => (Duration::from_millis(500), "the peer takes no more subflows"),
             JoinFailure::Timeout => (Duration::from_secs(2), "the peer did not answer a join"),
             JoinFailure::Local => (Duration::from_secs(1), "this host's kernel refused a join"),
+            JoinFailure::Elsewhere => (
+                Duration::from_secs(10),
+                "the user's routes lead to its peer by a network of its own, not over this link",
+            ),
         };
         state.join_failed(now, link, pause, reason == JoinFailure::Refused);
         let is_second = state.renewals.is_over(link);
@@ -423,24 +435,38 @@ impl State {
         }
     }
 
-    pub(crate) fn default_route(&mut self, link: LinkId) {
-        if self.default_route != Some(link) {
-            self.default_route = Some(link);
-            self.actions.push_back(Action::DefaultRoute(link));
+    /// New connections of this family begin on this link; `None`: as the user's routes say.
+    pub(crate) fn default_route(&mut self, family: Family, link: Option<LinkId>) {
+        let chosen = &mut self.chosen[family as usize];
+        if core::mem::replace(chosen, link) != link {
+            self.actions.push_back(Action::DefaultRoute(family, link));
         }
     }
 
-    /// The link on which new connections begin, if it still is usable.
+    /// The same for both families, for strategies that have one link at a time.
+    pub(crate) fn default_routes(&mut self, link: LinkId) {
+        for family in Family::ALL {
+            self.default_route(family, Some(link));
+        }
+    }
+
+    /// Where new connections of this family were made to begin.
+    pub(crate) fn chosen(&self, family: Family) -> Option<LinkId> {
+        self.chosen[family as usize]
+    }
+
+    /// A link on which new connections begin, if one is usable: where they were made to, or by the user's routes.
     pub(crate) fn route(&self) -> Option<LinkId> {
-        self.default_route
-            .filter(|link| self.paths.get(link).is_some_and(Path::is_candidate))
-    }
-
-    /// The route must be set anew when its link has had another address.
-    pub(crate) fn forget_route(&mut self, link: LinkId) {
-        if self.default_route == Some(link) {
-            self.default_route = None;
-        }
+        let is_candidate = |link: &LinkId| self.paths.get(link).is_some_and(Path::is_candidate);
+        let by_routes = |family: Family| {
+            let ranked = self.paths.iter().filter_map(|(&link, path)| match path.uplink(family) {
+                Uplink::Metric(metric) => Some((metric, link)),
+                Uplink::Declared | Uplink::None => None,
+            });
+            ranked.min().map(|(_, link)| link)
+        };
+        let routes = Family::ALL.map(|family| self.chosen(family).or_else(|| by_routes(family)));
+        routes.into_iter().flatten().find(is_candidate)
     }
 
     pub(crate) fn endpoint(&mut self, link: LinkId, wanted: bool) {

@@ -293,7 +293,7 @@ impl OneAtATime {
         if state.route().is_none()
             && let Some(first) = wants.first()
         {
-            state.default_route(first.link);
+            state.default_routes(first.link);
         }
         let conns: Vec<ConnId> = state.conns.keys().copied().collect();
         for conn in conns {

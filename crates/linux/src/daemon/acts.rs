@@ -16,7 +16,6 @@ use crate::bpf::{Hook, PacedSubflow};
 use crate::journal::{Change, JournalError, SetSysctlError};
 use crate::mptcp_pm::{self, AddressId, CreateSubflowError, Endpoint, EndpointFlags, NewSubflow};
 use crate::orphans;
-use crate::routing;
 use policy::{
     Action, Ahead, ConnEvent, ConnId, Input, JoinFailure, LinkId, Note, SubflowEvent, SubflowId, Verb,
 };
@@ -30,6 +29,9 @@ pub(super) enum ActError {
     /// The link went away between the decision and the act.
     #[error("the link is gone or has no address of this family; it is tried again when it has one")]
     NoWay,
+    /// The user's routes lead to the peer by a network of its own.
+    #[error("the user's routes lead to its peer by a network of its own, not over this link")]
+    Elsewhere,
     /// The connection went away between the decision and the act.
     #[error("the connection is gone")]
     NoConnection,
@@ -69,9 +71,6 @@ pub(super) enum ActError {
     /// The kernel does not tell its endpoints.
     #[error(transparent)]
     ListEndpoints(#[from] mptcp_pm::ListEndpointsError),
-    /// The default route could not be moved.
-    #[error(transparent)]
-    DefaultRoute(#[from] routing::DefaultRouteError),
     /// A probe could not be sent.
     #[error(transparent)]
     Probe(#[from] ProbeError),
@@ -101,7 +100,10 @@ impl World {
                 (self.associate)(Association::Leave(link));
                 Ok(())
             }
-            Action::DefaultRoute(link) => self.move_default_route(link),
+            Action::DefaultRoute(family, link) => {
+                self.begin_connections_on(now, family, link);
+                Ok(())
+            }
             Action::Endpoint(link, wanted) => self.endpoint(link, wanted),
             Action::Join { conn, link, backup } => self.join(now, conn, link, backup),
             Action::SetBackup { subflow, backup } => self.set_backup(now, subflow, backup),
@@ -142,8 +144,11 @@ impl World {
                 self.leave_alone(conn, LeftAlone::KernelManaged);
             }
             Err(ActError::Create(CreateSubflowError::ConnectionGone { .. })) => self.closed(conn),
-            Err(_) => {
-                let reason = JoinFailure::Local;
+            Err(error) => {
+                let reason = match error {
+                    ActError::Elsewhere => JoinFailure::Elsewhere,
+                    _ => JoinFailure::Local,
+                };
                 self.tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
             }
         }
@@ -167,6 +172,9 @@ impl World {
         let managed = self.links.get(link).ok_or(ActError::NoWay)?;
         let way = managed.way(remote.is_ipv6()).ok_or(ActError::NoWay)?;
         let (local, ifindex) = (way.address.addr(), managed.ifindex);
+        if self.leads_elsewhere(remote.ip(), way.ifindex) {
+            return Err(ActError::Elsewhere);
+        }
         let id = AddressId(self.ids.of(link, local));
         let id = self.create_as_known(
             conn,

@@ -74,7 +74,7 @@ impl World {
             return;
         };
         let (conn, link, address) = (subflow.conn, subflow.link, subflow.address_id);
-        let is_wifi = |managed: &super::links::Managed| managed.spec.kind == LinkKind::Wifi;
+        let is_wifi = |managed: &super::managed::Managed| managed.spec.kind == LinkKind::Wifi;
         let from = self
             .cla
             .fading

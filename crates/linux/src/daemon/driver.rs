@@ -11,7 +11,7 @@ use super::world::World;
 use super::{RunError, Setup, StartError, Stopper};
 use crate::mptcp_pm::{self, Events};
 use crate::netlink::ReceiveError;
-use crate::rtnl::{Route, Table, Watch};
+use crate::rtnl::{Protocol, Route, Table, Watch};
 use policy::{Engine, Explanation, Input, LinkEvent};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
@@ -51,7 +51,7 @@ impl Daemon {
         let clock = Clock::new(setup.epoch_ns);
         // Listening comes first: a connection that opens while settings are changed is heard of.
         let events = Events::open()?;
-        let watch = Watch::with_routes(is_default_route)?;
+        let watch = Watch::with_routes(is_of_interest)?;
         let poller = Poller::new().map_err(StartError::Loop)?;
         let (world, inlet) = World::start(setup, &engine, clock.now())?;
         for (fd, tag) in [
@@ -257,7 +257,7 @@ impl Daemon {
     }
 }
 
-/// All that tells a link's next hop.
-fn is_default_route(route: &Route) -> bool {
-    route.table == Table::MAIN && route.is_default()
+/// What tells a link's next hop, and what is ours.
+fn is_of_interest(route: &Route) -> bool {
+    route.is_default() && (route.table == Table::MAIN || route.protocol == Protocol::SLOWHAND)
 }

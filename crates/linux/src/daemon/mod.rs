@@ -6,7 +6,8 @@
 //! | file | concern |
 //! |---|---|
 //! | `driver`, `world` | the loop, and what it acts on |
-//! | `links`, `paths`, `pattern` | which declared link is which interface; carrier, addresses, routes, rules |
+//! | `interfaces`, `links`, `managed`, `pattern` | what the kernel says of interfaces; which declared link is which |
+//! | `ways`, `paths`, `restore` | next hops and source addresses; routes and rules, also after somebody else removed them |
 //! | `flows`, `peers`, `stock` | connections and subflows, and what the kernel says of them |
 //! | `sampling`, `pace`, `counters` | reading counters: whose, how often, at what cost |
 //! | `acts`, `joins`, `priorities`, `farewell`, `address_ids` | subflows made, marked, ended and withdrawn |
@@ -39,9 +40,11 @@ mod fallbacks;
 mod farewell;
 mod flows;
 mod inlet;
+mod interfaces;
 mod joins;
 mod levers;
 mod links;
+mod managed;
 mod marks;
 mod observe;
 mod pace;
@@ -52,6 +55,7 @@ mod poller;
 mod priorities;
 mod probes;
 mod report;
+mod restore;
 mod sampling;
 mod sender;
 mod settings;
@@ -59,6 +63,7 @@ mod stock;
 #[cfg(test)]
 mod tests;
 mod walks;
+mod ways;
 mod world;
 
 pub use clock::monotonic_ns;
@@ -138,7 +143,7 @@ pub struct DeclaredLink {
     /// What it is.
     pub spec: LinkSpec,
     /// Its next hop. `None`: that of the default route which somebody else (a DHCP client) sets over it in the main table; where
-    /// there is none, peers are on the link itself.
+    /// there is none, the link leads nowhere and is left alone.
     pub gateway: Option<IpAddr>,
     /// What its use costs.
     pub tariff: Tariff,

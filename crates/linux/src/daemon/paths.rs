@@ -1,12 +1,13 @@
-//! Links in the kernel: their routes and rules, the default route, and where levers are attached.
+//! Links in the kernel: their routes and rules, where new connections begin, and where levers are attached.
 
-use super::acts::ActError;
 use super::flows::Subflow;
 use super::links::Step;
+use super::observe::Observation;
+use super::settings::Settings;
 use super::world::World;
-use crate::routing::{self, Way};
+use crate::routing::Applied;
 use crate::rtnl::Event;
-use policy::{Input, LinkId, SubflowEvent, SubflowId};
+use policy::{Family, Input, LinkId, SubflowEvent, SubflowId};
 use std::net::IpAddr;
 use units::Instant;
 
@@ -33,11 +34,10 @@ impl World {
     fn take_step(&mut self, now: Instant, step: Step, next: &mut Vec<Step>) {
         match step {
             Step::Tell(link, event) => self.tell(Input::Link(link, event)),
-            Step::Install(link, way) => {
-                let done = self.install(&way);
-                self.links.installed(now, link, way, done, next);
+            Step::Apply => {
+                let done = self.apply_plan(now);
+                self.links.applied(now, done, next);
             }
-            Step::Uninstall(_, way) => self.uninstall(&way),
             Step::Lost(link, address) => self.address_lost(link, address),
             Step::Attach(link, ifindex) => self.attach(link, ifindex),
             Step::Detach(ifindex) => {
@@ -66,17 +66,25 @@ impl World {
         }
     }
 
-    fn install(&mut self, way: &Way) -> bool {
-        let installed = routing::install(&mut self.settings.rtnl, &mut self.settings.journal, way);
-        if let Err(error) = &installed {
-            self.trouble("setting up a link's routes, to be tried again in a second", error);
-        }
-        installed.is_ok()
-    }
-
-    fn uninstall(&mut self, way: &Way) {
-        if let Err(error) = routing::uninstall(&mut self.settings.rtnl, way) {
-            self.trouble("taking a link's routes out", &error);
+    /// Brings routes and rules to what the links need. Says so if that restored what somebody else had removed.
+    fn apply_plan(&mut self, now: Instant) -> bool {
+        let Settings { rtnl, journal, .. } = &mut self.settings;
+        match self.routing.apply(rtnl, journal, self.links.plan()) {
+            Ok(Applied { restored: 0 }) => true,
+            Ok(Applied { restored }) => {
+                if self.links.restore.restored(now) {
+                    let why = format!("another program removed {restored} of them; they are restored");
+                    self.observe(Observation::Trouble {
+                        what: "routes and rules",
+                        why: &why,
+                    });
+                }
+                true
+            }
+            Err(error) => {
+                self.trouble("setting up routes and rules, to be tried again in a second", &error);
+                false
+            }
         }
     }
 
@@ -101,16 +109,25 @@ impl World {
         }
     }
 
-    pub(super) fn move_default_route(&mut self, link: LinkId) -> Result<(), ActError> {
-        let managed = self.links.get(link).ok_or(ActError::NoWay)?;
-        let ways = Vec::from_iter(managed.ways());
-        if ways.is_empty() {
-            return Err(ActError::NoWay);
+    /// New connections begin on this link, or where the user's routes lead.
+    pub(super) fn begin_connections_on(&mut self, now: Instant, family: Family, link: Option<LinkId>) {
+        let mut steps = std::mem::take(&mut self.steps);
+        self.links.prefer(family, link, &mut steps);
+        self.take_steps(now, steps);
+    }
+
+    /// Whether the user's routes lead to `peer` by a network of its own, such as a tunnel, an inner network or this host, and not by `over`.
+    pub(super) fn leads_elsewhere(&mut self, peer: IpAddr, over: u32) -> bool {
+        let rtnl = &mut self.settings.rtnl;
+        let Some(route) = rtnl.lookup(peer, None) else { return false };
+        if self.routing.owns(route.table) {
+            return false;
         }
-        for way in ways {
-            routing::set_default(&mut self.settings.rtnl, &mut self.settings.journal, &way)?;
+        match route.oif.and_then(|oif| self.links.by_index(oif)) {
+            None => true,
+            Some(_) if route.is_default() => false,
+            // An inner network: only over links by which the user's routes lead there too.
+            Some(_) => rtnl.lookup(peer, Some(over)).is_none_or(|route| route.is_default()),
         }
-        self.default_route = Some(link);
-        Ok(())
     }
 }

@@ -11,7 +11,7 @@ use super::Duration;
 use super::acts::ActError;
 use super::world::World;
 use crate::probe::{Prober, SendError, Target};
-use crate::routing::Way;
+use super::ways::Way;
 use policy::{ConnId, Input, LinkEvent, LinkId};
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
@@ -133,7 +133,7 @@ impl Probes {
     fn ask(
         &mut self,
         now: Instant,
-        way: &Way,
+        (link, way): (LinkId, &Way),
         peer: SocketAddr,
         probe: Option<u32>,
     ) -> Result<(), SendError> {
@@ -142,7 +142,7 @@ impl Probes {
             from: way.address.addr(),
             to: peer.ip(),
         };
-        let (number, forgotten) = self.book.ask(now, LinkId(way.number), peer.ip(), probe);
+        let (number, forgotten) = self.book.ask(now, link, peer.ip(), probe);
         if let Some(forgotten) = forgotten {
             self.prober.give_up(forgotten.number * 2 + 1);
         }
@@ -193,7 +193,7 @@ impl World {
             .ok_or(ActError::NoWay)?;
         Ok(self
             .probes
-            .ask(now, &way, peer, Some(probe))
+            .ask(now, (link, &way), peer, Some(probe))
             .map_err(super::probes::ProbeError::from)?)
     }
 
@@ -204,7 +204,7 @@ impl World {
         }
         let way = self.links.get(link).and_then(|link| link.way(peer.is_ipv6()));
         if let Some(way) = way
-            && let Err(error) = self.probes.ask(now, &way, peer, None)
+            && let Err(error) = self.probes.ask(now, (link, &way), peer, None)
         {
             self.trouble("asking a peer whether it answers echoes", &error);
         }

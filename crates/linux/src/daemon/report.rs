@@ -3,18 +3,25 @@
 use super::LeftAlone;
 use super::controllers::Controllers;
 use super::flows::{Conn, Phase, Standing, Subflow};
-use super::links::Managed;
+use super::managed::Managed;
 use super::sender::default_controller;
 use super::world::World;
 use crate::bpf::{MarkCounters, WindowKind};
+use crate::rtnl::Rtnl;
 use crate::sysctl;
 use policy::{
     ConnExplanation, ConnId, ConnSample, Engine, Explanation, LinkId, LinkSpec, RoleExplanation, SubflowId,
     SubflowSample,
 };
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use units::{Bytes, Duration, Instant, Ratio};
+
+/// Addresses that only a default route leads to (`a.root-servers.net`). Tables are asked about them; nothing is sent there.
+const ANYWHERE: [IpAddr; 2] = [
+    IpAddr::V4(Ipv4Addr::new(198, 41, 0, 4)),
+    IpAddr::V6(Ipv6Addr::new(0x2001, 0x503, 0xba3e, 0, 0, 0, 2, 0x30)),
+];
 
 /// The state of a daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,8 +63,12 @@ pub struct LinkReport {
     pub addresses: Vec<IpAddr>,
     /// Next hops, in the order of the addresses; `None` where peers are on the link itself.
     pub gateways: Vec<Option<IpAddr>>,
-    /// Whether new connections begin here.
+    /// Whether new connections to the Internet begin here, in IPv4 or IPv6: so say the kernel's tables, with the user's routes and ours.
     pub default_route: bool,
+    /// The same in IPv4.
+    pub default_v4: bool,
+    /// The same in IPv6.
+    pub default_v6: bool,
     /// What was marked of what arrived by it; `None` if nothing ever was.
     pub marks: Option<MarkReport>,
     /// The same of what was sent over it.
@@ -177,7 +188,7 @@ impl World {
         Report {
             at,
             since,
-            links: self.links.iter().map(|link| self.report_link(link)).collect(),
+            links: self.report_links(),
             conns: self
                 .flows
                 .conns()
@@ -200,7 +211,16 @@ impl World {
         }
     }
 
-    fn report_link(&self, link: &Managed) -> LinkReport {
+    fn report_links(&self) -> Vec<LinkReport> {
+        let begins = Rtnl::open().map_or([None; 2], |mut rtnl| {
+            ANYWHERE.map(|address| rtnl.lookup(address, None).and_then(|route| route.oif))
+        });
+        let links = self.links.iter();
+        links.map(|link| self.report_link(link, begins)).collect()
+    }
+
+    fn report_link(&self, link: &Managed, begins: [Option<u32>; 2]) -> LinkReport {
+        let begins = begins.map(|ifindex| ifindex.is_some() && ifindex == link.ifindex);
         LinkReport {
             id: link.id,
             spec: link.spec.clone(),
@@ -209,7 +229,9 @@ impl World {
             carrier: link.carrier,
             addresses: link.ways().map(|way| way.address.addr()).collect(),
             gateways: link.ways().map(|way| way.gateway).collect(),
-            default_route: self.default_route == Some(link.id) && link.usable(),
+            default_route: begins[0] || begins[1],
+            default_v4: begins[0],
+            default_v6: begins[1],
             marks: self.marks.of(link.id).map(MarkReport::from),
             sent_marks: self.sent_marks.of(link.id).map(MarkReport::from),
             marks_why: self.marks_why.get(&link.id).cloned(),

@@ -19,6 +19,7 @@ use super::settings::Settings;
 use super::{AssociateFn, ObserveFn, RunError, Setup, StartError};
 use crate::bpf::Hook;
 use crate::mptcp_pm::{AddressId, Commands};
+use crate::routing::Routing;
 use crate::sysctl::PathManager;
 use policy::{Action, ConnId, Engine, Input, LinkId, Policy};
 use std::collections::{BTreeMap, VecDeque};
@@ -50,7 +51,7 @@ pub(super) struct World {
     pub(super) sender: Option<Sender>,
     /// Endpoints of the kernel's own path manager that are ours.
     pub(super) endpoints: BTreeMap<LinkId, Vec<AddressId>>,
-    pub(super) default_route: Option<LinkId>,
+    pub(super) routing: Routing,
     /// Whether connections belong to the kernel's own path manager.
     pub(super) kernel_managed: bool,
     pub(super) associate: AssociateFn,
@@ -86,7 +87,7 @@ impl World {
             cla: Cla::start(setup.sender.as_ref(), setup.reports)?,
             sender: setup.sender,
             endpoints: BTreeMap::new(),
-            default_route: None,
+            routing: Routing::default(),
             kernel_managed,
             associate: setup.associate,
             observe: setup.observe,

@@ -21,6 +21,12 @@ impl AddressFlags {
     /// No connected route is made for its prefix.
     pub const NO_PREFIX_ROUTE: Self = Self(libc::IFA_F_NOPREFIXROUTE);
 
+    /// These `IFA_F_*`.
+    #[cfg(test)]
+    pub(crate) const fn of(flags: u32) -> Self {
+        Self(flags)
+    }
+
     /// Both sets together.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
@@ -40,6 +46,11 @@ impl AddressFlags {
     /// Not for new connections any more.
     pub const fn deprecated(self) -> bool {
         self.0 & libc::IFA_F_DEPRECATED != 0
+    }
+
+    /// IPv4: not the first of its network. IPv6: made for privacy, to be replaced by another in time. One flag for both.
+    pub const fn secondary_or_temporary(self) -> bool {
+        self.0 & libc::IFA_F_SECONDARY != 0
     }
 
     /// It was not learnt from a router or DHCP, and does not expire.

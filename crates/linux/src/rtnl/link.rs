@@ -6,8 +6,8 @@ use crate::netlink::{Attr, Attrs};
 use crate::netlink::{Builder, Message, RequestError};
 use crate::netns::Netns;
 use libc::{
-    IFLA_ADDRESS, IFLA_CARRIER, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO, IFLA_MTU,
-    IFLA_NET_NS_FD, IFLA_OPERSTATE, RTM_DELLINK, RTM_GETLINK, RTM_NEWLINK,
+    IFLA_ADDRESS, IFLA_ALT_IFNAME, IFLA_CARRIER, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO,
+    IFLA_MTU, IFLA_NET_NS_FD, IFLA_OPERSTATE, IFLA_PROP_LIST, RTM_DELLINK, RTM_GETLINK, RTM_NEWLINK,
 };
 use std::os::fd::AsRawFd;
 use units::MacAddr;
@@ -58,6 +58,8 @@ pub struct Link {
     pub ifindex: u32,
     /// Its name.
     pub name: IfName,
+    /// Its other names (`ip link property add altname`).
+    pub altnames: Vec<String>,
     /// Largest packet, in bytes.
     pub mtu: u32,
     /// Administratively up.
@@ -77,9 +79,25 @@ pub struct Link {
 }
 
 impl Link {
-    /// Up, with carrier, and not known to be anything but ready.
+    /// Up, with carrier, and not known to be unable to carry packets. A dormant link (802.1X is not done, or nobody says that it is)
+    /// counts: the kernel routes over it.
     pub const fn running(&self) -> bool {
-        self.up && self.carrier && matches!(self.operstate, OperState::Up | OperState::Unknown)
+        let ready = matches!(
+            self.operstate,
+            OperState::Up | OperState::Unknown | OperState::Dormant
+        );
+        self.up && self.carrier && ready
+    }
+
+    /// Its name, and its other names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.name.as_str()).chain(self.altnames.iter().map(String::as_str))
+    }
+
+    /// Whether two descriptions under one number are of different interfaces: a rename changes nothing but names.
+    pub(super) fn is_another(&self, other: &Self) -> bool {
+        self.name != other.name
+            && (self.kind != other.kind || self.arphrd != other.arphrd || self.mac != other.mac)
     }
 
     /// Reads `RTM_NEWLINK` and `RTM_DELLINK`.
@@ -89,6 +107,7 @@ impl Link {
         let mut link = Self {
             ifindex: u32::from_ne_bytes(*header[4..].first_chunk()?),
             name: message.attrs(HEADER_LEN).find(IFLA_IFNAME)?.str()?.parse().ok()?,
+            altnames: Vec::new(),
             mtu: 0,
             up: flags & IFF_UP != 0,
             carrier: flags & IFF_LOWER_UP != 0,
@@ -110,6 +129,7 @@ impl Link {
                 IFLA_OPERSTATE => self.operstate = OperState::from_code(attr.u8().unwrap_or(0)),
                 IFLA_ADDRESS => self.mac = mac(&attr),
                 IFLA_LINKINFO => self.kind = kind(&attr),
+                IFLA_PROP_LIST => self.altnames = altnames(&attr),
                 _ => {}
             }
         }
@@ -118,6 +138,11 @@ impl Link {
 
 fn mac(attr: &Attr<'_>) -> Option<MacAddr> {
     <[u8; 6]>::try_from(attr.value).ok().map(MacAddr::new)
+}
+
+fn altnames(attr: &Attr<'_>) -> Vec<String> {
+    let names = attr.attrs().filter(|name| name.kind == IFLA_ALT_IFNAME);
+    names.filter_map(|name| Some(name.str()?.to_owned())).collect()
 }
 
 fn kind(attr: &Attr<'_>) -> Option<String> {

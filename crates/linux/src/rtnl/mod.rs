@@ -14,6 +14,7 @@
 mod address;
 mod error;
 mod link;
+mod metrics;
 mod name;
 mod prefix;
 mod route;
@@ -28,10 +29,11 @@ pub use error::{
     ListError, NewLinkError, WatchError,
 };
 pub use link::{Link, OperState, VethPeer};
+pub use metrics::Metrics;
 pub use name::{IfName, IfNameError};
 pub use prefix::{Prefix, PrefixError};
 pub use route::{Protocol, Route, RouteKind, Table};
-pub use rule::{Mark, Rule};
+pub use rule::{Mark, Rule, RuleAction};
 pub use watch::{Event, View, Watch};
 
 use crate::netlink::{self, Builder, Socket};

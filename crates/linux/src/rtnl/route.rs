@@ -1,9 +1,10 @@
 //! Routes, in any table.
 
 use super::error::{AddRouteError, DelRouteError, ListError};
+use super::metrics::Metrics;
 use super::prefix::Prefix;
 use super::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, Rtnl};
-use crate::netlink::{Attr, Builder, Message};
+use crate::netlink::{Attr, Builder, Message, RequestError};
 use libc::{
     RTA_DST, RTA_GATEWAY, RTA_METRICS, RTA_MULTIPATH, RTA_OIF, RTA_PREFSRC, RTA_PRIORITY, RTA_TABLE, RTA_VIA,
     RTM_DELROUTE, RTM_GETROUTE, RTM_NEWROUTE,
@@ -13,9 +14,13 @@ use std::net::IpAddr;
 
 pub(super) const HEADER_LEN: usize = 12;
 const RTNEXTHOP_LEN: usize = 8;
-const RTAX_FEATURES: u16 = 12;
-const RTAX_FEATURE_ECN: u32 = 1;
 const RT_SCOPE_NOWHERE: u8 = 255;
+const RTNH_F_DEAD: u32 = 1;
+const RTNH_F_ONLINK: u32 = 4;
+/// Answer a look-up with the route that matched.
+const RTM_F_FIB_MATCH: u32 = 0x2000;
+/// Answer an IPv4 look-up with the table, too; IPv6 always does, and does not know the flag.
+const RTM_F_LOOKUP_TABLE: u32 = 0x1000;
 
 /// A routing table's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,17 +97,19 @@ impl RouteKind {
     }
 }
 
-/// A route.
+/// A route with one next hop. The kernel's route with several next hops is read as several of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Route {
     /// The table it is in.
     pub table: Table,
     /// Where it leads.
     pub dst: Prefix,
-    /// Through which link; of several next hops the first.
+    /// Through which link.
     pub oif: Option<u32>,
-    /// Through which neighbour; of several next hops the first. It may be of the other family.
+    /// Through which neighbour. It may be of the other family.
     pub gateway: Option<IpAddr>,
+    /// The gateway is a neighbour on the link, whatever the link's addresses say.
+    pub onlink: bool,
     /// The source address for connections that have none yet.
     pub src: Option<IpAddr>,
     /// Lower wins. IPv6 turns 0 into 1024.
@@ -111,8 +118,8 @@ pub struct Route {
     pub kind: RouteKind,
     /// Who made it.
     pub protocol: Protocol,
-    /// TCP connections over it ask for ECN, whatever `tcp_ecn` says.
-    pub ecn: bool,
+    /// MTU, initial windows and so on, as far as somebody set them.
+    pub metrics: Metrics,
 }
 
 impl Route {
@@ -123,11 +130,12 @@ impl Route {
             dst,
             oif: None,
             gateway: None,
+            onlink: false,
             src: None,
             metric: 0,
             kind: RouteKind::Unicast,
             protocol: Protocol::SLOWHAND,
-            ecn: false,
+            metrics: Metrics::NONE,
         }
     }
 
@@ -136,8 +144,17 @@ impl Route {
         self.dst.len() == 0
     }
 
-    /// Reads `RTM_NEWROUTE` and `RTM_DELROUTE`; entries of the route cache are not routes.
-    pub(super) fn parse(message: &Message<'_>) -> Option<Self> {
+    /// The next hop: a link, and a neighbour on it.
+    pub const fn hop(&self) -> (Option<u32>, Option<IpAddr>) {
+        (self.oif, self.gateway)
+    }
+
+    /// Reads `RTM_NEWROUTE` and `RTM_DELROUTE`, one route for each next hop that works. Entries of the route cache are not routes.
+    pub(super) fn parse(message: &Message<'_>) -> Vec<Self> {
+        Self::read_message(message).unwrap_or_default()
+    }
+
+    fn read_message(message: &Message<'_>) -> Option<Vec<Self>> {
         let header = message.payload.get(..HEADER_LEN)?;
         let flags = u32::from_ne_bytes(*header[8..].first_chunk()?);
         if flags & libc::RTM_F_CLONED != 0 {
@@ -151,10 +168,18 @@ impl Route {
         let mut route = Self::new(Table(u32::from(header[4])), any);
         route.protocol = Protocol(header[5]);
         route.kind = RouteKind::from_code(header[7]);
+        route.onlink = flags & RTNH_F_ONLINK != 0;
+        let mut hops = None;
         for attr in message.attrs(HEADER_LEN) {
-            route.read(&attr, header[1])?;
+            match attr.kind {
+                RTA_MULTIPATH => hops = Some(attr),
+                _ => route.read(&attr, header[1])?,
+            }
         }
-        Some(route)
+        match hops {
+            Some(hops) => route.with_hops(hops.value),
+            None => Some(vec![route]),
+        }
     }
 
     fn read(&mut self, attr: &Attr<'_>, dst_len: u8) -> Option<()> {
@@ -172,28 +197,41 @@ impl Route {
             }
             RTA_PREFSRC => self.src = attr.ip(),
             RTA_PRIORITY => self.metric = attr.u32()?,
-            RTA_METRICS => self.ecn = features(attr) & RTAX_FEATURE_ECN != 0,
-            RTA_MULTIPATH => self.read_first_hop(attr)?,
+            RTA_METRICS => self.metrics = Metrics::parse(attr),
             _ => {}
         }
         Some(())
     }
 
-    fn read_first_hop(&mut self, hops: &Attr<'_>) -> Option<()> {
-        let len = usize::from(u16::from_ne_bytes(*hops.value.first_chunk()?));
-        self.oif = Some(u32::from_ne_bytes(*hops.value.get(4..)?.first_chunk()?));
-        let attrs = hops.value.get(RTNEXTHOP_LEN..len)?;
-        for attr in (Attr {
-            kind: RTA_MULTIPATH,
-            value: attrs,
-        })
-        .attrs()
-        {
-            if matches!(attr.kind, RTA_GATEWAY | RTA_VIA) {
-                self.read(&attr, 0)?;
+    /// This route once for each `struct rtnexthop` whose link is up.
+    fn with_hops(self, mut hops: &[u8]) -> Option<Vec<Self>> {
+        let mut routes = Vec::new();
+        while hops.len() >= RTNEXTHOP_LEN {
+            let len = usize::from(u16::from_ne_bytes(*hops.first_chunk()?)).max(RTNEXTHOP_LEN);
+            let hop = hops.get(..len)?;
+            let flags = u32::from(hop[2]);
+            if flags & RTNH_F_DEAD == 0 {
+                routes.push(self.with_hop(hop, flags)?);
             }
+            hops = hops.get(len.next_multiple_of(4)..).unwrap_or_default();
         }
-        Some(())
+        Some(routes)
+    }
+
+    fn with_hop(self, hop: &[u8], flags: u32) -> Option<Self> {
+        let mut route = Self {
+            oif: Some(u32::from_ne_bytes(*hop.get(4..)?.first_chunk()?)),
+            onlink: flags & RTNH_F_ONLINK != 0,
+            ..self
+        };
+        let attrs = Attr {
+            kind: RTA_MULTIPATH,
+            value: hop.get(RTNEXTHOP_LEN..)?,
+        };
+        for attr in attrs.attrs().filter(|attr| matches!(attr.kind, RTA_GATEWAY | RTA_VIA)) {
+            route.read(&attr, 0)?;
+        }
+        Some(route)
     }
 
     /// Writes `RTM_NEWROUTE` or `RTM_DELROUTE`.
@@ -214,11 +252,7 @@ impl Route {
         if self.metric != 0 {
             request.u32(RTA_PRIORITY, self.metric);
         }
-        if self.ecn {
-            request.nested(RTA_METRICS, |metrics| {
-                metrics.u32(RTAX_FEATURES, RTAX_FEATURE_ECN);
-            });
-        }
+        self.metrics.write(request);
     }
 
     fn write_gateway(&self, request: &mut Builder, gateway: IpAddr) {
@@ -250,6 +284,9 @@ impl Route {
         header[5] = self.protocol.0;
         header[6] = scope;
         header[7] = self.kind.code();
+        if self.onlink {
+            header[8..].copy_from_slice(&RTNH_F_ONLINK.to_ne_bytes());
+        }
         header
     }
 
@@ -263,14 +300,6 @@ impl Route {
     }
 }
 
-fn features(metrics: &Attr<'_>) -> u32 {
-    metrics
-        .attrs()
-        .find(RTAX_FEATURES)
-        .and_then(|a| a.u32())
-        .unwrap_or(0)
-}
-
 /// A `struct rtmsg` asking for everything of all families.
 pub(super) const fn dump_header() -> [u8; HEADER_LEN] {
     [0; HEADER_LEN]
@@ -280,16 +309,60 @@ impl Rtnl {
     /// All routes of all tables, both families.
     pub fn routes(&mut self) -> Result<Vec<Route>, ListError> {
         self.request.start(RTM_GETROUTE, 0).header(&dump_header());
-        self.socket
-            .dump_whole(&mut self.request, |m| Route::parse(&m))
-            .map_err(ListError)
+        self.dump_routes()
     }
 
-    /// All routes of one table.
+    /// All routes of one table. The kernel filters, so a large `main` costs nothing here.
     pub fn routes_in(&mut self, table: Table) -> Result<Vec<Route>, ListError> {
-        let mut routes = self.routes()?;
-        routes.retain(|route| route.table == table);
-        Ok(routes)
+        let mut found = Vec::new();
+        for family in [libc::AF_INET, libc::AF_INET6] {
+            let mut header = dump_header();
+            header[0] = family as u8;
+            self.request.start(RTM_GETROUTE, 0).header(&header);
+            self.request.u32(RTA_TABLE, table.0);
+            match self.dump_routes() {
+                Ok(routes) => found.extend(routes),
+                // The kernel makes a table with its first route.
+                Err(ListError(RequestError::Refused(refusal))) if refusal.errno == libc::ENOENT => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+
+    fn dump_routes(&mut self) -> Result<Vec<Route>, ListError> {
+        let dumped = self
+            .socket
+            .dump_whole(&mut self.request, |message| Some(Route::parse(&message)));
+        Ok(dumped.map_err(ListError)?.into_iter().flatten().collect())
+    }
+
+    /// The route by which a packet of this host to `to` leaves now, from a socket without an address of its own and bound to the link `oif`, if to
+    /// any; `None` if there is none.
+    ///
+    /// Only the tables are asked, nothing is sent.
+    pub fn lookup(&mut self, to: IpAddr, oif: Option<u32>) -> Option<Route> {
+        let mut header = dump_header();
+        let host = Prefix::host(to);
+        (header[0], header[1]) = (host.family(), host.len());
+        let flags = match to {
+            IpAddr::V4(_) => RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE,
+            IpAddr::V6(_) => RTM_F_FIB_MATCH,
+        };
+        header[8..].copy_from_slice(&flags.to_ne_bytes());
+        self.request
+            .start(RTM_GETROUTE, 0)
+            .header(&header)
+            .ip(RTA_DST, to);
+        if let Some(oif) = oif {
+            self.request.u32(RTA_OIF, oif);
+        }
+        let mut found = None;
+        let asked = self.socket.ask(&mut self.request, |message| {
+            found = Route::parse(&message).first().copied();
+            Ok(())
+        });
+        asked.ok().and(found)
     }
 
     /// Adds a route; one with the same destination and metric in this table is an error.

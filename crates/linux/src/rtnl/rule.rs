@@ -15,10 +15,14 @@ const FRA_SRC: u16 = 2;
 const FRA_IIFNAME: u16 = 3;
 const FRA_PRIORITY: u16 = 6;
 const FRA_FWMARK: u16 = 10;
+const FRA_SUPPRESS_PREFIXLEN: u16 = 14;
 const FRA_TABLE: u16 = 15;
 const FRA_FWMASK: u16 = 16;
 const FRA_OIFNAME: u16 = 17;
 const FRA_PROTOCOL: u16 = 21;
+const FIB_RULE_INVERT: u32 = 2;
+/// `FRA_SUPPRESS_PREFIXLEN` of a rule that suppresses nothing.
+const SUPPRESS_NOTHING: u32 = u32::MAX;
 
 /// A firewall mark and the bits of it that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,11 +33,22 @@ pub struct Mark {
     pub mask: u32,
 }
 
-/// A rule that sends packets to a table.
+/// What happens to a packet that a rule matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RuleAction {
+    /// A table is asked; if it has no route, the next rule is tried.
+    Lookup,
+    /// Any other `FR_ACT_*`: the packet is dropped or refused, or rules are skipped.
+    Other(u8),
+}
+
+/// A rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rule {
     /// Lower is asked earlier; 0 is the kernel's `local`, 32766 `main`.
     pub priority: u32,
+    /// What it does.
+    pub action: RuleAction,
     /// The table that is asked.
     pub table: Table,
     /// IPv6 instead of IPv4.
@@ -48,6 +63,10 @@ pub struct Rule {
     pub oif: Option<IfName>,
     /// Only packets with this mark.
     pub mark: Option<Mark>,
+    /// All packets but those that the selectors describe.
+    pub inverted: bool,
+    /// Routes of the table whose prefixes are this short or shorter do not count.
+    pub suppress: Option<u32>,
     /// Who made it.
     pub protocol: Protocol,
 }
@@ -57,6 +76,7 @@ impl Rule {
     pub const fn all(v6: bool, priority: u32, table: Table) -> Self {
         Self {
             priority,
+            action: RuleAction::Lookup,
             table,
             v6,
             from: None,
@@ -64,6 +84,8 @@ impl Rule {
             iif: None,
             oif: None,
             mark: None,
+            inverted: false,
+            suppress: None,
             protocol: Protocol::SLOWHAND,
         }
     }
@@ -84,15 +106,28 @@ impl Rule {
         }
     }
 
-    /// Reads `RTM_NEWRULE`; a rule that does anything but ask a table is `None`.
+    /// Whether every packet asks all of one table: the kernel's rule for `main` is such a rule.
+    pub fn is_for_all_of(&self, table: Table) -> bool {
+        let plain = Self {
+            protocol: self.protocol,
+            ..Self::all(self.v6, self.priority, table)
+        };
+        *self == plain
+    }
+
+    /// Reads `RTM_NEWRULE`.
     pub(super) fn parse(message: &Message<'_>) -> Option<Self> {
         let header = message.payload.get(..HEADER_LEN)?;
         let family = i32::from(header[0]);
-        if header[7] != FR_ACT_TO_TBL || !matches!(family, libc::AF_INET | libc::AF_INET6) {
+        if !matches!(family, libc::AF_INET | libc::AF_INET6) {
             return None;
         }
         let mut rule = Self::all(family == libc::AF_INET6, 0, Table(u32::from(header[4])));
         rule.protocol = Protocol(0);
+        rule.inverted = u32::from_ne_bytes(*header[8..].first_chunk()?) & FIB_RULE_INVERT != 0;
+        if header[7] != FR_ACT_TO_TBL {
+            rule.action = RuleAction::Other(header[7]);
+        }
         for attr in message.attrs(HEADER_LEN) {
             rule.read(&attr, header)?;
         }
@@ -109,6 +144,7 @@ impl Rule {
             FRA_TABLE => self.table = Table(attr.u32()?),
             FRA_FWMARK => self.read_mark(|mark| &mut mark.value, attr),
             FRA_FWMASK => self.read_mark(|mark| &mut mark.mask, attr),
+            FRA_SUPPRESS_PREFIXLEN => self.suppress = attr.u32().filter(|&length| length != SUPPRESS_NOTHING),
             FRA_PROTOCOL => self.protocol = Protocol(attr.u8()?),
             _ => {}
         }
@@ -141,6 +177,9 @@ impl Rule {
         if let Some(mark) = self.mark {
             request.u32(FRA_FWMARK, mark.value).u32(FRA_FWMASK, mark.mask);
         }
+        if let Some(length) = self.suppress {
+            request.u32(FRA_SUPPRESS_PREFIXLEN, length);
+        }
         request
             .u32(FRA_PRIORITY, self.priority)
             .u32(FRA_TABLE, self.table.0)
@@ -153,14 +192,25 @@ impl Rule {
         header[1] = self.to.map_or(0, Prefix::len);
         header[2] = self.from.map_or(0, Prefix::len);
         header[4] = u8::try_from(self.table.0).unwrap_or(libc::RT_TABLE_UNSPEC);
-        header[7] = FR_ACT_TO_TBL;
+        header[7] = match self.action {
+            RuleAction::Lookup => FR_ACT_TO_TBL,
+            RuleAction::Other(action) => action,
+        };
+        if self.inverted {
+            header[8..].copy_from_slice(&FIB_RULE_INVERT.to_ne_bytes());
+        }
         header
     }
 }
 
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: from ", self.priority)?;
+        write!(
+            f,
+            "{}: {}from ",
+            self.priority,
+            if self.inverted { "not " } else { "" }
+        )?;
         match self.from {
             Some(from) => write!(f, "{from}")?,
             None => f.write_str("all")?,
@@ -177,12 +227,19 @@ impl fmt::Display for Rule {
         if let Some(mark) = self.mark {
             write!(f, " fwmark {:#x}/{:#x}", mark.value, mark.mask)?;
         }
-        write!(f, " lookup {}", self.table)
+        match self.action {
+            RuleAction::Lookup => write!(f, " lookup {}", self.table)?,
+            RuleAction::Other(action) => write!(f, " action {action}")?,
+        }
+        match self.suppress {
+            Some(length) => write!(f, " suppress_prefixlength {length}"),
+            None => Ok(()),
+        }
     }
 }
 
 impl Rtnl {
-    /// All rules of both families that send packets to a table.
+    /// All rules of both families, in the order in which they are tried.
     pub fn rules(&mut self) -> Result<Vec<Rule>, ListError> {
         self.request.start(RTM_GETRULE, 0).header(&[0; HEADER_LEN]);
         self.socket
@@ -198,7 +255,15 @@ impl Rtnl {
             .map_err(|error| AddRuleError::new(rule, error))
     }
 
-    /// Removes a rule.
+    /// Adds a rule behind those of the same priority, also if there is the very same already.
+    pub fn append_rule(&mut self, rule: &Rule) -> Result<(), AddRuleError> {
+        rule.write(&mut self.request, RTM_NEWRULE, NLM_F_CREATE);
+        self.socket
+            .request(&mut self.request)
+            .map_err(|error| AddRuleError::new(rule, error))
+    }
+
+    /// Removes a rule; of several that are the same, the first.
     pub fn del_rule(&mut self, rule: &Rule) -> Result<(), DelRuleError> {
         rule.write(&mut self.request, RTM_DELRULE, 0);
         self.socket

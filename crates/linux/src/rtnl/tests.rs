@@ -1,6 +1,6 @@
 use super::*;
 use crate::netlink::Messages;
-use crate::testing::{Patience, furnish, index, inside, name, output, plug, prefix, wait_readable};
+use crate::testing::{Patience, await_carrier, furnish, index, inside, name, output, plug, prefix, wait_readable};
 use proptest::prelude::*;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;
@@ -39,12 +39,20 @@ fn any_route() -> impl Strategy<Value = Route> {
                 gateway,
                 src,
                 metric,
-                ecn,
+                onlink: ecn && gateway.is_some(),
+                metrics: asking(ecn),
                 protocol,
                 ..Route::new(Table(table), dst.network())
             }
         },
     )
+}
+
+const fn asking(ecn: bool) -> Metrics {
+    match ecn {
+        true => Metrics::NONE.asking_for_ecn(),
+        false => Metrics::NONE,
+    }
 }
 
 fn any_name() -> impl Strategy<Value = IfName> {
@@ -55,7 +63,9 @@ fn any_rule() -> impl Strategy<Value = Rule> {
     let selectors = (any_prefix(), any_prefix(), any::<(bool, bool)>());
     let names = (proptest::option::of(any_name()), proptest::option::of(any_name()));
     let mark = proptest::option::of(any::<(u32, u32)>());
-    (selectors, names, mark, any::<(u32, u32, u8)>()).prop_map(|(selectors, (iif, oif), mark, numbers)| {
+    let does = (any::<bool>(), proptest::option::of(0..33u32));
+    let parts = (selectors, names, mark, any::<(u32, u32, u8)>(), does);
+    parts.prop_map(|(selectors, (iif, oif), mark, numbers, (inverted, suppress))| {
         let (from, to, (use_from, use_to)) = selectors;
         let (priority, table, protocol) = numbers;
         let v6 = from.addr().is_ipv6();
@@ -68,6 +78,8 @@ fn any_rule() -> impl Strategy<Value = Rule> {
             iif,
             oif,
             mark,
+            inverted,
+            suppress,
             protocol: Protocol(protocol),
             ..rule
         }
@@ -88,7 +100,7 @@ proptest! {
         let mut builder = Builder::new();
         route.write(&mut builder, libc::RTM_NEWROUTE, 0);
         let message = Messages::new(builder.as_bytes()).next().unwrap();
-        prop_assert_eq!(Route::parse(&message), Some(route));
+        prop_assert_eq!(Route::parse(&message), vec![route]);
     }
 
     #[test]
@@ -255,7 +267,7 @@ fn routes_are_what_ip_prints() {
                     ..Route::new(table, prefix(dst))
                 };
                 route.gateway = gateway.map(|g| g.parse().unwrap());
-                route.ecn = printed.contains("features ecn");
+                route.metrics = asking(printed.contains("features ecn"));
                 route.src = printed
                     .contains("src 192.0.2.7")
                     .then(|| "192.0.2.7".parse().unwrap());
@@ -275,6 +287,62 @@ fn routes_are_what_ip_prints() {
                 );
             }
         }
+    });
+}
+
+#[test]
+fn routes_with_several_next_hops_are_read_whole() {
+    inside(|| {
+        let mut rtnl = Rtnl::open().unwrap();
+        for (link, addresses) in [
+            ("d0", ["192.0.2.7/24", "2001:db8::7/64"]),
+            ("d1", ["198.51.100.7/24", "2001:db8:1::7/64"]),
+        ] {
+            plug(link);
+            furnish(link, &addresses);
+            await_carrier(link);
+        }
+        output("ip route add default nexthop via 192.0.2.1 dev d0 nexthop via inet6 2001:db8:1::1 dev d1");
+        output("ip nexthop add id 1 via 2001:db8::1 dev d0");
+        output("ip nexthop add id 2 via 2001:db8:1::1 dev d1");
+        output("ip nexthop add id 3 group 1/2");
+        output("ip -6 route add default nhid 3");
+        output("ip route add 203.0.113.9 via 192.0.2.9 mtu 1400 initcwnd 4 onlink dev d0");
+        let routes = rtnl.routes_in(Table::MAIN).unwrap();
+        let hops = |v6| {
+            let defaults = routes.iter().filter(|route| route.is_default());
+            let of_family = defaults.filter(|route| route.dst.addr().is_ipv6() == v6);
+            Vec::from_iter(of_family.map(|route| route.gateway.unwrap().to_string()))
+        };
+        assert_eq!(hops(false), ["192.0.2.1", "2001:db8:1::1"]);
+        assert_eq!(hops(true), ["2001:db8::1", "2001:db8:1::1"]);
+        let host = routes.iter().find(|route| route.dst == prefix("203.0.113.9/32")).unwrap();
+        assert!(host.onlink && host.metrics != Metrics::NONE, "{host:?}");
+        let copy = Route { table: Table(100), protocol: Protocol::SLOWHAND, ..*host };
+        rtnl.add_route(&copy).unwrap();
+        assert_eq!(rtnl.routes_in(Table(100)).unwrap(), [copy]);
+        let shown = output("ip route show table 100");
+        assert!(shown.contains("mtu 1400 initcwnd 4"), "{shown}");
+    });
+}
+
+#[test]
+fn a_look_up_names_the_route_and_its_table() {
+    inside(|| {
+        let mut rtnl = Rtnl::open().unwrap();
+        plug("d0");
+        furnish("d0", &["192.0.2.7/24", "2001:db8::7/64"]);
+        furnish("lo", &[]);
+        let d0 = index(&mut rtnl, "d0");
+        output("ip route add 203.0.113.0/24 via 192.0.2.1 table 70000");
+        output("ip rule add pref 100 lookup 70000");
+        let mut found = |to: &str| rtnl.lookup(to.parse().unwrap(), None);
+        let route = found("203.0.113.9").unwrap();
+        assert_eq!((route.table, route.oif, route.dst.len()), (Table(70_000), Some(d0), 24));
+        assert_eq!(found("2001:db8::9").unwrap().dst, prefix("2001:db8::/64"));
+        assert_eq!(found("198.51.100.1"), None);
+        assert_eq!(found("192.0.2.7").unwrap().kind, RouteKind::Local);
+        assert_eq!(rtnl.lookup("203.0.113.9".parse().unwrap(), Some(d0)), Some(route));
     });
 }
 
@@ -360,6 +428,14 @@ fn rules_are_what_ip_prints() {
             ),
             (marked, "103: from all fwmark 0x10/0xf0 lookup 70000"),
             (
+                Rule {
+                    inverted: true,
+                    suppress: Some(0),
+                    ..marked
+                },
+                "103: not from all fwmark 0x10/0xf0 lookup 70000 suppress_prefixlength 0",
+            ),
+            (
                 Rule::from(prefix("2001:db8::7/128"), 101, Table(100)),
                 "101: from 2001:db8::7 lookup 100",
             ),
@@ -444,7 +520,9 @@ fn watching_tells_what_is_there_and_what_changes() {
         );
         let default = (Table::MAIN, Prefix::ANY_V4, "192.0.2.1".to_owned());
         let other = (Table(100), prefix("198.51.100.0/24"), "192.0.2.2".to_owned());
-        assert_eq!(gateways(&seen), [default, other]);
+        let mut found = gateways(&seen);
+        found.sort();
+        assert_eq!(found, [other, default], "each once, in whatever order");
 
         output("ip link del d0");
         let seen = events_until(

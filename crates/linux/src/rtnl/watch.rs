@@ -3,16 +3,20 @@
 use super::error::WatchError;
 use super::{Address, Link, NLM_F_REPLACE, Prefix, Route, Rtnl, Table};
 use crate::netlink::{Message, Protocol, ReceiveError, Socket};
-use libc::{RTM_DELADDR, RTM_DELLINK, RTM_DELROUTE, RTM_NEWADDR, RTM_NEWLINK, RTM_NEWROUTE};
+use libc::{
+    RTM_DELADDR, RTM_DELLINK, RTM_DELROUTE, RTM_DELRULE, RTM_NEWADDR, RTM_NEWLINK, RTM_NEWROUTE, RTM_NEWRULE,
+};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
-const GROUPS: [u32; 5] = [
+const GROUPS: [u32; 7] = [
     libc::RTNLGRP_LINK,
     libc::RTNLGRP_IPV4_IFADDR,
     libc::RTNLGRP_IPV6_IFADDR,
     libc::RTNLGRP_IPV4_ROUTE,
     libc::RTNLGRP_IPV6_ROUTE,
+    libc::RTNLGRP_IPV4_RULE,
+    libc::RTNLGRP_IPV6_RULE,
 ];
 
 /// One change.
@@ -30,6 +34,8 @@ pub enum Event {
     Route(Route),
     /// A route is gone.
     RouteGone(Route),
+    /// A rule came or went. [`Rtnl::rules`] has them in their order, which the kernel's event does not tell.
+    Rules,
 }
 
 /// Everything there is, as far as the events read so far tell.
@@ -191,22 +197,46 @@ impl Change<'_> {
             RTM_DELADDR => Address::parse(message).is_some_and(|address| self.address_gone(&address)),
             RTM_NEWROUTE => {
                 let replaces = message.flags & NLM_F_REPLACE != 0;
-                Route::parse(message).is_some_and(|route| self.route(route, replaces))
+                let mut doubtful = false;
+                for route in Route::parse(message) {
+                    doubtful |= self.route(route, replaces);
+                }
+                doubtful
             }
-            RTM_DELROUTE => Route::parse(message).is_some_and(|route| self.route_gone(&route)),
+            RTM_DELROUTE => {
+                Route::parse(message).iter().for_each(|route| self.route_gone(route));
+                false
+            }
+            RTM_NEWRULE | RTM_DELRULE => {
+                self.rules();
+                false
+            }
             _ => false,
         }
     }
 
     fn link(&mut self, link: Link) -> bool {
-        let old = self.view.links.insert(link.ifindex, link.clone());
-        if old.as_ref() == Some(&link) {
+        let old = self.view.links.get(&link.ifindex);
+        if old == Some(&link) {
             return false;
         }
-        // The kernel drops a downed link's IPv4 routes without an event each (`fib_sync_down_dev`).
-        let went_down = old.is_some_and(|old| old.up) && !link.up;
+        // Events were lost: the number belongs to another interface now.
+        if old.is_some_and(|old| old.is_another(&link)) {
+            self.link_gone(link.ifindex);
+        }
+        let old = self.view.links.insert(link.ifindex, link.clone());
+        // Without an event each, the kernel drops a downed link's IPv4 routes (`fib_sync_down_dev`), stops using it as one of several next hops,
+        // and uses it again when it is back.
+        let (was_up, is_up) = (old.is_some_and(|old| old.up && old.carrier), link.up && link.carrier);
         self.pending.push_back(Event::Link(link));
-        went_down
+        was_up != is_up
+    }
+
+    /// Several in a row are one change.
+    fn rules(&mut self) {
+        if self.pending.back() != Some(&Event::Rules) {
+            self.pending.push_back(Event::Rules);
+        }
     }
 
     fn link_gone(&mut self, ifindex: u32) -> bool {
@@ -238,18 +268,20 @@ impl Change<'_> {
     }
 
     fn route(&mut self, route: Route, replaces: bool) -> bool {
-        if (self.wanted)(&route) && self.view.routes.insert(route) {
+        if !(self.wanted)(&route) {
+            return false;
+        }
+        if self.view.routes.insert(route) {
             self.pending.push_back(Event::Route(route));
         }
-        // Which of several routes was replaced, the event does not say.
+        // Which of several routes to the same place was replaced, the event does not say.
         replaces
     }
 
-    fn route_gone(&mut self, route: &Route) -> bool {
+    fn route_gone(&mut self, route: &Route) {
         if self.view.routes.remove(route) {
             self.pending.push_back(Event::RouteGone(*route));
         }
-        false
     }
 
     fn links_are(&mut self, now: Vec<Link>) {
@@ -279,7 +311,7 @@ impl Change<'_> {
     fn routes_are(&mut self, now: Vec<Route>) {
         let present: BTreeSet<Route> = now.into_iter().filter(self.wanted).collect();
         let gone: Vec<Route> = self.view.routes.difference(&present).copied().collect();
-        gone.iter().for_each(|route| _ = self.route_gone(route));
+        gone.iter().for_each(|route| self.route_gone(route));
         present.into_iter().for_each(|route| _ = self.route(route, false));
     }
 }

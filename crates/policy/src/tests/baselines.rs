@@ -118,9 +118,12 @@ fn plain_tcp_touches_only_its_link() {
     let others = |action: &Action| {
         matches!(
             action,
-            Action::Associate(LinkId(1)) | Action::DefaultRoute(LinkId(9)) | Action::Endpoint(..)
+            Action::Associate(LinkId(1)) | Action::DefaultRoute(_, Some(LinkId(9))) | Action::Endpoint(..)
         )
     };
     assert!(world.asked(Instant::ZERO, others).is_empty());
-    assert!(asked_for(&world, Instant::ZERO, &Action::DefaultRoute(LinkId(0))));
+    for family in Family::ALL {
+        let route = Action::DefaultRoute(family, Some(LinkId(0)));
+        assert!(asked_for(&world, Instant::ZERO, &route));
+    }
 }

@@ -187,7 +187,7 @@ fn a_new_connection_begins_on_the_steadiest_link() {
     world.up(3, LinkKind::Wifi, Role::Primary, 20, 10);
     world.up(4, LinkKind::Cellular, Role::Primary, 12, 60);
     let route = world.asked(Instant::ZERO, |action| {
-        matches!(action, Action::DefaultRoute(LinkId(3)))
+        matches!(action, Action::DefaultRoute(Family::V4, Some(LinkId(3))))
     });
     assert_eq!(route.len(), 1, "until there is another, the only link");
     world.tell(Input::Link(LinkId(3), LinkEvent::Carrier(false)));
@@ -196,7 +196,7 @@ fn a_new_connection_begins_on_the_steadiest_link() {
         world
             .done
             .iter()
-            .any(|(_, action)| *action == Action::DefaultRoute(LinkId(4)))
+            .any(|(_, action)| *action == Action::DefaultRoute(Family::V4, Some(LinkId(4))))
     );
 }
 

@@ -7,7 +7,7 @@ pub const fn kind(action: &Action) -> &'static str {
     match action {
         Action::Associate(_) => "Associate",
         Action::Leave(_) => "Leave",
-        Action::DefaultRoute(_) => "DefaultRoute",
+        Action::DefaultRoute(..) => "DefaultRoute",
         Action::Endpoint(..) => "Endpoint",
         Action::Join { .. } => "Join",
         Action::SetBackup { .. } => "SetBackup",

@@ -404,7 +404,7 @@ impl Known {
             Action::Associate(link) | Action::Leave(link) | Action::Endpoint(link, _) => {
                 self.links.contains(&link)
             }
-            Action::DefaultRoute(link) => self.links.contains(&link),
+            Action::DefaultRoute(_, link) => link.is_none_or(|link| self.links.contains(&link)),
             Action::Join { conn, link, .. } | Action::Probe { conn, link, .. } => {
                 self.conns.contains(&conn) && self.links.contains(&link)
             }

@@ -23,11 +23,15 @@ use units::{Duration, Instant};
 
 /// How long a link must have been good before new connections go back to it.
 const RETURN_AFTER: Duration = Duration::from_secs(5);
+/// How long a link with a carrier may take until it is usable: it has the user's route before it has ours.
+const COMING_FOR: Duration = Duration::from_secs(1);
 
 /// Since when each link has been good for new connections.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
     good: BTreeMap<LinkId, Instant>,
+    /// Since when each has a carrier and is not usable.
+    coming: BTreeMap<LinkId, Instant>,
 }
 
 impl Routes {
@@ -51,17 +55,26 @@ impl Routes {
         for want in wants.iter().filter(|want| is_good(&want.link)) {
             self.good.entry(want.link).or_insert(now);
         }
+        let is_coming = |path: &Path| path.carrier && path.usable_since.is_none();
+        self.coming.retain(|link, _| state.paths.get(link).is_some_and(is_coming));
+        for (&link, _) in state.paths.iter().filter(|(_, path)| is_coming(path)) {
+            self.coming.entry(link).or_insert(now);
+        }
     }
 
     /// The link for new connections, or `None` for the user's own order; nothing where it should stay as it is.
     fn choose(&self, now: Instant, state: &State, family: Family) -> Option<Option<LinkId>> {
         let current = state.chosen(family);
-        let is_settled = |link: &LinkId| {
-            let since = self.good.get(link);
-            since.is_some_and(|&since| current.is_none() || now - since >= RETURN_AFTER)
-        };
+        let is_settled = |link: &LinkId| self.good.get(link).is_some_and(|&since| now - since >= RETURN_AFTER);
+        // What is about to be usable is no reason to leave the user's order.
+        let is_coming = |link: &LinkId| self.coming.get(link).is_some_and(|&since| now - since < COMING_FOR);
+        let may_stay = |link: &LinkId| self.good.contains_key(link) || is_coming(link);
         let first = first_choices(state, family);
-        if !first.is_empty() && first.iter().all(is_settled) {
+        let takes_first = match current {
+            None => first.iter().all(may_stay),
+            Some(_) => first.iter().all(is_settled),
+        };
+        if takes_first && !first.is_empty() {
             return Some(None);
         }
         let leads_out = |link: &LinkId| {

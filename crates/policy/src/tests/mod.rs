@@ -10,6 +10,7 @@ mod peer;
 mod queues;
 mod renewal;
 mod reserves;
+mod routes;
 mod slots;
 mod slow;
 mod world;

@@ -34,7 +34,7 @@ use crate::rtnl::{
     Route, Rtnl, Rule, RuleAction, Table,
 };
 use std::net::IpAddr;
-use tables::Tables;
+use tables::{Owner, Tables};
 use thiserror::Error;
 
 /// Where the rule for `main` is on a host that has none any more.
@@ -69,6 +69,12 @@ pub struct Source {
 }
 
 /// Everything that there should be.
+///
+/// ```text
+/// uplinks    eth0 via 192.0.2.1    wlan0 via 198.51.100.1
+/// sources    192.0.2.2 → 0         198.51.100.2 → 1
+/// overrides  IPv4: 1               new connections begin on wlan0, whatever the user's metrics
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
     /// The first of a link and family is the one for sockets that are bound to the link.
@@ -77,6 +83,18 @@ pub struct Plan {
     pub sources: Vec<Source>,
     /// The uplinks over which new connections begin, in IPv4 and IPv6; `None`: as the user's routes say.
     pub overrides: [Option<usize>; 2],
+}
+
+impl Plan {
+    fn overriding(&self) -> impl Iterator<Item = Owner> + '_ {
+        let families = [false, true].into_iter().zip(self.overrides);
+        families.filter_map(|(v6, uplink)| uplink.map(|_| Owner::Override(v6)))
+    }
+
+    /// The uplinks of [`Plan::overriding`].
+    fn preferred(&self) -> impl Iterator<Item = &Uplink> {
+        self.overrides.iter().flatten().filter_map(|&at| self.uplinks.get(at))
+    }
 }
 
 /// Why the host could not be brought to a plan. What was done stays, and applying again goes on from there.
@@ -133,15 +151,17 @@ impl Routing {
             journal.will(Change::Routing)?;
         }
         let all_rules = rtnl.rules()?;
-        self.tables.keep(&plan.uplinks);
-        let tables = self.tables.for_uplinks(rtnl, &all_rules, &plan.uplinks)?;
+        let owners = Vec::from_iter(plan.uplinks.iter().map(Owner::from).chain(plan.overriding()));
+        self.tables.keep(&owners);
         let mut applied = Applied::default();
         let mut routes = Vec::new();
-        for (uplink, &table) in plan.uplinks.iter().zip(&tables) {
+        for (owner, uplink) in owners.iter().zip(plan.uplinks.iter().chain(plan.preferred())) {
+            let table = self.tables.of(*owner, rtnl, &all_rules)?;
             let route = uplink.default_in(table);
             applied.restored += self.lay(rtnl, &route)?;
             routes.push(route);
         }
+        let tables = Vec::from_iter(routes.iter().map(|route| route.table));
         let mut rules = Vec::new();
         for v6 in [false, true] {
             let priority = priority_before_main(&all_rules, v6);
@@ -205,7 +225,7 @@ impl Uplink {
     }
 }
 
-/// Our rules of one family, in order.
+/// Our rules of one family, in order. `tables` are those of the uplinks, then those of the overrides.
 fn rules_of(plan: &Plan, tables: &[Table], v6: bool, priority: u32) -> Vec<Rule> {
     let uplinks = Vec::from_iter(plan.uplinks.iter().zip(tables).filter(|(uplink, _)| uplink.v6 == v6));
     if uplinks.is_empty() {
@@ -243,8 +263,10 @@ fn rules_of(plan: &Plan, tables: &[Table], v6: bool, priority: u32) -> Vec<Rule>
         of_host(Rule::from(Prefix::host(source.address), priority, table))
     };
     rules.extend(sources.map(by_address));
-    let overriding = plan.overrides[usize::from(v6)].and_then(|at| tables.get(at));
-    rules.extend(overriding.map(|&table| of_host(Rule { table, ..all })));
+    // A table of its own: the kernel removes the first rule that has what is asked for, and a rule without selectors asks for little.
+    let overriding = plan.overriding().position(|owner| owner == Owner::Override(v6));
+    let table = overriding.and_then(|at| tables.get(plan.uplinks.len() + at));
+    rules.extend(table.map(|&table| of_host(Rule { table, ..all })));
     rules
 }
 

@@ -1,5 +1,7 @@
+use super::super::ways::Way;
 use super::*;
-use crate::rtnl::{AddressFlags, OperState};
+use crate::rtnl::{Address, AddressFlags, OperState, Prefix, Route, RouteKind, Table};
+use policy::{LinkKind, Tariff, Uplink};
 
 const WIFI: LinkId = LinkId(3);
 
@@ -26,6 +28,7 @@ fn link(name: &str, running: bool, arphrd: u16) -> Link {
     Link {
         ifindex: 7,
         name: name.parse().unwrap(),
+        altnames: Vec::new(),
         mtu: 1500,
         up: true,
         carrier: running,
@@ -44,30 +47,51 @@ fn address(text: &str) -> Address {
     }
 }
 
-fn default_route(gateway: &str) -> Route {
+fn default_over(ifindex: u32, gateway: &str, metric: u32) -> Route {
     let gateway: IpAddr = gateway.parse().unwrap();
     Route {
-        oif: Some(7),
+        oif: Some(ifindex),
         gateway: Some(gateway),
-        protocol: crate::rtnl::Protocol::BOOT,
+        metric,
+        protocol: Protocol::BOOT,
         ..Route::new(Table::MAIN, Prefix::any(gateway))
     }
 }
 
-/// Applies events one second apart from the `n`th second on, and reports every installation as done.
-struct Plan {
+fn default_route(gateway: &str) -> Route {
+    default_over(7, gateway, 100)
+}
+
+/// Applies events, and reports every plan as carried out.
+struct Scene {
     links: Links,
     now: Instant,
     log: Vec<Step>,
 }
 
-impl Plan {
-    fn new(declared: DeclaredLink) -> Self {
+impl Scene {
+    fn of(declared: Vec<DeclaredLink>) -> Self {
         Self {
-            links: Links::new(vec![declared]),
+            links: Links::new(declared),
             now: Instant::from_secs(10),
             log: Vec::new(),
         }
+    }
+
+    fn new(declared: DeclaredLink) -> Self {
+        Self::of(vec![declared])
+    }
+
+    /// A running link with an address and a default route.
+    fn online(declared: DeclaredLink, interface: &str) -> Self {
+        let mut scene = Self::new(declared);
+        scene
+            .event(&Event::Link(link(interface, true, 1)))
+            .event(&Event::Address(address("192.168.1.7/24")))
+            .event(&Event::Route(default_route("192.168.1.1")));
+        assert!(scene.links.get(WIFI).unwrap().usable());
+        scene.steps();
+        scene
     }
 
     fn event(&mut self, event: &Event) -> &mut Self {
@@ -83,11 +107,17 @@ impl Plan {
         self.take(steps)
     }
 
+    fn prefer(&mut self, family: Family, link: Option<LinkId>) -> &mut Self {
+        let mut steps = Vec::new();
+        self.links.prefer(family, link, &mut steps);
+        self.take(steps)
+    }
+
     fn take(&mut self, steps: Vec<Step>) -> &mut Self {
         for step in steps {
             let mut more = Vec::new();
-            if let Step::Install(link, way) = step {
-                self.links.installed(self.now, link, way, true, &mut more);
+            if step == Step::Apply {
+                self.links.applied(self.now, true, &mut more);
             }
             self.log.push(step);
             self.log.append(&mut more);
@@ -99,228 +129,283 @@ impl Plan {
     fn steps(&mut self) -> Vec<Step> {
         std::mem::take(&mut self.log)
     }
+
+    /// The same without what the user's routes say of links.
+    fn acts(&mut self) -> Vec<Step> {
+        let mut steps = self.steps();
+        steps.retain(|step| !matches!(step, Step::Tell(_, LinkEvent::Uplink(..))));
+        steps
+    }
+
+    fn sources(&self) -> Vec<String> {
+        let plan = self.links.plan();
+        let told = plan.sources.iter().map(|source| {
+            let uplink = &plan.uplinks[source.uplink];
+            let gateway = uplink.gateway.map_or("-".to_owned(), |gateway| gateway.to_string());
+            format!("{} {} {gateway}", source.address, uplink.name)
+        });
+        told.collect()
+    }
+
+    /// The gateway over which new connections are made to begin.
+    fn overriding(&self, v6: bool) -> Option<String> {
+        let plan = self.links.plan();
+        let uplink = plan.overrides[usize::from(v6)].map(|at| plan.uplinks[at]);
+        uplink.map(|uplink| uplink.gateway.unwrap().to_string())
+    }
 }
 
 fn tell(event: LinkEvent) -> Step {
     Step::Tell(WIFI, event)
 }
 
-fn on(interface: &str, address: &str, gateway: Option<&str>) -> Way {
-    Way {
-        number: WIFI.0,
-        ifindex: 7,
-        name: interface.parse().unwrap(),
-        address: address.parse().unwrap(),
-        gateway: gateway.map(|text| text.parse().unwrap()),
-        ecn: false,
-    }
-}
-
-fn way(address: &str, gateway: Option<&str>) -> Way {
-    on("tun0", address, gateway)
+fn ranked(family: Family, uplink: Uplink) -> Step {
+    tell(LinkEvent::Uplink(family, uplink))
 }
 
 #[test]
 fn a_link_appears_gets_a_carrier_an_address_and_a_route() {
-    let mut plan = Plan::new(declared("wlan0", LinkKind::Wifi));
-    plan.event(&Event::Link(link("wlan0", false, 1)));
+    let mut scene = Scene::new(declared("wlan0", LinkKind::Wifi));
+    scene.event(&Event::Link(link("wlan0", false, 1)));
     assert_eq!(
-        plan.steps(),
+        scene.steps(),
         [Step::Attach(WIFI, 7)],
         "an access point cannot be seen by looking at an interface"
     );
-    plan.event(&Event::Link(link("wlan0", true, 1)));
+    scene.event(&Event::Link(link("wlan0", true, 1)));
     assert_eq!(
-        plan.steps(),
+        scene.steps(),
         [
             tell(LinkEvent::Appeared(spec("home", LinkKind::Wifi))),
-            tell(LinkEvent::Carrier(true))
+            tell(LinkEvent::Carrier(true)),
+            ranked(Family::V4, Uplink::None),
+            ranked(Family::V6, Uplink::None),
         ]
     );
-    plan.event(&Event::Address(address("192.168.1.7/24")));
-    assert_eq!(plan.steps(), [], "the gateway is not known yet");
-    plan.event(&Event::Route(default_route("192.168.1.1")));
-    let way = on("wlan0", "192.168.1.7/24", Some("192.168.1.1"));
+    scene.event(&Event::Address(address("192.168.1.7/24")));
+    assert_eq!(scene.steps(), [], "it leads nowhere yet");
+    scene.event(&Event::Route(default_route("192.168.1.1")));
     assert_eq!(
-        plan.steps(),
-        [Step::Install(WIFI, way), tell(LinkEvent::Usable(true))]
-    );
-    assert_eq!(plan.links.get(WIFI).unwrap().way(false), Some(way));
-    assert_eq!(
-        plan.links.owner("192.168.1.7".parse().unwrap(), None, None),
-        Some(WIFI)
-    );
-    assert_eq!(plan.links.owner("192.168.1.8".parse().unwrap(), None, None), None);
-    assert_eq!(
-        plan.links.owner("192.168.1.8".parse().unwrap(), Some(7), None),
-        Some(WIFI)
-    );
-}
-
-#[test]
-fn without_a_default_route_peers_are_on_the_link_after_a_second() {
-    let mut plan = Plan::new(declared("eth0", LinkKind::Cable));
-    plan.event(&Event::Link(link("eth0", true, 1)))
-        .event(&Event::Address(address("10.0.0.1/24")));
-    plan.steps();
-    assert_eq!(plan.links.wake_at(), Some(Instant::from_secs(11)));
-    plan.wait(999);
-    assert_eq!(plan.steps(), []);
-    plan.wait(1);
-    let on_link = on("eth0", "10.0.0.1/24", None);
-    assert_eq!(
-        plan.steps(),
-        [Step::Install(WIFI, on_link), tell(LinkEvent::Usable(true))]
-    );
-    assert_eq!(plan.links.wake_at(), None);
-    plan.event(&Event::Route(default_route("10.0.0.254")));
-    let routed = on("eth0", "10.0.0.1/24", Some("10.0.0.254"));
-    assert_eq!(
-        plan.steps(),
+        scene.steps(),
         [
-            tell(LinkEvent::Usable(false)),
-            Step::Uninstall(WIFI, on_link),
-            Step::Install(WIFI, routed),
+            ranked(Family::V4, Uplink::Metric(100)),
+            Step::Apply,
             tell(LinkEvent::Usable(true))
         ]
     );
+    let way = Way {
+        ifindex: 7,
+        name: "wlan0".parse().unwrap(),
+        address: "192.168.1.7/24".parse().unwrap(),
+        gateway: Some("192.168.1.1".parse().unwrap()),
+    };
+    assert_eq!(scene.links.get(WIFI).unwrap().way(false), Some(way));
+    assert_eq!(scene.sources(), ["192.168.1.7 wlan0 192.168.1.1"]);
+    let owner = |text: &str, ifindex| scene.links.owner(text.parse().unwrap(), ifindex);
+    assert_eq!(owner("192.168.1.7", None), Some(WIFI));
+    assert_eq!(owner("192.168.1.8", None), None);
+    assert_eq!(owner("192.168.1.8", Some(7)), Some(WIFI));
 }
 
 #[test]
-fn a_tunnel_needs_no_gateway() {
-    let mut plan = Plan::new(declared("tun0", LinkKind::Cellular));
-    plan.event(&Event::Link(link("tun0", true, 65534)))
-        .event(&Event::Address(address("10.0.0.1/32")));
-    assert_eq!(plan.steps().last(), Some(&tell(LinkEvent::Usable(true))));
+fn what_the_user_sends_nowhere_is_no_uplink() {
+    let mut scene = Scene::new(declared("eth0", LinkKind::Cable));
+    scene
+        .event(&Event::Link(link("eth0", true, 1)))
+        .event(&Event::Address(address("192.168.1.50/24")))
+        .event(&Event::Address(address("fd00:9::2/64")));
+    scene.wait(60_000);
+    assert_eq!(*scene.links.plan(), Plan::default());
+    assert!(!scene.links.get(WIFI).unwrap().usable());
+    scene.event(&Event::Route(default_route("192.168.1.1")));
+    assert_eq!(scene.sources(), ["192.168.1.50 eth0 192.168.1.1"], "IPv4 only");
+}
+
+#[test]
+fn a_gateway_of_the_configuration_makes_an_uplink() {
+    let gateway = Some("10.64.0.1".parse().unwrap());
+    let mut scene = Scene::new(DeclaredLink {
+        gateway,
+        ..declared("wwan0", LinkKind::Cellular)
+    });
+    scene
+        .event(&Event::Link(link("wwan0", true, 519)))
+        .event(&Event::Address(address("10.9.8.7/32")));
+    assert_eq!(scene.sources(), ["10.9.8.7 wwan0 10.64.0.1"]);
+    assert_eq!(scene.steps().last(), Some(&tell(LinkEvent::Usable(true))));
 }
 
 #[test]
 fn a_link_that_is_never_used_gets_no_routes() {
-    let mut never = declared("tun0", LinkKind::Cable);
+    let mut never = declared("eth0", LinkKind::Cable);
     never.spec.role = Role::Never;
-    let mut plan = Plan::new(never);
-    plan.event(&Event::Link(link("tun0", true, 65534)))
-        .event(&Event::Address(address("10.0.0.1/32")));
-    assert_eq!(plan.steps().last(), Some(&tell(LinkEvent::Carrier(true))));
+    let mut scene = Scene::new(never);
+    scene
+        .event(&Event::Link(link("eth0", true, 1)))
+        .event(&Event::Address(address("192.168.1.7/24")))
+        .event(&Event::Route(default_route("192.168.1.1")));
+    assert_eq!(*scene.links.plan(), Plan::default());
 }
 
 #[test]
-fn a_new_address_is_a_loss_and_a_return() {
-    let mut plan = Plan::new(declared("tun0", LinkKind::Cable));
-    plan.event(&Event::Link(link("tun0", true, 65534)))
-        .event(&Event::Address(address("10.0.0.1/32")));
-    plan.steps();
-    plan.event(&Event::AddressGone(address("10.0.0.1/32")));
+fn every_address_is_a_source_and_the_best_one_is_the_way() {
+    let mut scene = Scene::online(declared("eth0", LinkKind::Cable), "eth0");
+    scene.event(&Event::Address(address("192.168.1.77/24")));
+    scene.event(&Event::Address(address("10.8.0.5/24")));
+    assert_eq!(scene.acts(), [Step::Apply, Step::Apply]);
+    let all = ["192.168.1.7", "192.168.1.77", "10.8.0.5"].map(|address| format!("{address} eth0 192.168.1.1"));
+    assert_eq!(scene.sources(), all);
+    scene.event(&Event::Route(default_over(7, "10.8.0.1", 200)));
+    assert_eq!(scene.sources()[2], "10.8.0.5 eth0 10.8.0.1", "source and gateway go together");
     assert_eq!(
-        plan.steps(),
-        [
-            tell(LinkEvent::Usable(false)),
-            Step::Uninstall(WIFI, way("10.0.0.1/32", None))
-        ]
+        scene.links.get(WIFI).unwrap().way(false).unwrap().address.addr().to_string(),
+        "192.168.1.7"
     );
-    plan.event(&Event::Address(address("10.0.0.9/32")));
+    scene.steps();
+    scene.event(&Event::AddressGone(address("192.168.1.77/24")));
+    assert_eq!(scene.acts(), [Step::Apply]);
+    assert_eq!(scene.sources().len(), 2);
+}
+
+#[test]
+fn another_address_in_the_place_of_the_first_is_a_loss_and_a_return() {
+    let mut scene = Scene::online(declared("eth0", LinkKind::Cable), "eth0");
+    scene.event(&Event::AddressGone(address("192.168.1.7/24")));
+    assert_eq!(scene.acts(), [tell(LinkEvent::Usable(false)), Step::Apply]);
+    scene.event(&Event::Address(address("192.168.1.9/24")));
+    assert_eq!(scene.acts(), [Step::Apply, tell(LinkEvent::Usable(true))]);
+}
+
+#[test]
+fn one_family_may_change_while_the_other_stays() {
+    let mut scene = Scene::online(declared("eth0", LinkKind::Cable), "eth0");
+    scene
+        .event(&Event::Address(address("2001:db8::7/64")))
+        .event(&Event::Route(default_route("fe80::1")));
+    scene.steps();
+    scene.event(&Event::AddressGone(address("192.168.1.7/24")));
+    let lost = "192.168.1.7".parse().unwrap();
+    assert_eq!(scene.acts(), [Step::Lost(WIFI, lost), Step::Apply]);
+    scene.event(&Event::Address(address("192.168.1.9/24")));
+    assert_eq!(scene.acts(), [Step::Apply]);
     assert_eq!(
-        plan.steps(),
-        [
-            Step::Install(WIFI, way("10.0.0.9/32", None)),
-            tell(LinkEvent::Usable(true))
-        ]
+        scene.sources(),
+        ["192.168.1.9 eth0 192.168.1.1", "2001:db8::7 eth0 fe80::1"]
     );
 }
 
 #[test]
-fn an_additional_address_changes_nothing() {
-    let mut plan = Plan::new(declared("tun0", LinkKind::Cable));
-    plan.event(&Event::Link(link("tun0", true, 65534)))
-        .event(&Event::Address(address("10.0.0.1/32")));
-    plan.steps();
-    plan.event(&Event::Address(address("10.0.0.2/32")))
-        .event(&Event::AddressGone(address("10.0.0.2/32")));
-    assert_eq!(plan.steps(), []);
+fn a_route_that_is_back_within_a_second_was_not_lost() {
+    let mut scene = Scene::online(declared("eth0", LinkKind::Cable), "eth0");
+    for back_after in [0, 900] {
+        scene.event(&Event::RouteGone(default_route("192.168.1.1")));
+        scene.wait(back_after);
+        scene.event(&Event::Route(default_route("192.168.1.1")));
+        scene.wait(2_000);
+        assert_eq!(scene.acts(), []);
+    }
+    scene.event(&Event::RouteGone(default_route("192.168.1.1")));
+    assert_eq!(scene.steps(), [ranked(Family::V4, Uplink::None)]);
+    assert_eq!(scene.links.wake_at(), Some(scene.now + Duration::from_secs(1)));
+    scene.wait(1_000);
+    assert_eq!(scene.acts(), [tell(LinkEvent::Usable(false)), Step::Apply]);
+    assert_eq!(*scene.links.plan(), Plan::default());
+}
+
+#[test]
+fn another_router_takes_no_connection_away() {
+    let mut scene = Scene::online(declared("eth0", LinkKind::Cable), "eth0");
+    scene.event(&Event::Route(default_over(7, "192.168.1.2", 50)));
+    assert_eq!(scene.acts(), [Step::Apply]);
+    scene.event(&Event::RouteGone(default_route("192.168.1.1")));
+    assert_eq!(scene.acts(), [Step::Apply]);
+    assert_eq!(scene.sources(), ["192.168.1.7 eth0 192.168.1.2"]);
+}
+
+#[test]
+fn a_default_that_refuses_everything_keeps_worse_ones_from_being_used() {
+    let mut scene = Scene::online(declared("eth0", LinkKind::Cable), "eth0");
+    let refusing = Route {
+        kind: RouteKind::Unreachable,
+        oif: None,
+        metric: 50,
+        gateway: None,
+        ..default_route("192.168.1.1")
+    };
+    scene.event(&Event::Route(refusing)).wait(1_000);
+    assert_eq!(*scene.links.plan(), Plan::default());
+    scene.event(&Event::RouteGone(refusing));
+    assert_eq!(scene.sources(), ["192.168.1.7 eth0 192.168.1.1"]);
 }
 
 #[test]
 fn a_lost_carrier_takes_the_routes_with_it() {
-    let mut plan = Plan::new(declared("tun0", LinkKind::Cable));
-    plan.event(&Event::Link(link("tun0", true, 65534)))
-        .event(&Event::Address(address("10.0.0.1/32")));
-    plan.steps();
-    plan.event(&Event::Link(link("tun0", false, 65534)))
-        .event(&Event::Link(link("tun0", true, 65534)));
-    let way = way("10.0.0.1/32", None);
+    let mut scene = Scene::online(declared("eth0", LinkKind::Cable), "eth0");
+    scene
+        .event(&Event::Link(link("eth0", false, 1)))
+        .event(&Event::Link(link("eth0", true, 1)));
     assert_eq!(
-        plan.steps(),
+        scene.acts(),
         [
             tell(LinkEvent::Usable(false)),
-            Step::Uninstall(WIFI, way),
             tell(LinkEvent::Carrier(false)),
+            Step::Apply,
             tell(LinkEvent::Carrier(true)),
-            Step::Install(WIFI, way),
+            Step::Apply,
             tell(LinkEvent::Usable(true))
         ]
     );
 }
 
 #[test]
-fn the_other_family_keeps_a_link_usable() {
-    let mut plan = Plan::new(declared("tun0", LinkKind::Cable));
-    plan.event(&Event::Link(link("tun0", true, 65534)));
-    plan.event(&Event::Address(address("10.0.0.1/32")))
-        .event(&Event::Address(address("fd00::1/64")));
-    plan.steps();
-    plan.event(&Event::AddressGone(address("10.0.0.1/32")));
-    let lost = way("10.0.0.1/32", None);
-    assert_eq!(
-        plan.steps(),
-        [Step::Lost(WIFI, lost.address.addr()), Step::Uninstall(WIFI, lost)]
-    );
+fn a_dormant_link_is_used_as_the_kernel_uses_it() {
+    let dormant = Link {
+        operstate: OperState::Dormant,
+        ..link("eth0", true, 1)
+    };
+    let mut scene = Scene::online(declared("eth0", LinkKind::Cable), "eth0");
+    scene.event(&Event::Link(dormant));
+    assert_eq!(scene.acts(), []);
 }
 
 #[test]
-fn routes_that_cannot_be_made_are_tried_again() {
-    let mut plan = Plan::new(declared("tun0", LinkKind::Cable));
+fn a_plan_that_cannot_be_carried_out_is_tried_again() {
+    let mut scene = Scene::new(declared("eth0", LinkKind::Cable));
+    scene
+        .event(&Event::Link(link("eth0", true, 1)))
+        .event(&Event::Address(address("192.168.1.7/24")));
     let mut steps = Vec::new();
-    plan.links
-        .apply(plan.now, &Event::Link(link("tun0", true, 65534)), &mut steps);
+    let route = Event::Route(default_route("192.168.1.1"));
+    scene.links.apply(scene.now, &route, &mut steps);
+    assert_eq!(steps.last(), Some(&Step::Apply));
     steps.clear();
-    plan.links
-        .apply(plan.now, &Event::Address(address("10.0.0.1/32")), &mut steps);
-    let way = way("10.0.0.1/32", None);
-    assert_eq!(steps, [Step::Install(WIFI, way)]);
-    steps.clear();
-    plan.links.installed(plan.now, WIFI, way, false, &mut steps);
+    scene.links.applied(scene.now, false, &mut steps);
     assert_eq!(steps, []);
-    assert!(!plan.links.get(WIFI).unwrap().usable());
-    plan.wait(1_000);
-    assert_eq!(
-        plan.steps(),
-        [Step::Install(WIFI, way), tell(LinkEvent::Usable(true))]
-    );
+    assert!(!scene.links.get(WIFI).unwrap().usable());
+    scene.steps();
+    scene.wait(1_000);
+    assert_eq!(scene.steps(), [Step::Apply, tell(LinkEvent::Usable(true))]);
 }
 
 #[test]
 fn a_declared_name_keeps_its_number_and_a_found_one_does_not() {
-    let mut plan = Plan::new(declared("usb0", LinkKind::Cellular));
-    plan.event(&Event::Link(link("usb0", true, 65534)));
-    plan.steps();
-    plan.event(&Event::LinkGone(link("usb0", true, 65534)));
-    assert_eq!(plan.steps(), [tell(LinkEvent::Carrier(false)), Step::Detach(7)]);
-    plan.event(&Event::Link(link("usb0", true, 65534)));
-    assert_eq!(
-        plan.steps(),
-        [Step::Attach(WIFI, 7), tell(LinkEvent::Carrier(true))]
-    );
+    let mut scene = Scene::new(declared("usb0", LinkKind::Cellular));
+    scene.event(&Event::Link(link("usb0", true, 519)));
+    scene.steps();
+    scene.event(&Event::LinkGone(link("usb0", true, 519)));
+    assert_eq!(scene.acts(), [tell(LinkEvent::Carrier(false)), Step::Detach(7)]);
+    scene.event(&Event::Link(link("usb0", true, 519)));
+    assert_eq!(scene.acts(), [Step::Attach(WIFI, 7), tell(LinkEvent::Carrier(true))]);
 
-    let mut plan = Plan::new(declared("usb*", LinkKind::Cellular));
-    plan.event(&Event::Link(link("usb0", true, 65534)))
-        .event(&Event::Link(link("usb0", false, 65534)));
-    plan.event(&Event::LinkGone(link("usb0", true, 65534)))
-        .event(&Event::Link(link("usb0", true, 65534)));
+    let mut scene = Scene::new(declared("usb*", LinkKind::Cellular));
+    scene.event(&Event::Link(link("usb0", true, 519)));
+    scene.event(&Event::LinkGone(link("usb0", true, 519)));
+    scene.event(&Event::Link(link("usb0", true, 519)));
     let appeared = |id| Step::Tell(id, LinkEvent::Appeared(spec("usb0", LinkKind::Cellular)));
     let told = |id, carrier| Step::Tell(id, LinkEvent::Carrier(carrier));
     let (first, second) = (LinkId(4), LinkId(5));
     assert_eq!(
-        plan.steps(),
+        scene.acts(),
         [
             Step::Attach(first, 7),
             appeared(first),
@@ -343,15 +428,15 @@ fn what_a_link_costs_is_told_with_it() {
         ..declared(interface, LinkKind::Cellular)
     };
     for (interface, id, name) in [("usb0", WIFI, "home"), ("usb*", LinkId(4), "usb0")] {
-        let mut plan = Plan::new(costly(interface));
-        plan.event(&Event::Link(link("usb0", true, 65534)));
+        let mut scene = Scene::new(costly(interface));
+        scene.event(&Event::Link(link("usb0", true, 519)));
         let told = [
             LinkEvent::Appeared(spec(name, LinkKind::Cellular)),
             LinkEvent::Tariff(metered),
             LinkEvent::Carrier(true),
         ];
         assert_eq!(
-            plan.steps()[1..],
+            scene.acts()[1..],
             told.map(|event| Step::Tell(id, event)),
             "{interface}"
         );
@@ -359,44 +444,186 @@ fn what_a_link_costs_is_told_with_it() {
 }
 
 #[test]
-fn a_renamed_interface_is_another_link() {
-    let mut plan = Plan::new(declared("tun0", LinkKind::Cable));
-    plan.event(&Event::Link(link("tun0", true, 65534)));
-    plan.steps();
-    plan.event(&Event::Link(link("tun1", true, 65534)));
-    assert_eq!(plan.steps(), [tell(LinkEvent::Carrier(false)), Step::Detach(7)]);
+fn a_link_may_be_declared_by_another_name_of_its_interface() {
+    let mut scene = Scene::new(declared("uplink-of-the-house", LinkKind::Cable));
+    let altnames = vec!["enp3s0".to_owned(), "uplink-of-the-house".to_owned()];
+    scene.event(&Event::Link(Link {
+        altnames,
+        ..link("eth0", true, 1)
+    }));
+    assert_eq!(scene.steps()[0], Step::Attach(WIFI, 7));
 }
 
 #[test]
-fn of_two_links_with_one_address_the_preferred_owns_it() {
-    let mut links = Links::new(vec![
-        DeclaredLink {
-            id: LinkId(1),
-            ..declared("tun0", LinkKind::Cable)
-        },
-        DeclaredLink {
-            id: LinkId(2),
-            ..declared("tun1", LinkKind::Cable)
-        },
-    ]);
-    let mut steps = Vec::new();
-    let second = Link {
-        ifindex: 8,
-        ..link("tun1", true, 65534)
+fn a_name_that_comes_back_takes_nothing_away() {
+    let mut scene = Scene::online(declared("wlan0", LinkKind::Wifi), "wlan0");
+    scene.event(&Event::Link(link("wlx0", true, 1)));
+    assert_eq!(scene.acts(), [Step::Apply], "rules name the interface as it is called");
+    scene.event(&Event::Link(link("wlan0", true, 1)));
+    scene.wait(1_000);
+    assert_eq!(scene.acts(), [Step::Apply]);
+    assert!(scene.links.get(WIFI).unwrap().usable());
+}
+
+#[test]
+fn an_interface_with_a_name_that_nobody_declared_is_not_ours() {
+    let mut scene = Scene::online(declared("wlan0", LinkKind::Wifi), "wlan0");
+    scene.event(&Event::Link(link("wlx0", true, 1))).wait(200);
+    assert!(scene.acts().contains(&Step::Detach(7)));
+    assert_eq!(*scene.links.plan(), Plan::default());
+    scene.event(&Event::Link(link("wlan0", true, 1)));
+    let acts = scene.acts();
+    assert_eq!(acts.last(), Some(&tell(LinkEvent::Usable(true))), "what it has is known");
+}
+
+#[test]
+fn a_found_interface_keeps_its_number_under_another_name_that_fits() {
+    let mut scene = Scene::new(declared("wl*", LinkKind::Wifi));
+    scene.event(&Event::Link(link("wlan0", true, 1)));
+    scene.steps();
+    scene.event(&Event::Link(link("wlp3s0", true, 1))).wait(200);
+    let again = LinkEvent::Appeared(spec("wlp3s0", LinkKind::Wifi));
+    assert_eq!(scene.acts(), [Step::Tell(LinkId(4), again)]);
+}
+
+#[test]
+fn interfaces_that_swap_their_names_keep_their_connections() {
+    let first = DeclaredLink {
+        id: LinkId(1),
+        ..declared("eth0", LinkKind::Cable)
     };
-    for event in [
-        Event::Link(link("tun0", true, 65534)),
-        Event::Link(second),
-        Event::Address(address("192.168.1.2/24")),
-        Event::Address(Address {
-            ifindex: 8,
-            ..address("192.168.1.2/24")
-        }),
-    ] {
-        links.apply(Instant::ZERO, &event, &mut steps);
+    let second = DeclaredLink {
+        id: LinkId(2),
+        ..declared("wlan0", LinkKind::Wifi)
+    };
+    let mut scene = Scene::of(vec![first, second]);
+    let named = |ifindex, name| {
+        Event::Link(Link {
+            ifindex,
+            ..link(name, true, 1)
+        })
+    };
+    scene.event(&named(7, "eth0")).event(&named(8, "wlan0"));
+    scene
+        .event(&Event::Address(address("192.168.1.7/24")))
+        .event(&Event::Route(default_route("192.168.1.1")));
+    scene.steps();
+    for (ifindex, name) in [(7, "tmp0"), (8, "eth0"), (7, "wlan0")] {
+        scene.event(&named(ifindex, name)).wait(100);
     }
-    let local = "192.168.1.2".parse().unwrap();
-    assert_eq!(links.owner(local, None, Some(LinkId(2))), Some(LinkId(2)));
-    assert_eq!(links.owner(local, None, Some(LinkId(9))), Some(LinkId(1)));
-    assert_eq!(links.owner(local, Some(8), Some(LinkId(1))), Some(LinkId(2)));
+    scene.wait(100);
+    let appeared = |id, kind| Step::Tell(LinkId(id), LinkEvent::Appeared(spec("home", kind)));
+    let mut acts = scene.acts();
+    acts.retain(|step| *step != Step::Apply);
+    assert_eq!(acts, [appeared(1, LinkKind::Wifi), appeared(2, LinkKind::Cable)]);
+    let managed = scene.links.get(LinkId(1)).unwrap();
+    assert!(managed.usable() && managed.spec.kind == LinkKind::Wifi && managed.ifindex == Some(7));
+    assert_eq!(scene.sources(), ["192.168.1.7 wlan0 192.168.1.1"]);
+}
+
+/// Two cables; `eth0` is the user's first choice in IPv4.
+fn two_cables() -> Scene {
+    let cable = |id, interface| DeclaredLink {
+        id: LinkId(id),
+        ..declared(interface, LinkKind::Cable)
+    };
+    let mut scene = Scene::of(vec![cable(1, "eth0"), cable(2, "eth1")]);
+    for (ifindex, name) in [(7, "eth0"), (8, "eth1")] {
+        scene.event(&Event::Link(Link {
+            ifindex,
+            ..link(name, true, 1)
+        }));
+        scene.event(&Event::Address(Address {
+            ifindex,
+            ..address(&format!("192.168.{ifindex}.2/24"))
+        }));
+    }
+    scene
+        .event(&Event::Route(default_over(7, "192.168.7.1", 100)))
+        .event(&Event::Route(default_over(8, "192.168.8.1", 600)));
+    scene
+}
+
+#[test]
+fn a_rule_overrides_the_users_order_only_where_it_differs() {
+    let mut scene = two_cables();
+    for (preferred, expected) in [
+        (None, None),
+        (Some(LinkId(1)), None),
+        (Some(LinkId(2)), Some("192.168.8.1")),
+        (None, None),
+    ] {
+        scene.prefer(Family::V4, preferred);
+        assert_eq!(scene.overriding(false).as_deref(), expected, "{preferred:?}");
+        scene.prefer(Family::V6, preferred);
+        assert_eq!(scene.overriding(true), None, "nothing leads out in IPv6");
+    }
+}
+
+#[test]
+fn an_override_follows_its_link() {
+    let mut scene = two_cables();
+    scene.prefer(Family::V4, Some(LinkId(2)));
+    let second = |text: &str| Address {
+        ifindex: 8,
+        ..address(text)
+    };
+    scene.event(&Event::Address(second("192.168.8.9/24")));
+    scene.event(&Event::AddressGone(second("192.168.8.2/24")));
+    assert_eq!(scene.overriding(false).as_deref(), Some("192.168.8.1"));
+    scene.event(&Event::AddressGone(second("192.168.8.9/24")));
+    assert_eq!(scene.overriding(false), None);
+    scene.event(&Event::Address(second("10.1.1.4/24")));
+    scene.event(&Event::Route(default_over(8, "10.1.1.1", 500)));
+    assert_eq!(scene.overriding(false).as_deref(), Some("10.1.1.1"));
+}
+
+#[test]
+fn where_the_user_has_a_tunnel_first_nothing_is_overridden() {
+    let mut scene = two_cables();
+    scene.prefer(Family::V4, Some(LinkId(2)));
+    scene.event(&Event::Link(Link {
+        ifindex: 9,
+        ..link("tun0", true, 65534)
+    }));
+    let tunnel = Route {
+        gateway: None,
+        ..default_over(9, "10.0.0.1", 50)
+    };
+    scene.event(&Event::Route(tunnel));
+    assert_eq!(scene.overriding(false), None);
+    scene.event(&Event::RouteGone(tunnel));
+    assert_eq!(scene.overriding(false).as_deref(), Some("192.168.8.1"));
+}
+
+#[test]
+fn what_is_swept_away_is_looked_at_soon() {
+    let mut scene = Scene::online(declared("eth0", LinkKind::Cable), "eth0");
+    let ours = Route {
+        table: Table(51_830),
+        protocol: Protocol::SLOWHAND,
+        ..default_route("192.168.1.1")
+    };
+    for event in [Event::Rules, Event::RouteGone(ours)] {
+        scene.event(&event);
+        assert_eq!(scene.acts(), []);
+        scene.wait(200);
+        assert_eq!(scene.acts(), [Step::Apply]);
+    }
+}
+
+#[test]
+fn of_two_links_with_one_address_the_one_where_connections_begin_owns_it() {
+    let mut scene = two_cables();
+    for ifindex in [7, 8] {
+        scene.event(&Event::Address(Address {
+            ifindex,
+            ..address("10.0.0.5/24")
+        }));
+    }
+    let local = "10.0.0.5".parse().unwrap();
+    assert_eq!(scene.links.owner(local, None), Some(LinkId(1)));
+    scene.prefer(Family::V4, Some(LinkId(2)));
+    assert_eq!(scene.links.owner(local, None), Some(LinkId(2)));
+    assert_eq!(scene.links.owner(local, Some(7)), Some(LinkId(1)));
 }

@@ -6,7 +6,7 @@ use super::observe::Observation;
 use super::settings::Settings;
 use super::world::World;
 use crate::routing::Applied;
-use crate::rtnl::Event;
+use crate::rtnl::{Event, RouteKind};
 use policy::{Family, Input, LinkId, SubflowEvent, SubflowId};
 use std::net::IpAddr;
 use units::Instant;
@@ -124,6 +124,7 @@ impl World {
             return false;
         }
         match route.oif.and_then(|oif| self.links.by_index(oif)) {
+            _ if route.kind != RouteKind::Unicast => true,
             None => true,
             Some(_) if route.is_default() => false,
             // An inner network: only over links by which the user's routes lead there too.

@@ -8,45 +8,40 @@ use std::net::IpAddr;
 const FIRST: u32 = 51_830;
 
 /// What has a table of its own.
-type Key = (u32, bool, Option<IpAddr>);
-
-/// The table of each uplink; an uplink keeps its table for as long as it is there.
-#[derive(Debug, Default)]
-pub(super) struct Tables {
-    given: Vec<(Key, Table)>,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// An uplink: interface, whether it is IPv6, next hop.
+    Uplink(u32, bool, Option<IpAddr>),
+    /// New connections, while they are kept away from the user's first default route: whether of IPv6.
+    Override(bool),
 }
 
-const fn key(uplink: &Uplink) -> Key {
-    (uplink.ifindex, uplink.v6, uplink.gateway)
+impl From<&Uplink> for Owner {
+    fn from(uplink: &Uplink) -> Self {
+        Self::Uplink(uplink.ifindex, uplink.v6, uplink.gateway)
+    }
+}
+
+/// The table of each owner, which keeps it for as long as it is there.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    given: Vec<(Owner, Table)>,
 }
 
 impl Tables {
-    /// Forgets the tables of all other uplinks.
-    pub(super) fn keep(&mut self, uplinks: &[Uplink]) {
-        self.given
-            .retain(|(of, _)| uplinks.iter().any(|uplink| key(uplink) == *of));
+    /// Forgets the tables of all others.
+    pub(super) fn keep(&mut self, owners: &[Owner]) {
+        self.given.retain(|(owner, _)| owners.contains(owner));
     }
 
-    /// A table for each of `uplinks`, in their order. `rules` are all there are.
-    pub(super) fn for_uplinks(
-        &mut self,
-        rtnl: &mut Rtnl,
-        rules: &[Rule],
-        uplinks: &[Uplink],
-    ) -> Result<Vec<Table>, ListError> {
-        let mut tables = Vec::new();
-        for uplink in uplinks {
-            let known = self.given.iter().find(|(of, _)| *of == key(uplink));
-            let table = match known {
-                Some(&(_, table)) => table,
-                None => self.free(rtnl, rules)?,
-            };
-            if known.is_none() {
-                self.given.push((key(uplink), table));
-            }
-            tables.push(table);
+    /// The owner's table. `rules` are all there are.
+    pub(super) fn of(&mut self, owner: Owner, rtnl: &mut Rtnl, rules: &[Rule]) -> Result<Table, ListError> {
+        if let Some(&(_, table)) = self.given.iter().find(|(other, _)| *other == owner) {
+            return Ok(table);
         }
-        Ok(tables)
+        let table = self.free(rtnl, rules)?;
+        self.given.push((owner, table));
+        Ok(table)
     }
 
     /// The first table that nobody uses: no rule of others asks it, and it has no routes of others.
@@ -55,12 +50,15 @@ impl Tables {
             self.given.iter().any(|(_, given)| *given == table)
                 || rules.iter().any(|rule| is_of_others(rule, table))
         };
-        for table in (FIRST..).map(Table).filter(|&table| !taken(table)) {
-            let routes = rtnl.routes_in(table)?;
-            if routes.iter().all(|route| route.protocol == Protocol::SLOWHAND) {
-                return Ok(table);
+        let mut table = Table(FIRST);
+        loop {
+            if !taken(table) {
+                let routes = rtnl.routes_in(table)?;
+                if routes.iter().all(|route| route.protocol == Protocol::SLOWHAND) {
+                    return Ok(table);
+                }
             }
+            table = Table(table.0 + 1);
         }
-        Ok(Table(FIRST))
     }
 }

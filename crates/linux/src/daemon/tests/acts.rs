@@ -356,7 +356,9 @@ fn where_nobody_answers_echoes_a_handshake_does() {
 fn new_connections_begin_on_the_default_link() {
     with_download(|net, daemon, _| {
         daemon.subflow(0);
-        daemon.act(Action::DefaultRoute(LinkId(2))).unwrap();
+        daemon
+            .act(Action::DefaultRoute(policy::Family::V4, Some(LinkId(2))))
+            .unwrap();
         let second = Download::start(net);
         daemon.until("a connection begins on link 2", |_, seen| {
             let began = |input: &Input| {

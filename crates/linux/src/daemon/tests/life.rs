@@ -99,7 +99,7 @@ fn a_new_address_gets_routes_and_a_subflow() {
         );
         let rules = net.in_client(|| output("ip rule"));
         assert!(
-            rules.contains("from 10.0.1.77 lookup") && !rules.contains("from 10.0.1.1 lookup"),
+            rules.contains("from 10.0.1.77 iif lo lookup") && !rules.contains("from 10.0.1.1 iif lo lookup"),
             "{rules}"
         );
     });

@@ -168,7 +168,9 @@ impl Manual {
         let mut daemon = Daemon::start(change(setup)).unwrap();
         daemon.begin().unwrap();
         let mut manual = Self { daemon, seen };
-        manual.act(Action::DefaultRoute(LinkId(0))).unwrap();
+        for family in policy::Family::ALL {
+            manual.act(Action::DefaultRoute(family, Some(LinkId(0)))).unwrap();
+        }
         manual
     }
 

@@ -308,7 +308,7 @@ impl World {
     }
 
     /// An endpoint for every way out of a link, or none.
-    fn endpoint(&mut self, link: LinkId, wanted: bool) -> Result<(), ActError> {
+    pub(super) fn endpoint(&mut self, link: LinkId, wanted: bool) -> Result<(), ActError> {
         for id in self.endpoints.remove(&link).unwrap_or_default() {
             self.release_orphans(id);
             match self.commands.del_endpoint(id, None) {

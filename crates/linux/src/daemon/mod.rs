@@ -14,6 +14,7 @@
 //! | `cla` | where signals go, told to whoever controls a sender's windows |
 //! | `probes` | asking whether a link still reaches a peer |
 //! | `levers`, `settings`, `sender` | bounding queues; what is changed for the whole namespace, on record; congestion control |
+//! | `upkeep` | what other programs change under a running daemon |
 //! | `fallbacks` | bounding connections that fell back to plain TCP, where that is asked for |
 //! | `inlet`, `observe`, `report`, `controllers` | what other threads may say, see and ask |
 //! | `clock`, `poller`, `eventfd` | the kernel's small change |
@@ -62,6 +63,7 @@ mod settings;
 mod stock;
 #[cfg(test)]
 mod tests;
+mod upkeep;
 mod walks;
 mod ways;
 mod world;

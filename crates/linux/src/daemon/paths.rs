@@ -15,6 +15,9 @@ impl World {
     pub(super) fn link_event(&mut self, now: Instant, event: &Event) {
         let mut steps = std::mem::take(&mut self.steps);
         self.links.apply(now, event, &mut steps);
+        if matches!(event, Event::Rules | Event::Route(_) | Event::RouteGone(_)) {
+            self.upkeep.routes_changed(now);
+        }
         self.take_steps(now, steps);
     }
 

@@ -104,6 +104,8 @@ pub(super) struct Settings {
     buffer: Option<u64>,
     /// What it was before a join, if it could not be put back.
     owed: Option<String>,
+    /// Who manages the paths of connections, once that was chosen.
+    manager: Option<PathManager>,
 }
 
 impl Settings {
@@ -122,6 +124,7 @@ impl Settings {
             wanted: BTreeMap::new(),
             buffer: None,
             owed: None,
+            manager: None,
         })
     }
 
@@ -142,7 +145,19 @@ impl Settings {
             })?;
             commands.set_limits(CLIENT_LIMITS)?;
         }
+        self.manager = Some(manager);
         Ok(())
+    }
+
+    /// Chooses anew who manages paths, if somebody else has changed that. Answers whether somebody had.
+    pub(super) fn keep_path_manager(&mut self, commands: &mut Commands) -> Result<bool, StartError> {
+        let Some(manager) = self.manager else { return Ok(false) };
+        let (key, value) = sysctl::path_manager(manager)?;
+        if sysctl::read(&key)? == value && commands.limits()? == CLIENT_LIMITS {
+            return Ok(false);
+        }
+        self.take_over(commands, manager)?;
+        Ok(true)
     }
 
     /// Chooses what new connections are sent with from now on.

@@ -16,6 +16,7 @@ use super::probes::Probes;
 use super::sampling::Sampler;
 use super::sender::Sender;
 use super::settings::Settings;
+use super::upkeep::Upkeep;
 use super::{AssociateFn, ObserveFn, RunError, Setup, StartError};
 use crate::bpf::Hook;
 use crate::mptcp_pm::{AddressId, Commands};
@@ -52,6 +53,7 @@ pub(super) struct World {
     /// Endpoints of the kernel's own path manager that are ours.
     pub(super) endpoints: BTreeMap<LinkId, Vec<AddressId>>,
     pub(super) routing: Routing,
+    pub(super) upkeep: Upkeep,
     /// Whether connections belong to the kernel's own path manager.
     pub(super) kernel_managed: bool,
     pub(super) associate: AssociateFn,
@@ -88,6 +90,7 @@ impl World {
             sender: setup.sender,
             endpoints: BTreeMap::new(),
             routing: Routing::default(),
+            upkeep: Upkeep::default(),
             kernel_managed,
             associate: setup.associate,
             observe: setup.observe,
@@ -205,6 +208,7 @@ impl World {
             self.levers.wake_at(),
             self.fallbacks.wake_at(),
             self.sampler.wake_at(),
+            self.upkeep.wake_at(),
         ];
         times.into_iter().flatten().min()
     }
@@ -214,6 +218,7 @@ impl World {
         let mut steps = std::mem::take(&mut self.steps);
         self.links.tick(now, &mut steps);
         self.take_steps(now, steps);
+        self.keep_up(now);
         self.give_up_waiting(now);
         self.set_priorities(now, doubted);
         self.say_farewells(now);

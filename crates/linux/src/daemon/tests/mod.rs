@@ -14,3 +14,4 @@ mod objects;
 mod rig;
 mod sampling;
 mod undone;
+mod upkeep;

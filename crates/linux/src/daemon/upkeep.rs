@@ -1,0 +1,117 @@
+//! What other programs change under a running daemon: the path manager and its endpoints are restored, and connections that the user's routes
+//! now lead elsewhere, as into a tunnel that came up, leave our links.
+//!
+//! The kernel tells nobody of a changed parameter or a flushed endpoint, so these are read every [`EVERY`].
+//!
+//! # Checked by
+//! `daemon::tests::upkeep`; `crates/cli/tests/hosts`: beside a full tunnel nothing leaves in clear.
+
+use super::Duration;
+use super::flows::{Phase, Subflow};
+use super::observe::Observation;
+use super::world::World;
+use policy::{Input, LinkId, SubflowEvent, SubflowId};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use units::Instant;
+
+/// How often parameters are read.
+const EVERY: Duration = Duration::from_secs(5);
+/// After rules or routes changed: until then the other ones that belong to the change are there, too.
+const SETTLE: Duration = Duration::from_millis(200);
+
+/// When to look.
+#[derive(Debug, Default)]
+pub(super) struct Upkeep {
+    settings: Option<Instant>,
+    peers: Option<Instant>,
+    /// What was reported to have been restored: once each.
+    told: BTreeSet<&'static str>,
+}
+
+impl Upkeep {
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        [self.settings, self.peers].into_iter().flatten().min()
+    }
+
+    /// As if the time to read parameters had come.
+    #[cfg(test)]
+    pub(super) fn look_now(&mut self) {
+        self.settings = None;
+    }
+
+    /// The user's routes or rules changed.
+    pub(super) fn routes_changed(&mut self, now: Instant) {
+        self.peers.get_or_insert(now + SETTLE);
+    }
+}
+
+impl World {
+    /// Does what is due.
+    pub(super) fn keep_up(&mut self, now: Instant) {
+        if self.upkeep.peers.take_if(|at| *at <= now).is_some() {
+            self.leave_what_leads_elsewhere(now);
+        }
+        if self.upkeep.settings.is_none_or(|at| at <= now) {
+            self.upkeep.settings = Some(now + EVERY);
+            self.restore_path_manager();
+            self.restore_endpoints();
+        }
+    }
+
+    fn restore_path_manager(&mut self) {
+        match self.settings.keep_path_manager(&mut self.commands) {
+            Ok(false) => {}
+            Ok(true) => self.restored("the choice of the path manager"),
+            Err(error) => self.trouble("restoring the choice of the path manager", &error),
+        }
+    }
+
+    /// Endpoints that were made for links and are gone.
+    fn restore_endpoints(&mut self) {
+        if self.endpoints.is_empty() {
+            return;
+        }
+        let Ok(present) = self.commands.endpoints() else { return };
+        let missing = |ids: &Vec<_>| ids.iter().any(|id| present.iter().all(|known| known.id != *id));
+        let links = self.endpoints.iter().filter(|(_, ids)| missing(ids));
+        let links: Vec<LinkId> = links.map(|(&link, _)| link).collect();
+        for link in links {
+            match self.endpoint(link, true) {
+                Ok(()) => self.restored("endpoints of the kernel's path manager"),
+                Err(error) => self.trouble("restoring an endpoint", &error),
+            }
+        }
+    }
+
+    fn restored(&mut self, what: &'static str) {
+        if self.upkeep.told.insert(what) {
+            self.observe(Observation::Trouble {
+                what,
+                why: "another program changed it; it is restored",
+            });
+        }
+    }
+
+    /// Ends added subflows to peers that the user's routes lead to by a network of its own now.
+    fn leave_what_leads_elsewhere(&mut self, now: Instant) {
+        let added = |subflow: &&Subflow| !subflow.initial && subflow.living();
+        let over = |subflow: &Subflow| {
+            let conn = self.flows.conn(subflow.conn).filter(|conn| conn.phase == Phase::Open)?;
+            let ifindex = self.links.get(subflow.link)?.ifindex?;
+            Some((subflow.id, conn.remote.ip(), ifindex))
+        };
+        let added: Vec<(SubflowId, IpAddr, u32)> =
+            self.flows.living().filter(added).filter_map(over).collect();
+        for (id, peer, ifindex) in added {
+            if !self.leads_elsewhere(peer, ifindex) {
+                continue;
+            }
+            self.tell(Input::Subflow(id, SubflowEvent::Closed));
+            if let Err(error) = self.withdraw(now, id) {
+                self.trouble("withdrawing the address of a subflow that leaves its link", &error);
+            }
+            self.destroy_quietly(id);
+        }
+    }
+}

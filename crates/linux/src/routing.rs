@@ -93,7 +93,10 @@ impl Plan {
 
     /// The uplinks of [`Plan::overriding`].
     fn preferred(&self) -> impl Iterator<Item = &Uplink> {
-        self.overrides.iter().flatten().filter_map(|&at| self.uplinks.get(at))
+        self.overrides
+            .iter()
+            .flatten()
+            .filter_map(|&at| self.uplinks.get(at))
     }
 }
 
@@ -227,7 +230,12 @@ impl Uplink {
 
 /// Our rules of one family, in order. `tables` are those of the uplinks, then those of the overrides.
 fn rules_of(plan: &Plan, tables: &[Table], v6: bool, priority: u32) -> Vec<Rule> {
-    let uplinks = Vec::from_iter(plan.uplinks.iter().zip(tables).filter(|(uplink, _)| uplink.v6 == v6));
+    let uplinks = Vec::from_iter(
+        plan.uplinks
+            .iter()
+            .zip(tables)
+            .filter(|(uplink, _)| uplink.v6 == v6),
+    );
     if uplinks.is_empty() {
         return Vec::new();
     }
@@ -241,7 +249,13 @@ fn rules_of(plan: &Plan, tables: &[Table], v6: bool, priority: u32) -> Vec<Rule>
     let sources = plan
         .sources
         .iter()
-        .filter_map(|source| Some((source, plan.uplinks.get(source.uplink)?, *tables.get(source.uplink)?)))
+        .filter_map(|source| {
+            Some((
+                source,
+                plan.uplinks.get(source.uplink)?,
+                *tables.get(source.uplink)?,
+            ))
+        })
         .filter(|(_, uplink, _)| uplink.v6 == v6);
     let first_of = |ifindex| uplinks.iter().find(|(uplink, _)| uplink.ifindex == ifindex);
     for (source, uplink, table) in sources.clone() {

@@ -129,7 +129,8 @@ fn condition(state: &State, link: LinkId, path: &Path) -> (&'static str, String)
         return ("down", absent(path));
     }
     if path.usable_since.is_none() && path.uplinks == [Uplink::None; 2] {
-        let why = "no default route leads over it: only its own networks are reached there, as without slowhand";
+        let why =
+            "no default route leads over it: only its own networks are reached there, as without slowhand";
         return ("no-uplink", why.to_string());
     }
     if path.usable_since.is_none() {

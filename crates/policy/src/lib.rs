@@ -72,8 +72,9 @@ pub use cost::{Tariff, Trust};
 pub use engine::{Config, Engine, Policy};
 pub use explain::{ConnExplanation, Explanation, RoleExplanation};
 pub use io::{
-    Action, Ahead, ConnEvent, ConnId, ConnSample, Division, Family, FlowEvent, Input, JoinFailure, LinkEvent, LinkId,
-    LinkKind, LinkSpec, Note, RadioEvent, RadioId, Role, SubflowEvent, SubflowId, SubflowSample, Uplink, Verb, Wish,
+    Action, Ahead, ConnEvent, ConnId, ConnSample, Division, Family, FlowEvent, Input, JoinFailure, LinkEvent,
+    LinkId, LinkKind, LinkSpec, Note, RadioEvent, RadioId, Role, SubflowEvent, SubflowId, SubflowSample,
+    Uplink, Verb, Wish,
 };
 pub use outlook::Outlook;
 pub use thin::LITTLE_MOVES;

@@ -56,7 +56,8 @@ impl Routes {
             self.good.entry(want.link).or_insert(now);
         }
         let is_coming = |path: &Path| path.carrier && path.usable_since.is_none();
-        self.coming.retain(|link, _| state.paths.get(link).is_some_and(is_coming));
+        self.coming
+            .retain(|link, _| state.paths.get(link).is_some_and(is_coming));
         for (&link, _) in state.paths.iter().filter(|(_, path)| is_coming(path)) {
             self.coming.entry(link).or_insert(now);
         }
@@ -65,9 +66,17 @@ impl Routes {
     /// The link for new connections, or `None` for the user's own order; nothing where it should stay as it is.
     fn choose(&self, now: Instant, state: &State, family: Family) -> Option<Option<LinkId>> {
         let current = state.chosen(family);
-        let is_settled = |link: &LinkId| self.good.get(link).is_some_and(|&since| now - since >= RETURN_AFTER);
+        let is_settled = |link: &LinkId| {
+            self.good
+                .get(link)
+                .is_some_and(|&since| now - since >= RETURN_AFTER)
+        };
         // What is about to be usable is no reason to leave the user's order.
-        let is_coming = |link: &LinkId| self.coming.get(link).is_some_and(|&since| now - since < COMING_FOR);
+        let is_coming = |link: &LinkId| {
+            self.coming
+                .get(link)
+                .is_some_and(|&since| now - since < COMING_FOR)
+        };
         let may_stay = |link: &LinkId| self.good.contains_key(link) || is_coming(link);
         let first = first_choices(state, family);
         let takes_first = match current {
@@ -97,10 +106,13 @@ impl Routes {
 /// The links that the user's routes would take: several if the best metric is on several.
 fn first_choices(state: &State, family: Family) -> alloc::vec::Vec<LinkId> {
     let ranked = || {
-        state.paths.iter().filter_map(|(&link, path)| match path.uplink(family) {
-            Uplink::Metric(metric) => Some((link, metric)),
-            Uplink::Declared | Uplink::None => None,
-        })
+        state
+            .paths
+            .iter()
+            .filter_map(|(&link, path)| match path.uplink(family) {
+                Uplink::Metric(metric) => Some((link, metric)),
+                Uplink::Declared | Uplink::None => None,
+            })
     };
     let best = ranked().map(|(_, metric)| metric).min();
     ranked()

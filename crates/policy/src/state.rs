@@ -459,10 +459,13 @@ impl State {
     pub(crate) fn route(&self) -> Option<LinkId> {
         let is_candidate = |link: &LinkId| self.paths.get(link).is_some_and(Path::is_candidate);
         let by_routes = |family: Family| {
-            let ranked = self.paths.iter().filter_map(|(&link, path)| match path.uplink(family) {
-                Uplink::Metric(metric) => Some((metric, link)),
-                Uplink::Declared | Uplink::None => None,
-            });
+            let ranked = self
+                .paths
+                .iter()
+                .filter_map(|(&link, path)| match path.uplink(family) {
+                    Uplink::Metric(metric) => Some((metric, link)),
+                    Uplink::Declared | Uplink::None => None,
+                });
             ranked.min().map(|(_, link)| link)
         };
         let routes = Family::ALL.map(|family| self.chosen(family).or_else(|| by_routes(family)));

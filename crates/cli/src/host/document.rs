@@ -60,8 +60,14 @@ pub struct Link {
     pub addresses: Vec<IpAddr>,
     /// Next hops, in the order of the addresses; null where peers are on the link itself.
     pub gateways: Vec<Option<IpAddr>>,
-    /// Whether new connections begin here.
+    /// Whether new connections to the Internet begin here, in IPv4 or IPv6.
     pub default_route: bool,
+    /// The same in IPv4 alone.
+    #[serde(default)]
+    pub default_v4: bool,
+    /// The same in IPv6 alone.
+    #[serde(default)]
+    pub default_v6: bool,
     /// What it is used for: `use`, `demote`, `dead`, `down`, …
     pub state: String,
     /// What was marked of what arrived by it; absent if nothing was ever to be.
@@ -281,6 +287,8 @@ impl Link {
             addresses: link.addresses.clone(),
             gateways: link.gateways.clone(),
             default_route: link.default_route,
+            default_v4: link.default_v4,
+            default_v6: link.default_v6,
             state: explained.map_or("absent", |why| why.state).to_owned(),
             marks: link.marks.map(Marks::from),
             sent_marks: link.sent_marks.map(Marks::from),

@@ -64,16 +64,21 @@ fn links(links: &[Link]) -> String {
         "ADDRESS",
         "GATEWAY",
     ])];
-    rows.extend(links.iter().map(link_row));
+    let differ = links.iter().any(|link| link.default_v4 && !link.default_v6)
+        && links.iter().any(|link| link.default_v6 && !link.default_v4);
+    rows.extend(links.iter().map(|link| link_row(link, differ)));
     aligned(&rows)
 }
 
-fn link_row(link: &Link) -> Vec<String> {
-    let name = if link.default_route {
-        format!("{} *", link.name)
-    } else {
-        link.name.clone()
+/// A star stands where new connections begin; with the version of IP if the two `differ`.
+fn link_row(link: &Link, differ: bool) -> Vec<String> {
+    let star = match (link.default_v4, link.default_v6) {
+        (false, false) => "",
+        (true, false) if differ => " *4",
+        (false, true) if differ => " *6",
+        _ => " *",
     };
+    let name = format!("{}{star}", link.name);
     let addresses: Vec<String> = link.addresses.iter().map(ToString::to_string).collect();
     let gateways: Vec<String> = link
         .gateways
@@ -275,21 +280,45 @@ mod tests {
         assert_eq!(last, ["WITH", "reno,slow_olia", "slow_olia", "-"], "{told}");
     }
 
-    #[test]
-    fn marks_are_told_in_the_direction_in_which_there_are_any() {
-        let link = Link {
-            name: "dsl".to_owned(),
+    /// A link on which new connections begin in these families.
+    fn beginning(name: &str, default_v4: bool, default_v6: bool) -> Link {
+        Link {
+            name: name.to_owned(),
             interface: None,
             kind: "cable".to_owned(),
             role: "primary".to_owned(),
             carrier: true,
             addresses: Vec::new(),
             gateways: Vec::new(),
-            default_route: false,
+            default_route: default_v4 || default_v6,
+            default_v4,
+            default_v6,
             state: "use".to_owned(),
             marks: None,
             sent_marks: None,
-        };
+        }
+    }
+
+    #[test]
+    fn a_star_names_the_family_only_where_the_two_differ() {
+        for (first, second, expected) in [
+            ((true, true), (false, false), ["a *", "b"]),
+            ((true, false), (false, false), ["a *", "b"]),
+            ((true, false), (false, true), ["a *4", "b *6"]),
+            ((false, false), (false, true), ["a", "b *"]),
+        ] {
+            let told = links(&[
+                beginning("a", first.0, first.1),
+                beginning("b", second.0, second.1),
+            ]);
+            let names = told.lines().skip(1).map(|line| line.split("  ").next().unwrap());
+            assert_eq!(Vec::from_iter(names), expected);
+        }
+    }
+
+    #[test]
+    fn marks_are_told_in_the_direction_in_which_there_are_any() {
+        let link = beginning("dsl", false, false);
         assert_eq!(marks(&link).count(), 0);
         let sent_marks = Some(Marks {
             rate: 0.02,

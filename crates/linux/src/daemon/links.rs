@@ -210,7 +210,10 @@ impl Links {
     }
 
     fn link(&mut self, now: Instant, event: &Link, steps: &mut Vec<Step>) {
-        let known = self.managed.iter_mut().find(|link| link.ifindex == Some(event.ifindex));
+        let known = self
+            .managed
+            .iter_mut()
+            .find(|link| link.ifindex == Some(event.ifindex));
         match known {
             Some(link) => {
                 if link.interface.replace(event.name) != Some(event.name) {
@@ -274,14 +277,20 @@ impl Links {
     fn match_names(&mut self, steps: &mut Vec<Step>) {
         self.exchange_declarations(steps);
         for at in (0..self.managed.len()).rev() {
-            let Some(interface) = self.managed[at].ifindex.and_then(|index| self.interfaces.get(index)) else {
+            let Some(interface) = self.managed[at]
+                .ifindex
+                .and_then(|index| self.interfaces.get(index))
+            else {
                 continue;
             };
             let event = interface.link.clone();
             if self.managed[at].is_declared_for(&event) {
                 continue;
             }
-            match self.pattern_for(&event).filter(|_| self.managed[at].found_by_pattern) {
+            match self
+                .pattern_for(&event)
+                .filter(|_| self.managed[at].found_by_pattern)
+            {
                 Some(declared) => self.managed[at].redeclare(declared, steps),
                 None => self.link_gone(event.ifindex, steps),
             }
@@ -296,12 +305,16 @@ impl Links {
     /// Declared links whose interfaces have exchanged names exchange what is declared, and keep number, interface and connections.
     fn exchange_declarations(&mut self, steps: &mut Vec<Step>) {
         for at in 0..self.managed.len() {
-            let interface = self.managed[at].ifindex.and_then(|index| self.interfaces.get(index));
+            let interface = self.managed[at]
+                .ifindex
+                .and_then(|index| self.interfaces.get(index));
             let Some(event) = interface.map(|interface| interface.link.clone()) else {
                 continue;
             };
             let of_name = self.managed.iter().position(|link| link.is_declared_for(&event));
-            if let Some(other) = of_name.filter(|&other| other != at && !self.managed[at].is_declared_for(&event)) {
+            if let Some(other) =
+                of_name.filter(|&other| other != at && !self.managed[at].is_declared_for(&event))
+            {
                 let (mine, theirs) = (self.managed[at].declared(), self.managed[other].declared());
                 self.managed[at].redeclare(theirs, steps);
                 self.managed[other].redeclare(mine, steps);
@@ -357,7 +370,9 @@ impl Links {
         }
         plan.overrides = [false, true].map(|v6| {
             let link = self.preferred[usize::from(v6)].filter(|&link| self.overrides(v6, link))?;
-            let primary = primaries.iter().find(|(id, family, _)| (*id, *family) == (link, v6))?;
+            let primary = primaries
+                .iter()
+                .find(|(id, family, _)| (*id, *family) == (link, v6))?;
             Some(primary.2)
         });
         plan

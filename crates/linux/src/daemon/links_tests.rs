@@ -141,7 +141,9 @@ impl Scene {
         let plan = self.links.plan();
         let told = plan.sources.iter().map(|source| {
             let uplink = &plan.uplinks[source.uplink];
-            let gateway = uplink.gateway.map_or("-".to_owned(), |gateway| gateway.to_string());
+            let gateway = uplink
+                .gateway
+                .map_or("-".to_owned(), |gateway| gateway.to_string());
             format!("{} {} {gateway}", source.address, uplink.name)
         });
         told.collect()
@@ -253,12 +255,25 @@ fn every_address_is_a_source_and_the_best_one_is_the_way() {
     scene.event(&Event::Address(address("192.168.1.77/24")));
     scene.event(&Event::Address(address("10.8.0.5/24")));
     assert_eq!(scene.acts(), [Step::Apply, Step::Apply]);
-    let all = ["192.168.1.7", "192.168.1.77", "10.8.0.5"].map(|address| format!("{address} eth0 192.168.1.1"));
+    let all =
+        ["192.168.1.7", "192.168.1.77", "10.8.0.5"].map(|address| format!("{address} eth0 192.168.1.1"));
     assert_eq!(scene.sources(), all);
     scene.event(&Event::Route(default_over(7, "10.8.0.1", 200)));
-    assert_eq!(scene.sources()[2], "10.8.0.5 eth0 10.8.0.1", "source and gateway go together");
     assert_eq!(
-        scene.links.get(WIFI).unwrap().way(false).unwrap().address.addr().to_string(),
+        scene.sources()[2],
+        "10.8.0.5 eth0 10.8.0.1",
+        "source and gateway go together"
+    );
+    assert_eq!(
+        scene
+            .links
+            .get(WIFI)
+            .unwrap()
+            .way(false)
+            .unwrap()
+            .address
+            .addr()
+            .to_string(),
         "192.168.1.7"
     );
     scene.steps();
@@ -395,7 +410,10 @@ fn a_declared_name_keeps_its_number_and_a_found_one_does_not() {
     scene.event(&Event::LinkGone(link("usb0", true, 519)));
     assert_eq!(scene.acts(), [tell(LinkEvent::Carrier(false)), Step::Detach(7)]);
     scene.event(&Event::Link(link("usb0", true, 519)));
-    assert_eq!(scene.acts(), [Step::Attach(WIFI, 7), tell(LinkEvent::Carrier(true))]);
+    assert_eq!(
+        scene.acts(),
+        [Step::Attach(WIFI, 7), tell(LinkEvent::Carrier(true))]
+    );
 
     let mut scene = Scene::new(declared("usb*", LinkKind::Cellular));
     scene.event(&Event::Link(link("usb0", true, 519)));
@@ -458,7 +476,11 @@ fn a_link_may_be_declared_by_another_name_of_its_interface() {
 fn a_name_that_comes_back_takes_nothing_away() {
     let mut scene = Scene::online(declared("wlan0", LinkKind::Wifi), "wlan0");
     scene.event(&Event::Link(link("wlx0", true, 1)));
-    assert_eq!(scene.acts(), [Step::Apply], "rules name the interface as it is called");
+    assert_eq!(
+        scene.acts(),
+        [Step::Apply],
+        "rules name the interface as it is called"
+    );
     scene.event(&Event::Link(link("wlan0", true, 1)));
     scene.wait(1_000);
     assert_eq!(scene.acts(), [Step::Apply]);
@@ -473,7 +495,11 @@ fn an_interface_with_a_name_that_nobody_declared_is_not_ours() {
     assert_eq!(*scene.links.plan(), Plan::default());
     scene.event(&Event::Link(link("wlan0", true, 1)));
     let acts = scene.acts();
-    assert_eq!(acts.last(), Some(&tell(LinkEvent::Usable(true))), "what it has is known");
+    assert_eq!(
+        acts.last(),
+        Some(&tell(LinkEvent::Usable(true))),
+        "what it has is known"
+    );
 }
 
 #[test]

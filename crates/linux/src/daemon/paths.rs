@@ -85,7 +85,10 @@ impl World {
                 true
             }
             Err(error) => {
-                self.trouble("setting up routes and rules, to be tried again in a second", &error);
+                self.trouble(
+                    "setting up routes and rules, to be tried again in a second",
+                    &error,
+                );
                 false
             }
         }
@@ -122,7 +125,9 @@ impl World {
     /// Whether the user's routes lead to `peer` by a network of its own, such as a tunnel, an inner network or this host, and not by `over`.
     pub(super) fn leads_elsewhere(&mut self, peer: IpAddr, over: u32) -> bool {
         let rtnl = &mut self.settings.rtnl;
-        let Some(route) = rtnl.lookup(peer, None) else { return false };
+        let Some(route) = rtnl.lookup(peer, None) else {
+            return false;
+        };
         if self.routing.owns(route.table) {
             return false;
         }
@@ -131,7 +136,9 @@ impl World {
             None => true,
             Some(_) if route.is_default() => false,
             // An inner network: only over links by which the user's routes lead there too.
-            Some(_) => rtnl.lookup(peer, Some(over)).is_none_or(|route| route.is_default()),
+            Some(_) => rtnl
+                .lookup(peer, Some(over))
+                .is_none_or(|route| route.is_default()),
         }
     }
 }

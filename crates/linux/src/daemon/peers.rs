@@ -98,8 +98,7 @@ impl World {
 
     /// The link of this host's end of a subflow.
     pub(super) fn owner(&self, ends: &Ends) -> Option<LinkId> {
-        self.links
-            .owner(ends.local.ip().to_canonical(), ends.ifindex)
+        self.links.owner(ends.local.ip().to_canonical(), ends.ifindex)
     }
 
     /// From now on the engine does not know of this connection.

@@ -9,9 +9,9 @@
 
 use super::Duration;
 use super::acts::ActError;
+use super::ways::Way;
 use super::world::World;
 use crate::probe::{Prober, SendError, Target};
-use super::ways::Way;
 use policy::{ConnId, Input, LinkEvent, LinkId};
 use std::collections::{BTreeSet, VecDeque};
 use std::io;

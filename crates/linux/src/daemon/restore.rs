@@ -66,7 +66,10 @@ mod tests {
             assert!(restore.is_due(now));
             reports += usize::from(restore.restored(now));
         }
-        assert_eq!((waits[0], waits[1], waits[11]), (FIRST_LOOK, FIRST_LOOK * 2, RAREST_LOOK));
+        assert_eq!(
+            (waits[0], waits[1], waits[11]),
+            (FIRST_LOOK, FIRST_LOOK * 2, RAREST_LOOK)
+        );
         assert_eq!(reports, 1);
         assert!(restore.restored(now + FORGET_AFTER), "another quarrel");
     }

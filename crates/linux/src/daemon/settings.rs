@@ -151,7 +151,9 @@ impl Settings {
 
     /// Chooses anew who manages paths, if somebody else has changed that. Answers whether somebody had.
     pub(super) fn keep_path_manager(&mut self, commands: &mut Commands) -> Result<bool, StartError> {
-        let Some(manager) = self.manager else { return Ok(false) };
+        let Some(manager) = self.manager else {
+            return Ok(false);
+        };
         let (key, value) = sysctl::path_manager(manager)?;
         if sysctl::read(&key)? == value && commands.limits()? == CLIENT_LIMITS {
             return Ok(false);

@@ -72,7 +72,9 @@ impl World {
         if self.endpoints.is_empty() {
             return;
         }
-        let Ok(present) = self.commands.endpoints() else { return };
+        let Ok(present) = self.commands.endpoints() else {
+            return;
+        };
         let missing = |ids: &Vec<_>| ids.iter().any(|id| present.iter().all(|known| known.id != *id));
         let links = self.endpoints.iter().filter(|(_, ids)| missing(ids));
         let links: Vec<LinkId> = links.map(|(&link, _)| link).collect();
@@ -97,7 +99,10 @@ impl World {
     fn leave_what_leads_elsewhere(&mut self, now: Instant) {
         let added = |subflow: &&Subflow| !subflow.initial && subflow.living();
         let over = |subflow: &Subflow| {
-            let conn = self.flows.conn(subflow.conn).filter(|conn| conn.phase == Phase::Open)?;
+            let conn = self
+                .flows
+                .conn(subflow.conn)
+                .filter(|conn| conn.phase == Phase::Open)?;
             let ifindex = self.links.get(subflow.link)?.ifindex?;
             Some((subflow.id, conn.remote.ip(), ifindex))
         };
@@ -109,7 +114,10 @@ impl World {
             }
             self.tell(Input::Subflow(id, SubflowEvent::Closed));
             if let Err(error) = self.withdraw(now, id) {
-                self.trouble("withdrawing the address of a subflow that leaves its link", &error);
+                self.trouble(
+                    "withdrawing the address of a subflow that leaves its link",
+                    &error,
+                );
             }
             self.destroy_quietly(id);
         }

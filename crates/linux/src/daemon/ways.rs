@@ -69,8 +69,11 @@ pub(super) fn sources(interface: &Interface, v6: bool) -> impl Iterator<Item = &
 /// Which of `uplinks` packets from this address take: its position.
 pub(super) fn uplink_of(address: &Address, uplinks: &[Uplink]) -> Option<usize> {
     let preferred = |uplink: &Uplink| uplink.src == Some(address.addr());
-    let same_network =
-        |uplink: &Uplink| uplink.gateway.is_some_and(|gateway| address.prefix.contains(gateway));
+    let same_network = |uplink: &Uplink| {
+        uplink
+            .gateway
+            .is_some_and(|gateway| address.prefix.contains(gateway))
+    };
     uplinks
         .iter()
         .position(preferred)
@@ -107,7 +110,12 @@ pub(super) fn rank(
     declared: Option<IpAddr>,
 ) -> policy::Uplink {
     let of_family = |route: &&Route| is_v6(route) == v6 && !all.is_blocked(route);
-    let best = interface.defaults.iter().filter(of_family).map(|route| route.metric).min();
+    let best = interface
+        .defaults
+        .iter()
+        .filter(of_family)
+        .map(|route| route.metric)
+        .min();
     match best {
         Some(metric) => policy::Uplink::Metric(metric),
         None if declared.is_some_and(|gateway| gateway.is_ipv6() == v6) => policy::Uplink::Declared,

@@ -56,18 +56,28 @@ fn the_source_is_of_the_gateways_network_fresh_and_temporary() {
     let public = address("2001:db8::1/64", 0);
     for (addresses, expected) in [
         (vec![public], Some("2001:db8::1")),
-        (vec![public, address("2001:db8::a/64", TEMPORARY)], Some("2001:db8::a")),
+        (
+            vec![public, address("2001:db8::a/64", TEMPORARY)],
+            Some("2001:db8::a"),
+        ),
         (
             vec![address("2001:db8::a/64", TEMPORARY | DEPRECATED), public],
             Some("2001:db8::1"),
         ),
         (
-            vec![address("2001:db8::a/64", DEPRECATED), address("2001:db8::b/64", DEPRECATED)],
+            vec![
+                address("2001:db8::a/64", DEPRECATED),
+                address("2001:db8::b/64", DEPRECATED),
+            ],
             Some("2001:db8::a"),
         ),
         (vec![address("2001:db8::a/64", TENTATIVE)], None),
     ] {
-        assert_eq!(chosen(&all(&addresses, &router), true).as_deref(), expected, "{addresses:?}");
+        assert_eq!(
+            chosen(&all(&addresses, &router), true).as_deref(),
+            expected,
+            "{addresses:?}"
+        );
     }
 }
 
@@ -75,13 +85,19 @@ fn the_source_is_of_the_gateways_network_fresh_and_temporary() {
 fn the_way_is_over_the_best_metric_from_its_own_network() {
     let addresses = [address("10.0.0.5/24", 0), address("10.8.0.5/24", 0)];
     let routes = [("10.0.0.1", 600), ("10.8.0.1", 100)];
-    assert_eq!(chosen(&all(&addresses, &routes), false).as_deref(), Some("10.8.0.5"));
+    assert_eq!(
+        chosen(&all(&addresses, &routes), false).as_deref(),
+        Some("10.8.0.5")
+    );
     assert_eq!(chosen(&all(&addresses, &[]), false), None);
 }
 
 #[test]
 fn deprecated_addresses_are_sources_still() {
-    let addresses = [address("2001:db8::a/64", TEMPORARY | DEPRECATED), address("2001:db8::1/64", 0)];
+    let addresses = [
+        address("2001:db8::a/64", TEMPORARY | DEPRECATED),
+        address("2001:db8::1/64", 0),
+    ];
     let all = all(&addresses, &[("fe80::1", 1024)]);
     assert_eq!(sources(all.get(7).unwrap(), true).count(), 2);
 }

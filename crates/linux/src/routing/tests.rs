@@ -74,7 +74,9 @@ impl Host {
     /// The order of rules between `local` and `main`, as their selectors and tables.
     fn rules(&mut self, v6: bool) -> Vec<String> {
         let rules = self.rtnl.rules().unwrap();
-        let between = rules.iter().filter(|rule| rule.v6 == v6 && (1..32_766).contains(&rule.priority));
+        let between = rules
+            .iter()
+            .filter(|rule| rule.v6 == v6 && (1..32_766).contains(&rule.priority));
         between.map(ToString::to_string).collect()
     }
 }
@@ -106,8 +108,12 @@ fn a_bound_socket_leaves_by_its_own_link_even_with_the_same_address_on_both() {
     inside(|| {
         let same: &[&str] = &["192.168.1.2/24"];
         let mut host = Host::with(&[("ap1", same), ("ap2", same)]);
-        let parts = ["ap1", "ap2"]
-            .map(|link| (uplink(&mut host.rtnl, link, Some("192.168.1.1"), false), &["192.168.1.2"][..]));
+        let parts = ["ap1", "ap2"].map(|link| {
+            (
+                uplink(&mut host.rtnl, link, Some("192.168.1.1"), false),
+                &["192.168.1.2"][..],
+            )
+        });
         host.apply(&plan(&parts));
         for link in ["ap1", "ap2"] {
             let got = route_to(&format!("203.0.113.9 oif {link}"));
@@ -125,8 +131,16 @@ fn new_connections_move_only_where_a_rule_says_so_and_back() {
         for (overrides, v4, v6) in [
             ([None, None], "via 10.0.0.1 dev w0", None),
             ([Some(2), None], "via 10.0.1.1 dev w1", None),
-            ([Some(2), Some(1)], "via 10.0.1.1 dev w1", Some("via fd00::1 dev w0")),
-            ([Some(0), Some(3)], "via 10.0.0.1 dev w0", Some("via fd00:1::1 dev w1")),
+            (
+                [Some(2), Some(1)],
+                "via 10.0.1.1 dev w1",
+                Some("via fd00::1 dev w0"),
+            ),
+            (
+                [Some(0), Some(3)],
+                "via 10.0.0.1 dev w0",
+                Some("via fd00:1::1 dev w1"),
+            ),
             ([None, None], "via 10.0.0.1 dev w0", None),
         ] {
             plan.overrides = overrides;
@@ -134,7 +148,11 @@ fn new_connections_move_only_where_a_rule_says_so_and_back() {
             let got = route_to("203.0.113.9");
             assert!(got.contains(v4), "{overrides:?} {got}");
             let got = host.rtnl.lookup("2001:db8::9".parse().unwrap(), None);
-            assert_eq!(got.is_some(), v6.is_some(), "the user has no IPv6 default: {got:?}");
+            assert_eq!(
+                got.is_some(),
+                v6.is_some(),
+                "the user has no IPv6 default: {got:?}"
+            );
             if let Some(v6) = v6 {
                 let got = route_to("2001:db8::9");
                 assert!(got.contains(v6), "{overrides:?} {got}");
@@ -209,7 +227,10 @@ fn rules_of_others_come_first_also_those_that_come_later() {
         let rules = host.rules(false);
         assert_eq!(rules[0], "5270: from all lookup 52");
         assert_eq!(rules[1], "32765: from all fwmark 0x7/0xffffffff lookup 53");
-        assert_eq!(rules[2], "32765: from all iif lo lookup main suppress_prefixlength 0");
+        assert_eq!(
+            rules[2],
+            "32765: from all iif lo lookup main suppress_prefixlength 0"
+        );
         let ours = rules[2..].to_vec();
         output("ip rule add pref 32765 fwmark 8 lookup 54");
         output("ip rule add pref 32764 fwmark 9 lookup 55");
@@ -248,7 +269,10 @@ fn tables_of_others_are_left_alone() {
         host.apply(&plan);
         let rules = host.rules(false).concat();
         assert!(!rules.contains("51830") && !rules.contains("51831"), "{rules}");
-        assert_eq!(output("ip route show table 51830").trim(), "blackhole 192.0.2.0/24");
+        assert_eq!(
+            output("ip route show table 51830").trim(),
+            "blackhole 192.0.2.0/24"
+        );
         assert_eq!(host.journal.undo().unwrap().left, []);
         assert_eq!(everything(), before);
     });
@@ -275,7 +299,10 @@ fn nothing_stays_after_the_last_uplink_or_undoing() {
 #[test]
 fn a_gateway_outside_the_subnet_or_of_the_other_family_is_reached_directly() {
     inside(|| {
-        let mut host = Host::with(&[("wwan0", &["10.9.8.7/32"]), ("w1", &["10.0.1.2/24", "fd00:1::2/64"])]);
+        let mut host = Host::with(&[
+            ("wwan0", &["10.9.8.7/32"]),
+            ("w1", &["10.0.1.2/24", "fd00:1::2/64"]),
+        ]);
         let rtnl = &mut host.rtnl;
         let parts = [
             (uplink(rtnl, "wwan0", Some("10.64.0.1"), false), &["10.9.8.7"][..]),

@@ -228,7 +228,10 @@ impl Route {
             kind: RTA_MULTIPATH,
             value: hop.get(RTNEXTHOP_LEN..)?,
         };
-        for attr in attrs.attrs().filter(|attr| matches!(attr.kind, RTA_GATEWAY | RTA_VIA)) {
+        for attr in attrs
+            .attrs()
+            .filter(|attr| matches!(attr.kind, RTA_GATEWAY | RTA_VIA))
+        {
             route.read(&attr, 0)?;
         }
         Some(route)

@@ -1,6 +1,8 @@
 use super::*;
 use crate::netlink::Messages;
-use crate::testing::{Patience, await_carrier, furnish, index, inside, name, output, plug, prefix, wait_readable};
+use crate::testing::{
+    Patience, await_carrier, furnish, index, inside, name, output, plug, prefix, wait_readable,
+};
 use proptest::prelude::*;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;
@@ -316,9 +318,16 @@ fn routes_with_several_next_hops_are_read_whole() {
         };
         assert_eq!(hops(false), ["192.0.2.1", "2001:db8:1::1"]);
         assert_eq!(hops(true), ["2001:db8::1", "2001:db8:1::1"]);
-        let host = routes.iter().find(|route| route.dst == prefix("203.0.113.9/32")).unwrap();
+        let host = routes
+            .iter()
+            .find(|route| route.dst == prefix("203.0.113.9/32"))
+            .unwrap();
         assert!(host.onlink && host.metrics != Metrics::NONE, "{host:?}");
-        let copy = Route { table: Table(100), protocol: Protocol::SLOWHAND, ..*host };
+        let copy = Route {
+            table: Table(100),
+            protocol: Protocol::SLOWHAND,
+            ..*host
+        };
         rtnl.add_route(&copy).unwrap();
         assert_eq!(rtnl.routes_in(Table(100)).unwrap(), [copy]);
         let shown = output("ip route show table 100");
@@ -338,7 +347,10 @@ fn a_look_up_names_the_route_and_its_table() {
         output("ip rule add pref 100 lookup 70000");
         let mut found = |to: &str| rtnl.lookup(to.parse().unwrap(), None);
         let route = found("203.0.113.9").unwrap();
-        assert_eq!((route.table, route.oif, route.dst.len()), (Table(70_000), Some(d0), 24));
+        assert_eq!(
+            (route.table, route.oif, route.dst.len()),
+            (Table(70_000), Some(d0), 24)
+        );
         assert_eq!(found("2001:db8::9").unwrap().dst, prefix("2001:db8::/64"));
         assert_eq!(found("198.51.100.1"), None);
         assert_eq!(found("192.0.2.7").unwrap().kind, RouteKind::Local);

@@ -204,7 +204,9 @@ impl Change<'_> {
                 doubtful
             }
             RTM_DELROUTE => {
-                Route::parse(message).iter().for_each(|route| self.route_gone(route));
+                Route::parse(message)
+                    .iter()
+                    .for_each(|route| self.route_gone(route));
                 false
             }
             RTM_NEWRULE | RTM_DELRULE => {
@@ -227,7 +229,10 @@ impl Change<'_> {
         let old = self.view.links.insert(link.ifindex, link.clone());
         // Without an event each, the kernel drops a downed link's IPv4 routes (`fib_sync_down_dev`), stops using it as one of several next hops,
         // and uses it again when it is back.
-        let (was_up, is_up) = (old.is_some_and(|old| old.up && old.carrier), link.up && link.carrier);
+        let (was_up, is_up) = (
+            old.is_some_and(|old| old.up && old.carrier),
+            link.up && link.carrier,
+        );
         self.pending.push_back(Event::Link(link));
         was_up != is_up
     }

@@ -21,7 +21,10 @@ impl Host {
     fn new() -> Self {
         let (policy, peer_subflows) = (Policy::Slowhand, 2);
         Self {
-            engine: Engine::new(Config { policy, peer_subflows }),
+            engine: Engine::new(Config {
+                policy,
+                peer_subflows,
+            }),
             now: Instant::from_secs(1),
             begins: [None; 2],
             said: 0,
@@ -107,7 +110,11 @@ fn it_is_left_while_its_first_link_is_lost_and_taken_up_again_after_a_while() {
     host.lose(FIRST).lose(THIRD);
     assert_eq!(host.begins[0], Some(SECOND));
     host.restore(THIRD).wait(Duration::from_secs(6));
-    assert_eq!(host.begins[0], Some(THIRD), "the better one of those that are left");
+    assert_eq!(
+        host.begins[0],
+        Some(THIRD),
+        "the better one of those that are left"
+    );
 }
 
 #[test]
@@ -126,7 +133,8 @@ fn a_first_link_that_stays_without_an_address_is_left_after_a_second() {
     let mut host = Host::new();
     host.up(FIRST, LinkKind::Cable, Uplink::Metric(100))
         .up(SECOND, LinkKind::Cable, Uplink::Metric(200));
-    host.tell(FIRST, LinkEvent::Usable(false)).wait(Duration::from_millis(900));
+    host.tell(FIRST, LinkEvent::Usable(false))
+        .wait(Duration::from_millis(900));
     assert_eq!(host.begins[0], None);
     host.wait(Duration::from_millis(200));
     assert_eq!(host.begins[0], Some(SECOND));
@@ -148,12 +156,20 @@ fn with_several_next_hops_both_must_be_good() {
 fn families_differ_where_the_users_routes_do() {
     let mut host = Host::new();
     host.ranked(FIRST, LinkKind::Cable, [Uplink::Metric(100), Uplink::Metric(600)])
-        .ranked(SECOND, LinkKind::Cable, [Uplink::Metric(200), Uplink::Metric(500)])
+        .ranked(
+            SECOND,
+            LinkKind::Cable,
+            [Uplink::Metric(200), Uplink::Metric(500)],
+        )
         .ranked(THIRD, LinkKind::Cable, [Uplink::None, Uplink::Metric(700)]);
     host.lose(FIRST);
     assert_eq!(host.begins, [Some(SECOND), None]);
     host.lose(SECOND);
-    assert_eq!(host.begins, [Some(SECOND), Some(THIRD)], "nothing is better in IPv4");
+    assert_eq!(
+        host.begins,
+        [Some(SECOND), Some(THIRD)],
+        "nothing is better in IPv4"
+    );
 }
 
 #[test]
@@ -161,8 +177,13 @@ fn kind_decides_among_equals_and_where_the_user_has_no_route() {
     let mut host = Host::new();
     host.up(FIRST, LinkKind::Wifi, Uplink::Declared);
     assert_eq!(host.begins[0], Some(FIRST));
-    host.up(SECOND, LinkKind::Cable, Uplink::Declared).wait(Duration::from_secs(10));
-    assert_eq!(host.begins[0], Some(FIRST), "connections are not spread without need");
+    host.up(SECOND, LinkKind::Cable, Uplink::Declared)
+        .wait(Duration::from_secs(10));
+    assert_eq!(
+        host.begins[0],
+        Some(FIRST),
+        "connections are not spread without need"
+    );
     host.up(THIRD, LinkKind::Cellular, Uplink::Declared).lose(FIRST);
     assert_eq!(host.begins[0], Some(SECOND));
 }

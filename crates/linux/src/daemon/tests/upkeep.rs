@@ -16,7 +16,11 @@ fn with_manual(policy: Policy, test: impl FnOnce(&Net, &mut Manual) + Send) {
 
 /// How often `words` were reported.
 fn reported(daemon: &Manual, words: &str) -> usize {
-    daemon.failures().iter().filter(|told| told.contains(words)).count()
+    daemon
+        .failures()
+        .iter()
+        .filter(|told| told.contains(words))
+        .count()
 }
 
 #[test]
@@ -44,7 +48,9 @@ fn endpoints_are_restored() {
         });
         output("ip mptcp endpoint flush");
         daemon.daemon.world.upkeep.look_now();
-        daemon.until("they are back", |_, _| output("ip mptcp endpoint").lines().count() == 2);
+        daemon.until("they are back", |_, _| {
+            output("ip mptcp endpoint").lines().count() == 2
+        });
         assert_eq!(reported(daemon, "endpoints of the kernel's path manager"), 1);
     });
 }
@@ -52,7 +58,9 @@ fn endpoints_are_restored() {
 #[test]
 fn rules_and_routes_that_are_swept_are_restored_and_that_is_told_once() {
     with_manual(Policy::Handover, |_, daemon| {
-        daemon.act(Action::DefaultRoute(Family::V4, Some(LinkId(1)))).unwrap();
+        daemon
+            .act(Action::DefaultRoute(Family::V4, Some(LinkId(1))))
+            .unwrap();
         let state = || output("ip rule") + &output("ip route show table 51830");
         let before = state();
         assert!(before.contains("lookup 51830"), "{before}");

@@ -53,7 +53,7 @@ impl World {
 
     fn attach(&mut self, link: LinkId, ifindex: u32) {
         if let Err(error) = self.levers.attach(ifindex) {
-            self.trouble("bounding windows on a link", &error);
+            self.trouble_on(link, "bounding windows", &error);
         }
         if !self.links.ask_for_ecn() {
             return;
@@ -62,21 +62,25 @@ impl World {
         let prepared = marks.map(|marks| marks.prepare(link, ifindex));
         // A kernel that refuses one refuses the other.
         if let Some(error) = prepared.into_iter().find_map(Result::err) {
-            self.trouble("making ready to mark on a link", &error);
+            self.trouble_on(link, "making ready to mark", &error);
         }
     }
 
     fn install(&mut self, way: &Way) -> bool {
         let installed = routing::install(&mut self.settings.rtnl, &mut self.settings.journal, way);
         if let Err(error) = &installed {
-            self.trouble("setting up a link's routes, to be tried again in a second", error);
+            self.trouble_on(
+                LinkId(way.number),
+                "setting up routes, to be tried again in a second",
+                error,
+            );
         }
         installed.is_ok()
     }
 
     fn uninstall(&mut self, way: &Way) {
         if let Err(error) = routing::uninstall(&mut self.settings.rtnl, way) {
-            self.trouble("taking a link's routes out", &error);
+            self.trouble_on(LinkId(way.number), "removing routes", &error);
         }
     }
 
@@ -96,7 +100,7 @@ impl World {
         }
         for id in lost {
             if let Err(error) = self.withdraw(self.now, id) {
-                self.trouble("withdrawing an address that is gone", &error);
+                self.trouble_on(link, "withdrawing an address that is gone", &error);
             }
         }
     }

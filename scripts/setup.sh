@@ -8,7 +8,7 @@ set -eu
 # compiler of the BPF programs, and libbpf's own needs; the lab itself calls no program
 build_packages="clang libelf-dev zlib1g-dev pkg-config make gcc libc6-dev"
 # real programs that the tests put on our paths, a browser to look at the page, what the tests compare us with, and the linter of the scripts
-test_packages="nginx-light iperf3 mptcpize curl chromium bpftool iproute2 nftables procps util-linux mount git shellcheck tshark libbpf-dev python3"
+test_packages="nginx-light iperf3 mptcpize curl chromium bpftool iproute2 nftables procps util-linux mount git shellcheck tshark libbpf-dev python3 systemd"
 
 # A fresh machine may still be installing its updates, and a mirror may hang.
 patiently="-o DPkg::Lock::Timeout=300 -o Acquire::Retries=5"

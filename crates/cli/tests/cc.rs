@@ -210,6 +210,8 @@ fn a_listener_tells_at_its_end_what_it_heard_and_what_was_forged() {
         .unwrap();
     let key_file = scratch.path("report.key");
     std::fs::write(&key_file, "09".repeat(32)).unwrap();
+    let own = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&key_file, own).unwrap();
     let address = "127.0.0.1:7391";
     let loaded = Loaded::start_where(
         &[

@@ -4,245 +4,29 @@ mod common;
 mod connections;
 #[path = "../../linux/src/testing/patience.rs"]
 mod patience;
+#[path = "host/rig.rs"]
+mod rig;
+#[path = "host/rights.rs"]
+mod rights;
+#[path = "host/service.rs"]
+mod service;
+#[path = "host/start.rs"]
+mod start;
 
 use common::{Scratch, seeing};
 use connections::{Download, connection, plain_connection};
-use linux::netns::{CreateError, Netns};
-use linux::rtnl::{Address, AddressFlags, IfName, Rtnl, VethPeer};
-use patience::Patience;
-use serde_json::Value;
-use std::io::Read;
-use std::os::unix::net::UnixDatagram;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
-
-const PATIENCE: Duration = Duration::from_secs(10);
-const SERVER: &str = "10.255.0.1:5001";
-
-/// A client with two links to a server, and directories of its own.
-struct Host {
-    client: Netns,
-    server: Netns,
-    root: PathBuf,
-}
-
-impl Host {
-    /// `None` where this user may not make namespaces.
-    fn new(test: &str) -> Option<Self> {
-        let client = match Netns::new() {
-            Err(CreateError::NotPermitted) => {
-                println!("skipped: needs root (CAP_SYS_ADMIN) to make a network namespace");
-                return None;
-            }
-            client => client.unwrap(),
-        };
-        let server = Netns::new().unwrap();
-        let root = std::env::temp_dir().join(format!("slowhand-host-{}-{test}", std::process::id()));
-        std::fs::create_dir_all(&root).unwrap();
-        let host = Self { client, server, root };
-        host.wire();
-        Some(host)
-    }
-
-    fn wire(&self) {
-        self.client
-            .run(|| {
-                for link in ["w0", "w1"] {
-                    let name: IfName = link.parse().unwrap();
-                    let peer = VethPeer {
-                        name,
-                        netns: Some(&self.server),
-                    };
-                    Rtnl::open().unwrap().add_veth(name, peer).unwrap();
-                }
-                furnish("w0", "10.0.0.1/24");
-                furnish("w1", "10.0.1.1/24");
-                // As a DHCP client leaves it: the daemon learns the next hops from here.
-                output("ip route add default via 10.0.0.2 dev w0 metric 100");
-                output("ip route add default via 10.0.1.2 dev w1 metric 200");
-            })
-            .unwrap();
-        self.server
-            .run(|| {
-                furnish("w0", "10.0.0.2/24");
-                furnish("w1", "10.0.1.2/24");
-                furnish("lo", "10.255.0.1/32");
-            })
-            .unwrap();
-        // The kernel notices the far ends in its own time; until then the routes are down, and say so.
-        let links = ["w0", "w1"].map(|link| link.parse().unwrap());
-        let both_run = || {
-            let mut rtnl = Rtnl::open().unwrap();
-            links.map(|link| rtnl.link_named(link).unwrap().unwrap().running()) == [true; 2]
-        };
-        until("both links have carrier", || self.client.run(both_run).unwrap());
-    }
-
-    fn config(&self, text: &str) -> PathBuf {
-        let path = self.root.join("slowhand.toml");
-        std::fs::write(&path, text).unwrap();
-        path
-    }
-
-    fn two_links(&self) -> PathBuf {
-        self.config(
-            "[[link]]\ninterface = \"w0\"\nname = \"desk\"\nkind = \"cable\"\n\n\
-             [[link]]\ninterface = \"w*\"\nkind = \"wifi\"\n",
-        )
-    }
-
-    fn command(&self, verb: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_slowhand"));
-        command.arg(verb);
-        if verb != "doctor" {
-            command.arg("--runtime-dir").arg(self.root.join("run"));
-            command.arg("--state-dir").arg(self.root.join("lib"));
-        }
-        self.client.prepare(&mut command);
-        command
-    }
-
-    fn ask(&self, verb: &str, more: &[&str]) -> Output {
-        self.command(verb).args(more).output().unwrap()
-    }
-
-    fn json(&self, verb: &str) -> Value {
-        let output = self.ask(verb, &["--json"]);
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
-    }
-
-    /// Starts the daemon and waits for it to say that it is ready, as a service manager would.
-    fn up(&self) -> Up {
-        self.up_with(&[])
-    }
-
-    fn up_with(&self, arguments: &[&str]) -> Up {
-        self.up_where(arguments, |_| {})
-    }
-
-    /// The same, on a machine that `change` makes another one for it.
-    fn up_where(&self, arguments: &[&str], change: impl FnOnce(&mut Command)) -> Up {
-        let path = self.root.join("notify.sock");
-        let _ = std::fs::remove_file(&path);
-        let ear = UnixDatagram::bind(&path).unwrap();
-        let mut command = self.command("up");
-        command
-            .arg("--config")
-            .arg(self.two_links())
-            .args(arguments)
-            .env("NOTIFY_SOCKET", &path)
-            .env("WATCHDOG_USEC", "200000");
-        change(&mut command);
-        let up = Up {
-            child: command.stderr(Stdio::piped()).spawn().unwrap(),
-            heard: listen(ear),
-        };
-        assert_eq!(up.hears(), "READY=1");
-        assert_eq!(up.hears(), "WATCHDOG=1");
-        up
-    }
-
-    fn state(&self) -> String {
-        let commands = [
-            "ip rule",
-            "ip route show table all",
-            "ip mptcp limits",
-            "ip mptcp endpoint",
-            "sysctl net.mptcp",
-        ];
-        self.client.run(|| commands.map(output).concat()).unwrap()
-    }
-}
-
-impl Drop for Host {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.root);
-    }
-}
-
-/// A running daemon; killed if a test forgets it.
-struct Up {
-    child: Child,
-    heard: Receiver<String>,
-}
-
-/// Hears whatever the daemon says at once, as service managers do: the kernel keeps few words that nobody has taken.
-fn listen(ear: UnixDatagram) -> Receiver<String> {
-    let (tell, heard) = channel();
-    std::thread::spawn(move || {
-        let mut words = [0; 64];
-        while let Ok(length) = ear.recv(&mut words) {
-            if tell
-                .send(String::from_utf8_lossy(&words[..length]).into_owned())
-                .is_err()
-            {
-                return;
-            }
-        }
-    });
-    heard
-}
-
-impl Up {
-    fn hears(&self) -> String {
-        let words = self.heard.recv_timeout(PATIENCE);
-        words.expect("the service manager hears something")
-    }
-
-    fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Up {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn furnish(link: &str, address: &str) {
-    let mut rtnl = Rtnl::open().unwrap();
-    let ifindex = rtnl.link_named(link.parse().unwrap()).unwrap().unwrap().ifindex;
-    let address = Address {
-        flags: AddressFlags::NO_DAD,
-        ..Address::new(ifindex, address.parse().unwrap())
-    };
-    rtnl.add_address(&address).unwrap();
-    rtnl.set_up(ifindex, true).unwrap();
-}
-
-fn output(command: &str) -> String {
-    let words: Vec<&str> = command.split_whitespace().collect();
-    let output = Command::new(words[0]).args(&words[1..]).output().unwrap();
-    assert!(output.status.success(), "{command}: {output:?}");
-    String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .filter(|line| !line.contains("fe80"))
-        .fold(String::new(), |all, line| all + line + "\n")
-}
-
-fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let mut until = Patience::of(PATIENCE);
-    while !done() {
-        assert!(until.lasts(), "waited in vain until {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-fn words(output: &Output) -> (Option<i32>, String) {
-    let text = [&output.stdout[..], &output.stderr[..]].concat();
-    (output.status.code(), String::from_utf8_lossy(&text).into_owned())
-}
+use rig::{Host, SERVER, output, until, words, write};
+use std::path::Path;
 
 /// From the next start on the configuration asks that connections over plain TCP are bounded.
 fn ask_for_fallback_window(host: &Host) {
     let additions = host.root.join("conf.d");
     std::fs::create_dir(&additions).unwrap();
-    std::fs::write(additions.join("plain.toml"), "fallback_window_bytes = 65536\n").unwrap();
+    write(
+        &additions.join("plain.toml"),
+        "fallback_window_bytes = 65536\n",
+        0o644,
+    );
 }
 
 #[test]
@@ -467,7 +251,7 @@ fn ask_for_reports(host: &Host, key_file: &Path) {
     let additions = host.root.join("conf.d");
     std::fs::create_dir_all(&additions).unwrap();
     let text = format!("report_key_file = \"{}\"\n", key_file.display());
-    std::fs::write(additions.join("report.toml"), text).unwrap();
+    write(&additions.join("report.toml"), &text, 0o644);
 }
 
 #[test]
@@ -475,7 +259,7 @@ fn with_a_key_for_reports_it_starts_and_ends() {
     let Some(host) = Host::new("report") else { return };
     let before = host.state();
     let key_file = host.root.join("report.key");
-    std::fs::write(&key_file, "0123456789abcdef".repeat(4) + "\n").unwrap();
+    write(&key_file, &("0123456789abcdef".repeat(4) + "\n"), 0o600);
     ask_for_reports(&host, &key_file);
     let mut up = host.up();
     assert_eq!(host.json("status")["links"].as_array().unwrap().len(), 2);
@@ -500,10 +284,14 @@ fn a_key_for_reports_that_is_none_is_refused_with_its_place_and_the_way_to_one()
         text
     };
     let absent = refusal();
-    let remedy = format!("`openssl rand -hex 32 > {place}` makes a key");
-    assert!(absent.contains(&format!("{place}: No such file")), "{absent}");
+    let remedy =
+        format!("{place}: there is no such file; `(umask 077; openssl rand -hex 32 > {place})` makes a key");
     assert!(absent.contains(&remedy), "{absent}");
-    std::fs::write(&key_file, "0123").unwrap();
+    write(&key_file, "0123", 0o644);
+    let open = refusal();
+    let remedy = format!("{place}: mode 0644, readable by others; run chmod 600 {place}\n");
+    assert_eq!(open, remedy);
+    write(&key_file, "0123", 0o600);
     let short = refusal();
     let remedy = format!("{place}: a key is 64 hexadecimal digits, as `openssl rand -hex 32` prints them");
     assert!(short.contains(&remedy), "{short}");
@@ -585,7 +373,9 @@ fn on_a_kernel_that_takes_no_controller_connections_keep_the_kernels_own() {
     let (code, text) = words(&host.ask("down", &[]));
     assert_eq!(code, Some(0), "{text}");
     assert!(up.child.wait().unwrap().success());
-    let mut said = String::new();
-    up.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(said.contains("without `olia`: this kernel has no BTF"), "{said}");
+    let said = up.log();
+    assert!(
+        said.contains("warning: without `olia`: this kernel has no BTF"),
+        "{said}"
+    );
 }

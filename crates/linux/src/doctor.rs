@@ -1,14 +1,16 @@
 //! What this host has of what slowhand uses, what is missing, and how to get it.
 //!
-//! Nothing is changed. Features are tried, not versions compared.
+//! Nothing is changed. Features are tried, not versions compared. A daemon starts only where none of [`needs`] is missing, so that it never
+//! says something else than this.
 //!
 //! # Checked by
-//! `tests`, as root and as nobody.
+//! `tests`, as root and as nobody; `crates/cli/tests/host/start.rs`: `up` refuses in the same words.
 
 use crate::bpf::cc::Coupled;
 use crate::bpf::{self, LoadError, UnsentLever, WindowKind, WindowLever};
 use crate::rights;
-use crate::sysctl::{self, PathManager};
+use crate::sysctl::{self, PathManager, SysctlError};
+use socket2::{Domain, Protocol, Socket, Type};
 use std::fmt;
 use std::path::Path;
 
@@ -64,28 +66,45 @@ impl fmt::Display for Check {
 
 /// Looks at everything, most important first.
 pub fn checks() -> Vec<Check> {
-    let check = |name, need, result| Check { name, need, result };
+    let others = [
+        check("window-lever", Need::Should, window_lever()),
+        check("unsent-lever", Need::Should, unsent_lever()),
+        check("coupled", Need::Should, coupled()),
+        check("buffers", Need::Should, buffers()),
+        check("blackhole", Need::Should, blackhole()),
+        check("real-time", Need::Should, real_time()),
+        check("tun", Need::Lab, tun()),
+        check("controllers", Need::Lab, controllers()),
+    ];
+    needs().into_iter().chain(others).collect()
+}
+
+/// Looks at what nothing works without.
+pub fn needs() -> Vec<Check> {
     vec![
         check("privileges", Need::Must, privileges()),
         check("mptcp", Need::Must, mptcp()),
         check("path-manager", Need::Must, path_manager()),
-        check("window-lever", Need::Should, window_lever()),
-        check("unsent-lever", Need::Should, unsent_lever()),
-        check("coupled", Need::Should, coupled()),
-        check("blackhole", Need::Should, blackhole()),
-        check("tun", Need::Lab, tun()),
-        check("real-time", Need::Lab, real_time()),
-        check("controllers", Need::Lab, controllers()),
     ]
 }
 
+const fn check(name: &'static str, need: Need, result: Result<String, String>) -> Check {
+    Check { name, need, result }
+}
+
 fn privileges() -> Result<String, String> {
-    let missing = rights::lacking(&[rights::NET_ADMIN, rights::NET_RAW, rights::PERFMON, rights::BPF]);
-    match missing.is_empty() {
-        true => Ok("CAP_NET_ADMIN, CAP_NET_RAW, CAP_PERFMON, CAP_BPF".into()),
-        false => Err(format!(
+    let missing = rights::lacking(&[rights::NET_ADMIN, rights::NET_RAW]);
+    if !missing.is_empty() {
+        return Err(format!(
             "{} missing; run as root, or give them to the service",
             missing.join(", ")
+        ));
+    }
+    // In a user namespace of its own a process has every right, but none over the namespaces around it.
+    match Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(libc::IPPROTO_RAW))) {
+        Ok(_) => Ok("CAP_NET_ADMIN, CAP_NET_RAW".into()),
+        Err(error) => Err(format!(
+            "CAP_NET_RAW does not count in this network namespace ({error}): it belongs to another user namespace; run as root outside"
         )),
     }
 }
@@ -101,9 +120,19 @@ fn mptcp() -> Result<String, String> {
 }
 
 fn path_manager() -> Result<String, String> {
-    match sysctl::path_manager(PathManager::Userspace) {
-        Ok((key, value)) => Ok(format!("{key} takes `{value}`")),
-        Err(_) => Err("no user-space path manager; the kernel needs to be 5.19 or newer".into()),
+    let Ok((key, value)) = sysctl::path_manager(PathManager::Userspace) else {
+        return Err("no user-space path manager; the kernel needs to be 5.19 or newer".into());
+    };
+    if sysctl::read(&key).is_ok_and(|now| now == value) {
+        return Ok(format!("{key} = {value}"));
+    }
+    match sysctl::writable(&key) {
+        Ok(()) => Ok(format!("{key} takes `{value}`")),
+        Err(SysctlError::ReadOnly(_)) => Err(format!(
+            "/proc/sys is read-only here, as in most containers, and {key} is not `{value}`; start the container with --sysctl {key}={value}, or mount \
+             /proc/sys writable"
+        )),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -145,6 +174,16 @@ fn coupled() -> Result<String, String> {
     }
 }
 
+fn buffers() -> Result<String, String> {
+    let key = sysctl::Key::new("net.ipv4.tcp_rmem");
+    match sysctl::writable(&key) {
+        Ok(()) => Ok(format!("{key} can be set while a subflow is joined")),
+        Err(error) => Err(format!(
+            "{error}; without it the server may have 80 kB in flight on a subflow that joins late"
+        )),
+    }
+}
+
 fn blackhole() -> Result<String, String> {
     match sysctl::read(&sysctl::blackhole_timeout()).as_deref() {
         Ok("0") => Ok("net.mptcp.blackhole_timeout = 0".into()),
@@ -171,7 +210,8 @@ fn real_time() -> Result<String, String> {
     let allowed = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const wanted) } == 0;
     if !allowed {
         return Err(
-            "SCHED_FIFO is refused; run as root, or see `ulimit -r` and the cgroup's cpu.rt_runtime_us"
+            "SCHED_FIFO is refused: a busy host makes the daemon hear answers late; run as root, or see `ulimit -r` and the cgroup's \
+             cpu.rt_runtime_us"
                 .into(),
         );
     }

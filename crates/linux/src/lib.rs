@@ -16,7 +16,9 @@
 //! | [`sysctl`] | kernel parameters of a namespace | `sysctl::read`, `sysctl::path_manager` |
 //! | [`netstat`] | what a namespace's kernel counts by itself | `netstat::counted` |
 //! | [`netns`] | namespaces without names, and work inside them | `Netns::new`, `Netns::run` |
-//! | [`doctor`] | what this host lacks and how to get it | `doctor::checks` |
+//! | [`claim`] | one daemon in a namespace | `Claim::take` |
+//! | [`doctor`] | what this host lacks and how to get it | `doctor::checks`, `doctor::needs` |
+//! | [`limits`], [`realtime`] | what the process may have, and how it is scheduled | `limits::raise_descriptors`, `realtime::request` |
 //! | [`netlink`] | the layer under `mptcp_pm`, `rtnl` and `diag` | `Socket::open`, `Builder` |
 //!
 //! Everything works in the network namespace of the thread that opened it, and keeps working there from any thread.
@@ -26,11 +28,13 @@
 pub mod bpf;
 pub mod capture;
 pub mod cla;
+pub mod claim;
 pub mod daemon;
 pub mod diag;
 pub mod doctor;
 pub mod info;
 pub mod journal;
+pub mod limits;
 pub mod mptcp_pm;
 pub mod netlink;
 pub mod netns;

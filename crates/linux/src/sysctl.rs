@@ -61,6 +61,11 @@ pub enum SysctlError {
     /// Not allowed.
     #[error("{0} may not be changed; run as root, or with CAP_NET_ADMIN in this namespace")]
     Denied(Key),
+    /// Not for anybody here, as in most containers.
+    #[error(
+        "/proc/sys is read-only here, and {0} cannot be changed; in a container, mount it writable or set the parameter from outside"
+    )]
+    ReadOnly(Key),
     /// The kernel refuses the value.
     #[error("{key} does not take `{value}`")]
     Value {
@@ -87,15 +92,26 @@ pub fn read(key: &Key) -> Result<String, SysctlError> {
 
 /// Sets a value. To keep a way back, go through [`crate::journal::Journal::set_sysctl`].
 pub fn write(key: &Key, value: &str) -> Result<(), SysctlError> {
-    fs::write(key.path(), value).map_err(|source| match source.kind() {
+    fs::write(key.path(), value).map_err(|source| refused(key, value, source))
+}
+
+/// Whether a value could be set. Sets none.
+pub fn writable(key: &Key) -> Result<(), SysctlError> {
+    let opened = fs::OpenOptions::new().write(true).open(key.path());
+    opened.map(drop).map_err(|source| refused(key, "", source))
+}
+
+fn refused(key: &Key, value: &str, source: io::Error) -> SysctlError {
+    match source.kind() {
         io::ErrorKind::NotFound => SysctlError::Missing(key.clone()),
         io::ErrorKind::PermissionDenied => SysctlError::Denied(key.clone()),
+        io::ErrorKind::ReadOnlyFilesystem => SysctlError::ReadOnly(key.clone()),
         _ => SysctlError::Value {
             key: key.clone(),
             value: value.to_owned(),
             source,
         },
-    })
+    }
 }
 
 /// Who manages the paths of new connections.

@@ -5,6 +5,7 @@ mod load;
 mod status;
 mod unload;
 
+use crate::host::trusted::{self, Keeping, TrustError};
 use linux::bpf::cc::{ControllerName, Coupled, Pins};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -66,11 +67,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// A key that mobiles and servers share.
+/// A key that mobiles and servers share, from a file that nobody else may read.
 pub fn read_key(path: &Path) -> Result<Key, String> {
     let shown = path.display();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("{shown}: {error}; `openssl rand -hex 32 > {shown}` makes a key"))?;
+    let text = trusted::read(path, Keeping::Secret).map_err(|error| match error {
+        TrustError::Absent(_) => {
+            format!("{error}; `(umask 077; openssl rand -hex 32 > {shown})` makes a key")
+        }
+        error => error.to_string(),
+    })?;
     Key::from_hex(&text).ok_or_else(|| {
         format!("{shown}: a key is 64 hexadecimal digits, as `openssl rand -hex 32` prints them")
     })

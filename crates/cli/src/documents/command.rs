@@ -10,8 +10,8 @@ use crate::play;
 use crate::usage::{Usage, Verb};
 
 /// Programs of others that documents may tell a reader to run, and which `scripts/setup.sh` or the reader brings along.
-const OTHERS: [&str; 11] = [
-    "git", "cd", "man", "curl", "mptcpize", "ip", "sysctl", "ss", "clang", "bpftool", "openssl",
+const OTHERS: [&str; 12] = [
+    "git", "cd", "man", "curl", "mptcpize", "ip", "sysctl", "ss", "clang", "bpftool", "openssl", "install",
 ];
 
 /// Whether a command would be understood; if not, why.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Programs of others, and the Debian package that each comes with.
-const PACKAGES: [(&str, &str); 20] = [
+const PACKAGES: [(&str, &str); 21] = [
     ("bpftool", "bpftool"),
     ("cc", "gcc"),
     ("chromium", "chromium"),
@@ -23,13 +23,14 @@ const PACKAGES: [(&str, &str); 20] = [
     ("shellcheck", "shellcheck"),
     ("ss", "iproute2"),
     ("sysctl", "procps"),
+    ("systemd-analyze", "systemd"),
     ("tshark", "tshark"),
     ("unshare", "util-linux"),
 ];
 /// Benches have a peer built where its compiler and library are, and say so where they are not.
 const WHERE_IT_IS: [&str; 1] = ["c++"];
 /// Part of every system.
-const EVERYWHERE: [&str; 5] = ["/bin/sh", "bash", "cp", "sh", "umount"];
+const EVERYWHERE: [&str; 6] = ["/bin/sh", "bash", "cp", "mkfifo", "sh", "umount"];
 
 /// Every `.rs` file below a folder.
 fn sources(folder: &Path, found: &mut Vec<String>) {

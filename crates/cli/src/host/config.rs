@@ -1,14 +1,18 @@
 //! The configuration of a live host: `/etc/slowhand/slowhand.toml`, then `conf.d/*.toml` in the order of their names.
 //!
 //! A later file replaces what it names: a scalar as a whole, a link by its `interface`. Without any file the built-in links
-//! ([`BUILT_IN`]) hold. Nothing is half-applied: the first thing wrong ends the reading.
+//! ([`BUILT_IN`]) hold. Nothing is half-applied: the first thing wrong ends the reading. Files that others could change are not read.
 
+use super::keys::{self, Raw, Source};
 use super::problem::Problem;
+use super::trusted::{self, Keeping, TrustError};
 use linux::bpf::cc::ControllerName;
 use serde::Deserialize;
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use std::fmt;
 use std::net::IpAddr;
-use std::ops::RangeInclusive;
+use std::num::NonZeroU16;
+use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 use trace::{LinkKind, Mode, PolicyName, Role};
@@ -37,6 +41,9 @@ interface = "ww*"
 kind = "cell"
 metered = true
 "#;
+
+/// Where the configuration is if nobody says otherwise.
+pub const DEFAULT: &str = "/etc/slowhand/slowhand.toml";
 
 /// A stock Linux server takes two joins.
 const PEER_SUBFLOWS: u8 = 2;
@@ -84,12 +91,23 @@ pub struct LinkConfig {
     pub metered: bool,
 }
 
+/// How a file came to be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// Somebody named it: it must be there.
+    ByName,
+    /// It is where it would be.
+    ByDefault,
+}
+
 /// Why there is no configuration.
 #[derive(Debug)]
 pub enum ConfigError {
     /// Something is wrong in a file.
     Wrong(Problem),
-    /// A file cannot be read.
+    /// A file is not there, cannot be read, or could be changed by others.
+    Untrusted(TrustError),
+    /// The folder of further files cannot be read.
     Unreadable {
         /// Which.
         path: PathBuf,
@@ -102,10 +120,11 @@ impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Wrong(problem) => problem.fmt(f),
+            Self::Untrusted(error) => error.fmt(f),
             Self::Unreadable { path, source } => {
                 write!(
                     f,
-                    "{}: cannot be read ({source}); mend its rights or take it away",
+                    "{}: cannot be read ({source}); fix its permissions or delete it",
                     path.display()
                 )
             }
@@ -118,47 +137,48 @@ impl std::error::Error for ConfigError {}
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    policy: Option<Spanned<PolicyName>>,
-    mode: Option<Spanned<Mode>>,
-    peer_subflows: Option<Spanned<u8>>,
-    cc: Option<Spanned<String>>,
-    report_key_file: Option<PathBuf>,
-    report_port: Option<u16>,
-    fallback_window_bytes: Option<Spanned<toml::Value>>,
-    #[serde(default)]
-    link: Vec<LinkTable>,
+    policy: Raw,
+    mode: Raw,
+    peer_subflows: Raw,
+    cc: Raw,
+    report_key_file: Raw,
+    report_port: Raw,
+    fallback_window_bytes: Raw,
+    #[serde(default, deserialize_with = "tables")]
+    link: Vec<Spanned<LinkTable>>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table that begins with [[link]]")]
 struct LinkTable {
-    interface: Spanned<String>,
-    name: Option<Spanned<String>>,
-    kind: LinkKind,
-    role: Option<Spanned<Role>>,
-    #[serde(default)]
-    metered: Option<Spanned<bool>>,
-    gateway: Option<Spanned<IpAddr>>,
-    channel: Option<Spanned<u16>>,
+    interface: Raw,
+    name: Raw,
+    kind: Raw,
+    role: Raw,
+    metered: Raw,
+    gateway: Raw,
+    channel: Raw,
 }
 
-/// One file that is being read.
-struct Source<'t> {
-    path: &'t Path,
-    text: &'t str,
-}
+/// A list of tables, with words of ours for what is none.
+fn tables<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Spanned<LinkTable>>, D::Error> {
+    struct Tables;
+    impl<'de> Visitor<'de> for Tables {
+        type Value = Vec<Spanned<LinkTable>>;
 
-impl Source<'_> {
-    fn wrong<T>(&self, at: &Spanned<T>, what: impl Into<String>) -> ConfigError {
-        ConfigError::Wrong(Problem::new(self.path, self.text, at.span(), what))
-    }
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("[[link]] with two brackets, once for each link")
+        }
 
-    fn parse(&self) -> Result<File, ConfigError> {
-        toml::from_str(self.text).map_err(|error| {
-            let span = error.span().unwrap_or(0..0);
-            ConfigError::Wrong(Problem::new(self.path, self.text, span, error.message()))
-        })
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut all = Vec::new();
+            while let Some(table) = list.next_element()? {
+                all.push(table);
+            }
+            Ok(all)
+        }
     }
+    deserializer.deserialize_seq(Tables)
 }
 
 /// Scalars as the files so far have set them.
@@ -175,16 +195,20 @@ struct Draft {
 }
 
 impl Config {
-    /// Reads the file at `path` and the files in `conf.d` beside it. Files that are not there are no problem.
-    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+    /// Reads the file at `path` and the files in `conf.d` beside it.
+    pub fn read(path: &Path, asked: Asked) -> Result<Self, ConfigError> {
         let mut draft = Draft::default();
-        for path in std::iter::once(path.to_owned()).chain(additions(path)?) {
-            if let Some(text) = contents(&path)? {
-                draft.take(&Source {
-                    path: &path,
-                    text: &text,
-                })?;
-            }
+        match (trusted::read(path, Keeping::Public), asked) {
+            (Ok(text), _) => draft.take(&Source { path, text: &text })?,
+            (Err(TrustError::Absent(_)), Asked::ByDefault) => {}
+            (Err(error), _) => return Err(ConfigError::Untrusted(error)),
+        }
+        for path in additions(path)? {
+            let text = trusted::read(&path, Keeping::Public).map_err(ConfigError::Untrusted)?;
+            draft.take(&Source {
+                path: &path,
+                text: &text,
+            })?;
         }
         if draft.links.is_empty() {
             draft.take(&Source {
@@ -198,26 +222,31 @@ impl Config {
 
 impl Draft {
     fn take(&mut self, source: &Source<'_>) -> Result<(), ConfigError> {
-        let file = source.parse()?;
-        if let Some(mode) = file.mode {
+        let file = source.parse::<File>()?;
+        if let Some(mode) = source.take(&keys::MODE, file.mode)? {
             self.mode = Some(check_mode(source, &mode)?);
         }
-        if let Some(policy) = file.policy {
+        if let Some(policy) = source.take(&keys::POLICY, file.policy)? {
             self.policy = Some(check_policy(source, policy)?);
         }
-        if let Some(peer_subflows) = file.peer_subflows {
-            self.peer_subflows = Some(check_peer_subflows(source, &peer_subflows)?);
+        if let Some(count) = source.take(&keys::PEER_SUBFLOWS, file.peer_subflows)? {
+            self.peer_subflows = Some(check_peer_subflows(source, &count)?);
         }
-        if let Some(cc) = file.cc {
+        if let Some(cc) = source.take(&keys::CC, file.cc)? {
             self.cc = Some(check_controller(source, cc)?);
         }
-        self.report_key_file = file.report_key_file.or(self.report_key_file.take());
-        self.report_port = file.report_port.or(self.report_port);
-        if let Some(window) = file.fallback_window_bytes {
+        if let Some(path) = source.take(&keys::REPORT_KEY_FILE, file.report_key_file)? {
+            self.report_key_file = Some(path.into_inner());
+        }
+        if let Some(port) = source.take::<NonZeroU16>(&keys::REPORT_PORT, file.report_port)? {
+            self.report_port = Some(port.get_ref().get());
+        }
+        if let Some(window) = source.take(&keys::FALLBACK_WINDOW, file.fallback_window_bytes)? {
             self.fallback_window = Some(check_fallback_window(source, &window)?);
         }
         for table in file.link {
-            self.link(table.check(source)?);
+            let span = table.span();
+            self.link(table.into_inner().check(source, &span)?);
         }
         Ok(())
     }
@@ -279,96 +308,82 @@ fn check_policy(source: &Source<'_>, policy: Spanned<PolicyName>) -> Result<Poli
 fn check_peer_subflows(source: &Source<'_>, count: &Spanned<u8>) -> Result<u8, ConfigError> {
     match *count.get_ref() {
         count @ 1..=8 => Ok(count),
-        _ => Err(source.wrong(
-            count,
-            "peer_subflows must be 1 to 8; a stock Linux server takes 2",
-        )),
+        _ => Err(source.not_right(&keys::PEER_SUBFLOWS, count)),
     }
 }
 
 fn check_controller(source: &Source<'_>, cc: Spanned<String>) -> Result<String, ConfigError> {
     match cc.get_ref().parse::<ControllerName>() {
         Ok(_) => Ok(cc.into_inner()),
-        Err(_) => Err(source.wrong(
-            &cc,
-            "cc must be the name of a congestion controller: lia, olia, balia, cla, or one of net.ipv4.tcp_available_congestion_control",
-        )),
+        Err(_) => Err(source.not_right(&keys::CC, &cc)),
     }
 }
 
-fn check_fallback_window(source: &Source<'_>, window: &Spanned<toml::Value>) -> Result<Bytes, ConfigError> {
-    let bytes = window.get_ref().as_integer();
-    let fits = bytes.filter(|bytes| FALLBACK_WINDOW.contains(bytes));
-    fits.map(|bytes| Bytes::new(bytes.unsigned_abs())).ok_or_else(|| {
-        let (least, most) = (FALLBACK_WINDOW.start(), FALLBACK_WINDOW.end());
-        let what = format!(
-            "fallback_window_bytes must be a whole number from {least} to {most}, such as 262144; take this line out to leave connections over plain TCP alone"
-        );
-        source.wrong(window, what)
-    })
+fn check_fallback_window(source: &Source<'_>, window: &Spanned<i64>) -> Result<Bytes, ConfigError> {
+    let bytes = window.get_ref();
+    if !FALLBACK_WINDOW.contains(bytes) {
+        return Err(source.not_right(&keys::FALLBACK_WINDOW, window));
+    }
+    Ok(Bytes::new(bytes.unsigned_abs()))
 }
 
 impl LinkTable {
-    fn check(self, source: &Source<'_>) -> Result<LinkConfig, ConfigError> {
-        self.check_interface(source)?;
-        if let Some(channel) = self.channel.as_ref().filter(|_| self.kind != LinkKind::Wifi) {
+    /// `span`: where it stands.
+    fn check(self, source: &Source<'_>, span: &Range<usize>) -> Result<LinkConfig, ConfigError> {
+        let interface = source.need(&keys::INTERFACE, self.interface, span)?;
+        check_interface(source, &interface)?;
+        let interface: String = interface.into_inner();
+        let kind = *source.need(&keys::KIND, self.kind, span)?.get_ref();
+        let channel = source.take(&keys::CHANNEL, self.channel)?;
+        if let Some(channel) = channel.as_ref().filter(|_| kind != LinkKind::Wifi) {
             return Err(source.wrong(
                 channel,
                 "only a link of kind \"wifi\" has a channel; take this line out",
             ));
         }
-        let (role, metered) = (self.role(source)?, self.is_metered());
-        let name = self
-            .name
-            .map_or_else(|| self.interface.get_ref().clone(), Spanned::into_inner);
+        let metered = source.take(&keys::METERED, self.metered)?;
+        let metered = metered.is_some_and(Spanned::into_inner);
+        let role = check_role(source, source.take(&keys::ROLE, self.role)?, metered)?;
+        let gateway = source.take::<String>(&keys::GATEWAY, self.gateway)?;
+        let gateway = gateway.map(|text| {
+            let address = text.get_ref().parse();
+            address.map_err(|_| source.not_right(&keys::GATEWAY, &text))
+        });
+        let name = source.take(&keys::NAME, self.name)?;
         Ok(LinkConfig {
-            interface: self.interface.into_inner(),
-            name,
-            kind: self.kind,
+            name: name.map_or_else(|| interface.clone(), Spanned::into_inner),
+            interface,
+            kind,
             role,
-            gateway: self.gateway.map(Spanned::into_inner),
-            channel: self.channel.map(Spanned::into_inner),
+            gateway: gateway.transpose()?,
+            channel: channel.map(Spanned::into_inner),
             metered,
         })
     }
-
-    fn check_interface(&self, source: &Source<'_>) -> Result<(), ConfigError> {
-        let interface = self.interface.get_ref();
-        let wrong = |c: char| c == '/' || c.is_whitespace() || c.is_control();
-        if (1..=15).contains(&interface.len()) && !interface.contains(wrong) {
-            return Ok(());
-        }
-        let what = format!(
-            "`{interface}` cannot name an interface; write a name as in `ip link`, or a pattern such as \"wl*\""
-        );
-        Err(source.wrong(&self.interface, what))
-    }
-
-    fn is_metered(&self) -> bool {
-        self.metered.as_ref().is_some_and(|metered| *metered.get_ref())
-    }
-
-    fn role(&self, source: &Source<'_>) -> Result<Role, ConfigError> {
-        let metered = self.is_metered();
-        match &self.role {
-            Some(role) if metered && *role.get_ref() == Role::Primary => {
-                let what = "a metered link cannot be primary: every byte would go over it; use \"secondary\" or \"backup\", or metered = false";
-                Err(source.wrong(role, what))
-            }
-            Some(role) => Ok(*role.get_ref()),
-            None => Ok(if metered { Role::Backup } else { Role::Primary }),
-        }
-    }
 }
 
-fn contents(path: &Path) -> Result<Option<String>, ConfigError> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(ConfigError::Unreadable {
-            path: path.to_owned(),
-            source,
-        }),
+fn check_interface(source: &Source<'_>, at: &Spanned<String>) -> Result<(), ConfigError> {
+    let interface = at.get_ref();
+    let wrong = |c: char| c == '/' || c.is_whitespace() || c.is_control();
+    if (1..=15).contains(&interface.len()) && !interface.contains(wrong) {
+        return Ok(());
+    }
+    let what = format!(
+        "`{}` cannot name an interface; write a name as in `ip link`, or a pattern such as \"wl*\"",
+        interface.escape_debug()
+    );
+    Err(source.wrong(at, what))
+}
+
+fn check_role(source: &Source<'_>, role: Option<Spanned<Role>>, metered: bool) -> Result<Role, ConfigError> {
+    match role {
+        Some(role) if metered && *role.get_ref() == Role::Primary => {
+            let what = "a metered link cannot be primary: every byte would go over it; use \"secondary\" or \"backup\", or metered = false";
+            Err(source.wrong(&role, what))
+        }
+        Some(role) => Ok(role.into_inner()),
+        None if metered => Ok(Role::Backup),
+        None => Ok(Role::Primary),
     }
 }
 
@@ -379,11 +394,13 @@ fn additions(path: &Path) -> Result<Vec<PathBuf>, ConfigError> {
         path: directory.clone(),
         source,
     };
-    let entries = match std::fs::read_dir(&directory) {
-        Ok(entries) => entries,
+    let found = match std::fs::metadata(&directory) {
+        Ok(found) => found,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(source) => return Err(unreadable(source)),
     };
+    trusted::check(&directory, &found, Keeping::Public).map_err(ConfigError::Untrusted)?;
+    let entries = std::fs::read_dir(&directory).map_err(unreadable)?;
     let paths: Result<Vec<PathBuf>, _> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
     let mut paths = paths.map_err(unreadable)?;
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));

@@ -7,14 +7,30 @@ impl Files {
     fn new(test: &str, files: &[(&str, &str)]) -> Self {
         let root = std::env::temp_dir().join(format!("slowhand-config-{}-{test}", std::process::id()));
         std::fs::create_dir_all(root.join("conf.d")).unwrap();
+        let made = Self(root);
+        made.allow("conf.d", 0o755);
         for (name, text) in files {
-            std::fs::write(root.join(name), text).unwrap();
+            std::fs::write(made.0.join(name), text).unwrap();
+            made.allow(name, 0o644);
         }
-        Self(root)
+        made
+    }
+
+    /// Whatever the umask is.
+    fn allow(&self, name: &str, mode: u32) {
+        use std::os::unix::fs::PermissionsExt as _;
+        let allowed = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(self.0.join(name), allowed).unwrap();
     }
 
     fn read(&self) -> Result<Config, ConfigError> {
-        Config::read(&self.0.join("slowhand.toml"))
+        Config::read(&self.0.join("slowhand.toml"), Asked::ByDefault)
+    }
+
+    /// What is wrong, with this folder left out.
+    fn error(&self, asked: Asked) -> String {
+        let error = Config::read(&self.0.join("slowhand.toml"), asked).unwrap_err();
+        error.to_string().replace(&format!("{}/", self.0.display()), "")
     }
 }
 
@@ -169,22 +185,70 @@ const LINK: &str = "[[link]]\ninterface = \"eth0\"\nkind = \"cable\"\n";
 const WRONG: [(&str, &str, &str, &str); 17] = [
     ("", "policy = \"fastest\"\n", "1:10: ", "unknown policy `fastest`; valid: "),
     ("", "\nspeed = 1\n", "2:1: ", "unknown field `speed`, expected one of `policy`"),
-    ("", "peer_subflows = \"two\"\n", "1:17: ", "invalid type"),
-    ("", "peer_subflows = 9\n", "1:17: ", "must be 1 to 8"),
+    ("", "peer_subflows = 9\n", "1:17: ", "must be a whole number from 1 to 8; a stock"),
     ("", "cc = \"two words\"\n", "1:6: ", "lia, olia, balia, cla"),
     ("", "mode = \"redundant\"\n", "1:8: ", "stock kernels"),
     ("", "fallback_window_bytes = 1000\n", "1:25: ", "must be a whole number from 16384 to 1073741824, such as 262144; take this line out"),
     ("", "\nfallback_window_bytes = 2147483648\n", "2:25: ", "must be a whole number from 16384"),
     ("", "fallback_window_bytes = -65536\n", "1:25: ", "must be a whole number from 16384"),
-    ("", "fallback_window_bytes = \"256 KiB\"\n", "1:25: ", "must be a whole number from 16384"),
     (LINK, "role = \"spare\"\n", "4:8: ", "unknown link role `spare`; valid: primary, "),
     (LINK, "metered = true\nrole = \"primary\"\n", "5:8: ", "metered link cannot be primary"),
     (LINK, "channel = 6\n", "4:11: ", "only a link of kind \"wifi\""),
-    (LINK, "gateway = \"here\"\n", "4:11: ", "invalid IP address"),
+    (LINK, "gateway = \"here\"\n", "4:11: ", "gateway must be an IP address in quotes, such as \"192.168.1.1\""),
     ("", "[[link]]\ninterface = \"a b\"\nkind = \"wifi\"\n", "2:13: ", "cannot name an interface"),
-    ("", "[[link]]\ninterface = \"a\"\n", "1:1: ", "missing field `kind`"),
+    ("", "[[link]]\ninterface = \"a\"\n", "1:1: ", "this link has no kind; add kind, which is \"wifi\", \"cell\" or \"cable\""),
+    ("", "[[link]]\nkind = \"wifi\"\n", "1:1: ", "this link has no interface; add interface, which is a name in quotes"),
+    ("", "report_port = 70000\n", "1:15: ", "report_port must be a whole number from 1 to 65535, such as 7391"),
     ("", "policy = \n", "1:10: ", ""),
 ];
+
+/// Behind [`LINK`] or by itself, a value of a wrong type for each key that the example has, and the whole sentence that is said of it.
+#[rustfmt::skip]
+const WRONG_TYPES: [(&str, &str, &str); 17] = [
+    ("", "policy = 7\n", "policy must be a name in quotes, such as \"slowhand\""),
+    ("", "mode = true\n", "mode must be \"aggregate\" or \"handover\""),
+    ("", "peer_subflows = \"two\"\n", "peer_subflows must be a whole number from 1 to 8; a stock Linux server takes 2"),
+    ("", "cc = [\"cubic\"]\n", "cc must be the name of a congestion controller: lia, olia, balia, cla, or one of net.ipv4.tcp_available_congestion_control"),
+    ("", "report_key_file = 1\n", "report_key_file must be a path in quotes, such as \"/etc/slowhand/report.key\""),
+    ("", "report_port = \"7391\"\n", "report_port must be a whole number from 1 to 65535, such as 7391"),
+    ("", "fallback_window_bytes = \"256 KiB\"\n", "fallback_window_bytes must be a whole number from 16384 to 1073741824, such as 262144; take this line out to leave connections over plain TCP alone"),
+    ("", "link = \"eth0\"\n", "invalid type: string \"eth0\", expected [[link]] with two brackets, once for each link"),
+    ("", "[link]\ninterface = \"eth0\"\n", "invalid type: map, expected [[link]] with two brackets, once for each link"),
+    ("", "link = [1]\n", "invalid type: integer `1`, expected a table that begins with [[link]]"),
+    ("", "[[link]]\ninterface = 0\n", "interface must be a name in quotes as in `ip link`, or a pattern such as \"wl*\""),
+    (LINK, "name = 1.5\n", "name must be a name for people in quotes, such as \"phone\""),
+    ("", "[[link]]\ninterface = \"a\"\nkind = 3\n", "kind must be \"wifi\", \"cell\" or \"cable\""),
+    (LINK, "role = 2020-01-01\n", "role must be \"primary\", \"secondary\", \"backup\" or \"never\""),
+    (LINK, "metered = \"yes\"\n", "metered must be true or false, without quotes"),
+    (LINK, "gateway = 10.5\n", "gateway must be an IP address in quotes, such as \"192.168.1.1\""),
+    ("", "[[link]]\ninterface = \"a\"\nkind = \"wifi\"\nchannel = \"6\"\n", "channel must be the number of a WiFi channel, such as 6"),
+];
+
+#[test]
+fn a_wrong_type_is_told_with_what_would_be_right() {
+    for (number, (before, text, what)) in WRONG_TYPES.into_iter().enumerate() {
+        let error = error(&format!("type-{number}"), &format!("{before}{text}"));
+        let said = error
+            .lines()
+            .next()
+            .unwrap()
+            .splitn(4, ':')
+            .last()
+            .unwrap()
+            .trim();
+        assert_eq!(said, what, "{text}");
+    }
+    let keys = include_str!("example.toml")
+        .lines()
+        .filter_map(|line| line.split_once('='));
+    for (key, _) in keys.filter(|(key, _)| !key.contains(['#', '['])) {
+        let has = |text: &str| text.lines().any(|line| line.starts_with(key.trim()));
+        assert!(
+            WRONG_TYPES.iter().any(|(_, text, _)| has(text)),
+            "{key} has no wrong type here"
+        );
+    }
+}
 
 #[test]
 fn what_is_wrong_is_told_with_its_place() {
@@ -206,4 +270,29 @@ fn a_problem_in_an_addition_names_that_file() {
         error.contains("conf.d/50.toml:1:1: unknown field `polcy`"),
         "{error}"
     );
+}
+
+#[test]
+fn a_file_that_was_named_must_be_there() {
+    let files = Files::new("named", &[]);
+    assert_eq!(files.error(Asked::ByName), "slowhand.toml: there is no such file");
+    assert!(files.read().is_ok());
+}
+
+#[test]
+fn what_others_could_change_is_not_read() {
+    let files = Files::new("open", &[("slowhand.toml", ""), ("conf.d/10.toml", "")]);
+    assert!(files.read().is_ok());
+    #[rustfmt::skip]
+    let table = [
+        ("slowhand.toml", 0o666, 0o644, "slowhand.toml: mode 0666, writable by others; run chmod go-w slowhand.toml"),
+        ("conf.d/10.toml", 0o664, 0o644, "conf.d/10.toml: mode 0664, writable by others; run chmod go-w conf.d/10.toml"),
+        ("conf.d", 0o757, 0o755, "conf.d: mode 0757, writable by others; run chmod go-w conf.d"),
+    ];
+    for (name, open, closed, said) in table {
+        files.allow(name, open);
+        assert_eq!(files.error(Asked::ByDefault), said);
+        files.allow(name, closed);
+    }
+    assert!(files.read().is_ok());
 }

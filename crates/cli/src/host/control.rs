@@ -1,26 +1,23 @@
-//! How the verbs speak to a running daemon: one line of JSON each way over a Unix socket.
+//! How the verbs ask a running daemon: one line of JSON each way over a Unix socket.
 //!
-//! A question is `{"verb": "status"}` (`why`, `stop`); the answer is the verb's document, or `{"error": "…"}`. Everybody on the
-//! host may ask; only root, and whoever runs the daemon, may stop it.
+//! A question is `{"verb": "status"}` (`why`, `stop`); the answer is the verb's document, or `{"error": "…"}`. Root, and whoever runs the
+//! daemon, asks on `control.sock`. Everybody else asks on `status.sock`, where `stop` is refused. See [`super::server`] for the other end.
+//!
+//! A stop has three steps: the daemon answers `{"pid": …}`, the asker acknowledges that with a line, and only then does the daemon end. So
+//! a stop whose asker has lost patience is not carried out later. When everything is put back, it says `{"left": […]}`, what it could not.
 
-use super::document::{Status, Why};
-use linux::daemon::{InletSender, Stopper};
-use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use super::place::Place;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
-use std::time::Duration;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// A daemon answers at once or is in trouble.
-const PATIENCE: Duration = GLANCE.saturating_mul(LOOKS);
 /// Who asks looks so often for the answer. A machine that stands still for a while takes one look from the two, and not all their patience.
 const LOOKS: u32 = 50;
 const GLANCE: Duration = Duration::from_millis(100);
-/// No question of ours is longer.
-const LONGEST_QUESTION: u64 = 4096;
+/// The daemon's word that an asker has heard it: any line does.
+pub const HEARD: &str = "heard";
 
 /// What can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,18 +31,31 @@ pub enum Question {
     Stop,
 }
 
+/// What an answer looks like.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Answer<T> {
-    Error { error: String },
+pub enum Answer<T> {
+    /// There is none.
+    Error {
+        /// Why.
+        error: String,
+    },
+    /// What was asked for.
     Document(T),
 }
 
-/// The answer to [`Question::Stop`].
+/// The first answer to [`Question::Stop`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Stopping {
     /// The process that is about to end.
     pub pid: u32,
+}
+
+/// The second: everything else is as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Stopped {
+    /// What could not be put back, and why.
+    pub left: Vec<String>,
 }
 
 /// Why there was no answer.
@@ -56,6 +66,9 @@ pub enum AskError {
         "slowhand is not running here; start it with `slowhand up`, or name its place with --runtime-dir"
     )]
     NotRunning,
+    /// Others may only look.
+    #[error("only root may stop the daemon: run as root")]
+    NotAllowed,
     /// Somebody is there, but the socket failed.
     #[error("the daemon does not answer ({0}); see its log, or end it with `slowhand down`")]
     Silent(#[source] io::Error),
@@ -67,104 +80,91 @@ pub enum AskError {
     Unreadable(#[source] serde_json::Error),
 }
 
-/// Asks the daemon behind `socket`.
-pub fn ask<T: DeserializeOwned>(socket: &Path, question: Question) -> Result<T, AskError> {
-    let line = exchange(socket, question).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => AskError::NotRunning,
-        _ => AskError::Silent(error),
-    })?;
-    match serde_json::from_str(&line).map_err(AskError::Unreadable)? {
-        Answer::Error { error } => Err(AskError::Refused(error)),
-        Answer::Document(document) => Ok(document),
+/// Asks the daemon of this place.
+pub fn ask<T: DeserializeOwned>(place: &Place, question: Question) -> Result<T, AskError> {
+    Talk::begin(place, question)?.answer()
+}
+
+/// A stop that the daemon carries out.
+pub struct Ending {
+    /// The process that ends.
+    pub pid: u32,
+    talk: Talk,
+}
+
+/// Has the daemon of this place end. An error means that it does not.
+pub fn stop(place: &Place) -> Result<Ending, AskError> {
+    let mut talk = Talk::begin(place, Question::Stop)?;
+    let Stopping { pid } = talk.answer()?;
+    writeln!(talk.stream.get_ref(), "{HEARD}").map_err(AskError::Silent)?;
+    Ok(Ending { pid, talk })
+}
+
+impl Ending {
+    /// Waits until the daemon has put everything back; `None`: it ended without a word.
+    pub fn wait(mut self, until: Instant) -> io::Result<Option<Stopped>> {
+        let line = self.talk.line(|| Instant::now() < until)?;
+        Ok(serde_json::from_slice(&line).ok())
     }
 }
 
-fn exchange(socket: &Path, question: Question) -> io::Result<String> {
-    let mut stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(Some(GLANCE))?;
-    writeln!(stream, "{}", serde_json::to_string(&question)?)?;
-    let (mut answer, mut line) = (BufReader::new(stream), Vec::new());
-    for left in (0..LOOKS).rev() {
-        match answer.read_until(b'\n', &mut line) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock && left > 0 => {}
-            read => {
-                read?;
-                break;
-            }
-        }
-    }
-    if line.is_empty() {
-        Err(io::ErrorKind::UnexpectedEof.into())
-    } else {
-        String::from_utf8(line).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
-    }
+/// An exchange with the daemon.
+struct Talk {
+    stream: BufReader<UnixStream>,
 }
 
-/// The daemon's end.
-pub struct Server {
-    listener: UnixListener,
-    inlet: InletSender,
-    stopper: Stopper,
-    policy: String,
-}
-
-impl Server {
-    /// Listens at `socket`; whoever calls this holds the place's lock, so what lies there is a dead daemon's.
-    pub fn bind(socket: &Path, inlet: InletSender, stopper: Stopper, policy: String) -> io::Result<Self> {
-        match std::fs::remove_file(socket) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let listener = UnixListener::bind(socket)?;
-        std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o666))?;
-        Ok(Self {
-            listener,
-            inlet,
-            stopper,
-            policy,
-        })
+impl Talk {
+    fn begin(place: &Place, question: Question) -> Result<Self, AskError> {
+        let stream = connect(place, question).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => AskError::NotRunning,
+            io::ErrorKind::PermissionDenied if question == Question::Stop => AskError::NotAllowed,
+            _ => AskError::Silent(error),
+        })?;
+        let asked = stream.set_read_timeout(Some(GLANCE));
+        asked.map_err(AskError::Silent)?;
+        let text = serde_json::to_string(&question).map_err(AskError::Unreadable)?;
+        // Who refuses may have hung up without listening: its words are there to be read.
+        let _ = writeln!(&stream, "{text}");
+        let stream = BufReader::new(stream);
+        Ok(Self { stream })
     }
 
-    /// Answers one after another, for as long as the process lives.
-    pub fn serve(&self) {
-        for stream in self.listener.incoming() {
-            // Whoever hangs up before the answer does not want it.
-            let _ = stream.and_then(|stream| self.answer(stream));
-        }
-    }
-
-    fn answer(&self, mut stream: UnixStream) -> io::Result<()> {
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        let mut line = String::new();
-        BufReader::new((&stream).take(LONGEST_QUESTION)).read_line(&mut line)?;
-        let answer = match serde_json::from_str(&line) {
-            Ok(question) => self.document(question, &stream),
-            Err(error) => Err(format!("not a question of ours: {error}")),
+    fn answer<T: DeserializeOwned>(&mut self) -> Result<T, AskError> {
+        let mut left = LOOKS;
+        let patient = || {
+            left -= 1;
+            left > 0
         };
-        let answer = answer.or_else(|error| serde_json::to_string(&Answer::<()>::Error { error }))?;
-        writeln!(stream, "{answer}")
+        let line = self.line(patient).map_err(AskError::Silent)?;
+        if line.is_empty() {
+            return Err(AskError::Silent(io::ErrorKind::UnexpectedEof.into()));
+        }
+        match serde_json::from_slice(&line).map_err(AskError::Unreadable)? {
+            Answer::Error { error } => Err(AskError::Refused(error)),
+            Answer::Document(document) => Ok(document),
+        }
     }
 
-    fn document(&self, question: Question, stream: &UnixStream) -> Result<String, String> {
-        let report = || self.inlet.report(PATIENCE).map_err(|error| error.to_string());
-        let pid = std::process::id();
-        let text = match question {
-            Question::Status => serde_json::to_string(&Status::new(&report()?, pid, self.policy.clone())),
-            Question::Why => serde_json::to_string(&Why::new(&report()?)),
-            Question::Stop if !may_stop(stream) => {
-                return Err("only root may stop the daemon: run as root".to_owned());
+    /// The next line, empty at the end; asks after each glance in vain whether to look on.
+    fn line(&mut self, mut patient: impl FnMut() -> bool) -> io::Result<Vec<u8>> {
+        let mut line = Vec::new();
+        loop {
+            match self.stream.read_until(b'\n', &mut line) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && patient() => {}
+                // It is gone, and did not hear all that we said.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(line),
+                read => return read.map(|_| line),
             }
-            Question::Stop => {
-                self.stopper.stop();
-                serde_json::to_string(&Stopping { pid })
-            }
-        };
-        text.map_err(|error| error.to_string())
+        }
     }
 }
 
-fn may_stop(stream: &UnixStream) -> bool {
-    let ours = nix::unistd::getuid().as_raw();
-    getsockopt(stream, PeerCredentials).is_ok_and(|peer| peer.uid() == 0 || peer.uid() == ours)
+/// Who may not control the daemon may ask it on the other socket, unless to stop it.
+fn connect(place: &Place, question: Question) -> io::Result<UnixStream> {
+    match UnixStream::connect(place.control()) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && question != Question::Stop => {
+            UnixStream::connect(place.status())
+        }
+        connected => connected,
+    }
 }

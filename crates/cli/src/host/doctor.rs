@@ -2,7 +2,7 @@
 
 use super::table::aligned;
 use crate::exit::print;
-use linux::doctor::{Check, Need, checks};
+use linux::doctor::{Check, Need, checks, needs};
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -52,6 +52,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// Why a daemon cannot work in the calling thread's namespace, in the words of `slowhand doctor`; `None`: it can.
+pub fn refusal() -> Option<String> {
+    refusal_of(needs())
+}
+
+fn refusal_of(mut checks: Vec<Check>) -> Option<String> {
+    checks.retain(|check| check.need == Need::Must && !check.is_ok());
+    let missing = !checks.is_empty();
+    missing.then(|| text(&document(&checks)).trim_end().to_owned())
 }
 
 fn document(checks: &[Check]) -> Document {
@@ -121,6 +132,18 @@ mod tests {
             .works
         );
         assert!(!document(&[check(Need::Must, false), check(Need::Should, true)]).works);
+    }
+
+    #[test]
+    fn a_daemon_is_refused_with_what_is_missing_and_nothing_else() {
+        assert_eq!(
+            refusal_of(vec![check(Need::Must, true), check(Need::Should, false)]),
+            None
+        );
+        assert_eq!(
+            refusal_of(vec![check(Need::Must, false), check(Need::Must, true)]).unwrap(),
+            "--  thing  must  not there; get it\nslowhand cannot work here yet"
+        );
     }
 
     #[test]

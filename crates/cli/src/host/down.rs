@@ -1,7 +1,7 @@
 //! `slowhand down`: end the daemon and wait until everything is as it was.
 
-use super::control::{AskError, Question, Stopping, ask};
-use super::place::{LockError, Place};
+use super::control::{self, AskError, Ending, Stopped};
+use super::place::{Lock, LockError, Place};
 use crate::exit::{Refused, print};
 use linux::journal::Undone;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// End the daemon and wait until everything it changed is put back.
 ///
-/// When no daemon runs, what a crashed one has left behind is put back; what somebody has changed since, or the kernel refuses, is told, and the
+/// When no daemon runs, what a crashed one has left behind is put back. What somebody has changed since, or the kernel refuses, is told, and the
 /// exit code is 1.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -26,53 +26,115 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Stops the daemon of the place.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    match ask::<Stopping>(&args.place.socket(), Question::Stop) {
-        Ok(stopping) => wait(args, stopping.pid),
+    match control::stop(&args.place) {
+        Ok(ending) => wait(args, ending),
         Err(AskError::NotRunning) => restore(args),
+        Err(error @ AskError::NotAllowed) => Err(Refused::because(error)),
         Err(error) => Err(error.into()),
     }
 }
 
-fn wait(args: &Args, pid: u32) -> anyhow::Result<ExitCode> {
+fn wait(args: &Args, ending: Ending) -> anyhow::Result<ExitCode> {
     let until = Instant::now() + Duration::from_secs(args.timeout);
-    while Instant::now() < until {
-        if args.place.lock().is_ok() {
-            print(format!("slowhand (process {pid}) has ended; everything is as it was\n").as_bytes())?;
-            return Ok(ExitCode::SUCCESS);
+    let pid = ending.pid;
+    let stopped = ending.wait(until);
+    let late = || {
+        anyhow::anyhow!(
+            "process {pid} has not ended after {} s, and will once it has put everything back; see its log",
+            args.timeout
+        )
+    };
+    let lock = free(&args.place, until).ok_or_else(late)?;
+    let Ok(Some(stopped)) = stopped else {
+        // It died on the way: what it left is ours to put back.
+        return put_back(args, lock);
+    };
+    print(ended(pid, &stopped).as_bytes())?;
+    Ok(code(&stopped.left))
+}
+
+/// The place, once nobody has it.
+fn free(place: &Place, until: Instant) -> Option<Lock> {
+    loop {
+        match place.lock() {
+            Ok(lock) => return Some(lock),
+            Err(_) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
+            Err(_) => return None,
         }
-        std::thread::sleep(LOOK_EVERY);
     }
-    anyhow::bail!(
-        "process {pid} has not ended after {} s; see its log",
-        args.timeout
+}
+
+fn ended(pid: u32, stopped: &Stopped) -> String {
+    let how = match stopped.left[..] {
+        [] => "everything is as it was",
+        _ => "not everything is as it was",
+    };
+    with_left(
+        format!("slowhand (process {pid}) has ended; {how}\n"),
+        &stopped.left,
     )
 }
 
-/// Nobody answers: either nobody is there, or somebody who is just starting or ending.
-fn restore(args: &Args) -> anyhow::Result<ExitCode> {
-    let _lock = match args.place.lock() {
-        Ok(lock) => lock,
-        Err(error @ LockError::Taken { .. }) => {
-            anyhow::bail!("{error}, but it does not answer yet; try again in a moment")
-        }
-        Err(error) => return Err(Refused::because(error)),
-    };
-    let undone = linux::daemon::recover(&args.place.journal())?;
-    print(words(&undone).as_bytes())?;
-    match undone.left[..] {
-        [] => Ok(ExitCode::SUCCESS),
-        _ => Ok(ExitCode::FAILURE),
-    }
-}
-
-fn words(undone: &Undone) -> String {
-    let Undone { done, left } = undone;
-    if left.is_empty() && *done == 0 {
-        return "slowhand is not running, and nothing of it is left\n".to_owned();
-    }
-    let mut text = format!("slowhand is not running; {done} changes that a crash had left were put back\n");
+fn with_left(mut text: String, left: &[String]) -> String {
     for left in left {
         let _ = writeln!(text, "left as it is: {left}");
     }
     text
+}
+
+fn code(left: &[String]) -> ExitCode {
+    match left {
+        [] => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
+}
+
+/// Nobody answers: either nobody is there, or somebody who is just starting or ending.
+fn restore(args: &Args) -> anyhow::Result<ExitCode> {
+    match args.place.lock() {
+        Ok(lock) => put_back(args, lock),
+        Err(error @ LockError::Taken { .. }) => {
+            anyhow::bail!("{error}, but it does not answer yet; try again in a moment")
+        }
+        Err(error) => Err(Refused::because(error)),
+    }
+}
+
+fn put_back(args: &Args, _lock: Lock) -> anyhow::Result<ExitCode> {
+    let undone = linux::daemon::recover(&args.place.journal())?;
+    let left = Vec::from_iter(undone.left.iter().map(ToString::to_string));
+    print(words(&undone, &left).as_bytes())?;
+    Ok(code(&left))
+}
+
+fn words(undone: &Undone, left: &[String]) -> String {
+    if left.is_empty() && undone.done == 0 {
+        return "slowhand is not running, and nothing of it is left\n".to_owned();
+    }
+    let done = undone.done;
+    with_left(
+        format!("slowhand is not running; {done} changes that a crash had left were put back\n"),
+        left,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_as_it_was_only_if_it_is() {
+        let stopped = |left: &[&str]| Stopped {
+            left: left.iter().map(|&left| left.to_owned()).collect(),
+        };
+        assert_eq!(
+            ended(7, &stopped(&[])),
+            "slowhand (process 7) has ended; everything is as it was\n"
+        );
+        assert_eq!(
+            ended(7, &stopped(&["limits: somebody has set them", "a rule: no"])),
+            "slowhand (process 7) has ended; not everything is as it was\n\
+             left as it is: limits: somebody has set them\nleft as it is: a rule: no\n"
+        );
+    }
 }

@@ -3,10 +3,14 @@
 mod config;
 mod control;
 mod document;
+mod keys;
+mod log;
 mod notify;
 mod place;
 mod problem;
+mod server;
 pub mod table;
+pub mod trusted;
 
 pub mod doctor;
 pub mod down;

@@ -1,9 +1,18 @@
 //! Where a live host keeps what: configuration, state that survives a crash, and what a running daemon is reached by.
+//!
+//! Whoever holds the [`Lock`] is the one daemon of its directories and of its network namespace. Other users can neither open the locked
+//! file nor claim the namespace, so that nobody but root can hold a daemon up.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read as _, Seek as _, Write as _};
-use std::path::PathBuf;
+use super::trusted::{self, Keeping, TrustError};
+use linux::claim::{Claim, ClaimError};
+use std::fs::{File, OpenOptions, Permissions, TryLockError};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
 use thiserror::Error;
+
+/// The mode of what other users must not open.
+const OWN: u32 = 0o600;
 
 /// Directories of a live host.
 #[derive(Debug, Clone, clap::Args)]
@@ -20,13 +29,16 @@ pub struct Place {
 /// Why the place of the daemon could not be taken.
 #[derive(Debug, Error)]
 pub enum LockError {
-    /// Another daemon has it.
+    /// Another daemon has these directories.
     #[error("slowhand is running already (process {pid}); `slowhand down` ends it")]
     Taken {
         /// Its process, as far as known.
         pid: String,
     },
-    /// The directory cannot be used.
+    /// Another daemon with other directories has this network namespace, or that cannot be found out.
+    #[error("{0}{more}", more = elsewhere(.0))]
+    Namespace(#[source] ClaimError),
+    /// A directory cannot be used.
     #[error(
         "{path}: cannot be used ({source}); run as root, or choose another with --runtime-dir and --state-dir"
     )]
@@ -34,14 +46,25 @@ pub enum LockError {
         /// Which.
         path: PathBuf,
         /// Why.
-        source: std::io::Error,
+        source: io::Error,
     },
+    /// Others could put something else into a directory.
+    #[error("{0}, or choose another with --runtime-dir and --state-dir")]
+    Open(#[source] TrustError),
+}
+
+const fn elsewhere(error: &ClaimError) -> &'static str {
+    match error {
+        ClaimError::Taken(_) => " with other directories; `slowhand down` with its --runtime-dir ends it",
+        ClaimError::Mark(_) | ClaimError::List(_) => "",
+    }
 }
 
 /// Held by the one daemon of a place; free again whenever its process ends.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
+    _claim: Claim,
 }
 
 impl Drop for Lock {
@@ -54,9 +77,14 @@ impl Drop for Lock {
 }
 
 impl Place {
-    /// The socket on which a running daemon answers.
-    pub fn socket(&self) -> PathBuf {
+    /// The socket on which a running daemon answers root.
+    pub fn control(&self) -> PathBuf {
         self.runtime_dir.join("control.sock")
+    }
+
+    /// The socket on which it tells everybody how it stands.
+    pub fn status(&self) -> PathBuf {
+        self.runtime_dir.join("status.sock")
     }
 
     /// What was changed on this host and is to be put back.
@@ -64,34 +92,75 @@ impl Place {
         self.state_dir.join("journal")
     }
 
-    /// Makes the directories and takes the place.
+    /// Makes the directories and takes the place, and the calling thread's network namespace with it.
     pub fn lock(&self) -> Result<Lock, LockError> {
-        for path in [&self.runtime_dir, &self.state_dir] {
-            std::fs::create_dir_all(path).map_err(|source| LockError::Unusable {
-                path: path.clone(),
-                source,
-            })?;
-        }
+        prepare(&self.runtime_dir, 0o755)?;
+        prepare(&self.state_dir, 0o700)?;
         let path = self.runtime_dir.join("lock");
-        let unusable = |source| LockError::Unusable {
-            path: path.clone(),
+        let file = locked(&path)?;
+        own(&self.journal())?;
+        let claim = Claim::take().map_err(LockError::Namespace)?;
+        let mut lock = Lock { file, _claim: claim };
+        lock.sign()
+            .map_err(|source| LockError::Unusable { path, source })?;
+        Ok(lock)
+    }
+}
+
+impl Lock {
+    /// Says whose it is.
+    fn sign(&mut self) -> io::Result<()> {
+        self.file.set_len(0)?;
+        self.file.rewind()?;
+        write!(self.file, "{}", std::process::id())
+    }
+}
+
+/// Makes a directory with this mode. One that is there stays as it is, and must be closed to others.
+fn prepare(path: &Path, mode: u32) -> Result<(), LockError> {
+    let unusable = |source| LockError::Unusable {
+        path: path.to_owned(),
+        source,
+    };
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent).map_err(unusable)?;
+    }
+    match std::fs::create_dir(path) {
+        // Whatever the umask is.
+        Ok(()) => std::fs::set_permissions(path, Permissions::from_mode(mode)).map_err(unusable)?,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(unusable(error)),
+    }
+    let found = std::fs::metadata(path).map_err(unusable)?;
+    trusted::check(path, &found, Keeping::Public).map_err(LockError::Open)
+}
+
+/// A file that is there from now on and that nobody else may open: who can open a file can lock it.
+fn own(path: &Path) -> Result<File, LockError> {
+    let options = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(OWN)
+        .open(path);
+    // One of an older version may be readable.
+    let closed = options.and_then(|file| file.set_permissions(Permissions::from_mode(OWN)).map(|()| file));
+    closed.map_err(|source| LockError::Unusable {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn locked(path: &Path) -> Result<File, LockError> {
+    let file = own(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(LockError::Taken { pid: owner(file) }),
+        Err(TryLockError::Error(source)) => Err(LockError::Unusable {
+            path: path.to_owned(),
             source,
-        };
-        let options = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path);
-        let mut file = options.map_err(unusable)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(LockError::Taken { pid: owner(file) }),
-            Err(TryLockError::Error(source)) => return Err(unusable(source)),
-        }
-        file.set_len(0).and_then(|()| file.rewind()).map_err(unusable)?;
-        write!(file, "{}", std::process::id()).map_err(unusable)?;
-        Ok(Lock { file })
+        }),
     }
 }
 
@@ -106,23 +175,107 @@ fn owner(mut file: File) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use linux::netns::{CreateError, Netns};
+    use std::os::unix::fs::MetadataExt as _;
 
-    #[test]
-    fn one_daemon_at_a_time() {
-        let root = std::env::temp_dir().join(format!("slowhand-place-{}", std::process::id()));
+    /// With a place in a directory and a namespace of its own.
+    fn with_place(test: &str, work: impl FnOnce(&Place, &Path) + Send) {
+        let netns = match Netns::new() {
+            Err(CreateError::NotPermitted) => {
+                println!("skipped: needs root (CAP_SYS_ADMIN) to make a network namespace");
+                return;
+            }
+            netns => netns.unwrap(),
+        };
+        let root = std::env::temp_dir().join(format!("slowhand-place-{}-{test}", std::process::id()));
+        std::fs::create_dir_all(&root).unwrap();
         let place = Place {
             runtime_dir: root.join("run"),
             state_dir: root.join("lib"),
         };
-        let lock = place.lock().unwrap();
-        let LockError::Taken { pid } = place.lock().unwrap_err() else {
-            panic!("taken twice")
-        };
-        assert_eq!(pid, std::process::id().to_string());
-        // What a program that is being started has from `fork` to `execve`.
-        let _copy = lock.file.try_clone().unwrap();
-        drop(lock);
-        drop(place.lock().unwrap());
+        netns.run(|| work(&place, &root)).unwrap();
         std::fs::remove_dir_all(root).unwrap();
+    }
+
+    fn mode(path: &Path) -> u32 {
+        std::fs::metadata(path).unwrap().mode() & 0o777
+    }
+
+    #[test]
+    fn one_daemon_at_a_time() {
+        with_place("once", |place, _| {
+            let lock = place.lock().unwrap();
+            let LockError::Taken { pid } = place.lock().unwrap_err() else {
+                panic!("taken twice")
+            };
+            assert_eq!(pid, std::process::id().to_string());
+            // What a program that is being started has from `fork` to `execve`.
+            let _copy = lock.file.try_clone().unwrap();
+            drop(lock);
+            drop(place.lock().unwrap());
+        });
+    }
+
+    #[test]
+    fn one_daemon_in_a_namespace_whatever_its_directories() {
+        with_place("elsewhere", |place, root| {
+            let _lock = place.lock().unwrap();
+            let other = Place {
+                runtime_dir: root.join("run-2"),
+                state_dir: root.join("lib-2"),
+            };
+            let refused = other.lock().unwrap_err().to_string();
+            let pid = std::process::id();
+            assert_eq!(
+                refused,
+                format!(
+                    "slowhand is running already in this network namespace (process {pid}) with other directories; `slowhand down` with its \
+                     --runtime-dir ends it"
+                )
+            );
+            Netns::new().unwrap().run(|| drop(other.lock().unwrap())).unwrap();
+        });
+    }
+
+    #[test]
+    fn what_others_must_not_open_they_cannot() {
+        with_place("modes", |place, _| {
+            let (lock, journal) = (place.runtime_dir.join("lock"), place.journal());
+            for _ in 0..2 {
+                let _lock = place.lock().unwrap();
+                let modes = [&place.runtime_dir, &place.state_dir, &lock, &journal].map(|path| mode(path));
+                assert_eq!(modes, [0o755, 0o700, 0o600, 0o600]);
+                // As an older version made them.
+                for path in [&lock, &journal] {
+                    std::fs::set_permissions(path, Permissions::from_mode(0o644)).unwrap();
+                }
+            }
+            std::fs::set_permissions(&place.state_dir, Permissions::from_mode(0o755)).unwrap();
+            drop(place.lock().unwrap());
+            assert_eq!(mode(&place.state_dir), 0o755, "it may be used by others, too");
+        });
+    }
+
+    #[test]
+    fn a_directory_that_others_can_write_to_is_refused() {
+        with_place("open", |place, _| {
+            std::fs::create_dir(&place.runtime_dir).unwrap();
+            std::fs::set_permissions(&place.runtime_dir, Permissions::from_mode(0o775)).unwrap();
+            let run = place.runtime_dir.display().to_string();
+            assert_eq!(
+                place.lock().unwrap_err().to_string(),
+                format!(
+                    "{run}: mode 0775, writable by others; run chmod go-w {run}, or choose another with --runtime-dir and --state-dir"
+                )
+            );
+            std::fs::set_permissions(&place.runtime_dir, Permissions::from_mode(0o755)).unwrap();
+            std::os::unix::fs::chown(&place.runtime_dir, Some(65_534), None).unwrap();
+            assert_eq!(
+                place.lock().unwrap_err().to_string(),
+                format!(
+                    "{run}: belongs to user 65534, who could change it; run chown 0 {run}, or choose another with --runtime-dir and --state-dir"
+                )
+            );
+        });
     }
 }

@@ -21,7 +21,7 @@ pub struct Args {
 
 /// Prints the state of the daemon of the place.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let status: Status = ask(&args.place.socket(), Question::Status)?;
+    let status: Status = ask(&args.place, Question::Status)?;
     let text = if args.json {
         serde_json::to_string_pretty(&status)? + "\n"
     } else {

@@ -1,16 +1,21 @@
 //! `slowhand up`: the daemon on a host's own interfaces, in the foreground.
 
-use super::config::{Config, LinkConfig};
-use super::control::Server;
+use super::config::{Asked, Config, DEFAULT, LinkConfig};
+use super::control::Stopped;
+use super::doctor;
+use super::log::{Chronicle, Level, Log};
 use super::notify::{Notify, watchdog_period};
 use super::place::Place;
+use super::server::{Answering, Sockets};
 use crate::exit::Refused;
 use anyhow::Context as _;
 use linux::bpf::cc::{Controller, Coupled};
-use linux::daemon::{self, Daemon, DeclaredLink, InletSender, Observation, Sender, Setup, SignalReports};
+use linux::daemon::{
+    self, Daemon, DeclaredLink, InletSender, RunError, Sender, Setup, SignalReports, Stopper,
+};
 use nix::sys::signal::{SigSet, Signal};
 use policy::{LinkId, LinkSpec, Policy, Tariff};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +33,15 @@ Examples:
   sudo slowhand up --config ./slowhand.toml
   sudo slowhand up --cc lia
 
+Rights: CAP_NET_ADMIN and CAP_NET_RAW; CAP_BPF and CAP_PERFMON to bound windows and queues of running connections. `slowhand doctor` says what is
+missing; where it says that slowhand cannot work, this command refuses in the same words. One daemon runs in a network namespace.
+
+Listens on no network. In the runtime directory are two Unix sockets: control.sock for root (`down`), and status.sock, on which every user may
+ask `status` and `why`. Sends to the servers of open connections only: probes (ICMP echo, or a TCP handshake) over links in doubt, and
+reports of signals where report_key_file is set.
+
+Configuration files that others can write to, and a key that others can read, are refused.
+
 Connections that fall back to plain TCP, because the server or something on the way does not speak MPTCP, are left alone, unless the
 configuration says how much their servers may have in flight (fallback_window_bytes).
 
@@ -36,9 +50,10 @@ The configuration, of which every key but a link's interface and kind may be lef
     include_str!("example.toml")
 ))]
 pub struct Args {
-    /// Configuration file; `conf.d/*.toml` beside it is read too. Without one, every adapter is used by its kind.
-    #[arg(long, value_name = "FILE", default_value = "/etc/slowhand/slowhand.toml")]
-    config: PathBuf,
+    /// Configuration file; `conf.d/*.toml` beside it is read too. Left out: /etc/slowhand/slowhand.toml, and where there is none, every adapter is
+    /// used by its kind.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
 
     /// Send new connections with this congestion controller instead of the configuration's: one of the kernel's, or lia, olia, balia or
     /// cla, which are loaded for as long as the daemon runs.
@@ -54,18 +69,48 @@ const WATCHDOG_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Works until a signal or `slowhand down`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let config = Config::read(&args.config).map_err(Refused::because)?;
+    let log = Log::to_stderr();
+    let outcome = work(args, log);
+    match (&outcome, log) {
+        (Err(error), Log::Journal) => {
+            log.write(Level::Error, &format!("{error:#}"));
+            let refused = error.is::<Refused>();
+            Ok(if refused {
+                ExitCode::from(2)
+            } else {
+                ExitCode::FAILURE
+            })
+        }
+        _ => outcome,
+    }
+}
+
+/// What can fail comes before the first change to the host.
+fn work(args: &Args, log: Log) -> anyhow::Result<ExitCode> {
+    let config = configuration(args).map_err(Refused::because)?;
     let links = declared(&config.links);
     let policy = policy(&config.policy, &links).map_err(Refused::because)?;
+    let reports = reports(&config).map_err(Refused::because)?;
+    if let Some(refusal) = doctor::refusal() {
+        return Err(Refused::because(refusal));
+    }
+    let cc = args.cc.as_deref().or(config.cc.as_deref());
+    cc.map_or(Ok(()), check_controller).map_err(Refused::because)?;
+    linux::limits::raise_descriptors();
     // Before any thread is made: all of them must leave these signals to the one that waits for them.
     let signals = stop_signals();
     signals.thread_block().context("blocking signals")?;
     let _lock = args.place.lock().map_err(Refused::because)?;
+    let sockets = Sockets::bind(&args.place).map_err(Refused::because)?;
     let (inlet_sender, inlet) = daemon::inlet().context("no file descriptor left; see `ulimit -n`")?;
-    let names: Vec<(LinkId, String)> = links
-        .iter()
-        .map(|link| (link.id, link.spec.name.clone()))
-        .collect();
+    let answering = Answering {
+        inlet: inlet_sender,
+        stopper: inlet.stopper(),
+        policy: config.policy.to_string(),
+    };
+    helpers(&sockets, &answering, signals).context("starting threads; see `ulimit -u`")?;
+    let names = links.iter().map(|link| (link.id, link.spec.name.clone()));
+    let mut chronicle = Chronicle::of(names);
     let setup = Setup {
         engine: policy::Config {
             policy,
@@ -74,39 +119,63 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         links,
         epoch_ns: daemon::monotonic_ns(),
         inlet,
-        sender: args.cc.as_deref().or(config.cc.as_deref()).and_then(sender),
-        reports: reports(&config).map_err(Refused::because)?,
+        sender: cc.and_then(|name| sender(name, log)),
+        reports,
         associate: Box::new(|_| {}),
-        observe: Box::new(move |_, observation| log(&names, &observation)),
+        observe: Box::new(move |_, observation| {
+            if let Some((level, line)) = chronicle.line(&observation) {
+                log.write(level, &line);
+            }
+        }),
         window: None,
         fallback_window: config.fallback_window,
         journal: Some(args.place.journal()),
     };
     let mut daemon =
         Daemon::start(setup).map_err(|error| Refused::because(format!("{:#}", anyhow::Error::new(error))))?;
-    let server = Server::bind(
-        &args.place.socket(),
-        inlet_sender.clone(),
-        daemon.stopper(),
-        config.policy.to_string(),
-    )
-    .with_context(|| {
-        format!(
-            "{}: cannot listen; is the directory writable?",
-            args.place.socket().display()
-        )
-    })?;
-    helpers(server, &daemon, signals, inlet_sender)?;
     let outcome = daemon.run();
     Notify::from_environment().say("STOPPING=1");
-    // A daemon that has ended must not look like one that does not answer.
-    let _ = std::fs::remove_file(args.place.socket());
-    outcome.context("the daemon ended early; what it changed has been put back")?;
-    Ok(ExitCode::SUCCESS)
+    end(outcome, &sockets, log)
+}
+
+/// Says how it ended, and what is not as it was.
+fn end(outcome: Result<(), RunError>, sockets: &Sockets, log: Log) -> anyhow::Result<ExitCode> {
+    let (left, early) = match outcome {
+        Ok(()) => (Vec::new(), None),
+        Err(RunError::Left(left)) => (left, None),
+        Err(RunError::Journal(error)) => (vec![error.to_string()], Some(RunError::Journal(error))),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    for left in &left {
+        log.write(Level::Warning, &format!("left as it is: {left}"));
+    }
+    let how = match left[..] {
+        [] => "the daemon ended early; what it changed has been put back",
+        _ => "the daemon ended early",
+    };
+    sockets.say_stopped(&Stopped { left });
+    early.map_or(Ok(ExitCode::SUCCESS), |error| {
+        Err(anyhow::Error::new(error).context(how))
+    })
+}
+
+fn configuration(args: &Args) -> Result<Config, super::config::ConfigError> {
+    match &args.config {
+        Some(path) => Config::read(path, Asked::ByName),
+        None => Config::read(Path::new(DEFAULT), Asked::ByDefault),
+    }
+}
+
+/// Ours are not the kernel's yet.
+fn check_controller(name: &str) -> Result<(), daemon::SenderError> {
+    match Coupled::from_id(name) {
+        Some(_) => Ok(()),
+        None => daemon::check_controller(name),
+    }
 }
 
 /// Loads the controller if it is one of ours. A host whose kernel does not take it is better off with the kernel's own than without a daemon.
-fn sender(name: &str) -> Option<Sender> {
+fn sender(name: &str, log: Log) -> Option<Sender> {
     let Some(coupled) = Coupled::from_id(name) else {
         return Some(Sender::Kernel(name.to_owned()));
     };
@@ -114,7 +183,8 @@ fn sender(name: &str) -> Option<Sender> {
         Ok(loaded) => Some(Sender::Coupled(Arc::new(loaded))),
         Err(error) => {
             let error = anyhow::Error::new(error);
-            tell!("without `{name}`: {error:#}; connections keep the kernel's own controller");
+            let text = format!("without `{name}`: {error:#}; connections keep the kernel's own controller");
+            log.write(Level::Warning, &text);
             None
         }
     }
@@ -137,17 +207,19 @@ fn stop_signals() -> SigSet {
 }
 
 /// Threads beside the loop: signals, questions, and the service manager.
-fn helpers(server: Server, daemon: &Daemon, signals: SigSet, inlet: InletSender) -> anyhow::Result<()> {
-    let stopper = daemon.stopper();
+fn helpers(sockets: &Sockets, answering: &Answering, signals: SigSet) -> std::io::Result<()> {
+    let (stopper, inlet) = (answering.stopper.clone(), answering.inlet.clone());
     let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
-    thread("signals").spawn(move || {
-        if signals.wait().is_ok() {
-            stopper.stop();
-        }
-    })?;
-    thread("control").spawn(move || server.serve())?;
+    thread("signals").spawn(move || stop_at(&signals, &stopper))?;
+    sockets.serve(answering)?;
     thread("notify").spawn(move || keep_telling(&inlet))?;
     Ok(())
+}
+
+fn stop_at(signals: &SigSet, stopper: &Stopper) {
+    if signals.wait().is_ok() {
+        stopper.stop();
+    }
 }
 
 /// Ready when the loop answers for the first time; alive for as long as it does.
@@ -204,26 +276,4 @@ fn policy(name: &PolicyName, links: &[DeclaredLink]) -> Result<Policy, String> {
     let links = links.iter().map(|link| (link.id, link.spec.name.as_str()));
     name.in_engine(links)
         .map_err(|error| format!("{error}; add a [[link]] or change the policy"))
-}
-
-/// Decisions, and what did not work, for the service's log.
-fn log(names: &[(LinkId, String)], observation: &Observation<'_>) {
-    match observation {
-        // Asked, and mostly answered within milliseconds: `slowhand status` shows what is in doubt.
-        Observation::Done(policy::Action::Note(note)) if note.verb == policy::Verb::Suspect => {}
-        Observation::Done(policy::Action::Note(note)) => {
-            let link = note
-                .link
-                .and_then(|id| names.iter().find(|(other, _)| *other == id));
-            let subject = link.map_or("connections", |(_, name)| name.as_str());
-            tell!("{subject}: {}: {}", note.verb.id(), note.why);
-        }
-        Observation::Failed { action, why } => tell!("{action:?}: {why}"),
-        Observation::Trouble { what, why } => tell!("{what}: {why}"),
-        Observation::LeftAlone { conn, why } => {
-            tell!("connection {:08x} is left alone: {}", conn.0, why.why())
-        }
-        Observation::Resumed(slept) => tell!("awake again after {slept:.1?}"),
-        Observation::Told(_) | Observation::Done(_) | Observation::Subflow { .. } => {}
-    }
 }

@@ -23,7 +23,7 @@ pub struct Args {
 
 /// Prints the reasons of the daemon of the place.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let mut why: Why = ask(&args.place.socket(), Question::Why)?;
+    let mut why: Why = ask(&args.place, Question::Why)?;
     if let Some(wanted) = &args.link {
         keep(&mut why, wanted)?;
     }

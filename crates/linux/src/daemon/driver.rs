@@ -53,14 +53,17 @@ impl Daemon {
         let events = Events::open()?;
         let watch = Watch::with_routes(is_of_interest)?;
         let poller = Poller::new().map_err(StartError::Loop)?;
-        let (world, inlet) = World::start(setup, &engine, clock.now())?;
-        for (fd, tag) in [
+        let (mut world, inlet) = World::start(setup, &engine, clock.now())?;
+        let heard = [
             (inlet.as_raw_fd(), INLET),
             (watch.as_raw_fd(), LINKS),
             (events.as_raw_fd(), PEERS),
             (world.probes.as_raw_fd(), PROBES),
-        ] {
-            poller.add(fd, tag).map_err(StartError::Loop)?;
+        ];
+        if let Err(error) = heard.into_iter().try_for_each(|(fd, tag)| poller.add(fd, tag)) {
+            // As in `World::start`: the first reason is the one to tell.
+            let _ = world.leave();
+            return Err(StartError::Loop(error));
         }
         let since = clock.now();
         Ok(Self {
@@ -95,8 +98,13 @@ impl Daemon {
         // A starved daemon hears answers late; it uses too little of a core to starve others.
         let _ = crate::realtime::request(crate::realtime::PROMPT);
         let worked = self.begin().and_then(|()| self.work());
-        let restored = self.world.leave();
-        worked.and(restored)
+        match (worked, self.world.leave()) {
+            (Err(error), Err(RunError::Left(left))) => {
+                self.world.trouble("ended early", &error);
+                Err(RunError::Left(left))
+            }
+            (worked, restored) => worked.and(restored),
+        }
     }
 
     /// What is there already.

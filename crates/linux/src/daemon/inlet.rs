@@ -136,7 +136,8 @@ impl Inlet {
         self.stop.load(Ordering::Acquire)
     }
 
-    pub(super) fn stopper(&self) -> Stopper {
+    /// Ends the daemon that gets this inlet, from another thread or a signal handler; before it starts, too.
+    pub fn stopper(&self) -> Stopper {
         Stopper {
             stop: Arc::clone(&self.stop),
             wake: Arc::clone(&self.wake),

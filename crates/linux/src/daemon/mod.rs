@@ -75,7 +75,7 @@ pub use flows::LeftAlone;
 pub use inlet::{AskError, Ended, Inlet, InletSender, Stopper, inlet};
 pub use observe::Observation;
 pub use report::{ConnReport, FallbackReport, LeverReport, LinkReport, MarkReport, Report, SubflowReport};
-pub use sender::Sender;
+pub use sender::{Sender, SenderError, check_controller};
 pub use settings::{RecoverError, recover};
 
 use crate::bpf::WindowKind;

@@ -56,7 +56,7 @@ impl World {
 
     fn attach(&mut self, link: LinkId, ifindex: u32) {
         if let Err(error) = self.levers.attach(ifindex) {
-            self.trouble("bounding windows on a link", &error);
+            self.trouble_on(link, "bounding windows", &error);
         }
         if !self.links.ask_for_ecn() {
             return;
@@ -65,7 +65,7 @@ impl World {
         let prepared = marks.map(|marks| marks.prepare(link, ifindex));
         // A kernel that refuses one refuses the other.
         if let Some(error) = prepared.into_iter().find_map(Result::err) {
-            self.trouble("making ready to mark on a link", &error);
+            self.trouble_on(link, "making ready to mark", &error);
         }
     }
 
@@ -110,7 +110,7 @@ impl World {
         }
         for id in lost {
             if let Err(error) = self.withdraw(self.now, id) {
-                self.trouble("withdrawing an address that is gone", &error);
+                self.trouble_on(link, "withdrawing an address that is gone", &error);
             }
         }
     }

@@ -169,6 +169,13 @@ impl World {
         });
     }
 
+    /// The same with a link that has this number, by the name that people know it by.
+    pub(super) fn trouble_on(&mut self, link: LinkId, what: &str, error: &dyn Error) {
+        let name = self.links.get(link).map(|managed| &managed.spec.name);
+        let name = name.map_or_else(|| format!("link {}", link.0), Clone::clone);
+        self.trouble(&format!("{name}: {what}"), error);
+    }
+
     /// Where a subflow goes over an interface that cannot be attached, windows are bounded the other way, or those of new connections if there is no
     /// other way.
     pub(super) fn mind_unattached(&mut self) {

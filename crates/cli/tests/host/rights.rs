@@ -1,0 +1,333 @@
+//! What other users of the host may do: look, and nothing that keeps root from its commands.
+
+use crate::rig::{Host, PATIENCE, output, until, words};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, ErrorKind, Read, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+const NOBODY: u32 = 65_534;
+const PAUSE: Duration = Duration::from_millis(50);
+
+impl Host {
+    fn run_path(&self, name: &str) -> PathBuf {
+        self.root.join("run").join(name)
+    }
+
+    fn mode(&self, name: &str) -> u32 {
+        let found = std::fs::metadata(self.run_path(name)).unwrap();
+        found.permissions().mode() & 0o777
+    }
+
+    /// Where everybody may run the program from.
+    fn program_for_all(&self) -> PathBuf {
+        let copy = self.root.join("slowhand");
+        if !copy.exists() {
+            std::fs::copy(env!("CARGO_BIN_EXE_slowhand"), &copy).unwrap();
+        }
+        copy
+    }
+
+    fn ask_as_nobody(&self, verb: &str) -> Output {
+        use std::os::unix::process::CommandExt as _;
+        let mut command = Command::new(self.program_for_all());
+        command.arg(verb).arg("--runtime-dir").arg(self.root.join("run"));
+        if verb == "down" {
+            command.arg("--state-dir").arg(self.root.join("lib"));
+        }
+        command.uid(NOBODY).gid(NOBODY).output().unwrap()
+    }
+
+    /// Whether it answers as if nothing were.
+    fn is_up(&self) -> bool {
+        self.ask("status", &[]).status.success()
+    }
+}
+
+/// Does something as an ordinary user, in a thread of its own.
+fn as_nobody<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    std::thread::spawn(|| {
+        let id = libc::c_long::from(NOBODY);
+        // SAFETY: no pointers. The bare system calls change this thread only.
+        let became = unsafe {
+            libc::syscall(libc::SYS_setgroups, 0, 0) == 0
+                && libc::syscall(libc::SYS_setresgid, id, id, id) == 0
+                && libc::syscall(libc::SYS_setresuid, id, id, id) == 0
+        };
+        assert!(became, "root becomes nobody");
+        work()
+    })
+}
+
+/// One answer to one line.
+fn exchange(path: &PathBuf, line: &str) -> Option<Value> {
+    let mut stream = UnixStream::connect(path).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    let _ = writeln!(stream, "{line}");
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).ok()?;
+    serde_json::from_str(&answer).ok()
+}
+
+#[test]
+fn everybody_may_look_and_only_root_may_stop() {
+    let Some(host) = Host::new("look") else { return };
+    let mut up = host.up();
+    let modes = ["control.sock", "status.sock", "lock"].map(|name| host.mode(name));
+    assert_eq!(modes, [0o600, 0o666, 0o600]);
+    for verb in ["status", "why"] {
+        let (code, text) = words(&host.ask_as_nobody(verb));
+        assert!(code == Some(0) && text.contains("desk"), "{verb}: {text}");
+    }
+    let refused = "only root may stop the daemon: run as root";
+    assert_eq!(
+        words(&host.ask_as_nobody("down")),
+        (Some(2), format!("{refused}\n"))
+    );
+    let status = host.run_path("status.sock");
+    let answer = exchange(&status, r#"{"verb":"stop"}"#).unwrap();
+    assert_eq!(answer["error"], refused);
+    let denied = as_nobody({
+        let control = host.run_path("control.sock");
+        move || UnixStream::connect(control).map(drop)
+    });
+    let denied = denied.join().unwrap().unwrap_err();
+    assert_eq!(denied.kind(), ErrorKind::PermissionDenied);
+    assert!(host.is_up());
+    let (code, text) = words(&host.ask("down", &[]));
+    assert_eq!(code, Some(0), "{text}");
+    assert!(up.child.wait().unwrap().success());
+}
+
+/// Others who do what they can, until this is dropped.
+struct Hostile {
+    over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Hostile {
+    fn against(host: &Host) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let sockets = ["status.sock", "control.sock"].map(|name| host.run_path(name));
+        let mut threads = Vec::new();
+        let mut begin = |act: Box<dyn Fn() + Send>| {
+            let over = Arc::clone(&over);
+            threads.push(as_nobody(move || {
+                while !over.load(Ordering::Relaxed) {
+                    act();
+                }
+            }));
+        };
+        for socket in sockets {
+            let silent = socket.clone();
+            begin(Box::new(move || crowd(&silent)));
+            let slow = socket.clone();
+            begin(Box::new(move || write_slowly(&slow)));
+            begin(Box::new(move || never_read(&socket)));
+        }
+        let files = ["lock", "control.sock"].map(|name| host.run_path(name));
+        let journal = host.root.join("lib/journal");
+        begin(Box::new(move || {
+            let opened = files.iter().chain([&journal]).flat_map(File::open);
+            // Held until the next turn.
+            let locked = Vec::from_iter(opened.inspect(|file| drop(file.try_lock())));
+            assert!(locked.is_empty(), "nobody opens what can be locked");
+            std::thread::sleep(PAUSE);
+        }));
+        Self { over, threads }
+    }
+}
+
+/// Hundreds of connections on which nothing is said.
+fn crowd(socket: &PathBuf) {
+    let held = Vec::from_iter((0..300).flat_map(|_| UnixStream::connect(socket)));
+    std::thread::sleep(PAUSE * 4);
+    drop(held);
+}
+
+/// A byte now and then, as long as it is taken.
+fn write_slowly(socket: &PathBuf) {
+    let mut streams = Vec::from_iter((0..8).flat_map(|_| UnixStream::connect(socket)));
+    for _ in 0..80 {
+        streams.retain_mut(|stream| stream.write_all(b" ").is_ok());
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Questions whose answers nobody fetches.
+fn never_read(socket: &PathBuf) {
+    let mut held = Vec::from_iter((0..30).flat_map(|_| UnixStream::connect(socket)));
+    for stream in &mut held {
+        let _ = stream.write_all(b"{\"verb\":\"status\"}\n");
+    }
+    std::thread::sleep(PAUSE * 4);
+}
+
+impl Drop for Hostile {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.threads.drain(..).for_each(|thread| {
+            let ended = thread.join();
+            assert!(
+                ended.is_ok() || std::thread::panicking(),
+                "a hostile user did more than it may"
+            );
+        });
+    }
+}
+
+#[test]
+fn whatever_other_users_do_root_is_answered() {
+    let Some(host) = Host::new("hostile") else { return };
+    let before = host.state();
+    let mut up = host.up();
+    let hostile = Hostile::against(&host);
+    for _ in 0..5 {
+        for verb in ["status", "why"] {
+            let (code, text) = words(&host.ask(verb, &[]));
+            assert!(code == Some(0) && text.contains("desk"), "{verb}: {text}");
+        }
+    }
+    let (code, text) = words(&host.ask("down", &[]));
+    assert!(
+        code == Some(0) && text.contains("everything is as it was"),
+        "{text}"
+    );
+    assert!(up.child.wait().unwrap().success());
+    // What they hold does not keep the next one from starting.
+    let mut up = host.up();
+    drop(hostile);
+    until("the others are answered again", || {
+        host.ask_as_nobody("status").status.success()
+    });
+    let (code, text) = words(&host.ask("down", &[]));
+    assert_eq!(code, Some(0), "{text}");
+    assert!(up.child.wait().unwrap().success());
+    assert_eq!(host.state(), before);
+}
+
+#[test]
+fn who_is_too_many_is_told_so_and_who_is_too_slow_is_left() {
+    let Some(host) = Host::new("many") else { return };
+    let _up = host.up();
+    let status = host.run_path("status.sock");
+    let mut held = Vec::new();
+    until("one is too many", || {
+        let mut stream = UnixStream::connect(&status).unwrap();
+        stream.set_nonblocking(true).unwrap();
+        let mut told = [0; 256];
+        let length = stream.read(&mut told).unwrap_or(0);
+        held.push(stream);
+        let said = "{\"error\":\"8 others are asking at this moment; ask again in a second\"}\n";
+        String::from_utf8_lossy(&told[..length]) == said
+    });
+    // Those that have been admitted are left whether they say something or not.
+    let mut slow = UnixStream::connect(&status).unwrap();
+    until("a slow one is left", || slow.write_all(b" ").is_err());
+    for stream in &mut held {
+        stream.set_nonblocking(false).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+    until("there is room again", || {
+        host.ask_as_nobody("why").status.success()
+    });
+}
+
+/// Root's question, put by hand.
+fn ask_to_stop(host: &Host) -> UnixStream {
+    let mut stream = UnixStream::connect(host.run_path("control.sock")).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(b"{\"verb\":\"stop\"}\n").unwrap();
+    stream
+}
+
+#[test]
+fn a_stop_whose_asker_has_gone_is_not_carried_out() {
+    let Some(host) = Host::new("gone") else { return };
+    let mut up = host.up();
+    let pid = Pid::from_raw(up.child.id().try_into().unwrap());
+    // It asked a daemon that stood still, and lost patience.
+    kill(pid, Signal::SIGSTOP).unwrap();
+    drop(ask_to_stop(&host));
+    kill(pid, Signal::SIGCONT).unwrap();
+    assert!(host.is_up());
+    // It got its answer, and did not say that it had.
+    let stream = ask_to_stop(&host);
+    let mut answer = String::new();
+    BufReader::new(&stream).read_line(&mut answer).unwrap();
+    assert_eq!(answer, format!("{{\"pid\":{pid}}}\n"));
+    drop(stream);
+    until("the exchange has ended", || host.is_up());
+    assert_eq!(up.child.try_wait().unwrap(), None);
+    let (code, text) = words(&host.ask("down", &[]));
+    let ended = format!("slowhand (process {pid}) has ended; everything is as it was\n");
+    assert_eq!((code, text), (Some(0), ended));
+    assert!(up.child.wait().unwrap().success());
+}
+
+/// Somebody changes a setting of ours while the daemon runs; what `down` says then, and the daemon.
+fn changed_meanwhile(test: &str, change: &'static str, left: &str) {
+    let Some(host) = Host::new(test) else { return };
+    let mut up = host.up();
+    let pid = up.child.id();
+    host.client.run(|| output(change)).unwrap();
+    let said =
+        format!("slowhand (process {pid}) has ended; not everything is as it was\nleft as it is: {left}\n");
+    assert_eq!(words(&host.ask("down", &[])), (Some(1), said));
+    assert!(up.child.wait().unwrap().success());
+    let log = up.log();
+    assert!(
+        log.contains(&format!("warning: left as it is: {left}\n")),
+        "{log}"
+    );
+    let nothing = "slowhand is not running, and nothing of it is left\n".to_owned();
+    assert_eq!(words(&host.ask("down", &[])), (Some(0), nothing));
+}
+
+#[test]
+fn what_somebody_has_changed_meanwhile_is_told_at_the_end() {
+    changed_meanwhile(
+        "changed-subflows",
+        "ip mptcp limits set subflows 5",
+        "limits 2 0 8 8: somebody has set them to subflows 5 add_addr_accepted 8 since",
+    );
+    changed_meanwhile(
+        "changed-accepted",
+        "ip mptcp limits set add_addr_accepted 3",
+        "limits 2 0 8 8: somebody has set them to subflows 8 add_addr_accepted 3 since",
+    );
+}
+
+/// A daemon that answered and died before it had put everything back.
+#[test]
+fn what_a_daemon_leaves_that_dies_while_it_ends_is_put_back() {
+    let Some(host) = Host::new("dies") else { return };
+    let before = host.state();
+    host.up().kill();
+    let control = host.run_path("control.sock");
+    std::fs::remove_file(&control).unwrap();
+    let listener = UnixListener::bind(&control).unwrap();
+    let down = host.command("down").stdout(Stdio::piped()).spawn().unwrap();
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), r#"{"verb":"stop"}"#);
+    stream.write_all(b"{\"pid\":1}\n").unwrap();
+    assert_eq!(lines.next().unwrap().unwrap(), "heard");
+    drop((stream, lines));
+    let (code, text) = words(&down.wait_with_output().unwrap());
+    assert!(
+        code == Some(0) && text.contains("changes that a crash had left were put back"),
+        "{text}"
+    );
+    assert_eq!(host.state(), before);
+}

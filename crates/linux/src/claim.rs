@@ -1,0 +1,155 @@
+//! One daemon in a network namespace: a mark that only who may run one can set, and that goes with its process.
+//!
+//! The mark is a raw socket that never receives anything (IPPROTO_RAW), bound to a loopback address of our own. Making one takes
+//! CAP_NET_RAW in the namespace, so that no other user can hold a daemon up; nothing lies on a disk, so that a killed daemon blocks nobody,
+//! and two containers with one network see each other.
+//!
+//! # Sources
+//! - raw(7): IPPROTO_RAW only sends; proc_net(5): `/proc/net/raw`; ip(7): IP_FREEBIND, for a namespace whose `lo` is down.
+//!
+//! # Where we differ, and why
+//! 1. The kernel lets any number of raw sockets have one address, so a claim sets its mark first and looks for others then. Of two that start
+//!    in the same moment both may give way; never do both stay.
+//!
+//! # Checked by
+//! `tests`; `crates/cli/tests/host/start.rs`, with two daemons.
+
+use socket2::{Domain, Protocol, Socket, Type};
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::AsRawFd;
+use thiserror::Error;
+
+/// Ours in 127.0.0.0/8: the letters S, L, H.
+const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 83, 76, 72);
+
+/// The calling thread's network namespace belongs to its holder until this is dropped.
+#[derive(Debug)]
+pub struct Claim {
+    _mark: Socket,
+}
+
+/// Why a namespace could not be claimed.
+#[derive(Debug, Error)]
+pub enum ClaimError {
+    /// Another has it.
+    #[error("slowhand is running already in this network namespace ({})", process(*.0))]
+    Taken(Option<u32>),
+    /// The mark could not be set.
+    #[error("marking this network namespace takes a raw socket; run as root or with CAP_NET_RAW")]
+    Mark(#[source] io::Error),
+    /// The kernel does not list marks.
+    #[error("/proc/thread-self/net/raw cannot be read; mount /proc")]
+    List(#[source] io::Error),
+}
+
+fn process(pid: Option<u32>) -> String {
+    pid.map_or_else(
+        || "a process that /proc does not show".to_owned(),
+        |pid| format!("process {pid}"),
+    )
+}
+
+impl Claim {
+    /// Claims the namespace of the calling thread.
+    pub fn take() -> Result<Self, ClaimError> {
+        let mark = mark().map_err(ClaimError::Mark)?;
+        let own = inode(&mark).map_err(ClaimError::Mark)?;
+        let listed = fs::read_to_string("/proc/thread-self/net/raw").map_err(ClaimError::List)?;
+        match marks(&listed).find(|inode| *inode != own) {
+            Some(other) => Err(ClaimError::Taken(holder(other))),
+            None => Ok(Self { _mark: mark }),
+        }
+    }
+}
+
+fn mark() -> io::Result<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(libc::IPPROTO_RAW)))?;
+    socket.set_freebind_v4(true)?;
+    socket.bind(&SocketAddr::from((ADDRESS, 0)).into())?;
+    Ok(socket)
+}
+
+fn inode(socket: &Socket) -> io::Result<u64> {
+    use std::os::unix::fs::MetadataExt as _;
+    Ok(fs::metadata(format!("/proc/thread-self/fd/{}", socket.as_raw_fd()))?.ino())
+}
+
+/// The inodes of all marks in a list as `/proc/net/raw` has it: local address and protocol are its second field, the inode its tenth.
+fn marks(listed: &str) -> impl Iterator<Item = u64> {
+    // The kernel prints the address as the machine keeps it.
+    let ours = format!(
+        "{:08X}:{:04X}",
+        u32::from_ne_bytes(ADDRESS.octets()),
+        libc::IPPROTO_RAW
+    );
+    listed.lines().filter_map(move |line| {
+        let fields = Vec::from_iter(line.split_whitespace());
+        let is_ours = fields.get(1).is_some_and(|local| *local == ours);
+        fields.get(9).filter(|_| is_ours)?.parse().ok()
+    })
+}
+
+/// The process that has this socket, if `/proc` shows it.
+fn holder(inode: u64) -> Option<u32> {
+    let wanted = format!("socket:[{inode}]");
+    let processes = fs::read_dir("/proc").ok()?.flatten();
+    let mut pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.find(|pid| {
+        let open = fs::read_dir(format!("/proc/{pid}/fd"));
+        open.is_ok_and(|open| {
+            open.flatten()
+                .any(|fd| fs::read_link(fd.path()).is_ok_and(|link| link.as_os_str() == wanted.as_str()))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::inside;
+
+    #[test]
+    fn a_namespace_is_claimed_once_and_free_again() {
+        inside(|| {
+            let claim = Claim::take().unwrap();
+            let Err(ClaimError::Taken(pid)) = Claim::take() else {
+                panic!("claimed twice")
+            };
+            assert_eq!(pid, Some(std::process::id()));
+            inside(|| drop(Claim::take().unwrap()));
+            drop(claim);
+            drop(Claim::take().unwrap());
+        });
+    }
+
+    #[test]
+    fn who_has_it_is_said() {
+        let said = |pid| ClaimError::Taken(pid).to_string();
+        assert_eq!(
+            said(Some(7)),
+            "slowhand is running already in this network namespace (process 7)"
+        );
+        assert_eq!(
+            said(None),
+            "slowhand is running already in this network namespace (a process that /proc does not show)"
+        );
+    }
+
+    #[test]
+    fn only_raw_sockets_at_our_address_are_marks() {
+        let address = format!("{:08X}", u32::from_ne_bytes(ADDRESS.octets()));
+        let line = |local: &str, inode: u32| {
+            format!(
+                " 207: {local} 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 {inode} 2 0 0\n"
+            )
+        };
+        let listed = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops\n"
+            .to_owned()
+            + &line("00000000:0001", 1)
+            + &line(&format!("{address}:0001"), 2)
+            + &line(&format!("{address}:00FF"), 3);
+        assert_eq!(Vec::from_iter(marks(&listed)), [3]);
+    }
+}

@@ -71,7 +71,7 @@ pub struct LinkSpec {
     pub kind: LinkKind,
     /// What the user wants of it.
     pub role: Role,
-    /// WiFi: the channel; links of one channel share one air.
+    /// WiFi: the channel; links of one channel share one air. Without it a link has an air of its own.
     pub channel: Option<u16>,
 }
 

@@ -3,6 +3,7 @@
 mod config;
 mod control;
 mod document;
+mod needs;
 mod notify;
 mod place;
 mod problem;

@@ -70,6 +70,7 @@ pub fn checks() -> Vec<Check> {
         check("mptcp", Need::Must, mptcp()),
         check("path-manager", Need::Must, path_manager()),
         check("window-lever", Need::Should, window_lever()),
+        check("tcx-chain", Need::Should, crate::bpf::chains_in_words()),
         check("unsent-lever", Need::Should, unsent_lever()),
         check("coupled", Need::Should, coupled()),
         check("blackhole", Need::Should, blackhole()),

@@ -70,6 +70,12 @@ pub struct Link {
     /// The same of what was sent over it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_marks: Option<Marks>,
+    /// Why nothing of what arrives by it is marked although that is asked for; absent if there is no such reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks_blocked: Option<String>,
+    /// The same of what is sent over it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_marks_blocked: Option<String>,
 }
 
 /// Marks on a link in one direction, counted since the first.
@@ -284,8 +290,15 @@ impl Link {
             state: explained.map_or("absent", |why| why.state).to_owned(),
             marks: link.marks.map(Marks::from),
             sent_marks: link.sent_marks.map(Marks::from),
+            marks_blocked: blocked(link.marks, link.marks_blocked.as_ref()),
+            sent_marks_blocked: blocked(link.sent_marks, link.sent_marks_blocked.as_ref()),
         }
     }
+}
+
+/// Where nothing was ever to be marked, nothing is in the way.
+fn blocked(marks: Option<MarkReport>, why: Option<&String>) -> Option<String> {
+    marks.and_then(|_| why.cloned())
 }
 
 impl From<MarkReport> for Marks {
@@ -430,9 +443,28 @@ impl LinkWhy {
             link: link.spec.name.clone(),
             state: state.to_owned(),
             why,
-            marks: link.marks_why.clone(),
+            marks: marks_sentence(link),
         }
     }
+}
+
+/// What was decided last about marks, unless nothing comes of it.
+fn marks_sentence(link: &LinkReport) -> Option<String> {
+    let directions = [
+        (link.marks, &link.marks_blocked),
+        (link.sent_marks, &link.sent_marks_blocked),
+    ];
+    let blocked = directions.map(|(marks, why)| blocked(marks, why.as_ref()));
+    let whys = Vec::from_iter(
+        blocked
+            .into_iter()
+            .flatten()
+            .map(|why| format!("nothing is marked, since {why}")),
+    );
+    if whys.is_empty() {
+        return link.marks_why.clone();
+    }
+    Some(whys.join("; "))
 }
 
 impl ConnectionWhy {

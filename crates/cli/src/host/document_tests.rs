@@ -121,3 +121,60 @@ fn where_an_interface_takes_no_program_and_nothing_can_be_clamped_it_is_said_wha
         assert!(sentence.contains(part), "{part} in {sentence}");
     }
 }
+
+/// A link on which marks are made, as the daemon reports it.
+fn marked_link() -> LinkReport {
+    LinkReport {
+        id: LinkId(0),
+        spec: policy::LinkSpec {
+            name: "dsl".to_owned(),
+            kind: LinkKind::Cable,
+            role: Role::Primary,
+            channel: None,
+        },
+        interface: None,
+        ifindex: None,
+        carrier: true,
+        addresses: Vec::new(),
+        gateways: Vec::new(),
+        default_route: false,
+        marks: Some(MarkReport {
+            rate: units::Ratio::from_ppm(20_000),
+            counters: linux::bpf::MarkCounters::default(),
+        }),
+        sent_marks: None,
+        marks_blocked: None,
+        sent_marks_blocked: Some("what leaves by eth0 does not arrive".to_owned()),
+        marks_why: Some("100 ms of queue stand before it: 2.00 % of what arrives is marked".to_owned()),
+    }
+}
+
+#[test]
+fn marks_that_do_not_happen_are_not_claimed() {
+    let said = |link: LinkReport| {
+        let report = Report {
+            links: vec![link],
+            ..report(best())
+        };
+        let link = Status::new(&report, 1, String::new()).links.remove(0);
+        let why = Why::new(&report).links.remove(0).marks.unwrap();
+        (link.marks_blocked, link.sent_marks_blocked, why)
+    };
+    let (arriving, leaving, why) = said(marked_link());
+    assert_eq!(
+        (arriving, leaving),
+        (None, None),
+        "nothing of what is sent was to be marked"
+    );
+    assert_eq!(
+        why,
+        "100 ms of queue stand before it: 2.00 % of what arrives is marked"
+    );
+    let cause = "what arrives by eth0 does not reach slowhand's tcx program: BPF program 42, ahead of it, ends the chain";
+    let (arriving, _, why) = said(LinkReport {
+        marks_blocked: Some(cause.to_owned()),
+        ..marked_link()
+    });
+    assert_eq!(arriving.as_deref(), Some(cause));
+    assert_eq!(why, format!("nothing is marked, since {cause}"));
+}

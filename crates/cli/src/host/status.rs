@@ -93,9 +93,18 @@ fn link_row(link: &Link) -> Vec<String> {
 
 /// A sentence for each direction in which anything was ever to be marked.
 fn marks(link: &Link) -> impl Iterator<Item = String> {
-    let directions = [(link.marks, "arrives"), (link.sent_marks, "is sent")];
-    directions.into_iter().filter_map(|(marks, what)| {
+    let directions = [
+        (link.marks, &link.marks_blocked, "arrives"),
+        (link.sent_marks, &link.sent_marks_blocked, "is sent"),
+    ];
+    directions.into_iter().filter_map(|(marks, blocked, what)| {
         let marks = marks?;
+        if let Some(why) = blocked {
+            return Some(format!(
+                "{}: nothing of what {what} is marked, since {why}\n",
+                link.name
+            ));
+        }
         Some(format!(
             "{}: {:.2} % of what {what} is marked; so far {} of {} ECN-capable packets, {} asked for\n",
             link.name,
@@ -289,6 +298,8 @@ mod tests {
             state: "use".to_owned(),
             marks: None,
             sent_marks: None,
+            marks_blocked: None,
+            sent_marks_blocked: None,
         };
         assert_eq!(marks(&link).count(), 0);
         let sent_marks = Some(Marks {
@@ -299,10 +310,20 @@ mod tests {
             asked: 20,
             made: 19,
         });
-        let told: Vec<String> = marks(&Link { sent_marks, ..link }).collect();
+        let link = Link { sent_marks, ..link };
         assert_eq!(
-            told,
+            Vec::from_iter(marks(&link)),
             ["dsl: 2.00 % of what is sent is marked; so far 19 of 1000 ECN-capable packets, 20 asked for\n"]
+        );
+        let why = "what leaves by eth0 does not reach slowhand's tcx program: BPF program 42, ahead of it, ends the chain";
+        let sent_marks_blocked = Some(why.to_owned());
+        let link = Link {
+            sent_marks_blocked,
+            ..link
+        };
+        assert_eq!(
+            Vec::from_iter(marks(&link)),
+            [format!("dsl: nothing of what is sent is marked, since {why}\n")]
         );
     }
 }

@@ -9,6 +9,7 @@
 
 use super::map::check;
 use super::tcx::Hook;
+use crate::rtnl::Rtnl;
 use std::ffi::CStr;
 use std::fmt;
 use std::io;
@@ -16,6 +17,9 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// As `BPF_MPROG_MAX` in the kernel.
 const MOST: usize = 64;
+
+/// What `bpf/window.bpf.c` and `bpf/marker.bpf.c` call their programs.
+const OURS: [&str; 2] = ["window", "marker"];
 
 /// A program in a chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +63,13 @@ impl Program {
     fn of(id: u32) -> Self {
         Self { id, name: name(id) }
     }
+
+    /// As far as its name tells.
+    fn is_ours(&self) -> bool {
+        self.name
+            .as_ref()
+            .is_some_and(|name| OURS.contains(&name.as_str()))
+    }
 }
 
 fn name(id: u32) -> Option<String> {
@@ -72,6 +83,50 @@ fn name(id: u32) -> Option<String> {
     Some(name.into_owned()).filter(|name| !name.is_empty())
 }
 
+/// For `doctor`: whose programs are at the interfaces of the calling thread's network namespace, and whether one is ahead of ours.
+pub(crate) fn in_words() -> Result<String, String> {
+    let mut others = Vec::new();
+    let mut rtnl = Rtnl::open().map_err(|error| error.to_string())?;
+    for link in rtnl.links().map_err(|error| error.to_string())? {
+        for (hook, direction) in [(Hook::Ingress, "ingress"), (Hook::Egress, "egress")] {
+            // A kernel without tcx, or a user without rights: other checks say so.
+            let chain = programs_at(link.ifindex, hook).unwrap_or_default();
+            let place = format!("{} {direction}", link.name);
+            let ahead = ahead_of_ours(&chain);
+            if !ahead.is_empty() {
+                return Err(overtaken(&place, &ahead));
+            }
+            others.extend(
+                chain
+                    .iter()
+                    .filter(|program| !program.is_ours())
+                    .map(|program| format!("{program} on {place}")),
+            );
+        }
+    }
+    Ok(match others.len() {
+        0 => "no interface has a tcx program of others".to_owned(),
+        _ => format!("slowhand's programs go ahead of {}", others.join(", ")),
+    })
+}
+
+/// The programs of others in front of the last one of ours.
+fn ahead_of_ours(chain: &[Program]) -> Vec<&Program> {
+    let last = chain.iter().rposition(Program::is_ours).unwrap_or(0);
+    chain[..last]
+        .iter()
+        .filter(|program| !program.is_ours())
+        .collect()
+}
+
+fn overtaken(place: &str, ahead: &[&Program]) -> String {
+    let names = Vec::from_iter(ahead.iter().map(ToString::to_string)).join(", ");
+    format!(
+        "{names} is ahead of slowhand's program on {place}; if it does not return TCX_NEXT, nothing is marked there and windows are bounded by a coarser \
+         clamp (`slowhand why` says so): attach it behind, or restart slowhand"
+    )
+}
+
 /// What the kernel says of a program.
 pub(super) fn info(program: BorrowedFd<'_>) -> io::Result<libbpf_sys::bpf_prog_info> {
     let mut info = libbpf_sys::bpf_prog_info::default();
@@ -80,4 +135,43 @@ pub(super) fn info(program: BorrowedFd<'_>) -> io::Result<libbpf_sys::bpf_prog_i
     let code =
         unsafe { libbpf_sys::bpf_prog_get_info_by_fd(program.as_raw_fd(), &raw mut info, &raw mut length) };
     check(code).map(|_| info)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bpf::{Marker, WindowKind, WindowLever};
+    use crate::testing::foreign::{Foreign, Verdict};
+    use crate::testing::{index, inside, plug};
+
+    #[test]
+    fn doctor_says_who_is_behind_ours_and_who_is_ahead() {
+        inside(|| {
+            plug("eth0");
+            let eth0 = index(&mut Rtnl::open().unwrap(), "eth0");
+            assert_eq!(in_words().unwrap(), "no interface has a tcx program of others");
+            let behind = Foreign::attach(eth0, libbpf_sys::BPF_TCX_INGRESS, Verdict::Pass);
+            let behind_id = programs_at(eth0, Hook::Ingress).unwrap()[0].id;
+            let mut marker = Marker::load(Hook::Ingress).unwrap();
+            marker.attach(eth0).unwrap();
+            assert_eq!(
+                in_words().unwrap(),
+                format!(
+                    "slowhand's programs go ahead of `foreign` (BPF program {behind_id}) on eth0 ingress"
+                )
+            );
+            drop(behind);
+            let mut window = WindowLever::load_kind(WindowKind::Egress).unwrap();
+            window.attach(eth0).unwrap();
+            let _ahead = Foreign::attach(eth0, libbpf_sys::BPF_TCX_EGRESS, Verdict::Pass);
+            let id = programs_at(eth0, Hook::Egress).unwrap()[0].id;
+            assert_eq!(
+                in_words().unwrap_err(),
+                format!(
+                    "`foreign` (BPF program {id}) is ahead of slowhand's program on eth0 egress; if it does not return TCX_NEXT, nothing is marked there and windows \
+                     are bounded by a coarser clamp (`slowhand why` says so): attach it behind, or restart slowhand"
+                )
+            );
+        });
+    }
 }

@@ -39,6 +39,7 @@ mod tcx;
 mod unsent;
 mod window;
 
+pub(crate) use chain::in_words as chains_in_words;
 pub use chain::{Program, programs_at};
 pub use cost::{CountRunTime, RunTime};
 pub use error::{AttachError, LoadError, MapError, PassError};

@@ -12,7 +12,7 @@
 //! | `acts`, `joins`, `priorities`, `farewell`, `address_ids` | subflows made, marked, ended and withdrawn |
 //! | `cla` | where signals go, told to whoever controls a sender's windows |
 //! | `probes` | asking whether a link still reaches a peer |
-//! | `levers`, `settings`, `sender` | bounding queues; what is changed for the whole namespace, on record; congestion control |
+//! | `levers`, `passage`, `settings`, `sender` | bounding queues, and whether packets reach what bounds them; what is changed for the whole namespace, on record; congestion control |
 //! | `fallbacks` | bounding connections that fell back to plain TCP, where that is asked for |
 //! | `inlet`, `observe`, `report`, `controllers` | what other threads may say, see and ask |
 //! | `clock`, `poller`, `eventfd` | the kernel's small change |
@@ -45,6 +45,7 @@ mod links;
 mod marks;
 mod observe;
 mod pace;
+mod passage;
 mod paths;
 mod pattern;
 mod peers;

@@ -62,6 +62,10 @@ pub struct LinkReport {
     pub marks: Option<MarkReport>,
     /// The same of what was sent over it.
     pub sent_marks: Option<MarkReport>,
+    /// Why nothing of what arrives by it is marked, whatever is asked for.
+    pub marks_blocked: Option<String>,
+    /// The same of what is sent over it.
+    pub sent_marks_blocked: Option<String>,
     /// What was said last about its marks, in either direction.
     pub marks_why: Option<String>,
 }
@@ -212,6 +216,8 @@ impl World {
             default_route: self.default_route == Some(link.id) && link.usable(),
             marks: self.marks.of(link.id).map(MarkReport::from),
             sent_marks: self.sent_marks.of(link.id).map(MarkReport::from),
+            marks_blocked: self.marks.blocked(link.id).map(str::to_owned),
+            sent_marks_blocked: self.sent_marks.blocked(link.id).map(str::to_owned),
             marks_why: self.marks_why.get(&link.id).cloned(),
         }
     }

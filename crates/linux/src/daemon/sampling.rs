@@ -14,7 +14,7 @@
 //! `daemon::tests::sampling`: both ways of reading bring the same, and miss the same; `daemon::tests::cost`: neither allocates.
 
 use super::clock::thread_cpu;
-use super::counters::Counters;
+use super::counters::{Counters, Packets};
 use super::flows::{Flows, Phase, Standing, Subflow};
 use super::links::Links;
 use super::pace::{Pace, Watched, Whom};
@@ -138,6 +138,11 @@ impl Sampler {
     pub(super) fn receive_buffer(&mut self, token: Token) -> Bytes {
         let found = self.diag.mptcp(token).ok().flatten();
         found.map_or(Bytes::ZERO, |socket| socket.receive_buffer)
+    }
+
+    /// Packets that an interface has carried; `None` when it is gone.
+    pub(super) fn packets(&mut self, ifindex: u32) -> Option<Packets> {
+        self.counters.packets(ifindex)
     }
 
     /// Every subflow and connection of the namespace.
@@ -407,6 +412,7 @@ impl World {
             self.trouble("reading counters", &error);
         }
         self.take_news();
+        self.mind_passage(now);
         let watched = self.watched(now, in_doubt);
         self.sampler.pace.read(now, whom, cost, watched);
     }

@@ -13,32 +13,20 @@ pub enum Verdict {
     Next,
 }
 
-/// Where in the chain.
-#[derive(Debug, Clone, Copy)]
-pub enum Place {
-    /// Behind all that are there.
-    Tail,
-    /// Ahead of all that are there.
-    Head,
-}
-
-/// On one interface of the calling thread's network namespace, until dropped. Its name is `foreign`.
+/// At the head of one interface's chain in the calling thread's network namespace, until dropped. Its name is `foreign`.
 pub struct Foreign {
     link: OwnedFd,
 }
 
 impl Foreign {
-    pub fn attach(ifindex: u32, hook: libbpf_sys::bpf_attach_type, verdict: Verdict, place: Place) -> Self {
+    pub fn attach(ifindex: u32, hook: libbpf_sys::bpf_attach_type, verdict: Verdict) -> Self {
         let verdict: i32 = match verdict {
             Verdict::Pass => 0,
             Verdict::Next => -1,
         };
         let options = libbpf_sys::bpf_link_create_opts {
             sz: size_of::<libbpf_sys::bpf_link_create_opts>() as libbpf_sys::size_t,
-            flags: match place {
-                Place::Tail => 0,
-                Place::Head => libbpf_sys::BPF_F_BEFORE,
-            },
+            flags: libbpf_sys::BPF_F_BEFORE,
             ..Default::default()
         };
         let program = load(verdict);

@@ -1,7 +1,7 @@
 //! Our programs in one chain with those of others.
 
 use crate::can_run;
-use crate::foreign::{Foreign, Place, Verdict};
+use crate::foreign::{Foreign, Verdict};
 use crate::net::Hosts;
 use libbpf_sys::{BPF_TCX_EGRESS, BPF_TCX_INGRESS};
 use linux::bpf::{Hook, Marker, WindowKind, WindowLever, programs_at};
@@ -41,8 +41,8 @@ fn ours_go_ahead_of_a_program_that_ends_the_chain() {
     let hosts = Hosts::joined(1, 100);
     let link = hosts.client_interfaces()[0];
     let watch = || {
-        let _in = Foreign::attach(link, BPF_TCX_INGRESS, Verdict::Pass, Place::Head);
-        let _out = Foreign::attach(link, BPF_TCX_EGRESS, Verdict::Pass, Place::Head);
+        let _in = Foreign::attach(link, BPF_TCX_INGRESS, Verdict::Pass);
+        let _out = Foreign::attach(link, BPF_TCX_EGRESS, Verdict::Pass);
         let mut marker = Marker::load(Hook::Ingress).expect("load");
         let slot = marker.attach(link).expect("attach");
         marker.set_rate(slot, Ratio::ZERO).expect("set");
@@ -71,8 +71,8 @@ fn what_is_put_ahead_later_is_named_and_nothing_reaches_ours() {
         let slot = marker.attach(link).expect("attach");
         let mut window = WindowLever::load_kind(WindowKind::Egress).expect("load");
         window.attach(link).expect("attach");
-        let _in = Foreign::attach(link, BPF_TCX_INGRESS, Verdict::Pass, Place::Head);
-        let _out = Foreign::attach(link, BPF_TCX_EGRESS, Verdict::Pass, Place::Head);
+        let _in = Foreign::attach(link, BPF_TCX_INGRESS, Verdict::Pass);
+        let _out = Foreign::attach(link, BPF_TCX_EGRESS, Verdict::Pass);
         let before = (
             marker.passed(slot).expect("read"),
             window.passed(link).expect("read"),
@@ -105,7 +105,7 @@ fn a_program_that_passes_packets_on_is_no_hindrance() {
     let watch = || {
         let mut window = WindowLever::load_kind(WindowKind::Egress).expect("load");
         window.attach(link).expect("attach");
-        let _out = Foreign::attach(link, BPF_TCX_EGRESS, Verdict::Next, Place::Head);
+        let _out = Foreign::attach(link, BPF_TCX_EGRESS, Verdict::Next);
         exchange(&hosts);
         assert!(window.passed(link).expect("read").expect("it is attached") >= PACKETS);
         window.detach(link);

@@ -11,6 +11,7 @@ mod life;
 mod marks;
 mod net;
 mod objects;
+mod passage;
 mod rig;
 mod sampling;
 mod undone;

@@ -237,6 +237,10 @@ pub enum JoinFailure {
     Timeout,
     /// This host's kernel said no.
     Local,
+    /// The link has no address of the peer's family.
+    NoAddress,
+    /// It was asked for at the wrong moment: the connection or the link was changing just then. Nobody has refused it.
+    Untimely,
 }
 
 /// What can happen to a subflow.

@@ -185,7 +185,16 @@ fn fallbacks(fallbacks: &[Fallback]) -> String {
         .iter()
         .filter(|fallback| fallback.window_bytes.is_none());
     let whys = unbounded.map(|fallback| format!("{}: {}\n", fallback.local, fallback.why));
-    aligned(&rows) + &whys.collect::<String>()
+    count_of(fallbacks) + &aligned(&rows) + &whys.collect::<String>()
+}
+
+/// How many connections fell back, in a line; nothing if none did.
+pub(super) fn count_of(fallbacks: &[Fallback]) -> String {
+    match fallbacks.len() {
+        0 => String::new(),
+        1 => "1 connection fell back to plain TCP\n".to_owned(),
+        count => format!("{count} connections fell back to plain TCP\n"),
+    }
 }
 
 fn fallback_row(fallback: &Fallback) -> Vec<String> {
@@ -234,14 +243,15 @@ mod tests {
         let told = fallbacks(&[bounded, refused]);
         let lines: Vec<&str> = told.lines().collect();
         assert!(
-            lines[1].starts_with("- ") && lines[1].ends_with("262.1 kB  cubic"),
+            lines[2].starts_with("- ") && lines[2].ends_with("262.1 kB  cubic"),
             "{told}"
         );
         assert!(
-            lines[2].starts_with("00c0ffee ") && lines[2].ends_with("-         -"),
+            lines[3].starts_with("00c0ffee ") && lines[3].ends_with("-         -"),
             "{told}"
         );
-        assert_eq!(lines[3..], ["10.0.0.1:40001: the kernel refused it"]);
+        assert_eq!(lines[0], "2 connections fell back to plain TCP");
+        assert_eq!(lines[4..], ["10.0.0.1:40001: the kernel refused it"]);
     }
 
     #[test]

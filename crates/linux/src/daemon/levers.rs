@@ -29,6 +29,7 @@ use crate::bpf::{
     AttachError, Hook, LoadError, MapError, Pass, PassError, RunTime, UnsentLever, WindowKind, WindowLever,
 };
 use crate::journal::{Change, Journal, JournalError};
+use crate::rtnl::IfName;
 use policy::{Ahead, ConnId};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
@@ -179,7 +180,7 @@ impl Levers {
     }
 
     /// Compares what the interface has sent with what has reached the window's program there; why nothing does, when that is found.
-    pub(super) fn mind_passage(&mut self, ifindex: u32, name: &str, sent: u64) -> Option<String> {
+    pub(super) fn mind_passage(&mut self, ifindex: u32, name: IfName, sent: u64) -> Option<String> {
         let window = self.window.get_ref()?;
         let ours = window.passed(ifindex).ok()??;
         match self.passage.look(ifindex, sent, ours)? {

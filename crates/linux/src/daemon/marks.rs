@@ -9,6 +9,7 @@
 
 use super::passage::{Passage, Turn, cause};
 use crate::bpf::{AttachError, Hook, LoadError, MapError, MarkCounters, MarkSlot, Marker};
+use crate::rtnl::IfName;
 use policy::LinkId;
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -115,7 +116,7 @@ impl Marks {
     }
 
     /// Compares what the interface has carried in this direction with what has reached the program; why nothing does, when that is found.
-    pub(super) fn mind_passage(&mut self, ifindex: u32, name: &str, carried: u64) -> Option<String> {
+    pub(super) fn mind_passage(&mut self, ifindex: u32, name: IfName, carried: u64) -> Option<String> {
         let marker = self.marker.as_ref()?;
         let marked = self.links.values().find(|marked| marked.ifindex == ifindex)?;
         let ours = marker.passed(marked.slot).ok()?;

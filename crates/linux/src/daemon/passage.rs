@@ -14,6 +14,7 @@ use super::Duration;
 use super::counters::Packets;
 use super::world::World;
 use crate::bpf::{Hook, Program};
+use crate::rtnl::IfName;
 use std::collections::BTreeMap;
 use std::io;
 use units::Instant;
@@ -90,10 +91,11 @@ impl Passage {
     }
 }
 
-/// When counts are compared next.
+/// When counts are compared next, and of which interfaces. The buffer is used again: a look allocates nothing once it is warm.
 #[derive(Debug, Default)]
 pub(super) struct Looks {
     next: Instant,
+    interfaces: Vec<(u32, IfName)>,
 }
 
 impl Looks {
@@ -107,7 +109,7 @@ impl Looks {
 }
 
 /// "program X ahead of ours ends the chain", as far as that is known.
-pub(super) fn cause(hook: Hook, interface: &str, ahead: io::Result<Vec<Program>>) -> String {
+pub(super) fn cause(hook: Hook, interface: IfName, ahead: io::Result<Vec<Program>>) -> String {
     let what = match hook {
         Hook::Ingress => format!("what arrives by {interface} does not reach slowhand's tcx program"),
         Hook::Egress => format!("what leaves by {interface} does not reach slowhand's tcx program"),
@@ -127,17 +129,18 @@ impl World {
         if !self.passage_looks.due(now) {
             return;
         }
+        let mut interfaces = std::mem::take(&mut self.passage_looks.interfaces);
         let links = self.links.iter().filter(|link| link.carrier);
-        let interfaces = links.filter_map(|link| Some((link.ifindex?, link.interface?)));
-        for (ifindex, name) in Vec::from_iter(interfaces) {
-            let Some(packets) = self.sampler.packets(ifindex) else {
-                continue;
-            };
-            self.mind_interface(ifindex, &name.to_string(), packets);
+        interfaces.extend(links.filter_map(|link| Some((link.ifindex?, link.interface?))));
+        for (ifindex, name) in interfaces.drain(..) {
+            if let Some(packets) = self.sampler.packets(ifindex) {
+                self.mind_interface(ifindex, name, packets);
+            }
         }
+        self.passage_looks.interfaces = interfaces;
     }
 
-    fn mind_interface(&mut self, ifindex: u32, name: &str, packets: Packets) {
+    fn mind_interface(&mut self, ifindex: u32, name: IfName, packets: Packets) {
         let arriving = self.marks.mind_passage(ifindex, name, packets.received);
         let leaving = self.sent_marks.mind_passage(ifindex, name, packets.sent);
         for why in [arriving, leaving].into_iter().flatten() {
@@ -157,6 +160,7 @@ impl World {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::name;
 
     #[test]
     fn a_count_that_stands_still_while_the_interface_carries_is_found_at_the_second_look() {
@@ -195,24 +199,24 @@ mod tests {
 
     #[test]
     fn the_cause_is_named_as_far_as_it_is_known() {
-        let program = |id, name: Option<&str>| Program {
+        let program = |id, called: Option<&str>| Program {
             id,
-            name: name.map(str::to_owned),
+            name: called.map(str::to_owned),
         };
         let one = Ok(vec![program(42, Some("cil_to_netdev"))]);
         assert_eq!(
-            cause(Hook::Egress, "eth0", one),
+            cause(Hook::Egress, name("eth0"), one),
             "what leaves by eth0 does not reach slowhand's tcx program: `cil_to_netdev` (BPF program 42), ahead of it, ends the chain"
         );
         let two = Ok(vec![program(42, None), program(7, Some("acl"))]);
         assert_eq!(
-            cause(Hook::Ingress, "wlan0", two),
+            cause(Hook::Ingress, name("wlan0"), two),
             "what arrives by wlan0 does not reach slowhand's tcx program: one of BPF program 42, `acl` (BPF program 7), ahead of it, ends the chain"
         );
         assert_eq!(
             cause(
                 Hook::Ingress,
-                "wlan0",
+                name("wlan0"),
                 Err(io::ErrorKind::PermissionDenied.into())
             ),
             "what arrives by wlan0 does not reach slowhand's tcx program: something ahead of it, such as an XDP program, takes the packets"

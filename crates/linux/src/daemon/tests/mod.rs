@@ -1,6 +1,7 @@
 //! The daemon against the kernel: client and server namespaces, real connections whose bytes are checked.
 
 mod acts;
+mod closing;
 mod controllers;
 mod cost;
 mod fallback;

@@ -2,25 +2,18 @@
 
 use super::super::acts::ActError;
 use super::super::flows::Phase;
-use super::flow::Source;
+use super::flow::{Source, connect, listen};
 use super::net::Net;
 use super::rig::{Manual, PATIENCE};
 use crate::daemon::LeftAlone;
 use crate::daemon::report::FallbackCause;
 use crate::testing::{Patience, output};
 use policy::{Action, ConnEvent, ConnId, Input, JoinFailure, LinkId, Policy};
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::Socket;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 use units::Bytes;
-
-/// Called by a thread in the client's namespace.
-fn connect(net: &Net) -> TcpStream {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).unwrap();
-    socket.connect(&SockAddr::from(net.address())).unwrap();
-    socket.into()
-}
 
 /// A client and its server, in one thread, that have exchanged a byte each way.
 struct Both {
@@ -31,14 +24,8 @@ struct Both {
 
 impl Both {
     fn start(net: &Net) -> Self {
-        let listener = net.in_server(|| {
-            let listener = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).unwrap();
-            listener.set_reuse_address(true).unwrap();
-            listener.bind(&SockAddr::from(net.address())).unwrap();
-            listener.listen(1).unwrap();
-            listener
-        });
-        let client = connect(net);
+        let listener = net.in_server(|| listen(net));
+        let client = TcpStream::from(connect(net));
         let server: TcpStream = listener.accept().unwrap().0.into();
         let both = Self {
             client,
@@ -225,7 +212,7 @@ fn a_join_before_the_server_has_spoken_is_nobodys_refusal() {
         let mut daemon = Manual::start(2);
         // The kernel answers ENOTCONN until data has been acknowledged; the connection is opened here as if that had been told.
         net.in_server(|| output("tc qdisc replace dev w0 root tbf rate 1kbit burst 200 limit 3000"));
-        let mut client = connect(&net);
+        let mut client = TcpStream::from(connect(&net));
         client.write_all(b"!").unwrap();
         daemon.until("a connection is new", |daemon, _| {
             daemon.world.flows.conns().next().is_some()

@@ -16,3 +16,4 @@ mod passage;
 mod rig;
 mod sampling;
 mod undone;
+mod without_beacons;

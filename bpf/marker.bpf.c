@@ -62,6 +62,7 @@ struct mark_tally {
 	__u64 asked;	/* marks that were due */
 	__u64 made;	/* of those, marks that were made */
 	__u64 segments; /* packets that are CE because of us: more than `made` where one header stands for several */
+	__u64 passed;	/* reached this program, of any protocol, each header once */
 };
 
 struct {
@@ -152,7 +153,10 @@ int marker(struct __sk_buff *ctx)
 	__u64 *rate = slot ? bpf_map_lookup_elem(&rates, slot) : NULL;
 	struct arrival packet = {};
 
-	if (!tally || !rate || !parse(ctx, &packet))
+	if (!tally || !rate)
+		return PASS;
+	__sync_fetch_and_add(&tally->passed, 1);
+	if (!parse(ctx, &packet))
 		return PASS;
 	switch (ecn_of(&packet)) {
 	case ECN_NOT_ECT:

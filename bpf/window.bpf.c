@@ -95,6 +95,15 @@ struct {
 	__type(value, struct window_tally);
 } tallies SEC(".maps");
 
+/* What has reached this program on each interface, by its index. User space makes and removes entries; only this program counts in them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, __u64);
+} passed SEC(".maps");
+
 /* The last segment of a subflow from which the peer took its send window: it takes none from one that is no newer and narrower. */
 struct shown {
 	__u32 seq, ack;
@@ -310,9 +319,12 @@ SEC("tcx/egress")
 int window(struct __sk_buff *ctx)
 {
 	struct subflow of = { .sk = ctx->sk };
+	__u32 token, ifindex = ctx->ifindex;
+	__u64 *count = bpf_map_lookup_elem(&passed, &ifindex);
 	struct cap *cap;
-	__u32 token;
 
+	if (count)
+		__sync_fetch_and_add(count, 1);
 	if (!of.sk)
 		return PASS;
 	of.msk = bpf_skc_to_mptcp_sock(of.sk); /* only of a full socket that is an MPTCP subflow */

@@ -68,6 +68,7 @@ impl fmt::Display for Check {
 pub fn checks() -> Vec<Check> {
     let others = [
         check("window-lever", Need::Should, window_lever()),
+        check("tcx-chain", Need::Should, crate::bpf::chains_in_words()),
         check("unsent-lever", Need::Should, unsent_lever()),
         check("coupled", Need::Should, coupled()),
         check("buffers", Need::Should, buffers()),

@@ -2,6 +2,7 @@
 
 mod abort;
 mod disk;
+pub mod foreign;
 mod patience;
 
 pub use abort::abort;

@@ -1,4 +1,4 @@
-//! Gives a cable or a modem that has carried nothing yet a place for a few seconds, where all places are taken.
+//! Gives a link without a known signal that has carried nothing yet a place for a few seconds, where all places are taken.
 //!
 //! A peer has few places, links without a signal are ranked by what they have shown, and a link without a place shows nothing: the fastest one would
 //! stay outside for ever. It is tried once for each address that it gets, in the place of the least of those that have one; then what both
@@ -16,7 +16,7 @@
 //! `tests::slots`.
 
 use crate::conn::Conn;
-use crate::io::{LinkId, LinkKind, Role, Verb};
+use crate::io::{LinkId, Role, Verb};
 use crate::path::Path;
 use crate::select::{Use, Want, is_sinking};
 use crate::state::State;
@@ -131,11 +131,11 @@ fn are_busy(state: &State) -> bool {
     brings > Bitrate::ZERO && brings >= worth.percent(BUSY_PERCENT)
 }
 
-/// A cable or a modem that may be used like any other.
+/// A link without a known signal that may be used like any other.
 fn may_be_tried(path: &Path) -> bool {
     path.is_alive()
         && path.is_allowed()
-        && path.spec.kind != LinkKind::Wifi
+        && !path.is_heard()
         && path.spec.role == Role::Primary
         && !path.cost.is_metered()
 }

@@ -107,9 +107,9 @@ pub(crate) fn word(state: &State, link: LinkId) -> Option<(&'static str, String)
     over.all(is_so).then(|| (verb.id(), why))
 }
 
-/// The most that a subflow has brought lately, or for WiFi what the signal promises.
+/// The most that a subflow has brought lately, or for WiFi what a known signal promises.
 fn shown(now: Instant, subflow: &Subflow, path: &Path) -> Bitrate {
-    let promised = if path.is_wifi() {
+    let promised = if path.is_heard() {
         prospect(path)
     } else {
         Bitrate::ZERO

@@ -6,7 +6,7 @@ use crate::estimate::carries::Carries;
 use crate::estimate::losses::Losses;
 use crate::estimate::segments::Segments;
 use crate::estimate::trickle::Trickle;
-use crate::io::{ConnSample, LinkId, SubflowId, SubflowSample};
+use crate::io::{ConnSample, JoinFailure, LinkId, SubflowId, SubflowSample};
 use crate::renewal::Renewals;
 use crate::slow::Slow;
 use crate::thin::Thin;
@@ -64,10 +64,29 @@ pub(crate) struct Joining {
 pub(crate) struct Failed {
     pub(crate) link: LinkId,
     at: Instant,
-    /// For so long it is left alone; longer where the peer refused it and no place can be free.
+    /// For this long no join is tried; longer where the peer refused it and no place can be free.
     pause: Duration,
-    /// How often in a row the peer has refused it.
-    refusals: u32,
+    reason: JoinFailure,
+    /// How often in a row for this reason.
+    times: u32,
+}
+
+/// How long no join is tried after the first failure, and what is said of it.
+const fn consequence(reason: JoinFailure) -> (Duration, &'static str) {
+    match reason {
+        JoinFailure::Refused => (Duration::from_millis(500), "the peer takes no more subflows"),
+        JoinFailure::Timeout => (Duration::from_secs(2), "the peer did not answer a join"),
+        JoinFailure::Local => (Duration::from_secs(1), "this host's kernel refused a join"),
+        JoinFailure::NoAddress => (
+            Duration::from_secs(5),
+            "it has no address of the peer's family (IPv4 or IPv6)",
+        ),
+        JoinFailure::Elsewhere => (
+            Duration::from_secs(10),
+            "the user's routes lead to its peer by a network of its own, not over this link",
+        ),
+        JoinFailure::Untimely => (Duration::from_millis(250), "a join came at the wrong moment"),
+    }
 }
 
 /// A subflow of which the peer was told that it is gone.
@@ -158,33 +177,54 @@ impl Conn {
     /// nothing else is left to the connection.
     pub(crate) fn may_join(&self, now: Instant, link: LinkId, stranded: bool) -> bool {
         let hopeful = stranded || self.freed.is_some_and(|freed| now - freed < FREED_FOR);
-        let waits = |failed: &Failed| match failed.refusals {
-            0 => failed.pause,
-            _ if hopeful => failed.pause,
-            _ => failed.pause.max(RARELY),
+        let waits = |failed: &Failed| match failed.reason {
+            JoinFailure::Refused if !hopeful => failed.pause.max(RARELY),
+            _ => failed.pause,
         };
         let mut failed = self.failed.iter().filter(|failed| failed.link == link);
         failed.all(|failed| now - failed.at >= waits(failed))
     }
 
-    /// A join over this link failed, and is not tried for this long; twice as long each time that the peer refuses it again, unless that was long ago.
-    pub(crate) fn join_failed(&mut self, now: Instant, link: LinkId, pause: Duration, refused: bool) {
+    /// A join over this link failed, and is not tried for a while; twice as long each time that the peer refuses it again or the moment is wrong again, unless that was
+    /// long ago. What is to be said of it, if anything: a refusal is none while our own word that frees a place may be on its way, nor is the first of the kernel's,
+    /// which may not have told us yet why.
+    pub(crate) fn join_failed(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        reason: JoinFailure,
+    ) -> Option<&'static str> {
         let mut before = self.failed.iter().filter(|failed| failed.link == link);
-        let lately = before.find(|failed| now - failed.at < RARELY);
-        let refusals = lately.map_or(0, |failed| failed.refusals);
+        let again = before.find(|failed| failed.reason == reason && now - failed.at < RARELY);
+        let times = again.map_or(0, |failed| failed.times);
+        let (pause, why) = consequence(reason);
+        let doublings = match reason {
+            JoinFailure::Refused | JoinFailure::Untimely => times.min(MOST_DOUBLINGS),
+            JoinFailure::Timeout | JoinFailure::Local | JoinFailure::NoAddress | JoinFailure::Elsewhere => 0,
+        };
+        let pause = pause * (1 << doublings);
         self.failed.retain(|failed| failed.link != link);
         self.failed.push(Failed {
             link,
             at: now,
-            pause: pause * (1 << refusals.min(MOST_DOUBLINGS)),
-            refusals: if refused { refusals + 1 } else { 0 },
+            pause,
+            reason,
+            times: times.saturating_add(1),
         });
+        let is_hopeful = self.freed.is_some_and(|freed| now + pause < freed + FREED_FOR);
+        let is_worth_saying = match reason {
+            JoinFailure::Refused => !is_hopeful,
+            JoinFailure::Local => times > 0,
+            JoinFailure::Timeout | JoinFailure::NoAddress | JoinFailure::Elsewhere => true,
+            JoinFailure::Untimely => false,
+        };
+        is_worth_saying.then_some(why)
     }
 
     /// The peer has a place again, or will have as soon as it hears of it: what it refused may be tried at once.
     pub(crate) fn place_freed(&mut self, now: Instant) {
         self.freed = Some(now);
-        self.failed.retain(|failed| failed.refusals == 0);
+        self.failed.retain(|failed| failed.reason != JoinFailure::Refused);
     }
 }
 

@@ -11,6 +11,8 @@
 //!    could ever be.
 //! 2. With cellular beside it, the trigger is the cla paper's too: a ratio of signal to noise of 20 dB, once another is 3 dB stronger (the paper
 //!    gives no difference).
+//! 3. Where nobody reports beacons, a carrier and an address say that an access point can be used: the first such link in the order in which the user
+//!    declared them is kept until it loses one of the two. The first beacon that is heard ends that.
 //!
 //! # Checked by
 //! `tests` (counts and the moment of the switch); `tests/engine_baselines.rs` (the trigger); `walk` in the benchmarks.
@@ -45,13 +47,24 @@ pub(crate) enum Form {
     WifiFirst,
 }
 
+/// Why an access point was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// The most of its beacons were heard.
+    Beacons,
+    /// It was clearly stronger than a weak one.
+    Signal,
+    /// It can be used, and nobody reports beacons.
+    Order,
+}
+
 /// One access point at a time.
 #[derive(Debug)]
 pub(crate) struct Handover {
     form: Form,
     current: Option<LinkId>,
-    /// Whether the present one was taken for its signal.
-    by_signal: bool,
+    /// Why the present one was taken.
+    by: By,
     /// The link of which it was last said that it is used.
     said: Option<LinkId>,
 }
@@ -61,7 +74,7 @@ impl Handover {
         Self {
             form,
             current: None,
-            by_signal: false,
+            by: By::Beacons,
             said: None,
         }
     }
@@ -89,48 +102,70 @@ impl Handover {
         if self.said.replace(link) == Some(link) {
             return;
         }
-        let why = if self.by_signal {
-            format!(
+        let why = match self.by {
+            _ if !path.is_wifi() => String::from("no access point can be used"),
+            By::Signal => format!(
                 "it is clearly stronger than the access point before, which has sunk under {HANDOFF} over the noise"
-            )
-        } else if path.is_wifi() {
-            let heard = path.beacons.count(now);
-            format!("{heard} of its beacons were heard in two seconds, the most when it was chosen")
-        } else {
-            String::from("no access point can be used")
+            ),
+            By::Beacons => {
+                let heard = path.beacons.count(now);
+                format!("{heard} of its beacons were heard in two seconds, the most when it was chosen")
+            }
+            By::Order => String::from(
+                "the first access point with a carrier and an address; nobody reports beacons by which to choose",
+            ),
         };
         state.note(Some(link), None, Verb::Use, why);
     }
 
     fn choose(&mut self, now: Instant, state: &mut State) {
         if let Some(clearer) = self.clearer(state) {
-            self.switch(state, clearer);
-            self.by_signal = true;
-            return;
+            return self.switch(state, clearer, By::Signal);
         }
         let eligible = |path: &Path| {
             path.is_wifi() && path.is_allowed() && (self.form == Form::Cold || path.is_usable())
         };
-        let count = |link: LinkId| state.paths.get(&link).map_or(0, |path| path.beacons.count(now));
         let heard = state
             .paths
             .iter()
             .filter(|(_, path)| eligible(path))
-            .map(|(&link, _)| (count(link), link));
-        let Some((most, best)) = heard.max_by_key(|&(count, link)| (count, core::cmp::Reverse(link))) else {
-            self.current = self
-                .current
-                .filter(|link| state.paths.get(link).is_some_and(Path::is_usable));
-            return;
-        };
-        let held = self.current.filter(|&link| self.holds(state, link));
+            .map(|(&link, path)| (path.beacons.count(now), link));
+        match heard.max_by_key(|&(count, link)| (count, core::cmp::Reverse(link))) {
+            Some((most @ 1.., best)) => self.take_most_heard(now, state, (most, best)),
+            Some(_) => self.take_first(state),
+            None => self.current = self.current.filter(|&link| is_usable(state, link)),
+        }
+    }
+
+    /// The access point of which most beacons are heard, if that is clear.
+    fn take_most_heard(&mut self, now: Instant, state: &mut State, (most, best): (usize, LinkId)) {
+        let count = |link: LinkId| state.paths.get(&link).map_or(0, |path| path.beacons.count(now));
+        let held = self
+            .current
+            .filter(|&link| self.by != By::Order && self.holds(state, link));
         match held {
             Some(current) if most < count(current) + DELTA => {}
-            _ if most == 0 || Some(best) == self.current => {}
-            _ => {
-                self.switch(state, best);
-                self.by_signal = false;
-            }
+            _ if Some(best) == self.current => self.by = By::Beacons,
+            _ => self.switch(state, best, By::Beacons),
+        }
+    }
+
+    /// No beacon is heard: the present access point while it can be used, then the first by the user's routes that can be and of which nobody has
+    /// ever reported beacons. One that was heard once and is not any more is out of range.
+    fn take_first(&mut self, state: &mut State) {
+        if self.current.is_some_and(|link| is_usable(state, link)) {
+            return;
+        }
+        let unreported = |path: &Path| path.is_wifi() && !path.is_heard() && path.is_allowed();
+        let usable = state
+            .paths
+            .iter()
+            .filter(|(_, path)| unreported(path) && path.is_usable());
+        let first = usable
+            .min_by_key(|(_, path)| path.uplinks.into_iter().min())
+            .map(|(&link, _)| link);
+        if let Some(first) = first {
+            self.switch(state, first, By::Order);
         }
     }
 
@@ -159,7 +194,8 @@ impl Handover {
             .is_some_and(|path| path.carrier || (self.form == Form::Cold && path.asked.is_some()))
     }
 
-    fn switch(&mut self, state: &mut State, best: LinkId) {
+    fn switch(&mut self, state: &mut State, best: LinkId, by: By) {
+        self.by = by;
         if let Some(old) = self.current.replace(best)
             && self.form == Form::Cold
         {
@@ -182,10 +218,7 @@ impl Handover {
             link,
             purpose: Use::Active,
         };
-        let usable = |link: &LinkId| {
-            let path = state.paths.get(link);
-            path.is_some_and(|path| path.is_usable() && path.is_allowed())
-        };
+        let usable = |link: &LinkId| is_usable(state, *link);
         let mut wants: Vec<Want> = self.current.filter(usable).map(active).into_iter().collect();
         let cellular = match self.form {
             Form::Cold | Form::Warm => false,
@@ -199,6 +232,11 @@ impl Handover {
         wants.extend(fallback.filter(|_| cellular).map(|(&link, _)| active(link)));
         wants
     }
+}
+
+fn is_usable(state: &State, link: LinkId) -> bool {
+    let path = state.paths.get(&link);
+    path.is_some_and(|path| path.is_usable() && path.is_allowed())
 }
 
 /// Access points of which beacons are heard now.

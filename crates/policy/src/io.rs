@@ -97,7 +97,7 @@ pub struct LinkSpec {
     pub kind: LinkKind,
     /// What the user wants of it.
     pub role: Role,
-    /// WiFi: the channel; links of one channel share one air.
+    /// WiFi: the channel; links of one channel share one air. Without it a link has an air of its own.
     pub channel: Option<u16>,
 }
 
@@ -268,6 +268,10 @@ pub enum JoinFailure {
     Local,
     /// The user's routes lead to the peer by a network of its own, such as a tunnel or an inner network, and not over this link.
     Elsewhere,
+    /// The link has no address of the peer's family.
+    NoAddress,
+    /// It was asked for at the wrong moment: the connection or the link was changing just then. Nobody has refused it.
+    Untimely,
 }
 
 /// What can happen to a subflow.

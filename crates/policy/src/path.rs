@@ -213,6 +213,11 @@ impl Path {
         self.spec.kind == LinkKind::Wifi
     }
 
+    /// WiFi whose signal is known: its beacons have been heard.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.is_wifi() && self.signal.mean().is_some()
+    }
+
     /// A round-trip time was measured over it.
     pub(crate) fn measured(&mut self, rtt: Duration) {
         if rtt > Duration::ZERO {

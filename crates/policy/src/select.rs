@@ -14,7 +14,9 @@
 //! 3. Every channel with a good access point is used. Only where one radio has to listen to more of them than fit into its cycle, those that
 //!    promise most are taken ([`best_first`]).
 //!
-//! 4. Cables and modems are ranked by what they are known to carry. One that has shown nothing yet is given a chance (`audition.rs`).
+//! 4. Links of which no signal is known (cables, modems, access points whose beacons nobody reports) are ranked by what they are known to carry. One
+//!    that has shown nothing yet is given a chance (`audition.rs`).
+//! 5. An access point whose channel is not known has an air of its own: nothing shows that it shares one.
 //!
 //! # Checked by
 //! `tests`; `tests/engine_select.rs`: channels, modems, tariffs; `tests/engine_properties.rs`: never flaps; `walk` in the benchmarks.
@@ -60,10 +62,10 @@ struct Rank {
     link: LinkId,
 }
 
-/// What a link counts among others of its kind: one that has a place counts a tenth more than one that has none.
+/// What a link counts among others: one that has a place counts a tenth more than one that has none.
 fn standing(path: &Path) -> Bitrate {
     match path.tally.joined {
-        _ if path.is_wifi() => prospect(path),
+        _ if path.is_heard() => prospect(path),
         true => path.worth.percent(110),
         false => path.worth,
     }
@@ -76,10 +78,24 @@ pub(crate) struct Want {
     pub(crate) purpose: Use,
 }
 
-/// The access point in use on each channel, and who challenges it.
+/// What access points share when they slow each other down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Medium {
+    Channel(u16),
+    /// Of one access point alone, whose channel is not known.
+    Own(LinkId),
+}
+
+impl Medium {
+    fn of(link: LinkId, path: &Path) -> Self {
+        path.spec.channel.map_or(Self::Own(link), Self::Channel)
+    }
+}
+
+/// The access point in use on each medium, and who challenges it.
 #[derive(Debug, Default)]
 pub(crate) struct Selection {
-    best: BTreeMap<Option<u16>, Holder>,
+    best: BTreeMap<Medium, Holder>,
     /// Links that were about to be too weak and are not clearly better since.
     fading: BTreeSet<LinkId>,
 }
@@ -93,7 +109,7 @@ struct Holder {
 impl Selection {
     /// Every link worth having, best first.
     pub(crate) fn wants(&mut self, now: Instant, paths: &BTreeMap<LinkId, Path>) -> Vec<Want> {
-        self.hold_channels(now, paths);
+        self.hold_media(now, paths);
         self.hold_fading(paths);
         let mut ranks: Vec<Rank> = paths
             .iter()
@@ -115,7 +131,7 @@ impl Selection {
         let chosen = !path.is_wifi()
             || self
                 .best
-                .get(&path.spec.channel)
+                .get(&Medium::of(link, path))
                 .is_some_and(|holder| holder.link == link);
         let purpose = if chosen && path.spec.role == Role::Primary && !self.fading.contains(&link) {
             Use::Active
@@ -142,21 +158,21 @@ impl Selection {
         self.fading.extend(fading.map(|(&link, _)| link));
     }
 
-    fn hold_channels(&mut self, now: Instant, paths: &BTreeMap<LinkId, Path>) {
+    fn hold_media(&mut self, now: Instant, paths: &BTreeMap<LinkId, Path>) {
         self.best
             .retain(|_, holder| paths.get(&holder.link).is_some_and(Path::is_candidate));
-        let mut leaders: BTreeMap<Option<u16>, (LinkId, &Path)> = BTreeMap::new();
+        let mut leaders: BTreeMap<Medium, (LinkId, &Path)> = BTreeMap::new();
         for (&link, path) in paths
             .iter()
             .filter(|(_, path)| path.is_wifi() && path.is_candidate())
         {
-            let leader = leaders.entry(path.spec.channel).or_insert((link, path));
+            let leader = leaders.entry(Medium::of(link, path)).or_insert((link, path));
             if merit(path) > merit(leader.1) {
                 *leader = (link, path);
             }
         }
-        for (channel, (leader, path)) in leaders {
-            let holder = self.best.entry(channel).or_insert(Holder {
+        for (medium, (leader, path)) in leaders {
+            let holder = self.best.entry(medium).or_insert(Holder {
                 link: leader,
                 challenger: None,
             });

@@ -146,6 +146,10 @@ impl Slowhand {
 fn reason(path: &Path, purpose: Use) -> String {
     let signal = path.signal.mean().filter(|_| path.is_wifi());
     match (purpose, signal) {
+        (Use::Active, Some(signal)) if path.spec.channel.is_none() => format!(
+            "it is up: {signal}, about {} to expect; its channel is not known, so it is not compared with other access points",
+            prospect(path)
+        ),
         (Use::Active, Some(signal)) => format!(
             "the best access point of its channel: {signal}, about {} to expect",
             prospect(path)

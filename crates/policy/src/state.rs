@@ -297,25 +297,16 @@ impl State {
             return Change::Counters;
         };
         state.joining.retain(|join| join.link != link);
-        let (pause, why) = match reason {
-            JoinFailure::Refused => (Duration::from_millis(500), "the peer takes no more subflows"),
-            JoinFailure::Timeout => (Duration::from_secs(2), "the peer did not answer a join"),
-            JoinFailure::Local => (Duration::from_secs(1), "this host's kernel refused a join"),
-            JoinFailure::Elsewhere => (
-                Duration::from_secs(10),
-                "the user's routes lead to its peer by a network of its own, not over this link",
-            ),
-        };
-        state.join_failed(now, link, pause, reason == JoinFailure::Refused);
+        let said = state.join_failed(now, link, reason);
         let is_second = state.renewals.is_over(link);
         if reason != JoinFailure::Timeout {
             state.renewals.join_failed(link);
         }
-        if is_second {
+        match said.map(String::from) {
             // The first goes on.
-            self.remark(Some(conn), link, Verb::Refuse, String::from(why));
-        } else {
-            self.note(Some(link), Some(conn), Verb::Refuse, String::from(why));
+            Some(why) if is_second => self.remark(Some(conn), link, Verb::Refuse, why),
+            Some(why) => self.note(Some(link), Some(conn), Verb::Refuse, why),
+            None => {}
         }
         Change::Shape
     }

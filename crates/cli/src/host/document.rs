@@ -1,7 +1,9 @@
 //! The `--json` documents of `status` and `why`, and how they are made from what the daemon reports.
 
 use linux::bpf::WindowKind;
-use linux::daemon::{ConnReport, FallbackReport, LinkReport, MarkReport, Report, SubflowReport};
+use linux::daemon::{
+    ConnReport, FallbackBound, FallbackReport, LinkReport, MarkReport, Report, SubflowReport,
+};
 use policy::{LinkId, LinkKind, Role};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
@@ -38,7 +40,7 @@ pub struct Status {
     pub links: Vec<Link>,
     /// Connections that this host began.
     pub connections: Vec<Connection>,
-    /// Connections that fell back to plain TCP; absent where nobody asks that such are bounded.
+    /// Connections that fell back to plain TCP; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<Fallback>,
 }
@@ -76,6 +78,12 @@ pub struct Link {
     /// The same of what was sent over it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_marks: Option<Marks>,
+    /// Why nothing of what arrives by it is marked although that is asked for; absent if there is no such reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks_blocked: Option<String>,
+    /// The same of what is sent over it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_marks_blocked: Option<String>,
 }
 
 /// Marks on a link in one direction, counted since the first.
@@ -122,7 +130,7 @@ pub struct Connection {
     pub subflows: Vec<Subflow>,
 }
 
-/// A connection that fell back to plain TCP, where the configuration asks that such are bounded.
+/// A connection that fell back to plain TCP.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fallback {
     /// Its token; absent if the kernel has given it none.
@@ -133,9 +141,9 @@ pub struct Fallback {
     pub local: SocketAddr,
     /// The peer's end.
     pub remote: SocketAddr,
-    /// How much the peer may have in flight, bytes; absent: it could not be bounded.
+    /// How much the peer may have in flight, bytes; absent: as the kernel likes.
     pub window_bytes: Option<u64>,
-    /// That it is bounded and why, or why it is not: a sentence.
+    /// Why it fell back, and what is done about its queue: a sentence.
     pub why: String,
     /// The congestion controller that it is really sent with; absent if the kernel does not say.
     #[serde(default)]
@@ -185,7 +193,7 @@ pub struct Why {
     /// Links that are slow for a connection: backups of it, tried in use, or lately proven worth it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<RoleWhy>,
-    /// Connections that fell back to plain TCP, where the configuration asks that such are bounded.
+    /// Connections that fell back to plain TCP.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<Fallback>,
     /// Connections that are left alone.
@@ -292,8 +300,15 @@ impl Link {
             state: explained.map_or("absent", |why| why.state).to_owned(),
             marks: link.marks.map(Marks::from),
             sent_marks: link.sent_marks.map(Marks::from),
+            marks_blocked: blocked(link.marks, link.marks_blocked.as_ref()),
+            sent_marks_blocked: blocked(link.sent_marks, link.sent_marks_blocked.as_ref()),
         }
     }
+}
+
+/// Where nothing was ever to be marked, nothing is in the way.
+fn blocked(marks: Option<MarkReport>, why: Option<&String>) -> Option<String> {
+    marks.and_then(|_| why.cloned())
 }
 
 impl From<MarkReport> for Marks {
@@ -332,13 +347,13 @@ impl Connection {
 
 impl Fallback {
     fn new(report: &Report, fallback: &FallbackReport) -> Self {
-        let bounded = fallback.bounded.as_ref();
+        let bounded = fallback.bound.as_ref().filter(|bound| bound.done.is_ok());
         Self {
             token: fallback.conn.map(|conn| format!("{:08x}", conn.0)),
             link: link_name(report, fallback.link),
             local: fallback.local,
             remote: fallback.remote,
-            window_bytes: bounded.ok().map(|()| fallback.asked.get()),
+            window_bytes: bounded.map(|bound| bound.asked.get()),
             why: fallback_sentence(fallback),
             cc: fallback.controller.clone(),
         }
@@ -352,19 +367,23 @@ fn fallbacks(report: &Report) -> Vec<Fallback> {
         .collect()
 }
 
-fn fallback_sentence(FallbackReport { asked, bounded, .. }: &FallbackReport) -> String {
-    match bounded {
+fn fallback_sentence(fallback: &FallbackReport) -> String {
+    let what = format!("it fell back to plain TCP: {}", fallback.cause.why());
+    let Some(FallbackBound { asked, done }) = &fallback.bound else {
+        return format!("{what}; it is left alone");
+    };
+    match done {
         Ok(()) => format!(
-            "it fell back to plain TCP; its server may have {asked} in flight, because the configuration asks for that (fallback_window_bytes)"
+            "{what}; its server may have {asked} in flight, because the configuration asks for that (fallback_window_bytes)"
         ),
         Err(why) => format!(
-            "it fell back to plain TCP; its server is not held to {asked} in flight, which the configuration asks for (fallback_window_bytes): {why}"
+            "{what}; its server is not held to {asked} in flight, which the configuration asks for (fallback_window_bytes): {why}"
         ),
     }
 }
 
-/// Whether a connection that fell back is not left alone after all.
-fn is_asked_for(report: &Report, conn: &ConnReport) -> bool {
+/// Whether a connection is told among those that fell back.
+fn is_told_as_fallback(report: &Report, conn: &ConnReport) -> bool {
     report
         .fallbacks
         .iter()
@@ -415,7 +434,7 @@ impl Why {
             left_alone: report
                 .conns
                 .iter()
-                .filter(|conn| !is_asked_for(report, conn))
+                .filter(|conn| !is_told_as_fallback(report, conn))
                 .filter_map(ConnectionWhy::left_alone)
                 .collect(),
             levers: lever_sentences(report),
@@ -438,9 +457,28 @@ impl LinkWhy {
             link: link.spec.name.clone(),
             state: state.to_owned(),
             why,
-            marks: link.marks_why.clone(),
+            marks: marks_sentence(link),
         }
     }
+}
+
+/// What was decided last about marks, unless nothing comes of it.
+fn marks_sentence(link: &LinkReport) -> Option<String> {
+    let directions = [
+        (link.marks, &link.marks_blocked),
+        (link.sent_marks, &link.sent_marks_blocked),
+    ];
+    let blocked = directions.map(|(marks, why)| blocked(marks, why.as_ref()));
+    let whys = Vec::from_iter(
+        blocked
+            .into_iter()
+            .flatten()
+            .map(|why| format!("nothing is marked, since {why}")),
+    );
+    if whys.is_empty() {
+        return link.marks_why.clone();
+    }
+    Some(whys.join("; "))
 }
 
 impl ConnectionWhy {

@@ -121,3 +121,125 @@ fn where_an_interface_takes_no_program_and_nothing_can_be_clamped_it_is_said_wha
         assert!(sentence.contains(part), "{part} in {sentence}");
     }
 }
+
+/// A link on which marks are made, as the daemon reports it.
+fn marked_link() -> LinkReport {
+    LinkReport {
+        id: LinkId(0),
+        spec: policy::LinkSpec {
+            name: "dsl".to_owned(),
+            kind: LinkKind::Cable,
+            role: Role::Primary,
+            channel: None,
+        },
+        interface: None,
+        ifindex: None,
+        carrier: true,
+        addresses: Vec::new(),
+        gateways: Vec::new(),
+        default_route: false,
+        default_v4: false,
+        default_v6: false,
+        marks: Some(MarkReport {
+            rate: units::Ratio::from_ppm(20_000),
+            counters: linux::bpf::MarkCounters::default(),
+        }),
+        sent_marks: None,
+        marks_blocked: None,
+        sent_marks_blocked: Some("what leaves by eth0 does not arrive".to_owned()),
+        marks_why: Some("100 ms of queue stand before it: 2.00 % of what arrives is marked".to_owned()),
+    }
+}
+
+#[test]
+fn marks_that_do_not_happen_are_not_claimed() {
+    let said = |link: LinkReport| {
+        let report = Report {
+            links: vec![link],
+            ..report(best())
+        };
+        let link = Status::new(&report, 1, String::new()).links.remove(0);
+        let why = Why::new(&report).links.remove(0).marks.unwrap();
+        (link.marks_blocked, link.sent_marks_blocked, why)
+    };
+    let (arriving, leaving, why) = said(marked_link());
+    assert_eq!(
+        (arriving, leaving),
+        (None, None),
+        "nothing of what is sent was to be marked"
+    );
+    assert_eq!(
+        why,
+        "100 ms of queue stand before it: 2.00 % of what arrives is marked"
+    );
+    let cause = "what arrives by eth0 does not reach slowhand's tcx program: BPF program 42, ahead of it, ends the chain";
+    let (arriving, _, why) = said(LinkReport {
+        marks_blocked: Some(cause.to_owned()),
+        ..marked_link()
+    });
+    assert_eq!(arriving.as_deref(), Some(cause));
+    assert_eq!(why, format!("nothing is marked, since {cause}"));
+}
+
+#[test]
+fn a_connection_that_fell_back_is_told_with_its_cause_though_nobody_asks_for_a_bound() {
+    use linux::daemon::{FallbackCause, LeftAlone};
+    let fallback = FallbackReport {
+        conn: Some(policy::ConnId(7)),
+        link: LinkId(0),
+        local: "10.0.0.1:40000".parse().unwrap(),
+        remote: "10.255.0.1:443".parse().unwrap(),
+        cause: FallbackCause::NotAgreed,
+        bound: None,
+        controller: None,
+    };
+    let known = ConnReport {
+        id: policy::ConnId(7),
+        remote: fallback.remote,
+        left_alone: Some(LeftAlone::FellBack),
+        sample: policy::ConnSample::default(),
+        window: None,
+        window_why: None,
+        unsent: None,
+        unsent_why: None,
+        roles: Vec::new(),
+        controllers: Vec::new(),
+        subflows: Vec::new(),
+    };
+    let unasked = FallbackReport {
+        conn: None,
+        cause: FallbackCause::NotAsked,
+        ..fallback.clone()
+    };
+    let bound = Some(FallbackBound {
+        asked: Bytes::new(65_536),
+        done: Ok(()),
+    });
+    let bounded = FallbackReport {
+        cause: FallbackCause::Later,
+        bound,
+        ..fallback.clone()
+    };
+    let report = Report {
+        conns: vec![known],
+        fallbacks: vec![fallback, unasked, bounded],
+        ..report(best())
+    };
+    let why = Why::new(&report);
+    assert_eq!(why.left_alone, [], "it is told once");
+    let told: Vec<&str> = why
+        .fallbacks
+        .iter()
+        .map(|fallback| fallback.why.as_str())
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "it fell back to plain TCP: the server or something on the way does not speak MPTCP; it is left alone",
+            "it fell back to plain TCP: the kernel did not ask for MPTCP, since requests for it were lost before (net.mptcp.blackhole_timeout); it is left alone",
+            "it fell back to plain TCP: something on the way removed or changed MPTCP's options after the handshake; its server may have 65.5 kB in flight, because the configuration asks for that (fallback_window_bytes)",
+        ]
+    );
+    let status = Status::new(&report, 1, "slowhand".to_owned());
+    assert_eq!(status.fallbacks, why.fallbacks);
+}

@@ -6,7 +6,7 @@
 //! - sd-daemon(3): `SD_INFO`, `SD_WARNING`, `SD_ERR`; systemd.exec(5): `JOURNAL_STREAM`.
 
 use linux::daemon::Observation;
-use policy::{Action, ConnId, Input, LinkEvent, LinkId, Note, SubflowEvent, SubflowId, Verb};
+use policy::{Action, ConnId, Family, Input, LinkEvent, LinkId, Note, SubflowEvent, SubflowId, Verb};
 use std::collections::BTreeMap;
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -107,6 +107,9 @@ impl Chronicle {
             // Asked, and mostly answered within milliseconds: `slowhand status` shows what is in doubt.
             Observation::Done(Action::Note(note)) if note.verb == Verb::Suspect => None,
             Observation::Done(Action::Note(note)) => Some((Level::Info, self.decision(note))),
+            Observation::Done(Action::DefaultRoute(family, link)) => {
+                Some((Level::Info, self.beginning(*family, *link)))
+            }
             Observation::Done(_) => None,
             Observation::Failed { action, why } => {
                 Some((Level::Warning, format!("{}: {why}", self.attempt(action))))
@@ -145,13 +148,26 @@ impl Chronicle {
         format!("{subject}: {}: {}", note.verb.id(), note.why)
     }
 
+    /// Where new connections of one family begin.
+    fn beginning(&self, family: Family, link: Option<LinkId>) -> String {
+        let version = match family {
+            Family::V4 => "IPv4",
+            Family::V6 => "IPv6",
+        };
+        let place = link.map_or_else(
+            || "where the routes of this host lead".to_owned(),
+            |link| format!("on {}", self.link(link)),
+        );
+        format!("new connections over {version} begin {place}")
+    }
+
     /// What could not be done, and to what.
     fn attempt(&self, action: &Action) -> String {
         let of_link = |link: LinkId, doing: &str| format!("{}: {doing}", self.link(link));
         match action {
             Action::Associate(link) => of_link(*link, "associating"),
             Action::Leave(link) => of_link(*link, "leaving the access point"),
-            Action::DefaultRoute(link) => of_link(*link, "moving the default route here"),
+            Action::DefaultRoute(family, link) => self.beginning(*family, *link),
             Action::Endpoint(link, true) => of_link(*link, "giving the address to the kernel's path manager"),
             Action::Endpoint(link, false) => {
                 of_link(*link, "taking the address from the kernel's path manager")
@@ -287,14 +303,28 @@ mod tests {
             warning("subflow 4: withdrawing the subflow's address: no")
         );
         assert_eq!(
-            said(&Action::DefaultRoute(LinkId(0))),
-            warning("desk: moving the default route here: no")
+            said(&Action::DefaultRoute(Family::V6, Some(LinkId(0)))),
+            warning("new connections over IPv6 begin on desk: no")
         );
         let trouble = Observation::Trouble {
             what: "reading counters",
             why: "no",
         };
         assert_eq!(chronicle.line(&trouble), warning("reading counters: no"));
+    }
+
+    #[test]
+    fn where_new_connections_begin_is_told() {
+        let mut chronicle = chronicle();
+        let mut said = |family, link| chronicle.line(&Observation::Done(&Action::DefaultRoute(family, link)));
+        assert_eq!(
+            said(Family::V4, Some(LinkId(0))),
+            info("new connections over IPv4 begin on desk")
+        );
+        assert_eq!(
+            said(Family::V6, None),
+            info("new connections over IPv6 begin where the routes of this host lead")
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod control;
 mod document;
 mod keys;
 mod log;
+mod needs;
 mod notify;
 mod place;
 mod problem;

@@ -98,9 +98,18 @@ fn link_row(link: &Link, differ: bool) -> Vec<String> {
 
 /// A sentence for each direction in which anything was ever to be marked.
 fn marks(link: &Link) -> impl Iterator<Item = String> {
-    let directions = [(link.marks, "arrives"), (link.sent_marks, "is sent")];
-    directions.into_iter().filter_map(|(marks, what)| {
+    let directions = [
+        (link.marks, &link.marks_blocked, "arrives"),
+        (link.sent_marks, &link.sent_marks_blocked, "is sent"),
+    ];
+    directions.into_iter().filter_map(|(marks, blocked, what)| {
         let marks = marks?;
+        if let Some(why) = blocked {
+            return Some(format!(
+                "{}: nothing of what {what} is marked, since {why}\n",
+                link.name
+            ));
+        }
         Some(format!(
             "{}: {:.2} % of what {what} is marked; so far {} of {} ECN-capable packets, {} asked for\n",
             link.name,
@@ -181,7 +190,16 @@ fn fallbacks(fallbacks: &[Fallback]) -> String {
         .iter()
         .filter(|fallback| fallback.window_bytes.is_none());
     let whys = unbounded.map(|fallback| format!("{}: {}\n", fallback.local, fallback.why));
-    aligned(&rows) + &whys.collect::<String>()
+    count_of(fallbacks) + &aligned(&rows) + &whys.collect::<String>()
+}
+
+/// How many connections fell back, in a line; nothing if none did.
+pub(super) fn count_of(fallbacks: &[Fallback]) -> String {
+    match fallbacks.len() {
+        0 => String::new(),
+        1 => "1 connection fell back to plain TCP\n".to_owned(),
+        count => format!("{count} connections fell back to plain TCP\n"),
+    }
 }
 
 fn fallback_row(fallback: &Fallback) -> Vec<String> {
@@ -230,14 +248,15 @@ mod tests {
         let told = fallbacks(&[bounded, refused]);
         let lines: Vec<&str> = told.lines().collect();
         assert!(
-            lines[1].starts_with("- ") && lines[1].ends_with("262.1 kB  cubic"),
+            lines[2].starts_with("- ") && lines[2].ends_with("262.1 kB  cubic"),
             "{told}"
         );
         assert!(
-            lines[2].starts_with("00c0ffee ") && lines[2].ends_with("-         -"),
+            lines[3].starts_with("00c0ffee ") && lines[3].ends_with("-         -"),
             "{told}"
         );
-        assert_eq!(lines[3..], ["10.0.0.1:40001: the kernel refused it"]);
+        assert_eq!(lines[0], "2 connections fell back to plain TCP");
+        assert_eq!(lines[4..], ["10.0.0.1:40001: the kernel refused it"]);
     }
 
     #[test]
@@ -296,6 +315,8 @@ mod tests {
             state: "use".to_owned(),
             marks: None,
             sent_marks: None,
+            marks_blocked: None,
+            sent_marks_blocked: None,
         }
     }
 
@@ -328,10 +349,20 @@ mod tests {
             asked: 20,
             made: 19,
         });
-        let told: Vec<String> = marks(&Link { sent_marks, ..link }).collect();
+        let link = Link { sent_marks, ..link };
         assert_eq!(
-            told,
+            Vec::from_iter(marks(&link)),
             ["dsl: 2.00 % of what is sent is marked; so far 19 of 1000 ECN-capable packets, 20 asked for\n"]
+        );
+        let why = "what leaves by eth0 does not reach slowhand's tcx program: BPF program 42, ahead of it, ends the chain";
+        let sent_marks_blocked = Some(why.to_owned());
+        let link = Link {
+            sent_marks_blocked,
+            ..link
+        };
+        assert_eq!(
+            Vec::from_iter(marks(&link)),
+            [format!("dsl: nothing of what is sent is marked, since {why}\n")]
         );
     }
 }

@@ -273,6 +273,9 @@ fn policy(name: &PolicyName, links: &[DeclaredLink]) -> Result<Policy, String> {
             "policy `{name}` cannot run on a live host; use `slowhand`"
         ));
     }
+    if let Some(unmet) = super::needs::unmet(name, links.iter().map(|link| &link.spec)) {
+        return Err(unmet);
+    }
     let links = links.iter().map(|link| (link.id, link.spec.name.as_str()));
     name.in_engine(links)
         .map_err(|error| format!("{error}; add a [[link]] or change the policy"))

@@ -1,5 +1,5 @@
 //! `slowhand why`: a sentence for every link, and for every connection whose window is bounded, of which little may wait unsent, that has a slow link, that
-//! fell back to plain TCP and is to be bounded, or that is left alone.
+//! fell back to plain TCP, or that is left alone.
 
 use super::control::{Question, ask};
 use super::document::Why;
@@ -75,10 +75,12 @@ fn text(why: &Why) -> String {
         let (local, remote) = (fallback.local, fallback.remote);
         format!("connection from {local} to {remote}: {}\n", fallback.why)
     });
+    let fell_back = super::status::count_of(&why.fallbacks);
     let levers = why.levers.iter().map(|lever| format!("{lever}\n"));
     links
         .chain(conns)
         .chain(roles)
+        .chain([fell_back])
         .chain(fallbacks)
         .chain(levers)
         .collect()
@@ -121,6 +123,29 @@ mod tests {
         assert_eq!(
             text(&why),
             "dsl: use: it is up\ndsl: mark: a queue stands before it\n"
+        );
+    }
+
+    #[test]
+    fn connections_that_fell_back_are_counted_and_told_one_by_one() {
+        let fallback = |port: u16| super::super::document::Fallback {
+            token: None,
+            link: "dsl".to_owned(),
+            local: ([10, 0, 0, 1], port).into(),
+            remote: "10.255.0.1:443".parse().unwrap(),
+            window_bytes: None,
+            why: "it fell back to plain TCP: why; it is left alone".to_owned(),
+            cc: None,
+        };
+        let why = Why {
+            fallbacks: vec![fallback(1), fallback(2)],
+            ..nothing()
+        };
+        assert_eq!(
+            text(&why),
+            "2 connections fell back to plain TCP\n\
+             connection from 10.0.0.1:1 to 10.255.0.1:443: it fell back to plain TCP: why; it is left alone\n\
+             connection from 10.0.0.1:2 to 10.255.0.1:443: it fell back to plain TCP: why; it is left alone\n"
         );
     }
 

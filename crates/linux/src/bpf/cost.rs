@@ -4,9 +4,10 @@
 //! - kernel/bpf/syscall.c (Linux 6.18): BPF_ENABLE_STATS counts while any descriptor from it is open, so unlike the sysctl
 //!   `kernel.bpf_stats_enabled` nothing has to be put back. Counting itself costs about 20 ns a run, which is in the figure.
 
+use super::chain::info;
 use super::map::check;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 /// While this lives, the kernel counts the run time of every BPF program of the host.
@@ -36,12 +37,7 @@ pub struct RunTime {
 }
 
 pub(super) fn run_time(program: BorrowedFd<'_>) -> io::Result<RunTime> {
-    let mut info = libbpf_sys::bpf_prog_info::default();
-    let mut length = u32::try_from(size_of_val(&info)).expect("the info is short");
-    // SAFETY: `info` is `length` bytes long and outlives the call; its pointers are null with zero lengths.
-    let code =
-        unsafe { libbpf_sys::bpf_prog_get_info_by_fd(program.as_raw_fd(), &raw mut info, &raw mut length) };
-    check(code)?;
+    let info = info(program)?;
     Ok(RunTime {
         time: Duration::from_nanos(info.run_time_ns),
         runs: info.run_cnt,

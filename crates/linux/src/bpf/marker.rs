@@ -15,7 +15,7 @@ use super::cost::RunTime;
 use super::map::{Map, Plain};
 use super::object::{Embedded, Loaded, embedded};
 use super::tcx::{Attached, Hook};
-use super::{AttachError, LoadError, MapError};
+use super::{AttachError, LoadError, MapError, Program};
 use std::collections::BTreeMap;
 use std::io;
 use units::Ratio;
@@ -60,9 +60,10 @@ struct Tally {
     asked: u64,
     made: u64,
     segments: u64,
+    passed: u64,
 }
 
-// SAFETY: seven u64 in C order.
+// SAFETY: eight u64 in C order.
 unsafe impl Plain for Tally {}
 
 impl From<Tally> for MarkCounters {
@@ -75,6 +76,7 @@ impl From<Tally> for MarkCounters {
             made,
             segments,
             sum: _,
+            passed: _,
         } = tally;
         Self {
             ect,
@@ -162,6 +164,17 @@ impl Marker {
     /// What the program took so far, if somebody counts ([`CountRunTime`](super::CountRunTime)).
     pub fn run_time(&self) -> io::Result<RunTime> {
         self.attached.run_time()
+    }
+
+    /// Packets of any kind that have reached the program on the slot's link, each header once. Read differences. Where it stands still although the interface
+    /// carries packets, another program ends the chain before ours.
+    pub fn passed(&self, slot: MarkSlot) -> Result<u64, MapError> {
+        Ok(self.tallies.value(slot.0)?.unwrap_or_default().passed)
+    }
+
+    /// The programs that run before ours on this interface.
+    pub fn ahead(&self, ifindex: u32) -> io::Result<Vec<Program>> {
+        self.attached.ahead(ifindex)
     }
 
     /// What the slot has seen and done so far.

@@ -25,6 +25,7 @@
 //! `tests/bpf/`: real connections between two namespaces.
 
 pub mod cc;
+mod chain;
 mod cost;
 mod error;
 mod fallback;
@@ -38,6 +39,8 @@ mod tcx;
 mod unsent;
 mod window;
 
+pub(crate) use chain::in_words as chains_in_words;
+pub use chain::{Program, programs_at};
 pub use cost::{CountRunTime, RunTime};
 pub use error::{AttachError, LoadError, MapError, PassError};
 pub use fallback::{ClampedSocket, FallbackLever, restore_fallbacks};

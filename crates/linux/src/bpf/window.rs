@@ -24,7 +24,7 @@ use super::map::{Map, Plain};
 use super::object::{Embedded, embedded};
 use super::pass::Pass;
 use super::tcx::{Attached, Hook};
-use super::{AttachError, LoadError, MapError, PassError};
+use super::{AttachError, LoadError, MapError, PassError, Program};
 use policy::ConnId;
 use std::io;
 use std::time::Duration;
@@ -133,7 +133,7 @@ impl WindowLever {
     /// Lowers windows on what leaves by this interface from now on. A clamp needs no attaching: it sits on the sockets.
     pub fn attach(&mut self, ifindex: u32) -> Result<(), AttachError> {
         match &mut self.way {
-            Way::Egress(egress) => egress.attached.attach(ifindex),
+            Way::Egress(egress) => egress.attach(ifindex),
             Way::Clamp(_) => Ok(()),
         }
     }
@@ -141,7 +141,7 @@ impl WindowLever {
     /// Leaves this interface alone; says whether it was attached.
     pub fn detach(&mut self, ifindex: u32) -> bool {
         match &mut self.way {
-            Way::Egress(egress) => egress.attached.detach(ifindex),
+            Way::Egress(egress) => egress.detach(ifindex),
             Way::Clamp(_) => false,
         }
     }
@@ -196,6 +196,23 @@ impl WindowLever {
         }
     }
 
+    /// Packets of any kind that have reached the program on this interface; `None` where it is not attached, and for [`WindowKind::Clamp`]. Read differences. Where
+    /// it stands still although the interface sends, another program ends the chain before ours.
+    pub fn passed(&self, ifindex: u32) -> Result<Option<u64>, MapError> {
+        match &self.way {
+            Way::Egress(egress) if egress.attached.is_on(ifindex) => Ok(egress.passed.value(ifindex)?),
+            Way::Egress(_) | Way::Clamp(_) => Ok(None),
+        }
+    }
+
+    /// The programs that run before ours on this interface; none for [`WindowKind::Clamp`].
+    pub fn ahead(&self, ifindex: u32) -> io::Result<Vec<Program>> {
+        match &self.way {
+            Way::Egress(egress) => egress.attached.ahead(ifindex),
+            Way::Clamp(_) => Ok(Vec::new()),
+        }
+    }
+
     /// What the program took so far, if somebody counts ([`CountRunTime`](super::CountRunTime)).
     pub fn run_time(&self) -> io::Result<RunTime> {
         match &self.way {
@@ -218,6 +235,8 @@ struct Egress {
     attached: Attached,
     caps: Map<u32, Cap>,
     tallies: Map<u32, WindowCounters>,
+    /// What has reached the program, by the interface's index.
+    passed: Map<u32, u64>,
 }
 
 impl Egress {
@@ -230,11 +249,27 @@ impl Egress {
         }
         let caps = loaded.map("caps").map_err(LoadError::Exhausted)?;
         let tallies = loaded.map("tallies").map_err(LoadError::Exhausted)?;
+        let passed = loaded.map("passed").map_err(LoadError::Exhausted)?;
         Ok(Self {
             attached,
             caps,
             tallies,
+            passed,
         })
+    }
+
+    /// Counts from the first packet on.
+    fn attach(&mut self, ifindex: u32) -> Result<(), AttachError> {
+        let counting = self.passed.set(ifindex, 0);
+        counting.map_err(|source| AttachError::Kernel { ifindex, source })?;
+        self.attached.attach(ifindex)
+    }
+
+    fn detach(&mut self, ifindex: u32) -> bool {
+        let was_on = self.attached.detach(ifindex);
+        // What is left is written over by the next attachment.
+        let _ = self.passed.remove(ifindex);
+        was_on
     }
 
     /// The tally first: what is lowered is counted from the first segment on.

@@ -7,6 +7,7 @@ use super::caps::Cap;
 use super::flows::{Phase, pair};
 use super::joins::Join;
 use super::levers::LeverError;
+use super::managed::Managed;
 use super::marks::MarkError;
 use super::peers::token_of;
 use super::probes::ProbeError;
@@ -91,6 +92,12 @@ pub(super) enum ActError {
 impl World {
     /// Carries out one action.
     pub(super) fn carry_out(&mut self, now: Instant, action: &Action) -> Result<(), ActError> {
+        if self
+            .changes_subflows_of(action)
+            .is_some_and(|conn| self.is_left_in_peace(conn))
+        {
+            return Ok(());
+        }
         match *action {
             Action::Associate(link) => {
                 (self.associate)(Association::Join(link));
@@ -133,6 +140,17 @@ impl World {
         }
     }
 
+    /// The connection whose subflows an action would change.
+    fn changes_subflows_of(&self, action: &Action) -> Option<ConnId> {
+        match *action {
+            Action::Join { conn, .. } => Some(conn),
+            Action::SetBackup { subflow, .. } | Action::Destroy(subflow) | Action::Withdraw(subflow) => {
+                Some(self.flows.subflow(subflow)?.conn)
+            }
+            _ => None,
+        }
+    }
+
     fn join(&mut self, now: Instant, conn: ConnId, link: LinkId, backup: bool) -> Result<(), ActError> {
         if self.is_about_to_hear_of(conn, link) {
             return Ok(());
@@ -145,14 +163,30 @@ impl World {
             }
             Err(ActError::Create(CreateSubflowError::ConnectionGone { .. })) => self.closed(conn),
             Err(error) => {
-                let reason = match error {
-                    ActError::Elsewhere => JoinFailure::Elsewhere,
-                    _ => JoinFailure::Local,
-                };
+                let reason = self.why_not_joined(error, link);
                 self.tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
+                // Nothing is wrong: it is tried again, or the engine says why not.
+                if matches!(reason, JoinFailure::Untimely | JoinFailure::Elsewhere) {
+                    return Ok(());
+                }
             }
         }
         joined
+    }
+
+    /// What went away or is not ready yet between the decision and the act has not been refused.
+    pub(super) fn why_not_joined(&self, error: &ActError, link: LinkId) -> JoinFailure {
+        match error {
+            ActError::NoWay if self.links.get(link).is_some_and(Managed::usable) => JoinFailure::NoAddress,
+            ActError::NoWay
+            | ActError::NoConnection
+            | ActError::NotJoinable
+            | ActError::Create(
+                CreateSubflowError::NotEstablished { .. } | CreateSubflowError::AddressGone { .. },
+            ) => JoinFailure::Untimely,
+            ActError::Elsewhere => JoinFailure::Elsewhere,
+            _ => JoinFailure::Local,
+        }
     }
 
     /// Connections that are found have several subflows, of which the engine hears one by one.

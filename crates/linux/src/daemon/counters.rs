@@ -1,4 +1,4 @@
-//! How many packets each interface has received.
+//! How many packets each interface has received and sent.
 //!
 //! # Sources
 //! - `include/uapi/linux/if_link.h` (`struct if_stats_msg`, `struct rtnl_link_stats64`), net/core/rtnetlink.c, Linux 6.18.
@@ -13,6 +13,13 @@ const RTM_GETSTATS: u16 = 94;
 const IFLA_STATS_LINK_64: u16 = 1;
 const FILTER_LINK_64: u32 = 1;
 const HEADER_LEN: usize = 12;
+
+/// Packets that an interface has carried since it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Packets {
+    pub(super) received: u64,
+    pub(super) sent: u64,
+}
 
 /// Asks for the counters of one interface at a time.
 #[derive(Debug)]
@@ -31,6 +38,11 @@ impl Counters {
 
     /// Packets that the interface has received since it was made; `None` when it is gone.
     pub(super) fn received(&mut self, ifindex: u32) -> Option<u64> {
+        self.packets(ifindex).map(|packets| packets.received)
+    }
+
+    /// Packets that it has received and sent; `None` when it is gone.
+    pub(super) fn packets(&mut self, ifindex: u32) -> Option<Packets> {
         let mut header = [0; HEADER_LEN];
         header[4..8].copy_from_slice(&ifindex.to_ne_bytes());
         header[8..].copy_from_slice(&FILTER_LINK_64.to_ne_bytes());
@@ -38,13 +50,22 @@ impl Counters {
         let mut packets = None;
         let asked = self.socket.ask(&mut self.request, |message| {
             let stats = message.attrs(HEADER_LEN).find(IFLA_STATS_LINK_64);
-            packets = stats.and_then(|stats| Some(u64::from_ne_bytes(*stats.value.first_chunk()?)));
+            packets = stats.and_then(|stats| {
+                Some(Packets {
+                    received: u64_at(stats.value, 0)?,
+                    sent: u64_at(stats.value, 8)?,
+                })
+            });
             packets.map(|_| ()).ok_or(RequestError::Malformed {
                 what: "interface counters",
             })
         });
         asked.ok().and(packets)
     }
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 #[cfg(test)]
@@ -55,14 +76,17 @@ mod tests {
     use std::net::UdpSocket;
 
     #[test]
-    fn what_arrives_is_counted() {
+    fn what_arrives_and_what_is_sent_is_counted() {
         inside(|| {
             let lo = index(&mut Rtnl::open().unwrap(), "lo");
             let mut counters = Counters::open().unwrap();
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-            let before = counters.received(lo).unwrap();
+            let before = counters.packets(lo).unwrap();
             socket.send_to(b"?", socket.local_addr().unwrap()).unwrap();
-            assert_eq!(counters.received(lo).unwrap() - before, 1);
+            let after = counters.packets(lo).unwrap();
+            assert_eq!(after.received - before.received, 1);
+            assert_eq!(after.sent - before.sent, 1);
+            assert_eq!(counters.received(lo), Some(after.received));
             assert_eq!(counters.received(9_999), None);
         });
     }

@@ -1,7 +1,7 @@
-//! Connections that fell back to plain TCP: where that is asked for, how much their peers may have in flight is bounded.
+//! Connections that fell back to plain TCP: they are reported, and where that is asked for, how much their peers may have in flight is bounded.
 //!
-//! The engine leaves them alone, for they have one path and no MPTCP. The kernel tells nobody of those that fell back in their handshake, so
-//! while a bound is asked for sockets are listed from time to time. Which of them are meant:
+//! The engine leaves them alone, for they have one path and no MPTCP. The kernel tells nobody of those that fell back in their handshake. So sockets are listed
+//! for each report, and, while a bound is asked for, from time to time. Which of them are meant:
 //!
 //! - those that a program of this host opened for MPTCP to a peer that has not agreed. They carry a token if they asked the peer, and none if
 //!   the kernel had given up asking, because something on the way drops what asks for MPTCP;
@@ -26,7 +26,7 @@ use super::controllers::Controllers;
 use super::flows::{Flows, Phase};
 use super::levers::{Lever, LeverError};
 use super::peers::{canonical, conn_of};
-use super::report::FallbackReport;
+use super::report::{FallbackBound, FallbackCause, FallbackReport};
 use super::walks::Walks;
 use super::world::{World, chain};
 use super::{Duration, StartError};
@@ -63,7 +63,7 @@ enum BoundError {
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Fallbacks {
-    /// `None`: they are left alone, and nobody looks.
+    /// `None`: they are left alone, and listed only for a report.
     task: Option<Task>,
     /// By their sockets' cookies.
     known: BTreeMap<u64, Fallback>,
@@ -87,6 +87,7 @@ struct Fallback {
     conn: Option<ConnId>,
     link: LinkId,
     ends: Ends,
+    cause: FallbackCause,
     misses: u8,
     /// Whether the lever knows of it.
     set: bool,
@@ -99,14 +100,21 @@ struct Seen {
     cookie: u64,
     conn: Option<ConnId>,
     ends: Ends,
+    cause: FallbackCause,
 }
 
 impl Seen {
     fn new(flows: &Flows, socket: &TcpSocket) -> Option<Self> {
         let subflow = socket.subflow.filter(|subflow| fell_back(flows, subflow))?;
+        let conn = Some(conn_of(subflow.token)).filter(|conn| conn.0 != 0);
         Some(Self {
             cookie: socket.cookie,
-            conn: Some(conn_of(subflow.token)).filter(|conn| conn.0 != 0),
+            conn,
+            cause: match conn {
+                _ if subflow.flags.agreed() || subflow.flags.joined() => FallbackCause::Later,
+                Some(_) => FallbackCause::NotAgreed,
+                None => FallbackCause::NotAsked,
+            },
             ends: Ends {
                 local: socket.local,
                 remote: socket.remote,
@@ -153,11 +161,18 @@ impl Fallbacks {
     /// Takes in what one list showed.
     fn take(&mut self, seen: Vec<(Seen, LinkId)>) -> Result<(), LeverError> {
         self.known.values_mut().for_each(|fallback| fallback.misses += 1);
-        for (Seen { cookie, conn, ends }, link) in seen {
+        for (seen, link) in seen {
+            let Seen {
+                cookie,
+                conn,
+                ends,
+                cause,
+            } = seen;
             let fallback = self.known.entry(cookie).or_insert(Fallback {
                 conn,
                 link,
                 ends,
+                cause,
                 misses: 0,
                 set: false,
                 outcome: None,
@@ -223,15 +238,18 @@ impl Fallbacks {
         self.standing(fallback).ok().map(|()| task.window)
     }
 
-    pub(super) fn report(&self, controllers: &Controllers) -> Vec<FallbackReport> {
-        let Some(task) = &self.task else { return Vec::new() };
+    /// Those that are bounded, or are to be.
+    fn bounded(&self, window: Bytes, controllers: &Controllers) -> Vec<FallbackReport> {
         let report = |fallback: &Fallback| FallbackReport {
             conn: fallback.conn,
             link: fallback.link,
             local: canonical(fallback.ends.local),
             remote: canonical(fallback.ends.remote),
-            asked: task.window,
-            bounded: self.standing(fallback),
+            cause: fallback.cause,
+            bound: Some(FallbackBound {
+                asked: window,
+                done: self.standing(fallback),
+            }),
             controller: controllers.of_socket(fallback.ends.local, fallback.ends.remote),
         };
         self.known.values().map(report).collect()
@@ -258,6 +276,32 @@ impl Fallbacks {
 }
 
 impl World {
+    /// Connections that fell back, as they are now.
+    pub(super) fn report_fallbacks(&self, controllers: &Controllers) -> Vec<FallbackReport> {
+        if let Some(task) = &self.fallbacks.task {
+            return self.fallbacks.bounded(task.window, controllers);
+        }
+        let mut seen = Vec::new();
+        let listed = Diag::open().map_err(|_| ()).and_then(|mut diag| {
+            let look = |socket: &TcpSocket| seen.extend(Seen::new(&self.flows, socket));
+            diag.each_tcp(States::CONNECTED, look).map_err(|_| ())
+        });
+        // A report without them is better than none.
+        let seen = listed.map(|()| seen).unwrap_or_default();
+        let report = |seen: Seen| {
+            Some(FallbackReport {
+                conn: seen.conn,
+                link: self.owner(&seen.ends)?,
+                local: canonical(seen.ends.local),
+                remote: canonical(seen.ends.remote),
+                cause: seen.cause,
+                bound: None,
+                controller: controllers.of_socket(seen.ends.local, seen.ends.remote),
+            })
+        };
+        seen.into_iter().filter_map(report).collect()
+    }
+
     /// Finds connections that fell back and bounds them, when it is time and where it is asked for.
     pub(super) fn mind_fallbacks(&mut self, now: Instant) {
         let looks = self.fallbacks.is_look_due(now);

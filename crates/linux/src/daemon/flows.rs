@@ -62,6 +62,8 @@ pub enum LeftAlone {
     KernelManaged,
     /// It did not begin on a link of ours.
     OtherLink,
+    /// One of its ends has said that it sends no more.
+    Closing,
 }
 
 impl LeftAlone {
@@ -73,6 +75,9 @@ impl LeftAlone {
             }
             Self::KernelManaged => "it began before slowhand and belongs to the kernel's own path manager",
             Self::OtherLink => "it does not use any link that slowhand manages",
+            Self::Closing => {
+                "one of its ends has closed its side: the kernel finishes it over the paths that it has"
+            }
         }
     }
 }
@@ -220,6 +225,16 @@ impl Flows {
         let late =
             |subflow: &&Subflow| matches!(subflow.standing, Standing::Unproven { until } if until <= now);
         self.living().find(late).map(|subflow| subflow.id)
+    }
+
+    /// Nobody waits any more for proofs that the peer takes what joined this connection.
+    pub(super) fn settle(&mut self, conn: ConnId) {
+        let ids = self.conns.get(&conn).map(|conn| conn.subflows.as_slice());
+        for id in ids.unwrap_or_default() {
+            if let Some(subflow) = self.subflows.get_mut(id) {
+                subflow.standing = Standing::Proven;
+            }
+        }
     }
 
     /// When the next unproven subflow is given up.

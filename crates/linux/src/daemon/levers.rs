@@ -22,12 +22,14 @@
 
 use super::Duration;
 use super::caps::{Cap, Caps};
+use super::passage::{Passage, Turn, cause};
 use super::report::LeverReport;
 use super::walks::Walks;
 use crate::bpf::{
-    AttachError, LoadError, MapError, Pass, PassError, RunTime, UnsentLever, WindowKind, WindowLever,
+    AttachError, Hook, LoadError, MapError, Pass, PassError, RunTime, UnsentLever, WindowKind, WindowLever,
 };
 use crate::journal::{Change, Journal, JournalError};
+use crate::rtnl::IfName;
 use policy::{Ahead, ConnId};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
@@ -104,8 +106,9 @@ pub(super) struct Levers {
     unsent: Lever<UnsentLever>,
     caps: Caps,
     interfaces: BTreeSet<u32>,
-    /// Interfaces that the window's program could not be attached to, and why.
+    /// Interfaces that the window's program could not be attached to, or on which nothing reaches it, and why.
     unattached: BTreeMap<u32, String>,
+    passage: Passage,
     /// Why the other way was tried after all; it is tried once.
     fell_back: Option<String>,
     /// Why it cannot be had either.
@@ -126,6 +129,7 @@ impl Levers {
             caps: Caps::new(),
             interfaces: BTreeSet::new(),
             unattached: BTreeMap::new(),
+            passage: Passage::default(),
             fell_back: None,
             no_other_way: None,
             windows: BTreeMap::new(),
@@ -163,6 +167,7 @@ impl Levers {
 
     pub(super) fn attach(&mut self, ifindex: u32) -> Result<(), AttachError> {
         self.interfaces.insert(ifindex);
+        self.passage.forget(ifindex);
         let Some(window) = self.window.loaded() else {
             return Ok(());
         };
@@ -172,6 +177,24 @@ impl Levers {
             note_unattached(&mut self.unattached, ifindex, error);
         }
         attached
+    }
+
+    /// Compares what the interface has sent with what has reached the window's program there; why nothing does, when that is found.
+    pub(super) fn mind_passage(&mut self, ifindex: u32, name: IfName, sent: u64) -> Option<String> {
+        let window = self.window.get_ref()?;
+        let ours = window.passed(ifindex).ok()??;
+        match self.passage.look(ifindex, sent, ours)? {
+            Turn::Cleared => {
+                self.unattached.remove(&ifindex);
+                None
+            }
+            Turn::Blocked => {
+                let why = cause(Hook::Egress, name, window.ahead(ifindex));
+                self.passage.block(ifindex, why.clone());
+                self.unattached.insert(ifindex, why.clone());
+                Some(why)
+            }
+        }
     }
 
     /// Whether there is an interface whose connections' windows are not bounded.
@@ -224,6 +247,7 @@ impl Levers {
     pub(super) fn detach(&mut self, ifindex: u32) {
         self.interfaces.remove(&ifindex);
         self.unattached.remove(&ifindex);
+        self.passage.forget(ifindex);
         if let Some(window) = self.window.loaded() {
             window.detach(ifindex);
         }

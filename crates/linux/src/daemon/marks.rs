@@ -7,7 +7,9 @@
 //! # Checked by
 //! `daemon::tests::marks`; `tests/bpf/marker.rs` (real packets); `lab`'s `tests/ecn.rs` (the engine's marks on real connections).
 
+use super::passage::{Passage, Turn, cause};
 use crate::bpf::{AttachError, Hook, LoadError, MapError, MarkCounters, MarkSlot, Marker};
+use crate::rtnl::IfName;
 use policy::LinkId;
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -45,15 +47,17 @@ pub(super) struct Marks {
     /// This kernel has refused the program; that was said, and it is not asked again.
     refused: bool,
     links: BTreeMap<LinkId, Marked>,
+    passage: Passage,
 }
 
 impl Marks {
-    pub(super) const fn at(hook: Hook) -> Self {
+    pub(super) fn at(hook: Hook) -> Self {
         Self {
             hook,
             marker: None,
             refused: false,
             links: BTreeMap::new(),
+            passage: Passage::default(),
         }
     }
 
@@ -68,6 +72,7 @@ impl Marks {
             none => none.insert(Marker::load(self.hook).inspect_err(|_| self.refused = true)?),
         };
         let slot = marker.attach(ifindex)?;
+        self.passage.forget(ifindex);
         let marked = Marked {
             ifindex,
             slot,
@@ -103,10 +108,29 @@ impl Marks {
         };
         let slot = marked.slot;
         self.links.remove(&link);
+        self.passage.forget(ifindex);
         if let Some(marker) = &mut self.marker {
             marker.detach(slot)?;
         }
         Ok(())
+    }
+
+    /// Compares what the interface has carried in this direction with what has reached the program; why nothing does, when that is found.
+    pub(super) fn mind_passage(&mut self, ifindex: u32, name: IfName, carried: u64) -> Option<String> {
+        let marker = self.marker.as_ref()?;
+        let marked = self.links.values().find(|marked| marked.ifindex == ifindex)?;
+        let ours = marker.passed(marked.slot).ok()?;
+        if self.passage.look(ifindex, carried, ours)? == Turn::Cleared {
+            return None;
+        }
+        let why = cause(self.hook, name, marker.ahead(ifindex));
+        self.passage.block(ifindex, why.clone());
+        Some(why)
+    }
+
+    /// Why nothing is marked on a link, if another program keeps the packets from ours.
+    pub(super) fn blocked(&self, link: LinkId) -> Option<&str> {
+        self.passage.why(self.links.get(&link)?.ifindex)
     }
 
     #[cfg(test)]

@@ -13,9 +13,9 @@
 //! | `acts`, `joins`, `priorities`, `farewell`, `address_ids` | subflows made, marked, ended and withdrawn |
 //! | `cla` | where signals go, told to whoever controls a sender's windows |
 //! | `probes` | asking whether a link still reaches a peer |
-//! | `levers`, `settings`, `sender` | bounding queues; what is changed for the whole namespace, on record; congestion control |
+//! | `levers`, `passage`, `settings`, `sender` | bounding queues, and whether packets reach what bounds them; what is changed for the whole namespace, on record; congestion control |
 //! | `upkeep` | what other programs change under a running daemon |
-//! | `fallbacks` | bounding connections that fell back to plain TCP, where that is asked for |
+//! | `fallbacks` | connections that fell back to plain TCP: reported, and bounded where that is asked for |
 //! | `inlet`, `observe`, `report`, `controllers` | what other threads may say, see and ask |
 //! | `clock`, `poller`, `eventfd` | the kernel's small change |
 //!
@@ -49,6 +49,7 @@ mod managed;
 mod marks;
 mod observe;
 mod pace;
+mod passage;
 mod paths;
 mod pattern;
 mod peers;
@@ -74,7 +75,10 @@ pub use error::{RunError, StartError};
 pub use flows::LeftAlone;
 pub use inlet::{AskError, Ended, Inlet, InletSender, Stopper, inlet};
 pub use observe::Observation;
-pub use report::{ConnReport, FallbackReport, LeverReport, LinkReport, MarkReport, Report, SubflowReport};
+pub use report::{
+    ConnReport, FallbackBound, FallbackCause, FallbackReport, LeverReport, LinkReport, MarkReport, Report,
+    SubflowReport,
+};
 pub use sender::{Sender, SenderError, check_controller};
 pub use settings::{RecoverError, recover};
 

@@ -8,9 +8,10 @@
 
 use super::Duration;
 use super::flows::{LeftAlone, NewSubflow, Phase, Standing, ends as ends_of};
-use super::joins::Join;
+use super::managed::Managed;
 use super::observe::Observation;
 use super::pace::Motion;
+use super::sampling::Ending;
 use super::world::World;
 use crate::diag::Ends;
 use crate::mptcp_pm::{Announced, Connection, Event, SubflowChange, Token};
@@ -110,12 +111,36 @@ impl World {
         if was == Phase::Open {
             self.tell(Input::Conn(id, ConnEvent::Closed));
         }
+        let subflows = Vec::from_iter(self.flows.subflows_of(id).map(|subflow| subflow.id));
+        subflows
+            .into_iter()
+            .for_each(|subflow| self.priorities.forget(subflow));
+        self.flows.settle(id);
         self.joins.forget(id);
+        self.farewells.forget(id);
         self.settings.forget(id);
         if let Err(error) = self.levers.leave_alone(id) {
             self.trouble("releasing the bounds of a connection that is left alone", &error);
         }
-        self.observe(Observation::LeftAlone { conn: id, why });
+        // Every connection closes some time.
+        if why != LeftAlone::Closing {
+            self.observe(Observation::LeftAlone { conn: id, why });
+        }
+    }
+
+    /// Whether a connection is to be left in peace, since it is closing or gone. The engine may not have heard of that yet.
+    pub(super) fn is_left_in_peace(&mut self, id: ConnId) -> bool {
+        match self.flows.conn(id).map(|conn| conn.phase) {
+            Some(Phase::Open) => {}
+            Some(Phase::LeftAlone(why)) => return why == LeftAlone::Closing,
+            Some(Phase::Fresh) | None => return false,
+        }
+        match self.sampler.ending(token_of(id)) {
+            Some(Ending::Gone) => self.closed(id),
+            Some(Ending::Closing) => self.leave_alone(id, LeftAlone::Closing),
+            None => return false,
+        }
+        true
     }
 
     pub(super) fn closed(&mut self, id: ConnId) {
@@ -215,7 +240,7 @@ impl World {
             Some(id) => self.subflow_gone(id, Some(change)),
             None => {
                 if let Some(join) = self.joins.take(conn, ends.local.ip().to_canonical()) {
-                    self.join_failed(&join, reason(change));
+                    self.join_failed(conn, join.link, reason(change));
                 }
             }
         }
@@ -239,38 +264,35 @@ impl World {
         } else {
             change.map_or(JoinFailure::Refused, reason)
         };
-        self.tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
+        self.join_failed(conn, link, reason);
     }
 
-    pub(super) fn join_failed(&mut self, join: &Join, reason: JoinFailure) {
-        self.tell(Input::Conn(
-            join.conn,
-            ConnEvent::JoinFailed {
-                link: join.link,
-                reason,
-            },
-        ));
+    /// A join came to nothing. Where the connection is closing or the link has lost its address, nobody has refused it.
+    pub(super) fn join_failed(&mut self, conn: ConnId, link: LinkId, reason: JoinFailure) {
+        if self.is_left_in_peace(conn) {
+            return;
+        }
+        let is_there = self.links.get(link).is_some_and(Managed::usable);
+        let reason = if is_there { reason } else { JoinFailure::Untimely };
+        self.tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
     }
 
     /// Joins and proofs for which was waited long enough.
     pub(super) fn give_up_waiting(&mut self, now: Instant) {
         while let Some(join) = self.joins.expired(now) {
             self.abandon(&join);
-            self.join_failed(&join, JoinFailure::Timeout);
+            self.join_failed(join.conn, join.link, JoinFailure::Timeout);
         }
         while let Some(id) = self.flows.unproven_since_long(now) {
             let Some(subflow) = self.flows.subflow(id) else {
                 return;
             };
             let (conn, link) = (subflow.conn, subflow.link);
+            if self.is_left_in_peace(conn) {
+                continue;
+            }
             self.destroy_quietly(id);
-            self.tell(Input::Conn(
-                conn,
-                ConnEvent::JoinFailed {
-                    link,
-                    reason: JoinFailure::Timeout,
-                },
-            ));
+            self.join_failed(conn, link, JoinFailure::Timeout);
         }
     }
 }

@@ -34,7 +34,7 @@ pub struct Report {
     pub links: Vec<LinkReport>,
     /// Connections that this host began.
     pub conns: Vec<ConnReport>,
-    /// Connections that fell back to plain TCP, where a bound on those is asked for.
+    /// Connections that fell back to plain TCP.
     pub fallbacks: Vec<FallbackReport>,
     /// What bounds a peer's queue, and what bounds our own.
     pub levers: LeverReport,
@@ -73,6 +73,10 @@ pub struct LinkReport {
     pub marks: Option<MarkReport>,
     /// The same of what was sent over it.
     pub sent_marks: Option<MarkReport>,
+    /// Why nothing of what arrives by it is marked, whatever is asked for.
+    pub marks_blocked: Option<String>,
+    /// The same of what is sent over it.
+    pub sent_marks_blocked: Option<String>,
     /// What was said last about its marks, in either direction.
     pub marks_why: Option<String>,
 }
@@ -119,7 +123,7 @@ pub struct ConnReport {
     pub subflows: Vec<SubflowReport>,
 }
 
-/// A connection that fell back to plain TCP and is to be bounded.
+/// A connection that fell back to plain TCP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FallbackReport {
     /// Its token, if the kernel has given it one.
@@ -130,12 +134,45 @@ pub struct FallbackReport {
     pub local: SocketAddr,
     /// The peer's end.
     pub remote: SocketAddr,
+    /// Why, as far as this end can know.
+    pub cause: FallbackCause,
+    /// How much the peer may have in flight, where the configuration says so.
+    pub bound: Option<FallbackBound>,
+    /// The congestion controller that it is really sent with, if the kernel said so.
+    pub controller: Option<String>,
+}
+
+/// Why a connection fell back to plain TCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FallbackCause {
+    /// The kernel asked for MPTCP, and the answer had none.
+    NotAgreed,
+    /// The kernel had given up asking.
+    NotAsked,
+    /// Both ends had agreed, and later segments came without the options.
+    Later,
+}
+
+impl FallbackCause {
+    /// Why, for people.
+    pub const fn why(self) -> &'static str {
+        match self {
+            Self::NotAgreed => "the server or something on the way does not speak MPTCP",
+            Self::NotAsked => {
+                "the kernel did not ask for MPTCP, since requests for it were lost before (net.mptcp.blackhole_timeout)"
+            }
+            Self::Later => "something on the way removed or changed MPTCP's options after the handshake",
+        }
+    }
+}
+
+/// The bound on a connection that fell back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FallbackBound {
     /// How much the peer is to have in flight at most.
     pub asked: Bytes,
     /// Whether that is so, or why not.
-    pub bounded: Result<(), String>,
-    /// The congestion controller that it is really sent with, if the kernel said so.
-    pub controller: Option<String>,
+    pub done: Result<(), String>,
 }
 
 /// A subflow.
@@ -194,7 +231,7 @@ impl World {
                 .conns()
                 .map(|conn| self.report_conn(conn, &bounded, &controllers))
                 .collect(),
-            fallbacks: self.fallbacks.report(&controllers),
+            fallbacks: self.report_fallbacks(&controllers),
             levers: self.report_levers(),
             cc: sysctl::read(&default_controller()).unwrap_or_default(),
             why: engine.explain(),
@@ -234,6 +271,8 @@ impl World {
             default_v6: begins[1],
             marks: self.marks.of(link.id).map(MarkReport::from),
             sent_marks: self.sent_marks.of(link.id).map(MarkReport::from),
+            marks_blocked: self.marks.blocked(link.id).map(str::to_owned),
+            sent_marks_blocked: self.sent_marks.blocked(link.id).map(str::to_owned),
             marks_why: self.marks_why.get(&link.id).cloned(),
         }
     }

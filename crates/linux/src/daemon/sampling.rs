@@ -14,7 +14,7 @@
 //! `daemon::tests::sampling`: both ways of reading bring the same, and miss the same; `daemon::tests::cost`: neither allocates.
 
 use super::clock::thread_cpu;
-use super::counters::Counters;
+use super::counters::{Counters, Packets};
 use super::flows::{Flows, Phase, Standing, Subflow};
 use super::links::Links;
 use super::pace::{Pace, Watched, Whom};
@@ -79,6 +79,17 @@ pub(super) struct Listing {
     pub(super) subflows: Vec<Found>,
     /// Connections, those without a subflow too.
     pub(super) conns: BTreeSet<ConnId>,
+    /// Of those, the ones that are closing.
+    pub(super) closing: BTreeSet<ConnId>,
+}
+
+/// How a connection ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// One of its ends has said that it sends no more.
+    Closing,
+    /// There is no such connection any more.
+    Gone,
 }
 
 /// Reads counters at its own pace. Its buffers are used again, so a reading allocates nothing once they are warm.
@@ -111,6 +122,7 @@ enum News {
     Proven(SubflowId),
     Missing(SubflowId),
     FellBack(ConnId),
+    Closing(ConnId),
     Gone(ConnId),
 }
 
@@ -140,6 +152,20 @@ impl Sampler {
         found.map_or(Bytes::ZERO, |socket| socket.receive_buffer)
     }
 
+    /// Whether a connection is ending; not, where the kernel does not say.
+    pub(super) fn ending(&mut self, token: Token) -> Option<Ending> {
+        match self.diag.mptcp(token) {
+            Ok(Some(socket)) => is_closing(&socket).then_some(Ending::Closing),
+            Ok(None) => Some(Ending::Gone),
+            Err(_) => None,
+        }
+    }
+
+    /// Packets that an interface has carried; `None` when it is gone.
+    pub(super) fn packets(&mut self, ifindex: u32) -> Option<Packets> {
+        self.counters.packets(ifindex)
+    }
+
     /// Every subflow and connection of the namespace.
     pub(super) fn list(&mut self) -> Result<Listing, DiagError> {
         let mut listing = Listing::default();
@@ -147,9 +173,9 @@ impl Sampler {
             listing.subflows.extend(Found::new(socket))
         })?;
         self.diag.each_mptcp(States::ALL, |socket| {
-            listing
-                .conns
-                .extend(socket.info.token.map(|token| ConnId(token.0)));
+            let conn = socket.info.token.map(|token| ConnId(token.0));
+            listing.conns.extend(conn);
+            listing.closing.extend(conn.filter(|_| is_closing(socket)));
         })?;
         listing
             .conns
@@ -375,6 +401,10 @@ fn take_conn(
         news.push(News::FellBack(id));
         return;
     }
+    if is_closing(socket) {
+        news.push(News::Closing(id));
+        return;
+    }
     let info = &socket.info;
     conn.motion.look(
         now,
@@ -387,6 +417,14 @@ fn take_conn(
         held: conn.held.look(arrived, info.bytes_received, socket.receive_queue),
     };
     inbox.push_back(Input::Conn(id, ConnEvent::Sample(conn.sample)));
+}
+
+/// Whether one of the ends has said, at the data level, that it sends no more. Its subflows say so only when all has been told.
+const fn is_closing(socket: &MptcpSocket) -> bool {
+    !matches!(
+        socket.state,
+        TcpState::Established | TcpState::SynSent | TcpState::SynRecv
+    )
 }
 
 const fn is_backup(flags: SubflowFlags) -> bool {
@@ -407,6 +445,7 @@ impl World {
             self.trouble("reading counters", &error);
         }
         self.take_news();
+        self.mind_passage(now);
         let watched = self.watched(now, in_doubt);
         self.sampler.pace.read(now, whom, cost, watched);
     }
@@ -425,6 +464,7 @@ impl World {
                 News::Proven(subflow) => self.proven(subflow),
                 News::Missing(subflow) => self.missing(subflow),
                 News::FellBack(conn) => self.leave_alone(conn, super::LeftAlone::FellBack),
+                News::Closing(conn) => self.leave_alone(conn, super::LeftAlone::Closing),
                 News::Gone(conn) => self.closed(conn),
             }
         }

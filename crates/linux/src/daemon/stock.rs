@@ -28,6 +28,7 @@ impl World {
         let Listing {
             subflows: found,
             conns: there,
+            closing,
         } = found;
         let gone: Vec<ConnId> = self
             .flows
@@ -42,7 +43,13 @@ impl World {
             self.found(found);
         }
         let ids: BTreeSet<ConnId> = ready.iter().map(|found| conn_of(found.token)).collect();
-        ids.into_iter().for_each(|id| self.settle_opening(now, id));
+        ids.into_iter()
+            .for_each(|id| self.settle_opening(now, id, closing.contains(&id)));
+        let open = |id: &ConnId| self.flows.conn(*id).is_some_and(|conn| conn.phase == Phase::Open);
+        let ending = Vec::from_iter(closing.into_iter().filter(open));
+        ending
+            .into_iter()
+            .for_each(|id| self.leave_alone(id, LeftAlone::Closing));
     }
 
     fn end_missing(&mut self, found: &[Found]) {
@@ -83,13 +90,16 @@ impl World {
     }
 
     /// A connection that the engine has not heard of, once all its subflows are known.
-    fn settle_opening(&mut self, now: Instant, id: ConnId) {
+    fn settle_opening(&mut self, now: Instant, id: ConnId, is_closing: bool) {
         if self.flows.conn(id).is_none_or(|conn| conn.phase != Phase::Fresh) {
             return;
         }
         let subflows: Vec<SubflowId> = self.flows.subflows_of(id).map(|subflow| subflow.id).collect();
         if subflows.is_empty() {
             return self.leave_alone(id, LeftAlone::OtherLink);
+        }
+        if is_closing {
+            return self.leave_alone(id, LeftAlone::Closing);
         }
         self.open(now, id);
         if let Some((link, remote)) = self

@@ -11,6 +11,7 @@ use super::levers::Levers;
 use super::links::{Links, Step};
 use super::marks::Marks;
 use super::observe::Observation;
+use super::passage::Looks;
 use super::priorities::Priorities;
 use super::probes::Probes;
 use super::sampling::Sampler;
@@ -44,6 +45,7 @@ pub(super) struct World {
     pub(super) sent_marks: Marks,
     /// What was said last about marks on each link.
     pub(super) marks_why: BTreeMap<LinkId, String>,
+    pub(super) passage_looks: Looks,
     pub(super) sampler: Sampler,
     pub(super) commands: Commands,
     pub(super) settings: Settings,
@@ -83,6 +85,7 @@ impl World {
             marks: Marks::at(Hook::Ingress),
             sent_marks: Marks::at(Hook::Egress),
             marks_why: BTreeMap::new(),
+            passage_looks: Looks::default(),
             sampler: Sampler::open()?,
             commands: Commands::open()?,
             settings: Settings::open(setup.journal.as_deref())?,

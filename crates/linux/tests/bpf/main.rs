@@ -4,6 +4,9 @@
 
 #[path = "../../src/testing/abort.rs"]
 mod abort;
+mod chain;
+#[path = "../../src/testing/foreign.rs"]
+mod foreign;
 mod golden;
 mod limits;
 mod marker;

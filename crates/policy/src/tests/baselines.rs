@@ -127,3 +127,66 @@ fn plain_tcp_touches_only_its_link() {
         assert!(asked_for(&world, Instant::ZERO, &route));
     }
 }
+
+/// Two access points that are up and of which no beacon is ever reported, as on a host without a monitor interface, and a modem.
+fn without_beacons(policy: Policy) -> World {
+    let mut world = World::new(policy);
+    world.up(9, LinkKind::Cellular, Role::Primary, 12, 60);
+    world.up_without_channel(0, 20, 10);
+    world.up_without_channel(1, 20, 10);
+    world.open(1, 9);
+    world.run(3 * S);
+    world
+}
+
+#[test]
+fn without_beacons_the_first_access_point_that_can_be_used_is_taken_and_kept() {
+    let expected = [
+        (Policy::Handover, vec![0], vec![1]),
+        (Policy::HandoverWarm, vec![0], vec![1]),
+        (Policy::HandoverCell, vec![0, 9], vec![1, 9]),
+        (Policy::WifiFirst, vec![0], vec![1]),
+    ];
+    for (policy, first, second) in expected {
+        let mut world = without_beacons(policy);
+        assert_eq!(world.in_use(), first, "{policy:?}");
+        assert_eq!(
+            world.engine.explain()[0].why,
+            "the first access point with a carrier and an address; nobody reports beacons by which to choose"
+        );
+        world.tell(Input::Link(LinkId(0), LinkEvent::Usable(false)));
+        world.run(S);
+        assert_eq!(world.in_use(), second, "{policy:?}");
+        world.tell(Input::Link(LinkId(0), LinkEvent::Usable(true)));
+        world.run(S);
+        assert_eq!(world.in_use(), second, "{policy:?} has no reason to go back");
+    }
+}
+
+#[test]
+fn the_first_beacon_ends_the_choice_without_beacons() {
+    let mut world = without_beacons(Policy::HandoverWarm);
+    world.set_signal(1, -50.0);
+    world.run(S);
+    assert_eq!(world.in_use(), [1], "the only one that is heard");
+    assert!(
+        world.engine.explain()[1]
+            .why
+            .contains("of its beacons were heard")
+    );
+}
+
+#[test]
+fn an_access_point_that_was_heard_once_is_not_taken_in_silence() {
+    let mut world = two_access_points(Policy::WifiFirst);
+    world.open(1, 0);
+    world.set_signal(1, -50.0);
+    world.run(3 * S);
+    for id in 0..2 {
+        world.links.get_mut(&LinkId(id)).unwrap().signal = None;
+    }
+    world.run(3 * S);
+    world.tell(Input::Link(LinkId(0), LinkEvent::Carrier(false)));
+    world.run(S);
+    assert_eq!(world.joined(), [9]);
+}

@@ -237,3 +237,54 @@ fn the_window_follows_the_links_in_use() {
             .is_empty()
     );
 }
+
+#[test]
+fn access_points_whose_channels_are_not_known_are_used_together() {
+    let mut world = World::new(Policy::Slowhand);
+    world.up_without_channel(0, 20, 20);
+    world.up_without_channel(1, 20, 20);
+    world.up(9, LinkKind::Cellular, Role::Primary, 12, 60);
+    world.open(1, 0);
+    world.run(10 * S);
+    assert_eq!(world.in_use(), [0, 1, 9]);
+    let why = &world.engine.explain()[1].why;
+    assert_eq!(why, "it is up and nothing speaks against it");
+}
+
+#[test]
+fn an_access_point_whose_channel_is_not_known_is_not_compared_by_its_signal() {
+    let mut world = World::new(Policy::Slowhand);
+    world.up_without_channel(0, 20, 20);
+    world.up_without_channel(1, 20, 20);
+    world.up(2, LinkKind::Wifi, Role::Primary, 20, 20);
+    world.set_signal(0, -50.0);
+    world.set_signal(1, -65.0);
+    world.set_signal(2, -60.0);
+    world.run(S);
+    world.tell(Input::Link(LinkId(1), LinkEvent::Usable(false)));
+    world.tell(Input::Link(LinkId(1), LinkEvent::Usable(true)));
+    world.open(1, 0);
+    world.run(10 * S);
+    assert_eq!(
+        world.in_use(),
+        [0, 1, 2],
+        "neither with each other nor with channel 6"
+    );
+    let why = &world.engine.explain()[1].why;
+    assert_eq!(
+        why,
+        "it is up: -65.00 dBm, about 19.1 Mb/s to expect; its channel is not known, so it is not compared with other access points"
+    );
+}
+
+#[test]
+fn an_access_point_without_a_known_signal_is_tried_where_all_places_are_taken() {
+    let mut world = World::new(Policy::Slowhand);
+    for id in 0..3 {
+        world.up(id, LinkKind::Cable, Role::Primary, 10, 20);
+    }
+    world.up_without_channel(3, 100, 20);
+    world.open(1, 0);
+    world.run(40 * S);
+    assert!(world.joined().contains(&3), "{:?}", world.joined());
+}

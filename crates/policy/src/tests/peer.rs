@@ -203,3 +203,99 @@ fn a_dead_link_is_withdrawn_a_round_trip_later_at_most_where_the_others_are_sile
     // The nearest of the others answers within 30 ms; a step of the world takes 5.
     assert!(waited > Duration::ZERO && waited <= 35 * MS, "{waited:?}");
 }
+
+/// What was said since then of joins that failed.
+fn refusals(world: &World, since: Instant) -> Vec<&str> {
+    let said = world.done.iter().filter(|(at, _)| *at >= since);
+    let refusal = said.filter_map(|(_, action)| match action {
+        Action::Note(note) if note.verb == Verb::Refuse => Some(note.why.as_str()),
+        _ => None,
+    });
+    refusal.collect()
+}
+
+#[test]
+fn a_join_that_overtakes_our_word_about_a_place_is_not_called_refused() {
+    for word_takes in [300, 900] {
+        let mut world = three_cables([20, 30, 50]);
+        world.word_takes = word_takes * MS;
+        world.up(3, LinkKind::Cable, Role::Primary, 50, 20);
+        let cut = world.now;
+        world.set_alive(1, false);
+        world.run(4 * S);
+        let asked = world.asked(cut, |action| {
+            matches!(action, Action::Join { link: LinkId(3), .. })
+        });
+        assert!(asked.len() >= 2, "the first was refused: {asked:?}");
+        assert_eq!(world.joined(), [0, 2, 3]);
+        assert_eq!(refusals(&world, cut), [""; 0]);
+    }
+}
+
+#[test]
+fn a_peer_that_refuses_for_longer_than_our_word_can_take_is_said_to() {
+    let mut world = three_cables([20, 30, 50]);
+    world.places = 1;
+    world.up(3, LinkKind::Cable, Role::Primary, 50, 20);
+    let cut = world.now;
+    world.set_alive(1, false);
+    world.run(10 * S);
+    assert_eq!(refusals(&world, cut), ["the peer takes no more subflows"]);
+}
+
+/// Two cables, and what comes of the join over the second.
+fn failing(reason: JoinFailure, times: usize) -> (World, Instant) {
+    let mut world = World::new(Policy::Slowhand);
+    world.up(0, LinkKind::Cable, Role::Primary, 50, 20);
+    world.open(1, 0);
+    world.run(S);
+    let since = world.now;
+    world.up(1, LinkKind::Cable, Role::Primary, 50, 20);
+    let joins = |world: &World| {
+        world
+            .asked(since, |action| matches!(action, Action::Join { .. }))
+            .len()
+    };
+    for time in 1..=times {
+        while joins(&world) < time {
+            world.run(10 * MS);
+        }
+        world.lose_joins();
+        let link = LinkId(1);
+        world.tell(Input::Conn(ConnId(1), ConnEvent::JoinFailed { link, reason }));
+    }
+    (world, since)
+}
+
+#[test]
+fn a_join_at_the_wrong_moment_is_tried_again_soon_and_nobody_is_said_to_refuse_it() {
+    let (mut world, since) = failing(JoinFailure::Untimely, 3);
+    world.run(3 * S);
+    assert_eq!(world.joined(), [0, 1]);
+    assert_eq!(refusals(&world, since), [""; 0]);
+    assert!(world.now - since < 6 * S);
+}
+
+#[test]
+fn moments_that_are_always_wrong_are_tried_ever_more_rarely() {
+    let (world, since) = failing(JoinFailure::Untimely, 9);
+    let tried = world.asked(since, |action| matches!(action, Action::Join { .. }));
+    let pauses: Vec<_> = tried.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(pauses[0] <= S / 2 && pauses[7] >= 16 * S, "{pauses:?}");
+}
+
+#[test]
+fn the_kernels_refusal_is_told_when_it_is_repeated() {
+    let (world, since) = failing(JoinFailure::Local, 1);
+    assert_eq!(refusals(&world, since), [""; 0]);
+    let (world, since) = failing(JoinFailure::Local, 2);
+    assert_eq!(refusals(&world, since), ["this host's kernel refused a join"]);
+}
+
+#[test]
+fn a_link_without_an_address_of_the_peers_family_says_so() {
+    let (world, since) = failing(JoinFailure::NoAddress, 1);
+    let why = "it has no address of the peer's family (IPv4 or IPv6)";
+    assert_eq!(refusals(&world, since), [why]);
+    assert_eq!(world.engine.explain()[1].why, why);
+}

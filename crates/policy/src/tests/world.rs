@@ -157,6 +157,17 @@ impl World {
         self.tell(Input::Link(link, LinkEvent::Usable(true)));
     }
 
+    /// Adds an access point as a host without a monitor interface sees it: up with an address, its channel not known.
+    pub(super) fn up_without_channel(&mut self, id: u16, mbps: u64, rtt_ms: u64) {
+        let link = LinkId(id);
+        let spec = LinkSpec {
+            channel: None,
+            ..spec(&format!("link{id}"), LinkKind::Wifi, Role::Primary)
+        };
+        self.tell(Input::Link(link, LinkEvent::Appeared(spec)));
+        self.up(id, LinkKind::Wifi, Role::Primary, mbps, rtt_ms);
+    }
+
     /// Adds a link that has no carrier.
     pub(super) fn add(&mut self, id: u16, kind: LinkKind, role: Role, mbps: u64, rtt_ms: u64) {
         let (rate, rtt) = (Bitrate::from_mbps(mbps), Duration::from_millis(rtt_ms));

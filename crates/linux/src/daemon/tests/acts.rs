@@ -219,19 +219,12 @@ fn a_join_into_the_void_times_out_and_leaves_no_socket() {
 }
 
 #[test]
-fn a_join_without_an_address_fails_at_once() {
+fn a_join_over_a_link_that_is_gone_fails_at_once_and_is_nobodys_refusal() {
     with_download(|_, daemon, _| {
         let conn = daemon.conn();
-        assert!(
-            daemon
-                .act(Action::Join {
-                    conn,
-                    link: LinkId(9),
-                    backup: false
-                })
-                .is_err()
-        );
-        assert_eq!(daemon.join_failure(), JoinFailure::Local);
+        let (link, backup) = (LinkId(9), false);
+        daemon.act(Action::Join { conn, link, backup }).unwrap();
+        assert_eq!(daemon.join_failure(), JoinFailure::Untimely);
     });
 }
 

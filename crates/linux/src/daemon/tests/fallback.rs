@@ -7,7 +7,7 @@ use super::rig::{self, Manual, PATIENCE, Record, Running};
 use crate::bpf::{Pass, restore_subflows};
 use crate::daemon::controllers::Controllers;
 use crate::daemon::flows::Phase;
-use crate::daemon::{ConnReport, FallbackReport, LeftAlone};
+use crate::daemon::{ConnReport, FallbackCause, FallbackReport, LeftAlone};
 use crate::netns::Netns;
 use crate::sysctl::{self, Key};
 use crate::testing::{Patience, abort, output};
@@ -80,7 +80,7 @@ fn reported(daemon: &Running, count: usize) -> Vec<FallbackReport> {
         let bounded = report
             .fallbacks
             .iter()
-            .filter(|fallback| fallback.bounded.is_ok());
+            .filter(|fallback| fallback.bound.as_ref().is_some_and(|bound| bound.done.is_ok()));
         if bounded.count() == count {
             return report.fallbacks;
         }
@@ -169,7 +169,20 @@ fn a_connection_that_fell_back_to_plain_tcp_is_not_bounded() {
     let report = daemon.inlet.report(PATIENCE).unwrap();
     let bounded = |conn: &ConnReport| conn.window.is_some() || conn.unsent.is_some();
     assert!(!report.conns.iter().any(bounded), "{report:#?}");
-    assert_eq!(report.fallbacks, [], "nobody asked");
+    let [ref found] = report.fallbacks[..] else {
+        panic!("one connection: {report:#?}")
+    };
+    assert_eq!(
+        (found.link, found.remote, &found.bound),
+        (LinkId(0), net.address(), &None)
+    );
+    assert_eq!(found.cause, FallbackCause::NotAgreed);
+    drop(download);
+    let mut until = Patience::of(PATIENCE);
+    while !daemon.inlet.report(PATIENCE).unwrap().fallbacks.is_empty() {
+        assert!(until.lasts(), "what is closed is still reported");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 #[test]
@@ -184,7 +197,8 @@ fn where_it_is_asked_for_it_is_bounded_until_the_daemon_stops() {
         panic!("one connection")
     };
     assert_eq!((found.link, found.remote), (LinkId(0), net.address()));
-    assert_eq!((found.asked, found.conn.is_some()), (SMALL, true));
+    let asked = found.bound.as_ref().map(|bound| bound.asked);
+    assert_eq!((asked, found.conn.is_some()), (Some(SMALL), true));
     bounded_to(&net, SMALL.get());
     download.expect_more(DEEP, PATIENCE);
     assert_eq!(daemon.seen().failed, [""; 0]);
@@ -268,7 +282,7 @@ fn a_connection_that_falls_back_after_its_window_was_bounded_ends_with_the_asked
         let wide = Bytes::new(3 * SMALL.get());
         daemon.act(Action::Window(conn, Some(wide.into()))).unwrap();
         settles_within(wide.get(), || most_beside(&mut daemon, || in_flight(&net.server)));
-        assert_eq!(daemon.daemon.world.fallbacks.report(&Controllers::default()), []);
+        assert_eq!(daemon.daemon.world.report_fallbacks(&Controllers::default()), []);
         net.strip_mptcp();
         fell_back(&net);
         reader.speak();
@@ -279,6 +293,8 @@ fn a_connection_that_falls_back_after_its_window_was_bounded_ends_with_the_asked
         daemon.until("it is bounded", |daemon, _| {
             daemon.world.fallbacks.bound_of(conn) == Some(SMALL)
         });
+        let reported = daemon.daemon.world.report_fallbacks(&Controllers::default());
+        assert_eq!(reported[0].cause, FallbackCause::Later);
         settles_within(SMALL.get(), || {
             most_beside(&mut daemon, || in_flight(&net.server))
         });

@@ -180,6 +180,22 @@ fn receive(mut socket: Socket, bytes: &AtomicU64, stopped: &AtomicBool) {
     abort(&socket);
 }
 
+/// A listener at the server's address, by a thread in the server's namespace.
+pub(super) fn listen(net: &Net) -> Socket {
+    let listener = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).unwrap();
+    listener.set_reuse_address(true).unwrap();
+    listener.bind(&SockAddr::from(net.address())).unwrap();
+    listener.listen(1).unwrap();
+    listener
+}
+
+/// A connection to the server, by a thread in the client's namespace.
+pub(super) fn connect(net: &Net) -> Socket {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).unwrap();
+    socket.connect(&SockAddr::from(net.address())).unwrap();
+    socket
+}
+
 /// A client that sends the pattern for as long as it lives, to a server that reads whatever comes.
 pub(super) struct Upload {
     /// Where joins are accepted, too.
@@ -193,19 +209,8 @@ impl Upload {
     pub(super) fn start(net: &Net) -> Self {
         let (bytes, stop) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
         let (counted, stopped) = (Arc::clone(&bytes), Arc::clone(&stop));
-        let listener = net.in_server(|| {
-            let listener = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).unwrap();
-            listener.set_reuse_address(true).unwrap();
-            listener.bind(&SockAddr::from(net.address())).unwrap();
-            listener.listen(1).unwrap();
-            listener
-        });
-        let address = net.address();
-        let client = net.in_client(|| {
-            let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).unwrap();
-            socket.connect(&SockAddr::from(address)).unwrap();
-            socket
-        });
+        let listener = net.in_server(|| listen(net));
+        let client = net.in_client(|| connect(net));
         let (server, _) = listener.accept().unwrap();
         let sender = std::thread::spawn({
             let stopped = Arc::clone(&stop);

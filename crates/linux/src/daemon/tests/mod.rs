@@ -1,6 +1,7 @@
 //! The daemon against the kernel: client and server namespaces, real connections whose bytes are checked.
 
 mod acts;
+mod closing;
 mod controllers;
 mod cost;
 mod fallback;
@@ -11,7 +12,9 @@ mod life;
 mod marks;
 mod net;
 mod objects;
+mod passage;
 mod rig;
 mod sampling;
 mod undone;
 mod upkeep;
+mod without_beacons;

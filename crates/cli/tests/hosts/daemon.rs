@@ -7,7 +7,7 @@ use linux::netns::Netns;
 use serde_json::Value;
 use std::fs::File;
 use std::os::unix::net::UnixDatagram;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 /// How long a service manager waits for a start.
@@ -38,8 +38,23 @@ impl Slowhand {
         command.arg(verb);
         command.arg("--runtime-dir").arg(self.scratch.path("run"));
         command.arg("--state-dir").arg(self.scratch.path("lib"));
-        self.netns.prepare(&mut command);
         command
+    }
+
+    /// Starts a program on the host.
+    fn spawn(&self, command: &mut Command) -> Child {
+        self.netns.run(|| command.spawn()).unwrap().unwrap()
+    }
+
+    /// What a question such as `status` or `why` is answered with, and how the program ended.
+    pub fn ask(&self, verb: &str, more: &[&str]) -> Output {
+        let mut command = self.command(verb);
+        command
+            .args(more)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        self.spawn(&mut command).wait_with_output().unwrap()
     }
 
     /// Starts the daemon and waits until it says that it is ready.
@@ -58,7 +73,7 @@ impl Slowhand {
             .env("NOTIFY_SOCKET", &path)
             .stdin(Stdio::null())
             .stdout(Stdio::null());
-        let mut child = command.stderr(log.unwrap()).spawn().unwrap();
+        let mut child = self.spawn(command.stderr(log.unwrap()));
         let ready = || {
             let ended = child.try_wait().unwrap();
             assert!(ended.is_none(), "`up` ended with {ended:?}: {}", self.log());
@@ -72,7 +87,7 @@ impl Slowhand {
 
     /// `slowhand down`: its exit code and its words.
     pub fn down(&mut self) -> (Option<i32>, String) {
-        let output = self.command("down").output().unwrap();
+        let output = self.ask("down", &[]);
         if let Some(mut child) = self.running.take() {
             child.wait().unwrap();
         }
@@ -92,9 +107,9 @@ impl Slowhand {
         self.running.is_some()
     }
 
-    /// What a question such as `status` or `why` is answered with.
+    /// The answer as a document.
     pub fn json(&self, verb: &str) -> Value {
-        let output = self.command(verb).arg("--json").output().unwrap();
+        let output = self.ask(verb, &["--json"]);
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
     }
 

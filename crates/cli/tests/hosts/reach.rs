@@ -67,6 +67,11 @@ impl Probe {
         }
     }
 
+    /// It says nothing about a link or an address.
+    pub const fn is_open(&self) -> bool {
+        matches!(self.source, Source::Any | Source::Mark(_))
+    }
+
     fn port(&self) -> u16 {
         if self.mptcp { MPTCP_PORT } else { TCP_PORT }
     }
@@ -91,7 +96,10 @@ impl Probe {
 
     /// Connects; the connection stays open.
     pub fn connect(&self, site: &Site, limit: Duration) -> std::io::Result<Talk> {
-        let socket = site.netns(self.place).run(|| self.socket()).unwrap()?;
+        self.talk(site.netns(self.place).run(|| self.socket()).unwrap()?, limit)
+    }
+
+    fn talk(&self, socket: Socket, limit: Duration) -> std::io::Result<Talk> {
         socket.connect_timeout(&SocketAddr::new(self.to, self.port()).into(), limit)?;
         socket.set_read_timeout(Some(limit))?;
         Ok(Talk(socket))
@@ -172,10 +180,14 @@ fn of_neighbour(site: &Site, asker: &Asker) -> Vec<Probe> {
     both.map(probe).collect()
 }
 
-/// Asks all of these at once; `None` where no answer came in time.
-pub fn ask(site: &Site, probes: &[Probe], limit: impl Fn(usize) -> Duration + Sync) -> Vec<Option<IpAddr>> {
+/// Asks all of these at once, each as long as its limit says; `None` where there is no limit, and where no answer came.
+pub fn ask(
+    site: &Site,
+    probes: &[Probe],
+    limit: impl Fn(usize) -> Option<Duration> + Sync,
+) -> Vec<Option<IpAddr>> {
     let one = |(number, probe): (usize, &Probe)| {
-        let limit = limit(number);
+        let limit = limit(number)?;
         probe.connect(site, limit).and_then(|mut talk| talk.ask()).ok()
     };
     std::thread::scope(|scope| {

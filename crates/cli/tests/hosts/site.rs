@@ -165,7 +165,8 @@ impl Site {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = self.netns(place).prepare(&mut command).spawn().unwrap();
+        // A thread that is there already: a hook between fork and exec would have the kernel copy this process first.
+        let mut child = self.netns(place).run(|| command.spawn()).unwrap().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let output = std::thread::scope(|scope| {
             // What it prints and what it reads may both be more than a pipe holds.
@@ -220,6 +221,9 @@ impl Site {
             }
         }
         self.await_carrier(HOST, link, plugged);
+        if plugged {
+            self.ip(INTERNET, &self.uplinks[uplink].far_lines);
+        }
     }
 
     /// Waits until the kernel has noticed what happened at the far end.
@@ -232,6 +236,22 @@ impl Site {
         wait::until(&format!("{place}: {link} has carrier: {carrier}"), || {
             self.netns(place).run(noticed).unwrap()
         });
+    }
+
+    /// Waits until every address can be used: even without a check for duplicates the kernel gives IPv6 addresses free in the background.
+    pub fn await_addresses(&self, place: &str) {
+        let waits = || {
+            let addresses = Rtnl::open().unwrap().addresses().unwrap();
+            addresses.iter().any(|address| address.flags.tentative())
+        };
+        wait::until(&format!("{place}: all addresses can be used"), || {
+            !self.netns(place).run(waits).unwrap()
+        });
+    }
+
+    /// The same on all machines.
+    pub fn await_all_addresses(&self) {
+        self.places.keys().for_each(|place| self.await_addresses(place));
     }
 
     /// The addresses of the host that others can reach it by, with the names of their links.
@@ -288,7 +308,7 @@ impl Site {
 }
 
 /// A hardware address of one's own for every name.
-fn mac_of(place: &str, link: &str) -> String {
+pub fn mac_of(place: &str, link: &str) -> String {
     let fold = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     let hash = format!("{place}/{link}").bytes().fold(0x811c_9dc5, fold);
     let [a, b, c, d] = hash.to_be_bytes();

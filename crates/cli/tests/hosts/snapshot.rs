@@ -7,6 +7,9 @@ use std::path::Path;
 /// slowhand's protocol number: its rules and routes carry it.
 const OURS: &str = "proto 183";
 
+/// Who sets routes. A router's 200,000 routes have another protocol, and are too many to be shown.
+const PROTOCOLS: [&str; 7] = ["kernel", "boot", "static", "ra", "redirect", "dhcp", "183"];
+
 /// Everything that slowhand may change, and what it may not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
@@ -19,8 +22,9 @@ pub struct Snapshot {
 impl Snapshot {
     /// The host as it is.
     pub fn of(site: &Site) -> Self {
-        let shown = "rule show\nroute show table all";
-        let routing = [site.ip(HOST, shown), site.ip6(HOST, "rule show"), addresses(site)].concat();
+        let routes = PROTOCOLS.map(|protocol| routes_by(site, protocol)).concat();
+        let rules = [site.ip(HOST, "rule show"), site.ip6(HOST, "rule show")].concat();
+        let routing = [rules, routes, addresses(site)].concat();
         let mptcp = site.ip(HOST, "mptcp limits show\nmptcp endpoint show");
         let settings = mptcp + &site.host().run(parameters).unwrap();
         Self {
@@ -60,6 +64,16 @@ fn lines(text: &str) -> Vec<String> {
             .join(" ")
     };
     text.lines().map(lasting).collect()
+}
+
+/// Routes of all tables that are by this protocol, which `ip` leaves out where it was asked for one. Of equal IPv4 routes the first one counts;
+/// the kernel adds those of IPv6 in its own time.
+fn routes_by(site: &Site, protocol: &str) -> String {
+    let shown = site.ip(HOST, &format!("route show table all proto {protocol}"));
+    let (mut v6, v4): (Vec<&str>, Vec<&str>) = shown.lines().partition(|line| line.contains("::"));
+    v6.sort_unstable();
+    let all = v4.into_iter().chain(v6);
+    all.map(|line| format!("proto {protocol}: {line}\n")).collect()
 }
 
 fn addresses(site: &Site) -> String {

@@ -1,6 +1,6 @@
 //! A link of the host to a provider, and what the user's network manager does with it.
 
-use crate::site::{HOST, INTERNET, Site};
+use crate::site::{HOST, INTERNET, Site, mac_of};
 
 /// A way to the Internet.
 #[derive(Debug, Clone)]
@@ -13,6 +13,10 @@ pub struct Uplink {
     pub socket: (&'static str, String),
     /// Addresses and routes as the user wants them, in lines of `ip`; `LINK` stands for the interface.
     pub lines: String,
+    /// What is set at the provider, in lines of `ip`.
+    pub far_lines: String,
+    /// What the user's network manager does beside, when it takes them away.
+    pub leave: &'static str,
     /// What becomes of these lines when the provider gives other addresses: pairs of old and new text.
     pub other: Vec<(&'static str, &'static str)>,
 }
@@ -103,7 +107,29 @@ impl Provider {
             far: format!("p-{}", self.link),
             socket: (INTERNET, format!("p-{}", self.link)),
             lines: addresses.chain(routes).collect::<Vec<_>>().join("\n"),
+            far_lines: String::new(),
+            leave: "",
             other: self.subnets().map(|net| (net.host, net.next)).collect(),
+        }
+    }
+}
+
+impl Uplink {
+    /// Both ends know the other's hardware address: the kernel avoids gateways that it has asked in vain, so which route it takes would depend
+    /// on when somebody asked last.
+    fn know_each_other(&mut self, provider: &Provider) {
+        let (own, routers) = (mac_of(HOST, provider.link), mac_of(INTERNET, &self.far));
+        for net in provider.subnets() {
+            let [host, next, router] =
+                [net.host, net.next, net.router].map(|address| address.split('/').next().unwrap());
+            self.lines += &format!("\nneigh replace {router} lladdr {routers} dev LINK nud reachable");
+            for address in [host, next] {
+                let known = format!(
+                    "neigh replace {address} lladdr {own} dev {} nud permanent\n",
+                    self.far
+                );
+                self.far_lines += &known;
+            }
         }
     }
 }
@@ -126,12 +152,16 @@ impl Site {
         let mut uplink = provider.uplink();
         change(&mut uplink);
         for net in provider.subnets() {
-            self.ip(
-                INTERNET,
-                &format!("address add {} dev {}", net.router, uplink.far),
-            );
+            let address = format!("address add {} dev {}", net.router, uplink.far);
+            self.ip(INTERNET, &address);
             self.accept_only(&uplink.far, net.customer);
         }
+        for family in ["ipv4", "ipv6"] {
+            let key = format!("net/{family}/neigh/{}/base_reachable_time_ms", provider.link);
+            self.set(HOST, &key, "3600000");
+        }
+        uplink.know_each_other(provider);
+        self.ip(INTERNET, &uplink.far_lines);
         self.uplinks.push(uplink);
         self.configure(self.uplinks.len() - 1);
     }
@@ -151,14 +181,15 @@ impl Site {
     pub fn configure(&self, uplink: usize) {
         let Uplink { link, lines, .. } = &self.uplinks[uplink];
         self.ip(HOST, &lines.replace("LINK", link));
+        self.await_addresses(HOST);
     }
 
     /// Takes addresses and routes of a link away, as a network manager does that has no lease any more.
     pub fn release(&self, uplink: usize) {
-        let link = &self.uplinks[uplink].link;
+        let Uplink { link, leave, .. } = &self.uplinks[uplink];
         self.ip(
             HOST,
-            &format!("address flush dev {link} scope global\nroute flush dev {link} proto boot"),
+            &format!("address flush dev {link} scope global\nroute flush dev {link} proto boot\n{leave}"),
         );
         self.ip6(HOST, &format!("route flush dev {link} proto boot"));
     }

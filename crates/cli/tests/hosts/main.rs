@@ -3,15 +3,18 @@
 //! A *shape* (`shapes`) builds a host with its providers and neighbours. Each is built twice, and the twins live through the same events, one of
 //! them with slowhand (`twins`): whatever the other reaches, it must reach, in the same way.
 
+mod cases;
 #[path = "../common/mod.rs"]
 mod common;
 mod daemon;
 mod matrix;
+mod moved;
 mod reach;
 mod serve;
 mod shapes;
 mod site;
 mod snapshot;
+mod swept;
 mod tunnel;
 mod twins;
 mod uplink;

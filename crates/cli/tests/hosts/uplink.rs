@@ -95,7 +95,7 @@ impl Provider {
     }
 
     /// What the user's network manager sets.
-    fn uplink(&self) -> Uplink {
+    pub fn uplink(&self) -> Uplink {
         let addresses = self
             .subnets()
             .map(|net| format!("address add {} dev LINK", net.host));
@@ -209,6 +209,28 @@ impl Site {
     pub fn rename(&mut self, uplink: usize, name: &str) {
         let old = std::mem::replace(&mut self.uplinks[uplink].link, name.to_owned());
         self.ip(HOST, &format!("link set dev {old} name {name}"));
+    }
+
+    /// Two interfaces get each other's name.
+    pub fn swap_names(&mut self) {
+        let [first, second] = [0, 1].map(|uplink| self.uplinks[uplink].link.clone());
+        self.rename(0, "swap0");
+        self.rename(1, &first);
+        self.rename(0, &second);
+    }
+
+    /// The interface of this provider is taken out of the machine and put in again: the same name, another number.
+    pub fn replug(&mut self, uplink: usize, provider: &Provider) {
+        let Uplink {
+            link, far, far_lines, ..
+        } = self.uplinks[uplink].clone();
+        self.ip(HOST, &format!("link delete {link}"));
+        self.cable((HOST, &link), (INTERNET, &far));
+        let addresses = provider
+            .subnets()
+            .map(|net| format!("address add {} dev {far}\n", net.router));
+        self.ip(INTERNET, &(addresses.collect::<String>() + &far_lines));
+        self.configure(uplink);
     }
 
     /// Renames `eth0` to `eth9`, and back.

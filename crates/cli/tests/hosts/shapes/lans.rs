@@ -46,28 +46,31 @@ pub fn camera(site: &mut Site) {
 
 /// The host's WiFi is an access point of its own, whose clients it takes along over the cable.
 pub fn access_point(site: &mut Site) {
+    behind(site, "wlan0", "10.3.141", "fd00:141");
+}
+
+/// A client behind a link of the host, with addresses from the host; the Internet is behind the cable.
+pub fn behind(site: &mut Site, link: &str, v4: &str, v6: &str) {
     site.provider(&ETH0);
     site.place("phone");
-    site.cable((HOST, "wlan0"), ("phone", "wlan0"));
-    site.ip(
-        HOST,
-        "address add 10.3.141.1/24 dev wlan0\naddress add fd00:141::1/64 dev wlan0",
+    site.cable((HOST, link), ("phone", "up0"));
+    let host = format!("address add {v4}.1/24 dev {link}\naddress add {v6}::1/64 dev {link}");
+    site.ip(HOST, &host);
+    let phone = format!(
+        "address add {v4}.50/24 dev up0
+         address add {v6}::50/64 dev up0
+         route add default via {v4}.1
+         route add default via {v6}::1"
     );
-    site.ip(
-        "phone",
-        "address add 10.3.141.50/24 dev wlan0
-         address add fd00:141::50/64 dev wlan0
-         route add default via 10.3.141.1
-         route add default via fd00:141::1",
-    );
+    site.ip("phone", &phone);
     site.serve("phone");
-    masquerade(site, "wlan0");
-    site.may_want(&["10.3.141.50", "fd00:141::50"]);
+    masquerade(site, link);
+    site.may_want(&[&format!("{v4}.50"), &format!("{v6}::50")]);
     client(site, "phone");
 }
 
 /// Translates what this host passes on.
-fn masquerade(site: &Site, own: &str) {
+pub fn masquerade(site: &Site, own: &str) {
     site.forwards(HOST);
     let rules = format!(
         "add table inet nat
@@ -78,7 +81,7 @@ fn masquerade(site: &Site, own: &str) {
 }
 
 /// Asks everything, and the host on all of its addresses, from behind this link of the host.
-fn client(site: &mut Site, place: &'static str) {
+pub fn client(site: &mut Site, place: &'static str) {
     site.askers.push(Asker {
         place,
         from: None,

@@ -1,8 +1,9 @@
 //! Hosts as people have them. A shape is a function that builds one; a line in [`ALL`] has it played.
 
-mod lans;
-mod routes;
+pub mod lans;
+pub mod routes;
 mod tunnels;
+pub mod variants;
 
 use crate::site::{Asker, INTERNET, SERVER, Site};
 use crate::twins::Build;

@@ -123,6 +123,11 @@ pub fn onlink_gateway(site: &mut Site) {
 
 /// A modem: no hardware addresses, no gateway, one address.
 pub fn point_to_point(site: &mut Site) {
+    modem(site, "metric 100");
+}
+
+/// The same with default routes that end like this.
+pub fn modem(site: &mut Site, metric: &str) {
     let v4 = |net: Subnet| Subnet {
         host: "192.0.2.2/32",
         next: "192.0.2.9/32",
@@ -143,9 +148,11 @@ pub fn point_to_point(site: &mut Site) {
     };
     site.tunnel("usb0", (INTERNET, "p-usb0"));
     site.customer(&modem, |uplink| {
-        uplink.lines += "
-            route replace 0.0.0.0/0 dev LINK metric 100
-            route replace ::/0 dev LINK metric 100";
+        uplink.lines += &format!(
+            "
+            route replace 0.0.0.0/0 dev LINK {metric}
+            route replace ::/0 dev LINK {metric}"
+        );
     });
     site.provider(&WLAN0);
 }

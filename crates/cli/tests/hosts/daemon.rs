@@ -123,6 +123,16 @@ impl Slowhand {
             .collect()
     }
 
+    /// The interfaces of which `status` has an address that can be used.
+    pub fn usable(&self) -> Vec<String> {
+        let status = self.json("status");
+        let links = status["links"].as_array().unwrap().iter();
+        let usable = links.filter(|link| !link["addresses"].as_array().unwrap().is_empty());
+        usable
+            .filter_map(|link| Some(link["interface"].as_str()?.to_owned()))
+            .collect()
+    }
+
     /// Everything that was logged.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.scratch.path("log")).unwrap_or_default()

@@ -7,6 +7,7 @@ mod cases;
 #[path = "../common/mod.rs"]
 mod common;
 mod daemon;
+mod held;
 mod matrix;
 mod moved;
 mod reach;

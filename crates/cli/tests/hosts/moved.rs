@@ -7,8 +7,7 @@ use crate::daemon::Slowhand;
 use crate::may_run;
 use crate::reach::{Probe, Talk};
 use crate::serve::STREAM_PORT;
-use crate::shapes::routes::{metric_0, modem};
-use crate::shapes::two_providers;
+use crate::shapes::{two_providers, variants};
 use crate::site::{HOST, SERVER, Site};
 use crate::snapshot::{Snapshot, difference};
 use crate::twins::Build;
@@ -65,14 +64,14 @@ struct Moved {
 
 impl Moved {
     /// `open` is done before the link dies.
-    fn new<T>(name: &str, build: Build, open: impl FnOnce(&Site) -> T) -> (Self, T) {
+    fn new<T>(name: &str, build: Build, open: impl FnOnce(&mut Site) -> T) -> (Self, T) {
         let mut site = Site::new();
         build(&mut site);
         site.await_all_addresses();
         let before = Snapshot::of(&site);
         let mut slowhand = Slowhand::on(&site, name);
         slowhand.start();
-        let opened = open(&site);
+        let opened = open(&mut site);
         let download = Download::start(&site);
         wait::until("the download has a subflow over each link", || {
             let status = slowhand.json("status");
@@ -142,6 +141,9 @@ fn many_addresses(site: &mut Site) {
     );
 }
 
+/// What a provider does.
+type Change = fn(&Site);
+
 /// Every address of the preferred link.
 const OWN: [&str; 6] = [
     "192.0.2.2",
@@ -152,7 +154,7 @@ const OWN: [&str; 6] = [
     "2001:db8:1::dddd",
 ];
 
-fn from_each_address(site: &Site) -> Vec<(Probe, Talk)> {
+fn from_each_address(site: &mut Site) -> Vec<(Probe, Talk)> {
     let parsed = OWN.map(|address| address.parse::<IpAddr>().unwrap());
     let server = |from: IpAddr| SERVER[usize::from(from.is_ipv6())].parse().unwrap();
     let probes = parsed.map(|from| Probe::from(from, server(from)));
@@ -193,7 +195,7 @@ fn addresses_may_change_where_the_default_was_moved_to() {
     if !may_run() {
         return;
     }
-    let changes: [(&str, fn(&Site)); 3] = [
+    let changes: [(&str, Change); 3] = [
         ("IPv4", |site| {
             site.ip(
                 HOST,
@@ -232,15 +234,33 @@ fn addresses_may_change_where_the_default_was_moved_to() {
     });
 }
 
-/// Only the preferred route has no metric.
-fn one_metric_0(site: &mut Site) {
-    site.provider(&Provider { metric: "", ..ETH0 });
-    site.provider(&WLAN0);
+/// IPv4 alone: of two IPv6 routes without a metric the kernel makes one with two next hops.
+fn metric_0(site: &mut Site) {
+    site.provider(&Provider {
+        v6: None,
+        metric: "",
+        ..ETH0
+    });
+    let last = Provider {
+        v6: None,
+        metric: "",
+        ..WLAN0
+    };
+    site.provider_with(&last, |uplink| {
+        uplink.lines = uplink.lines.replace("route replace", "route append")
+    });
+    site.destinations.retain(IpAddr::is_ipv4);
 }
 
-/// pppd's route: no gateway, no metric.
-fn pppd(site: &mut Site) {
-    modem(site, "");
+/// Only the preferred route has no metric.
+fn one_metric_0(site: &mut Site) {
+    site.provider(&Provider {
+        v6: None,
+        metric: "",
+        ..ETH0
+    });
+    site.provider(&Provider { v6: None, ..WLAN0 });
+    site.destinations.retain(IpAddr::is_ipv4);
 }
 
 #[test]
@@ -251,21 +271,22 @@ fn a_default_of_metric_0_is_left_when_its_link_dies() {
     let shapes: [(&str, Build); 3] = [
         ("metric 0", metric_0),
         ("one metric 0", one_metric_0),
-        ("pppd", pppd),
+        ("pppd dies", variants::pppd),
     ];
-    side_by_side(&shapes, |name, build| {
-        let build = *build;
-        // IPv6 without an evidence of its own stays where it is.
-        let ipv4_only: Build = match name {
-            "metric 0" => |site| {
-                metric_0(site);
-                site.destinations.retain(IpAddr::is_ipv4);
-            },
-            _ => build,
+    side_by_side(&shapes, |name, build| Moved::new(name, *build, |_| ()).0.end());
+}
+
+#[test]
+fn a_family_that_came_later_is_moved_too() {
+    if may_run() {
+        let later = |site: &mut Site| {
+            let ear = wait::Ear::on(site.host());
+            variants::ipv4_comes(site);
+            ear.until_quiet();
         };
-        let (moved, ()) = Moved::new(name, ipv4_only, |_| ());
-        moved.end();
-    });
+        let (moved, ()) = Moved::new("IPv4 late", variants::ipv6_first, later);
+        drop(moved);
+    }
 }
 
 /// Runs each of these on a thread of its own.

@@ -110,6 +110,11 @@ impl Probe {
 pub struct Talk(Socket);
 
 impl Talk {
+    /// Whether the other end answers in time.
+    pub fn answers(&mut self, limit: Duration) -> bool {
+        self.0.set_read_timeout(Some(limit)).is_ok() && self.ask().is_ok()
+    }
+
     /// Asks who asks: the address that the server sees.
     pub fn ask(&mut self) -> std::io::Result<IpAddr> {
         self.0.write_all(b"?")?;

@@ -11,8 +11,11 @@ use std::time::Duration;
 /// How long things may stay away.
 const RESTORED: Duration = Duration::from_secs(8);
 
-/// What others do, with the words that the log says about it.
-const SWEEPS: [(&str, &str, fn(&Site)); 4] = [
+/// What is done to a host.
+type Sweep = fn(&Site);
+
+/// What others do, with the word that the log has for what was restored.
+const SWEEPS: [(&str, &str, Sweep); 4] = [
     ("rules, as networkd does", "rule", |site| {
         let again = "rule flush\nrule add pref 32766 lookup main\nrule add pref 32767 lookup default";
         site.ip(HOST, again);

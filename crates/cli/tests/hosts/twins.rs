@@ -4,6 +4,7 @@
 //! moment, and everything must be equal when slowhand has ended.
 
 use crate::daemon::Slowhand;
+use crate::held::Connections;
 use crate::reach::{self, Probe, Source};
 use crate::site::{HOST, SERVER, Site};
 use crate::snapshot::{Snapshot, difference};
@@ -105,6 +106,8 @@ pub struct Twins {
     with: Site,
     slowhand: Slowhand,
     at: String,
+    /// Open since the first start.
+    held: Connections,
     /// Packets that should not have come to a provider, so far.
     leaked: [u64; 2],
     findings: Vec<String>,
@@ -130,6 +133,7 @@ impl Twins {
             with,
             slowhand,
             at: "before".to_owned(),
+            held: Connections::default(),
             leaked: [0; 2],
             findings: Vec::new(),
         };
@@ -168,7 +172,11 @@ impl Twins {
             let expected = self.take(*step);
             self.compare_settings(*step);
             self.compare_reach(&expected);
+            self.compare_held();
             self.compare_leaks();
+            if number == 0 {
+                self.held = Connections::open(&self.without, &self.with, ANSWER);
+            }
         }
         self.findings
     }
@@ -215,7 +223,7 @@ impl Twins {
     fn differences(&self, in_all: bool) -> Vec<String> {
         let mut differ = Vec::new();
         wait::within(SETTLED, || {
-            let [without, with] = [&self.without, &self.with].map(|site| Snapshot::of(site));
+            let [without, with] = [&self.without, &self.with].map(Snapshot::of);
             differ = match in_all {
                 true => difference(&without.whole(), &with.whole(), MOST),
                 false => difference(&without.of_others(), &with.of_others(), MOST),
@@ -223,6 +231,18 @@ impl Twins {
             differ.is_empty()
         });
         differ
+    }
+
+    /// Connections that go on on the twin go on.
+    fn compare_held(&mut self) {
+        let ended = self.held.ended(ANSWER, LATE_ANSWER);
+        if !ended.is_empty() {
+            self.find(format!(
+                "{} connections stand still: {}",
+                ended.len(),
+                shown(&ended)
+            ));
+        }
     }
 
     fn compare_leaks(&mut self) {
@@ -246,24 +266,50 @@ impl Twins {
         let (mut lost, mut open) = (Vec::new(), Vec::new());
         for (one, found) in expected.iter().zip(found).filter(|(one, _)| one.seen.is_some()) {
             match found {
-                None => lost.push(&one.probe),
+                None => lost.push(one.probe.clone()),
                 Some(_) if one.probe.is_open() => open.push((one, found)),
                 Some(_) => {}
             }
         }
-        let shown = lost
-            .iter()
-            .take(MOST)
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join("; ");
         if !lost.is_empty() {
             let reached = expected.iter().filter(|one| one.seen.is_some()).count();
-            self.find(format!("{} of {reached} not reached: {shown}", lost.len()));
+            self.find(format!(
+                "{} of {reached} not reached: {}",
+                lost.len(),
+                shown(&lost)
+            ));
         }
         if !self.with.spreads {
             self.compare_ways(open);
             self.compare_star(expected);
+        }
+        self.compare_links(expected);
+    }
+
+    /// `status` knows every link to a provider that works, by its name of this moment.
+    fn compare_links(&mut self, expected: &[Expected]) {
+        let works = |link: &str, own: &[(String, IpAddr)]| {
+            let of_link = |seen: IpAddr| own.contains(&(link.to_owned(), seen));
+            expected.iter().filter_map(|one| one.seen).any(of_link)
+        };
+        if !self.slowhand.runs() {
+            return;
+        }
+        let own = self.with.addresses();
+        let mut working: Vec<String> = self
+            .with
+            .uplinks
+            .iter()
+            .map(|uplink| uplink.link.clone())
+            .collect();
+        working.retain(|link| works(link, &own));
+        wait::within(BACK_IN_ORDER, || {
+            let known = self.slowhand.usable();
+            working.retain(|link| !known.contains(link));
+            working.is_empty()
+        });
+        if !working.is_empty() {
+            self.find(format!("`status` has nothing usable of {working:?}"));
         }
     }
 
@@ -305,17 +351,27 @@ impl Twins {
             own.iter()
                 .any(|(link, address)| link == star && used.contains(address))
         };
+        let uplinks = self.with.uplinks.iter().map(|uplink| uplink.link.clone());
+        let missing = uplinks.filter(uses).count() > 0;
+        let true_of =
+            |stars: &[String]| used.is_empty() || stars.iter().all(uses) && !(missing && stars.is_empty());
         let mut stars = Vec::new();
         wait::within(BACK_IN_ORDER, || {
             stars = self.slowhand.stars();
-            used.is_empty() || stars.iter().all(uses)
+            true_of(&stars)
         });
-        if !used.is_empty() && !stars.iter().all(uses) {
+        if !true_of(&stars) {
             self.find(format!(
                 "`status` has its star on {stars:?}; new connections come from {used:?}"
             ));
         }
     }
+}
+
+/// The first few of them.
+fn shown(probes: &[Probe]) -> String {
+    let few = probes.iter().take(MOST).map(ToString::to_string);
+    few.collect::<Vec<_>>().join("; ")
 }
 
 /// What the twin without slowhand reaches.

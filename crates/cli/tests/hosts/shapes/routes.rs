@@ -123,11 +123,11 @@ pub fn onlink_gateway(site: &mut Site) {
 
 /// A modem: no hardware addresses, no gateway, one address.
 pub fn point_to_point(site: &mut Site) {
-    modem(site, "metric 100");
+    modem(site, "metric 100", "metric 100");
 }
 
-/// The same with default routes that end like this.
-pub fn modem(site: &mut Site, metric: &str) {
+/// The same with default routes that end like these.
+pub fn modem(site: &mut Site, v4_metric: &str, v6_metric: &str) {
     let v4 = |net: Subnet| Subnet {
         host: "192.0.2.2/32",
         next: "192.0.2.9/32",
@@ -150,8 +150,8 @@ pub fn modem(site: &mut Site, metric: &str) {
     site.customer(&modem, |uplink| {
         uplink.lines += &format!(
             "
-            route replace 0.0.0.0/0 dev LINK {metric}
-            route replace ::/0 dev LINK {metric}"
+            route replace 0.0.0.0/0 dev LINK {v4_metric}
+            route replace ::/0 dev LINK {v6_metric}"
         );
     });
     site.provider(&WLAN0);

@@ -147,6 +147,8 @@ pub fn preferred_wifi(site: &mut Site) {
     site.provider(&WLAN0);
     site.provider(&last);
     site.silence(1);
+    // In the order that is not the user's.
+    site.config = "[[link]]\ninterface = \"eth0\"\nkind = \"cable\"\n\n[[link]]\ninterface = \"wlan0\"\nkind = \"wifi\"\n".to_owned();
 }
 
 /// IPv4 is to leave by the cable, IPv6 by the WiFi.
@@ -241,7 +243,7 @@ fn lines_of(uplink: &Uplink, v6: bool) -> String {
 
 /// pppd's default route: no gateway, no metric.
 pub fn pppd(site: &mut Site) {
-    super::routes::modem(site, "");
+    super::routes::modem(site, "", "metric 100");
 }
 
 /// Tables and rules of the user with numbers that slowhand uses, too.

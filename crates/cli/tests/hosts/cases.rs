@@ -1,0 +1,141 @@
+//! Kinds of hosts that a daemon which moves default routes can break, three of each.
+//!
+//! | kind | as it was met | and two others |
+//! |---|---|---|
+//! | routes that are more specific than a default | `10.0.0.0/8` by a second router | classless routes of a lease with a single host and an IPv6 prefix; networks that are forbidden |
+//! | answers to neighbours | a container (matrix) | clients of a VPN server; a network behind a router of the LAN |
+//! | several addresses of a link | IPv4 alias, IPv6 privacy address (`moved`) | a deprecated address; a second subnet of one router (`moved`) |
+//! | links without a gateway | a camera on the cable (matrix) | a device with IPv6 only; a camera's own WiFi |
+//! | the user's order | a WiFi before a cable | another order in IPv6; an order that changes |
+//! | a family without upstream | ULA (matrix) | a prefix whose router is none; a modem without IPv6 |
+//! | the host as a router | an access point (matrix) | a phone on USB; a home's router |
+//! | several next hops | one route (matrix) | objects in a group; IPv4 by IPv6 |
+//! | addresses that change where the default was moved to | IPv4 by DHCP (`moved`) | IPv6 alone; the new one before the old one goes (`moved`), and IPv4 that comes after IPv6 |
+//! | names | renamed and back (matrix) | two that swap; an interface that is put in again |
+//! | metric 0 | two gateways (matrix, `moved`) | pppd's route without a gateway (both); a metric of 0 for one link only (`moved`) |
+
+use crate::may_run;
+use crate::shapes::variants::{self, ipv4_comes};
+use crate::site::{HOST, Site};
+use crate::twins::{Build, Step, play_all};
+use crate::uplink::ETH0;
+
+/// A host that stands still.
+const QUIET: &[Step] = &[Step::Start, Step::Down];
+/// The preferred link blinks.
+const BLINK: &[Step] = &[Step::Start, Step::Unplug, Step::Release, Step::Return, Step::Down];
+
+fn play(shapes: &[(&'static str, Build)], steps: &[Step]) {
+    if may_run() {
+        play_all(shapes, steps);
+    }
+}
+
+#[test]
+fn routes_that_are_more_specific_than_a_default_are_the_users() {
+    let shapes: &[(&str, Build)] = &[
+        ("inner network", variants::inner_network),
+        ("classless routes", variants::classless_routes),
+        ("forbidden networks", variants::forbidden_networks),
+    ];
+    play(shapes, QUIET);
+}
+
+#[test]
+fn neighbours_are_answered_where_they_are() {
+    let shapes: &[(&str, Build)] = &[
+        ("VPN server", variants::vpn_server),
+        ("LAN behind a router", variants::routed_lan),
+    ];
+    play(shapes, QUIET);
+}
+
+#[test]
+fn a_link_without_a_gateway_is_no_way_to_the_internet() {
+    let shapes: &[(&str, Build)] = &[
+        ("IPv6 camera", variants::ipv6_camera),
+        ("camera by WiFi", variants::camera_by_wifi),
+        ("prefix without a router", variants::prefix_without_router),
+        ("IPv4 modem", variants::ipv4_modem),
+    ];
+    play(shapes, BLINK);
+}
+
+#[test]
+fn who_is_taken_along_stays_so() {
+    let shapes: &[(&str, Build)] = &[
+        ("tethered phone", variants::tethered_phone),
+        ("home router", variants::home_router),
+    ];
+    play(shapes, BLINK);
+}
+
+#[test]
+fn next_hops_are_read_whole() {
+    let shapes: &[(&str, Build)] = &[
+        ("next hops in a group", variants::nexthop_group),
+        ("IPv4 by IPv6", variants::ipv4_via_ipv6),
+        ("pppd", variants::pppd),
+    ];
+    play(shapes, BLINK);
+}
+
+/// The user prefers the other link from now on.
+fn other_order(site: &mut Site) {
+    site.ip(
+        HOST,
+        "route add default via 198.51.100.1 dev wlan0 metric 10\nroute add default via 2001:db8:2::1 dev wlan0 metric 10",
+    );
+}
+
+#[test]
+fn the_users_order_of_links_is_kept() {
+    play(
+        &[
+            ("WiFi preferred", variants::preferred_wifi),
+            ("families apart", variants::families_apart),
+        ],
+        QUIET,
+    );
+}
+
+#[test]
+fn an_order_that_the_user_changes_is_followed() {
+    let steps = &[Step::Start, Step::Also("other order", other_order), Step::Down];
+    play(&[("two providers", crate::shapes::two_providers)], steps);
+}
+
+#[test]
+fn a_family_that_comes_later_is_used() {
+    let steps = &[Step::Start, Step::Also("IPv4 comes", ipv4_comes), Step::Down];
+    play(&[("IPv6 first", variants::ipv6_first)], steps);
+}
+
+#[test]
+fn names_may_change_hands() {
+    let replug = |site: &mut Site| site.replug(0, &ETH0);
+    let steps = &[
+        Step::Start,
+        Step::Also("names swapped", Site::swap_names),
+        Step::Also("names swapped again", Site::swap_names),
+        Step::Also("put in again", replug),
+        Step::Down,
+    ];
+    play(&[("names", crate::shapes::two_providers)], steps);
+}
+
+#[test]
+fn tables_and_rules_with_numbers_like_ours_are_the_users() {
+    let steps = &[
+        Step::Start,
+        Step::Rename,
+        Step::Rename,
+        Step::Kill,
+        Step::Start,
+        Step::Down,
+        Step::Start,
+        Step::Kill,
+        Step::Down,
+    ];
+    play(&[("numbers like ours", variants::same_numbers)], steps);
+}

@@ -1,0 +1,89 @@
+//! A server that says who asked, and from where it saw the question come.
+
+use crate::wait::readable;
+use linux::netns::Netns;
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv6Addr, SocketAddr};
+use std::os::fd::AsRawFd as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Speaks MPTCP to who asks for it.
+pub const MPTCP_PORT: u16 = 5000;
+/// Speaks plain TCP.
+pub const TCP_PORT: u16 = 5001;
+/// Sends for as long as anyone reads, at a moderate speed.
+pub const STREAM_PORT: u16 = 5002;
+
+const LOOK: Duration = Duration::from_millis(200);
+const CHUNK: [u8; 8192] = [0; 8192];
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Serves until it is dropped.
+pub struct Server(Arc<AtomicBool>);
+
+impl Server {
+    /// Listens on every address of the namespace.
+    pub fn start(netns: &Netns) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let ports = [
+            (MPTCP_PORT, Protocol::MPTCP),
+            (TCP_PORT, Protocol::TCP),
+            (STREAM_PORT, Protocol::MPTCP),
+        ];
+        for (port, protocol) in ports {
+            let listener = netns.run(|| listen(port, protocol)).unwrap();
+            let over = Arc::clone(&over);
+            std::thread::spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    readable([listener.as_raw_fd()], LOOK);
+                    let Ok((connection, peer)) = listener.accept() else {
+                        continue;
+                    };
+                    connection.set_nonblocking(false).unwrap();
+                    let (peer, over) = (peer.as_socket().unwrap(), Arc::clone(&over));
+                    std::thread::spawn(move || match port {
+                        STREAM_PORT => stream(connection, &over),
+                        _ => answer(connection, peer),
+                    });
+                }
+            });
+        }
+        Self(over)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn listen(port: u16, protocol: Protocol) -> Socket {
+    let listener = Socket::new(Domain::IPV6, Type::STREAM, Some(protocol)).unwrap();
+    listener.set_reuse_address(true).unwrap();
+    listener.set_only_v6(false).unwrap();
+    let any = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
+    listener.bind(&any.into()).unwrap();
+    listener.listen(256).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    listener
+}
+
+/// Every byte is answered with a line: who asks.
+fn answer(mut connection: Socket, peer: SocketAddr) {
+    let line = format!("{}\n", peer.ip().to_canonical());
+    while matches!(connection.read(&mut [0]), Ok(1)) {
+        if connection.write_all(line.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+fn stream(mut connection: Socket, over: &AtomicBool) {
+    while !over.load(Ordering::Relaxed) && connection.write_all(&CHUNK).is_ok() {
+        std::thread::sleep(PAUSE);
+    }
+}

@@ -1,0 +1,121 @@
+//! How a host is set, as text to be compared.
+
+use crate::site::{HOST, Site};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// slowhand's protocol number: its rules and routes carry it.
+const OURS: &str = "proto 183";
+
+/// Who sets routes. A router's 200,000 routes have another protocol, and are too many to be shown.
+const PROTOCOLS: [&str; 7] = ["kernel", "boot", "static", "ra", "redirect", "dhcp", "183"];
+
+/// Everything that slowhand may change, and what it may not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Rules, routes and addresses.
+    routing: Vec<String>,
+    /// Limits, endpoints and kernel parameters.
+    settings: Vec<String>,
+}
+
+impl Snapshot {
+    /// The host as it is.
+    pub fn of(site: &Site) -> Self {
+        let routes = PROTOCOLS.map(|protocol| routes_by(site, protocol)).concat();
+        let rules = [site.ip(HOST, "rule show"), site.ip6(HOST, "rule show")].concat();
+        let routing = [rules, routes, addresses(site)].concat();
+        let mptcp = site.ip(HOST, "mptcp limits show\nmptcp endpoint show");
+        let settings = mptcp + &site.host().run(parameters).unwrap();
+        Self {
+            routing: lines(&routing),
+            settings: lines(&settings),
+        }
+    }
+
+    /// Rules, routes and addresses that are not slowhand's.
+    pub fn of_others(&self) -> Vec<&str> {
+        let mut others: Vec<&str> = self.routing.iter().map(String::as_str).collect();
+        others.retain(|line| !line.contains(OURS));
+        others
+    }
+
+    /// Rules and routes that are slowhand's.
+    pub fn of_slowhand(&self) -> Vec<&str> {
+        let mut ours: Vec<&str> = self.routing.iter().map(String::as_str).collect();
+        ours.retain(|line| line.contains(OURS));
+        ours
+    }
+
+    /// All of it.
+    pub fn whole(&self) -> Vec<&str> {
+        let all = self.routing.iter().chain(&self.settings);
+        all.map(String::as_str).collect()
+    }
+}
+
+fn lines(text: &str) -> Vec<String> {
+    // Lifetimes run down by themselves.
+    let lasting = |line: &str| {
+        let words = line.split_whitespace();
+        words
+            .filter(|word| !word.ends_with("sec"))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    text.lines().map(lasting).collect()
+}
+
+/// Routes of all tables that are by this protocol, which `ip` leaves out where it was asked for one. Of equal IPv4 routes the first one counts;
+/// the kernel adds those of IPv6 in its own time.
+fn routes_by(site: &Site, protocol: &str) -> String {
+    let shown = site.ip(HOST, &format!("route show table all proto {protocol}"));
+    let (mut v6, v4): (Vec<&str>, Vec<&str>) = shown.lines().partition(|line| line.contains("::"));
+    v6.sort_unstable();
+    let all = v4.into_iter().chain(v6);
+    all.map(|line| format!("proto {protocol}: {line}\n")).collect()
+}
+
+fn addresses(site: &Site) -> String {
+    let shown = site.run(HOST, "ip -oneline address show");
+    // Numbers of links come first.
+    let named = shown.lines().filter_map(|line| Some(line.split_once(": ")?.1));
+    named.fold(String::new(), |all, line| all + line + "\n")
+}
+
+/// Kernel parameters of the calling thread's namespace.
+fn parameters() -> String {
+    let mut paths: Vec<_> = std::fs::read_dir("/proc/sys/net/mptcp")
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    paths.sort();
+    let ipv4 = ["tcp_rmem", "tcp_wmem", "tcp_congestion_control", "ip_forward"];
+    paths.extend(ipv4.map(|key| Path::new("/proc/sys/net/ipv4").join(key)));
+    let shown = |path: &std::path::PathBuf| {
+        let value = std::fs::read_to_string(path).unwrap_or_default();
+        format!("{} = {}\n", path.display(), value.trim())
+    };
+    paths.iter().map(shown).collect()
+}
+
+/// The lines that only one of both has, at most `most` of them.
+pub fn difference(expected: &[&str], found: &[&str], most: usize) -> Vec<String> {
+    let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
+    expected
+        .iter()
+        .for_each(|line| *counts.entry(line).or_default() -= 1);
+    found
+        .iter()
+        .for_each(|line| *counts.entry(line).or_default() += 1);
+    let said = counts.iter().filter_map(|(line, count)| match count {
+        0 => None,
+        1.. => Some(format!("there is: {line}")),
+        _ => Some(format!("missing: {line}")),
+    });
+    let mut said: Vec<String> = said.take(most).collect();
+    if said.is_empty() && expected != found {
+        said.push("the order of rules or routes is another one".to_owned());
+    }
+    said
+}

@@ -15,7 +15,7 @@
 //! | metric 0 | two gateways (matrix, `moved`) | pppd's route without a gateway (both); a metric of 0 for one link only (`moved`) |
 
 use crate::may_run;
-use crate::shapes::variants::{self, ipv4_comes};
+use crate::shapes::{tunnels, two_providers, variants};
 use crate::site::{HOST, Site};
 use crate::twins::{Build, Step, play_all};
 use crate::uplink::ETH0;
@@ -102,13 +102,18 @@ fn the_users_order_of_links_is_kept() {
 #[test]
 fn an_order_that_the_user_changes_is_followed() {
     let steps = &[Step::Start, Step::Also("other order", other_order), Step::Down];
-    play(&[("two providers", crate::shapes::two_providers)], steps);
+    play(&[("two providers", two_providers)], steps);
 }
 
 #[test]
-fn a_family_that_comes_later_is_used() {
-    let steps = &[Step::Start, Step::Also("IPv4 comes", ipv4_comes), Step::Down];
-    play(&[("IPv6 first", variants::ipv6_first)], steps);
+fn a_tunnel_may_come_and_go() {
+    let steps = &[
+        Step::Start,
+        Step::Also("wg-quick up", tunnels::wg_quick_up),
+        Step::Also("wg-quick down", tunnels::wg_quick_down),
+        Step::Down,
+    ];
+    play(&[("idle tunnel", tunnels::idle_tunnel)], steps);
 }
 
 #[test]
@@ -121,21 +126,5 @@ fn names_may_change_hands() {
         Step::Also("put in again", replug),
         Step::Down,
     ];
-    play(&[("names", crate::shapes::two_providers)], steps);
-}
-
-#[test]
-fn tables_and_rules_with_numbers_like_ours_are_the_users() {
-    let steps = &[
-        Step::Start,
-        Step::Rename,
-        Step::Rename,
-        Step::Kill,
-        Step::Start,
-        Step::Down,
-        Step::Start,
-        Step::Kill,
-        Step::Down,
-    ];
-    play(&[("numbers like ours", variants::same_numbers)], steps);
+    play(&[("names", two_providers)], steps);
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::fs::File;
 use std::os::unix::net::UnixDatagram;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// How long a service manager waits for a start.
@@ -22,9 +23,11 @@ pub struct Slowhand {
 }
 
 impl Slowhand {
-    /// Prepares it; nothing runs yet. `name` tells sites apart.
-    pub fn on(site: &Site, name: &str) -> Self {
-        let scratch = Scratch::new(&format!("hosts-{}", name.replace(' ', "-")));
+    /// Prepares it; nothing runs yet.
+    pub fn on(site: &Site) -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let scratch = Scratch::new(&format!("hosts-{number}"));
         std::fs::write(scratch.path("slowhand.toml"), &site.config).unwrap();
         Self {
             netns: site.host().try_clone().unwrap(),

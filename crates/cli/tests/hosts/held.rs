@@ -27,11 +27,10 @@ impl Connections {
         };
         probes.retain(|probe| probe.place == HOST && comparable(&probe.source));
         let open = |probe: Probe| {
-            let [without, with] = [without, with].map(|site| probe.connect(site, limit).ok());
             Some(Held {
+                without: probe.connect(without, limit).ok()?,
+                with: probe.connect(with, limit).ok()?,
                 probe,
-                without: without?,
-                with: with?,
             })
         };
         let opened = side_by_side(probes.into_iter(), open);

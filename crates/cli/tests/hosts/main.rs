@@ -1,7 +1,19 @@
 //! What slowhand leaves alone: hosts as people have them, with everything that happens to them.
 //!
-//! A *shape* (`shapes`) builds a host with its providers and neighbours. Each is built twice, and the twins live through the same events, one of
-//! them with slowhand (`twins`): whatever the other reaches, it must reach, in the same way.
+//! | module | what it is |
+//! |---|---|
+//! | `shapes` | hosts: a function builds each, with its providers and neighbours |
+//! | `twins` | the judge: each host twice, one of them with slowhand; what the other one reaches, it must reach, in the same way |
+//! | `matrix` | every shape through every event |
+//! | `cases` | more shapes, with one event each; its table lists the kinds of faults |
+//! | `moved` | a link that died in silence, so that new connections leave by another one |
+//! | `swept` | what others take away is restored |
+//! | `site`, `uplink`, `tunnel` | namespaces without names, cables, providers that drop foreign source addresses (BCP 38) |
+//! | `reach`, `held`, `serve` | new connections for each choice of a source, and those that stay open; who answers them |
+//! | `snapshot` | rules, routes, addresses and settings as text |
+//! | `daemon` | the program as its user runs it |
+//!
+//! A new shape is a function and a line in `shapes::ALL`.
 
 mod cases;
 #[path = "../common/mod.rs"]

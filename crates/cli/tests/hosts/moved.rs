@@ -1,7 +1,7 @@
 //! What a link's silent death changes, and what it must not.
 //!
 //! The preferred link loses everything while an MPTCP connection moves data over both: that is evidence, and new connections go over the other
-//! link. Whatever a program has bound to the lost link's addresses stays there, and goes on when the link does.
+//! link. Whatever a program has bound to the lost link's addresses stays there, and continues when the link delivers again.
 
 use crate::daemon::Slowhand;
 use crate::may_run;
@@ -69,7 +69,7 @@ impl Moved {
         build(&mut site);
         site.await_all_addresses();
         let before = Snapshot::of(&site);
-        let mut slowhand = Slowhand::on(&site, name);
+        let mut slowhand = Slowhand::on(&site);
         slowhand.start();
         let opened = open(&mut site);
         let download = Download::start(&site);

@@ -294,14 +294,17 @@ impl Site {
         words.nth(1).unwrap().parse().unwrap()
     }
 
-    /// Lets the Internet lose all that comes over this link and all that would leave by it, in silence.
+    /// A provider drops, in silence, all that it is to pass on from this link; its router itself answers.
     pub fn silence(&self, uplink: usize) {
         let far = &self.uplinks[uplink].far;
-        let rules = format!("add rule inet gate mute iifname {far} drop");
+        let rules = format!(
+            "add rule inet gate mute iifname {far} ip daddr 203.0.113.0/24 drop
+             add rule inet gate mute iifname {far} ip6 daddr 2001:db8:f::/64 drop"
+        );
         self.nft(INTERNET, &rules);
     }
 
-    /// Nothing is lost any more.
+    /// Every provider passes on everything.
     pub fn hear_all(&self) {
         self.nft(INTERNET, "flush chain inet gate mute");
     }

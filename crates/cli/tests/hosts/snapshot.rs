@@ -33,11 +33,11 @@ impl Snapshot {
         }
     }
 
-    /// Rules, routes and addresses that are not slowhand's.
+    /// Rules, routes and addresses that are not slowhand's. Where the user leaves a rule's priority to the kernel, its number depends on the rules
+    /// that are there; their order does not.
     pub fn of_others(&self) -> Vec<&str> {
-        let mut others: Vec<&str> = self.routing.iter().map(String::as_str).collect();
-        others.retain(|line| !line.contains(OURS));
-        others
+        let others = self.routing.iter().filter(|line| !line.contains(OURS));
+        others.map(|line| without_priority(line)).collect()
     }
 
     /// Rules and routes that are slowhand's.
@@ -64,6 +64,14 @@ fn lines(text: &str) -> Vec<String> {
             .join(" ")
     };
     text.lines().map(lasting).collect()
+}
+
+/// A rule as it is apart from its number; any other line as it is.
+fn without_priority(line: &str) -> &str {
+    match line.split_once(": ") {
+        Some((_, rule)) if rule.contains("lookup ") => rule,
+        _ => line,
+    }
 }
 
 /// Routes of all tables that are by this protocol, which `ip` leaves out where it was asked for one. Of equal IPv4 routes the first one counts;

@@ -65,7 +65,7 @@ fn what_others_sweep_away_is_restored_and_said_once() {
     two_providers(&mut site);
     site.await_all_addresses();
     let before = Snapshot::of(&site);
-    let mut slowhand = Slowhand::on(&site, "swept");
+    let mut slowhand = Slowhand::on(&site);
     let ear = Ear::on(site.host());
     slowhand.start();
     ear.until_quiet();

@@ -126,7 +126,7 @@ impl Twins {
             let twin = scope.spawn(made);
             (made(), twin.join().unwrap())
         });
-        let slowhand = Slowhand::on(&with, name);
+        let slowhand = Slowhand::on(&with);
         let twins = Self {
             name: name.to_owned(),
             without,
@@ -185,7 +185,7 @@ impl Twins {
         self.findings.push(format!("{}: {}: {what}", self.name, self.at));
     }
 
-    /// Lets it happen to both, and waits until slowhand has done what it does then. Meanwhile the other twin is asked.
+    /// Lets it happen to both, and waits until slowhand has done what it does then. Meanwhile the other twin answers.
     fn take(&mut self, step: Step) -> Vec<Expected> {
         let ear = Ear::on(self.with.host());
         step.apply_without(&mut self.without);

@@ -115,8 +115,8 @@ impl Provider {
 }
 
 impl Uplink {
-    /// Both ends know the other's hardware address: the kernel avoids gateways that it has asked in vain, so which route it takes would depend
-    /// on when somebody asked last.
+    /// Gives both ends the other's hardware address: the kernel avoids gateways that did not answer, so which route it takes would depend on
+    /// when somebody asked last.
     fn know_each_other(&mut self, provider: &Provider) {
         let (own, routers) = (mac_of(HOST, provider.link), mac_of(INTERNET, &self.far));
         for net in provider.subnets() {
@@ -184,7 +184,7 @@ impl Site {
         self.await_addresses(HOST);
     }
 
-    /// Takes addresses and routes of a link away, as a network manager does that has no lease any more.
+    /// Takes addresses and routes of a link away, as a network manager does when the lease has ended.
     pub fn release(&self, uplink: usize) {
         let Uplink { link, leave, .. } = &self.uplinks[uplink];
         self.ip(

@@ -1,8 +1,8 @@
-//! Hosts as people have them. A shape is a function that builds one; a line in [`ALL`] has it played.
+//! Hosts as people have them. A shape is a function that builds one; a line in [`ALL`] puts it into the matrix.
 
 pub mod lans;
 pub mod routes;
-mod tunnels;
+pub mod tunnels;
 pub mod variants;
 
 use crate::site::{Asker, INTERNET, SERVER, Site};
@@ -25,6 +25,7 @@ pub const ALL: &[(&str, Build)] = &[
     ("point to point", routes::point_to_point),
     ("200,000 routes", routes::many_routes),
     ("IPv6 only", routes::only_ipv6),
+    ("numbers like slowhand's", variants::same_numbers),
 ];
 
 /// A cable and a WiFi, each with its provider, IPv4 and IPv6.

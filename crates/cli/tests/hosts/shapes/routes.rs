@@ -94,24 +94,32 @@ pub fn metric_0(site: &mut Site) {
     site.provider_with(&bare(Provider { v6: None, ..WLAN0 }), put("route append"));
 }
 
-/// A server in a data centre: an address without a subnet, the gateway said to be on the link.
-pub fn onlink_gateway(site: &mut Site) {
+/// The cable's provider, who gives addresses without a subnet, with these default routes.
+fn lone_addresses(v4_default: &'static str, v6_default: &'static str) -> Provider {
     let v4 = |net: Subnet| Subnet {
         host: "192.0.2.2/32",
         next: "192.0.2.9/32",
+        default: v4_default,
         ..net
     };
     let v6 = |net: Subnet| Subnet {
         host: "2001:db8:1::2/128",
         next: "2001:db8:1::9/128",
-        default: "via fe80::1",
+        default: v6_default,
         ..net
     };
-    let bare = Provider {
+    Provider {
         v4: ETH0.v4.map(v4),
         v6: ETH0.v6.map(v6),
-        metric: "onlink metric 100",
         ..ETH0
+    }
+}
+
+/// A server in a data centre: an address without a subnet, the gateway said to be on the link.
+pub fn onlink_gateway(site: &mut Site) {
+    let bare = Provider {
+        metric: "onlink metric 100",
+        ..lone_addresses("via 192.0.2.1", "via fe80::1")
     };
     site.provider_with(&bare, |uplink| {
         let routers = mac_of(INTERNET, &uplink.far);
@@ -128,23 +136,9 @@ pub fn point_to_point(site: &mut Site) {
 
 /// The same with default routes that end like these.
 pub fn modem(site: &mut Site, v4_metric: &str, v6_metric: &str) {
-    let v4 = |net: Subnet| Subnet {
-        host: "192.0.2.2/32",
-        next: "192.0.2.9/32",
-        default: "",
-        ..net
-    };
-    let v6 = |net: Subnet| Subnet {
-        host: "2001:db8:1::2/128",
-        next: "2001:db8:1::9/128",
-        default: "",
-        ..net
-    };
     let modem = Provider {
         link: "usb0",
-        v4: ETH0.v4.map(v4),
-        v6: ETH0.v6.map(v6),
-        ..ETH0
+        ..lone_addresses("", "")
     };
     site.tunnel("usb0", (INTERNET, "p-usb0"));
     site.customer(&modem, |uplink| {

@@ -5,34 +5,48 @@ use crate::site::{Asker, HOST, SECRET, SERVER, Site};
 
 /// wg-quick with `AllowedIPs = 0.0.0.0/0, ::/0`: all but the tunnel's own packets go into the tunnel.
 pub fn full_tunnel(site: &mut Site) {
+    idle_tunnel(site);
+    wg_quick_up(site);
+}
+
+/// A tunnel that nothing leads into yet.
+pub fn idle_tunnel(site: &mut Site) {
     two_providers(site);
     site.place("vpn");
     site.tunnel("wg0", ("vpn", "wg0"));
-    site.ip(
-        "vpn",
-        "address add 10.64.0.1/24 dev wg0
-         address add fd00:64::1/64 dev wg0",
-    );
+    let far = "address add 10.64.0.1/24 dev wg0\naddress add fd00:64::1/64 dev wg0";
+    site.ip("vpn", far);
     for address in SERVER.iter().chain(&SECRET) {
         site.ip("vpn", &format!("address add {address} dev lo"));
     }
     site.serve("vpn");
+    site.marks.push(51_820);
+}
+
+/// What `wg-quick up` does; the kernel chooses the rules' priorities.
+pub fn wg_quick_up(site: &mut Site) {
     site.ip(
         HOST,
-        "address add 10.64.0.2/32 dev wg0
-         address add fd00:64::2/128 dev wg0
-         route add default dev wg0 table 51820
-         rule add not fwmark 51820 table 51820
-         rule add table main suppress_prefixlength 0",
+        "address add 10.64.0.2/32 dev wg0\naddress add fd00:64::2/128 dev wg0",
     );
-    site.ip6(
-        HOST,
-        "route add default dev wg0 table 51820
-         rule add not fwmark 51820 table 51820
-         rule add table main suppress_prefixlength 0",
-    );
-    site.marks.push(51_820);
+    let lines = "route add default dev wg0 table 51820
+        rule add not fwmark 51820 table 51820
+        rule add table main suppress_prefixlength 0";
+    site.ip(HOST, lines);
+    site.ip6(HOST, lines);
     site.keep_secret(&SECRET);
+}
+
+/// What `wg-quick down` does.
+pub fn wg_quick_down(site: &mut Site) {
+    site.ip(
+        HOST,
+        "address del 10.64.0.2/32 dev wg0\naddress del fd00:64::2/128 dev wg0",
+    );
+    let rules = "rule del not fwmark 51820 table 51820\nrule del table main suppress_prefixlength 0";
+    site.ip(HOST, rules);
+    site.ip6(HOST, &format!("{rules}\nroute flush table 51820"));
+    site.secrets.clear();
 }
 
 /// Tailscale with routes of a tailnet: rules from 5210 to 5270, which send all but its own packets to table 52 first.

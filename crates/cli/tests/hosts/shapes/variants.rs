@@ -142,13 +142,14 @@ pub fn camera_by_wifi(site: &mut Site) {
 pub fn preferred_wifi(site: &mut Site) {
     let last = Provider {
         metric: "metric 700",
+        v6: None,
         ..ETH0
     };
-    site.provider(&WLAN0);
+    // The kernel lists the cable first.
     site.provider(&last);
-    site.silence(1);
-    // In the order that is not the user's.
-    site.config = "[[link]]\ninterface = \"eth0\"\nkind = \"cable\"\n\n[[link]]\ninterface = \"wlan0\"\nkind = \"wifi\"\n".to_owned();
+    site.silence(0);
+    site.provider(&Provider { v6: None, ..WLAN0 });
+    site.destinations.retain(IpAddr::is_ipv4);
 }
 
 /// IPv4 is to leave by the cable, IPv6 by the WiFi.

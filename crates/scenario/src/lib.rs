@@ -16,6 +16,7 @@
 
 mod convert;
 mod document;
+mod format;
 mod judge;
 mod load;
 mod mahimahi;
@@ -36,7 +37,7 @@ pub use load::{LoadError, load, parse};
 pub use mahimahi::{OPPORTUNITY, RateTrace};
 pub use plan::*;
 pub use read::Files;
-pub use setting::{Setting, SettingError};
+pub use setting::{Given, Setting, SettingError};
 pub use source::{Problem, Problems};
 pub use spot::{Spot, Spots, Thing};
 pub use synthetic::{Outages, Synthetic};

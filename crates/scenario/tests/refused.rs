@@ -418,11 +418,11 @@ fn traces() {
     let file = |name: &str| edited("lte.down", name);
     let form = "a line is the time of one delivery in whole milliseconds, such as 17";
     let table = [
-        ("text.down", format!("traces/text.down:3:1: `three` is not a time; {form}")),
-        ("minus.down", format!("traces/minus.down:1:1: -1 is negative; {form}")),
+        ("text.down", format!("traces/text.down:3:1: this is not a time; {form}")),
+        ("minus.down", format!("traces/minus.down:1:1: this time is negative; {form}")),
         (
             "back.down",
-            "traces/back.down:3:1: 3 comes after 7: time runs backwards; sort the trace: times may be equal, but never decrease"
+            "traces/back.down:3:1: this time is before that of the line above: time runs backwards; sort the trace: times may be equal, but never decrease"
                 .to_owned(),
         ),
         (
@@ -431,7 +431,32 @@ fn traces() {
         ),
         (
             "latin.down",
-            "traces/latin.down:2:1: from here on this is not UTF-8 text; save the file as UTF-8".to_owned(),
+            format!("traces/latin.down:2:1: this is not a time; {form}"),
+        ),
+        (
+            "gzip.down",
+            "traces/gzip.down:1:1: the file is packed with gzip, no rate trace; unpack it first, with gunzip".to_owned(),
+        ),
+        (
+            "air.pcapng",
+            "traces/air.pcapng:1:1: the file is a packet capture (pcapng), no rate trace; name a rate trace of Mahimahi".to_owned(),
+        ),
+        (
+            "columns.down",
+            "traces/columns.down:1:1: the file has 2 columns of numbers; give one time a line, in whole milliseconds: the first column \
+             alone, if it has them"
+                .to_owned(),
+        ),
+        (
+            "epoch.down",
+            "traces/epoch.down:1:1: the times are seconds since 1970; give whole milliseconds since the first delivery, one time a line"
+                .to_owned(),
+        ),
+        (
+            "micros.down",
+            "traces/micros.down:3:1: the times go on for more than a day; if they are microseconds, divide them by 1000, otherwise cut \
+             the trace: it is repeated anyway"
+                .to_owned(),
         ),
         (
             "gone.down",

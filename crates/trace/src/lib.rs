@@ -43,7 +43,7 @@ pub use meter::{FlowMeter, SERIES_BIN};
 pub use names::{Mode, ParsePolicyError, PolicyName, Role, World};
 pub use papers::{Claim, ClaimKind, PaperFigure, PaperSeries, PapersDocument};
 pub use plan::{LinkKind, Plan, PlanFault, PlanLink, Walker, Waypoint};
-pub use recorder::{ReadError, Recorder, RunRecord, read_runs, write_runs};
+pub use recorder::{ReadError, Recorder, RunRecord, event_line, header_line, read_runs, write_runs};
 pub use run::{Flow, LinkMarks, LinkUse, PathUse, PlayDocument, Run};
 pub use shown::{Shown, is_shown, shown_json, shown_lines};
 pub use stall::{STALL_THRESHOLD, Stall, StallDetector, WAIT_THRESHOLD};

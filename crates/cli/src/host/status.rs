@@ -4,8 +4,9 @@ use super::control::{Question, ask};
 use super::document::{Connection, Fallback, Link, Status, Subflow};
 use super::place::Place;
 use super::table::aligned;
-use crate::exit::print;
+use crate::exit::{print, print_document};
 use std::process::ExitCode;
+use trace::Shown;
 use units::Bytes;
 
 /// Show links, connections and subflows, and the congestion controller that each is really sent with.
@@ -22,24 +23,23 @@ pub struct Args {
 /// Prints the state of the daemon of the place.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let status: Status = ask(&args.place.socket(), Question::Status)?;
-    let text = if args.json {
-        serde_json::to_string_pretty(&status)? + "\n"
+    if args.json {
+        print_document(&status)?;
     } else {
-        text(&status)
-    };
-    print(text.as_bytes())?;
+        print(text(&status).as_bytes())?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 fn text(status: &Status) -> String {
     let mut text = format!(
         "policy {}, new connections sent with {}, process {}, up {:.0} s, {:.1} % of a core, window lever: {}\n\n",
-        status.policy,
-        or_dash(&status.cc),
+        Shown(&status.policy),
+        Shown(or_dash(&status.cc)),
         status.pid,
         status.uptime_s,
         100.0 * status.cpu_s / status.uptime_s.max(1e-3),
-        status.window_lever.as_deref().unwrap_or("none"),
+        Shown(status.window_lever.as_deref().unwrap_or("none")),
     );
     text.push_str(&links(&status.links));
     text.extend(status.links.iter().flat_map(marks));
@@ -98,7 +98,7 @@ fn marks(link: &Link) -> impl Iterator<Item = String> {
         let marks = marks?;
         Some(format!(
             "{}: {:.2} % of what {what} is marked; so far {} of {} ECN-capable packets, {} asked for\n",
-            link.name,
+            Shown(&link.name),
             100.0 * marks.rate,
             marks.made,
             marks.ect,
@@ -175,7 +175,7 @@ fn fallbacks(fallbacks: &[Fallback]) -> String {
     let unbounded = fallbacks
         .iter()
         .filter(|fallback| fallback.window_bytes.is_none());
-    let whys = unbounded.map(|fallback| format!("{}: {}\n", fallback.local, fallback.why));
+    let whys = unbounded.map(|fallback| format!("{}: {}\n", fallback.local, Shown(&fallback.why)));
     aligned(&rows) + &whys.collect::<String>()
 }
 

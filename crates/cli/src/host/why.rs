@@ -4,8 +4,9 @@
 use super::control::{Question, ask};
 use super::document::Why;
 use super::place::Place;
-use crate::exit::{Refused, print};
+use crate::exit::{Refused, print, print_document};
 use std::process::ExitCode;
+use trace::Shown;
 
 /// Say why each link is used, or why not.
 #[derive(Debug, clap::Args)]
@@ -27,12 +28,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(wanted) = &args.link {
         keep(&mut why, wanted)?;
     }
-    let text = if args.json {
-        serde_json::to_string_pretty(&why)? + "\n"
+    if args.json {
+        print_document(&why)?;
     } else {
-        text(&why)
-    };
-    print(text.as_bytes())?;
+        print(text(&why).as_bytes())?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -59,23 +59,25 @@ fn text(why: &Why) -> String {
         let marks = link
             .marks
             .iter()
-            .map(|marks| format!("{}: mark: {marks}\n", link.link));
-        format!("{}: {}: {}\n", link.link, link.state, link.why) + &marks.collect::<String>()
+            .map(|marks| format!("{}: mark: {}\n", Shown(&link.link), Shown(marks)));
+        let (name, state, why) = (Shown(&link.link), Shown(&link.state), Shown(&link.why));
+        format!("{name}: {state}: {why}\n") + &marks.collect::<String>()
     });
     let told = why.windows.iter().chain(&why.unsent).chain(&why.left_alone);
-    let conns = told.map(|conn| format!("connection {} to {}: {}\n", conn.token, conn.remote, conn.why));
+    let conns = told.map(|conn| {
+        let why = Shown(&conn.why);
+        format!("connection {} to {}: {why}\n", Shown(&conn.token), conn.remote)
+    });
     let roles = why.roles.iter().map(|role| {
-        let (link, state) = (&role.link, &role.state);
-        format!(
-            "connection {} to {}: {link}: {state}: {}\n",
-            role.token, role.remote, role.why
-        )
+        let (link, state, why) = (Shown(&role.link), Shown(&role.state), Shown(&role.why));
+        let (token, remote) = (Shown(&role.token), role.remote);
+        format!("connection {token} to {remote}: {link}: {state}: {why}\n")
     });
     let fallbacks = why.fallbacks.iter().map(|fallback| {
         let (local, remote) = (fallback.local, fallback.remote);
-        format!("connection from {local} to {remote}: {}\n", fallback.why)
+        format!("connection from {local} to {remote}: {}\n", Shown(&fallback.why))
     });
-    let levers = why.levers.iter().map(|lever| format!("{lever}\n"));
+    let levers = why.levers.iter().map(|lever| format!("{}\n", Shown(lever)));
     links
         .chain(conns)
         .chain(roles)
@@ -109,6 +111,22 @@ mod tests {
             why: "it is up".to_owned(),
             marks: None,
         }
+    }
+
+    #[test]
+    fn what_names_and_sentences_bring_along_does_nothing_to_a_terminal() {
+        let why = Why {
+            links: vec![LinkWhy {
+                why: "\u{9b}2J is up\ndsl: use".to_owned(),
+                ..link("wl\x1b]0;x\x07")
+            }],
+            levers: vec!["\x1b[8m".to_owned()],
+            ..nothing()
+        };
+        assert_eq!(
+            text(&why),
+            "wl\\u{1b}]0;x\\u{7}: use: \\u{9b}2J is up\\ndsl: use\n\\u{1b}[8m\n"
+        );
     }
 
     #[test]

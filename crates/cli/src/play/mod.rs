@@ -47,7 +47,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = World::Lab)]
     world: World,
 
-    /// Who decides which links to use; may be given several times. Without it: slowhand.
+    /// Who decides which links to use; may be given several times. Without it: slowhand. handover and handover-warm need access points in
+    /// the scenario, whose beacons they count.
     #[arg(long = "policy", value_name = "P", conflicts_with = "compare")]
     policies: Vec<PolicyName>,
 
@@ -56,7 +57,8 @@ pub struct Args {
     compare: bool,
 
     /// The sender's congestion controller, instead of the scenario's: one of the kernel's, or lia, olia, balia or cla. A server has these
-    /// only if it runs slowhand (--set server=slowhand). Not for virtual time: no scenario has one there.
+    /// only if it runs slowhand (--set server=slowhand), and cla goes by the signals of access points, which the scenario must have. Not for
+    /// virtual time: no scenario has one there.
     #[arg(long, value_name = "NAME")]
     cc: Option<String>,
 

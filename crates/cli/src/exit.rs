@@ -5,7 +5,9 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use serde::Serialize;
-use trace::{shown_json, shown_lines};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use trace::{Shown, shown_json, shown_lines};
 
 /// Marks an error as the user's to mend before anything was done: the program ends with 2 instead of 1.
 #[derive(Debug)]
@@ -47,10 +49,31 @@ pub fn print(text: &[u8]) -> anyhow::Result<()> {
     }
 }
 
+/// Writes text for people to standard output: of all that is in it, a terminal obeys only the line ends.
+pub fn print_text(text: &str) -> anyhow::Result<()> {
+    print(shown_lines(text).as_bytes())
+}
+
 /// Writes a `--json` document to standard output. Names in it that a terminal would obey are spelled in JSON's own way.
 pub fn print_document(document: &impl Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(document)? + "\n";
     print(shown_json(&text).as_bytes())
+}
+
+/// A document of a daemon for people: in each of its texts, those of names and peers among them, control characters are escaped.
+pub fn shown<D: Serialize + DeserializeOwned>(document: &D) -> anyhow::Result<D> {
+    let mut value = serde_json::to_value(document)?;
+    escape(&mut value);
+    Ok(serde_json::from_value(value)?)
+}
+
+fn escape(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = Shown(&*text).to_string(),
+        Value::Array(items) => items.iter_mut().for_each(escape),
+        Value::Object(fields) => fields.values_mut().for_each(escape),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// What `tell!` does. Whatever is in the line, a terminal obeys only its line ends.

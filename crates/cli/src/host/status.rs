@@ -4,9 +4,8 @@ use super::control::{Question, ask};
 use super::document::{Connection, Fallback, Link, Status, Subflow};
 use super::place::Place;
 use super::table::aligned;
-use crate::exit::{print, print_document};
+use crate::exit::{print_document, print_text, shown};
 use std::process::ExitCode;
-use trace::Shown;
 use units::Bytes;
 
 /// Show links, connections and subflows, and the congestion controller that each is really sent with.
@@ -26,7 +25,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.json {
         print_document(&status)?;
     } else {
-        print(text(&status).as_bytes())?;
+        print_text(&text(&shown(&status)?))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -34,12 +33,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn text(status: &Status) -> String {
     let mut text = format!(
         "policy {}, new connections sent with {}, process {}, up {:.0} s, {:.1} % of a core, window lever: {}\n\n",
-        Shown(&status.policy),
-        Shown(or_dash(&status.cc)),
+        status.policy,
+        or_dash(&status.cc),
         status.pid,
         status.uptime_s,
         100.0 * status.cpu_s / status.uptime_s.max(1e-3),
-        Shown(status.window_lever.as_deref().unwrap_or("none")),
+        status.window_lever.as_deref().unwrap_or("none"),
     );
     text.push_str(&links(&status.links));
     text.extend(status.links.iter().flat_map(marks));
@@ -98,7 +97,7 @@ fn marks(link: &Link) -> impl Iterator<Item = String> {
         let marks = marks?;
         Some(format!(
             "{}: {:.2} % of what {what} is marked; so far {} of {} ECN-capable packets, {} asked for\n",
-            Shown(&link.name),
+            link.name,
             100.0 * marks.rate,
             marks.made,
             marks.ect,
@@ -175,7 +174,7 @@ fn fallbacks(fallbacks: &[Fallback]) -> String {
     let unbounded = fallbacks
         .iter()
         .filter(|fallback| fallback.window_bytes.is_none());
-    let whys = unbounded.map(|fallback| format!("{}: {}\n", fallback.local, Shown(&fallback.why)));
+    let whys = unbounded.map(|fallback| format!("{}: {}\n", fallback.local, fallback.why));
     aligned(&rows) + &whys.collect::<String>()
 }
 

@@ -4,9 +4,8 @@
 use super::control::{Question, ask};
 use super::document::Why;
 use super::place::Place;
-use crate::exit::{Refused, print, print_document};
+use crate::exit::{Refused, print_document, print_text, shown};
 use std::process::ExitCode;
-use trace::Shown;
 
 /// Say why each link is used, or why not.
 #[derive(Debug, clap::Args)]
@@ -31,7 +30,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.json {
         print_document(&why)?;
     } else {
-        print(text(&why).as_bytes())?;
+        print_text(&text(&shown(&why)?))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -59,25 +58,23 @@ fn text(why: &Why) -> String {
         let marks = link
             .marks
             .iter()
-            .map(|marks| format!("{}: mark: {}\n", Shown(&link.link), Shown(marks)));
-        let (name, state, why) = (Shown(&link.link), Shown(&link.state), Shown(&link.why));
-        format!("{name}: {state}: {why}\n") + &marks.collect::<String>()
+            .map(|marks| format!("{}: mark: {marks}\n", link.link));
+        format!("{}: {}: {}\n", link.link, link.state, link.why) + &marks.collect::<String>()
     });
     let told = why.windows.iter().chain(&why.unsent).chain(&why.left_alone);
-    let conns = told.map(|conn| {
-        let why = Shown(&conn.why);
-        format!("connection {} to {}: {why}\n", Shown(&conn.token), conn.remote)
-    });
+    let conns = told.map(|conn| format!("connection {} to {}: {}\n", conn.token, conn.remote, conn.why));
     let roles = why.roles.iter().map(|role| {
-        let (link, state, why) = (Shown(&role.link), Shown(&role.state), Shown(&role.why));
-        let (token, remote) = (Shown(&role.token), role.remote);
-        format!("connection {token} to {remote}: {link}: {state}: {why}\n")
+        let (link, state) = (&role.link, &role.state);
+        format!(
+            "connection {} to {}: {link}: {state}: {}\n",
+            role.token, role.remote, role.why
+        )
     });
     let fallbacks = why.fallbacks.iter().map(|fallback| {
         let (local, remote) = (fallback.local, fallback.remote);
-        format!("connection from {local} to {remote}: {}\n", Shown(&fallback.why))
+        format!("connection from {local} to {remote}: {}\n", fallback.why)
     });
-    let levers = why.levers.iter().map(|lever| format!("{}\n", Shown(lever)));
+    let levers = why.levers.iter().map(|lever| format!("{lever}\n"));
     links
         .chain(conns)
         .chain(roles)
@@ -124,7 +121,7 @@ mod tests {
             ..nothing()
         };
         assert_eq!(
-            text(&why),
+            text(&shown(&why).unwrap()),
             "wl\\u{1b}]0;x\\u{7}: use: \\u{9b}2J is up\\ndsl: use\n\\u{1b}[8m\n"
         );
     }

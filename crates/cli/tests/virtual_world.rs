@@ -3,7 +3,7 @@
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::BufReader;
+use std::io::{BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -284,6 +284,24 @@ fn a_scenario_prints_nothing_of_a_file_that_it_names() {
         );
         assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
     }
+}
+
+#[test]
+fn a_sweep_may_come_out_of_a_pipe() {
+    let mut command = program();
+    command.args(["play", "/dev/stdin", "--world", "sim", "--set", "duration_s=1,2"]);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let text = std::fs::read(common::root().join(SCENARIO)).unwrap();
+    child.stdin.take().unwrap().write_all(&text).unwrap();
+    let ran = common::Ran::from(child.wait_with_output().unwrap());
+    assert!(
+        ran.out.contains("duration_s=1  ") && ran.out.contains("duration_s=2  "),
+        "{ran:?}"
+    );
 }
 
 #[test]

@@ -33,7 +33,7 @@ mod synthetic;
 mod timeline;
 
 pub use judge::{Outcome, Verdict, judge};
-pub use load::{LoadError, load, parse};
+pub use load::{LoadError, ScenarioFile, load, parse};
 pub use mahimahi::{OPPORTUNITY, RateTrace};
 pub use plan::*;
 pub use read::Files;

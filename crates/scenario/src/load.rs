@@ -41,23 +41,43 @@ const LARGEST: u64 = 1 << 20;
 /// A rate trace has at most this many bytes: an hour at 100 Mb/s.
 const LARGEST_TRACE: u64 = 256 << 20;
 
-/// Reads a scenario file; trace files in it are looked up from its directory. Settings replace what the file says, in
-/// their order.
-pub fn load(path: &Path, settings: &[Setting]) -> Result<Plan, LoadError> {
-    let failed = |source| LoadError::Read {
-        path: path.to_owned(),
-        source,
-    };
-    let content = read_up_to(path, LARGEST).map_err(failed)?;
-    if content.len() as u64 > LARGEST && Format::of(&content).is_none() {
-        return Err(LoadError::TooLarge {
+/// A scenario file as it was read: once, since it may be a pipe, however many plans are made of it.
+#[derive(Debug, Clone)]
+pub struct ScenarioFile {
+    path: PathBuf,
+    content: Vec<u8>,
+}
+
+impl ScenarioFile {
+    /// Reads it.
+    pub fn read(path: &Path) -> Result<Self, LoadError> {
+        let content = read_up_to(path, LARGEST).map_err(|source| LoadError::Read {
             path: path.to_owned(),
-        });
+            source,
+        })?;
+        if content.len() as u64 > LARGEST && Format::of(&content).is_none() {
+            return Err(LoadError::TooLarge {
+                path: path.to_owned(),
+            });
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            content,
+        })
     }
-    let directory = path.parent().unwrap_or(Path::new(""));
-    Ok(parse(&path.to_string_lossy(), &content, settings, &|file| {
-        read_beside(directory, file)
-    })?)
+
+    /// The plan. Trace files in it are looked up from its directory. Settings replace what the file says, in their order.
+    pub fn plan(&self, settings: &[Setting]) -> Result<Plan, Problems> {
+        let directory = self.path.parent().unwrap_or(Path::new(""));
+        parse(&self.path.to_string_lossy(), &self.content, settings, &|file| {
+            read_beside(directory, file)
+        })
+    }
+}
+
+/// Reads a scenario file and makes its plan.
+pub fn load(path: &Path, settings: &[Setting]) -> Result<Plan, LoadError> {
+    Ok(ScenarioFile::read(path)?.plan(settings)?)
 }
 
 /// Reads the bytes of a scenario file called `name`; `files` finds the trace files it names and says what to call them.

@@ -232,7 +232,7 @@ fn text_of_a_file_does_nothing_to_a_terminal() {
 }
 
 #[test]
-fn of_text_that_is_no_toml_the_first_mistake_is_told() {
+fn one_mistake_is_told_once() {
     for broken in ["at_m = (1, 2]", "at_m = [1, 2", "at_m = [[[[[[[1, 2]"] {
         let problems = edited("at_m = [1, 2]", broken).unwrap_err();
         assert_eq!(problems.iter().count(), 1, "{problems}");

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant as Wall;
 
-use scenario::{Plan, Setting};
+use scenario::{Plan, ScenarioFile, Setting};
 use sim::{Cast, CastError, Play, Played};
 use trace::{PlayDocument, PlaySchema, PolicyName, RunRecord, Shown, World};
 
@@ -171,9 +171,11 @@ fn jobs(args: &Args) -> anyhow::Result<Vec<Job>> {
             Shown(cc)
         )));
     }
+    let combinations = combinations(args)?;
+    let file = ScenarioFile::read(&args.file).map_err(Refused::because)?;
     let (mut jobs, mut doubts) = (Vec::new(), BTreeSet::new());
-    for settings in combinations(args)? {
-        let plan = scenario::load(&args.file, &settings.all).map_err(Refused::because)?;
+    for settings in combinations {
+        let plan = file.plan(&settings.all).map_err(Refused::because)?;
         Cast::of(&plan).map_err(|error| refused(&plan, &error))?;
         let policies = selection::policies(&plan, &args.policies, args.compare)?;
         let made: Vec<&PolicyName> = policies.iter().filter(|policy| !policy.is_computed()).collect();

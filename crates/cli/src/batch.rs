@@ -23,7 +23,7 @@ use scenario::Plan;
 use trace::{Event, LatenessUs, PolicyName};
 use units::{Bitrate, Duration};
 
-use crate::exit::Refused;
+use crate::exit::{self, Refused};
 use room::{Begun, Room};
 
 /// One run to be made.
@@ -170,7 +170,7 @@ fn refused_or_failed(plan: &Plan, error: PlayError) -> anyhow::Error {
     } else if let PlayError::Plan(error) = &error {
         Refused::because(plan.spots.say(error.about(), error))
     } else if is_refusal(&error) {
-        Refused::because(format!("{:#}", anyhow::Error::from(error)))
+        Refused::because(exit::sentence(&anyhow::Error::from(error)))
     } else {
         error.into()
     }

@@ -8,6 +8,7 @@ use scenario::{Plan, Server};
 
 use crate::exit::Refused;
 use crate::play::{self, Wanted};
+use crate::seed;
 
 /// Walk past five access points and a cellular link on this machine's own kernel, policy by policy, and draw what came of it.
 #[derive(Debug, clap::Args)]
@@ -20,8 +21,8 @@ Examples:
   sudo slowhand demo --html walk.html --svg walk.svg --seed 2
   sudo slowhand demo --cc olia")]
 pub struct Args {
-    /// Seed of everything random. The same seed draws the same walk.
-    #[arg(long, value_name = "N")]
+    /// Seed of everything random, 0 to 9223372036854775807. The same seed draws the same walk.
+    #[arg(long, value_name = "N", value_parser = seed::parser())]
     seed: Option<u64>,
 
     /// The congestion controller of the sender, the server: one of the kernel's, or lia, olia, balia or cla. For one of these the server
@@ -29,7 +30,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     cc: Option<String>,
 
-    /// Where to write the page.
+    /// Where to write the page. It is there once it is complete.
     #[arg(long, value_name = "FILE", default_value = "slowhand-demo.html")]
     html: PathBuf,
 

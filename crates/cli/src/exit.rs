@@ -4,6 +4,11 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use trace::{Shown, shown_json, shown_lines};
+
 /// Marks an error as the user's to mend before anything was done: the program ends with 2 instead of 1.
 #[derive(Debug)]
 pub struct Refused(String);
@@ -44,9 +49,47 @@ pub fn print(text: &[u8]) -> anyhow::Result<()> {
     }
 }
 
-/// What `tell!` does.
+/// Writes text for people to standard output: of all that is in it, a terminal obeys only the line ends.
+pub fn print_text(text: &str) -> anyhow::Result<()> {
+    print(shown_lines(text).as_bytes())
+}
+
+/// Writes a `--json` document to standard output. Names in it that a terminal would obey are spelled in JSON's own way.
+pub fn print_document(document: &impl Serialize) -> anyhow::Result<()> {
+    let text = serde_json::to_string_pretty(document)? + "\n";
+    print(shown_json(&text).as_bytes())
+}
+
+/// A document of a daemon for people: in each of its texts, those of names and peers among them, control characters are escaped.
+pub fn shown<D: Serialize + DeserializeOwned>(document: &D) -> anyhow::Result<D> {
+    let mut value = serde_json::to_value(document)?;
+    escape(&mut value);
+    Ok(serde_json::from_value(value)?)
+}
+
+fn escape(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = Shown(&*text).to_string(),
+        Value::Array(items) => items.iter_mut().for_each(escape),
+        Value::Object(fields) => fields.values_mut().for_each(escape),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// What `tell!` does. Whatever is in the line, a terminal obeys only its line ends.
 pub fn tell(line: fmt::Arguments<'_>) {
-    drop(writeln!(io::stderr(), "{line}"));
+    drop(writeln!(io::stderr(), "{}", shown_lines(line)));
+}
+
+/// What went wrong and why, each said once: many an error has its cause in its own sentence.
+pub fn sentence(error: &anyhow::Error) -> String {
+    let mut said = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !said.contains(&cause) {
+            said = format!("{said}: {cause}");
+        }
+    }
+    said
 }
 
 /// Tells the user what went wrong, if anything did.
@@ -55,12 +98,33 @@ pub fn code(outcome: anyhow::Result<ExitCode>) -> ExitCode {
         Ok(code) => code,
         Err(error) if error.is::<ReaderGone>() => ExitCode::SUCCESS,
         Err(error) if error.is::<Refused>() => {
-            tell!("{error:#}");
+            tell!("{}", sentence(&error));
             ExitCode::from(2)
         }
         Err(error) => {
-            tell!("slowhand: {error:#}");
+            tell!("slowhand: {}", sentence(&error));
             ExitCode::FAILURE
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context as _;
+
+    #[test]
+    fn nothing_is_said_twice() {
+        let full = || io::Error::other("no space left");
+        let chained = Err::<(), _>(full()).context("a.html: cannot be written");
+        assert_eq!(
+            sentence(&chained.unwrap_err()),
+            "a.html: cannot be written: no space left"
+        );
+        let repeated = Err::<(), _>(full()).context("a.html: no space left; name another");
+        assert_eq!(
+            sentence(&repeated.unwrap_err()),
+            "a.html: no space left; name another"
+        );
     }
 }

@@ -18,8 +18,11 @@ mod exit;
 mod host;
 mod interrupt;
 mod man;
+mod output;
 mod papers;
 mod play;
+mod seed;
+mod terminal;
 mod usage;
 
 use std::process::ExitCode;

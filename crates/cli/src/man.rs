@@ -1,11 +1,13 @@
 //! `slowhand man DIR`: the manual pages, made from the same descriptions as `--help`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::CommandFactory as _;
+use clap::{Command, CommandFactory as _};
+use clap_mangen::Man;
 
 use crate::exit::Refused;
+use crate::output::Output;
 use crate::usage::Usage;
 
 /// Write the manual pages into a directory.
@@ -18,16 +20,27 @@ pub struct Args {
     directory: PathBuf,
 }
 
-/// Writes one page for the program and one for every verb.
+/// Writes one page for the program and one for every verb, each once it is complete.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = &args.directory;
-    std::fs::create_dir_all(directory)
-        .and_then(|()| clap_mangen::generate_to(Usage::command(), directory))
-        .map_err(|error| {
-            let shown = directory.display();
-            Refused::because(format!(
-                "{shown}: {error}: cannot write manual pages; choose a directory that you may write to"
-            ))
-        })?;
+    std::fs::create_dir_all(directory).map_err(|error| {
+        let shown = directory.display();
+        Refused::because(format!(
+            "{shown}: {error}: cannot write manual pages; choose a directory that you may write to"
+        ))
+    })?;
+    let mut command = Usage::command().disable_help_subcommand(true);
+    command.build();
+    write(&command, directory)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn write(command: &Command, directory: &Path) -> anyhow::Result<()> {
+    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+        write(verb, directory)?;
+    }
+    let man = Man::new(command.clone());
+    let mut page = Vec::new();
+    man.render(&mut page)?;
+    Output::create(&directory.join(man.get_filename()))?.write_quietly(&page)
 }

@@ -66,6 +66,16 @@ fn every_verb_has_a_manual_page() {
     let scratch = Scratch::new("man");
     let made = slowhand(&["man", scratch.path("man1").to_str().unwrap()]);
     assert_eq!(made.code, Some(0), "{}", made.err);
+    let hidden = std::fs::read_dir(scratch.path("man1")).unwrap();
+    let hidden = hidden.filter(|entry| {
+        entry
+            .as_ref()
+            .unwrap()
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(b".")
+    });
+    assert_eq!(hidden.count(), 0, "nothing temporary is left");
     let page = |name: &str| std::fs::read_to_string(scratch.path("man1").join(name)).unwrap();
     assert!(page("slowhand.1").contains(".TH"));
     for verb in verbs().iter().filter(|verb| *verb != "help") {

@@ -4,6 +4,7 @@ mod common;
 
 use common::{Ran, Scratch, program, slowhand};
 use std::io::{BufRead as _, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use trace::{PlayDocument, PolicyName};
@@ -122,10 +123,11 @@ fn a_trace_with_text_in_it_is_refused_with_its_place() {
     let ran = slowhand(&["play", scenario.to_str().unwrap()]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{ran:?}");
     let expected = format!(
-        "{}:2:1: `rain` is not a time; a line is the time of one delivery in whole milliseconds",
+        "{}:2:1: this is not a time; a line is the time of one delivery in whole milliseconds",
         trace.display()
     );
     assert!(ran.err.starts_with(&expected), "{}", ran.err);
+    assert!(!ran.err.contains("rain"), "it may be any file: {}", ran.err);
     std::fs::remove_file(&trace).unwrap();
     let ran = slowhand(&["play", scenario.to_str().unwrap()]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
@@ -419,26 +421,48 @@ fn commands_run_at_both_ends_and_hand_on_how_they_ended() {
     );
 }
 
+/// How many lines a file has so far.
+fn lines(path: &Path) -> usize {
+    std::fs::read_to_string(path).map_or(0, |text| text.matches('\n').count())
+}
+
 #[test]
-fn an_interrupt_ends_the_run_cleanly() {
+fn an_interrupt_ends_the_run_cleanly_and_leaves_the_rows_that_there_were() {
     if !is_root() {
         return;
     }
     let quick = Quick::new("interrupt");
+    let (trace, html) = (quick.0.path("run.jsonl"), quick.0.path("run.html"));
+    std::fs::write(
+        &trace,
+        "an older one, which is longer than the first row of a new one\n",
+    )
+    .unwrap();
+    std::fs::write(&html, "an older one").unwrap();
     let mut command = program();
     command
         .args(["play", &quick.file(), "--set", "duration_s=60"])
+        .args(["--policy", "mptcp", "--policy", "slowhand"])
+        .arg("--trace")
+        .arg(&trace)
+        .arg("--html")
+        .arg(&html)
         .stderr(Stdio::piped())
         .stdout(Stdio::null());
     let mut child = command.spawn().unwrap();
     let mut progress = BufReader::new(child.stderr.take().unwrap()).lines();
-    assert!(
-        progress
-            .next()
-            .unwrap()
-            .unwrap()
-            .contains("slowhand: runs, seed 1")
-    );
+    let first = progress.next().unwrap().unwrap();
+    assert!(first.contains("mptcp: runs, seed 1"), "{first}");
+    // Rows are there while it runs: a second of it has far more than these.
+    let begun = Instant::now();
+    while lines(&trace) < 20 {
+        assert!(
+            begun.elapsed() < Duration::from_secs(30),
+            "no rows: {}",
+            lines(&trace)
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let begun = Instant::now();
     let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
     nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
@@ -451,4 +475,66 @@ fn an_interrupt_ends_the_run_cleanly() {
         "{rest:?}"
     );
     assert!(begun.elapsed() < Duration::from_secs(20));
+    let runs = trace::read_runs(BufReader::new(std::fs::File::open(&trace).unwrap())).unwrap();
+    assert_eq!(runs[0].start().unwrap().policy, PolicyName::Mptcp);
+    assert!(runs[0].events.len() >= 15, "{}", runs[0].events.len());
+    assert_eq!(std::fs::read_to_string(&html).unwrap(), "an older one");
+    assert_eq!(
+        std::fs::read_dir(quick.0.path("")).unwrap().count(),
+        3,
+        "nothing temporary is left"
+    );
+}
+
+#[test]
+fn nothing_is_played_into_a_file_that_is_read_or_written_already() {
+    let quick = Quick::new("same-file");
+    let text = QUICK.replace("rate_mbps = 10", "down_trace = \"walk.down\"\nup_mbps = 1");
+    let path = |name: &str| quick.0.path(name).to_str().unwrap().to_owned();
+    let cell = path("cell.toml");
+    std::fs::write(&cell, text.replace("cables.far", "cells.far")).unwrap();
+    std::fs::write(path("walk.down"), "1\n2\n").unwrap();
+    std::os::unix::fs::symlink("cell.toml", path("link.toml")).unwrap();
+    let table: [(&[&str], &str); 5] = [
+        (
+            &["--trace", "cell.toml"],
+            "--trace cell.toml: this is the scenario, which is read; name another file",
+        ),
+        (
+            &["--html", "link.toml"],
+            "--html link.toml: this is the scenario, which is read; name another file",
+        ),
+        (
+            &["--svg", "./walk.down"],
+            "--svg ./walk.down: this is a rate trace of the scenario, which is read; name another file",
+        ),
+        (
+            &["--html", "a", "--svg", "./a"],
+            "--svg ./a: --html is the same file; name another for one of them",
+        ),
+        (
+            &["--trace", "new/a", "--html", "new/../new/a"],
+            "--html new/../new/a: --trace is the same file; name another for one of them",
+        ),
+    ];
+    for (arguments, message) in table {
+        let mut command = program();
+        command
+            .current_dir(quick.0.path(""))
+            .args(["play", "cell.toml"])
+            .args(arguments);
+        let ran = Ran::from(command.output().unwrap());
+        assert_eq!((ran.code, ran.err.trim_end()), (Some(2), message), "{ran:?}");
+    }
+    let output = std::fs::File::options().append(true).open(&cell).unwrap();
+    let mut command = program();
+    command
+        .args(["play", &path("quick.toml"), "--trace", &cell])
+        .stdout(output);
+    let ran = Ran::from(command.stderr(Stdio::piped()).output().unwrap());
+    assert!(
+        ran.code == Some(2) && ran.err.contains("standard output goes to the same file"),
+        "{ran:?}"
+    );
+    assert!(!quick.0.path("a").exists() && lines(Path::new(&cell)) > 10);
 }

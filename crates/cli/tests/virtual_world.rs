@@ -3,8 +3,14 @@
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use common::{Scratch, program, slowhand};
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
 use serde_json::Value;
 
 const SCENARIO: &str = "scenarios/shared-air.toml";
@@ -88,15 +94,246 @@ fn a_sweep_is_a_table_of_every_combination() {
         .map(|row| row["seed"].as_i64().unwrap())
         .collect();
     assert_eq!(seeds, [3, 4, 5, 3, 4, 5]);
-    let quick = |rate: &str| {
+    let quick = |rate: i64| {
         let of = rows
             .iter()
-            .filter(|row| row["flow"] == "quick" && row["aps.near.rate_mbps"] == rate);
+            .filter(|row| row["flow"] == "quick" && row["set.aps.near.rate_mbps"] == rate);
         of.map(|row| row["goodput_mbps"].as_f64().unwrap()).sum::<f64>() / 3.0
     };
-    assert!(quick("54") > 1.3 * quick("6"), "{} {}", quick("54"), quick("6"));
+    assert!(quick(54) > 1.3 * quick(6), "{} {}", quick(54), quick(6));
     let parquet = sweep("t.parquet");
     assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+}
+
+#[test]
+fn swept_keys_have_columns_of_their_own_with_types() {
+    let scratch = Scratch::new("virtual-columns");
+    let file = scratch.path("t.jsonl");
+    let mut command = program();
+    command.args(["play", SCENARIO, "--world", "sim", "--set", "duration_s=1,1.5"]);
+    command.args([
+        "--set",
+        "walkers.client.power_save=false,true",
+        "--set",
+        "aps.near.rate_mbps=auto,54",
+    ]);
+    command.args(["--set", "flows.slow.start_s=0", "--set", "aps.far.channel=40"]);
+    command.args(["--set", "air.attempts=4,7", "--table"]).arg(&file);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code().is_some_and(|code| code < 2), "{said}");
+    let rows = rows(&file);
+    assert_eq!(rows.len(), 16 * 3);
+    let columns = |row: &Value| -> Vec<String> {
+        let keys = row.as_object().unwrap().keys();
+        keys.filter(|key| key.starts_with("set.")).cloned().collect()
+    };
+    assert_eq!(
+        columns(&rows[0]),
+        [
+            "set.air.attempts",
+            "set.aps.near.rate_mbps",
+            "set.duration_s",
+            "set.walkers.client.power_save"
+        ]
+    );
+    let last = &rows[47];
+    assert_eq!(last["set.air.attempts"], Value::from(7));
+    assert_eq!(
+        last["set.aps.near.rate_mbps"],
+        Value::from("54"),
+        "words and numbers are text"
+    );
+    assert_eq!(last["set.duration_s"], Value::from(1.5));
+    assert_eq!(last["set.walkers.client.power_save"], Value::from(true));
+    assert_eq!(rows[0]["set.duration_s"], Value::from(1.0));
+}
+
+/// A table of JSON Lines, each of which must be whole.
+fn rows(file: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(file).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// Begins a sweep that takes minutes, and waits until its table has some rows.
+fn sweep_under_way(scratch: &Scratch, more: &[&str]) -> Child {
+    let table = scratch.path("t.jsonl");
+    let mut command = program();
+    command.args(["play", SCENARIO, "--world", "sim", "--seeds", "0..5000"]);
+    command.arg("--table").arg(&table).args(more);
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while std::fs::read_to_string(&table).map_or(0, |text| text.matches('\n').count()) < 6 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no rows");
+        assert!(child.try_wait().unwrap().is_none(), "it has ended");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child
+}
+
+fn signal(child: &Child, signal: Signal) {
+    nix::sys::signal::kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
+}
+
+/// Three flows of each run, in the order of the runs, as far as they go.
+fn assert_finished_rows(scratch: &Scratch) -> usize {
+    let rows = rows(&scratch.path("t.jsonl"));
+    assert!(rows.len() >= 6 && rows.len().is_multiple_of(3), "{}", rows.len());
+    let seeds: Vec<i64> = rows.iter().map(|row| row["seed"].as_i64().unwrap()).collect();
+    assert!(seeds.is_sorted(), "{seeds:?}");
+    assert!(
+        rows.iter()
+            .all(|row| row["duration_s"] == 20.0 && row["stopped"] == false)
+    );
+    rows.len()
+}
+
+#[test]
+fn an_interrupted_sweep_keeps_its_finished_rows() {
+    let scratch = Scratch::new("virtual-interrupted");
+    let (trace, html) = (scratch.path("t.trace"), scratch.path("t.html"));
+    std::fs::write(&html, "an older one").unwrap();
+    let (trace_text, html_text) = (trace.to_str().unwrap(), html.to_str().unwrap());
+    let child = sweep_under_way(&scratch, &["--trace", trace_text, "--html", html_text]);
+    signal(&child, Signal::SIGINT);
+    let ran = common::Ran::from(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let runs = assert_finished_rows(&scratch) / 3;
+    let last = ran.err.lines().last().unwrap();
+    assert_eq!(
+        last,
+        format!("slowhand: stopped; {runs} of 5000 runs had come to their end")
+    );
+    let recorded = trace::read_runs(BufReader::new(std::fs::File::open(&trace).unwrap())).unwrap();
+    assert!(recorded.len() >= runs, "{} {runs}", recorded.len());
+    assert_eq!(std::fs::read_to_string(&html).unwrap(), "an older one");
+    assert_eq!(
+        std::fs::read_dir(scratch.path("")).unwrap().count(),
+        3,
+        "nothing temporary is left"
+    );
+}
+
+#[test]
+fn an_interrupted_parquet_table_has_the_finished_rows() {
+    let scratch = Scratch::new("virtual-parquet");
+    let table = scratch.path("t.parquet");
+    let mut command = program();
+    command.args(["play", SCENARIO, "--world", "sim", "--seeds", "0..5000"]);
+    // Rows of the trace tell when the first runs have ended.
+    let trace = scratch.path("t.trace");
+    command.arg("--table").arg(&table).arg("--trace").arg(&trace);
+    let child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while !std::fs::read_to_string(&trace).is_ok_and(|text| text.contains("run_end")) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no run ends");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(!table.exists(), "it is there once it is complete");
+    signal(&child, Signal::SIGTERM);
+    let ran = common::Ran::from(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let bytes = std::fs::read(&table).unwrap();
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+}
+
+#[test]
+fn what_is_killed_keeps_its_rows_too() {
+    let scratch = Scratch::new("virtual-killed");
+    let mut child = sweep_under_way(&scratch, &[]);
+    signal(&child, Signal::SIGKILL);
+    child.wait().unwrap();
+    assert_finished_rows(&scratch);
+}
+
+#[test]
+fn a_scenario_prints_nothing_of_a_file_that_it_names() {
+    let scratch = Scratch::new("virtual-secret");
+    let file = scratch.path("cell.toml");
+    let shadow = scratch.path("shadow");
+    std::fs::write(&shadow, "17\nroot:$6$salt$hash:19000:0:99999:7:::\n").unwrap();
+    let text = std::fs::read_to_string(common::root().join(SCENARIO)).unwrap();
+    for (key, named) in [
+        ("down_trace", "shadow"),
+        ("up_trace", shadow.to_str().unwrap()),
+        ("down_trace", "../../proc/self/environ"),
+    ] {
+        let other = if key == "up_trace" { "down_mbps" } else { "up_mbps" };
+        let cell = format!("{text}\n[cells.lte]\n{key} = \"{named}\"\n{other} = 1\nrtt_ms = 9\n");
+        std::fs::write(&file, cell).unwrap();
+        let mut command = program();
+        command
+            .env("PASSWORD", "hash")
+            .args(["play", file.to_str().unwrap(), "--world", "sim"]);
+        let ran = common::Ran::from(command.output().unwrap());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(
+            !ran.err.contains("hash") && !ran.err.contains("root:"),
+            "{}",
+            ran.err
+        );
+        assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_sweep_may_come_out_of_a_pipe() {
+    let mut command = program();
+    command.args(["play", "/dev/stdin", "--world", "sim", "--set", "duration_s=1,2"]);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let text = std::fs::read(common::root().join(SCENARIO)).unwrap();
+    child.stdin.take().unwrap().write_all(&text).unwrap();
+    let ran = common::Ran::from(child.wait_with_output().unwrap());
+    assert!(
+        ran.out.contains("duration_s=1  ") && ran.out.contains("duration_s=2  "),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn two_sweeps_over_one_thing_are_refused() {
+    let sweep = ["play", SCENARIO, "--world", "sim"];
+    let table: [(&[&str], &str); 4] = [
+        (
+            &["--seeds", "0..2", "--set", "seed=1,2"],
+            "--set seed=… beside --seeds: both say which seeds to run; keep one of them\n",
+        ),
+        (
+            &["--set", " seed =3", "--seed", "4"],
+            "--set seed=… beside --seed: both say which seeds to run; keep one of them\n",
+        ),
+        (
+            &["--set", "duration_s=1,2", "--set", "duration_s=3"],
+            "--set duration_s=…: several values, and given twice; give all of its values in one --set\n",
+        ),
+        (
+            &["--seeds", "0..1000000", "--set", "duration_s=1,2"],
+            "this would be more than 1000000 runs; give fewer seeds, or fewer values at a time\n",
+        ),
+    ];
+    for (arguments, message) in table {
+        let ran = slowhand(&[&sweep[..], arguments].concat());
+        assert_eq!((ran.code, ran.err.as_str()), (Some(2), message), "{ran:?}");
+    }
+    let seeds = slowhand(&[&sweep[..], &["--set", "seed=5,9", "--set", "duration_s=1"]].concat());
+    assert!(
+        seeds.out.contains("seed=5  ") && seeds.out.contains("seed=9  "),
+        "{seeds:?}"
+    );
 }
 
 /// Replaces a part of the shipped scenario and plays it.
@@ -147,7 +384,7 @@ fn what_cannot_be_is_refused_with_position_and_remedy() {
         (
             "[walkers.client]",
             "[cells.lte]\ndown_trace = \"back.down\"\nup_mbps = 1\nrtt_ms = 9\n\n[walkers.client]",
-            "back.down:3:1: 3 comes after 7: time runs backwards",
+            "back.down:3:1: this time is before that of the line above: time runs backwards",
             "sort the trace: times may be equal, but never decrease",
         ),
         (

@@ -8,7 +8,7 @@ const SHARED_AIR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/s
 
 #[test]
 fn wrong_words_are_refused() {
-    let table: [(&[&str], &str); 7] = [
+    let table: [(&[&str], &str); 13] = [
         (&["demo", "--seed", "one"], "invalid digit"),
         (&["fly"], "unrecognized subcommand 'fly'"),
         (&["bench", "stall"], "unknown benchmark `stall`; valid: "),
@@ -20,6 +20,44 @@ fn wrong_words_are_refused() {
         (
             &["bench", "cc-cost", "walk", "--cc", "olia"],
             "--cc olia changes nothing in walk: leave it out",
+        ),
+        (
+            &["demo", "--seed", "9223372036854775808"],
+            "9223372036854775808 is not in 0..=9223372036854775807",
+        ),
+        (
+            &["play", SHARED_AIR, "--seed", "18446744073709551615"],
+            "18446744073709551615 is not in 0..=9223372036854775807",
+        ),
+        (
+            &[
+                "play",
+                SHARED_AIR,
+                "--world",
+                "sim",
+                "--seeds",
+                "0..18446744073709551615",
+            ],
+            "goes beyond the last seed, which is 9223372036854775807",
+        ),
+        (
+            &["bench", "window-mixes", "--seed", "18446744073709551615"],
+            "18446744073709551615 is not in 0..=9223372036854",
+        ),
+        (
+            &[
+                "play",
+                SHARED_AIR,
+                "--world",
+                "sim",
+                "--set",
+                "seed=18446744073709551615",
+            ],
+            "`seed` is too large a number; give a whole number from 0 to 9223372036854775807",
+        ),
+        (
+            &["play", "/dev/zero", "--world", "sim"],
+            "/dev/zero: this is a device or a socket, not a file; name a scenario file, for example",
         ),
         (
             &["play", SHARED_AIR, "--world", "sim", "--cc", "vegas"],

@@ -2,7 +2,7 @@
 
 mod synthetic;
 
-use dash::terminal::{Paint, table};
+use dash::terminal::{Paint, fitted, table};
 use synthetic::comparison;
 use trace::PolicyName;
 
@@ -94,6 +94,38 @@ fn the_table_has_colour_only_when_asked() {
         stripped = stripped.replace(code, "");
     }
     assert_eq!(stripped, plain, "colour changes nothing else");
+}
+
+#[test]
+fn a_narrow_terminal_has_everything_in_lines_that_fit() {
+    let (_, mut document) = comparison();
+    document.runs[0].notes = vec!["said once, at some length, of one run".to_owned()];
+    let wide = table(&document, Paint::Plain);
+    let widest = wide.lines().map(|line| line.chars().count()).max().unwrap();
+    assert_eq!(fitted(&document, Paint::Plain, widest), wide);
+    for width in 20..widest {
+        let text = fitted(&document, Paint::Plain, width);
+        let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(longest <= width, "{width}: {longest}\n{text}");
+        let squeezed = |text: &str| text.split_whitespace().collect::<String>();
+        for run in &document.runs {
+            let goodput = format!("{:.1}Mb/s", run.goodput_mbps());
+            assert!(squeezed(&text).contains(&goodput), "{width}: {goodput}\n{text}");
+            assert!(squeezed(&text).contains(&run.policy.to_string()), "{width}");
+        }
+    }
+    let block = "\nslowhand\n  data: ";
+    assert!(fitted(&document, Paint::Plain, 30).contains(block));
+}
+
+#[test]
+fn names_and_notes_of_others_do_nothing_to_a_terminal() {
+    let (_, mut document) = comparison();
+    document.scenario = "x\x1b[2J\nholds".to_owned();
+    document.runs[0].notes = vec!["\u{9b}31m\rred".to_owned()];
+    let text = table(&document, Paint::Plain);
+    assert!(text.contains("Scenario x\\u{1b}[2J\\nholds, world "), "{text}");
+    assert!(text.contains(": \\u{9b}31m\\rred\n"), "{text}");
 }
 
 #[test]

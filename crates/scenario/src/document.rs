@@ -67,14 +67,12 @@ impl Table {
     }
 }
 
-/// Reads the text of source number `source`.
-pub(crate) fn parse(sources: &Sources, source: usize, text: &str) -> Result<Node, Vec<Problem>> {
+/// Reads the text of source number `source`. Of text that is not TOML the first mistake is told: what is wrong behind it is often its doing.
+pub(crate) fn parse(sources: &Sources, source: usize, text: &str) -> Result<Node, Problem> {
     let (document, errors) = DeTable::parse_recoverable(text);
-    if !errors.is_empty() {
-        return Err(errors
-            .iter()
-            .map(|error| syntax(sources, source, text, error))
-            .collect());
+    let place = |error: &&toml::de::Error| error.span().map_or(text.len(), |span| span.start);
+    if let Some(first) = errors.iter().min_by_key(place) {
+        return Err(syntax(sources, source, text, first));
     }
     let value = Value::Table(table(document.get_ref(), source, 0));
     Ok(Node {

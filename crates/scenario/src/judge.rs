@@ -107,6 +107,9 @@ impl<'r> Bench<'r> {
     fn find(self, run: &'r Run, name: Option<&str>, condition: &Condition) -> Option<Finding> {
         let flows = flows(run, name)?;
         let moved = total(&flows);
+        if let Some(nothing) = moved_nothing(&flows, condition) {
+            return Some(nothing);
+        }
         match condition {
             Condition::Intact => Some(intact(&flows)),
             Condition::LongestStall(most) => {
@@ -151,6 +154,29 @@ fn flows<'r>(run: &'r Run, name: Option<&str>) -> Option<Vec<&'r Flow>> {
         .filter(|flow| name.is_none_or(|name| flow.name == name))
         .collect();
     (!chosen.is_empty()).then_some(chosen)
+}
+
+/// Of what moved nothing nothing holds: it had no stall, broke no byte, and is as good as another that moved nothing. What must hold of each flow
+/// fails with any of them, what is about their sum with all of them.
+fn moved_nothing(flows: &[&Flow], condition: &Condition) -> Option<Finding> {
+    let of_each = match condition {
+        Condition::Intact
+        | Condition::LongestStall(_)
+        | Condition::StallTotal(_)
+        | Condition::FirstByte(_) => true,
+        Condition::Goodput(_)
+        | Condition::Moved(_)
+        | Condition::VersusTcpBest(_)
+        | Condition::VersusOptimal(_)
+        | Condition::Versus(..) => false,
+    };
+    let idle: Vec<&str> = flows
+        .iter()
+        .filter(|flow| flow.bytes == 0)
+        .map(|flow| flow.name.as_str())
+        .collect();
+    let fails = !idle.is_empty() && (of_each || idle.len() == flows.len());
+    fails.then(|| (format!("nothing: {} moved no byte", idle.join(", ")), false))
 }
 
 fn total(flows: &[&Flow]) -> u64 {
@@ -203,3 +229,7 @@ fn wanted(condition: &Condition, flow: Option<&str>) -> String {
     };
     flow.map_or_else(|| what.clone(), |flow| format!("{flow}: {what}"))
 }
+
+#[cfg(test)]
+#[path = "judge_tests.rs"]
+mod tests;

@@ -16,6 +16,7 @@
 
 mod convert;
 mod document;
+mod format;
 mod judge;
 mod load;
 mod mahimahi;
@@ -32,11 +33,11 @@ mod synthetic;
 mod timeline;
 
 pub use judge::{Outcome, Verdict, judge};
-pub use load::{LoadError, load, parse};
+pub use load::{LoadError, ScenarioFile, load, parse};
 pub use mahimahi::{OPPORTUNITY, RateTrace};
 pub use plan::*;
 pub use read::Files;
-pub use setting::{Setting, SettingError};
+pub use setting::{Given, Setting, SettingError};
 pub use source::{Problem, Problems};
 pub use spot::{Spot, Spots, Thing};
 pub use synthetic::{Outages, Synthetic};

@@ -1,19 +1,23 @@
 //! From a file or a text to a plan.
 
 use crate::document;
+use crate::format::Format;
 use crate::plan::Plan;
 use crate::read::{self, Files};
 use crate::section::{Log, Section};
 use crate::setting::Setting;
 use crate::source::{Problem, Problems, Sources};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
+use trace::Shown;
 
 /// Why a scenario cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The file cannot be read.
-    #[error("{path}: {source}; name a scenario file, for example scenarios/building-walk.toml")]
+    #[error("{}: {source}; name a scenario file, for example scenarios/building-walk.toml", Shown(path.display()))]
     Read {
         /// The file.
         path: PathBuf,
@@ -21,12 +25,10 @@ pub enum LoadError {
         source: io::Error,
     },
     /// The file is no scenario: they are small.
-    #[error("{path}: {bytes} bytes are no scenario; name a TOML file of at most {LARGEST} bytes")]
+    #[error("{}: more than {LARGEST} bytes are no scenario; name a TOML file", Shown(path.display()))]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// Its length.
-        bytes: u64,
     },
     /// What it says is wrong.
     #[error(transparent)]
@@ -39,25 +41,43 @@ const LARGEST: u64 = 1 << 20;
 /// A rate trace has at most this many bytes: an hour at 100 Mb/s.
 const LARGEST_TRACE: u64 = 256 << 20;
 
-/// Reads a scenario file; trace files in it are looked up from its directory. Settings replace what the file says, in
-/// their order.
-pub fn load(path: &Path, settings: &[Setting]) -> Result<Plan, LoadError> {
-    let failed = |source| LoadError::Read {
-        path: path.to_owned(),
-        source,
-    };
-    let bytes = std::fs::metadata(path).map_err(failed)?.len();
-    if bytes > LARGEST {
-        return Err(LoadError::TooLarge {
+/// A scenario file as it was read: once, since it may be a pipe, however many plans are made of it.
+#[derive(Debug, Clone)]
+pub struct ScenarioFile {
+    path: PathBuf,
+    content: Vec<u8>,
+}
+
+impl ScenarioFile {
+    /// Reads it.
+    pub fn read(path: &Path) -> Result<Self, LoadError> {
+        let content = read_up_to(path, LARGEST).map_err(|source| LoadError::Read {
             path: path.to_owned(),
-            bytes,
-        });
+            source,
+        })?;
+        if content.len() as u64 > LARGEST && Format::of(&content).is_none() {
+            return Err(LoadError::TooLarge {
+                path: path.to_owned(),
+            });
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            content,
+        })
     }
-    let content = std::fs::read(path).map_err(failed)?;
-    let directory = path.parent().unwrap_or(Path::new(""));
-    Ok(parse(&path.to_string_lossy(), &content, settings, &|file| {
-        read_beside(directory, file)
-    })?)
+
+    /// The plan. Trace files in it are looked up from its directory. Settings replace what the file says, in their order.
+    pub fn plan(&self, settings: &[Setting]) -> Result<Plan, Problems> {
+        let directory = self.path.parent().unwrap_or(Path::new(""));
+        parse(&self.path.to_string_lossy(), &self.content, settings, &|file| {
+            read_beside(directory, file)
+        })
+    }
+}
+
+/// Reads a scenario file and makes its plan.
+pub fn load(path: &Path, settings: &[Setting]) -> Result<Plan, LoadError> {
+    Ok(ScenarioFile::read(path)?.plan(settings)?)
 }
 
 /// Reads the bytes of a scenario file called `name`; `files` finds the trace files it names and says what to call them.
@@ -65,9 +85,10 @@ pub fn parse(name: &str, content: &[u8], settings: &[Setting], files: Files<'_>)
     let text = text_of(name, content).map_err(Problems::one)?;
     let mut sources = Sources::default();
     let source = sources.add(name, text);
-    let mut root = document::parse(&sources, source, text).map_err(Problems::of)?;
+    let mut root = document::parse(&sources, source, text).map_err(Problems::one)?;
+    let mut made = Vec::new();
     for setting in settings {
-        setting.apply(&mut sources, &mut root).map_err(Problems::one)?;
+        made.extend(setting.apply(&mut sources, &mut root).map_err(Problems::one)?);
     }
     let log = Log::new(&sources);
     let plan = read::plan(
@@ -75,15 +96,25 @@ pub fn parse(name: &str, content: &[u8], settings: &[Setting], files: Files<'_>)
         &stem(name),
         files,
     );
+    log.explain(made);
     match log.into_problems() {
         problems if problems.is_empty() => Ok(plan),
         problems => Err(Problems::of(problems)),
     }
 }
 
-/// The text of a file, or where it stops being one.
-pub(crate) fn text_of<'c>(name: &str, content: &'c [u8]) -> Result<&'c str, Problem> {
-    std::str::from_utf8(content).map_err(|error| {
+/// The text of a scenario, or why it is none.
+fn text_of<'c>(name: &str, content: &'c [u8]) -> Result<&'c str, Problem> {
+    if let Some(format) = Format::of(content) {
+        let remedy = format.remedy("a scenario, which is TOML");
+        return Err(Problem::at_line(
+            name,
+            1,
+            format!("the file is {format}, no scenario"),
+            remedy,
+        ));
+    }
+    let text = std::str::from_utf8(content).map_err(|error| {
         let end = error.valid_up_to();
         let readable = std::str::from_utf8(&content[..end]).unwrap_or_default();
         Problem::new(
@@ -93,7 +124,14 @@ pub(crate) fn text_of<'c>(name: &str, content: &'c [u8]) -> Result<&'c str, Prob
             "from here on this is not UTF-8 text".into(),
             "save the file as UTF-8".into(),
         )
-    })
+    })?;
+    let is_time = |line: &str| !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
+    if text.lines().next().is_some_and(is_time) {
+        let what = "the file is a rate trace, no scenario".to_owned();
+        let remedy = "name it in a scenario, as `down_trace` of a [cells.NAME]".to_owned();
+        return Err(Problem::at_line(name, 1, what, remedy));
+    }
+    Ok(text)
 }
 
 fn stem(name: &str) -> String {
@@ -106,11 +144,23 @@ fn stem(name: &str) -> String {
 
 fn read_beside(directory: &Path, file: &str) -> io::Result<(String, Vec<u8>)> {
     let path = directory.join(file);
-    let bytes = std::fs::metadata(&path)?.len();
-    if bytes > LARGEST_TRACE {
+    let content = read_up_to(&path, LARGEST_TRACE)?;
+    if content.len() as u64 > LARGEST_TRACE && Format::of(&content).is_none() {
         return Err(io::Error::other(format!(
-            "{bytes} bytes are more than a trace may have ({LARGEST_TRACE})"
+            "more than {LARGEST_TRACE} bytes are no rate trace"
         )));
     }
-    Ok((path.to_string_lossy().into_owned(), std::fs::read(&path)?))
+    Ok((path.to_string_lossy().into_owned(), content))
+}
+
+/// The content of a file or a pipe, and one byte more than `most` where there is more: what metadata say of a length is no limit.
+/// Devices are not opened, which may do something by itself.
+fn read_up_to(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let kind = std::fs::metadata(path)?.file_type();
+    if kind.is_char_device() || kind.is_block_device() || kind.is_socket() {
+        return Err(io::Error::other("this is a device or a socket, not a file"));
+    }
+    let mut content = Vec::new();
+    File::open(path)?.take(most + 1).read_to_end(&mut content)?;
+    Ok(content)
 }

@@ -10,12 +10,18 @@
 //! 1. An empty line or a trace without time is refused: in a scenario it is a broken file, not a dead link.
 //! 2. An opportunity carries 1,500 bytes, the packet of our links; Mahimahi's own packets are 1,504 with its framing.
 
+mod shape;
+
+use crate::format::Format;
 use crate::source::Problem;
 use std::sync::Arc;
 use units::{Bitrate, Bytes, Duration};
 
 /// What one opportunity carries.
 pub const OPPORTUNITY: Bytes = Bytes::new(1_500);
+
+/// A trace with a lower mean most likely has another unit of time. GPRS, the slowest, has 20 to 50 kb/s.
+const IMPLAUSIBLE: Bitrate = Bitrate::from_kbps(20);
 
 /// When a link can deliver a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,24 +31,36 @@ pub struct RateTrace {
 }
 
 impl RateTrace {
-    /// Reads the text of the file called `name` in messages; `path` is how the scenario calls it.
-    pub(crate) fn parse(name: &str, path: &str, text: &str) -> Result<Self, Problem> {
-        let mut times_ms = Vec::new();
-        let mut start = 0;
-        for line in text.split_inclusive('\n') {
-            let digits = line.trim_end_matches(['\n', '\r']);
-            let last = times_ms.last().copied();
-            let time =
-                time(digits, last).map_err(|wrong| wrong.problem(name, text, start..start + digits.len()))?;
-            times_ms.push(time);
-            start += line.len();
+    /// Reads the content of the file called `name` in messages; `path` is how the scenario calls it. Messages show nothing of the content.
+    pub(crate) fn parse(name: &str, path: &str, content: &[u8]) -> Result<Self, Problem> {
+        let at_line = |line: usize, wrong: Wrong| Problem::at_line(name, line, wrong.what, wrong.instead);
+        if let Some(format) = Format::of(content) {
+            let what = format!("the file is {format}, no rate trace");
+            let wrong = Wrong::new(what, format.remedy("a rate trace of Mahimahi"));
+            return Err(at_line(1, wrong));
         }
-        let empty = Wrong::new(
-            "the trace never delivers",
-            "give one time in milliseconds a line, the last above 0",
-        );
-        match times_ms.last() {
-            None | Some(0) => Err(empty.problem(name, text, text.len()..text.len())),
+        let (mut times_ms, mut last) = (Vec::new(), None);
+        // Editors put a byte order mark before UTF-8 text.
+        let content = content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content);
+        let body = content.strip_suffix(b"\n").unwrap_or(content);
+        let lines = body.split(|&byte| byte == b'\n').enumerate();
+        for (index, line) in lines.filter(|_| !content.is_empty()) {
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            let time = time(line, last).map_err(|wrong| {
+                let wrong = shape::of(content).map_or(wrong, |shape| shape.wrong());
+                at_line(index + 1, wrong)
+            })?;
+            times_ms.push(time);
+            last = Some(time);
+        }
+        match last {
+            None | Some(0) => Err(at_line(
+                times_ms.len().max(1),
+                Wrong::new(
+                    "the trace never delivers",
+                    "give one time in milliseconds a line, the last above 0",
+                ),
+            )),
             Some(_) => Ok(Self {
                 path: path.to_owned(),
                 times_ms: times_ms.into(),
@@ -72,6 +90,14 @@ impl RateTrace {
         Duration::from_millis(u64::from(self.times_ms[self.times_ms.len() - 1]))
     }
 
+    /// Why its times are most likely not milliseconds, if they are not: no cellular network is that slow.
+    pub fn doubt(&self) -> Option<String> {
+        let mean = self.mean();
+        (self.times_ms.len() > 1 && mean < IMPLAUSIBLE).then(|| {
+            format!("{mean} on average; a trace has milliseconds, so if these are microseconds, divide them by 1000")
+        })
+    }
+
     /// The mean rate.
     pub fn mean(&self) -> Bitrate {
         (OPPORTUNITY * self.times_ms.len() as u64).per(self.period())
@@ -98,35 +124,33 @@ impl Wrong {
             instead: instead.into(),
         }
     }
-
-    fn problem(self, name: &str, text: &str, span: std::ops::Range<usize>) -> Problem {
-        Problem::new(name, text, span, self.what, self.instead)
-    }
 }
 
 /// A trace may last a day.
 const LONGEST_MS: u32 = 86_400_000;
 
-fn time(digits: &str, last: Option<u32>) -> Result<u32, Wrong> {
-    const FORM: &str = "a line is the time of one delivery in whole milliseconds, such as 17";
+const FORM: &str = "a line is the time of one delivery in whole milliseconds, such as 17";
+
+fn time(digits: &[u8], last: Option<u32>) -> Result<u32, Wrong> {
     if digits.is_empty() {
         return Err(Wrong::new("the line is empty", FORM));
     }
-    let shown: String = digits.chars().take(40).collect();
-    if digits.starts_with('-') && digits[1..].bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Wrong::new(format!("{shown} is negative"), FORM));
+    if let [b'-', rest @ ..] = digits
+        && rest.iter().all(u8::is_ascii_digit)
+    {
+        return Err(Wrong::new("this time is negative", FORM));
     }
-    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Wrong::new(format!("`{shown}` is not a time"), FORM));
+    if !digits.iter().all(u8::is_ascii_digit) {
+        return Err(Wrong::new("this is not a time", FORM));
     }
-    let time = digits.parse().ok().filter(|&time| time <= LONGEST_MS);
-    match (time, last) {
+    let time = str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
+    match (time.filter(|&time| time <= LONGEST_MS), last) {
         (None, _) => Err(Wrong::new(
-            format!("{shown} ms is more than a day"),
+            "this time is more than a day",
             "cut the trace: it is repeated anyway",
         )),
         (Some(time), Some(last)) if time < last => Err(Wrong::new(
-            format!("{time} comes after {last}: time runs backwards"),
+            "this time is before that of the line above: time runs backwards",
             "sort the trace: times may be equal, but never decrease",
         )),
         (Some(time), _) => Ok(time),
@@ -138,38 +162,35 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn message(text: &str) -> String {
-        let problem = RateTrace::parse("lte.down", "lte.down", text).unwrap_err();
-        format!(
-            "{}:{}:{}: {}; {}",
-            problem.spot.file, problem.spot.line, problem.spot.column, problem.what, problem.instead
-        )
+    fn message(content: impl AsRef<[u8]>) -> String {
+        let problem = RateTrace::parse("lte.down", "lte.down", content.as_ref()).unwrap_err();
+        problem.to_string()
     }
 
     #[test]
     fn rate_period_and_gap_follow_from_the_times() {
-        let trace = RateTrace::parse("t", "t", "0\n1\n1\n4\n6\n10\r\n").unwrap();
+        let trace = RateTrace::parse("t", "t", b"0\n1\n1\n4\n6\n10\r\n").unwrap();
         assert_eq!(trace.period(), Duration::from_millis(10));
         assert_eq!(trace.mean(), Bitrate::from_bps(6 * 12_000 * 100));
         assert_eq!(trace.longest_gap(), Duration::from_millis(4));
         assert_eq!(trace.times().nth(3), Some(Duration::from_millis(4)));
+        let marked = RateTrace::parse("t", "t", "\u{feff}0\n5".as_bytes()).unwrap();
+        assert_eq!(marked.times_ms(), [0, 5]);
     }
 
     #[test]
-    fn bad_lines_are_named() {
-        let form = "a line is the time of one delivery in whole milliseconds, such as 17";
+    fn bad_lines_are_named_and_not_shown() {
         let table = [
-            ("1\nabc\n", format!("lte.down:2:1: `abc` is not a time; {form}")),
-            ("1\n\n2\n", format!("lte.down:2:1: the line is empty; {form}")),
-            ("-4\n", format!("lte.down:1:1: -4 is negative; {form}")),
-            ("1.5\n", format!("lte.down:1:1: `1.5` is not a time; {form}")),
+            ("1\nabc\n", format!("lte.down:2:1: this is not a time; {FORM}")),
+            ("1\n\n2\n", format!("lte.down:2:1: the line is empty; {FORM}")),
+            ("-4\n", format!("lte.down:1:1: this time is negative; {FORM}")),
             (
                 "5\n4\n",
-                "lte.down:2:1: 4 comes after 5: time runs backwards; sort the trace: times may be equal, but never decrease".into(),
+                "lte.down:2:1: this time is before that of the line above: time runs backwards; sort the trace: times may be equal, but never decrease".into(),
             ),
             (
-                "99999999999\n",
-                "lte.down:1:1: 99999999999 ms is more than a day; cut the trace: it is repeated anyway".into(),
+                "5\n99999999\n",
+                "lte.down:2:1: the times go on for more than a day; if they are microseconds, divide them by 1000, otherwise cut the trace: it is repeated anyway".into(),
             ),
             (
                 "",
@@ -177,18 +198,52 @@ mod tests {
             ),
             (
                 "0\n0\n",
-                "lte.down:3:1: the trace never delivers; give one time in milliseconds a line, the last above 0".into(),
+                "lte.down:2:1: the trace never delivers; give one time in milliseconds a line, the last above 0".into(),
             ),
         ];
         for (text, expected) in table {
-            assert_eq!(message(text), expected);
+            assert_eq!(message(text), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn nothing_of_a_file_that_is_no_trace_is_shown() {
+        let secret = "root:$6$salt$hash:19000:0:99999:7:::";
+        for text in [
+            format!("{secret}\n"),
+            format!("1\n2\n{secret}\n"),
+            format!("time\n{secret} {secret}\n"),
+            "8154711\n".repeat(2) + "4242\n",
+            format!("\u{fffd}{secret}"),
+        ] {
+            let said = message(&text);
+            for part in ["root", "salt", "hash", "19000", "8154711", "4242"] {
+                assert!(!said.contains(part), "{said}");
+            }
+            assert!(said.starts_with("lte.down:") && !said.contains('\n'), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_trace_that_is_most_likely_in_microseconds_is_doubted() {
+        let doubt = |step: u32| {
+            let times: String = (1..=100).map(|packet| format!("{}\n", packet * step)).collect();
+            RateTrace::parse("t", "t", times.as_bytes()).unwrap().doubt()
+        };
+        assert_eq!(doubt(1), None, "12 Mb/s");
+        assert_eq!(doubt(500), None, "24 kb/s");
+        assert_eq!(
+            doubt(1_000).as_deref(),
+            Some(
+                "12.0 kb/s on average; a trace has milliseconds, so if these are microseconds, divide them by 1000"
+            )
+        );
     }
 
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in "[0-9\\-a\n\r é]{0,40}") {
-            if let Ok(trace) = RateTrace::parse("t", "t", &text) {
+            if let Ok(trace) = RateTrace::parse("t", "t", text.as_bytes()) {
                 prop_assert!(trace.times_ms().is_sorted());
                 prop_assert!(trace.period() > Duration::ZERO);
             }

@@ -53,13 +53,29 @@ impl<'s> Log<'s> {
         self.keys.borrow().clone()
     }
 
-    /// All of it, in the order of the file.
+    /// Says of a thing that a setting made, and that lacks something, that it was not there before: most likely its name is wrong.
+    pub fn explain(&self, made: Vec<(At, Problem)>) {
+        let mut found = self.found.borrow_mut();
+        for (at, problem) in made {
+            let before = found.len();
+            found.retain(|(place, _)| *place != at);
+            if found.len() < before {
+                found.push((at, problem));
+            }
+        }
+    }
+
+    /// All of it, in the order of the file, and each once: two readers may have looked at one value, and two keys may lead to one file.
     pub fn into_problems(self) -> Vec<Problem> {
         let mut found = self.found.into_inner();
         found.sort_by_key(|(at, _)| *at);
-        // Two readers may have looked at one value.
-        found.dedup();
-        found.into_iter().map(|(_, problem)| problem).collect()
+        let mut problems: Vec<Problem> = Vec::new();
+        for (_, problem) in found {
+            if !problems.contains(&problem) {
+                problems.push(problem);
+            }
+        }
+        problems
     }
 }
 

@@ -7,6 +7,20 @@ use crate::document::{self, Entry, Node, Table, Value};
 use crate::source::{At, Problem, Sources};
 use crate::suggest;
 use std::fmt;
+use trace::Shown;
+
+/// A value by its type, for tables.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Given {
+    /// A whole number.
+    Integer(i64),
+    /// Another number.
+    Real(f64),
+    /// True or false.
+    Flag(bool),
+    /// Text, or what has no type of its own, as it was written.
+    Text(String),
+}
 
 /// One key and one value from the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,15 +33,16 @@ pub struct Setting {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
     /// There is no `=`.
-    #[error("--set {0}: there is no value; write KEY=VALUE, for example cells.lte.rate_mbps=6")]
+    #[error("--set {}: there is no value; write KEY=VALUE, for example cells.lte.rate_mbps=6", Shown(.0))]
     NoValue(String),
     /// A part of the key is empty.
     #[error(
-        "--set {0}: a part of the key is empty; write it as table.name.key, for example aps.ap1.channel=11"
+        "--set {}: a part of the key is empty; write it as table.name.key, for example aps.ap1.channel=11",
+        Shown(.0)
     )]
     EmptyKey(String),
     /// One of the values is empty.
-    #[error("--set {0}: a value is empty; give one after each = and comma")]
+    #[error("--set {}: a value is empty; give one after each = and comma", Shown(.0))]
     EmptyValue(String),
 }
 
@@ -61,12 +76,30 @@ impl Setting {
         &self.value
     }
 
-    /// Puts the value into the document.
-    pub(crate) fn apply(&self, sources: &mut Sources, root: &mut Node) -> Result<(), Problem> {
+    /// The value by its type.
+    pub fn given(&self) -> Given {
+        match document::parse_value(0, 0, &self.value).map(|node| node.value) {
+            Some(Value::Integer(Some(whole))) => Given::Integer(whole),
+            Some(Value::Float(number)) => Given::Real(number),
+            Some(Value::Flag(flag)) => Given::Flag(flag),
+            Some(Value::Text(text)) => Given::Text(text),
+            _ => Given::Text(self.value.clone()),
+        }
+    }
+
+    /// Puts the value into the document, and tables where the key needs some. Named things and items of lists that it made are told with
+    /// what to say should they lack something.
+    pub(crate) fn apply(
+        &self,
+        sources: &mut Sources,
+        root: &mut Node,
+    ) -> Result<Option<(At, Problem)>, Problem> {
         let source = sources.add("--set", &self.to_string());
         let value = self.parse_value(sources, source)?;
         let parts: Vec<Part<'_>> = parts(&self.key, source);
-        insert(root, &parts, value).map_err(|lost| lost.problem(sources))
+        let mut made = None;
+        insert(root, &parts, value, 0, &mut made).map_err(|lost| lost.problem(sources))?;
+        Ok(made.map(|lost| (lost.at, lost.problem(sources))))
     }
 
     fn parse_value(&self, sources: &Sources, source: usize) -> Result<Node, Problem> {
@@ -122,11 +155,13 @@ fn split_values(text: &str) -> Vec<&str> {
 /// One part of a dotted key.
 struct Part<'k> {
     name: &'k str,
+    /// The part before it; nothing before the first.
+    above: &'k str,
     at: At,
 }
 
 fn parts(key: &str, source: usize) -> Vec<Part<'_>> {
-    let mut start = 0;
+    let (mut start, mut above) = (0, "");
     let place = |part: &'_ str, start: usize| At {
         source,
         start,
@@ -136,8 +171,10 @@ fn parts(key: &str, source: usize) -> Vec<Part<'_>> {
         .map(|part| {
             let at = place(part, start);
             start = at.end + 1;
+            let name = part.trim();
             Part {
-                name: part.trim(),
+                name,
+                above: std::mem::replace(&mut above, name),
                 at,
             }
         })
@@ -157,39 +194,74 @@ impl Lost {
     }
 }
 
-/// Tables that a setting may create: there is one of each, so that a typing error cannot make a new link.
-const SINGLE: [&str; 2] = ["place", "report"];
+/// Tables of a scenario of which there is one each.
+const SINGLE: [&str; 3] = ["place", "air", "report"];
+/// Tables of things with names.
+const NAMED: [&str; 7] = [
+    "aps",
+    "cells",
+    "cables",
+    "bottlenecks",
+    "walkers",
+    "flows",
+    "noises",
+];
+/// Lists of tables, wherever they are.
+const LISTS: [&str; 6] = ["faults", "expect", "walls", "labels", "holes", "way"];
 
-fn insert(node: &mut Node, parts: &[Part<'_>], value: Node) -> Result<(), Lost> {
+/// `depth` is how many parts of the key led here. A thing that was not there goes to `made`.
+fn insert(
+    node: &mut Node,
+    parts: &[Part<'_>],
+    value: Node,
+    depth: usize,
+    made: &mut Option<Lost>,
+) -> Result<(), Lost> {
     let Some((first, rest)) = parts.split_first() else {
         *node = value;
         return Ok(());
     };
-    match &mut node.value {
-        Value::Table(table) => insert(step(table, first, rest.is_empty())?, rest, value),
-        Value::Array(items) => insert(item(items, first)?, rest, value),
-        other => Err(Lost {
-            at: first.at,
-            what: format!("`{}` would be inside {}", first.name, other.kind()),
-            instead: "end the key one part earlier".to_owned(),
-        }),
-    }
+    let next = match &mut node.value {
+        Value::Table(table) if depth == 0 => step(table, first, rest, nowhere)?,
+        Value::Table(table) => step(table, first, rest, |table, part| {
+            // Of `place.fading.…` the table that is made is no thing that could be called wrongly: reading judges its key.
+            if depth == 1 && NAMED.contains(&part.above) {
+                *made = Some(nothing_there(table, part));
+            }
+            Ok(())
+        })?,
+        Value::Array(items) => item(items, first, rest, made)?,
+        other => {
+            return Err(Lost {
+                at: first.at,
+                what: format!("`{}` would be inside {}", first.name, other.kind()),
+                instead: "end the key one part earlier".to_owned(),
+            });
+        }
+    };
+    insert(next, rest, value, depth + 1, made)
 }
 
-/// The value under `part`; made if it is the key's last part, where reading the plan will judge it.
-fn step<'t>(table: &'t mut Table, part: &Part<'_>, last: bool) -> Result<&'t mut Node, Lost> {
+/// The value under `part`. If it is not there it is made: reading the plan will judge it. `missing` may object where more of the key follows.
+fn step<'t>(
+    table: &'t mut Table,
+    part: &Part<'_>,
+    rest: &[Part<'_>],
+    missing: impl FnOnce(&Table, &Part<'_>) -> Result<(), Lost>,
+) -> Result<&'t mut Node, Lost> {
     if table.entry(part.name).is_none() {
-        if !last && !SINGLE.contains(&part.name) {
-            return Err(nothing_there(table, part));
+        if !rest.is_empty() {
+            missing(table, part)?;
         }
-        let node = Node {
-            value: Value::Table(Table::default()),
-            at: part.at,
+        let value = if LISTS.contains(&part.name) {
+            Value::Array(Vec::new())
+        } else {
+            Value::Table(Table::default())
         };
         table.entries.push(Entry {
             key: part.name.to_owned(),
             key_at: part.at,
-            node,
+            node: Node { value, at: part.at },
         });
     }
     let entry = table
@@ -198,11 +270,36 @@ fn step<'t>(table: &'t mut Table, part: &Part<'_>, last: bool) -> Result<&'t mut
     Ok(&mut entry.node)
 }
 
+/// At the top of a scenario there are only so many tables.
+fn nowhere(table: &Table, part: &Part<'_>) -> Result<(), Lost> {
+    let known = || SINGLE.into_iter().chain(NAMED).chain(LISTS[..2].iter().copied());
+    if known().any(|name| name == part.name) {
+        return Ok(());
+    }
+    let there = table.entries.iter().map(|entry| entry.key.as_str());
+    let instead = match suggest::nearest(part.name, known().chain(there)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!(
+            "a key with several parts begins with {}",
+            suggest::one_of(known())
+        ),
+    };
+    Err(Lost {
+        at: part.at,
+        what: format!("no scenario has a table `{}`", part.name),
+        instead,
+    })
+}
+
 fn nothing_there(table: &Table, part: &Part<'_>) -> Lost {
     let known: Vec<&str> = table.entries.iter().map(|entry| entry.key.as_str()).collect();
     let instead = match suggest::nearest(part.name, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("here the file has {}", suggest::one_of(known)),
+        None if known.is_empty() => "give it all that it needs, or put it into the file".to_owned(),
+        None => format!(
+            "here the file has {}; give a new one all that it needs",
+            suggest::one_of(known)
+        ),
     };
     Lost {
         at: part.at,
@@ -211,15 +308,37 @@ fn nothing_there(table: &Table, part: &Part<'_>) -> Lost {
     }
 }
 
-fn item<'n>(items: &'n mut [Node], part: &Part<'_>) -> Result<&'n mut Node, Lost> {
+/// An item of a list, counted from 0; the one behind the last is a new one.
+fn item<'n>(
+    items: &'n mut Vec<Node>,
+    part: &Part<'_>,
+    rest: &[Part<'_>],
+    made: &mut Option<Lost>,
+) -> Result<&'n mut Node, Lost> {
     let count = items.len();
-    let index = part.name.parse::<usize>().ok().filter(|&index| index < count);
     let lost = || Lost {
         at: part.at,
         what: format!("`{}` is no place in a list of {count}", part.name),
-        instead: format!("count from 0 to {}", count.saturating_sub(1)),
+        instead: match count {
+            0 => "0 would be a new one, which needs all its keys".to_owned(),
+            _ => format!(
+                "count from 0 to {}; {count} would be a new one, which needs all its keys",
+                count - 1
+            ),
+        },
     };
-    index.and_then(|index| items.get_mut(index)).ok_or_else(lost)
+    let index = part.name.parse::<usize>().ok().filter(|&index| index <= count);
+    let index = index.ok_or_else(lost)?;
+    if index == count {
+        if !rest.is_empty() {
+            *made = Some(lost());
+        }
+        items.push(Node {
+            value: Value::Table(Table::default()),
+            at: part.at,
+        });
+    }
+    Ok(&mut items[index])
 }
 
 #[cfg(test)]
@@ -239,6 +358,25 @@ mod tests {
         assert_eq!(values("cells.lte.rate_mbps=6,12"), ["6", "12"]);
         assert_eq!(values("aps.ap1.at_m=[1,2],[3,4]"), ["[1,2]", "[3,4]"]);
         assert_eq!(values("sentence=\"a, b\""), ["\"a, b\""]);
+    }
+
+    #[test]
+    fn a_value_has_its_type() {
+        let given = |value: &str| Setting::alternatives(&format!("k={value}")).unwrap()[0].given();
+        let text = |text: &str| Given::Text(text.to_owned());
+        let table = [
+            ("54", Given::Integer(54)),
+            ("0x10", Given::Integer(16)),
+            ("5.5", Given::Real(5.5)),
+            ("true", Given::Flag(true)),
+            ("auto", text("auto")),
+            ("\"a b\"", text("a b")),
+            ("[1, 2]", text("[1, 2]")),
+            ("99999999999999999999", text("99999999999999999999")),
+        ];
+        for (value, expected) in table {
+            assert_eq!(given(value), expected, "{value}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::spot::Spot;
 use std::fmt;
+use trace::Shown;
 
 /// A stretch of one of the texts that a plan is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,12 +67,23 @@ impl Problem {
             instead,
         }
     }
+
+    /// A problem with a line of a file whose content is not shown: a scenario may name any file, and who plays it may be root.
+    pub(crate) fn at_line(file: &str, line: usize, what: String, instead: String) -> Self {
+        Self {
+            spot: Spot::at_line(file, line),
+            what,
+            instead,
+        }
+    }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.spot
-            .write(f, &format_args!("{}; {}", self.what, self.instead))
+        self.spot.write(
+            f,
+            &format_args!("{}; {}", Shown(&self.what), Shown(&self.instead)),
+        )
     }
 }
 

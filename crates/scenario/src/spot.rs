@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use trace::{Shown, is_shown};
 
-/// A place in one of the texts that a plan is read from, with the line to show.
+/// A place in one of the texts that a plan is read from, with the line to show if it may be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spot {
     /// The file as it was named to us; `--set` for a setting from the command line.
@@ -12,7 +13,7 @@ pub struct Spot {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    excerpt: Box<Excerpt>,
+    excerpt: Option<Box<Excerpt>>,
 }
 
 /// The part of the line that is shown, and what of it is underlined.
@@ -40,11 +41,21 @@ impl Spot {
             file: file.to_owned(),
             line: text[..line_start].matches('\n').count() + 1,
             column: before + 1,
-            excerpt: Box::new(Excerpt::new(
+            excerpt: Some(Box::new(Excerpt::new(
                 &text[line_start..line_end],
                 before,
                 text[start..end].chars().count(),
-            )),
+            ))),
+        }
+    }
+
+    /// The beginning of a line of a file of which nothing is shown.
+    pub(crate) fn at_line(file: &str, line: usize) -> Self {
+        Self {
+            file: file.to_owned(),
+            line,
+            column: 1,
+            excerpt: None,
         }
     }
 
@@ -56,9 +67,12 @@ impl Spot {
             column,
             excerpt,
         } = self;
-        writeln!(f, "{file}:{line}:{column}: {message}")?;
+        write!(f, "{}:{line}:{column}: {message}", Shown(file))?;
+        let Some(excerpt) = excerpt else {
+            return Ok(());
+        };
         let number = line.to_string();
-        writeln!(f, "{number} | {}", excerpt.text.trim_end())?;
+        writeln!(f, "\n{number} | {}", excerpt.text.trim_end())?;
         let margin = number.len();
         write!(
             f,
@@ -74,7 +88,8 @@ impl Spot {
 impl Excerpt {
     fn new(line: &str, before: usize, width: usize) -> Self {
         let skipped = before.saturating_sub(SHOWN / 2);
-        let printable = |c: char| if c.is_control() { ' ' } else { c };
+        // One for one, so that what is underlined stays where it is.
+        let printable = |c: char| if is_shown(c) { c } else { ' ' };
         Self {
             text: line.chars().skip(skipped).take(SHOWN).map(printable).collect(),
             indent: before - skipped,
@@ -157,7 +172,7 @@ impl Spots {
         match thing.and_then(|thing| self.spot(thing)) {
             Some(spot) => Said { spot, message }.to_string(),
             None if self.file.is_empty() => message.to_string(),
-            None => format!("{}: {message}", self.file),
+            None => format!("{}: {message}", Shown(&self.file)),
         }
     }
 }

@@ -414,38 +414,6 @@ fn queues_and_holes() {
 }
 
 #[test]
-fn traces() {
-    let file = |name: &str| edited("lte.down", name);
-    let form = "a line is the time of one delivery in whole milliseconds, such as 17";
-    let table = [
-        ("text.down", format!("traces/text.down:3:1: `three` is not a time; {form}")),
-        ("minus.down", format!("traces/minus.down:1:1: -1 is negative; {form}")),
-        (
-            "back.down",
-            "traces/back.down:3:1: 3 comes after 7: time runs backwards; sort the trace: times may be equal, but never decrease"
-                .to_owned(),
-        ),
-        (
-            "empty.down",
-            "traces/empty.down:1:1: the trace never delivers; give one time in milliseconds a line, the last above 0".to_owned(),
-        ),
-        (
-            "latin.down",
-            "traces/latin.down:2:1: from here on this is not UTF-8 text; save the file as UTF-8".to_owned(),
-        ),
-        (
-            "gone.down",
-            "bad.toml:10:14: cannot read \"gone.down\": entity not found; name a Mahimahi trace, counted from the directory of \
-             the scenario"
-                .to_owned(),
-        ),
-    ];
-    for (name, expected) in table {
-        assert_eq!(messages(file(name)), [expected]);
-    }
-}
-
-#[test]
 fn walkers_and_flows() {
     refuses(&[
         (

@@ -4,7 +4,9 @@ mod sound;
 
 use scenario::{LoadError, load, parse};
 use sound::{SOUND, edited, files, messages, read};
-use std::path::Path;
+use std::io::Write as _;
+use std::os::fd::AsRawFd as _;
+use std::path::{Path, PathBuf};
 
 #[test]
 fn the_sound_file_is_sound() {
@@ -97,8 +99,24 @@ fn bad_settings_are_told_like_bad_files() {
         ),
         (
             "wires.dsl.rtt_ms=6",
-            "--set:1:1: the scenario has no `wires` here; here the file has \"sentence\", \"duration_s\", \
-          \"aps\", \"cells\", \"bottlenecks\", \"cables\", \"walkers\", \"flows\", \"faults\" or \"expect\"",
+            "--set:1:1: no scenario has a table `wires`; a key with several parts begins with \"place\", \"air\", \"report\", \
+             \"aps\", \"cells\", \"cables\", \"bottlenecks\", \"walkers\", \"flows\", \"noises\", \"faults\" or \"expect\"",
+        ),
+        (
+            "noise.oven.channel=6",
+            "--set:1:1: no scenario has a table `noise`; did you mean `noises`?",
+        ),
+        (
+            "air.attempt=3",
+            "--set:1:5: unknown key `attempt` in [air]; did you mean `attempts`?",
+        ),
+        (
+            "noises.oven.channel=6",
+            "--set:1:8: the scenario has no `oven` here; give it all that it needs, or put it into the file",
+        ),
+        (
+            "aps.attic.channel=6",
+            "--set:1:5: the scenario has no `attic` here; here the file has \"ap1\"; give a new one all that it needs",
         ),
         (
             "cables.dsl.rtt=6",
@@ -118,7 +136,15 @@ fn bad_settings_are_told_like_bad_files() {
         ),
         (
             "faults.7.at_s=6",
-            "--set:1:8: `7` is no place in a list of 1; count from 0 to 0",
+            "--set:1:8: `7` is no place in a list of 1; count from 0 to 0; 1 would be a new one, which needs all its keys",
+        ),
+        (
+            "faults.1.at_s=6",
+            "--set:1:8: `1` is no place in a list of 1; count from 0 to 0; 1 would be a new one, which needs all its keys",
+        ),
+        (
+            "place.walls.1.loss_db=6",
+            "--set:1:13: `1` is no place in a list of 0; 0 would be a new one, which needs all its keys",
         ),
         (
             "duration_s.x=6",
@@ -127,6 +153,123 @@ fn bad_settings_are_told_like_bad_files() {
     ];
     for (setting, expected) in table {
         assert_eq!(refused(setting), [expected], "{setting}");
+    }
+}
+
+#[test]
+fn settings_make_the_tables_that_the_file_does_not_have() {
+    let plan = |settings: &[&str]| read(SOUND, settings).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(
+        plan(&["air.attempts=3"]).rules,
+        plan(&["air={ attempts = 3 }"]).rules
+    );
+    assert_ne!(plan(&["air.attempts=3"]).rules, plan(&[]).rules);
+    let noises = plan(&["noises.oven.at_m=[6, 1]", "noises.oven.channel=6"])
+        .place
+        .noises;
+    assert_eq!(noises.len(), 1);
+    let sat = ["cells.sat.rate_mbps=2", "cells.sat.rtt_ms=600"];
+    assert!(plan(&sat).link("sat").is_some());
+    let fault = [
+        "faults.1.at_s=12",
+        "faults.1.link=dsl",
+        "faults.1.kind=down",
+        "aps.ap1.fading.coherence_ms=20",
+    ];
+    assert_eq!(plan(&fault).faults.len(), 2);
+    let walls = [
+        "place.walls.0.from_m=[0, 5]",
+        "place.walls.0.to_m=[5, 5]",
+        "place.walls.0.loss_db=7",
+    ];
+    assert_eq!(plan(&walls).place.walls.len(), 1);
+}
+
+#[test]
+fn seeds_end_where_every_reader_can_follow() {
+    let seed = |seed: &str| read(SOUND, &[&format!("seed={seed}")]);
+    assert_eq!(seed("9223372036854775807").unwrap().seed, i64::MAX as u64);
+    for beyond in ["9223372036854775808", "18446744073709551615"] {
+        assert_eq!(
+            messages(seed(beyond)),
+            ["--set:1:6: `seed` is too large a number; give a whole number from 0 to 9223372036854775807"]
+        );
+    }
+}
+
+#[test]
+fn text_of_a_file_does_nothing_to_a_terminal() {
+    let problems = read(&SOUND.replace("\"slowhand\"", "\"\\u001b[2J\\u0007x\""), &[]).unwrap_err();
+    let said = problems.to_string();
+    assert!(
+        said.contains("there is no policy \"\\u{1b}[2J\\u{7}x\""),
+        "{said}"
+    );
+    let key = read(&format!("{SOUND}\n\"\\u009b1m\\nholds\" = 1\n"), &[]).unwrap_err();
+    let said = key.to_string();
+    assert!(said.contains("unknown key `\\u{9b}1m\\nholds`"), "{said}");
+    let spoken = parse("a\x1b[1m\n.toml", b"x", &[], &files)
+        .unwrap_err()
+        .to_string();
+    assert!(spoken.starts_with("a\\u{1b}[1m\\n.toml:1:"), "{spoken}");
+    let comment = read(
+        &SOUND.replace("channel = 6", "channel = 36 # \u{9b}2J\u{202e}"),
+        &[],
+    )
+    .unwrap_err();
+    assert!(
+        comment
+            .to_string()
+            .chars()
+            .all(|c| trace::is_shown(c) || c == '\n'),
+        "{comment}"
+    );
+    let folded = SOUND.replace("\"Two links,", "\"\\nTwo \\t\\n links,");
+    assert_eq!(
+        read(&folded, &[]).unwrap().sentence,
+        read(SOUND, &[]).unwrap().sentence
+    );
+}
+
+#[test]
+fn one_mistake_is_told_once() {
+    for broken in ["at_m = (1, 2]", "at_m = [1, 2", "at_m = [[[[[[[1, 2]"] {
+        let problems = edited("at_m = [1, 2]", broken).unwrap_err();
+        assert_eq!(problems.iter().count(), 1, "{problems}");
+    }
+    let both = SOUND
+        .replace("up_mbps = 3", "up_trace = \"text.down\"")
+        .replace("lte.down", "text.down");
+    assert_eq!(
+        read(&both, &[]).unwrap_err().iter().count(),
+        1,
+        "one file, one mistake"
+    );
+}
+
+#[test]
+fn what_is_no_scenario_is_called_what_it_is() {
+    let said = |content: &[u8]| messages(parse("x.toml", content, &[], &files));
+    let table: [(&[u8], &str); 4] = [
+        (
+            b"\x1f\x8b\x08\0",
+            "x.toml:1:1: the file is packed with gzip, no scenario; unpack it first, with gunzip",
+        ),
+        (
+            b"{\"schema\":\"slowhand.trace/1\"}\n",
+            "x.toml:1:1: the file is JSON, no scenario; name a scenario, which is TOML",
+        ),
+        (
+            b"\xff\xfed\0",
+            "x.toml:1:1: the file is UTF-16 text, no scenario; save the file as UTF-8",
+        ),
+        (
+            b"0\n1\n7\n",
+            "x.toml:1:1: the file is a rate trace, no scenario; name it in a scenario, as `down_trace` of a [cells.NAME]",
+        ),
+    ];
+    for (content, expected) in table {
+        assert_eq!(said(content), [expected]);
     }
 }
 
@@ -140,16 +283,116 @@ fn a_file_that_cannot_be_read_is_named() {
     );
 }
 
+/// A directory of its own, gone at the end.
+struct Desk(PathBuf);
+
+impl Desk {
+    fn new(test: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
 #[test]
 fn a_large_file_is_no_scenario() {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("large.toml");
-    std::fs::write(&path, vec![b'#'; 2 << 20]).unwrap();
+    let desk = Desk::new("large");
+    let path = desk.file("large.toml", vec![b'#'; 2 << 20]);
     let error = load(&path, &[]).unwrap_err().to_string();
-    std::fs::remove_file(&path).unwrap();
+    assert!(
+        error.ends_with("large.toml: more than 1048576 bytes are no scenario; name a TOML file"),
+        "{error}"
+    );
+    let mut capture = vec![0; 2 << 20];
+    capture[..4].copy_from_slice(b"\xd4\xc3\xb2\xa1");
+    let error = load(&desk.file("air.pcap", capture), &[])
+        .unwrap_err()
+        .to_string();
     assert!(
         error.ends_with(
-            "large.toml: 2097152 bytes are no scenario; name a TOML file of at most 1048576 bytes"
+            "air.pcap:1:1: the file is a packet capture (pcap), no scenario; name a scenario, which is TOML"
         ),
         "{error}"
     );
+}
+
+#[test]
+fn what_is_read_is_limited_whatever_metadata_say() {
+    let desk = Desk::new("limited");
+    // Their length is 0 or that of a link.
+    let link = desk.0.join("zero.toml");
+    std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+    for device in [Path::new("/dev/zero"), &link, Path::new("/dev/urandom")] {
+        let error = load(device, &[]).unwrap_err().to_string();
+        assert!(
+            error.contains(": this is a device or a socket, not a file; "),
+            "{error}"
+        );
+    }
+    let cell = SOUND.replace("lte.down", "/dev/zero");
+    let error = load(&desk.file("cell.toml", cell), &[]).unwrap_err().to_string();
+    assert!(
+        error.contains("cannot read \"/dev/zero\": this is a device or a socket, not a file; "),
+        "{error}"
+    );
+    // A pipe says nothing of its length, and has no end here.
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let endless = std::thread::spawn(move || while writer.write_all(&[b'#'; 4096]).is_ok() {});
+    let path = PathBuf::from(format!("/dev/fd/{}", reader.as_raw_fd()));
+    let error = load(&path, &[]).unwrap_err().to_string();
+    assert!(
+        error.contains(": more than 1048576 bytes are no scenario; "),
+        "{error}"
+    );
+    drop(reader);
+    endless.join().unwrap();
+}
+
+#[test]
+fn a_pipe_is_read_like_a_file() {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    writer
+        .write_all(
+            SOUND
+                .replace("down_trace = \"lte.down\"", "down_mbps = 5")
+                .as_bytes(),
+        )
+        .unwrap();
+    drop(writer);
+    let plan = load(&PathBuf::from(format!("/dev/fd/{}", reader.as_raw_fd())), &[]);
+    assert_eq!(plan.unwrap_or_else(|error| panic!("{error}")).links.len(), 3);
+}
+
+#[test]
+fn nothing_of_a_file_that_a_scenario_names_is_told() {
+    let desk = Desk::new("secret");
+    let secret = "root:$6$salt$hash:19000:0:99999:7:::\nkey 8154711\n";
+    for content in [
+        secret.to_owned(),
+        format!("17\n{secret}"),
+        format!("\u{feff}{secret}"),
+    ] {
+        desk.file("shadow", content);
+        let path = desk.file("cell.toml", SOUND.replace("lte.down", "shadow"));
+        let error = load(&path, &[]).unwrap_err().to_string();
+        assert!(
+            error.contains("/shadow:") && error.contains("this is not a time"),
+            "{error}"
+        );
+        for part in ["root", "salt", "hash", "19000", "8154711", "key"] {
+            assert!(!error.contains(part), "{error}");
+        }
+    }
 }

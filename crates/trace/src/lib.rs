@@ -13,6 +13,7 @@
 //! - `table`: results of many runs, as JSON Lines and as Parquet.
 //! - `view`: a comparison downsampled, as every face draws it.
 //! - `recorder`: writing and reading trace files (JSON Lines).
+//! - `shown`: text of others, as a terminal may see it.
 
 mod bench;
 mod best;
@@ -26,6 +27,7 @@ mod papers;
 mod plan;
 mod recorder;
 mod run;
+mod shown;
 mod stall;
 mod table;
 mod view;
@@ -41,8 +43,9 @@ pub use meter::{FlowMeter, SERIES_BIN};
 pub use names::{Mode, ParsePolicyError, PolicyName, Role, World};
 pub use papers::{Claim, ClaimKind, PaperFigure, PaperSeries, PapersDocument};
 pub use plan::{LinkKind, Plan, PlanFault, PlanLink, Walker, Waypoint};
-pub use recorder::{ReadError, Recorder, RunRecord, read_runs, write_runs};
+pub use recorder::{ReadError, Recorder, RunRecord, event_line, header_line, read_runs, write_runs};
 pub use run::{Flow, LinkMarks, LinkUse, PathUse, PlayDocument, Run};
+pub use shown::{Shown, is_shown, shown_json, shown_lines};
 pub use stall::{STALL_THRESHOLD, Stall, StallDetector, WAIT_THRESHOLD};
 pub use table::{Column, Table};
 pub use view::{Comparison, DecisionMark, FaultMark, Figures, LaneLevel, LaneSpan, PathSeries, Span, Track};

@@ -100,6 +100,23 @@ fn write_line(sink: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     sink.write_all(b"\n")
 }
 
+/// The first line of a trace file.
+pub fn header_line() -> String {
+    line(&Header { schema: TraceSchema })
+}
+
+/// The line of an event.
+pub fn event_line(event: &Event) -> String {
+    line(event)
+}
+
+fn line(value: &impl Serialize) -> String {
+    let mut bytes = Vec::new();
+    // Our own types have no key that is no text, and a vector takes everything.
+    write_line(&mut bytes, value).expect("an event is JSON");
+    String::from_utf8(bytes).expect("JSON is UTF-8")
+}
+
 /// Writes a trace file of these runs. Give it a buffered sink.
 pub fn write_runs<'a>(
     sink: &mut impl Write,

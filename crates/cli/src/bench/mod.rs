@@ -26,6 +26,7 @@ use std::process::ExitCode;
 use trace::{BenchDocument, BenchRow, PolicyName};
 
 use crate::exit::{self, Refused};
+use crate::{seed, terminal};
 
 /// Measure speed, stalls and mistakes on this machine.
 #[derive(Debug, clap::Args)]
@@ -93,8 +94,8 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     cc: Option<String>,
 
-    /// Seed of the first trial; the next ones count on from it.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    /// Seed of the first trial; the next ones count on from it, some from a thousand times it.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed::parser_of_first(1_000_000))]
     seed: u64,
 
     /// Print one JSON document (schema slowhand.bench/1).
@@ -350,13 +351,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         };
         let rows: Vec<BenchRow> = rows.map(|row| shortened(row, &setup)).collect();
         if !args.json {
-            exit::print(table::text(&rows).as_bytes())?;
+            exit::print(terminal::fitted(&table::text(&rows)).as_bytes())?;
         }
         document.benches.extend(rows);
     }
     let is_worth_telling = failed.is_none() || !document.benches.is_empty();
     if args.json && is_worth_telling {
-        exit::print(format!("{}\n", serde_json::to_string_pretty(&document)?).as_bytes())?;
+        exit::print_document(&document)?;
     }
     let whole = |row: &BenchRow| !row.extra.contains_key(trial::FAILED);
     match failed {

@@ -1,9 +1,12 @@
 //! The rows of a benchmark as text.
 
 use std::fmt::Write as _;
+use std::io;
 
 use serde_json::Value;
 use trace::{BenchRow, TheirsFrom};
+
+use crate::terminal;
 
 /// One line for each row: the figure, its spread, and the peer's.
 pub fn text(rows: &[BenchRow]) -> String {
@@ -38,9 +41,10 @@ fn line(row: &BenchRow) -> String {
     for (key, value) in tables {
         let parts = value.as_array().map_or(&[][..], Vec::as_slice);
         let _ = writeln!(line, "  {}:", key.replace('_', " "));
-        let aligned = aligned(parts).filter(|lines| lines.iter().all(|line| line.chars().count() <= WIDEST));
+        let widest = WIDEST.min(terminal::width(&io::stdout()).saturating_sub(INDENT.len()));
+        let aligned = aligned(parts).filter(|lines| lines.iter().all(|line| line.chars().count() <= widest));
         for part in aligned.unwrap_or_else(|| parts.iter().map(part_in_words).collect()) {
-            let _ = writeln!(line, "    {part}");
+            let _ = writeln!(line, "{INDENT}{part}");
         }
     }
     line
@@ -48,6 +52,8 @@ fn line(row: &BenchRow) -> String {
 
 /// A table that is wider is a list instead.
 const WIDEST: usize = 110;
+/// Before each line of a table.
+const INDENT: &str = "    ";
 /// Between two columns.
 const GUTTER: &str = "  ";
 

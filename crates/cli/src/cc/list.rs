@@ -1,6 +1,6 @@
 //! `slowhand cc list`: what there is to load.
 
-use crate::exit::print;
+use crate::exit::{print_document, print_text};
 use crate::host::table::aligned;
 use linux::bpf::cc::{ControllerName, Coupled, missing};
 use serde::Serialize;
@@ -34,12 +34,11 @@ struct Listed {
 /// 1 when this kernel takes none.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let document = document();
-    let text = if args.json {
-        serde_json::to_string_pretty(&document)? + "\n"
+    if args.json {
+        print_document(&document)?;
     } else {
-        text(&document)
-    };
-    print(text.as_bytes())?;
+        print_text(&text(&document))?;
+    }
     Ok(match document.missing {
         None => ExitCode::SUCCESS,
         Some(_) => ExitCode::FAILURE,

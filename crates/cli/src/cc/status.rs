@@ -63,12 +63,11 @@ struct Subflow {
 /// Looks; changes nothing.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let document = look(args).map_err(Refused::because)?;
-    let text = if args.json {
-        serde_json::to_string_pretty(&document)? + "\n"
+    if args.json {
+        exit::print_document(&document)?;
     } else {
-        text(&document)
-    };
-    exit::print(text.as_bytes())?;
+        exit::print_text(&text(&document))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -4,7 +4,7 @@ use super::control::{Question, ask};
 use super::document::{Connection, Fallback, Link, Status, Subflow};
 use super::place::Place;
 use super::table::aligned;
-use crate::exit::print;
+use crate::exit::{print_document, print_text, shown};
 use std::process::ExitCode;
 use units::Bytes;
 
@@ -22,12 +22,11 @@ pub struct Args {
 /// Prints the state of the daemon of the place.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let status: Status = ask(&args.place, Question::Status)?;
-    let text = if args.json {
-        serde_json::to_string_pretty(&status)? + "\n"
+    if args.json {
+        print_document(&status)?;
     } else {
-        text(&status)
-    };
-    print(text.as_bytes())?;
+        print_text(&text(&shown(&status)?))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

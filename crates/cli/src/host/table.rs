@@ -1,7 +1,14 @@
 //! Columns that line up.
 
-/// Rows of cells, each column as wide as its widest cell, two spaces between; the last column is not padded.
+use trace::Shown;
+
+/// Rows of cells, each column as wide as its widest cell, two spaces between; the last column is not padded. Names of interfaces, links and
+/// the like do nothing to the terminal.
 pub fn aligned(rows: &[Vec<String>]) -> String {
+    let shown = rows
+        .iter()
+        .map(|row| row.iter().map(|cell| Shown(cell).to_string()).collect());
+    let rows: Vec<Vec<String>> = shown.collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         rows.iter()
@@ -37,5 +44,7 @@ mod tests {
             vec!["wlan0".into()],
         ];
         assert_eq!(aligned(&rows), "LINK   STATE\né      use\nwlan0\n");
+        let hostile = [vec!["wl\x1b[2J\n".into(), "\u{202e}up".into()]];
+        assert_eq!(aligned(&hostile), "wl\\u{1b}[2J\\n  \\u{202e}up\n");
     }
 }

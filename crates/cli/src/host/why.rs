@@ -4,7 +4,7 @@
 use super::control::{Question, ask};
 use super::document::Why;
 use super::place::Place;
-use crate::exit::{Refused, print};
+use crate::exit::{Refused, print_document, print_text, shown};
 use std::process::ExitCode;
 
 /// Say why each link is used, or why not.
@@ -27,12 +27,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(wanted) = &args.link {
         keep(&mut why, wanted)?;
     }
-    let text = if args.json {
-        serde_json::to_string_pretty(&why)? + "\n"
+    if args.json {
+        print_document(&why)?;
     } else {
-        text(&why)
-    };
-    print(text.as_bytes())?;
+        print_text(&text(&shown(&why)?))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -111,6 +110,22 @@ mod tests {
             why: "it is up".to_owned(),
             marks: None,
         }
+    }
+
+    #[test]
+    fn what_names_and_sentences_bring_along_does_nothing_to_a_terminal() {
+        let why = Why {
+            links: vec![LinkWhy {
+                why: "\u{9b}2J is up\ndsl: use".to_owned(),
+                ..link("wl\x1b]0;x\x07")
+            }],
+            levers: vec!["\x1b[8m".to_owned()],
+            ..nothing()
+        };
+        assert_eq!(
+            text(&shown(&why).unwrap()),
+            "wl\\u{1b}]0;x\\u{7}: use: \\u{9b}2J is up\\ndsl: use\n\\u{1b}[8m\n"
+        );
     }
 
     #[test]

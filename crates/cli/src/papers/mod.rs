@@ -4,14 +4,16 @@ mod fig5;
 mod folder;
 mod users;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant as Wall;
 
-use anyhow::Context as _;
 use trace::{PaperFigure, PapersDocument};
 
 use crate::exit::{self, Refused};
+use crate::output::Output;
+use crate::terminal;
 use folder::{Figures, Folder};
 
 /// Repeat the papers' figures and tables, and say which of their claims hold.
@@ -34,7 +36,8 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Write a page with all figures into this directory (papers.html), and each figure as a picture (SVG).
+    /// Write a page with all figures into this directory (papers.html), and each figure as a picture (SVG). Each file is there once it is
+    /// complete.
     #[arg(long, value_name = "DIR")]
     html: Option<PathBuf>,
 }
@@ -83,12 +86,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(directory) = &args.html {
         write_pages(directory, &document)?;
     }
-    let shown = if args.json {
-        format!("{}\n", serde_json::to_string_pretty(&document)?)
+    if args.json {
+        exit::print_document(&document)?;
     } else {
-        text(&document)
-    };
-    exit::print(shown.as_bytes())?;
+        exit::print(terminal::fitted(&text(&document)).as_bytes())?;
+    }
     Ok(if document.claims.iter().all(|claim| claim.holds) {
         ExitCode::SUCCESS
     } else {
@@ -100,7 +102,9 @@ fn chosen(ids: &[String]) -> anyhow::Result<Vec<&'static Paper>> {
     if ids.is_empty() {
         return Ok(PAPERS.iter().collect());
     }
+    let mut once = BTreeSet::new();
     ids.iter()
+        .filter(|id| once.insert(*id))
         .map(|id| {
             PAPERS.iter().find(|paper| paper.id == id).ok_or_else(|| {
                 let known: Vec<&str> = PAPERS.iter().map(|paper| paper.id).collect();
@@ -128,12 +132,8 @@ fn document(papers: &[&Paper]) -> anyhow::Result<PapersDocument> {
 }
 
 fn write_pages(directory: &std::path::Path, document: &PapersDocument) -> anyhow::Result<()> {
-    let write = |name: String, content: String| {
-        let path = directory.join(name);
-        std::fs::write(&path, content).with_context(|| format!("{}: cannot be written", path.display()))?;
-        tell!("wrote {}", path.display());
-        anyhow::Ok(())
-    };
+    let write =
+        |name: String, content: String| Output::create(&directory.join(name))?.write(content.as_bytes());
     for (place, figure) in document.figures.iter().enumerate() {
         let before = document.figures[..place].iter();
         let count = before.filter(|other| other.id == figure.id).count();
@@ -193,6 +193,12 @@ mod tests {
         for paper in &PAPERS {
             Folder::read(paper.id, paper.published, paper.claims).unwrap();
         }
+    }
+
+    #[test]
+    fn a_paper_that_is_named_twice_is_repeated_once() {
+        let ids = ["nsdi15-users", "nsdi15-users"].map(str::to_owned);
+        assert_eq!(chosen(&ids).unwrap().len(), 1);
     }
 
     #[test]

@@ -1,93 +1,81 @@
-//! The files that a run was asked to write: opened before it begins, so that a minute's work is not lost to a wrong path.
+//! The files that a run was asked to write.
 
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use scenario::Plan;
 
 use super::Wanted;
 use super::world::Played;
-use crate::exit::Refused;
-use trace::Table;
+use crate::output::{self, Output, Rows};
 
 /// What is to be written, and where.
 pub struct Files {
-    trace: Option<Target>,
-    html: Option<Target>,
-    svg: Option<Target>,
+    html: Option<Output>,
+    svg: Option<Output>,
 }
 
-/// A file that will be written.
-pub struct Target {
-    path: PathBuf,
-    file: File,
+impl Wanted {
+    /// Each with its option.
+    pub fn outputs(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let all = [
+            ("--trace", &self.trace),
+            ("--html", &self.html),
+            ("--svg", &self.svg),
+        ];
+        all.into_iter()
+            .filter_map(|(option, path)| Some((option, path.as_deref()?)))
+    }
+}
+
+/// Refuses outputs that are the scenario, one of its rate traces, or each other.
+pub fn check<'p>(
+    outputs: &[(&str, &Path)],
+    scenario: Option<&Path>,
+    plans: impl IntoIterator<Item = &'p Plan>,
+) -> anyhow::Result<()> {
+    let folder = scenario.and_then(Path::parent).unwrap_or(Path::new(""));
+    let mut inputs: Vec<(&str, PathBuf)> = scenario
+        .map(|path| ("the scenario", path.to_owned()))
+        .into_iter()
+        .collect();
+    for (_, trace) in plans.into_iter().flat_map(Plan::rate_traces) {
+        let path = folder.join(trace.path());
+        if !inputs.iter().any(|(_, known)| *known == path) {
+            inputs.push(("a rate trace of the scenario", path));
+        }
+    }
+    output::distinct(outputs, &inputs)
+}
+
+/// Opens a file for rows, if it is asked for.
+pub fn rows(path: Option<&Path>) -> anyhow::Result<Option<Rows>> {
+    path.map(Rows::create).transpose()
+}
+
+/// Makes a temporary file for what is one whole, if it is asked for.
+pub fn whole(path: Option<&Path>) -> anyhow::Result<Option<Output>> {
+    path.map(Output::create).transpose()
 }
 
 impl Files {
-    /// Makes the files, empty, and the folders that they lie in.
+    /// Makes the temporary files of pages and pictures.
     pub fn create(wanted: &Wanted) -> anyhow::Result<Self> {
         Ok(Self {
-            trace: created(&wanted.trace)?,
-            html: created(&wanted.html)?,
-            svg: created(&wanted.svg)?,
+            html: whole(wanted.html.as_deref())?,
+            svg: whole(wanted.svg.as_deref())?,
         })
     }
 
     /// Writes them, and says on standard error where they are.
     pub fn write(self, played: &Played) -> anyhow::Result<()> {
-        if let Some(trace) = self.trace {
-            trace.fill(|out| Ok(trace::write_runs(out, &played.records)?))?;
-        }
+        let (records, document) = (&played.records, &played.document);
         if let Some(html) = self.html {
-            html.fill(|out| Ok(out.write_all(dash::page(&played.records, &played.document).as_bytes())?))?;
+            html.fill(|out| out.write_all(dash::page(records, document).as_bytes()))?;
         }
         if let Some(svg) = self.svg {
-            svg.fill(|out| Ok(out.write_all(dash::svg(&played.records, &played.document).as_bytes())?))?;
+            svg.fill(|out| out.write_all(dash::svg(records, document).as_bytes()))?;
         }
-        Ok(())
-    }
-}
-
-/// Makes one file, empty, if it is asked for.
-pub fn created(path: &Option<PathBuf>) -> anyhow::Result<Option<Target>> {
-    path.as_deref().map(Target::create).transpose()
-}
-
-impl Target {
-    /// Writes these bytes.
-    pub fn write(self, bytes: &[u8]) -> anyhow::Result<()> {
-        self.fill(|out| Ok(out.write_all(bytes)?))
-    }
-
-    /// Writes a table, in the form that the name of the file asks for.
-    pub fn write_table(self, table: &Table) -> anyhow::Result<()> {
-        if self.path.extension().is_some_and(|ending| ending == "parquet") {
-            self.write(&table.parquet())
-        } else {
-            self.write(table.json_lines().as_bytes())
-        }
-    }
-
-    fn create(path: &Path) -> anyhow::Result<Self> {
-        let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        let file = folder.and_then(|()| File::create(path)).map_err(|error| {
-            let shown = path.display();
-            Refused::because(format!(
-                "{shown}: {error}; name a file in a directory that you may write to"
-            ))
-        })?;
-        Ok(Self {
-            path: path.to_owned(),
-            file,
-        })
-    }
-
-    fn fill(self, write: impl FnOnce(&mut BufWriter<File>) -> anyhow::Result<()>) -> anyhow::Result<()> {
-        let mut out = BufWriter::new(self.file);
-        let written = write(&mut out).and_then(|()| Ok(out.flush()?));
-        written.with_context(|| format!("{}: cannot be written", self.path.display()))?;
-        tell!("wrote {}", self.path.display());
         Ok(())
     }
 }

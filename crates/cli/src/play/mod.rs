@@ -1,8 +1,9 @@
 //! `slowhand play FILE`: what happens in a scenario, policy by policy.
 
 mod files;
-mod paint;
 mod report;
+mod results;
+mod rows;
 mod screen;
 mod selection;
 mod table;
@@ -10,7 +11,7 @@ mod virtual_world;
 mod world;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use lab::shell::Programs;
@@ -18,7 +19,7 @@ use scenario::{Plan, Setting};
 use trace::PolicyName;
 
 use crate::exit::{self, Refused};
-use crate::interrupt;
+use crate::{interrupt, seed};
 use files::Files;
 use world::Order;
 
@@ -28,6 +29,8 @@ use world::Order;
 The lab needs root, MPTCP and /dev/net/tun. Everything it makes lies in network namespaces of its own and is gone at the end.
 Its access points exchange one frame at a time; a scenario's medium = \"exact\" makes it every frame and who hears whom, as always in virtual time.
 Virtual time (--world sim) needs nothing. It has UDP so far, over access points, cells and cables; one seed gives one trace, byte for byte.
+JSON Lines (--trace, --table) grow in place, row by row. All other files are written beside their place and renamed when they are complete;
+interrupted by Ctrl-C, they are left as they were before. No file may be read and written, or written twice.
 
 Examples:
   sudo slowhand play scenarios/building-walk.toml --compare --html walk.html
@@ -44,7 +47,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = World::Lab)]
     world: World,
 
-    /// Who decides which links to use; may be given several times. Without it: slowhand.
+    /// Who decides which links to use; may be given several times. Without it: slowhand. handover and handover-warm need access points in
+    /// the scenario, whose beacons they count.
     #[arg(long = "policy", value_name = "P", conflicts_with = "compare")]
     policies: Vec<PolicyName>,
 
@@ -53,24 +57,28 @@ pub struct Args {
     compare: bool,
 
     /// The sender's congestion controller, instead of the scenario's: one of the kernel's, or lia, olia, balia or cla. A server has these
-    /// only if it runs slowhand (--set server=slowhand). Not for virtual time: no scenario has one there.
+    /// only if it runs slowhand (--set server=slowhand), and cla goes by the signals of access points, which the scenario must have. Not for
+    /// virtual time: no scenario has one there.
     #[arg(long, value_name = "NAME")]
     cc: Option<String>,
 
-    /// Seed of everything random, instead of the scenario's. Printed by every run; the same seed draws the same faults.
-    #[arg(long, value_name = "N")]
+    /// Seed of everything random, instead of the scenario's: 0 to 9223372036854775807. Printed by every run; the same seed draws the same
+    /// faults.
+    #[arg(long, value_name = "N", value_parser = seed::parser())]
     seed: Option<u64>,
 
     /// Run every seed from A to the one before B (virtual time only).
-    #[arg(long, value_name = "A..B", value_parser = virtual_world::seeds, conflicts_with = "seed")]
+    #[arg(long, value_name = "A..B", value_parser = seed::range, conflicts_with = "seed")]
     seeds: Option<std::ops::Range<u64>>,
 
-    /// Replace a value of the scenario, such as cells.lte.rate_mbps=6; may be given several times. In virtual time a key may have several
-    /// values, separated by commas: every combination is run.
+    /// Replace a value of the scenario, such as cells.lte.rate_mbps=6, or add one, such as air.attempts=4; may be given several times. In
+    /// virtual time a key may have several values, separated by commas: every combination is run.
     #[arg(long = "set", value_name = "KEY=V,V…")]
     pub settings: Vec<String>,
 
-    /// Write one row for each flow of each run into this file: Parquet if its name ends so, otherwise JSON Lines (virtual time only).
+    /// Write one row for each flow of each run into this file: Parquet if its name ends so, otherwise JSON Lines (virtual time only). A key
+    /// with several values has a column `set.KEY`: whole numbers, numbers, true and false, or text where they are mixed. Interrupted, it has
+    /// the rows of the runs that had ended.
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
 
@@ -103,7 +111,8 @@ pub struct Wanted {
     #[arg(long)]
     pub json: bool,
 
-    /// Write everything that happened into this file (JSON Lines, schema slowhand.trace/1).
+    /// Write everything that happened into this file (JSON Lines, schema slowhand.trace/1), row by row: an interrupted run leaves what it
+    /// had.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
 
@@ -125,13 +134,6 @@ enum World {
     Sim,
 }
 
-impl Wanted {
-    /// Whether what happened is needed, besides what came of it.
-    const fn wants_records(&self) -> bool {
-        self.trace.is_some() || self.html.is_some() || self.svg.is_some()
-    }
-}
-
 /// Plays, shows, judges.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.world == World::Sim {
@@ -146,6 +148,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             policies: &policies,
             programs: programs(&args),
         },
+        Some(&args.file),
         &args.wanted,
     )
 }
@@ -174,27 +177,30 @@ pub fn compare(plan: &Plan, wanted: &Wanted) -> anyhow::Result<ExitCode> {
             policies: &policies,
             programs: None,
         },
+        None,
         wanted,
     )
 }
 
-fn conduct(order: &Order<'_>, wanted: &Wanted) -> anyhow::Result<ExitCode> {
+fn conduct(order: &Order<'_>, scenario: Option<&Path>, wanted: &Wanted) -> anyhow::Result<ExitCode> {
+    let outputs: Vec<(&str, &Path)> = wanted.outputs().collect();
+    files::check(&outputs, scenario, [order.plan])?;
+    order.plan.doubts().for_each(|doubt| tell!("{doubt}"));
     // Before the first thing is made, which is the namespace of this check.
     interrupt::stop()?;
     lab::prerequisites::check().map_err(Refused::because)?;
     let files = Files::create(wanted)?;
-    let played = world::play(order)?;
+    let played = world::play(order, files::rows(wanted.trace.as_deref())?)?;
     let failures = report::failures(order.plan, &played);
-    let shown = if wanted.json {
-        // Whoever reads the document may be a program; whoever sees standard error is not.
-        failures.iter().for_each(|line| tell!("{line}"));
-        format!("{}\n", serde_json::to_string_pretty(&played.document)?)
-    } else {
-        report::text(order.plan, &played)
-    };
     // The files first: whoever reads the output may have left.
     files.write(&played)?;
-    exit::print(shown.as_bytes())?;
+    if wanted.json {
+        // Whoever reads the document may be a program; whoever sees standard error is not.
+        failures.iter().for_each(|line| tell!("{line}"));
+        exit::print_document(&played.document)?;
+    } else {
+        exit::print(report::text(order.plan, &played).as_bytes())?;
+    }
     Ok(if failures.is_empty() {
         ExitCode::SUCCESS
     } else {

@@ -4,15 +4,21 @@ use std::io;
 
 use lab::shell::ProgramsEnded;
 use scenario::{Outcome, Plan, Verdict};
-use trace::PolicyName;
+use trace::{PolicyName, Shown};
 
-use super::paint;
 use super::world::Played;
+use crate::terminal;
 
 /// What the scenario shows, the table, and what must hold.
 pub fn text(plan: &Plan, played: &Played) -> String {
-    let table = dash::terminal::table(&played.document, paint::on(&io::stdout()));
-    let mut text = format!("{}\n\n{table}", plan.sentence);
+    let output = io::stdout();
+    let table = dash::terminal::fitted(
+        &played.document,
+        terminal::paint(&output),
+        terminal::width(&output),
+    );
+    let sentence = terminal::fitted(&Shown(&plan.sentence).to_string());
+    let mut text = format!("{}\n\n{table}", sentence.trim_end());
     let held = judged(plan, played)
         .into_iter()
         .filter(|verdict| verdict.outcome != Outcome::Fails);
@@ -23,8 +29,7 @@ pub fn text(plan: &Plan, played: &Played) -> String {
     if !lines.is_empty() {
         text.push('\n');
     }
-    text.extend(lines.iter().map(|line| format!("{line}\n")));
-    text
+    text + &terminal::fitted(&lines.iter().map(|line| format!("{line}\n")).collect::<String>())
 }
 
 /// Everything that does not hold, a line each.

@@ -8,7 +8,7 @@ use dash::terminal::{Live, progress};
 use trace::{Event, PolicyName, What};
 use units::Duration;
 
-use super::paint;
+use crate::terminal;
 
 /// Redrawing more often than this shows nothing new.
 const REDRAW_EVERY: Wall = Wall::from_millis(250);
@@ -42,7 +42,11 @@ impl Screen {
             .iter()
             .map(|label| Live::new(label.as_str(), duration))
             .collect();
-        let face = if alone && io::stderr().is_terminal() {
+        // Lines are drawn over by moving the cursor up, which ends at the top of the screen.
+        let error = io::stderr();
+        let can_draw =
+            error.is_terminal() && !terminal::is_dumb() && policies.len() < terminal::height(&error);
+        let face = if alone && can_draw {
             Face::Terminal
         } else {
             Face::Log
@@ -91,9 +95,9 @@ impl State {
         if !now && self.drawn_at.is_some_and(|at| at.elapsed() < REDRAW_EVERY) {
             return;
         }
-        let width =
-            terminal_size::terminal_size_of(io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
-        let text = progress(&self.runs, width, paint::on(&io::stderr()));
+        // One column less: what fills a line to its end begins another on some terminals.
+        let width = terminal::width(&io::stderr()).saturating_sub(1);
+        let text = progress(&self.runs, width, terminal::paint(&io::stderr()));
         let up = if self.drawn > 0 {
             format!("\x1b[{}A", self.drawn)
         } else {

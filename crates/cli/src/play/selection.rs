@@ -64,6 +64,13 @@ fn possible(plan: &Plan, policy: &PolicyName) -> anyhow::Result<()> {
                 plan.name
             )))
         }
+        // The others of their kind have a cell or a cable to go by.
+        PolicyName::Handover | PolicyName::HandoverWarm if plan.access_points().next().is_none() => {
+            Err(Refused::because(format!(
+                "policy `{policy}` chooses among access points by their beacons, and {} has none; choose another, or add an [aps.NAME]",
+                plan.name
+            )))
+        }
         _ => Ok(()),
     }
 }
@@ -142,6 +149,20 @@ mod tests {
     fn a_scenario_may_say_what_to_compare() {
         let plan = plan("[report]\npolicies = [\"mptcp\", \"slowhand\"]\n");
         assert_eq!(names(&plan, &[], true), ["mptcp", "slowhand"]);
+    }
+
+    #[test]
+    fn a_policy_that_has_nothing_to_choose_by_is_refused() {
+        for policy in [PolicyName::Handover, PolicyName::HandoverWarm] {
+            let error = policies(&plan(""), std::slice::from_ref(&policy), false).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "policy `{policy}` chooses among access points by their beacons, and test has none; choose another, or add an [aps.NAME]"
+                )
+            );
+        }
+        assert!(policies(&plan(""), &[PolicyName::HandoverCell], false).is_ok());
     }
 
     #[test]

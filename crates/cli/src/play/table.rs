@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use scenario::{Given, Setting};
 use sim::Played;
-use trace::{Column, PlayDocument, Table};
+use trace::{Column, PlayDocument, Shown, Table};
 
 use super::virtual_world::Job;
 
@@ -26,11 +27,94 @@ impl Row<'_> {
     }
 }
 
-/// All of them. Keys that were given several values have a column each.
-pub fn table(jobs: &[Job], done: &[Played]) -> Table {
-    let rows: Vec<Row<'_>> = jobs
-        .iter()
-        .zip(done)
+/// A key that has several values, and the type of its column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Swept {
+    key: String,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Integer,
+    Real,
+    Flag,
+    Text,
+}
+
+impl Kind {
+    const fn of(value: &Given) -> Self {
+        match value {
+            Given::Integer(_) => Self::Integer,
+            Given::Real(_) => Self::Real,
+            Given::Flag(_) => Self::Flag,
+            Given::Text(_) => Self::Text,
+        }
+    }
+
+    /// What takes values of both.
+    fn with(self, other: Self) -> Self {
+        match (self, other) {
+            (one, other) if one == other => one,
+            (Self::Integer, Self::Real) | (Self::Real, Self::Integer) => Self::Real,
+            _ => Self::Text,
+        }
+    }
+}
+
+impl Swept {
+    /// The keys that differ from run to run.
+    pub fn of(jobs: &[Job]) -> Vec<Self> {
+        let first = jobs.first().map_or(&[][..], |job| &job.settings);
+        let of_key = |(place, setting): (usize, &Setting)| {
+            let values = jobs.iter().map(|job| Kind::of(&job.settings[place].given()));
+            Self {
+                key: setting.key().to_owned(),
+                kind: values.reduce(Kind::with).unwrap_or(Kind::Text),
+            }
+        };
+        first.iter().enumerate().map(of_key).collect()
+    }
+
+    /// Its column, of these values.
+    fn column<'s>(&self, values: impl Iterator<Item = &'s Setting>) -> Column {
+        let given = values.map(|setting| (setting.given(), setting.value()));
+        match self.kind {
+            Kind::Integer => Column::Integer(given.map(|(value, _)| whole(&value)).collect()),
+            Kind::Real => Column::Real(given.map(|(value, _)| real(&value)).collect()),
+            Kind::Flag => Column::Flag(given.map(|(value, _)| value == Given::Flag(true)).collect()),
+            Kind::Text => Column::Text(given.map(|(value, written)| text_of(value, written)).collect()),
+        }
+    }
+}
+
+const fn whole(value: &Given) -> i64 {
+    match *value {
+        Given::Integer(whole) => whole,
+        Given::Real(_) | Given::Flag(_) | Given::Text(_) => 0,
+    }
+}
+
+const fn real(value: &Given) -> f64 {
+    match *value {
+        Given::Integer(whole) => whole as f64,
+        Given::Real(number) => number,
+        Given::Flag(_) | Given::Text(_) => f64::NAN,
+    }
+}
+
+/// Text without its quotes, everything else as it was written.
+fn text_of(value: Given, written: &str) -> String {
+    match value {
+        Given::Text(text) => text,
+        Given::Integer(_) | Given::Real(_) | Given::Flag(_) => written.to_owned(),
+    }
+}
+
+/// Runs and what came of them, a row for each flow of each. Keys that were given several values have a column `set.KEY` each.
+pub fn table<'r>(swept: &[Swept], done: impl IntoIterator<Item = (&'r Job, &'r Played)>) -> Table {
+    let rows: Vec<Row<'_>> = done
+        .into_iter()
         .flat_map(|(job, played)| played.run.flows.iter().map(move |flow| Row { job, played, flow }))
         .collect();
     let text = |value: &dyn Fn(&Row<'_>) -> String| Column::Text(rows.iter().map(value).collect());
@@ -43,11 +127,9 @@ pub fn table(jobs: &[Job], done: &[Played]) -> Table {
     table.add("scenario", text(&|row| row.job.plan.name.clone()));
     table.add("policy", text(&|row| row.job.policy.to_string()));
     table.add("seed", integer(&|row| row.job.seed));
-    for (place, setting) in jobs[0].settings.iter().enumerate() {
-        table.add(
-            setting.key(),
-            text(&|row| row.job.settings[place].value().to_owned()),
-        );
+    for (place, swept) in swept.iter().enumerate() {
+        let values = rows.iter().map(|row| &row.job.settings[place]);
+        table.add(format!("set.{}", swept.key), swept.column(values));
     }
     table.add("flow", text(&|row| row.flow.name.clone()));
     table.add(
@@ -98,12 +180,13 @@ pub fn text(jobs: &[Job], document: &PlayDocument) -> String {
             groups.entry(key).or_default().push(flow.goodput_mbps);
         }
     }
-    let mut out = format!("{}\n\n", jobs[0].plan.sentence);
+    let sentence = jobs.first().map_or("", |job| &job.plan.sentence);
+    let mut out = format!("{}\n\n", Shown(sentence));
     for ((place, policy, flow), goodputs) in groups {
         let mean = goodputs.iter().sum::<f64>() / goodputs.len() as f64;
         let least = goodputs.iter().copied().fold(f64::INFINITY, f64::min);
         let most = goodputs.iter().copied().fold(0.0, f64::max);
-        let label = &labels[place];
+        let label = Shown(&labels[place]).to_string();
         let gap = if label.is_empty() { "" } else { "  " };
         let _ = writeln!(
             out,
@@ -113,4 +196,49 @@ pub fn text(jobs: &[Job], document: &PlayDocument) -> String {
     }
     let _ = writeln!(out, "\n{} runs in {:.1} s", document.runs.len(), document.wall_s);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(values: &str) -> Kind {
+        let values = Setting::alternatives(&format!("k={values}")).unwrap();
+        let kinds = values.iter().map(|setting| Kind::of(&setting.given()));
+        kinds.reduce(Kind::with).unwrap()
+    }
+
+    #[test]
+    fn a_column_has_the_type_of_its_values() {
+        let table = [
+            ("6,54", Kind::Integer),
+            ("5.5,11.0", Kind::Real),
+            ("5.5,11", Kind::Real),
+            ("true,false", Kind::Flag),
+            ("fixed,minstrel", Kind::Text),
+            ("54,auto", Kind::Text),
+            ("5.5,true", Kind::Text),
+            ("[1, 2],[3, 4]", Kind::Text),
+        ];
+        for (values, expected) in table {
+            assert_eq!(kind(values), expected, "{values}");
+        }
+    }
+
+    #[test]
+    fn mixed_values_stand_as_they_were_written_text_without_quotes() {
+        let values = Setting::alternatives("k=54,\"auto\",5.50,true").unwrap();
+        let swept = Swept {
+            key: "k".to_owned(),
+            kind: Kind::Text,
+        };
+        let expected = ["54", "auto", "5.50", "true"].map(str::to_owned);
+        assert_eq!(swept.column(values.iter()), Column::Text(expected.to_vec()));
+        let numbers = Setting::alternatives("k=5.5,11").unwrap();
+        let swept = Swept {
+            kind: Kind::Real,
+            ..swept
+        };
+        assert_eq!(swept.column(numbers.iter()), Column::Real(vec![5.5, 11.0]));
+    }
 }

@@ -1,21 +1,28 @@
 //! Scenarios in virtual time: one run, or every combination of values, seeds and policies on all cores.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant as Wall;
 
-use scenario::{Plan, Setting};
+use scenario::{Plan, ScenarioFile, Setting};
 use sim::{Cast, CastError, Play, Played};
-use trace::{PlayDocument, PlaySchema, PolicyName, RunRecord, World};
+use trace::{PlayDocument, PlaySchema, PolicyName, RunRecord, Shown, World};
 
 use super::files::{self, Files};
+use super::results::{Results, Wishes};
+use super::table::Swept;
 use super::{Args, report, selection, world};
 use crate::exit::{self, Refused};
-use std::process::ExitCode;
+use crate::seed::MOST_RUNS;
+use crate::{interrupt, terminal};
 
 /// One run of a sweep.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// The scenario with the values of this run.
-    pub plan: Plan,
+    /// The scenario with the values of this run, shared by those that differ in seed and policy only.
+    pub plan: Arc<Plan>,
     /// The values that differ from run to run.
     pub settings: Vec<Setting>,
     /// Who listens.
@@ -40,23 +47,41 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             jobs.len()
         )));
     }
+    check_outputs(args, &jobs)?;
+    // Only now: a scenario that comes out of a pipe may never come, and a signal must end that.
+    let stop = interrupt::stop()?;
     let files = Files::create(&args.wanted)?;
-    let (table, capture) = (files::created(&args.table)?, files::created(&args.capture)?);
-    let keep = args.wanted.wants_records();
+    let capture = files::whole(args.capture.as_deref())?;
+    let wishes = Wishes {
+        trace: args.wanted.trace.as_deref(),
+        table: args.table.as_deref(),
+        keeps_records: args.wanted.html.is_some() || args.wanted.svg.is_some(),
+    };
+    let results = Results::new(&wishes, Swept::of(&jobs), jobs.len(), stop)?;
+    let numbered: Vec<(usize, &Job)> = jobs.iter().enumerate().collect();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let most = args.most.unwrap_or(Play::MOST);
-    let done = sim::sweep(&jobs, cores, |job| {
-        play(job, most, single && capture.is_some(), keep)
+    let (most, flag) = (args.most.unwrap_or(Play::MOST), stop.flag());
+    let done = sim::sweep(&numbered, cores, |&(index, job)| {
+        (!stop.is_stopped()).then(|| {
+            let plan = Plan {
+                seed: job.seed,
+                ..Plan::clone(&job.plan)
+            };
+            let played = sim::play(&Play {
+                most,
+                capture: capture.is_some(),
+                stop: Some(&flag),
+                ..Play::new(&plan, job.policy.clone())
+            });
+            played.map(|played| results.take(index, job, with_values(played, job)))
+        })
     });
-    let mut done: Vec<Played> = std::iter::zip(&jobs, done)
-        .map(|(job, played)| played.map_err(|error| refused(&job.plan, &error)))
+    let done: Vec<Option<Played>> = std::iter::zip(&jobs, done)
+        .map(|(job, played)| played.transpose().map_err(|error| refused(&job.plan, &error)))
         .collect::<Result<_, _>>()?;
-    let rows = super::table::table(&jobs, &done);
+    let mut done = results.finish(&jobs, done)?;
     if let Some(capture) = capture {
         capture.write(&done[0].capture.take().unwrap_or_default())?;
-    }
-    if let Some(table) = table {
-        table.write_table(&rows)?;
     }
     let stopped = done.iter().any(|run| run.stopped.is_some());
     let played = assemble(&jobs, done, begun);
@@ -65,15 +90,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.wanted.json || !single {
         failures.iter().for_each(|line| tell!("{line}"));
     }
-    let shown = if args.wanted.json {
-        format!("{}\n", serde_json::to_string_pretty(&played.document)?)
-    } else if single {
-        report::text(&jobs[0].plan, &played)
-    } else {
-        super::table::text(&jobs, &played.document)
-    };
     files.write(&played)?;
-    exit::print(shown.as_bytes())?;
+    if args.wanted.json {
+        exit::print_document(&played.document)?;
+    } else if single {
+        exit::print(report::text(&jobs[0].plan, &played).as_bytes())?;
+    } else {
+        exit::print(terminal::fitted(&super::table::text(&jobs, &played.document)).as_bytes())?;
+    }
     Ok(if failures.is_empty() && !stopped {
         ExitCode::SUCCESS
     } else {
@@ -81,20 +105,19 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn play(job: &Job, most: u64, capture: bool, keep: bool) -> Result<Played, CastError> {
-    let mut played = sim::play(&Play {
-        seed: job.seed,
-        most,
-        capture,
-        ..Play::new(&job.plan, job.policy.clone())
-    })?;
+fn check_outputs(args: &Args, jobs: &[Job]) -> anyhow::Result<()> {
+    let more = [("--table", &args.table), ("--capture", &args.capture)];
+    let more = more
+        .into_iter()
+        .filter_map(|(option, path)| Some((option, path.as_deref()?)));
+    let outputs: Vec<(&str, &Path)> = args.wanted.outputs().chain(more).collect();
+    files::check(&outputs, Some(&args.file), jobs.iter().map(|job| &*job.plan))
+}
+
+fn with_values(mut played: Played, job: &Job) -> Played {
     let values = job.settings.iter().map(|setting| format!("with {setting}"));
-    let notes = values.chain(std::mem::take(&mut played.run.notes)).collect();
-    played.run.notes = notes;
-    if !keep {
-        played.record = RunRecord { events: Vec::new() };
-    }
-    Ok(played)
+    played.run.notes.splice(0..0, values);
+    played
 }
 
 /// What does not hold, run by run.
@@ -144,29 +167,48 @@ fn refused(plan: &Plan, error: &CastError) -> anyhow::Error {
 fn jobs(args: &Args) -> anyhow::Result<Vec<Job>> {
     if let Some(cc) = &args.cc {
         return Err(Refused::because(format!(
-            "--cc {cc}: no scenario has a congestion controller in virtual time, as all flows are UDP; leave it out, or play in the lab"
+            "--cc {}: no scenario has a congestion controller in virtual time, as all flows are UDP; leave it out, or play in the lab",
+            Shown(cc)
         )));
     }
-    let mut jobs = Vec::new();
-    for settings in combinations(&args.settings)? {
-        let plan = scenario::load(&args.file, &settings.all).map_err(Refused::because)?;
+    let combinations = combinations(args)?;
+    let file = ScenarioFile::read(&args.file).map_err(Refused::because)?;
+    let (mut jobs, mut doubts) = (Vec::new(), BTreeSet::new());
+    for settings in combinations {
+        let plan = file.plan(&settings.all).map_err(Refused::because)?;
         Cast::of(&plan).map_err(|error| refused(&plan, &error))?;
         let policies = selection::policies(&plan, &args.policies, args.compare)?;
-        let seeds = match &args.seeds {
-            Some(seeds) => seeds.clone(),
-            None => args.seed.unwrap_or(plan.seed)..args.seed.unwrap_or(plan.seed).saturating_add(1),
-        };
+        let made: Vec<&PolicyName> = policies.iter().filter(|policy| !policy.is_computed()).collect();
+        let one = args.seed.unwrap_or(plan.seed);
+        let seeds = args.seeds.clone().unwrap_or(one..one + 1);
+        refuse_too_many(jobs.len() as u64, &[seeds.end - seeds.start, made.len() as u64])?;
+        doubts.extend(plan.doubts());
+        let plan = Arc::new(plan);
         for seed in seeds {
-            let wanted = policies.iter().filter(|policy| !policy.is_computed());
-            jobs.extend(wanted.map(|policy| Job {
-                plan: Plan { seed, ..plan.clone() },
+            jobs.extend(made.iter().map(|&policy| Job {
+                plan: Arc::clone(&plan),
                 settings: settings.varied.clone(),
                 policy: policy.clone(),
                 seed,
             }));
         }
     }
+    doubts.iter().for_each(|doubt| tell!("{doubt}"));
     Ok(jobs)
+}
+
+/// Refuses more runs than anybody waits for: those there are, and the product of these.
+fn refuse_too_many(before: u64, factors: &[u64]) -> anyhow::Result<()> {
+    let more = factors
+        .iter()
+        .try_fold(1_u64, |product, factor| product.checked_mul(*factor));
+    let all = more.and_then(|more| more.checked_add(before));
+    if all.is_none_or(|all| all > MOST_RUNS) {
+        return Err(Refused::because(format!(
+            "this would be more than {MOST_RUNS} runs; give fewer seeds, or fewer values at a time"
+        )));
+    }
+    Ok(())
 }
 
 /// Values of one run.
@@ -178,10 +220,20 @@ struct Values {
 }
 
 /// Every combination of the values that the keys are given.
-fn combinations(texts: &[String]) -> anyhow::Result<Vec<Values>> {
+fn combinations(args: &Args) -> anyhow::Result<Vec<Values>> {
+    let texts = args.settings.iter();
+    let given: Vec<Vec<Setting>> = texts
+        .map(|text| Setting::alternatives(text).map_err(Refused::because))
+        .collect::<Result<_, _>>()?;
+    refuse_contradictions(args, &given)?;
+    let counts: Vec<u64> = given.iter().map(|values| values.len() as u64).collect();
+    refuse_too_many(0, &counts)?;
+    Ok(multiplied(&given))
+}
+
+fn multiplied(given: &[Vec<Setting>]) -> Vec<Values> {
     let mut found = vec![Values::default()];
-    for text in texts {
-        let values = Setting::alternatives(text).map_err(Refused::because)?;
+    for values in given {
         let varies = values.len() > 1;
         let with = |before: &Values, value: &Setting| {
             let mut next = before.clone();
@@ -196,56 +248,58 @@ fn combinations(texts: &[String]) -> anyhow::Result<Vec<Values>> {
             .flat_map(|before| values.iter().map(|value| with(before, value)).collect::<Vec<_>>())
             .collect();
     }
-    Ok(found)
+    found
 }
 
-/// `A..B`: the seeds from A to the one before B.
-pub fn seeds(text: &str) -> Result<std::ops::Range<u64>, String> {
-    let wrong = || format!("`{text}` is no range of seeds; write A..B, such as 0..100 for a hundred");
-    let (from, to) = text.split_once("..").ok_or_else(wrong)?;
-    let (from, to): (u64, u64) = (
-        from.parse().map_err(|_| wrong())?,
-        to.parse().map_err(|_| wrong())?,
-    );
-    if from >= to {
-        return Err(wrong());
+/// Refuses two sweeps over one thing, of which one would have no effect.
+fn refuse_contradictions(args: &Args, given: &[Vec<Setting>]) -> anyhow::Result<()> {
+    let key = |values: &[Setting]| values.first().map_or("", Setting::key).to_owned();
+    for (place, values) in given.iter().enumerate() {
+        let key = key(values);
+        let option = match (&args.seeds, args.seed) {
+            (Some(_), _) => Some("--seeds"),
+            (None, Some(_)) => Some("--seed"),
+            (None, None) => None,
+        };
+        if let Some(option) = option.filter(|_| key == "seed") {
+            return Err(Refused::because(format!(
+                "--set seed=… beside {option}: both say which seeds to run; keep one of them"
+            )));
+        }
+        let same = |other: &&Vec<Setting>| other.first().map_or("", Setting::key) == key;
+        let other = given[..place].iter().find(same);
+        if other.is_some_and(|other| other.len() > 1 || values.len() > 1) {
+            return Err(Refused::because(format!(
+                "--set {}=…: several values, and given twice; give all of its values in one --set",
+                Shown(&key)
+            )));
+        }
     }
-    if to - from > MOST_SEEDS {
-        return Err(format!(
-            "`{text}` are {} seeds; give at most {MOST_SEEDS} at a time",
-            to - from
-        ));
-    }
-    Ok(from..to)
+    Ok(())
 }
-
-/// More runs than anybody waits for.
-const MOST_SEEDS: u64 = 1_000_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_range_of_seeds_ends_before_its_end() {
-        assert_eq!(seeds("0..100"), Ok(0..100));
-        for wrong in ["5", "5..5", "7..5", "a..b"] {
-            let error = seeds(wrong).unwrap_err();
-            assert!(error.contains("write A..B"), "{error}");
-        }
-        assert_eq!(
-            seeds("1..1000002").unwrap_err(),
-            "`1..1000002` are 1000001 seeds; give at most 1000000 at a time"
-        );
-    }
-
-    #[test]
     fn every_value_meets_every_other() {
-        let texts = ["a.b=1,2".to_owned(), "c=7".to_owned(), "d=x,y,z".to_owned()];
-        let all = combinations(&texts).unwrap();
+        let given = ["a.b=1,2", "c=7", "d=x,y,z"].map(|text| Setting::alternatives(text).unwrap());
+        let all = multiplied(&given);
         assert_eq!(all.len(), 6);
         let shown: Vec<String> = all[4].varied.iter().map(ToString::to_string).collect();
         assert_eq!(shown, ["a.b=2", "d=y"]);
         assert!(all.iter().all(|values| values.all.len() == 3));
+    }
+    #[test]
+    fn more_runs_than_anybody_waits_for_are_refused_before_they_are_made() {
+        assert!(refuse_too_many(0, &[1_000, 1_000]).is_ok());
+        for (before, factors) in [(1, [1_000, 1_000]), (0, [u64::MAX, 2]), (u64::MAX, [1, 1])] {
+            let error = refuse_too_many(before, &factors).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                "this would be more than 1000000 runs; give fewer seeds, or fewer values at a time"
+            );
+        }
     }
 }

@@ -7,9 +7,11 @@ use scenario::Plan;
 use trace::{PlayDocument, PlaySchema, PolicyName, Run, RunRecord, World};
 use units::Duration;
 
+use super::rows::LiveTrace;
 use super::screen::Screen;
 use crate::batch::{self, Done, Job, Rules};
-use crate::interrupt;
+use crate::output::Rows;
+use crate::{exit, interrupt};
 
 /// A comparison is fair while 99 % of the packets are less late than this.
 const PUNCTUAL: Duration = Duration::from_millis(1);
@@ -34,8 +36,9 @@ pub struct Played {
     pub programs: Vec<(PolicyName, ProgramsEnded)>,
 }
 
-/// Plays.
-pub fn play(order: &Order<'_>) -> anyhow::Result<Played> {
+/// Plays. Rows of a trace are written while it goes on, so that they are there however it ends; of runs that all came to their end the file has
+/// each once, in order of time.
+pub fn play(order: &Order<'_>, trace: Option<Rows>) -> anyhow::Result<Played> {
     let begun = Wall::now();
     let made: Vec<PolicyName> = order
         .policies
@@ -53,7 +56,11 @@ pub fn play(order: &Order<'_>) -> anyhow::Result<Played> {
         unadvised: false,
     };
     let screen = Screen::new(&made, order.plan.duration, order.programs.is_none());
-    let watch = |run: usize, event: &trace::Event| screen.observe(run, event);
+    let live = LiveTrace::new(trace, made.len());
+    let watch = |run: usize, event: &trace::Event| {
+        live.observe(run, event);
+        screen.observe(run, event);
+    };
     let rules = Rules {
         punctual: PUNCTUAL,
         stop: interrupt::stop()?,
@@ -61,7 +68,22 @@ pub fn play(order: &Order<'_>) -> anyhow::Result<Played> {
     };
     let done = batch::run(&made.iter().map(job).collect::<Vec<_>>(), &rules);
     screen.close();
-    Ok(assemble(order, done?, begun))
+    let rows = live.finish();
+    match done {
+        Ok(done) => {
+            let played = assemble(order, done, begun);
+            if let Some(rows) = rows {
+                rows.finish_with(|out| trace::write_runs(out, &played.records))?;
+            }
+            Ok(played)
+        }
+        Err(error) => {
+            let kept = rows.filter(Rows::has_begun).map_or(Ok(()), Rows::finish);
+            // What ended it matters more than what could not be written of it.
+            kept.unwrap_or_else(|unwritten| tell!("{}", exit::sentence(&unwritten)));
+            Err(error)
+        }
+    }
 }
 
 fn assemble(order: &Order<'_>, done: Vec<Done>, begun: Wall) -> Played {

@@ -1,5 +1,6 @@
 //! Lines that follow runs while they go on: a spark per second, the rate now, bytes so far, the longest stall.
 
+use super::fit::cut;
 use super::{Look, Paint};
 use crate::figures::{megabytes, stall};
 use std::collections::BTreeMap;
@@ -104,7 +105,8 @@ impl Live {
         (!self.done && since >= Duration::from_millis(500)).then_some(since)
     }
 
-    fn figures(&self) -> String {
+    /// All that is known, or as much as there is room for.
+    fn figures(&self, room: usize) -> String {
         let rate = self
             .whole_seconds()
             .last()
@@ -119,10 +121,18 @@ impl Live {
             Some(since) => format!("waits {}", stall(since.as_millis() as f64)),
             None => format!("stall {}", stall(self.longest_stall.as_millis() as f64)),
         };
-        format!(
+        let full = format!(
             "{rate:>6.1} Mb/s {:>8}  {waited:<13} {time:>9}",
             megabytes(self.bytes() as f64)
-        )
+        );
+        let forms = [
+            full,
+            format!("{rate:.1} Mb/s {time}"),
+            format!("{rate:.1} Mb/s"),
+            time,
+        ];
+        let fits = |form: &String| form.chars().count() <= room;
+        forms.into_iter().find(fits).unwrap_or_default()
     }
 }
 
@@ -138,7 +148,8 @@ fn spark(bytes: u64, most: u64) -> char {
     }
 }
 
-/// One line for each run, each ended and at most `width` characters (at least 72 are used); all sparks share one scale.
+/// One line for each run, each ended and at most `width` characters; all sparks share one scale. Where there is little room there are no sparks and
+/// fewer figures.
 pub fn progress(runs: &[Live], width: usize, paint: Paint) -> String {
     let names = runs
         .iter()
@@ -146,8 +157,12 @@ pub fn progress(runs: &[Live], width: usize, paint: Paint) -> String {
         .max()
         .unwrap_or(0);
     let longest = runs.iter().map(|run| run.duration.as_secs()).max().unwrap_or(0);
-    let cells = width.saturating_sub(names + FIGURES_WIDTH).clamp(8, 60);
-    let cells = cells.min(longest.max(8) as usize);
+    let room = width.saturating_sub(names + FIGURES_WIDTH).min(60);
+    let cells = if room < 8 {
+        0
+    } else {
+        room.min(longest.max(8) as usize)
+    };
     let most = runs
         .iter()
         .flat_map(|run| run.whole_seconds())
@@ -155,19 +170,24 @@ pub fn progress(runs: &[Live], width: usize, paint: Paint) -> String {
         .max()
         .unwrap_or(1);
     runs.iter()
-        .map(|run| line(run, (names, cells, most), paint))
+        .map(|run| line(run, (names, cells, most), width, paint))
         .collect()
 }
 
-fn line(run: &Live, (names, cells, most): (usize, usize, u64), paint: Paint) -> String {
+fn line(run: &Live, (names, cells, most): (usize, usize, u64), width: usize, paint: Paint) -> String {
     let look = if run.done { Look::Soft } else { Look::Good };
-    let label = paint.apply(Look::Strong, &format!("{:<names$}", run.label));
-    let sparks = paint.apply(look, &format!("{:<cells$}", run.sparks(cells, most)));
-    let waits = run.waiting().is_some() || run.longest_stall >= Duration::from_secs(1);
-    let figures = if waits {
-        paint.apply(Look::Alarm, &run.figures())
-    } else {
-        run.figures()
-    };
-    format!("{label}  {sparks}  {figures}\n")
+    let label = cut(&format!("{:<names$}", run.label), width);
+    let mut line = paint.apply(Look::Strong, &label);
+    if cells > 0 {
+        let sparks = format!("{:<cells$}", run.sparks(cells, most));
+        line += &format!("  {}", paint.apply(look, &sparks));
+    }
+    let used = names + if cells > 0 { cells + 2 } else { 0 };
+    let figures = run.figures(width.saturating_sub(used + 2));
+    if !figures.is_empty() {
+        let waits = run.waiting().is_some() || run.longest_stall >= Duration::from_secs(1);
+        let look = if waits { Look::Alarm } else { Look::Plain };
+        line += &format!("  {}", paint.apply(look, &figures));
+    }
+    line + "\n"
 }

@@ -2,11 +2,13 @@
 //!
 //! Pure functions to text; whoever prints decides whether the terminal shows colour, and how wide it is.
 
+mod fit;
 mod live;
 mod table;
 
+pub use fit::wrapped;
 pub use live::{Live, progress};
-pub use table::table;
+pub use table::{fitted, table};
 
 /// Whether to use the terminal's colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +22,7 @@ pub enum Paint {
 /// What a text wants to look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
+    Plain,
     Strong,
     Soft,
     Alarm,
@@ -33,6 +36,7 @@ impl Paint {
             return text.to_owned();
         }
         let code = match look {
+            Look::Plain => return text.to_owned(),
             Look::Strong => "1",
             Look::Soft => "2",
             Look::Alarm => "1;31",

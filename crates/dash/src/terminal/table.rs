@@ -1,52 +1,111 @@
 //! The result as an aligned table.
 
+use super::fit::wrapped;
 use super::{Look, Paint, bar};
 use crate::figures::{COLUMNS, Row, WAITING, rows};
 use crate::words::headline;
 use std::fmt::Write;
-use trace::PlayDocument;
+use trace::{PlayDocument, Shown};
 
 const BAR_CELLS: usize = 12;
 
-/// Headline, table and notes, each line ended.
+/// Headline, table and notes, each line ended and as long as it is.
 pub fn table(document: &PlayDocument, paint: Paint) -> String {
+    fitted(document, paint, usize::MAX)
+}
+
+/// The same in so many columns: sentences are wrapped, and where the table is wider each row is a block of lines.
+pub fn fitted(document: &PlayDocument, paint: Paint, width: usize) -> String {
     let rows = rows(document);
-    let cells: Vec<[String; 7]> = rows.iter().map(Row::cells).collect();
-    let names = rows
-        .iter()
-        .map(|row| row.label.chars().count())
-        .max()
-        .unwrap_or(0)
-        .max("waiting (means)".len());
-    let widths = widths(&cells);
-    let mut out = format!("{}\n\n", paint.apply(Look::Strong, &headline(document)));
-    let header = header(names, &widths);
-    let _ = writeln!(
-        out,
-        "{}\n{}",
-        paint.apply(Look::Soft, &header),
-        "─".repeat(header.chars().count())
-    );
-    let most = rows
-        .iter()
-        .map(|row| row.figures.goodput_mbps)
-        .fold(f64::MIN_POSITIVE, f64::max);
-    for (row, cells) in rows.iter().zip(&cells) {
-        out += &line(row, cells, names, &widths, paint);
-        let _ = writeln!(
-            out,
-            "  {}",
-            paint.apply(
-                bar_look(row),
-                bar(row.figures.goodput_mbps / most, BAR_CELLS).trim_end()
-            )
-        );
+    let headline = wrapped(&headline(document), width);
+    let headline = paint.apply(Look::Strong, headline.trim_end());
+    let told = wrapped(&told(document, &rows), width);
+    let columns = Columns::of(&rows);
+    let figures = if columns.width() <= width {
+        columns.table(&rows, paint, width)
+    } else {
+        rows.iter().map(|row| block(row, paint, width)).collect()
+    };
+    format!(
+        "{headline}\n\n{figures}{}{told}",
+        waiting(&rows, columns.names, paint, width)
+    )
+}
+
+/// How wide what is.
+struct Columns {
+    names: usize,
+    widths: [usize; 7],
+    cells: Vec<[String; 7]>,
+}
+
+impl Columns {
+    fn of(rows: &[Row<'_>]) -> Self {
+        let cells: Vec<[String; 7]> = rows.iter().map(Row::cells).collect();
+        let names = rows.iter().map(|row| row.label.chars().count());
+        Self {
+            names: names.max().unwrap_or(0).max("waiting (means)".len()),
+            widths: widths(&cells),
+            cells,
+        }
     }
-    out + &waiting(&rows, names, paint) + &told(document, &rows)
+
+    /// Without bars.
+    fn width(&self) -> usize {
+        self.names + self.widths.iter().map(|width| width + 2).sum::<usize>()
+    }
+
+    fn table(&self, rows: &[Row<'_>], paint: Paint, width: usize) -> String {
+        let bars = if self.width() + BAR_CELLS + 2 <= width {
+            BAR_CELLS
+        } else {
+            0
+        };
+        let mut header = header(self.names, &self.widths);
+        if bars > 0 {
+            header += &" ".repeat(bars + 2);
+        }
+        let rule = "─".repeat(header.chars().count());
+        let mut out = format!("{}\n{rule}\n", paint.apply(Look::Soft, &header));
+        let most = rows
+            .iter()
+            .map(|row| row.figures.goodput_mbps)
+            .fold(f64::MIN_POSITIVE, f64::max);
+        for (row, cells) in rows.iter().zip(&self.cells) {
+            out += &line(row, cells, self.names, &self.widths, paint);
+            if bars > 0 {
+                let bar = bar(row.figures.goodput_mbps / most, bars);
+                out += &format!("  {}", paint.apply(bar_look(row), bar.trim_end()));
+            }
+            out.push('\n');
+        }
+        out
+    }
+}
+
+/// A row where its table is too wide: what it has, a line each.
+fn block(row: &Row<'_>, paint: Paint, width: usize) -> String {
+    let name = wrapped(&row.label, width);
+    let mut out = paint.apply(name_look(row), name.trim_end()) + "\n";
+    for (column, cell) in row
+        .cells()
+        .iter()
+        .enumerate()
+        .filter(|(_, cell)| !cell.is_empty())
+    {
+        let line = wrapped(&format!("  {}: {cell}", COLUMNS[column]), width);
+        let look = if row.alarming(column) {
+            Look::Alarm
+        } else {
+            Look::Plain
+        };
+        out += &(paint.apply(look, line.trim_end()) + "\n");
+    }
+    out
 }
 
 /// What waited where, on average: nothing where nobody looked.
-fn waiting(rows: &[Row<'_>], names: usize, paint: Paint) -> String {
+fn waiting(rows: &[Row<'_>], names: usize, paint: Paint, width: usize) -> String {
     let cells = rows
         .iter()
         .filter_map(|row| Some((row.label.as_str(), row.waiting()?)));
@@ -58,6 +117,9 @@ fn waiting(rows: &[Row<'_>], names: usize, paint: Paint) -> String {
         let widest = cells.iter().map(|(_, cells)| cells[column].chars().count()).max();
         widest.unwrap_or(0).max(WAITING[column].len())
     });
+    if names + widths.iter().map(|width| width + 2).sum::<usize>() > width {
+        return waiting_blocks(&cells, paint, width);
+    }
     let row = |label: &str, cells: [&str; 3]| {
         let padded = cells
             .iter()
@@ -72,6 +134,17 @@ fn waiting(rows: &[Row<'_>], names: usize, paint: Paint) -> String {
     for (label, cells) in &cells {
         out += &row(label, cells.each_ref().map(String::as_str));
         out.push('\n');
+    }
+    out
+}
+
+fn waiting_blocks(cells: &[(&str, [String; 3])], paint: Paint, width: usize) -> String {
+    let mut out = format!("\n{}\n", paint.apply(Look::Soft, "waiting (means)"));
+    for (label, cells) in cells {
+        out += &wrapped(label, width);
+        for (heading, cell) in WAITING.iter().zip(cells) {
+            out += &wrapped(&format!("  {heading}: {cell}"), width);
+        }
     }
     out
 }
@@ -92,16 +165,12 @@ fn header(names: usize, widths: &[usize; 7]) -> String {
     for (column, width) in COLUMNS.iter().zip(widths) {
         let _ = write!(out, "  {column:>width$}");
     }
-    out + &" ".repeat(BAR_CELLS + 2)
+    out
 }
 
 fn line(row: &Row<'_>, cells: &[String; 7], names: usize, widths: &[usize; 7], paint: Paint) -> String {
     let name = format!("{:<names$}", row.label);
-    let mut out = match (row.run.policy.is_ours(), row.run.policy.is_computed()) {
-        (true, _) => paint.apply(Look::Strong, &name),
-        (_, true) => paint.apply(Look::Soft, &name),
-        _ => name,
-    };
+    let mut out = paint.apply(name_look(row), &name);
     for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
         let padded = format!("  {cell:>width$}");
         out += &if row.alarming(column) {
@@ -111,6 +180,14 @@ fn line(row: &Row<'_>, cells: &[String; 7], names: usize, widths: &[usize; 7], p
         };
     }
     out
+}
+
+fn name_look(row: &Row<'_>) -> Look {
+    match (row.run.policy.is_ours(), row.run.policy.is_computed()) {
+        (true, _) => Look::Strong,
+        (_, true) => Look::Soft,
+        _ => Look::Plain,
+    }
 }
 
 fn bar_look(row: &Row<'_>) -> Look {
@@ -125,17 +202,20 @@ fn told(document: &PlayDocument, rows: &[Row<'_>]) -> String {
     let mut out = String::new();
     for row in rows.iter().filter(|row| !row.run.policy.is_computed()) {
         for note in &row.run.notes {
-            let _ = writeln!(out, "{}: {note}", row.label);
+            let _ = writeln!(out, "{}: {}", row.label, Shown(note));
         }
     }
     if let Some(run) = document.runs.first() {
         let sender = run.cc.as_deref().map_or_else(String::new, |cc| {
-            format!("; sender's congestion controller {cc}, server {}", run.server)
+            let (cc, server) = (Shown(cc), Shown(&run.server));
+            format!("; sender's congestion controller {cc}, server {server}")
         });
         let _ = writeln!(
             out,
             "\nScenario {}, world {}, seed {}{sender}.",
-            document.scenario, document.world, document.seed
+            Shown(&document.scenario),
+            document.world,
+            document.seed
         );
     }
     out

@@ -59,6 +59,23 @@ fn lines_keep_to_the_width_and_one_scale() {
 }
 
 #[test]
+fn no_line_is_wider_than_the_terminal() {
+    let runs = [live(), Live::new("handover-warm", Duration::from_secs(60))];
+    for width in 1..120 {
+        let lines = progress(&runs, width, Paint::Plain);
+        assert_eq!(lines.lines().count(), 2);
+        assert!(
+            lines.lines().all(|line| line.chars().count() <= width),
+            "{width}: {lines}"
+        );
+    }
+    assert_eq!(
+        progress(&runs, 40, Paint::Plain),
+        "slowhand       32.0 Mb/s 3/8 s\nhandover-warm  0.0 Mb/s 0/60 s\n"
+    );
+}
+
+#[test]
 fn a_wait_is_told_while_it_lasts() {
     let mut live = live();
     live.observe(&read(3_400, 5_000_000));

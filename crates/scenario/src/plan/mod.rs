@@ -22,8 +22,9 @@ pub use units::wifi::Standard;
 pub use walk::{Walker, Waypoint};
 pub use wifi::{AccessPoint, Backhaul, Fading, Ht, Join, Propagation, RateControl, Shadowing, Turn};
 
+use crate::mahimahi::RateTrace;
 use crate::spot::Spots;
-use trace::PolicyName;
+use trace::{PolicyName, Shown};
 use units::Duration;
 
 /// What should happen: everything a world needs to play a scenario.
@@ -119,6 +120,26 @@ impl Plan {
     pub fn sends_by_tcp(&self) -> bool {
         let is_tcp = |flow: &Flow| !matches!(flow.transport, Transport::Udp { .. });
         self.flows.iter().any(is_tcp)
+    }
+
+    /// The rate traces of its cells, each with the link's name.
+    pub fn rate_traces(&self) -> impl Iterator<Item = (&str, &RateTrace)> {
+        let lanes = self.links.iter().filter_map(|link| match &link.kind {
+            LinkKind::Cell(cell) => Some([&cell.up, &cell.down].map(|lane| (link.name.as_str(), lane))),
+            LinkKind::Wifi(_) | LinkKind::Cable(_) => None,
+        });
+        lanes.flatten().filter_map(|(link, lane)| match lane {
+            LaneRate::Trace(trace) => Some((link, trace)),
+            LaneRate::Constant(_) => None,
+        })
+    }
+
+    /// What is most likely not meant, a sentence each.
+    pub fn doubts(&self) -> impl Iterator<Item = String> {
+        self.rate_traces().filter_map(|(link, trace)| {
+            let path = Shown(trace.path());
+            Some(format!("{link}: {path}: {}", trace.doubt()?))
+        })
     }
 
     /// The access points, each with its index among the links.

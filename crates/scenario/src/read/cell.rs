@@ -4,7 +4,6 @@ use super::link::Around;
 use super::wire::{self, LimitKeys};
 use super::{bps, nanos};
 use crate::document::Value;
-use crate::load::text_of;
 use crate::mahimahi::RateTrace;
 use crate::plan::{Aqm, Cell, Hole, Holes, LaneRate, Queue, QueueLimit, RadioStates, Repeats};
 use crate::quantity::Quantity;
@@ -92,8 +91,7 @@ fn recorded(section: &Section<'_>, key: &'static str, around: &Around<'_>) -> Op
             section.note(key, format!("cannot read \"{shown}\": {error}"), instead);
         })
         .ok()?;
-    text_of(&name, &content)
-        .and_then(|text| RateTrace::parse(&name, path, text))
+    RateTrace::parse(&name, path, &content)
         .map_err(|problem| section.log.note_problem(at, problem))
         .ok()
 }

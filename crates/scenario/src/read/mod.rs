@@ -154,11 +154,12 @@ fn sentence(root: &Section<'_>) -> String {
             "`sentence = \"…\"`: what the scenario shows, in a sentence",
         );
     }
-    let sentence = root.text("sentence").unwrap_or_default().trim();
+    let words = root.text("sentence").unwrap_or_default().split_whitespace();
+    let sentence = words.collect::<Vec<_>>().join(" ");
     if root.has("sentence") && sentence.is_empty() {
         root.note("sentence", "the sentence is empty", "say what the scenario shows");
     }
-    sentence.to_owned()
+    sentence
 }
 
 /// A length that is wrong is endless, so that nothing else seems to come too late.

@@ -48,6 +48,11 @@ pub fn files(name: &str) -> io::Result<(String, Vec<u8>)> {
         "back.down" => b"1\n7\n3\n",
         "minus.down" => b"-1\n2\n",
         "empty.down" => b"",
+        "gzip.down" => b"\x1f\x8b\x08\0\0",
+        "air.pcapng" => b"\x0a\x0d\x0d\x0a\x1c\0\0\0",
+        "columns.down" => b"0 1500\n1 1500\n",
+        "epoch.down" => b"1700000000.125\n1700000000.250\n",
+        "micros.down" => b"1000\n2000\n90000000\n",
         "latin.down" => b"1\n\xe92\n",
         _ => return Err(io::ErrorKind::NotFound.into()),
     };

@@ -13,6 +13,8 @@
 //! # Checked by
 //! `tests/play.rs`, `tests/joining.rs`.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use links::air::{Addresses, Counters, Input, Medium as _, Overheard};
 use policy::LinkId;
 use scenario::{Medium, Plan, models};
@@ -50,6 +52,8 @@ pub struct Play<'p> {
     pub most: u64,
     /// Whether to keep what the client's radios hear.
     pub capture: bool,
+    /// Set from outside to end the run early.
+    pub stop: Option<&'p AtomicBool>,
 }
 
 impl<'p> Play<'p> {
@@ -64,7 +68,12 @@ impl<'p> Play<'p> {
             seed: plan.seed,
             most: Self::MOST,
             capture: false,
+            stop: None,
         }
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Acquire))
     }
 }
 
@@ -75,8 +84,10 @@ pub struct Played {
     pub run: Run,
     /// Everything that happened.
     pub record: RunRecord,
-    /// When it was stopped, if it had become too long.
+    /// When it was stopped, if it had become too long or was interrupted.
     pub stopped: Option<Instant>,
+    /// Whether it was stopped from outside: nothing of it is a result.
+    pub interrupted: bool,
     /// What the client's radios heard (pcapng), if that was asked for.
     pub capture: Option<Vec<u8>>,
     /// Frames and datagrams.
@@ -88,7 +99,7 @@ pub fn play(what: &Play<'_>) -> Result<Played, CastError> {
     let mut stage = Stage::build(what)?;
     stage.begin();
     let end = Instant::ZERO + what.plan.duration;
-    while stage.now < end && stage.steps() < what.most {
+    while stage.now < end && stage.steps() < what.most && !what.is_interrupted() {
         stage.step(end);
     }
     Ok(stage.finish(end))
@@ -296,6 +307,7 @@ impl<'p> Stage<'p> {
         }
         self.spending.carried(self.now, self.world.tallies());
         let stopped = (self.now < end).then_some(self.now);
+        let interrupted = stopped.is_some() && self.steps() < self.what.most;
         let run = self.summary(stopped);
         self.record(What::RunEnd {
             summary: Box::new(run.clone()),
@@ -306,6 +318,7 @@ impl<'p> Stage<'p> {
             run,
             record: RunRecord { events: self.events },
             stopped,
+            interrupted,
             capture: self.capture.map(Capture::finish),
             steps,
         }
@@ -389,12 +402,14 @@ impl<'p> Stage<'p> {
 
     fn notes(&self, stopped: Option<Instant>) -> Vec<String> {
         let bounded = stopped.map(|at| {
-            format!(
-                "stopped after {} frames and datagrams, {} s of {} s: it would have gone on too long; shorten `duration_s`, or offer less",
-                self.steps(),
-                at.since(Instant::ZERO).as_secs_f64(),
-                self.what.plan.duration.as_secs_f64(),
-            )
+            let (at, end) = (at.since(Instant::ZERO), self.what.plan.duration);
+            let when = format!("{} s of {} s", at.as_secs_f64(), end.as_secs_f64());
+            match self.steps() {
+                steps if steps < self.what.most => format!("interrupted after {when}"),
+                steps => format!(
+                    "stopped after {steps} frames and datagrams, {when}: it would have gone on too long; shorten `duration_s`, or offer less"
+                ),
+            }
         });
         let unknown = is_coarse(self.what.plan).then(|| {
             "what the models allow at best (`optimal_mbps`) is not known on the coarse medium: its packets have a time, not a rate"

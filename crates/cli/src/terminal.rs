@@ -1,0 +1,42 @@
+//! What the terminal behind an output can show, if there is one.
+
+use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
+
+use dash::terminal::{Paint, wrapped};
+
+/// Colours for a terminal that has them, and whose user has not asked to do without (<https://no-color.org>).
+pub fn paint(output: &impl IsTerminal) -> Paint {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    if output.is_terminal() && !refused && !is_dumb() {
+        Paint::Colour
+    } else {
+        Paint::Plain
+    }
+}
+
+/// Whether the terminal shows text only: it has no colours, and its cursor does not move.
+pub fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
+}
+
+/// Columns of the terminal; no limit where there is none.
+pub fn width(output: &(impl IsTerminal + AsFd)) -> usize {
+    if !output.is_terminal() {
+        return usize::MAX;
+    }
+    terminal_size::terminal_size_of(output).map_or(80, |(width, _)| usize::from(width.0))
+}
+
+/// Lines of the terminal.
+pub fn height(output: &impl AsFd) -> usize {
+    terminal_size::terminal_size_of(output).map_or(24, |(_, height)| usize::from(height.0))
+}
+
+/// Text for standard output, wrapped if that is a terminal.
+pub fn fitted(text: &str) -> String {
+    match width(&io::stdout()) {
+        usize::MAX => text.to_owned(),
+        width => wrapped(text, width),
+    }
+}

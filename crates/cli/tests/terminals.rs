@@ -1,0 +1,129 @@
+//! What a narrow terminal and one without colours and cursor movement see.
+
+mod common;
+
+use common::{Scratch, program};
+use std::fs::File;
+use std::io::Read as _;
+use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::process::Command;
+
+/// A pseudo-terminal of so many columns: the side that reads what is shown, and the one that a program has.
+fn terminal(columns: u16) -> (File, OwnedFd) {
+    let size = libc::winsize {
+        ws_row: 24,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    let (mut reader, mut program) = (-1, -1);
+    let none = std::ptr::null_mut();
+    // SAFETY: both numbers are written before they are used, and each is owned once.
+    unsafe {
+        let made = libc::openpty(
+            &raw mut reader,
+            &raw mut program,
+            none,
+            none.cast(),
+            &raw const size,
+        );
+        assert_eq!(made, 0, "{}", std::io::Error::last_os_error());
+        (File::from_raw_fd(reader), OwnedFd::from_raw_fd(program))
+    }
+}
+
+/// Everything that a command shows on a terminal, line ends as in files.
+fn shown(mut command: Command, columns: u16) -> String {
+    let (mut reader, side) = terminal(columns);
+    command.stdout(side.try_clone().unwrap()).stderr(side);
+    let mut child = command.spawn().unwrap();
+    // Its ends in this process are gone, so that reading ends with the program.
+    drop(command);
+    let mut text = Vec::new();
+    // A terminal that nobody has open any more is an error to whoever reads.
+    drop(reader.read_to_end(&mut text));
+    child.wait().unwrap();
+    String::from_utf8(text).unwrap().replace("\r\n", "\n")
+}
+
+fn play(more: &[&str], term: &str) -> Command {
+    let mut command = program();
+    command.args([
+        "play",
+        "scenarios/shared-air.toml",
+        "--world",
+        "sim",
+        "--set",
+        "duration_s=1",
+    ]);
+    command.args(more).env("TERM", term).env_remove("NO_COLOR");
+    command
+}
+
+/// Without colours.
+fn stripped(text: &str) -> String {
+    let codes = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[1;31m"];
+    codes
+        .iter()
+        .fold(text.to_owned(), |text, code| text.replace(code, ""))
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for columns in [20, 33, 60] {
+        for more in [&[][..], &["--seeds", "1..3"]] {
+            let text = stripped(&shown(play(more, "xterm"), columns));
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= columns.into(), "{columns}: {widest}\n{text}");
+            let squeezed: String = text.split_whitespace().collect();
+            assert!(
+                squeezed.contains("Mb/s") && squeezed.contains("slowhand"),
+                "{text}"
+            );
+        }
+    }
+    let wide = stripped(&shown(play(&[], "xterm"), 200));
+    assert!(wide.contains("\npolicy  ") && wide.contains("████"), "{wide}");
+}
+
+#[test]
+fn a_dumb_terminal_gets_text_only() {
+    for term in ["dumb", ""] {
+        let text = shown(play(&[], term), 200);
+        assert!(
+            !text.contains('\x1b') && text.contains("\npolicy  "),
+            "{term}: {text}"
+        );
+    }
+    let colours = shown(play(&[], "xterm-256color"), 200);
+    assert!(colours.contains("\x1b[1m"), "{colours}");
+}
+
+#[test]
+fn progress_moves_no_cursor_on_a_dumb_terminal_and_fits_a_narrow_one() {
+    if !nix::unistd::geteuid().is_root() {
+        println!("skipped: needs root");
+        return;
+    }
+    let scratch = Scratch::new("terminal-progress");
+    let text = "sentence = \"x\"\nduration_s = 2\n[cables.near]\nrate_mbps = 20\nrtt_ms = 10\n[flows.f]\ndirection = \"down\"\n";
+    std::fs::write(scratch.path("x.toml"), text).unwrap();
+    let lab = |term: &str| {
+        let mut command = program();
+        command.arg("play").arg(scratch.path("x.toml")).env("TERM", term);
+        shown(command, 30)
+    };
+    let dumb = lab("dumb");
+    assert!(
+        !dumb.contains('\x1b') && dumb.contains("slowhand: runs, seed 1\n"),
+        "{dumb}"
+    );
+    let drawn = lab("xterm");
+    assert!(
+        drawn.contains("\x1b[1A") && !drawn.contains("runs, seed"),
+        "{drawn}"
+    );
+    let plain = stripped(&drawn).replace("\x1b[1A", "").replace("\x1b[K", "");
+    let widest = plain.lines().map(|line| line.chars().count()).max().unwrap();
+    assert!(widest <= 30, "{widest}: {plain}");
+}

@@ -126,8 +126,10 @@ pub enum ApplyError {
 /// What applying a plan has found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Applied {
-    /// How many of our rules and routes somebody else had removed or overtaken. They are back.
-    pub restored: usize,
+    /// How many of our rules somebody else had removed or overtaken. They are back.
+    pub restored_rules: usize,
+    /// The same of routes.
+    pub restored_routes: usize,
 }
 
 /// The routes and rules of one daemon.
@@ -161,7 +163,7 @@ impl Routing {
         for (owner, uplink) in owners.iter().zip(plan.uplinks.iter().chain(plan.preferred())) {
             let table = self.tables.of(*owner, rtnl, &all_rules)?;
             let route = uplink.default_in(table);
-            applied.restored += self.lay(rtnl, &route)?;
+            applied.restored_routes += self.lay(rtnl, &route)?;
             routes.push(route);
         }
         let tables = Vec::from_iter(routes.iter().map(|route| route.table));
@@ -171,7 +173,7 @@ impl Routing {
             let wanted = rules_of(plan, &tables, v6, priority);
             let present = Vec::from_iter(all_rules.iter().filter(|rule| rule.v6 == v6).copied());
             let in_place = in_place(&present, priority);
-            applied.restored += self.swept(&in_place, &wanted);
+            applied.restored_rules += self.swept(&in_place, &wanted);
             exchange_rules(rtnl, &present, &in_place, &wanted)?;
             rules.extend(wanted);
         }

@@ -62,6 +62,8 @@ pub enum LeftAlone {
     KernelManaged,
     /// It did not begin on a link of ours.
     OtherLink,
+    /// The user's routes lead to its server by a network of its own.
+    Elsewhere,
     /// One of its ends has said that it sends no more.
     Closing,
 }
@@ -75,6 +77,9 @@ impl LeftAlone {
             }
             Self::KernelManaged => "it began before slowhand and belongs to the kernel's own path manager",
             Self::OtherLink => "it does not use any link that slowhand manages",
+            Self::Elsewhere => {
+                "the routes of this host lead to its server by a network of its own, such as a tunnel or an inner network"
+            }
             Self::Closing => {
                 "one of its ends has closed its side: the kernel finishes it over the paths that it has"
             }

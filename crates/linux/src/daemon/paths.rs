@@ -3,6 +3,7 @@
 use super::flows::Subflow;
 use super::links::Step;
 use super::observe::Observation;
+use super::restore::Kind;
 use super::settings::Settings;
 use super::world::World;
 use crate::routing::Applied;
@@ -73,15 +74,8 @@ impl World {
     fn apply_plan(&mut self, now: Instant) -> bool {
         let Settings { rtnl, journal, .. } = &mut self.settings;
         match self.routing.apply(rtnl, journal, self.links.plan()) {
-            Ok(Applied { restored: 0 }) => true,
-            Ok(Applied { restored }) => {
-                if self.links.restore.restored(now) {
-                    let why = format!("another program removed {restored} of them; they are restored");
-                    self.observe(Observation::Trouble {
-                        what: "routes and rules",
-                        why: &why,
-                    });
-                }
+            Ok(applied) => {
+                self.report_restored(now, applied);
                 true
             }
             Err(error) => {
@@ -90,6 +84,19 @@ impl World {
                     &error,
                 );
                 false
+            }
+        }
+    }
+
+    fn report_restored(&mut self, now: Instant, applied: Applied) {
+        let kinds = [
+            (Kind::Rules, "routing rules", applied.restored_rules),
+            (Kind::Routes, "routes", applied.restored_routes),
+        ];
+        for (kind, what, count) in kinds.into_iter().filter(|(.., count)| *count > 0) {
+            if self.links.restore.restored(now, kind) {
+                let why = format!("another program removed {count} of them; restored");
+                self.observe(Observation::Trouble { what, why: &why });
             }
         }
     }
@@ -122,23 +129,60 @@ impl World {
         self.take_steps(now, steps);
     }
 
-    /// Whether the user's routes lead to `peer` by a network of its own, such as a tunnel, an inner network or this host, and not by `over`.
-    pub(super) fn leads_elsewhere(&mut self, peer: IpAddr, over: u32) -> bool {
-        let rtnl = &mut self.settings.rtnl;
-        let Some(route) = rtnl.lookup(peer, None) else {
-            return false;
-        };
-        if self.routing.owns(route.table) {
-            return false;
-        }
-        match route.oif.and_then(|oif| self.links.by_index(oif)) {
-            _ if route.kind != RouteKind::Unicast => true,
-            None => true,
-            Some(_) if route.is_default() => false,
-            // An inner network: only over links by which the user's routes lead there too.
-            Some(_) => rtnl
-                .lookup(peer, Some(over))
-                .is_none_or(|route| route.is_default()),
+    /// Whether the user's routes lead to `peer` by a network of its own, such as a tunnel, this host itself or an inner network behind one link
+    /// alone: there is nothing to add to such a connection, and other links must not even see its packets.
+    pub(super) fn is_led_elsewhere(&mut self, peer: IpAddr) -> bool {
+        match self.road_to(peer) {
+            Road::Out => false,
+            Road::Theirs => true,
+            Road::Inner(by) => {
+                let others = self.links.iter().filter_map(|link| link.ifindex);
+                let others = Vec::from_iter(others.filter(|&ifindex| ifindex != by));
+                others
+                    .into_iter()
+                    .all(|ifindex| !self.leads_inside(peer, ifindex))
+            }
         }
     }
+
+    /// The same for one link over which a subflow is to be added.
+    pub(super) fn leads_elsewhere(&mut self, peer: IpAddr, over: u32) -> bool {
+        match self.road_to(peer) {
+            Road::Out => false,
+            Road::Theirs => true,
+            Road::Inner(_) => !self.leads_inside(peer, over),
+        }
+    }
+
+    fn road_to(&mut self, peer: IpAddr) -> Road {
+        let Some(route) = self.settings.rtnl.lookup(peer, None) else {
+            return Road::Out;
+        };
+        if self.routing.owns(route.table) {
+            return Road::Out;
+        }
+        match route.oif.filter(|&oif| self.links.by_index(oif).is_some()) {
+            Some(oif) if route.kind == RouteKind::Unicast => match route.is_default() {
+                true => Road::Out,
+                false => Road::Inner(oif),
+            },
+            _ => Road::Theirs,
+        }
+    }
+
+    /// Whether a route that is more specific than a default leads to `peer` over this link.
+    fn leads_inside(&mut self, peer: IpAddr, over: u32) -> bool {
+        let route = self.settings.rtnl.lookup(peer, Some(over));
+        route.is_some_and(|route| !route.is_default())
+    }
+}
+
+/// Where the user's routes lead to a peer.
+enum Road {
+    /// Out of the host by a default route over one of our links.
+    Out,
+    /// By a more specific route over this interface, a link of ours.
+    Inner(u32),
+    /// By an interface that is none of our links, or nowhere.
+    Theirs,
 }

@@ -72,6 +72,9 @@ impl World {
         let Some(link) = self.owner(&ends) else {
             return self.leave_alone(id, LeftAlone::OtherLink);
         };
+        if self.is_led_elsewhere(ends.remote.ip().to_canonical()) {
+            return self.leave_alone(id, LeftAlone::Elsewhere);
+        }
         self.open(now, id);
         let new = NewSubflow {
             conn: id,

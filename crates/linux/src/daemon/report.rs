@@ -257,7 +257,7 @@ impl World {
     }
 
     fn report_link(&self, link: &Managed, begins: [Option<u32>; 2]) -> LinkReport {
-        let begins = begins.map(|ifindex| ifindex.is_some() && ifindex == link.ifindex);
+        let begins = begins.map(|ifindex| link.carrier && ifindex.is_some() && ifindex == link.ifindex);
         LinkReport {
             id: link.id,
             spec: link.spec.clone(),

@@ -10,11 +10,21 @@ const RAREST_LOOK: Duration = Duration::from_secs(30);
 /// After so long without another loss, a new one is not the same quarrel.
 const FORGET_AFTER: Duration = Duration::from_secs(60);
 
+/// What somebody may have removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Rules, or their place before `main`.
+    Rules,
+    /// Routes of our tables.
+    Routes,
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Restore {
     at: Option<Instant>,
-    losses: u32,
+    /// How often each kind was removed in the present series.
+    losses: [u32; 2],
     last: Option<Instant>,
 }
 
@@ -22,7 +32,8 @@ impl Restore {
     /// Something of ours may have been removed.
     pub(super) fn look_soon(&mut self, now: Instant) {
         if self.at.is_none() {
-            let wait = FIRST_LOOK.saturating_mul(1 << self.losses.min(10));
+            let rounds = self.losses[0].max(self.losses[1]).min(10);
+            let wait = FIRST_LOOK.saturating_mul(1 << rounds);
             self.at = Some(now + wait.min(RAREST_LOOK));
         }
     }
@@ -36,14 +47,15 @@ impl Restore {
         self.at
     }
 
-    /// Something had been removed and is back. Whether that is worth reporting: only the first of a series is.
-    pub(super) fn restored(&mut self, now: Instant) -> bool {
+    /// Something had been removed and is back. Whether that is worth reporting: of a long quarrel ever fewer rounds are.
+    pub(super) fn restored(&mut self, now: Instant, kind: Kind) -> bool {
         if self.last.is_none_or(|last| now - last >= FORGET_AFTER) {
-            self.losses = 0;
+            self.losses = [0; 2];
         }
         self.last = Some(now);
-        self.losses = self.losses.saturating_add(1);
-        self.losses == 1
+        let losses = &mut self.losses[kind as usize];
+        *losses = losses.saturating_add(1);
+        losses.is_power_of_two()
     }
 }
 
@@ -52,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quarrel_is_reported_once_and_looked_at_ever_more_rarely() {
+    fn a_quarrel_is_reported_and_looked_at_ever_more_rarely() {
         let mut restore = Restore::default();
         let mut now = Instant::from_secs(1);
         let mut waits = Vec::new();
@@ -64,13 +76,17 @@ mod tests {
             waits.push(at - now);
             now = at;
             assert!(restore.is_due(now));
-            reports += usize::from(restore.restored(now));
+            reports += usize::from(restore.restored(now, Kind::Rules));
         }
         assert_eq!(
             (waits[0], waits[1], waits[11]),
             (FIRST_LOOK, FIRST_LOOK * 2, RAREST_LOOK)
         );
-        assert_eq!(reports, 1);
-        assert!(restore.restored(now + FORGET_AFTER), "another quarrel");
+        assert_eq!(reports, 4, "rounds 1, 2, 4 and 8 of 12");
+        assert!(restore.restored(now, Kind::Routes), "of another kind");
+        assert!(
+            restore.restored(now + FORGET_AFTER, Kind::Rules),
+            "another quarrel"
+        );
     }
 }

@@ -101,6 +101,10 @@ impl World {
         if is_closing {
             return self.leave_alone(id, LeftAlone::Closing);
         }
+        let remote = self.flows.conn(id).map(|conn| conn.remote.ip());
+        if remote.is_some_and(|remote| self.is_led_elsewhere(remote)) {
+            return self.leave_alone(id, LeftAlone::Elsewhere);
+        }
         self.open(now, id);
         if let Some((link, remote)) = self
             .flows

@@ -7,10 +7,10 @@
 //! `daemon::tests::upkeep`; `crates/cli/tests/hosts`: beside a full tunnel nothing leaves in clear.
 
 use super::Duration;
-use super::flows::{Phase, Subflow};
+use super::flows::{LeftAlone, Phase};
 use super::observe::Observation;
 use super::world::World;
-use policy::{Input, LinkId, SubflowEvent, SubflowId};
+use policy::{ConnId, LinkId};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use units::Instant;
@@ -62,7 +62,7 @@ impl World {
     fn restore_path_manager(&mut self) {
         match self.settings.keep_path_manager(&mut self.commands) {
             Ok(false) => {}
-            Ok(true) => self.restored("the choice of the path manager"),
+            Ok(true) => self.restored("net.mptcp.path_manager and its limits"),
             Err(error) => self.trouble("restoring the choice of the path manager", &error),
         }
     }
@@ -90,36 +90,30 @@ impl World {
         if self.upkeep.told.insert(what) {
             self.observe(Observation::Trouble {
                 what,
-                why: "another program changed it; it is restored",
+                why: "another program changed it; restored",
             });
         }
     }
 
-    /// Ends added subflows to peers that the user's routes lead to by a network of its own now.
+    /// Leaves connections alone whose peers the user's routes lead to by a network of its own now, and ends the subflows that were added to them.
     fn leave_what_leads_elsewhere(&mut self, now: Instant) {
-        let added = |subflow: &&Subflow| !subflow.initial && subflow.living();
-        let over = |subflow: &Subflow| {
-            let conn = self
-                .flows
-                .conn(subflow.conn)
-                .filter(|conn| conn.phase == Phase::Open)?;
-            let ifindex = self.links.get(subflow.link)?.ifindex?;
-            Some((subflow.id, conn.remote.ip(), ifindex))
-        };
-        let added: Vec<(SubflowId, IpAddr, u32)> =
-            self.flows.living().filter(added).filter_map(over).collect();
-        for (id, peer, ifindex) in added {
-            if !self.leads_elsewhere(peer, ifindex) {
+        let open = self.flows.conns().filter(|conn| conn.phase == Phase::Open);
+        let open: Vec<(ConnId, IpAddr)> = open.map(|conn| (conn.id, conn.remote.ip())).collect();
+        for (conn, peer) in open {
+            if !self.is_led_elsewhere(peer) {
                 continue;
             }
-            self.tell(Input::Subflow(id, SubflowEvent::Closed));
-            if let Err(error) = self.withdraw(now, id) {
-                self.trouble(
-                    "withdrawing the address of a subflow that leaves its link",
-                    &error,
-                );
+            let added = self.flows.subflows_of(conn).filter(|subflow| !subflow.initial);
+            for id in Vec::from_iter(added.map(|subflow| subflow.id)) {
+                if let Err(error) = self.withdraw(now, id) {
+                    self.trouble(
+                        "withdrawing the address of a subflow that leaves its link",
+                        &error,
+                    );
+                }
+                self.destroy_quietly(id);
             }
-            self.destroy_quietly(id);
+            self.leave_alone(conn, LeftAlone::Elsewhere);
         }
     }
 }

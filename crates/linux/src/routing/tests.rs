@@ -65,10 +65,11 @@ impl Host {
     }
 
     fn apply(&mut self, plan: &Plan) -> usize {
-        self.routing
+        let applied = self
+            .routing
             .apply(&mut self.rtnl, &mut self.journal, plan)
-            .unwrap()
-            .restored
+            .unwrap();
+        applied.restored_rules + applied.restored_routes
     }
 
     /// The order of rules between `local` and `main`, as their selectors and tables.

@@ -1,10 +1,13 @@
 //! What other programs change while a daemon is at work.
 
+use super::super::LeftAlone;
+use super::super::managed::Managed;
 use super::flow::{Download, Source};
 use super::net::Net;
 use super::rig::{Manual, PATIENCE, Running};
-use crate::testing::{furnish, output, plug};
-use policy::{Action, Family, Input, JoinFailure, LinkId, Policy, SubflowEvent};
+use crate::rtnl::Rtnl;
+use crate::testing::{furnish, index, output, plug};
+use policy::{Action, ConnEvent, Family, Input, LinkId, Policy, SubflowEvent};
 
 fn with_manual(policy: Policy, test: impl FnOnce(&Net, &mut Manual) + Send) {
     let Some(net) = Net::with_links(2) else { return };
@@ -35,7 +38,7 @@ fn the_path_manager_and_its_limits_are_restored_and_that_is_told_once() {
                 kernel().trim() == "userspace" && output("ip mptcp limits").contains("subflows 8")
             });
         }
-        let told = "the choice of the path manager: another program changed it; it is restored";
+        let told = "net.mptcp.path_manager and its limits: another program changed it; restored";
         assert_eq!(reported(daemon, told), 1);
     });
 }
@@ -71,7 +74,10 @@ fn rules_and_routes_that_are_swept_are_restored_and_that_is_told_once() {
             output("ip route flush table 51830");
             daemon.until("they are back", |_, _| state() == before);
         }
-        assert_eq!(reported(daemon, "routes and rules: another program removed"), 1);
+        assert_eq!(reported(daemon, "routing rules: another program removed"), 2);
+        assert_eq!(reported(daemon, "routes: another program removed"), 2);
+        let said = |told: &String| told.contains("another program removed 1 of them; restored");
+        assert!(daemon.failures().iter().any(said), "{:?}", daemon.failures());
     });
 }
 
@@ -101,19 +107,46 @@ fn added_subflows_leave_their_links_when_a_tunnel_takes_everything() {
     });
     download.expect_more(100_000, PATIENCE);
     net.in_client(full_tunnel);
-    let closed = Input::Subflow(id.unwrap(), SubflowEvent::Closed);
-    daemon.until("it is ended", |seen| seen.told.contains(&closed));
-    let elsewhere = |input: &Input| {
-        matches!(
-            input,
-            Input::Conn(
-                _,
-                policy::ConnEvent::JoinFailed {
-                    reason: JoinFailure::Elsewhere,
-                    ..
-                }
-            )
-        )
-    };
-    daemon.until("it is not added again", |seen| seen.told.iter().any(elsewhere));
+    daemon.until("the connection is left alone", |seen| {
+        seen.told
+            .iter()
+            .any(|input| matches!(input, Input::Conn(_, ConnEvent::Closed)))
+    });
+    let report = daemon.inlet.report(PATIENCE).unwrap();
+    let conn = &report.conns[0];
+    assert_eq!(conn.left_alone, Some(LeftAlone::Elsewhere));
+    assert!(conn.subflows.iter().all(|subflow| subflow.initial), "{conn:?}");
+}
+
+#[test]
+fn a_server_behind_a_tunnel_is_left_alone() {
+    let Some(net) = Net::with_links(2) else { return };
+    net.in_client(|| {
+        output("ip route add default via 10.0.0.2 dev w0 metric 100");
+        let mut daemon = Manual::deciding(2);
+        daemon.until("both links are usable", |daemon, _| {
+            daemon.world.links.iter().all(Managed::usable)
+        });
+        plug("vpn0");
+        furnish("vpn0", &["10.77.0.2/24"]);
+        output("ip route add 203.0.113.0/24 dev vpn0 table 52");
+        output("ip rule add pref 5270 lookup 52");
+        output("ip route add 198.51.100.0/24 via 10.0.0.2 dev w0");
+        let world = &mut daemon.daemon.world;
+        let mut elsewhere = |peer: &str| world.is_led_elsewhere(peer.parse().unwrap());
+        assert!(elsewhere("203.0.113.9"), "behind a tunnel");
+        assert!(elsewhere("198.51.100.9"), "an inner network behind one link");
+        assert!(elsewhere("10.0.0.1"), "this host");
+        assert!(!elsewhere("192.0.2.9"), "the Internet");
+        output("ip route append 198.51.100.0/24 via 10.0.1.2 dev w1");
+        assert!(!elsewhere("198.51.100.9"), "both links lead there");
+        let leads_elsewhere = |daemon: &mut Manual, link: &str| {
+            let ifindex = index(&mut Rtnl::open().unwrap(), link);
+            let world = &mut daemon.daemon.world;
+            world.leads_elsewhere("198.51.100.9".parse().unwrap(), ifindex)
+        };
+        assert!(!leads_elsewhere(&mut daemon, "w1"));
+        output("ip route del 198.51.100.0/24 via 10.0.1.2 dev w1");
+        assert!(leads_elsewhere(&mut daemon, "w1") && !leads_elsewhere(&mut daemon, "w0"));
+    });
 }

@@ -130,7 +130,7 @@ pub enum LinkEvent {
     Gone,
     /// Its carrier came (associated, plugged in) or went.
     Carrier(bool),
-    /// It has an address and a gateway now, or has lost them.
+    /// It has an address and a gateway now, or has lost them. Said again, it has another address.
     Usable(bool),
     /// How the user's default routes of this family rank it. Until told, [`Uplink::Declared`].
     Uplink(Family, Uplink),

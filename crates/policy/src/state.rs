@@ -117,8 +117,10 @@ impl State {
                 Change::Shape
             }
             LinkEvent::Usable(usable) => {
-                path.usable_since = usable.then_some(now);
-                path.health = Health::Alive;
+                if path.usable_since.is_some() != usable {
+                    path.usable_since = usable.then_some(now);
+                    path.health = Health::Alive;
+                }
                 // Another address may be taken where the last one was not.
                 for conn in self.conns.values_mut().filter(|_| usable) {
                     conn.failed.retain(|failed| failed.link != link);

@@ -166,7 +166,7 @@ impl World {
                 let reason = self.why_not_joined(error, link);
                 self.tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
                 // Nothing is wrong: it is tried again, or the engine says why not.
-                if matches!(reason, JoinFailure::Untimely | JoinFailure::Elsewhere) {
+                if reason != JoinFailure::Local {
                     return Ok(());
                 }
             }

@@ -40,6 +40,8 @@ pub(super) enum Step {
     Tell(LinkId, LinkEvent),
     /// Bring routes and rules to [`Links::plan`], then call [`Links::applied`].
     Apply,
+    /// The same where nothing of ours has changed: what is missing was removed by somebody else.
+    Restore,
     /// This address is gone, though the link stays usable by the other family: subflows from it are lost.
     Lost(LinkId, IpAddr),
     /// An interface is there: levers may be attached to it.
@@ -173,8 +175,11 @@ impl Links {
         let again = is_due(&mut self.again);
         let restore = self.restore.is_due(now);
         self.settle(now, steps);
-        if (again || restore) && !steps.contains(&Step::Apply) {
-            steps.push(Step::Apply);
+        match (again, restore) {
+            _ if steps.contains(&Step::Apply) => {}
+            (true, _) => steps.push(Step::Apply),
+            (false, true) => steps.push(Step::Restore),
+            (false, false) => {}
         }
     }
 

@@ -116,7 +116,7 @@ impl Scene {
     fn take(&mut self, steps: Vec<Step>) -> &mut Self {
         for step in steps {
             let mut more = Vec::new();
-            if step == Step::Apply {
+            if matches!(step, Step::Apply | Step::Restore) {
                 self.links.applied(self.now, true, &mut more);
             }
             self.log.push(step);
@@ -302,7 +302,7 @@ fn one_family_may_change_while_the_other_stays() {
     let lost = "192.168.1.7".parse().unwrap();
     assert_eq!(scene.acts(), [Step::Lost(WIFI, lost), Step::Apply]);
     scene.event(&Event::Address(address("192.168.1.9/24")));
-    assert_eq!(scene.acts(), [Step::Apply]);
+    assert_eq!(scene.acts(), [Step::Apply, tell(LinkEvent::Usable(true))]);
     assert_eq!(
         scene.sources(),
         ["192.168.1.9 eth0 192.168.1.1", "2001:db8::7 eth0 fe80::1"]
@@ -634,7 +634,7 @@ fn what_is_swept_away_is_looked_at_soon() {
         scene.event(&event);
         assert_eq!(scene.acts(), []);
         scene.wait(200);
-        assert_eq!(scene.acts(), [Step::Apply]);
+        assert_eq!(scene.acts(), [Step::Restore]);
     }
 }
 

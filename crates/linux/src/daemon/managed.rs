@@ -258,13 +258,14 @@ impl Managed {
 
     /// Its routes are there.
     pub(super) fn routed(&mut self, steps: &mut Vec<Step>) {
-        let was_usable = self.usable();
+        let mut has_another = false;
         for leg in &mut self.legs {
             if let Leg::Wanted(way) = *leg {
                 *leg = Leg::Ready { way, until: None };
+                has_another = true;
             }
         }
-        if !was_usable && self.usable() {
+        if has_another {
             steps.push(Step::Tell(self.id, LinkEvent::Usable(true)));
         }
     }

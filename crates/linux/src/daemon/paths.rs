@@ -38,9 +38,12 @@ impl World {
     fn take_step(&mut self, now: Instant, step: Step, next: &mut Vec<Step>) {
         match step {
             Step::Tell(link, event) => self.tell(Input::Link(link, event)),
-            Step::Apply => {
-                let done = self.apply_plan(now);
-                self.links.applied(now, done, next);
+            Step::Apply | Step::Restore => {
+                let applied = self.apply_plan();
+                self.links.applied(now, applied.is_some(), next);
+                if let (Step::Restore, Some(applied)) = (step, applied) {
+                    self.report_restored(now, applied);
+                }
             }
             Step::Lost(link, address) => self.address_lost(link, address),
             Step::Attach(link, ifindex) => self.attach(link, ifindex),
@@ -70,20 +73,15 @@ impl World {
         }
     }
 
-    /// Brings routes and rules to what the links need. Says so if that restored what somebody else had removed.
-    fn apply_plan(&mut self, now: Instant) -> bool {
+    /// Brings routes and rules to what the links need.
+    fn apply_plan(&mut self) -> Option<Applied> {
         let Settings { rtnl, journal, .. } = &mut self.settings;
         match self.routing.apply(rtnl, journal, self.links.plan()) {
-            Ok(applied) => {
-                self.report_restored(now, applied);
-                true
-            }
+            Ok(applied) => Some(applied),
             Err(error) => {
-                self.trouble(
-                    "setting up routes and rules, to be tried again in a second",
-                    &error,
-                );
-                false
+                let doing = "setting up routes and rules, to be tried again in a second";
+                self.trouble(doing, &error);
+                None
             }
         }
     }

@@ -299,3 +299,12 @@ fn a_link_without_an_address_of_the_peers_family_says_so() {
     assert_eq!(refusals(&world, since), [why]);
     assert_eq!(world.engine.explain()[1].why, why);
 }
+
+#[test]
+fn an_address_of_the_peers_family_that_comes_later_is_joined_at_once() {
+    let (mut world, since) = failing(JoinFailure::NoAddress, 1);
+    world.tell(Input::Link(LinkId(1), LinkEvent::Usable(true)));
+    world.run(100 * MS);
+    let tried = world.asked(since, |action| matches!(action, Action::Join { .. }));
+    assert_eq!(tried.len(), 2);
+}

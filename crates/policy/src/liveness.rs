@@ -376,7 +376,8 @@ impl Liveness {
             .filter(|(_, since)| is_silent(since))
             .map(|(host, _)| host)
             .collect();
-        let is_wrong = !hosts.is_empty() || watch.is_one_way(now);
+        let is_quiet = watch.heard.is_none_or(|heard| heard < lately);
+        let is_wrong = !hosts.is_empty() || is_quiet && watch.is_one_way(now);
         if is_wrong && watch.may_suspect(now, &hosts) {
             match self.hosts.surest(link) {
                 Some(host) => self.question(now, state, link, host),

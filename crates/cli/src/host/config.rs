@@ -5,6 +5,7 @@
 
 use super::problem::Problem;
 use linux::bpf::cc::ControllerName;
+use linux::portal::{Check, Url};
 use serde::Deserialize;
 use std::fmt;
 use std::net::IpAddr;
@@ -61,6 +62,10 @@ pub struct Config {
     pub report_port: u16,
     /// How much the servers of connections that fell back to plain TCP may have in flight; `None`: such connections are left alone.
     pub fallback_window: Option<Bytes>,
+    /// Whether links are probed while no connection shows that they live.
+    pub probe: bool,
+    /// What is checked to find captive portals; `None`: what NetworkManager checks.
+    pub portal: Option<Check>,
     /// Links, the first that fits an interface holds.
     pub links: Vec<LinkConfig>,
 }
@@ -125,6 +130,9 @@ struct File {
     report_key_file: Option<PathBuf>,
     report_port: Option<u16>,
     fallback_window_bytes: Option<Spanned<toml::Value>>,
+    probe: Option<bool>,
+    portal_url: Option<Spanned<String>>,
+    portal_response: Option<Spanned<String>>,
     #[serde(default)]
     link: Vec<LinkTable>,
 }
@@ -171,6 +179,9 @@ struct Draft {
     report_key_file: Option<PathBuf>,
     report_port: Option<u16>,
     fallback_window: Option<Bytes>,
+    probe: Option<bool>,
+    portal_url: Option<Url>,
+    portal_response: Option<String>,
     links: Vec<LinkConfig>,
 }
 
@@ -216,6 +227,19 @@ impl Draft {
         if let Some(window) = file.fallback_window_bytes {
             self.fallback_window = Some(check_fallback_window(source, &window)?);
         }
+        self.probe = file.probe.or(self.probe);
+        if let Some(url) = file.portal_url {
+            self.portal_url = Some(check_portal_url(source, &url)?);
+        }
+        if let Some(response) = file.portal_response {
+            if self.portal_url.is_none() {
+                return Err(source.wrong(
+                    &response,
+                    "portal_response says how the reply to portal_url begins; add portal_url, or take this line out",
+                ));
+            }
+            self.portal_response = Some(response.into_inner());
+        }
         for table in file.link {
             self.link(table.check(source)?);
         }
@@ -240,7 +264,13 @@ impl Draft {
         } else {
             PolicyName::Slowhand
         };
+        let portal = self.portal_url.map(|url| Check {
+            url,
+            response: self.portal_response.unwrap_or_default(),
+        });
         Config {
+            probe: self.probe.unwrap_or(true),
+            portal,
             policy: self.policy.unwrap_or(by_mode),
             mode,
             peer_subflows: self.peer_subflows.unwrap_or(PEER_SUBFLOWS),
@@ -306,6 +336,11 @@ fn check_fallback_window(source: &Source<'_>, window: &Spanned<toml::Value>) -> 
         );
         source.wrong(window, what)
     })
+}
+
+fn check_portal_url(source: &Source<'_>, url: &Spanned<String>) -> Result<Url, ConfigError> {
+    let read = url.get_ref().parse::<Url>();
+    read.map_err(|error| source.wrong(url, format!("portal_url: {error}")))
 }
 
 impl LinkTable {

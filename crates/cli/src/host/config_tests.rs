@@ -41,6 +41,7 @@ fn without_a_file_every_adapter_is_used_by_its_kind() {
         (PolicyName::Slowhand, Mode::Aggregate, 2)
     );
     assert_eq!(config.fallback_window, None);
+    assert_eq!((config.probe, config.portal), (true, None));
     let roles: Vec<_> = config
         .links
         .iter()
@@ -59,6 +60,9 @@ cc = "olia"
 report_key_file = "/etc/slowhand/report.key"
 report_port = 9000
 fallback_window_bytes = 262_144
+probe = false
+portal_url = "http://check.example:8080/online"
+portal_response = "yes"
 
 [[link]]
 interface = "wlan0"
@@ -74,6 +78,11 @@ role = "secondary"
 gateway = "10.64.0.1"
 "#;
     let config = Files::new("whole", &[("slowhand.toml", text)]).read().unwrap();
+    let portal = config.portal.as_ref().unwrap();
+    assert_eq!(
+        (config.probe, portal.url.to_string().as_str(), portal.response.as_str()),
+        (false, "http://check.example:8080/online", "yes")
+    );
     assert_eq!(
         (&config.policy, config.peer_subflows, config.cc.as_deref()),
         (&PolicyName::SlowhandNoWindow, 8, Some("olia"))
@@ -206,4 +215,17 @@ fn a_problem_in_an_addition_names_that_file() {
         error.contains("conf.d/50.toml:1:1: unknown field `polcy`"),
         "{error}"
     );
+}
+
+#[test]
+fn a_portal_url_that_cannot_be_checked_is_refused_with_what_would_be_right() {
+    assert_eq!(
+        error("portal-tls", "portal_url = \"https://check.example/\"\n"),
+        ":1:14: portal_url: only http:// can be checked: a captive portal cannot answer in place of a host that is asked over TLS"
+    );
+    assert_eq!(
+        error("portal-response", "portal_response = \"yes\"\n"),
+        ":1:19: portal_response says how the reply to portal_url begins; add portal_url, or take this line out"
+    );
+    assert!(error("portal-kind", "portal_url = 5\n").contains("string"));
 }

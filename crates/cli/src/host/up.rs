@@ -7,8 +7,9 @@ use super::place::Place;
 use crate::exit::Refused;
 use anyhow::Context as _;
 use linux::bpf::cc::{Controller, Coupled};
-use linux::daemon::{self, Daemon, DeclaredLink, InletSender, Observation, Sender, Setup, SignalReports};
+use linux::daemon::{self, Daemon, DeclaredLink, InletSender, Observation, Probing, Sender, Setup, SignalReports};
 use nix::sys::signal::{SigSet, Signal};
+use linux::portal::from_network_manager;
 use policy::{LinkId, LinkSpec, Policy, Tariff};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -80,6 +81,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         observe: Box::new(move |_, observation| log(&names, &observation)),
         window: None,
         fallback_window: config.fallback_window,
+        probing: probing(&config),
         journal: Some(args.place.journal()),
     };
     let mut daemon =
@@ -128,6 +130,15 @@ fn reports(config: &Config) -> Result<Option<SignalReports>, String> {
     let key = crate::cc::read_key(path)?;
     let port = config.report_port;
     Ok(Some(SignalReports { key, port }))
+}
+
+/// How links are watched while no connection shows whether they live.
+fn probing(config: &Config) -> Option<Probing> {
+    let root = PathBuf::from("/");
+    // What NetworkManager asks for and cannot be asked here is told by `slowhand doctor`.
+    let check = config.portal.clone();
+    let check = check.or_else(|| from_network_manager(&root).ok().flatten());
+    config.probe.then_some(Probing { root, check })
 }
 
 fn stop_signals() -> SigSet {

@@ -1,4 +1,4 @@
-//! How many packets each interface has received.
+//! How many packets each interface has received and sent.
 //!
 //! # Sources
 //! - `include/uapi/linux/if_link.h` (`struct if_stats_msg`, `struct rtnl_link_stats64`), net/core/rtnetlink.c, Linux 6.18.
@@ -13,6 +13,24 @@ const RTM_GETSTATS: u16 = 94;
 const IFLA_STATS_LINK_64: u16 = 1;
 const FILTER_LINK_64: u32 = 1;
 const HEADER_LEN: usize = 12;
+
+/// What an interface has moved, in packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Moved {
+    pub(super) received: u64,
+    pub(super) sent: u64,
+}
+
+impl Moved {
+    /// `struct rtnl_link_stats64` begins with both.
+    fn parse(stats: &[u8]) -> Option<Self> {
+        let (received, rest) = stats.split_first_chunk()?;
+        Some(Self {
+            received: u64::from_ne_bytes(*received),
+            sent: u64::from_ne_bytes(*rest.first_chunk()?),
+        })
+    }
+}
 
 /// Asks for the counters of one interface at a time.
 #[derive(Debug)]
@@ -31,19 +49,24 @@ impl Counters {
 
     /// Packets that the interface has received since it was made; `None` when it is gone.
     pub(super) fn received(&mut self, ifindex: u32) -> Option<u64> {
+        self.moved(ifindex).map(|moved| moved.received)
+    }
+
+    /// Packets that the interface has moved since it was made; `None` when it is gone.
+    pub(super) fn moved(&mut self, ifindex: u32) -> Option<Moved> {
         let mut header = [0; HEADER_LEN];
         header[4..8].copy_from_slice(&ifindex.to_ne_bytes());
         header[8..].copy_from_slice(&FILTER_LINK_64.to_ne_bytes());
         self.request.start(RTM_GETSTATS, 0).header(&header);
-        let mut packets = None;
+        let mut moved = None;
         let asked = self.socket.ask(&mut self.request, |message| {
             let stats = message.attrs(HEADER_LEN).find(IFLA_STATS_LINK_64);
-            packets = stats.and_then(|stats| Some(u64::from_ne_bytes(*stats.value.first_chunk()?)));
-            packets.map(|_| ()).ok_or(RequestError::Malformed {
+            moved = stats.and_then(|stats| Moved::parse(stats.value));
+            moved.map(|_| ()).ok_or(RequestError::Malformed {
                 what: "interface counters",
             })
         });
-        asked.ok().and(packets)
+        asked.ok().and(moved)
     }
 }
 
@@ -63,6 +86,8 @@ mod tests {
             let before = counters.received(lo).unwrap();
             socket.send_to(b"?", socket.local_addr().unwrap()).unwrap();
             assert_eq!(counters.received(lo).unwrap() - before, 1);
+            let moved = counters.moved(lo).unwrap();
+            assert_eq!(moved.sent, moved.received);
             assert_eq!(counters.received(9_999), None);
         });
     }

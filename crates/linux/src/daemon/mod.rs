@@ -12,6 +12,7 @@
 //! | `acts`, `joins`, `priorities`, `farewell`, `address_ids` | subflows made, marked, ended and withdrawn |
 //! | `cla` | where signals go, told to whoever controls a sender's windows |
 //! | `probes` | asking whether a link still reaches a peer |
+//! | `idle`, `checks` | what shows whether links live while no connection does; whether they lead to the Internet |
 //! | `levers`, `settings`, `sender` | bounding queues; what is changed for the whole namespace, on record; congestion control |
 //! | `fallbacks` | bounding connections that fell back to plain TCP, where that is asked for |
 //! | `inlet`, `observe`, `report`, `controllers` | what other threads may say, see and ask |
@@ -28,6 +29,7 @@
 mod acts;
 mod address_ids;
 mod caps;
+mod checks;
 mod cla;
 mod clock;
 mod controllers;
@@ -38,6 +40,7 @@ mod eventfd;
 mod fallbacks;
 mod farewell;
 mod flows;
+mod idle;
 mod inlet;
 mod joins;
 mod levers;
@@ -100,8 +103,19 @@ pub struct Setup {
     pub window: Option<WindowKind>,
     /// How much the peer of a connection that fell back to plain TCP may have in flight. `None`: as the kernels like.
     pub fallback_window: Option<Bytes>,
+    /// How links are watched and asked while no connection shows whether they live; `None`: not at all.
+    pub probing: Option<Probing>,
     /// Where every change is written down before it is made. `None` in a namespace that is thrown away.
     pub journal: Option<PathBuf>,
+}
+
+/// See [`Setup::probing`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probing {
+    /// Below it are the files that say who resolves names: `/` on a host.
+    pub root: PathBuf,
+    /// How it is found out whether a link leads to the Internet; `None`: it is not.
+    pub check: Option<crate::portal::Check>,
 }
 
 /// How servers are told of signals: see [`crate::cla::Teller`].

@@ -6,7 +6,7 @@ use super::links::Step;
 use super::world::World;
 use crate::routing::{self, Way};
 use crate::rtnl::Event;
-use policy::{Input, LinkId, SubflowEvent, SubflowId};
+use policy::{Input, LinkEvent, LinkId, SubflowEvent, SubflowId};
 use std::net::IpAddr;
 use units::Instant;
 
@@ -32,7 +32,13 @@ impl World {
 
     fn take_step(&mut self, now: Instant, step: Step, next: &mut Vec<Step>) {
         match step {
-            Step::Tell(link, event) => self.tell(Input::Link(link, event)),
+            Step::Tell(link, event) => {
+                let is_usable = event == LinkEvent::Usable(true);
+                self.tell(Input::Link(link, event));
+                if is_usable {
+                    self.usable(link);
+                }
+            }
             Step::Install(link, way) => {
                 let done = self.install(&way);
                 self.links.installed(now, link, way, done, next);

@@ -14,7 +14,7 @@
 //! `daemon::tests::sampling`: both ways of reading bring the same, and miss the same; `daemon::tests::cost`: neither allocates.
 
 use super::clock::thread_cpu;
-use super::counters::Counters;
+use super::counters::{Counters, Moved};
 use super::flows::{Flows, Phase, Standing, Subflow};
 use super::links::Links;
 use super::pace::{Pace, Watched, Whom};
@@ -138,6 +138,11 @@ impl Sampler {
     pub(super) fn receive_buffer(&mut self, token: Token) -> Bytes {
         let found = self.diag.mptcp(token).ok().flatten();
         found.map_or(Bytes::ZERO, |socket| socket.receive_buffer)
+    }
+
+    /// What an interface has moved; `None` when it is gone.
+    pub(super) fn moved(&mut self, ifindex: u32) -> Option<Moved> {
+        self.counters.moved(ifindex)
     }
 
     /// Every subflow and connection of the namespace.

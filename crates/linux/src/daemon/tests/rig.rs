@@ -110,6 +110,7 @@ fn setup(
             observe,
             window: None,
             fallback_window: None,
+            probing: None,
             journal,
         },
         sender,

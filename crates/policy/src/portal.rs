@@ -94,9 +94,10 @@ impl Door {
 }
 
 impl Portals {
-    /// The world can check this link.
+    /// The world can check this link, and now is a good time.
     pub(crate) fn checkable(&mut self, link: LinkId) {
-        self.doors.insert(link, Door::default());
+        self.doors.entry(link).or_default();
+        self.hurry(link);
     }
 
     /// It leads to another network, or is gone.

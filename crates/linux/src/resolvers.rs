@@ -108,15 +108,27 @@ mod tests {
             "run/systemd/resolve/resolv.conf",
             "# comment\nsearch lan\nnameserver 192.0.2.53 # no\nnameserver 2001:db8::53\n",
         );
-        assert_eq!(of_link(root.path(), 3), addresses(&["192.0.2.53", "2001:db8::53"]));
-        root.write("run/systemd/netif/links/3", "ADMIN_STATE=configured\nDNS=198.51.100.1 fe80::1%3\n");
+        assert_eq!(
+            of_link(root.path(), 3),
+            addresses(&["192.0.2.53", "2001:db8::53"])
+        );
+        root.write(
+            "run/systemd/netif/links/3",
+            "ADMIN_STATE=configured\nDNS=198.51.100.1 fe80::1%3\n",
+        );
         assert_eq!(of_link(root.path(), 3), addresses(&["198.51.100.1"]));
         root.write(
             "run/systemd/resolve/netif/3",
             "LLMNR=yes\nSERVERS=203.0.113.1#dns.example [2001:db8::1]:53%3 203.0.113.1\n",
         );
-        assert_eq!(of_link(root.path(), 3), addresses(&["203.0.113.1", "2001:db8::1"]));
-        assert_eq!(of_link(root.path(), 4), addresses(&["192.0.2.53", "2001:db8::53"]));
+        assert_eq!(
+            of_link(root.path(), 3),
+            addresses(&["203.0.113.1", "2001:db8::1"])
+        );
+        assert_eq!(
+            of_link(root.path(), 4),
+            addresses(&["192.0.2.53", "2001:db8::53"])
+        );
     }
 
     #[test]

@@ -73,8 +73,9 @@ pub use cost::{Tariff, Trust};
 pub use engine::{Config, Engine, Policy};
 pub use explain::{ConnExplanation, Explanation, RoleExplanation};
 pub use io::{
-    Action, Ahead, Checked, ConnEvent, ConnId, ConnSample, Division, FlowEvent, HostEvent, HostId, Input, JoinFailure, LinkEvent, LinkId,
-    LinkKind, LinkSpec, Note, RadioEvent, RadioId, Role, SubflowEvent, SubflowId, SubflowSample, Verb, Wish,
+    Action, Ahead, Checked, ConnEvent, ConnId, ConnSample, Division, FlowEvent, HostEvent, HostId, Input,
+    JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Note, RadioEvent, RadioId, Role, SubflowEvent,
+    SubflowId, SubflowSample, Verb, Wish,
 };
 pub use outlook::Outlook;
 pub use thin::LITTLE_MOVES;

@@ -235,7 +235,10 @@ impl Liveness {
 
     /// A reply, if it is to a question of this part; whether it shows the link to be alive.
     pub(crate) fn replied(&mut self, now: Instant, link: LinkId, probe: u32) -> Option<bool> {
-        let at = self.open.iter().position(|open| (open.probe, open.link) == (probe, link))?;
+        let at = self
+            .open
+            .iter()
+            .position(|open| (open.probe, open.link) == (probe, link))?;
         let host = self.open.remove(at)?.host;
         let is_far = self.hosts.replied(now, link, host);
         let watch = self.watches.entry(link).or_default();
@@ -256,7 +259,11 @@ impl Liveness {
 
     /// A question could not be asked: that it has no reply proves nothing.
     pub(crate) fn failed(&mut self, now: Instant, link: LinkId, probe: u32) {
-        let Some(at) = self.open.iter().position(|open| (open.probe, open.link) == (probe, link)) else {
+        let Some(at) = self
+            .open
+            .iter()
+            .position(|open| (open.probe, open.link) == (probe, link))
+        else {
             return;
         };
         let host = self.open.remove(at).map(|question| question.host);
@@ -288,7 +295,9 @@ impl Liveness {
 
     /// Whether the link was given up here, and not by a connection's probes.
     pub(crate) fn has_lost(&self, link: LinkId) -> bool {
-        self.watches.get(&link).is_some_and(|watch| !watch.lost.is_empty())
+        self.watches
+            .get(&link)
+            .is_some_and(|watch| !watch.lost.is_empty())
     }
 
     /// It is alive again.
@@ -383,12 +392,12 @@ impl Liveness {
                 Some(host) => self.question(now, state, link, host),
                 None => self.suspect(now, state, link),
             }
-        } else if may_be_asked(state, link) && self.is_due(now, link) {
-            if let Some(host) = self.hosts.easiest(link)
-                && self.spend(now)
-            {
-                self.question(now, state, link, host);
-            }
+        } else if may_be_asked(state, link)
+            && self.is_due(now, link)
+            && let Some(host) = self.hosts.easiest(link)
+            && self.spend(now)
+        {
+            self.question(now, state, link, host);
         }
     }
 

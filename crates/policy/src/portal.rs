@@ -62,7 +62,9 @@ impl Held {
                 "a captive portal answers in place of the Internet: log in over this link; it is checked every {every} s"
             ),
             Self::Nothing(other) => {
-                let name = paths.get(&other).map_or("another link", |path| path.spec.name.as_str());
+                let name = paths
+                    .get(&other)
+                    .map_or("another link", |path| path.spec.name.as_str());
                 format!(
                     "the check for the Internet gets no reply over it, and passes over {name}; it is checked every {every} s"
                 )
@@ -166,7 +168,10 @@ pub(crate) fn look(now: Instant, state: &mut State) {
         .paths
         .iter()
         .filter(|(link, path)| {
-            usable(path) && state.portals.is_due(now, **link, path, state.route() == Some(**link))
+            usable(path)
+                && state
+                    .portals
+                    .is_due(now, **link, path, state.route() == Some(**link))
         })
         .map(|(&link, _)| link)
         .collect();
@@ -181,7 +186,9 @@ pub(crate) fn look(now: Instant, state: &mut State) {
         .iter()
         .map(|(&link, path)| (link, state.portals.held(now, link).filter(|_| usable(path))))
         .collect();
-    let is_other_way = held.iter().any(|(link, held)| held.is_none() && state.paths[link].is_sound());
+    let is_other_way = held
+        .iter()
+        .any(|(link, held)| held.is_none() && state.paths[link].is_sound());
     for (link, held) in held {
         hold(state, link, held.filter(|_| is_other_way));
     }

@@ -13,8 +13,8 @@ use crate::estimate::losses::Losses;
 use crate::estimate::segments::Segments;
 use crate::estimate::trickle::Trickle;
 use crate::io::{
-    Action, ConnEvent, ConnId, HostId, Input, JoinFailure, LONGEST, LinkEvent, LinkId, LinkSpec, Note, SubflowEvent,
-    SubflowId, SubflowSample, Verb,
+    Action, Checked, ConnEvent, ConnId, HostId, Input, JoinFailure, LONGEST, LinkEvent, LinkId, LinkSpec,
+    Note, SubflowEvent, SubflowId, SubflowSample, Verb,
 };
 use crate::liveness::Liveness;
 use crate::path::{Health, Marks, Path, Tally};
@@ -163,6 +163,10 @@ impl State {
             }
             LinkEvent::Checked(checked) => {
                 self.portals.checked(now, link, checked);
+                if checked == Checked::Passed {
+                    self.liveness.heard(now, link);
+                    self.proof_of_life(now, link);
+                }
                 Change::Shape
             }
             LinkEvent::Appeared(_) | LinkEvent::Gone => Change::Counters,

@@ -80,7 +80,11 @@ gateway = "10.64.0.1"
     let config = Files::new("whole", &[("slowhand.toml", text)]).read().unwrap();
     let portal = config.portal.as_ref().unwrap();
     assert_eq!(
-        (config.probe, portal.url.to_string().as_str(), portal.response.as_str()),
+        (
+            config.probe,
+            portal.url.to_string().as_str(),
+            portal.response.as_str()
+        ),
         (false, "http://check.example:8080/online", "yes")
     );
     assert_eq!(

@@ -89,7 +89,10 @@ fn idle(root: &Path) -> Result<String, String> {
         );
     }
     let resolvers: Vec<String> = resolvers.iter().map(ToString::to_string).collect();
-    Ok(format!("hosts in use, and the resolvers {}", resolvers.join(", ")))
+    Ok(format!(
+        "hosts in use, and the resolvers {}",
+        resolvers.join(", ")
+    ))
 }
 
 fn portal(root: &Path, configured: Option<linux::portal::Check>) -> Result<String, String> {
@@ -201,7 +204,10 @@ mod tests {
             "-- no URL to check: captive portals are not found; set portal_url in /etc/slowhand/slowhand.toml, or uri in [connectivity] of NetworkManager.conf"
         );
         write("etc/resolv.conf", "nameserver 192.0.2.53\n");
-        write("etc/NetworkManager/NetworkManager.conf", "[connectivity]\nuri=https://tls.example/\n");
+        write(
+            "etc/NetworkManager/NetworkManager.conf",
+            "[connectivity]\nuri=https://tls.example/\n",
+        );
         let [idle, portal] = told();
         assert_eq!(idle, "ok hosts in use, and the resolvers 192.0.2.53");
         assert_eq!(
@@ -209,7 +215,10 @@ mod tests {
             "-- captive portals are not found: NetworkManager's connectivity URL cannot be used (only http:// can be checked: a captive portal cannot answer in \
              place of a host that is asked over TLS); set portal_url in /etc/slowhand/slowhand.toml"
         );
-        write("etc/NetworkManager/NetworkManager.conf", "[connectivity]\nuri=http://nm.example/\n");
+        write(
+            "etc/NetworkManager/NetworkManager.conf",
+            "[connectivity]\nuri=http://nm.example/\n",
+        );
         assert_eq!(told()[1], "ok http://nm.example/ (NetworkManager's)");
         write("slowhand.toml", "portal_url = \"http://own.example/\"\n");
         assert_eq!(told()[1], "ok http://own.example/ (portal_url)");

@@ -7,9 +7,11 @@ use super::place::Place;
 use crate::exit::Refused;
 use anyhow::Context as _;
 use linux::bpf::cc::{Controller, Coupled};
-use linux::daemon::{self, Daemon, DeclaredLink, InletSender, Observation, Probing, Sender, Setup, SignalReports};
-use nix::sys::signal::{SigSet, Signal};
+use linux::daemon::{
+    self, Daemon, DeclaredLink, InletSender, Observation, Probing, Sender, Setup, SignalReports,
+};
 use linux::portal::from_network_manager;
+use nix::sys::signal::{SigSet, Signal};
 use policy::{LinkId, LinkSpec, Policy, Tariff};
 use std::path::PathBuf;
 use std::process::ExitCode;

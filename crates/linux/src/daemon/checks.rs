@@ -13,21 +13,27 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+/// A link, and what its check found.
+type Found = (LinkId, Checked);
+
 /// What is checked, and the results that nobody has read.
 #[derive(Debug)]
 pub(super) struct Checks {
     check: Option<Check>,
     running: BTreeSet<LinkId>,
-    results: (Sender<(LinkId, Checked)>, Receiver<(LinkId, Checked)>),
+    sender: Sender<Found>,
+    results: Receiver<Found>,
     ready: Arc<EventFd>,
 }
 
 impl Checks {
     pub(super) fn new(check: Option<Check>) -> io::Result<Self> {
+        let (sender, results) = channel();
         Ok(Self {
             check,
             running: BTreeSet::new(),
-            results: channel(),
+            sender,
+            results,
             ready: Arc::new(EventFd::new()?),
         })
     }
@@ -41,7 +47,7 @@ impl Checks {
         let Some(check) = self.check.clone().filter(|_| self.running.insert(link)) else {
             return Ok(());
         };
-        let (results, ready) = (self.results.0.clone(), Arc::clone(&self.ready));
+        let (results, ready) = (self.sender.clone(), Arc::clone(&self.ready));
         let work = move || {
             // Whoever would read the result may be gone.
             let _ = results.send((link, check.run(&over)));
@@ -54,8 +60,8 @@ impl Checks {
         begun.map(drop)
     }
 
-    fn next(&mut self) -> Option<(LinkId, Checked)> {
-        let (link, checked) = self.results.1.try_recv().ok()?;
+    fn next(&mut self) -> Option<Found> {
+        let (link, checked) = self.results.try_recv().ok()?;
         self.running.remove(&link);
         Some((link, checked))
     }

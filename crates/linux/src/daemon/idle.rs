@@ -173,7 +173,8 @@ impl Owners<'_> {
             return None;
         }
         let link = self.links.owner(local, socket.ifindex, self.preferred)?;
-        let near = |way: crate::routing::Way| way.address.contains(peer.ip()) || way.gateway == Some(peer.ip());
+        let near =
+            |way: crate::routing::Way| way.address.contains(peer.ip()) || way.gateway == Some(peer.ip());
         let is_near = self.links.iter().flat_map(super::links::Managed::ways).any(near);
         let reaches = self.links.get(link)?.way(peer.is_ipv6()).is_some();
         (reaches && !is_near).then_some((link, peer))
@@ -237,7 +238,10 @@ impl Idle {
             .unwrap_or_default()
     }
 
-    fn read_sockets(&mut self, owners: &Owners<'_>) -> Result<BTreeMap<LinkId, Seen>, crate::diag::DiagError> {
+    fn read_sockets(
+        &mut self,
+        owners: &Owners<'_>,
+    ) -> Result<BTreeMap<LinkId, Seen>, crate::diag::DiagError> {
         let mut seen: BTreeMap<LinkId, Seen> = BTreeMap::new();
         self.diag.each_tcp(States::BEGUN, |socket| {
             let Some(shown) = socket.info.as_ref().and_then(|info| shown(socket, info)) else {
@@ -297,7 +301,10 @@ impl World {
 
     fn look_idle(&mut self, now: Instant) {
         for (link, host, near) in self.idle.read_resolvers(now, &self.links) {
-            self.tell(Input::Link(link, LinkEvent::Host(host, HostEvent::Resolves { near })));
+            self.tell(Input::Link(
+                link,
+                LinkEvent::Host(host, HostEvent::Resolves { near }),
+            ));
         }
         let owners = Owners {
             links: &self.links,
@@ -336,7 +343,10 @@ impl World {
                 continue;
             };
             let own = self.idle.own.get(&link).copied().unwrap_or_default();
-            let counted = (moved.sent.saturating_sub(own.0), moved.received.saturating_sub(own.1));
+            let counted = (
+                moved.sent.saturating_sub(own.0),
+                moved.received.saturating_sub(own.1),
+            );
             if self.idle.told.insert(link, counted) != Some(counted) {
                 let (sent, received) = counted;
                 self.tell(Input::Link(link, LinkEvent::Traffic { sent, received }));
@@ -391,11 +401,20 @@ mod tests {
         };
         let of = |state, info: TcpInfo| shown(&socket(state), &info);
         assert_eq!(of(TcpState::SynSent, info(0, 1, long)), None);
-        assert_eq!(of(TcpState::SynSent, info(1, 1, Duration::ZERO)), Some(Shown::Unanswered));
+        assert_eq!(
+            of(TcpState::SynSent, info(1, 1, Duration::ZERO)),
+            Some(Shown::Unanswered)
+        );
         let soon = Duration::from_millis(300);
-        assert_eq!(of(TcpState::Established, info(3, 5, soon)), Some(Shown::Heard(soon)));
+        assert_eq!(
+            of(TcpState::Established, info(3, 5, soon)),
+            Some(Shown::Heard(soon))
+        );
         assert_eq!(of(TcpState::CloseWait, info(1, 5, long)), None);
-        assert_eq!(of(TcpState::Established, info(2, 5, long)), Some(Shown::Unanswered));
+        assert_eq!(
+            of(TcpState::Established, info(2, 5, long)),
+            Some(Shown::Unanswered)
+        );
         assert_eq!(of(TcpState::Established, info(2, 0, long)), None);
         assert_eq!(of(TcpState::Listen, info(2, 5, Duration::ZERO)), None);
     }
@@ -408,12 +427,21 @@ mod tests {
         assert_eq!(hosts.number(Instant::from_secs(1), at(1, 443), false), first);
         assert_eq!(hosts.known[&first].at.port(), 443);
         hosts.number(Instant::from_secs(1), at(1, 53), true);
-        assert_eq!(hosts.known[&first], Host { at: at(1, 443), resolves: true });
+        assert_eq!(
+            hosts.known[&first],
+            Host {
+                at: at(1, 443),
+                resolves: true
+            }
+        );
         for number in 0..MOST_HOSTS {
             let address = IpAddr::from([10, 8, (number >> 8) as u8, number as u8]);
             hosts.number(Instant::from_secs(2), (address, 1).into(), false);
         }
-        assert_eq!((hosts.known.len(), hosts.by_address.len()), (MOST_HOSTS, MOST_HOSTS));
+        assert_eq!(
+            (hosts.known.len(), hosts.by_address.len()),
+            (MOST_HOSTS, MOST_HOSTS)
+        );
         assert!(!hosts.known.contains_key(&first), "used longest ago");
     }
 }

@@ -94,7 +94,9 @@ impl Check {
         };
         let fits = |address: &IpAddr| over.source(*address).is_some();
         let hosts = addresses.into_iter().filter(fits).take(2);
-        hosts.map(|address| SocketAddr::new(address, self.url.port)).collect()
+        hosts
+            .map(|address| SocketAddr::new(address, self.url.port))
+            .collect()
     }
 
     fn ask(&self, over: &Over, to: SocketAddr, until: Instant) -> io::Result<Vec<u8>> {
@@ -183,7 +185,9 @@ fn asked_twice(socket: &Socket, question: &[u8], id: u16, until: Instant) -> io:
         while let Ok(patience) = left(until.min(asked + RESOLVES_WITHIN)) {
             socket.set_read_timeout(Some(patience))?;
             let mut buffer = [MaybeUninit::new(0u8); LONGEST_DNS];
-            let Ok(length) = socket.recv(&mut buffer) else { break };
+            let Ok(length) = socket.recv(&mut buffer) else {
+                break;
+            };
             let bytes: [u8; LONGEST_DNS] = buffer.map(|byte| {
                 // SAFETY: the array was initialised with zeros above.
                 unsafe { byte.assume_init() }
@@ -211,7 +215,11 @@ fn split(reply: &[u8]) -> Option<(&[u8], &[u8])> {
 
 fn status(head: &[u8]) -> Option<u16> {
     let line = head.strip_prefix(b"HTTP/1.")?.get(2..5)?;
-    std::str::from_utf8(line).ok()?.parse().ok().filter(|status| *status >= 200)
+    std::str::from_utf8(line)
+        .ok()?
+        .parse()
+        .ok()
+        .filter(|status| *status >= 200)
 }
 
 /// Whether all has come that the reply says it has. Many servers keep a connection open although they were asked not to.

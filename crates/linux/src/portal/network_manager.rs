@@ -58,7 +58,11 @@ fn files(root: &Path) -> Vec<PathBuf> {
     for (rank, directory) in DIRECTORIES.iter().enumerate() {
         let entries = std::fs::read_dir(root.join(directory));
         for entry in entries.into_iter().flatten().flatten() {
-            if entry.path().extension().is_some_and(|extension| extension == "conf") {
+            if entry
+                .path()
+                .extension()
+                .is_some_and(|extension| extension == "conf")
+            {
                 by_name.insert(entry.file_name(), (rank, entry.path()));
             }
         }

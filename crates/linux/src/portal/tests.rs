@@ -19,7 +19,10 @@ fn urls_are_read_as_they_are_written() {
         ("http://[2001:db8::1]:81/p/q?r", "2001:db8::1", 81, "/p/q?r"),
     ] {
         let url: Url = text.parse().unwrap();
-        assert_eq!((url.host.as_str(), url.port, url.path.as_str()), (host, port, path));
+        assert_eq!(
+            (url.host.as_str(), url.port, url.path.as_str()),
+            (host, port, path)
+        );
         assert_eq!(url.to_string().parse::<Url>().unwrap(), url);
     }
     for (text, error) in [
@@ -47,12 +50,28 @@ fn a_reply_is_judged_by_its_status_and_its_beginning() {
         ("", "HTTP/1.1 204 No Content\r\n\r\n", passed),
         ("", "HTTP/1.0 200 OK\r\n\r\n", passed),
         ("", "HTTP/1.1 200 OK\r\n\r\n<html>log in", portal),
-        ("online", "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nonline\n", passed),
+        (
+            "online",
+            "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nonline\n",
+            passed,
+        ),
         ("online", "HTTP/1.1 200 OK\r\n\r\n<html>log in", portal),
         ("online", "HTTP/1.1 204 No Content\r\n\r\n", portal),
-        ("online", "HTTP/1.1 200 OK\r\nX-NetworkManager-Status: Online\r\n\r\n?", passed),
-        ("online", "HTTP/1.1 302 Found\r\nLocation: http://portal/\r\n\r\n", portal),
-        ("online", "HTTP/1.1 511 Network Authentication Required\r\n\r\n", portal),
+        (
+            "online",
+            "HTTP/1.1 200 OK\r\nX-NetworkManager-Status: Online\r\n\r\n?",
+            passed,
+        ),
+        (
+            "online",
+            "HTTP/1.1 302 Found\r\nLocation: http://portal/\r\n\r\n",
+            portal,
+        ),
+        (
+            "online",
+            "HTTP/1.1 511 Network Authentication Required\r\n\r\n",
+            portal,
+        ),
         ("online", "HTTP/1.1 503 Busy\r\n\r\n", None),
         ("online", "HTTP/1.1 200 OK\r\nno end", None),
         ("online", "SSH-2.0-x\r\n\r\n", None),
@@ -153,10 +172,19 @@ fn the_check_of_network_manager_is_read_from_its_files() {
         "[connectivity]\n# uri=http://no/\nuri = http://admin.example/\nresponse=\n",
     );
     let admin = found().unwrap().unwrap();
-    assert_eq!((admin.url.to_string().as_str(), admin.response.as_str()), ("http://admin.example/", ""));
+    assert_eq!(
+        (admin.url.to_string().as_str(), admin.response.as_str()),
+        ("http://admin.example/", "")
+    );
     // A file of the same name stands for the vendor's.
-    root.write("etc/NetworkManager/conf.d/20-connectivity.conf", "[connectivity]\nenabled=false\n");
+    root.write(
+        "etc/NetworkManager/conf.d/20-connectivity.conf",
+        "[connectivity]\nenabled=false\n",
+    );
     assert_eq!(found(), Ok(None));
-    root.write("etc/NetworkManager/conf.d/30.conf", "[connectivity]\nenabled=true\nuri=https://tls.example/\n");
+    root.write(
+        "etc/NetworkManager/conf.d/30.conf",
+        "[connectivity]\nenabled=true\nuri=https://tls.example/\n",
+    );
     assert_eq!(found(), Err(UrlError::Scheme));
 }

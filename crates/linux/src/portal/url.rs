@@ -30,7 +30,9 @@ pub struct Url {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum UrlError {
     /// Encrypted, or not HTTP.
-    #[error("only http:// can be checked: a captive portal cannot answer in place of a host that is asked over TLS")]
+    #[error(
+        "only http:// can be checked: a captive portal cannot answer in place of a host that is asked over TLS"
+    )]
     Scheme,
     /// The host is missing, or is no name and no address.
     #[error("the host must be a name or an address, as in http://example.org/check")]
@@ -48,7 +50,8 @@ impl FromStr for Url {
 
     fn from_str(text: &str) -> Result<Self, UrlError> {
         let rest = text.strip_prefix("http://").ok_or(UrlError::Scheme)?;
-        let wrong = |byte: u8| !byte.is_ascii_graphic() || matches!(byte, b'#' | b'@' | b'"' | b'<' | b'>' | b'\\');
+        let wrong =
+            |byte: u8| !byte.is_ascii_graphic() || matches!(byte, b'#' | b'@' | b'"' | b'<' | b'>' | b'\\');
         if text.len() > LONGEST || text.bytes().any(wrong) {
             return Err(UrlError::Characters);
         }
@@ -73,7 +76,10 @@ impl FromStr for Url {
         if !is_v6 && wire::dns::question(0, host, wire::dns::Kind::A).is_none() || host.is_empty() {
             return Err(UrlError::Host);
         }
-        let port = port.map_or(Ok(HTTP_PORT), str::parse).ok().filter(|port| *port > 0);
+        let port = port
+            .map_or(Ok(HTTP_PORT), str::parse)
+            .ok()
+            .filter(|port| *port > 0);
         let slash = if path.starts_with('/') { "" } else { "/" };
         Ok(Self {
             host: host.to_owned(),

@@ -114,7 +114,9 @@ impl Hosts {
     }
 
     pub(crate) fn is_near(&self, link: LinkId, host: HostId) -> bool {
-        self.known.get(&(link, host)).is_some_and(|standing| standing.near)
+        self.known
+            .get(&(link, host))
+            .is_some_and(|standing| standing.near)
     }
 
     /// Whether it has replied over this link, or was heard there, not too long ago.
@@ -159,10 +161,8 @@ impl Hosts {
     /// Hosts that have been heard over this link, the latest first; those that reply to probes before the others.
     pub(crate) fn heard(&self, now: Instant, link: LinkId) -> Vec<HostId> {
         let lately = |standing: &Standing| standing.heard.is_some_and(|at| now - at < REMEMBERED);
-        let mut heard: Vec<(HostId, &Standing)> = self
-            .over(link)
-            .filter(|(_, standing)| lately(standing))
-            .collect();
+        let mut heard: Vec<(HostId, &Standing)> =
+            self.over(link).filter(|(_, standing)| lately(standing)).collect();
         heard.sort_by_key(|(host, standing)| {
             (
                 !standing.has_replied(),

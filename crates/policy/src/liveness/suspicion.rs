@@ -216,7 +216,9 @@ impl Suspicion {
             }
         }
         if self.living.is_none() {
-            let own = others.iter().filter_map(|&other| Some((other, hosts.easiest(other)?, true)));
+            let own = others
+                .iter()
+                .filter_map(|&other| Some((other, hosts.easiest(other)?, true)));
             probes.extend(own);
         }
         probes.sort_unstable();
@@ -226,7 +228,12 @@ impl Suspicion {
 
     /// What it has come to by now.
     pub(super) fn verdict(&self, now: Instant) -> Verdict {
-        let count = |counts: Counts| self.targets.iter().filter(|target| target.counts == counts).count();
+        let count = |counts: Counts| {
+            self.targets
+                .iter()
+                .filter(|target| target.counts == counts)
+                .count()
+        };
         let silent = count(Counts::Wanted) + count(Counts::Before) + count(Counts::NextHop);
         if silent == 0 {
             return Verdict::Nothing;
@@ -234,7 +241,10 @@ impl Suspicion {
         if now < self.until || self.rounds < MOST_ROUNDS {
             return Verdict::Open;
         }
-        let counting = self.targets.iter().filter(|target| target.counts != Counts::Nothing);
+        let counting = self
+            .targets
+            .iter()
+            .filter(|target| target.counts != Counts::Nothing);
         let reached: Vec<LinkId> = counting.filter_map(|target| target.elsewhere).collect();
         let used_to = count(Counts::Before) + 2 * count(Counts::NextHop);
         let elsewhere = reached.first().copied().or(self.living.filter(|_| used_to >= 2));
@@ -252,7 +262,10 @@ impl Suspicion {
 
     /// The hosts whose silence counts.
     pub(super) fn lost(&self) -> Vec<HostId> {
-        let counting = self.targets.iter().filter(|target| target.counts != Counts::Nothing);
+        let counting = self
+            .targets
+            .iter()
+            .filter(|target| target.counts != Counts::Nothing);
         let mut lost: Vec<Target> = counting.copied().collect();
         lost.sort_by_key(|target| target.elsewhere.is_none());
         lost.into_iter().map(|target| target.host).collect()

@@ -90,7 +90,9 @@ impl Host {
 
     fn carry_out(&mut self) {
         while let Some(action) = self.engine.poll() {
-            if let Action::Ask { link, host, probe, .. } = action
+            if let Action::Ask {
+                link, host, probe, ..
+            } = action
                 && self.reached.contains(&(link, host))
             {
                 self.replies.push((self.now + self.rtt, link, probe));
@@ -220,7 +222,8 @@ fn a_host_that_is_off_condemns_no_link_that_reaches_another() {
         let mut host = Host::usual();
         host.run(5 * S);
         // The host may even be one that this link alone cannot reach.
-        host.reached.retain(|(over, of)| *of != SITE || elsewhere && *over == link(1));
+        host.reached
+            .retain(|(over, of)| *of != SITE || elsewhere && *over == link(1));
         let since = host.now;
         host.wanted.insert((link(0), SITE));
         host.run(300 * S);
@@ -253,7 +256,10 @@ fn a_program_that_hears_something_is_proof_of_life() {
         host.run(500 * MS);
         host.about(0, LinkEvent::Host(OTHER_SITE, HostEvent::Heard));
     }
-    assert_eq!(host.verbs(since)[..], [Verb::Use, Verb::Use][..host.verbs(since).len()]);
+    assert_eq!(
+        host.verbs(since)[..],
+        [Verb::Use, Verb::Use][..host.verbs(since).len()]
+    );
     host.dead_after(0, 20 * S);
     host.about(0, LinkEvent::Host(OTHER_SITE, HostEvent::Heard));
     assert_ne!(host.state(0).state, "dead");
@@ -272,12 +278,19 @@ fn a_neighbours_broadcasts_prove_nothing() {
     assert_eq!(host.state(0).state, "dead");
     host.about(0, LinkEvent::Received { packets: 100 });
     assert_eq!(host.state(0).state, "dead");
+    // A check that passes over it does.
+    host.about(0, LinkEvent::Checkable);
+    host.about(0, LinkEvent::Checked(Checked::Passed));
+    assert_ne!(host.state(0).state, "dead");
 }
 
 #[test]
 fn datagrams_without_a_reply_raise_a_suspicion_and_one_way_traffic_does_not_condemn() {
     let mut host = Host::usual();
-    host.about(1, LinkEvent::Host(RESOLVERS[0], HostEvent::Resolves { near: false }));
+    host.about(
+        1,
+        LinkEvent::Host(RESOLVERS[0], HostEvent::Resolves { near: false }),
+    );
     host.reaches(&[1], &[RESOLVERS[0]]);
     host.run(50 * S);
     let since = host.now;
@@ -345,7 +358,10 @@ fn a_healthy_idle_hour_changes_nothing_and_costs_few_packets() {
     for links in [2, 5] {
         let mut host = Host::with(links);
         for id in 0..links {
-            host.about(id, LinkEvent::Host(SITE, HostEvent::Resolves { near: id % 2 == 1 }));
+            host.about(
+                id,
+                LinkEvent::Host(SITE, HostEvent::Resolves { near: id % 2 == 1 }),
+            );
             host.reaches(&[id], &[SITE]);
         }
         host.run(S);
@@ -377,7 +393,12 @@ fn metered_links_and_sleeping_modems_are_left_alone_until_they_are_needed() {
         host.reaches(&[id], &[SITE]);
     }
     host.run(300 * S);
-    let costly = |host: &Host| host.asked(Instant::ZERO).into_iter().filter(|link| link.0 >= 2).count();
+    let costly = |host: &Host| {
+        host.asked(Instant::ZERO)
+            .into_iter()
+            .filter(|link| link.0 >= 2)
+            .count()
+    };
     assert_eq!(costly(&host), 0);
     host.dies(0);
     host.dies(1);
@@ -400,7 +421,11 @@ fn a_probe_that_could_not_be_sent_proves_nothing() {
             .done
             .drain(..)
             .filter_map(|(_, action)| match action {
-                Action::Ask { link: LinkId(0), probe, .. } => Some(probe),
+                Action::Ask {
+                    link: LinkId(0),
+                    probe,
+                    ..
+                } => Some(probe),
                 Action::Note(note) => {
                     assert_eq!(note.verb, Verb::Suspect, "{note:?}");
                     None

@@ -38,14 +38,22 @@ fn route(world: &World) -> Option<LinkId> {
 }
 
 fn why(world: &World, id: u16) -> (&'static str, String) {
-    let told = world.engine.explain().into_iter().find(|told| told.link == LinkId(id));
+    let told = world
+        .engine
+        .explain()
+        .into_iter()
+        .find(|told| told.link == LinkId(id));
     told.map(|told| (told.state, told.why)).unwrap()
 }
 
 #[test]
 fn a_portal_is_held_out_and_taken_back_when_it_opens() {
     let mut world = checkable(2);
-    assert_eq!(checks(&world, 0, Instant::ZERO).len(), 1, "as soon as it can be used");
+    assert_eq!(
+        checks(&world, 0, Instant::ZERO).len(),
+        1,
+        "as soon as it can be used"
+    );
     checked(&mut world, 1, Checked::Passed);
     checked(&mut world, 0, Checked::Portal);
     assert_eq!(route(&world), Some(LinkId(1)));
@@ -71,7 +79,10 @@ fn a_portal_is_held_out_and_taken_back_when_it_opens() {
             _ => None,
         })
         .collect();
-    let back = (Verb::Retry, "the check for the Internet passes over it again".to_owned());
+    let back = (
+        Verb::Retry,
+        "the check for the Internet passes over it again".to_owned(),
+    );
     assert!(notes.contains(&back), "{notes:?}");
 }
 

@@ -17,9 +17,9 @@ use policy::flow::{FlowId, PeerId};
 use policy::slot::{self, Rules};
 use policy::steer::{Form, Model};
 use policy::{
-    Action, Checked, Config, ConnEvent, ConnId, ConnSample, Division, Engine, FlowEvent, HostEvent, HostId, Input,
-    JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Policy, RadioEvent, RadioId, Role, SubflowEvent, SubflowId,
-    SubflowSample, Tariff, Trust, Wish,
+    Action, Checked, Config, ConnEvent, ConnId, ConnSample, Division, Engine, FlowEvent, HostEvent, HostId,
+    Input, JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Policy, RadioEvent, RadioId, Role,
+    SubflowEvent, SubflowId, SubflowSample, Tariff, Trust, Wish,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use units::wifi::ht::{Band, Guard, Width};

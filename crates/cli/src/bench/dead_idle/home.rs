@@ -72,7 +72,10 @@ impl Home {
             sysctl::write(&key, value)?;
             sysctl::read(&key)
         })??;
-        anyhow::ensure!(set == value, "the router of line {line} does not do as it is told");
+        anyhow::ensure!(
+            set == value,
+            "the router of line {line} does not do as it is told"
+        );
         Ok(())
     }
 
@@ -87,7 +90,9 @@ impl Home {
             Some(words.get(2)?.parse::<u64>().ok()? + words.get(10)?.parse::<u64>().ok()?)
         };
         lines
-            .map(|line| packets(line).with_context(|| format!("/proc/net/dev has a line that says nothing: {line}")))
+            .map(|line| {
+                packets(line).with_context(|| format!("/proc/net/dev has a line that says nothing: {line}"))
+            })
             .sum()
     }
 }

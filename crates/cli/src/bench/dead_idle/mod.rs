@@ -35,7 +35,9 @@ const HEALTHY: Duration = Duration::from_secs(600);
 /// Measures. The median is the figure that counts; the most is beside it.
 pub fn dead(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     lab::prerequisites::check().map_err(Refused::because)?;
-    let seeds: Vec<u64> = (0..u64::from(setup.trials(20))).map(|trial| setup.seed + trial).collect();
+    let seeds: Vec<u64> = (0..u64::from(setup.trials(20)))
+        .map(|trial| setup.seed + trial)
+        .collect();
     let next = Mutex::new(seeds.iter().copied());
     let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -48,7 +50,9 @@ pub fn dead(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
             });
         }
     });
-    let results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let results = results
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     let took: Vec<f64> = results.into_iter().collect::<anyhow::Result<_>>()?;
     Ok(vec![BenchRow::new("dead-idle", "s", Better::Lower).trials(&took)])
 }
@@ -80,18 +84,23 @@ fn trial(seed: u64) -> anyhow::Result<f64> {
     let mut rng = units::Rng::named(seed, "dead-idle");
     let home = Home::new()?;
     let server = Server::start(&home)?;
-    let watched = Watched::start(&home, seed % 2 == 0, seed)?;
+    let watched = Watched::start(&home, seed.is_multiple_of(2), seed)?;
     let mut within = |time: Duration| rng.duration_up_to(time);
     std::thread::sleep(SETTLE + within(SETTLE));
     connected(&home, ATTEMPT_EVERY).context("the server is not reached before anything is cut")?;
     let route = watched.route().context("no link is usable")?;
+    // Until nothing is left of that.
+    std::thread::sleep(SETTLE);
     home.connect(route, false)?;
     std::thread::sleep(within(Duration::from_secs(5)));
     let took = connected(&home, PATIENCE)?;
     let moved = watched.route();
     watched.stop()?;
     server.stop();
-    anyhow::ensure!(moved != Some(route), "a connection came through a line that was cut");
+    anyhow::ensure!(
+        moved != Some(route),
+        "a connection came through a line that was cut"
+    );
     tell!("dead-idle: seed {seed}: {:.2} s", took.as_secs_f64());
     Ok(took.as_secs_f64())
 }

@@ -60,15 +60,19 @@ impl Watched {
         };
         let netns = home.client.try_clone()?;
         let (ready, started) = sync_channel(1);
-        let thread = std::thread::Builder::new().name("daemon".to_owned()).spawn(move || {
-            netns.enter()?;
-            let mut daemon = Daemon::start(setup)?;
-            // Whoever started it waits for exactly this.
-            let _ = ready.send(daemon.stopper());
-            Ok(daemon.run()?)
-        })?;
+        let thread = std::thread::Builder::new()
+            .name("daemon".to_owned())
+            .spawn(move || {
+                netns.enter()?;
+                let mut daemon = Daemon::start(setup)?;
+                // Whoever started it waits for exactly this.
+                let _ = ready.send(daemon.stopper());
+                Ok(daemon.run()?)
+            })?;
         let Ok(stopper) = started.recv() else {
-            thread.join().map_err(|_| anyhow::anyhow!("the daemon panicked"))??;
+            thread
+                .join()
+                .map_err(|_| anyhow::anyhow!("the daemon panicked"))??;
             anyhow::bail!("the daemon ended before it began");
         };
         let watched = Self {

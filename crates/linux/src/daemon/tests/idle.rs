@@ -35,8 +35,12 @@ impl Home {
         net.in_client(|| {
             for link in 0..2 {
                 let metric = 100 + link;
-                output(&format!("ip route add default via 10.0.{link}.2 dev w{link} metric {metric}"));
-                output(&format!("ip -6 route add default via fd00:{link}::2 dev w{link} metric {metric}"));
+                output(&format!(
+                    "ip route add default via 10.0.{link}.2 dev w{link} metric {metric}"
+                ));
+                output(&format!(
+                    "ip -6 route add default via fd00:{link}::2 dev w{link} metric {metric}"
+                ));
             }
         });
         net.in_server(|| {
@@ -78,9 +82,7 @@ impl Home {
         let listener = self.net.in_server(|| {
             let socket = Socket::new(Domain::IPV6, Type::STREAM, Some(Protocol::TCP)).unwrap();
             socket.set_only_v6(false).unwrap();
-            socket
-                .bind(&SocketAddr::from(([0u16; 8], HTTP)).into())
-                .unwrap();
+            socket.bind(&SocketAddr::from(([0u16; 8], HTTP)).into()).unwrap();
             socket.listen(16).unwrap();
             TcpListener::from(socket)
         });
@@ -104,10 +106,9 @@ impl Home {
     /// Answers every question.
     fn resolve(&self) -> Server {
         let socket = self.net.in_server(|| UdpSocket::bind((RESOLVER, 53)).unwrap());
-        socket
-            .set_read_timeout(Some(Duration::from_millis(50)))
-            .unwrap();
-        self.root.write("etc/resolv.conf", &format!("nameserver {RESOLVER}\n"));
+        socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        self.root
+            .write("etc/resolv.conf", &format!("nameserver {RESOLVER}\n"));
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let work = move || {
@@ -129,7 +130,10 @@ impl Home {
     fn connect(&self, to: impl Into<IpAddr>) {
         let to = SocketAddr::new(to.into(), HTTP);
         let mut until = Patience::of(PATIENCE);
-        while let Err(error) = self.net.in_client(|| TcpStream::connect_timeout(&to, ATTEMPT * 2)) {
+        while let Err(error) = self
+            .net
+            .in_client(|| TcpStream::connect_timeout(&to, ATTEMPT * 2))
+        {
             assert!(until.lasts(), "{to}: {error}");
         }
     }
@@ -181,7 +185,8 @@ fn begins_over(daemon: &Running, link: LinkId) {
 }
 
 fn answered(seen: &Seen, over: LinkId) -> usize {
-    let answered = |input: &&Input| matches!(input, Input::Link(link, LinkEvent::ProbeAnswered { .. }) if *link == over);
+    let answered =
+        |input: &&Input| matches!(input, Input::Link(link, LinkEvent::ProbeAnswered { .. }) if *link == over);
     seen.told.iter().filter(answered).count()
 }
 
@@ -255,13 +260,13 @@ fn datagrams_that_nobody_answers_show_a_dead_uplink_beside_the_noise_of_a_lan() 
 
 #[test]
 fn a_plain_connection_that_dies_shows_it_too() {
-    let Some(home) = Home::new("idle-open") else { return };
+    let Some(home) = Home::new("idle-open") else {
+        return;
+    };
     let _server = home.serve();
     let daemon = home.run();
     begins_over(&daemon, FIRST);
-    let mut stream = home
-        .net
-        .in_client(|| TcpStream::connect((SERVER, HTTP)).unwrap());
+    let mut stream = home.net.in_client(|| TcpStream::connect((SERVER, HTTP)).unwrap());
     stream.read_exact(&mut [0]).unwrap();
     daemon.until("its peer was heard", |seen| {
         let heard = |input: &Input| matches!(input, Input::Link(_, LinkEvent::Host(_, HostEvent::Heard)));
@@ -279,16 +284,21 @@ fn a_host_that_is_off_and_one_of_the_own_network_condemn_nothing() {
     let _resolver = home.resolve();
     let daemon = home.run();
     begins_over(&daemon, FIRST);
-    daemon.until("the resolver has answered over the link", |seen| answered(seen, FIRST) > 0);
+    daemon.until("the resolver has answered over the link", |seen| {
+        answered(seen, FIRST) > 0
+    });
     let before = answered(&daemon.seen(), FIRST);
     let neighbour = SocketAddr::from(([10, 0, 0, 200], HTTP));
     let failed = home.net.in_client(|| {
         [neighbour, (NOBODY, HTTP).into()].map(|host| TcpStream::connect_timeout(&host, 5 * ATTEMPT).is_err())
     });
     assert_eq!(failed, [true, true]);
-    daemon.until("the resolver has answered for the link", |seen| answered(seen, FIRST) > before);
+    daemon.until("the resolver has answered for the link", |seen| {
+        answered(seen, FIRST) > before
+    });
     let seen = daemon.seen();
-    let unanswered = |input: &&Input| matches!(input, Input::Link(_, LinkEvent::Host(_, HostEvent::Unanswered)));
+    let unanswered =
+        |input: &&Input| matches!(input, Input::Link(_, LinkEvent::Host(_, HostEvent::Unanswered)));
     assert!(seen.told.iter().any(|input| unanswered(&input)));
     assert_eq!(verbs(&seen, Verb::Remove), []);
     begins_over(&daemon, FIRST);
@@ -296,7 +306,9 @@ fn a_host_that_is_off_and_one_of_the_own_network_condemn_nothing() {
 
 #[test]
 fn a_healthy_host_with_nothing_to_do_sends_next_to_nothing() {
-    let Some(home) = Home::new("idle-healthy") else { return };
+    let Some(home) = Home::new("idle-healthy") else {
+        return;
+    };
     let _resolver = home.resolve();
     let daemon = home.run();
     daemon.until("the resolver has answered over both links", |seen| {
@@ -311,10 +323,16 @@ fn a_healthy_host_with_nothing_to_do_sends_next_to_nothing() {
     });
     std::thread::sleep(Duration::from_secs(6));
     let counted = home.net.in_client(|| output("nft list chain inet count out"));
-    let sent = counted.split("counter packets ").nth(1).and_then(|rest| rest.split(' ').next());
+    let sent = counted
+        .split("counter packets ")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next());
     let sent: u64 = sent.unwrap().parse().unwrap();
     // In six seconds no more than in a minute.
     assert!(sent <= 5, "{counted}");
     let seen = daemon.seen();
-    assert_eq!([Verb::Remove, Verb::Suspect, Verb::Refuse].map(|verb| verbs(&seen, verb).len()), [0; 3]);
+    assert_eq!(
+        [Verb::Remove, Verb::Suspect, Verb::Refuse].map(|verb| verbs(&seen, verb).len()),
+        [0; 3]
+    );
 }

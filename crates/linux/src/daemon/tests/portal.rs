@@ -48,7 +48,9 @@ impl Cafe {
         net.in_client(|| {
             for link in 0..2 {
                 let metric = 100 + link;
-                output(&format!("ip route add default via 10.0.{link}.2 dev w{link} metric {metric}"));
+                output(&format!(
+                    "ip route add default via 10.0.{link}.2 dev w{link} metric {metric}"
+                ));
             }
         });
         net.in_server(|| {
@@ -99,7 +101,10 @@ fn checks(seen: &Seen) -> usize {
 /// Not in half a minute but now.
 fn check_again(daemon: &Running) {
     let before = checks(&daemon.seen());
-    daemon.inlet.send(Input::Link(FIRST, LinkEvent::Checkable)).unwrap();
+    daemon
+        .inlet
+        .send(Input::Link(FIRST, LinkEvent::Checkable))
+        .unwrap();
     daemon.until("it is checked again", |seen| checks(seen) > before);
 }
 
@@ -112,9 +117,13 @@ fn state(daemon: &Running) -> (&'static str, String) {
 #[test]
 fn a_portal_is_held_out_and_taken_back_when_it_opens() {
     let rule = format!("add rule ip cafe in iifname w0 tcp dport {SITE} redirect to :{PORTAL}");
-    let Some(cafe) = Cafe::new("portal-redirect", &rule) else { return };
+    let Some(cafe) = Cafe::new("portal-redirect", &rule) else {
+        return;
+    };
     let daemon = cafe.run();
-    daemon.until("it is held out", |seen| said(seen, Verb::Refuse).is_some() && route(seen) == Some(SECOND));
+    daemon.until("it is held out", |seen| {
+        said(seen, Verb::Refuse).is_some() && route(seen) == Some(SECOND)
+    });
     assert_eq!(
         state(&daemon),
         (
@@ -135,7 +144,9 @@ fn a_portal_is_held_out_and_taken_back_when_it_opens() {
 #[test]
 fn a_link_whose_next_hop_answers_and_nothing_more_is_held_out_too() {
     let rule = format!("add rule ip cafe filter iifname w0 tcp dport {SITE} reject with tcp reset");
-    let Some(cafe) = Cafe::new("portal-nothing", &rule) else { return };
+    let Some(cafe) = Cafe::new("portal-nothing", &rule) else {
+        return;
+    };
     let daemon = cafe.run();
     daemon.until("it was checked", |seen| checks(seen) > 0);
     check_again(&daemon);
@@ -144,7 +155,8 @@ fn a_link_whose_next_hop_answers_and_nothing_more_is_held_out_too() {
         state(&daemon),
         (
             "held-out",
-            "the check for the Internet gets no reply over it, and passes over w1; it is checked every 30 s".to_owned()
+            "the check for the Internet gets no reply over it, and passes over w1; it is checked every 30 s"
+                .to_owned()
         )
     );
     cafe.open();

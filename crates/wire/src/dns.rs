@@ -154,7 +154,7 @@ mod tests {
             b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x01a\x07example\x00\x00\x1c\x00\x01"
         );
         assert_eq!(question(1, "", Kind::Ns).unwrap().len(), 17);
-        for wrong in ["a..b", ".", "..", &"x".repeat(64), "ä.example", &"a.".repeat(127)] {
+        for wrong in ["a..b", ".", "..", &"x".repeat(64), "ä.example", &"a.".repeat(128)] {
             let asked = question(1, wrong, Kind::A);
             assert!(asked.is_none() || wrong == ".", "{wrong}");
         }

@@ -112,7 +112,7 @@ impl Host {
             for (_, LinkId(id), probe) in due {
                 self.about(id, LinkEvent::ProbeAnswered { probe, rtt });
             }
-            if now.as_nanos() % S.as_nanos() as u64 == 0 {
+            if now.as_nanos().is_multiple_of(S.as_nanos() as u64) {
                 for (LinkId(id), host) in self.wanted.clone() {
                     self.about(id, LinkEvent::Host(host, HostEvent::Unanswered));
                 }

@@ -43,7 +43,10 @@ pub fn dead(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     std::thread::scope(|scope| {
         for _ in 0..SIDE_BY_SIDE.min(seeds.len()) {
             scope.spawn(|| {
-                while let Some(seed) = lock(&next).next() {
+                loop {
+                    // The next one is taken and let go of before it is run.
+                    let next = lock(&next).next();
+                    let Some(seed) = next else { return };
                     let trial = trial(seed).with_context(|| format!("dead-idle: seed {seed}"));
                     lock(&results).push(trial);
                 }

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | a program's SYN or data is retransmitted, and nothing beyond the next hop was heard since | a question, and a suspicion where that has no reply |
 //! | an interface sends and next to nothing comes back (UDP) | the same |
-//! | once a minute: a host that has replied before does not reply | a suspicion |
+//! | once a minute, one link after the other: a host that has replied before does not reply | a suspicion |
 //!
 //! A suspicion probes up to five hosts over the suspect, and those that count over other links too. It ends like this:
 //!
@@ -31,8 +31,8 @@
 //! 3. One silent host is no dead link, unless another link reaches it at that moment. Limit: where the only host that this machine knows of is cut off on one
 //!    link, and on that link alone, the link counts as dead although it may reach others.
 //! 4. Without another link to compare with, nothing is asked and nothing follows.
-//! 5. While nothing is wrong a link is asked once a minute, all links together 2.5 times a minute. Metered links are not, nor modems that new connections do not use: a
-//!    probe keeps an LTE radio awake for 11.6 s ([`crate::estimate::energy`]).
+//! 5. While nothing is wrong one link is asked a minute, in turn, and none that something was heard over in the last minute. Metered links are not, nor modems that new
+//!    connections do not use: a probe keeps an LTE radio awake for 11.6 s ([`crate::estimate::energy`]).
 //! 6. Limit: health is per link. Where IPv4 fails and IPv6 does not, the link lives.
 //!
 //! # Checked by
@@ -53,8 +53,8 @@ use units::{Duration, Instant};
 
 /// A link that nothing was heard of for this long is asked while nothing is wrong.
 const IDLE_PAUSE: Duration = Duration::from_secs(60);
-/// All links together are asked this often while nothing is wrong.
-const ASK_EVERY: Duration = Duration::from_secs(24);
+/// All links together are asked this often while nothing is wrong. With the neighbour discovery of both ends a question is six packets.
+const ASK_EVERY: Duration = Duration::from_secs(60);
 /// That many questions may have been saved up.
 const MOST_SAVED: u32 = 2;
 /// How long the reply to one question may take, beyond two round trips.
@@ -88,6 +88,8 @@ pub(crate) struct Liveness {
     open: VecDeque<Question>,
     /// Questions that may be asked while nothing is wrong, and since when another one is being saved up.
     saved: Option<(u32, Instant)>,
+    /// The link whose turn it is to be asked while nothing is wrong.
+    turn: Option<LinkId>,
 }
 
 /// A probe that is out.
@@ -355,6 +357,7 @@ pub(crate) fn look(now: Instant, state: &mut State) {
         .map(|(&link, _)| link)
         .collect();
     liveness.watches.retain(|link, _| state.paths.contains_key(link));
+    liveness.turn = liveness.longest_unheard(now, state, &links);
     for &link in &links {
         liveness.look_at(now, state, link);
     }
@@ -392,8 +395,7 @@ impl Liveness {
                 Some(host) => self.question(now, state, link, host),
                 None => self.suspect(now, state, link),
             }
-        } else if may_be_asked(state, link)
-            && self.is_due(now, link)
+        } else if self.turn == Some(link)
             && let Some(host) = self.hosts.easiest(link)
             && self.spend(now)
         {
@@ -401,10 +403,16 @@ impl Liveness {
         }
     }
 
-    fn is_due(&self, now: Instant, link: LinkId) -> bool {
-        let watch = &self.watches[&link];
-        let last = watch.heard.max(watch.asked);
-        last.is_none_or(|at| now - at >= IDLE_PAUSE)
+    /// Of the links that are due to be asked while nothing is wrong, the one that was asked or heard longest ago.
+    fn longest_unheard(&self, now: Instant, state: &State, links: &[LinkId]) -> Option<LinkId> {
+        let last = |link: LinkId| {
+            let watch = self.watches.get(&link);
+            watch.and_then(|watch| watch.heard.max(watch.asked))
+        };
+        let is_due = |link: &LinkId| last(*link).is_none_or(|at| now - at >= IDLE_PAUSE);
+        let can = |link: &LinkId| may_be_asked(state, *link) && self.hosts.easiest(*link).is_some();
+        let due = links.iter().copied().filter(|link| is_due(link) && can(link));
+        due.min_by_key(|&link| last(link))
     }
 
     fn question(&mut self, now: Instant, state: &mut State, link: LinkId, host: HostId) {

@@ -1,7 +1,7 @@
 //! Links that die while no MPTCP connection is open, and hosts that are not there.
 
 use super::super::Probing;
-use super::net::{Net, SERVER};
+use super::net::{Net, SERVER, nft};
 use super::rig::{PATIENCE, Running, Seen, declared};
 use crate::testing::{Patience, Root, output};
 use policy::{Action, HostEvent, Input, LinkEvent, LinkId, Verb};
@@ -151,11 +151,6 @@ impl Drop for Server {
         let joined = self.thread.take().map(std::thread::JoinHandle::join);
         assert!(joined.is_none_or(|joined| joined.is_ok()) || std::thread::panicking());
     }
-}
-
-fn nft(rules: &str) {
-    let status = std::process::Command::new("nft").arg(rules).status().unwrap();
-    assert!(status.success(), "nft {rules}");
 }
 
 fn verbs(seen: &Seen, wanted: Verb) -> Vec<(Option<LinkId>, String)> {

@@ -272,7 +272,8 @@ fn shape(link: u8) {
     output(&format!("tc qdisc add dev w{link} root tbf rate {RATE}"));
 }
 
-fn nft(rules: &str) {
+/// Changes the packet filter of the calling thread's namespace.
+pub(super) fn nft(rules: &str) {
     let status = std::process::Command::new("nft").arg(rules).status().unwrap();
     assert!(status.success(), "nft {rules}");
 }

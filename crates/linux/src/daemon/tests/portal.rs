@@ -1,7 +1,7 @@
 //! A captive portal on one of two links: it is held out while it is closed, and taken back when it opens.
 
 use super::super::Probing;
-use super::net::{Net, SERVER};
+use super::net::{Net, SERVER, nft};
 use super::rig::{PATIENCE, Running, Seen, declared};
 use crate::portal::Check;
 use crate::testing::{Root, output};
@@ -13,11 +13,6 @@ const FIRST: LinkId = LinkId(0);
 const SECOND: LinkId = LinkId(1);
 const SITE: u16 = 8_080;
 const PORTAL: u16 = 8_081;
-
-fn nft(rules: &str) {
-    let status = std::process::Command::new("nft").arg(rules).status().unwrap();
-    assert!(status.success(), "nft {rules}");
-}
 
 /// Says this to everybody for as long as the process lives.
 fn serve(net: &Net, port: u16, says: &'static str) {

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use linux::netns::Netns;
 use linux::rtnl::{Address, Prefix, Protocol, Route, Rtnl, Table, VethPeer};
 use linux::sysctl::{self, Key};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
 /// The server, and a resolver that lives there too.
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);
@@ -77,6 +77,19 @@ impl Home {
             "the router of line {line} does not do as it is told"
         );
         Ok(())
+    }
+
+    /// The line that the client's new connections begin on.
+    pub fn route(&self) -> anyhow::Result<u8> {
+        let local = self.client.run(|| {
+            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+            socket.connect((SERVER, 9))?;
+            socket.local_addr()
+        })??;
+        match local.ip() {
+            IpAddr::V4(v4) => Ok(v4.octets()[2]),
+            IpAddr::V6(v6) => anyhow::bail!("a connection would begin at {v6}, which no line has"),
+        }
     }
 
     /// Packets that the client's lines have moved so far, both ways.

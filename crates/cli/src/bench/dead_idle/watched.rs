@@ -98,13 +98,6 @@ impl Watched {
         }
     }
 
-    /// The line that new connections begin on.
-    pub fn route(&self) -> Option<u8> {
-        let report = self.inlet.report(PATIENCE).ok()?;
-        let route = report.links.iter().find(|link| link.default_route)?;
-        u8::try_from(route.id.0).ok()
-    }
-
     /// How much was decided so far.
     pub fn decided(&self) -> u64 {
         self.decided.load(Ordering::Relaxed)

@@ -169,16 +169,6 @@ fn given_up(daemon: &Running, link: LinkId) -> String {
     removed[0].1.clone()
 }
 
-fn begins_over(daemon: &Running, link: LinkId) {
-    daemon.until("new connections begin there", |seen| {
-        let mut routes = seen.done.iter().rev().filter_map(|action| match action {
-            Action::DefaultRoute(link) => Some(*link),
-            _ => None,
-        });
-        routes.next() == Some(link)
-    });
-}
-
 fn answered(seen: &Seen, over: LinkId) -> usize {
     let answered =
         |input: &&Input| matches!(input, Input::Link(link, LinkEvent::ProbeAnswered { .. }) if *link == over);
@@ -190,7 +180,7 @@ fn new_connections_find_a_way_past_an_uplink_that_died_with_nothing_open() {
     let Some(home) = Home::new("idle-tcp") else { return };
     let _server = home.serve();
     let daemon = home.run();
-    begins_over(&daemon, FIRST);
+    home.net.until_new_connections_leave_by(0);
     home.cut(0);
     home.connect(SERVER);
     let why = given_up(&daemon, FIRST);
@@ -199,7 +189,7 @@ fn new_connections_find_a_way_past_an_uplink_that_died_with_nothing_open() {
             && why.ends_with(" ms; 1 of them replied over w1"),
         "{why}"
     );
-    begins_over(&daemon, SECOND);
+    home.net.until_new_connections_leave_by(1);
     // Asked again without any connection, and taken back.
     home.mend();
     daemon.until("it answers again", |seen| verbs(seen, Verb::Clear).len() == 1);
@@ -215,7 +205,7 @@ fn so_do_those_of_a_host_that_has_ipv6_only() {
     });
     let _server = home.serve();
     let daemon = home.run();
-    begins_over(&daemon, FIRST);
+    home.net.until_new_connections_leave_by(0);
     home.cut(0);
     home.connect(SERVER_V6.parse::<IpAddr>().unwrap());
     given_up(&daemon, FIRST);
@@ -226,7 +216,7 @@ fn datagrams_that_nobody_answers_show_a_dead_uplink_beside_the_noise_of_a_lan() 
     let Some(home) = Home::new("idle-udp") else { return };
     let _resolver = home.resolve();
     let daemon = home.run();
-    begins_over(&daemon, FIRST);
+    home.net.until_new_connections_leave_by(0);
     daemon.until("the resolver has answered over both links", |seen| {
         answered(seen, FIRST) > 0 && answered(seen, SECOND) > 0
     });
@@ -250,7 +240,7 @@ fn datagrams_that_nobody_answers_show_a_dead_uplink_beside_the_noise_of_a_lan() 
         std::thread::sleep(Duration::from_millis(100));
     }
     given_up(&daemon, FIRST);
-    begins_over(&daemon, SECOND);
+    home.net.until_new_connections_leave_by(1);
 }
 
 #[test]
@@ -260,7 +250,7 @@ fn a_plain_connection_that_dies_shows_it_too() {
     };
     let _server = home.serve();
     let daemon = home.run();
-    begins_over(&daemon, FIRST);
+    home.net.until_new_connections_leave_by(0);
     let mut stream = home.net.in_client(|| TcpStream::connect((SERVER, HTTP)).unwrap());
     stream.read_exact(&mut [0]).unwrap();
     daemon.until("its peer was heard", |seen| {
@@ -278,7 +268,7 @@ fn a_host_that_is_off_and_one_of_the_own_network_condemn_nothing() {
     let Some(home) = Home::new("idle-off") else { return };
     let _resolver = home.resolve();
     let daemon = home.run();
-    begins_over(&daemon, FIRST);
+    home.net.until_new_connections_leave_by(0);
     daemon.until("the resolver has answered over the link", |seen| {
         answered(seen, FIRST) > 0
     });
@@ -296,7 +286,7 @@ fn a_host_that_is_off_and_one_of_the_own_network_condemn_nothing() {
         |input: &&Input| matches!(input, Input::Link(_, LinkEvent::Host(_, HostEvent::Unanswered)));
     assert!(seen.told.iter().any(|input| unanswered(&input)));
     assert_eq!(verbs(&seen, Verb::Remove), []);
-    begins_over(&daemon, FIRST);
+    home.net.until_new_connections_leave_by(0);
 }
 
 #[test]

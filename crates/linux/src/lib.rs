@@ -16,6 +16,7 @@
 //! | [`sysctl`] | kernel parameters of a namespace | `sysctl::read`, `sysctl::path_manager` |
 //! | [`netstat`] | what a namespace's kernel counts by itself | `netstat::counted` |
 //! | [`netns`] | namespaces without names, and work inside them | `Netns::new`, `Netns::run` |
+//! | [`portal`], [`resolvers`] | whether a link leads to the Internet, and who resolves names for it | `portal::Check::run`, `resolvers::of_link` |
 //! | [`claim`] | one daemon in a namespace | `Claim::take` |
 //! | [`doctor`] | what this host lacks and how to get it | `doctor::checks`, `doctor::needs` |
 //! | [`limits`], [`realtime`] | what the process may have, and how it is scheduled | `limits::raise_descriptors`, `realtime::request` |
@@ -40,8 +41,10 @@ pub mod netlink;
 pub mod netns;
 pub mod netstat;
 pub mod orphans;
+pub mod portal;
 pub mod probe;
 pub mod realtime;
+pub mod resolvers;
 mod rights;
 pub mod routing;
 pub mod rtnl;

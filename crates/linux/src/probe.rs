@@ -1,4 +1,4 @@
-//! Asks whether a host can be reached over one link: ICMP echo, and a TCP handshake for networks that drop ICMP.
+//! Asks whether a host can be reached over one link: ICMP echo, a TCP handshake for networks that drop ICMP, and a question to a resolver that drops it.
 //!
 //! A probe leaves by its link whatever the routes say (the socket is bound to it) and carries a number; the answer is matched by
 //! that number and a random word of this prober. Everything is non-blocking: [`Prober`] is one descriptor to wait on.
@@ -7,7 +7,8 @@
 //! - RFC 792 and RFC 4443 §4 (echo), RFC 9293 §3.10.7 (a reset answers a SYN to a closed port: proof of life as well).
 //!
 //! # Where we differ, and why
-//! 1. A handshake that succeeds is reset at once (SO_LINGER 0): nothing lingers at the peer.
+//! 1. A resolver is asked for the name servers of the root: it has them at hand, and they tell nothing of what this host does.
+//! 2. A handshake that succeeds is reset at once (SO_LINGER 0): nothing lingers at the peer.
 //!
 //! # Checked by
 //! `tests`: answers over the right link only, numbers matched, strangers' echoes ignored, IPv4 and IPv6.
@@ -17,17 +18,20 @@ mod tests;
 
 use crate::rtnl::IfName;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 use thiserror::Error;
-use wire::echo;
+use wire::{dns, echo};
 
 /// Handshakes that may be under way at once; beyond, the oldest is given up.
 const MOST_HANDSHAKES: usize = 64;
+/// Questions whose replies are waited for.
+const MOST_QUESTIONS: usize = 64;
+const DNS_PORT: u16 = 53;
 /// Longer than any reply to our requests, IPv4 header with options included.
 const LONGEST_REPLY: usize = 256;
 
@@ -66,7 +70,18 @@ pub struct Prober {
     wait: OwnedFd,
     word: u64,
     echoes: BTreeMap<(IfName, bool), Socket>,
-    handshakes: Vec<(u32, Socket)>,
+    handshakes: Vec<Handshake>,
+    resolvers: BTreeMap<(IfName, IpAddr), Socket>,
+    /// The numbers of questions to resolvers, and their probes.
+    questions: VecDeque<(u16, u32)>,
+}
+
+/// A handshake under way.
+#[derive(Debug)]
+struct Handshake {
+    probe: u32,
+    socket: Socket,
+    inode: u32,
 }
 
 impl Prober {
@@ -84,6 +99,8 @@ impl Prober {
             word: random_word(),
             echoes: BTreeMap::new(),
             handshakes: Vec::new(),
+            resolvers: BTreeMap::new(),
+            questions: VecDeque::new(),
         })
     }
 
@@ -130,26 +147,58 @@ impl Prober {
         if self.handshakes.len() == MOST_HANDSHAKES {
             self.handshakes.remove(0);
         }
-        self.handshakes.push((probe, socket));
+        let inode = inode(&socket);
+        self.handshakes.push(Handshake { probe, socket, inode });
         Ok(())
+    }
+
+    /// Asks a resolver a question that carries `probe`.
+    pub fn query(&mut self, target: Target, probe: u32) -> Result<(), SendError> {
+        let key = (target.link, target.from);
+        if !self.resolvers.contains_key(&key) {
+            let socket = resolver_socket(target).map_err(SendError::Socket)?;
+            self.watch(&socket, libc::EPOLLIN).map_err(SendError::Socket)?;
+            self.resolvers.insert(key, socket);
+        }
+        let id = (self.word as u16) ^ (probe as u16);
+        let question = dns::question(id, "", dns::Kind::Ns).unwrap_or_default();
+        let to = SocketAddr::new(target.to, DNS_PORT);
+        if let Err(source) = self.resolvers[&key].send_to(&question, &to.into()) {
+            self.resolvers.remove(&key);
+            let Target { link, to, .. } = target;
+            return Err(SendError::Send { link, to, source });
+        }
+        if self.questions.len() == MOST_QUESTIONS {
+            self.questions.pop_front();
+        }
+        self.questions.push_back((id, probe));
+        Ok(())
+    }
+
+    /// Whether the socket with this inode is a handshake of ours.
+    pub fn owns(&self, inode: u32) -> bool {
+        inode != 0 && self.handshakes.iter().any(|handshake| handshake.inode == inode)
     }
 
     /// The next probe that was answered; `None` when there is nothing more to hear now.
     pub fn answer(&mut self) -> Option<u32> {
-        self.finished_handshake().or_else(|| self.heard_echo())
+        self.finished_handshake()
+            .or_else(|| self.heard_echo())
+            .or_else(|| self.heard_resolver())
     }
 
     /// Forgets handshakes that nobody waits for any more.
     pub fn give_up(&mut self, probe: u32) {
-        self.handshakes.retain(|(other, _)| *other != probe);
+        self.handshakes.retain(|other| other.probe != probe);
+        self.questions.retain(|(_, other)| *other != probe);
     }
 
     fn finished_handshake(&mut self) -> Option<u32> {
         let at = self
             .handshakes
             .iter()
-            .position(|(_, socket)| is_settled(socket))?;
-        let (probe, socket) = self.handshakes.swap_remove(at);
+            .position(|handshake| is_settled(&handshake.socket))?;
+        let Handshake { probe, socket, .. } = self.handshakes.swap_remove(at);
         // A refusal came from the peer, too; anything else (no route, time-out) did not.
         match socket.take_error() {
             Ok(None) => Some(probe),
@@ -168,6 +217,28 @@ impl Prober {
                     unsafe { byte.assume_init() }
                 });
                 if let Some(probe) = echo::reply(v6, &bytes[..length.min(LONGEST_REPLY)], self.word) {
+                    return Some(probe);
+                }
+            }
+            None
+        })
+    }
+
+    fn heard_resolver(&mut self) -> Option<u32> {
+        let Self {
+            resolvers, questions, ..
+        } = self;
+        resolvers.values().find_map(|socket| {
+            let mut buffer = [MaybeUninit::new(0u8); LONGEST_REPLY];
+            // The header says it all, however much of the rest is cut off.
+            while let Ok(length) = socket.recv(&mut buffer) {
+                let bytes: [u8; LONGEST_REPLY] = buffer.map(|byte| {
+                    // SAFETY: the array was initialised with zeros above.
+                    unsafe { byte.assume_init() }
+                });
+                let id = dns::replied(&bytes[..length.min(LONGEST_REPLY)]);
+                let at = questions.iter().position(|(asked, _)| Some(*asked) == id);
+                if let Some((_, probe)) = at.and_then(|at| questions.remove(at)) {
                     return Some(probe);
                 }
             }
@@ -233,6 +304,24 @@ fn handshake_socket(target: Target) -> io::Result<Socket> {
     socket.set_linger(Some(Duration::ZERO))?;
     socket.set_nonblocking(true)?;
     Ok(socket)
+}
+
+fn resolver_socket(target: Target) -> io::Result<Socket> {
+    let domain = Domain::for_address(SocketAddr::new(target.to, 0));
+    let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
+    socket.bind_device(Some(target.link.as_str().as_bytes()))?;
+    socket.bind(&SocketAddr::new(target.from, 0).into())?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+/// As socket statistics show it; 0 where the kernel does not say.
+fn inode(socket: &Socket) -> u32 {
+    // SAFETY: all bytes zero are a valid `stat`.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: `stat` is live during the call, and the descriptor is open.
+    let told = unsafe { libc::fstat(socket.as_raw_fd(), &raw mut stat) };
+    if told == 0 { stat.st_ino as u32 } else { 0 }
 }
 
 fn is_settled(socket: &Socket) -> bool {

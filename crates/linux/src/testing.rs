@@ -4,10 +4,12 @@ mod abort;
 mod disk;
 pub mod foreign;
 mod patience;
+mod root;
 
 pub use abort::abort;
 pub use disk::{PAGE, on_a_full_disk};
 pub use patience::Patience;
+pub use root::Root;
 
 use crate::netns::{CreateError, Netns};
 use crate::rtnl::{Address, AddressFlags, IfName, Prefix, Rtnl, VethPeer};

@@ -31,8 +31,9 @@
 //! `tests::loss`, `tests::looks`; `stall-drop`, `stall-backup` and `wrong-removals` in the benchmarks.
 
 use crate::conn::{Conn, Subflow};
-use crate::doubt::Doubt;
+use crate::doubt::{Doubt, STOPPED};
 use crate::io::{ConnId, LinkId, LinkKind, SubflowId, Verb};
+use crate::liveness;
 use crate::path::{Health, Path};
 use crate::state::State;
 use alloc::format;
@@ -165,11 +166,15 @@ fn missing_data(now: Instant, conn: &Conn, subflow: &Subflow) -> Option<Duration
 
 /// The world did not call for so long: answers may lie unread.
 pub(crate) fn overslept(now: Instant, state: &mut State, late: Duration) {
+    if late >= STOPPED {
+        state.liveness.begin_anew();
+    }
     doubts(state).for_each(|doubt| doubt.stood_still(now, late));
 }
 
 /// This host was suspended, in which time stood still.
 pub(crate) fn resumed(now: Instant, state: &mut State) {
+    state.liveness.begin_anew();
     doubts(state).for_each(|doubt| doubt.begin_anew(now));
 }
 
@@ -245,9 +250,6 @@ fn condemn(now: Instant, state: &mut State, link: LinkId, doubt: Doubt) {
 
 /// Asks the dead links whose time has come whether they are back, each more rarely the longer it has been dead.
 pub(crate) fn retry(now: Instant, state: &mut State) {
-    let Some((&conn, _)) = state.conns.first_key_value() else {
-        return;
-    };
     let mut due = Vec::new();
     for (&link, path) in state.paths.iter_mut().filter(|(_, path)| path.is_usable()) {
         if let Health::Dead { next_try, tries } = &mut path.health
@@ -255,17 +257,20 @@ pub(crate) fn retry(now: Instant, state: &mut State) {
         {
             *tries = tries.saturating_add(1);
             *next_try = now + Duration::from_millis(100 << (*tries).min(6));
-            due.push(link);
+            due.push((link, *tries));
         }
     }
-    for link in due {
-        state.probe(link, conn);
+    let conn = state.conns.first_key_value().map(|(&conn, _)| conn);
+    for (link, tries) in due {
+        match conn.filter(|_| !state.liveness.has_lost(link)) {
+            Some(conn) => state.probe(link, conn),
+            None => liveness::retry(now, state, link, tries),
+        }
     }
 }
 
 /// The next time at which [`settle`], [`ask_again`] or [`retry`] has something to do.
 pub(crate) fn wake_at(state: &State) -> Option<Instant> {
-    let has_conns = !state.conns.is_empty();
     let held = is_held(state);
     state
         .paths
@@ -273,7 +278,7 @@ pub(crate) fn wake_at(state: &State) -> Option<Instant> {
         .filter_map(|path| match path.health {
             Health::Alive => None,
             Health::Doubted(doubt) => Some(doubt.wake_at(held)),
-            Health::Dead { next_try, .. } => Some(next_try).filter(|_| has_conns && path.is_usable()),
+            Health::Dead { next_try, .. } => Some(next_try).filter(|_| path.is_usable()),
         })
         .min()
 }

@@ -21,7 +21,7 @@ const PROBE_EVERY: Duration = Duration::from_millis(12);
 /// The probes that must stay unanswered: one may be lost on a lossy path.
 const LEAST_PROBES: u32 = 3;
 /// A world that calls so much too late stood still; one that calls sooner was busy with other things.
-const STOPPED: Duration = Duration::from_millis(200);
+pub(crate) const STOPPED: Duration = Duration::from_millis(200);
 
 /// An open question to a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

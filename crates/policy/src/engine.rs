@@ -248,7 +248,7 @@ impl Engine {
 
     /// For every link, what it is used for and why.
     pub fn explain(&self) -> Vec<Explanation> {
-        explain::all(&self.state)
+        explain::all(self.now, &self.state)
     }
 
     /// For every connection whose window is bounded, why it is what it is.

@@ -24,6 +24,7 @@ use crate::thin;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use units::Instant;
 
 /// One link, explained.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,13 +41,14 @@ pub struct Explanation {
 
 impl Explanation {
     /// The states that are not a decision's.
-    pub const STATES: [&str; 8] = [
+    pub const STATES: [&str; 9] = [
         "never",
         "refused",
         "down",
         "no-uplink",
         "no-address",
         "in-doubt",
+        "held-out",
         "dead",
         "idle",
     ];
@@ -97,16 +99,16 @@ fn roles(state: &State, conn: &Conn) -> Vec<RoleExplanation> {
         .collect()
 }
 
-pub(crate) fn all(state: &State) -> Vec<Explanation> {
+pub(crate) fn all(now: Instant, state: &State) -> Vec<Explanation> {
     state
         .paths
         .iter()
-        .map(|(&link, path)| explain(state, link, path))
+        .map(|(&link, path)| explain(now, state, link, path))
         .collect()
 }
 
-fn explain(state: &State, link: LinkId, path: &Path) -> Explanation {
-    let (state, mut why) = condition(state, link, path);
+fn explain(now: Instant, state: &State, link: LinkId, path: &Path) -> Explanation {
+    let (state, mut why) = condition(now, state, link, path);
     if let Some(air) = path.air.as_ref().and_then(|air| measured(&air.view)) {
         why = format!("{why}; {air}");
     }
@@ -118,12 +120,15 @@ fn explain(state: &State, link: LinkId, path: &Path) -> Explanation {
     }
 }
 
-fn condition(state: &State, link: LinkId, path: &Path) -> (&'static str, String) {
+fn condition(now: Instant, state: &State, link: LinkId, path: &Path) -> (&'static str, String) {
     if path.spec.role == Role::Never {
         return ("never", "its role is never".to_string());
     }
     if let Some(refused) = path.cost.refused {
         return ("refused", refused.why());
+    }
+    if let Some(held) = path.held {
+        return ("held-out", held.why(&state.paths));
     }
     if !path.carrier {
         return ("down", absent(path));
@@ -142,7 +147,12 @@ fn condition(state: &State, link: LinkId, path: &Path) -> (&'static str, String)
             format!("it fell silent; {} probes are out", doubt.probes),
         ),
         Health::Dead { tries, .. } => ("dead", given_up(path, tries)),
-        Health::Alive => of_connections(state, link, path).unwrap_or_else(|| decided(path)),
+        Health::Alive => state
+            .liveness
+            .word(now, link)
+            .map(|why| ("in-doubt", why))
+            .or_else(|| of_connections(state, link, path))
+            .unwrap_or_else(|| decided(path)),
     }
 }
 

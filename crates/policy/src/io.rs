@@ -33,6 +33,10 @@ pub struct ConnId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubflowId(pub u32);
 
+/// A host beyond a link that can be probed, by the world's number; never reused within one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostId(pub u32);
+
 /// A radio whose time several links share, by the world's number; never reused within one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RadioId(pub u16);
@@ -148,6 +152,24 @@ pub enum LinkEvent {
         /// From sending to the answer.
         rtt: Duration,
     },
+    /// A probe could not be sent, so that no answer to it proves nothing.
+    ProbeFailed {
+        /// Which one.
+        probe: u32,
+    },
+    /// About a host that programs of this host reach over the link, or that resolves names for it.
+    Host(HostId, HostEvent),
+    /// Packets that the interface has sent and received so far, without probes and their replies.
+    Traffic {
+        /// The interface's counter, less the probes.
+        sent: u64,
+        /// The interface's counter, less the replies.
+        received: u64,
+    },
+    /// The world can check whether the link leads to the Internet ([`Action::Check`]), and now is a good time.
+    Checkable,
+    /// What a check found.
+    Checked(Checked),
     /// WiFi: a frame of its access point's was heard well, whoever it was for (a monitor interface). Taken in at once; what follows
     /// from it is decided at the next look, so a world may tell many before it ticks.
     Frame(Frame),
@@ -172,6 +194,31 @@ pub enum LinkEvent {
     Draws(energy::Radio),
     /// What it would carry in the ten seconds that begin now if it were used: only a simulated or recorded world knows.
     Foreseen(Bytes),
+}
+
+/// What can happen to a host, as the sockets of programs show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostEvent {
+    /// It resolves names for the link.
+    Resolves {
+        /// Whether it is the link's own next hop: its reply says nothing of what lies beyond.
+        near: bool,
+    },
+    /// It lies beyond the next hop, and segments of it have arrived over the link.
+    Heard,
+    /// It lies beyond the next hop, and a program waits for its reply although the kernel has retransmitted.
+    Unanswered,
+}
+
+/// What a check of a link found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Checked {
+    /// The expected reply: the link leads to the Internet.
+    Passed,
+    /// Another reply: a captive portal stands in the way.
+    Portal,
+    /// No reply.
+    Failed,
 }
 
 /// What can happen to a radio whose links take turns.
@@ -396,6 +443,19 @@ pub enum Action {
         /// The name that the answer will carry.
         probe: u32,
     },
+    /// Find out whether this link still reaches this host.
+    Ask {
+        /// Which link.
+        link: LinkId,
+        /// Which host.
+        host: HostId,
+        /// The name that the answer will carry.
+        probe: u32,
+        /// Only by packets that cost the host nothing: no TCP handshake.
+        gently: bool,
+    },
+    /// Check whether this link leads to the Internet, or to a captive portal.
+    Check(LinkId),
     /// Bound how far ahead the peer may send (`None`: as the kernel likes). A [`Verb::Window`] note before it says why, where that is worth a word.
     Window(ConnId, Option<Ahead>),
     /// Bound what this host assigns to the connection's subflows before it can be sent (`None`: as the kernel likes).

@@ -44,6 +44,7 @@ pub mod flow;
 mod foresight;
 mod handover;
 mod io;
+mod liveness;
 pub mod mark;
 mod membership;
 pub mod omniscient;
@@ -51,6 +52,7 @@ mod outlook;
 mod overflow;
 mod pacing;
 mod path;
+mod portal;
 mod queues;
 mod radios;
 mod renewal;
@@ -72,9 +74,9 @@ pub use cost::{Tariff, Trust};
 pub use engine::{Config, Engine, Policy};
 pub use explain::{ConnExplanation, Explanation, RoleExplanation};
 pub use io::{
-    Action, Ahead, ConnEvent, ConnId, ConnSample, Division, Family, FlowEvent, Input, JoinFailure, LinkEvent,
-    LinkId, LinkKind, LinkSpec, Note, RadioEvent, RadioId, Role, SubflowEvent, SubflowId, SubflowSample,
-    Uplink, Verb, Wish,
+    Action, Ahead, Checked, ConnEvent, ConnId, ConnSample, Division, Family, FlowEvent, HostEvent, HostId,
+    Input, JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Note, RadioEvent, RadioId, Role, SubflowEvent,
+    SubflowId, SubflowSample, Uplink, Verb, Wish,
 };
 pub use outlook::Outlook;
 pub use thin::LITTLE_MOVES;

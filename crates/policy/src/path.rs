@@ -10,6 +10,7 @@ use crate::estimate::mobility::Mobility;
 use crate::estimate::phy::Phy;
 use crate::estimate::signal::{self, Signal};
 use crate::io::{ConnId, Family, LinkKind, LinkSpec, Note, Role, Uplink};
+use crate::portal::Held;
 use alloc::boxed::Box;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant, Ratio};
 
@@ -38,6 +39,8 @@ pub(crate) struct Path {
     /// What it would carry in ten seconds, in a world that knows.
     pub(crate) foreseen: Option<Bytes>,
     pub(crate) health: Health,
+    /// Why nothing new is to use it, although it is alive.
+    pub(crate) held: Option<Held>,
     pub(crate) gap: Gap,
     /// The least round-trip time ever seen.
     pub(crate) base_rtt: Option<Duration>,
@@ -124,6 +127,7 @@ impl Path {
             draws: None,
             foreseen: None,
             health: Health::Alive,
+            held: None,
             gap: Gap::default(),
             base_rtt: None,
             queue: Duration::ZERO,
@@ -167,8 +171,13 @@ impl Path {
     }
 
     /// Usable, allowed, and not given up.
-    pub(crate) fn is_candidate(&self) -> bool {
+    pub(crate) fn is_sound(&self) -> bool {
         self.is_usable() && self.is_allowed() && !matches!(self.health, Health::Dead { .. })
+    }
+
+    /// Sound, and not held out: something new may use it.
+    pub(crate) fn is_candidate(&self) -> bool {
+        self.is_sound() && self.held.is_none()
     }
 
     /// The estimators of a WiFi link's air, made when they are first needed.

@@ -15,10 +15,12 @@ use crate::bounds;
 use crate::detect;
 use crate::estimate::signal::EDGE;
 use crate::io::{ConnId, LinkId, Role, SubflowId, Verb};
+use crate::liveness;
 use crate::membership;
 use crate::overflow::Overflow;
 use crate::pacing;
 use crate::path::Path;
+use crate::portal;
 use crate::queues::Queues;
 use crate::renewal;
 use crate::reserves::Reserves;
@@ -95,6 +97,8 @@ impl Slowhand {
     pub(crate) fn decide(&mut self, now: Instant, state: &mut State) {
         detect::ask_again(now, state);
         detect::retry(now, state);
+        liveness::look(now, state);
+        portal::look(now, state);
         self.reserves.look(now, state);
         associate_all(now, state);
         let mut wants = self.selection.wants(now, &state.paths);

@@ -13,10 +13,12 @@ use crate::estimate::losses::Losses;
 use crate::estimate::segments::Segments;
 use crate::estimate::trickle::Trickle;
 use crate::io::{
-    Action, ConnEvent, ConnId, Family, Input, JoinFailure, LONGEST, LinkEvent, LinkId, LinkSpec, Note,
-    SubflowEvent, SubflowId, SubflowSample, Uplink, Verb,
+    Action, Checked, ConnEvent, ConnId, Family, HostId, Input, JoinFailure, LONGEST, LinkEvent, LinkId,
+    LinkSpec, Note, SubflowEvent, SubflowId, SubflowSample, Uplink, Verb,
 };
+use crate::liveness::Liveness;
 use crate::path::{Health, Marks, Path, Tally};
+use crate::portal::Portals;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -44,6 +46,8 @@ pub(crate) struct State {
     /// Where new connections begin, in IPv4 and IPv6; `None`: as the user's routes say.
     chosen: [Option<LinkId>; 2],
     peer_subflows: usize,
+    pub(crate) liveness: Liveness,
+    pub(crate) portals: Portals,
 }
 
 /// What a fact changed, for the strategy that decides next.
@@ -70,6 +74,8 @@ impl State {
             probes: VecDeque::new(),
             chosen: [None; 2],
             peer_subflows,
+            liveness: Liveness::default(),
+            portals: Portals::default(),
         }
     }
 
@@ -83,6 +89,7 @@ impl State {
             Input::Link(link, LinkEvent::Appeared(spec)) => self.appeared(link, spec),
             Input::Link(link, LinkEvent::Gone) => {
                 self.paths.remove(&link);
+                self.leads_elsewhere(link);
                 Change::Shape
             }
             Input::Link(link, event) => self.about_link(now, link, event),
@@ -114,6 +121,7 @@ impl State {
             LinkEvent::Carrier(carrier) => {
                 path.carrier = carrier;
                 path.health = Health::Alive;
+                self.leads_elsewhere(link);
                 Change::Shape
             }
             LinkEvent::Usable(usable) => {
@@ -125,6 +133,7 @@ impl State {
                 for conn in self.conns.values_mut().filter(|_| usable) {
                     conn.failed.retain(|failed| failed.link != link);
                 }
+                self.leads_elsewhere(link);
                 Change::Shape
             }
             LinkEvent::Uplink(family, uplink) => {
@@ -137,13 +146,39 @@ impl State {
             }
             LinkEvent::Received { packets } => {
                 let arrived = core::mem::replace(&mut path.received, packets) < packets;
-                if arrived {
+                // What an interface counts may be a neighbour's broadcast: it ends a doubt of some milliseconds, and brings no dead link back.
+                let is_dead = matches!(path.health, Health::Dead { .. });
+                if arrived && !is_dead {
                     self.proof_of_life(now, link)
                 } else {
                     self.found_nothing(now, link)
                 }
             }
             LinkEvent::ProbeAnswered { probe, rtt } => self.answered(now, link, probe, rtt.min(LONGEST)),
+            LinkEvent::ProbeFailed { probe } => {
+                self.liveness.failed(now, link, probe);
+                Change::Counters
+            }
+            LinkEvent::Host(host, event) => match self.liveness.told(now, link, host, event) {
+                true => self.proof_of_life(now, link),
+                false => Change::Counters,
+            },
+            LinkEvent::Traffic { sent, received } => {
+                self.liveness.count(now, link, sent, received);
+                Change::Counters
+            }
+            LinkEvent::Checkable => {
+                self.portals.checkable(link);
+                Change::Counters
+            }
+            LinkEvent::Checked(checked) => {
+                self.portals.checked(now, link, checked);
+                if checked == Checked::Passed {
+                    self.liveness.heard(now, link);
+                    self.proof_of_life(now, link);
+                }
+                Change::Shape
+            }
             LinkEvent::Appeared(_) | LinkEvent::Gone => Change::Counters,
             told => path.told(now, told),
         }
@@ -213,7 +248,20 @@ impl State {
         Change::Shape
     }
 
+    /// It has another address, or none: what was known of where it leads is void.
+    fn leads_elsewhere(&mut self, link: LinkId) {
+        self.liveness.forget(link);
+        self.portals.forget(link);
+        let path = self.paths.get_mut(&link);
+        path.into_iter().for_each(|path| path.held = None);
+    }
+
     fn answered(&mut self, now: Instant, link: LinkId, probe: u32, rtt: Duration) -> Change {
+        match self.liveness.replied(now, link, probe) {
+            Some(true) => return self.proof_of_life(now, link),
+            Some(false) => return Change::Counters,
+            None => {}
+        }
         if !self.probes.contains(&(probe, link)) {
             return Change::Counters;
         }
@@ -228,6 +276,7 @@ impl State {
         if let Some(path) = self.paths.get_mut(&link) {
             path.measured(rtt);
         }
+        self.liveness.heard(now, link);
         self.proof_of_life(now, link)
     }
 
@@ -245,6 +294,7 @@ impl State {
                 path.gap.survived(now, overdue);
             }
             Health::Dead { .. } => {
+                self.liveness.found(link);
                 self.note(Some(link), None, Verb::Clear, String::from("it answers again"));
             }
         }
@@ -390,7 +440,10 @@ impl State {
         // An interface counts all that has come over it, a subflow only its own.
         let is_counted = path.received > 0;
         match arrived {
-            true => self.proof_of_life(now, link),
+            true => {
+                self.liveness.heard(now, link);
+                self.proof_of_life(now, link)
+            }
             false if is_counted => Change::Counters,
             false => self.found_nothing(now, link),
         }
@@ -499,6 +552,19 @@ impl State {
         }
         self.probes.push_back((probe, link));
         self.actions.push_back(Action::Probe { link, conn, probe });
+    }
+
+    /// Has a host probed; the probe's name.
+    pub(crate) fn ask(&mut self, link: LinkId, host: HostId, gently: bool) -> u32 {
+        let probe = self.next_probe;
+        self.next_probe = self.next_probe.wrapping_add(1);
+        self.actions.push_back(Action::Ask {
+            link,
+            host,
+            probe,
+            gently,
+        });
+        probe
     }
 
     pub(crate) fn push(&mut self, action: Action) {

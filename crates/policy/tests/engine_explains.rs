@@ -6,7 +6,7 @@ use policy::flow::FlowId;
 use policy::slot::Rules;
 use policy::steer::Form;
 use policy::{
-    Action, ConnEvent, ConnId, Division, Explanation, FlowEvent, Input, LinkEvent, LinkId, LinkKind,
+    Action, Checked, ConnEvent, ConnId, Division, Explanation, FlowEvent, Input, LinkEvent, LinkId, LinkKind,
     LinkSpec, Policy, RadioEvent, RadioId, Role, SubflowEvent, SubflowId, SubflowSample, Tariff, Verb, Wish,
 };
 use std::collections::BTreeSet;
@@ -216,6 +216,11 @@ fn every_state_is_reached_by_some_link() {
         role,
         channel: None,
     };
+    world.follow(&[
+        about(2, LinkEvent::Checkable),
+        about(2, LinkEvent::Checked(Checked::Portal)),
+    ]);
+    seen.extend(states(&world));
     let appears = |id, role| about(id, LinkEvent::Appeared(spec(role)));
     world.follow(&[
         appears(7, Role::Never),

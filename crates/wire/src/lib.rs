@@ -6,6 +6,7 @@
 //! | [`checksum`] | the Internet checksum, whole and by difference |
 //! | [`nat`] | addresses rewritten at the edge of a private network |
 //! | [`echo`] | ICMP and ICMPv6 echo |
+//! | [`dns`] | one question to a resolver, and the addresses in its reply |
 //! | [`dot11`] | headers of 802.11 frames |
 //! | [`radiotap`] | what a radio says about a frame |
 //! | [`pcapng`] | captures, written |
@@ -15,6 +16,7 @@
 extern crate alloc;
 
 pub mod checksum;
+pub mod dns;
 pub mod dot11;
 pub mod echo;
 pub mod ip;

@@ -5,6 +5,7 @@ mod beside;
 mod both_worlds;
 mod cla_steps;
 mod coupled;
+mod dead_idle;
 mod emulator;
 mod engine;
 mod estimator;
@@ -36,6 +37,8 @@ Benchmarks:
   stall-backup    the only good link silently drops, a backup remains: the longest gap (20)
   resume          all links gone for 5 s, one comes back with a new address: until new bytes (20)
   fade            a link's signal sinks: the longest gap (20)
+  dead-idle       a router's uplink dies while nothing is open: from a program's first attempt to its first connection, one attempt every half
+                  a second (20; a resolver is known in every second one); healthy-idle: packets a minute while nothing is wrong (10 minutes)
   wrong-removals  links given up although they delivered, in two runs of 10 minutes
   walk            the building walk against tcp-best (3 seeds)
   emulator        4 links of 250 Mb/s: goodput; emulator-late: lateness; emulator-cpu: cores
@@ -153,6 +156,14 @@ const FAMILIES: &[Family] = &[
     Family {
         names: &["fade"],
         measure: fade::run,
+    },
+    Family {
+        names: &["dead-idle"],
+        measure: dead_idle::dead,
+    },
+    Family {
+        names: &["healthy-idle"],
+        measure: dead_idle::healthy,
     },
     Family {
         names: &["wrong-removals"],

@@ -7,6 +7,7 @@ use super::keys::{self, Raw, Source};
 use super::problem::Problem;
 use super::trusted::{self, Keeping, TrustError};
 use linux::bpf::cc::ControllerName;
+use linux::portal::{Check, Url};
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use std::fmt;
@@ -68,6 +69,10 @@ pub struct Config {
     pub report_port: u16,
     /// How much the servers of connections that fell back to plain TCP may have in flight; `None`: such connections are left alone.
     pub fallback_window: Option<Bytes>,
+    /// Whether links are probed while no connection shows that they live.
+    pub probe: bool,
+    /// What is checked to find captive portals; `None`: what NetworkManager checks.
+    pub portal: Option<Check>,
     /// Links, the first that fits an interface holds.
     pub links: Vec<LinkConfig>,
 }
@@ -144,6 +149,9 @@ struct File {
     report_key_file: Raw,
     report_port: Raw,
     fallback_window_bytes: Raw,
+    probe: Raw,
+    portal_url: Raw,
+    portal_response: Raw,
     #[serde(default, deserialize_with = "tables")]
     link: Vec<Spanned<LinkTable>>,
 }
@@ -191,6 +199,9 @@ struct Draft {
     report_key_file: Option<PathBuf>,
     report_port: Option<u16>,
     fallback_window: Option<Bytes>,
+    probe: Option<bool>,
+    portal_url: Option<Url>,
+    portal_response: Option<String>,
     links: Vec<LinkConfig>,
 }
 
@@ -244,6 +255,21 @@ impl Draft {
         if let Some(window) = source.take(&keys::FALLBACK_WINDOW, file.fallback_window_bytes)? {
             self.fallback_window = Some(check_fallback_window(source, &window)?);
         }
+        if let Some(probe) = source.take(&keys::PROBE, file.probe)? {
+            self.probe = Some(*probe.get_ref());
+        }
+        if let Some(url) = source.take(&keys::PORTAL_URL, file.portal_url)? {
+            self.portal_url = Some(check_portal_url(source, &url)?);
+        }
+        if let Some(response) = source.take::<String>(&keys::PORTAL_RESPONSE, file.portal_response)? {
+            if self.portal_url.is_none() {
+                return Err(source.wrong(
+                    &response,
+                    "portal_response says how the reply to portal_url begins; add portal_url, or take this line out",
+                ));
+            }
+            self.portal_response = Some(response.into_inner());
+        }
         for table in file.link {
             let span = table.span();
             self.link(table.into_inner().check(source, &span)?);
@@ -269,7 +295,13 @@ impl Draft {
         } else {
             PolicyName::Slowhand
         };
+        let portal = self.portal_url.map(|url| Check {
+            url,
+            response: self.portal_response.unwrap_or_default(),
+        });
         Config {
+            probe: self.probe.unwrap_or(true),
+            portal,
             policy: self.policy.unwrap_or(by_mode),
             mode,
             peer_subflows: self.peer_subflows.unwrap_or(PEER_SUBFLOWS),
@@ -325,6 +357,11 @@ fn check_fallback_window(source: &Source<'_>, window: &Spanned<i64>) -> Result<B
         return Err(source.not_right(&keys::FALLBACK_WINDOW, window));
     }
     Ok(Bytes::new(bytes.unsigned_abs()))
+}
+
+fn check_portal_url(source: &Source<'_>, url: &Spanned<String>) -> Result<Url, ConfigError> {
+    let read = url.get_ref().parse::<Url>();
+    read.map_err(|error| source.wrong(url, format!("portal_url: {error}")))
 }
 
 impl LinkTable {

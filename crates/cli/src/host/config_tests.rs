@@ -57,6 +57,7 @@ fn without_a_file_every_adapter_is_used_by_its_kind() {
         (PolicyName::Slowhand, Mode::Aggregate, 2)
     );
     assert_eq!(config.fallback_window, None);
+    assert_eq!((config.probe, config.portal), (true, None));
     let roles: Vec<_> = config
         .links
         .iter()
@@ -75,6 +76,9 @@ cc = "olia"
 report_key_file = "/etc/slowhand/report.key"
 report_port = 9000
 fallback_window_bytes = 262_144
+probe = false
+portal_url = "http://check.example:8080/online"
+portal_response = "yes"
 
 [[link]]
 interface = "wlan0"
@@ -90,6 +94,15 @@ role = "secondary"
 gateway = "10.64.0.1"
 "#;
     let config = Files::new("whole", &[("slowhand.toml", text)]).read().unwrap();
+    let portal = config.portal.as_ref().unwrap();
+    assert_eq!(
+        (
+            config.probe,
+            portal.url.to_string().as_str(),
+            portal.response.as_str()
+        ),
+        (false, "http://check.example:8080/online", "yes")
+    );
     assert_eq!(
         (&config.policy, config.peer_subflows, config.cc.as_deref()),
         (&PolicyName::SlowhandNoWindow, 8, Some("olia"))
@@ -204,7 +217,7 @@ const WRONG: [(&str, &str, &str, &str); 17] = [
 
 /// Behind [`LINK`] or by itself, a value of a wrong type for each key that the example has, and the whole sentence that is said of it.
 #[rustfmt::skip]
-const WRONG_TYPES: [(&str, &str, &str); 17] = [
+const WRONG_TYPES: [(&str, &str, &str); 20] = [
     ("", "policy = 7\n", "policy must be a name in quotes, such as \"slowhand\""),
     ("", "mode = true\n", "mode must be \"aggregate\" or \"handover\""),
     ("", "peer_subflows = \"two\"\n", "peer_subflows must be a whole number from 1 to 8; a stock Linux server takes 2"),
@@ -212,6 +225,9 @@ const WRONG_TYPES: [(&str, &str, &str); 17] = [
     ("", "report_key_file = 1\n", "report_key_file must be a path in quotes, such as \"/etc/slowhand/report.key\""),
     ("", "report_port = \"7391\"\n", "report_port must be a whole number from 1 to 65535, such as 7391"),
     ("", "fallback_window_bytes = \"256 KiB\"\n", "fallback_window_bytes must be a whole number from 16384 to 1073741824, such as 262144; take this line out to leave connections over plain TCP alone"),
+    ("", "probe = \"no\"\n", "probe must be true or false, without quotes"),
+    ("", "portal_url = 5\n", "portal_url must be a URL in quotes, such as \"http://check.example/online\""),
+    ("", "portal_response = 204\n", "portal_response must be the beginning of the reply to portal_url in quotes, such as \"online\""),
     ("", "link = \"eth0\"\n", "invalid type: string \"eth0\", expected [[link]] with two brackets, once for each link"),
     ("", "[link]\ninterface = \"eth0\"\n", "invalid type: map, expected [[link]] with two brackets, once for each link"),
     ("", "link = [1]\n", "invalid type: integer `1`, expected a table that begins with [[link]]"),
@@ -295,4 +311,17 @@ fn what_others_could_change_is_not_read() {
         files.allow(name, closed);
     }
     assert!(files.read().is_ok());
+}
+
+#[test]
+fn a_portal_url_that_cannot_be_checked_is_refused_with_what_would_be_right() {
+    let first_line = |test: &str, text: &str| error(test, text).lines().next().map(str::to_owned);
+    assert_eq!(
+        first_line("portal-tls", "portal_url = \"https://check.example/\"\n").unwrap(),
+        "/slowhand.toml:1:14: portal_url: only http:// can be checked: a captive portal cannot answer in place of a host that is asked over TLS"
+    );
+    assert_eq!(
+        first_line("portal-response", "portal_response = \"yes\"\n").unwrap(),
+        "/slowhand.toml:1:19: portal_response says how the reply to portal_url begins; add portal_url, or take this line out"
+    );
 }

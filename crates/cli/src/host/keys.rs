@@ -66,6 +66,22 @@ pub const FALLBACK_WINDOW: Key = Key::number(
     "fallback_window_bytes",
     "a whole number from 16384 to 1073741824, such as 262144; take this line out to leave connections over plain TCP alone",
 );
+/// Whether links are asked while idle, and checked.
+pub const PROBE: Key = Key {
+    name: "probe",
+    toml_type: "boolean",
+    right: "true or false, without quotes",
+};
+/// What is asked for to find captive portals.
+pub const PORTAL_URL: Key = Key::text(
+    "portal_url",
+    "a URL in quotes, such as \"http://check.example/online\"",
+);
+/// How the reply begins.
+pub const PORTAL_RESPONSE: Key = Key::text(
+    "portal_response",
+    "the beginning of the reply to portal_url in quotes, such as \"online\"",
+);
 /// A link's interface.
 pub const INTERFACE: Key = Key::text(
     "interface",

@@ -187,6 +187,8 @@ impl Chronicle {
             Action::Probe { link, conn, .. } => {
                 of_link(*link, &format!("probing the peer of {}", connection(*conn)))
             }
+            Action::Ask { link, .. } => of_link(*link, "probing a host"),
+            Action::Check(link) => of_link(*link, "checking for a captive portal"),
             Action::Window(conn, _) => format!("{}: bounding the window", connection(*conn)),
             Action::Unsent(conn, _) => format!("{}: bounding what waits unsent", connection(*conn)),
             Action::Mark(link, _) => of_link(*link, "marking what arrives"),

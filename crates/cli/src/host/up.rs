@@ -11,8 +11,9 @@ use crate::exit::Refused;
 use anyhow::Context as _;
 use linux::bpf::cc::{Controller, Coupled};
 use linux::daemon::{
-    self, Daemon, DeclaredLink, InletSender, RunError, Sender, Setup, SignalReports, Stopper,
+    self, Daemon, DeclaredLink, InletSender, Probing, RunError, Sender, Setup, SignalReports, Stopper,
 };
+use linux::portal::from_network_manager;
 use nix::sys::signal::{SigSet, Signal};
 use policy::{LinkId, LinkSpec, Policy, Tariff};
 use std::path::{Path, PathBuf};
@@ -37,8 +38,8 @@ Rights: CAP_NET_ADMIN and CAP_NET_RAW; CAP_BPF and CAP_PERFMON to bound windows 
 missing; where it says that slowhand cannot work, this command refuses in the same words. One daemon runs in a network namespace.
 
 Listens on no network. In the runtime directory are two Unix sockets: control.sock for root (`down`), and status.sock, on which every user may
-ask `status` and `why`. Sends to the servers of open connections only: probes (ICMP echo, or a TCP handshake) over links in doubt, and
-reports of signals where report_key_file is set.
+ask `status` and `why`. What it sends by itself goes to hosts in use, to the links' resolvers and to the URL of the portal check; `probe = false`
+ends the last two. SECURITY.md names each kind, and how often.
 
 Configuration files that others can write to, and a key that others can read, are refused.
 
@@ -129,6 +130,7 @@ fn work(args: &Args, log: Log) -> anyhow::Result<ExitCode> {
         }),
         window: None,
         fallback_window: config.fallback_window,
+        probing: probing(&config),
         journal: Some(args.place.journal()),
     };
     let mut daemon =
@@ -198,6 +200,15 @@ fn reports(config: &Config) -> Result<Option<SignalReports>, String> {
     let key = crate::cc::read_key(path)?;
     let port = config.report_port;
     Ok(Some(SignalReports { key, port }))
+}
+
+/// How links are watched while no connection shows whether they live.
+fn probing(config: &Config) -> Option<Probing> {
+    let root = PathBuf::from("/");
+    // What NetworkManager asks for and cannot be asked here is told by `slowhand doctor`.
+    let check = config.portal.clone();
+    let check = check.or_else(|| from_network_manager(&root).ok().flatten());
+    config.probe.then_some(Probing { root, check })
 }
 
 fn stop_signals() -> SigSet {

@@ -66,6 +66,7 @@ impl Wiring {
             }),
             window: self.window,
             fallback_window: None,
+            probing: None,
             journal: None,
         }
     }

@@ -117,6 +117,19 @@ impl World {
             Action::Destroy(subflow) => self.destroy(subflow),
             Action::Withdraw(subflow) => self.withdraw(now, subflow),
             Action::Probe { link, conn, probe } => self.probe(now, link, conn, probe),
+            Action::Ask {
+                link,
+                host,
+                probe,
+                gently,
+            } => {
+                self.ask_host(now, link, host, (probe, gently));
+                Ok(())
+            }
+            Action::Check(link) => {
+                self.check(link);
+                Ok(())
+            }
             Action::Window(conn, window) => self.bound_window(conn, window),
             Action::Unsent(conn, unsent) => {
                 self.still_open(conn)?;

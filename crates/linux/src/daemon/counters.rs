@@ -14,11 +14,22 @@ const IFLA_STATS_LINK_64: u16 = 1;
 const FILTER_LINK_64: u32 = 1;
 const HEADER_LEN: usize = 12;
 
-/// Packets that an interface has carried since it was made.
+/// What an interface has moved, in packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Packets {
+pub(super) struct Moved {
     pub(super) received: u64,
     pub(super) sent: u64,
+}
+
+impl Moved {
+    /// `struct rtnl_link_stats64` begins with both.
+    fn parse(stats: &[u8]) -> Option<Self> {
+        let (received, rest) = stats.split_first_chunk()?;
+        Some(Self {
+            received: u64::from_ne_bytes(*received),
+            sent: u64::from_ne_bytes(*rest.first_chunk()?),
+        })
+    }
 }
 
 /// Asks for the counters of one interface at a time.
@@ -38,34 +49,25 @@ impl Counters {
 
     /// Packets that the interface has received since it was made; `None` when it is gone.
     pub(super) fn received(&mut self, ifindex: u32) -> Option<u64> {
-        self.packets(ifindex).map(|packets| packets.received)
+        self.moved(ifindex).map(|moved| moved.received)
     }
 
-    /// Packets that it has received and sent; `None` when it is gone.
-    pub(super) fn packets(&mut self, ifindex: u32) -> Option<Packets> {
+    /// Packets that the interface has moved since it was made; `None` when it is gone.
+    pub(super) fn moved(&mut self, ifindex: u32) -> Option<Moved> {
         let mut header = [0; HEADER_LEN];
         header[4..8].copy_from_slice(&ifindex.to_ne_bytes());
         header[8..].copy_from_slice(&FILTER_LINK_64.to_ne_bytes());
         self.request.start(RTM_GETSTATS, 0).header(&header);
-        let mut packets = None;
+        let mut moved = None;
         let asked = self.socket.ask(&mut self.request, |message| {
             let stats = message.attrs(HEADER_LEN).find(IFLA_STATS_LINK_64);
-            packets = stats.and_then(|stats| {
-                Some(Packets {
-                    received: u64_at(stats.value, 0)?,
-                    sent: u64_at(stats.value, 8)?,
-                })
-            });
-            packets.map(|_| ()).ok_or(RequestError::Malformed {
+            moved = stats.and_then(|stats| Moved::parse(stats.value));
+            moved.map(|_| ()).ok_or(RequestError::Malformed {
                 what: "interface counters",
             })
         });
-        asked.ok().and(packets)
+        asked.ok().and(moved)
     }
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 #[cfg(test)]
@@ -81,12 +83,11 @@ mod tests {
             let lo = index(&mut Rtnl::open().unwrap(), "lo");
             let mut counters = Counters::open().unwrap();
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-            let before = counters.packets(lo).unwrap();
+            let before = counters.received(lo).unwrap();
             socket.send_to(b"?", socket.local_addr().unwrap()).unwrap();
-            let after = counters.packets(lo).unwrap();
-            assert_eq!(after.received - before.received, 1);
-            assert_eq!(after.sent - before.sent, 1);
-            assert_eq!(counters.received(lo), Some(after.received));
+            assert_eq!(counters.received(lo).unwrap() - before, 1);
+            let moved = counters.moved(lo).unwrap();
+            assert_eq!(moved.sent, moved.received);
             assert_eq!(counters.received(9_999), None);
         });
     }

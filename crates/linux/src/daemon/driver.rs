@@ -21,6 +21,7 @@ const INLET: u8 = 0;
 const LINKS: u8 = 1;
 const PEERS: u8 = 2;
 pub(super) const PROBES: u8 = 3;
+const CHECKS: u8 = 4;
 
 /// A deadline that does not move on when it is served must not become a busy loop.
 const LEAST_SLEEP: Duration = Duration::from_micros(200);
@@ -59,6 +60,7 @@ impl Daemon {
             (watch.as_raw_fd(), LINKS),
             (events.as_raw_fd(), PEERS),
             (world.probes.as_raw_fd(), PROBES),
+            (world.checks.as_raw_fd(), CHECKS),
         ];
         if let Err(error) = heard.into_iter().try_for_each(|(fd, tag)| poller.add(fd, tag)) {
             // As in `World::start`: the first reason is the one to tell.
@@ -172,6 +174,9 @@ impl Daemon {
         if ready.has(PROBES) {
             let now = self.now();
             self.world.read_probes(now);
+        }
+        if ready.has(CHECKS) {
+            self.world.read_checks();
         }
         if ready.has(INLET) {
             self.read_inlet();

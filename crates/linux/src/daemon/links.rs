@@ -138,6 +138,14 @@ impl Links {
         likely.or(owners.first().copied())
     }
 
+    /// Whether this is a next hop of ours, or on a network that one of this host's interfaces is in.
+    pub(super) fn is_near(&self, address: IpAddr) -> bool {
+        let addresses = self.interfaces.iter().flat_map(|interface| &interface.addresses);
+        let mut ways = self.managed.iter().flat_map(Managed::ways);
+        addresses.into_iter().any(|own| own.prefix.contains(address))
+            || ways.any(|way| way.gateway == Some(address))
+    }
+
     /// The world has said by itself that the link can be seen.
     pub(super) fn appeared(&mut self, id: LinkId) {
         if let Some(link) = self.find(id) {

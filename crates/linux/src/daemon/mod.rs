@@ -13,6 +13,7 @@
 //! | `acts`, `joins`, `priorities`, `farewell`, `address_ids` | subflows made, marked, ended and withdrawn |
 //! | `cla` | where signals go, told to whoever controls a sender's windows |
 //! | `probes` | asking whether a link still reaches a peer |
+//! | `idle`, `checks` | what shows whether links live while no connection does; whether they lead to the Internet |
 //! | `levers`, `passage`, `settings`, `sender` | bounding queues, and whether packets reach what bounds them; what is changed for the whole namespace, on record; congestion control |
 //! | `upkeep` | what other programs change under a running daemon |
 //! | `fallbacks` | connections that fell back to plain TCP: reported, and bounded where that is asked for |
@@ -30,6 +31,7 @@
 mod acts;
 mod address_ids;
 mod caps;
+mod checks;
 mod cla;
 mod clock;
 mod controllers;
@@ -40,6 +42,7 @@ mod eventfd;
 mod fallbacks;
 mod farewell;
 mod flows;
+mod idle;
 mod inlet;
 mod interfaces;
 mod joins;
@@ -111,8 +114,19 @@ pub struct Setup {
     pub window: Option<WindowKind>,
     /// How much the peer of a connection that fell back to plain TCP may have in flight. `None`: as the kernels like.
     pub fallback_window: Option<Bytes>,
+    /// How links are watched and asked while no connection shows whether they live; `None`: not at all.
+    pub probing: Option<Probing>,
     /// Where every change is written down before it is made. `None` in a namespace that is thrown away.
     pub journal: Option<PathBuf>,
+}
+
+/// See [`Setup::probing`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probing {
+    /// Below it are the files that say who resolves names: `/` on a host.
+    pub root: PathBuf,
+    /// How it is found out whether a link leads to the Internet; `None`: it is not.
+    pub check: Option<crate::portal::Check>,
 }
 
 /// How servers are told of signals: see [`crate::cla::Teller`].

@@ -11,7 +11,7 @@
 //! `tests`; `daemon::tests::passage`.
 
 use super::Duration;
-use super::counters::Packets;
+use super::counters::Moved;
 use super::world::World;
 use crate::bpf::{Hook, Program};
 use crate::rtnl::IfName;
@@ -133,14 +133,14 @@ impl World {
         let links = self.links.iter().filter(|link| link.carrier);
         interfaces.extend(links.filter_map(|link| Some((link.ifindex?, link.interface?))));
         for (ifindex, name) in interfaces.drain(..) {
-            if let Some(packets) = self.sampler.packets(ifindex) {
+            if let Some(packets) = self.sampler.moved(ifindex) {
                 self.mind_interface(ifindex, name, packets);
             }
         }
         self.passage_looks.interfaces = interfaces;
     }
 
-    fn mind_interface(&mut self, ifindex: u32, name: IfName, packets: Packets) {
+    fn mind_interface(&mut self, ifindex: u32, name: IfName, packets: Moved) {
         let arriving = self.marks.mind_passage(ifindex, name, packets.received);
         let leaving = self.sent_marks.mind_passage(ifindex, name, packets.sent);
         for why in [arriving, leaving].into_iter().flatten() {

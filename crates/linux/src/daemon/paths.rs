@@ -8,7 +8,7 @@ use super::settings::Settings;
 use super::world::World;
 use crate::routing::Applied;
 use crate::rtnl::{Event, RouteKind};
-use policy::{Family, Input, LinkId, SubflowEvent, SubflowId};
+use policy::{Family, Input, LinkEvent, LinkId, SubflowEvent, SubflowId};
 use std::net::IpAddr;
 use units::Instant;
 
@@ -37,7 +37,13 @@ impl World {
 
     fn take_step(&mut self, now: Instant, step: Step, next: &mut Vec<Step>) {
         match step {
-            Step::Tell(link, event) => self.tell(Input::Link(link, event)),
+            Step::Tell(link, event) => {
+                let is_usable = event == LinkEvent::Usable(true);
+                self.tell(Input::Link(link, event));
+                if is_usable {
+                    self.usable(link);
+                }
+            }
             Step::Apply | Step::Restore => {
                 let applied = self.apply_plan();
                 self.links.applied(now, applied.is_some(), next);
@@ -150,6 +156,11 @@ impl World {
             Road::Theirs => true,
             Road::Inner(_) => !self.leads_inside(peer, over),
         }
+    }
+
+    /// Whether the user's routes lead to `peer` out of this host by a default route.
+    pub(super) fn goes_out(&mut self, peer: IpAddr) -> bool {
+        matches!(self.road_to(peer), Road::Out)
     }
 
     fn road_to(&mut self, peer: IpAddr) -> Road {

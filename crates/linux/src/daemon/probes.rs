@@ -4,6 +4,9 @@
 //! 1. Many servers drop ICMP, and a TCP handshake costs the server an accepted connection. So a peer is asked once, when its
 //!    first connection opens, whether it answers echoes; only where it has never answered one, a probe is both an echo and a handshake.
 //!
+//! 2. A host that a link is judged by ([`super::idle`]) is asked by an echo once; one that resolves names and has not answered it, by a question for names from then on. A handshake
+//!    is for those that a program waits for.
+//!
 //! # Checked by
 //! `probes::tests`, `daemon::tests`.
 
@@ -57,7 +60,26 @@ pub(super) struct Probes {
 struct Book {
     asked: VecDeque<Asked>,
     echoing: BTreeSet<IpAddr>,
+    /// Those that were once asked by an echo and nothing else.
+    tried: BTreeSet<IpAddr>,
     next: u32,
+}
+
+/// A host that is asked whether a link lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Host {
+    /// Where it is, and the port that a program used last.
+    pub(super) at: SocketAddr,
+    /// Whether it resolves names.
+    pub(super) resolves: bool,
+}
+
+/// By what a host is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Means {
+    echo: bool,
+    query: bool,
+    handshake: bool,
 }
 
 /// What an answer was to, and how long it took.
@@ -86,6 +108,21 @@ impl Book {
             at: now,
         });
         (number, forgotten)
+    }
+
+    /// The least that this host may answer; without `gently`, all that it may.
+    fn means(&mut self, host: Host, gently: bool) -> Means {
+        let peer = host.at.ip();
+        let echoing = self.echoing.contains(&peer);
+        if self.tried.len() == MOST_PEERS {
+            self.tried.clear();
+        }
+        let first = self.tried.insert(peer);
+        Means {
+            echo: echoing || first || !gently || !host.resolves,
+            query: host.resolves && !echoing && (!first || !gently),
+            handshake: !host.resolves && !echoing && !gently,
+        }
     }
 
     fn answer(&mut self, now: Instant, number: u32, by_echo: bool) -> Option<Answered> {
@@ -157,6 +194,48 @@ impl Probes {
         }
     }
 
+    /// Asks a host that a link is judged by; how many packets that took.
+    pub(super) fn ask_host(
+        &mut self,
+        now: Instant,
+        (link, way): (LinkId, &Way),
+        host: Host,
+        question: (u32, bool),
+    ) -> Result<u64, SendError> {
+        let (probe, gently) = question;
+        let target = Target {
+            link: way.name,
+            from: way.address.addr(),
+            to: host.at.ip(),
+        };
+        let means = self.book.means(host, gently);
+        let (number, forgotten) = self.book.ask(now, link, target.to, Some(probe));
+        if let Some(forgotten) = forgotten {
+            self.prober.give_up(forgotten.number * 2 + 1);
+        }
+        let mut sent = Vec::new();
+        if means.handshake {
+            sent.push(self.prober.handshake(target, host.at.port(), number * 2 + 1));
+        }
+        if means.query {
+            sent.push(self.prober.query(target, number * 2 + 1));
+        }
+        if means.echo {
+            sent.push(self.prober.echo(target, number * 2));
+        }
+        let packets = sent.iter().filter(|sent| sent.is_ok()).count() as u64;
+        // One that left is enough.
+        match sent.into_iter().find(Result::is_err) {
+            Some(Err(error)) if packets == 0 => Err(error),
+            _ => Ok(packets),
+        }
+    }
+
+    /// Whether the socket with this inode is one of these probes.
+    pub(super) fn owns(&self, inode: u32) -> bool {
+        self.prober.owns(inode)
+    }
+
     fn answered(&mut self, now: Instant) -> Option<Answered> {
         loop {
             let name = self.prober.answer()?;
@@ -212,6 +291,7 @@ impl World {
 
     pub(super) fn read_probes(&mut self, now: Instant) {
         while let Some(Answered { link, probe, rtt }) = self.probes.answered(now) {
+            self.idle.replied(link);
             if let Some(probe) = probe {
                 self.tell(Input::Link(link, LinkEvent::ProbeAnswered { probe, rtt }));
             }
@@ -262,6 +342,31 @@ mod tests {
         let (number, _) = book.ask(Instant::ZERO, LINK, peer(1), None);
         book.answer(Instant::ZERO, number, true);
         assert!(book.echoing.contains(&peer(1)));
+    }
+
+    #[test]
+    fn a_host_is_asked_by_the_least_that_it_answers() {
+        let host = |last, resolves| Host {
+            at: (peer(last), 443).into(),
+            resolves,
+        };
+        let means = |echo, query, handshake| Means {
+            echo,
+            query,
+            handshake,
+        };
+        let mut book = Book::default();
+        assert_eq!(book.means(host(1, true), true), means(true, false, false));
+        assert_eq!(book.means(host(1, true), true), means(false, true, false));
+        assert_eq!(book.means(host(1, true), false), means(true, true, false));
+        assert_eq!(book.means(host(2, false), true), means(true, false, false));
+        assert_eq!(book.means(host(2, false), true), means(true, false, false));
+        assert_eq!(book.means(host(2, false), false), means(true, false, true));
+        for (last, resolves) in [(1, true), (2, false)] {
+            book.echoing.insert(peer(last));
+            assert_eq!(book.means(host(last, resolves), true), means(true, false, false));
+            assert_eq!(book.means(host(last, resolves), false), means(true, false, false));
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@
 //! `daemon::tests::sampling`: both ways of reading bring the same, and miss the same; `daemon::tests::cost`: neither allocates.
 
 use super::clock::thread_cpu;
-use super::counters::{Counters, Packets};
+use super::counters::{Counters, Moved};
 use super::flows::{Flows, Phase, Standing, Subflow};
 use super::links::Links;
 use super::pace::{Pace, Watched, Whom};
@@ -161,9 +161,9 @@ impl Sampler {
         }
     }
 
-    /// Packets that an interface has carried; `None` when it is gone.
-    pub(super) fn packets(&mut self, ifindex: u32) -> Option<Packets> {
-        self.counters.packets(ifindex)
+    /// What an interface has moved; `None` when it is gone.
+    pub(super) fn moved(&mut self, ifindex: u32) -> Option<Moved> {
+        self.counters.moved(ifindex)
     }
 
     /// Every subflow and connection of the namespace.

@@ -29,6 +29,13 @@ pub(super) struct Way {
     pub(super) gateway: Option<IpAddr>,
 }
 
+impl Way {
+    /// Whether this is the next hop, or on the network of the source address.
+    pub(super) fn reaches_directly(self, address: IpAddr) -> bool {
+        self.address.contains(address) || self.gateway == Some(address)
+    }
+}
+
 /// Default routes over an interface in one family, the best first: the one that the configuration names, then the user's by metric.
 pub(super) fn uplinks(
     all: &Interfaces,

@@ -1,10 +1,12 @@
 //! Everything the loop acts on: the kernel's interfaces, the books, and what waits for the engine.
 
 use super::address_ids::AddressIds;
+use super::checks::Checks;
 use super::cla::Cla;
 use super::fallbacks::Fallbacks;
 use super::farewell::Farewells;
 use super::flows::{Flows, Subflow};
+use super::idle::Idle;
 use super::inlet::Inlet;
 use super::joins::Joins;
 use super::levers::Levers;
@@ -37,6 +39,8 @@ pub(super) struct World {
     pub(super) priorities: Priorities,
     pub(super) farewells: Farewells,
     pub(super) probes: Probes,
+    pub(super) idle: Idle,
+    pub(super) checks: Checks,
     pub(super) levers: Levers,
     pub(super) fallbacks: Fallbacks,
     /// On what arrives.
@@ -72,6 +76,10 @@ impl World {
     /// Opens everything, and takes the namespace over.
     pub(super) fn start(setup: Setup, engine: &Engine, now: Instant) -> Result<(Self, Inlet), StartError> {
         let kernel_managed = engine.uses_kernel_path_manager();
+        // No other strategy makes anything of it.
+        let heeds = matches!(setup.engine.policy, Policy::Slowhand | Policy::SlowhandNoWindow);
+        let probing = setup.probing.filter(|_| heeds);
+        let check = probing.as_ref().and_then(|probing| probing.check.clone());
         let mut world = Self {
             links: Links::new(setup.links).asking_for_ecn(engine.asks_for_ecn()),
             flows: Flows::default(),
@@ -80,6 +88,8 @@ impl World {
             priorities: Priorities::default(),
             farewells: Farewells::new(),
             probes: Probes::open().map_err(StartError::Probes)?,
+            idle: Idle::new(probing)?,
+            checks: Checks::new(check).map_err(StartError::Loop)?,
             levers: Levers::new(setup.window),
             fallbacks: Fallbacks::new(setup.fallback_window)?,
             marks: Marks::at(Hook::Ingress),
@@ -215,6 +225,7 @@ impl World {
             self.priorities.wake_at(),
             self.farewells.wake_at(),
             self.probes.wake_at(),
+            self.idle.wake_at(),
             self.levers.wake_at(),
             self.fallbacks.wake_at(),
             self.sampler.wake_at(),
@@ -233,6 +244,7 @@ impl World {
         self.set_priorities(now, doubted);
         self.say_farewells(now);
         self.expire_probes(now);
+        self.watch_idle(now);
         if let Err(error) = self.levers.tick(now) {
             self.trouble("bounding queues", &error);
         }

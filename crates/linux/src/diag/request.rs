@@ -30,6 +30,8 @@ impl States {
             | Self::only(TcpState::FinWait2).0
             | Self::only(TcpState::CloseWait).0,
     );
+    /// Those, and waiting for the answer to a SYN.
+    pub const BEGUN: Self = Self(Self::CONNECTED.0 | Self::only(TcpState::SynSent).0);
     /// This host has said that it is done.
     pub const CLOSING: Self = Self(
         Self::only(TcpState::FinWait1).0

@@ -3,10 +3,12 @@
 mod baselines;
 mod bounds;
 mod links;
+mod liveness;
 mod looks;
 mod loss;
 mod pacing;
 mod peer;
+mod portal;
 mod queues;
 mod renewal;
 mod reserves;

@@ -14,6 +14,8 @@ pub const fn kind(action: &Action) -> &'static str {
         Action::Destroy(_) => "Destroy",
         Action::Withdraw(_) => "Withdraw",
         Action::Probe { .. } => "Probe",
+        Action::Ask { .. } => "Ask",
+        Action::Check(_) => "Check",
         Action::Window(_, Some(ahead)) if ahead.missed.get() > 0 => "missed",
         Action::Window(..) => "Window",
         Action::Unsent(..) => "Unsent",

@@ -17,9 +17,9 @@ use policy::flow::{FlowId, PeerId};
 use policy::slot::{self, Rules};
 use policy::steer::{Form, Model};
 use policy::{
-    Action, Config, ConnEvent, ConnId, ConnSample, Division, Engine, FlowEvent, Input, JoinFailure,
-    LinkEvent, LinkId, LinkKind, LinkSpec, Policy, RadioEvent, RadioId, Role, SubflowEvent, SubflowId,
-    SubflowSample, Tariff, Trust, Wish,
+    Action, Checked, Config, ConnEvent, ConnId, ConnSample, Division, Engine, FlowEvent, HostEvent, HostId,
+    Input, JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Policy, RadioEvent, RadioId, Role,
+    SubflowEvent, SubflowId, SubflowSample, Tariff, Trust, Wish,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use units::wifi::ht::{Band, Guard, Width};
@@ -276,7 +276,7 @@ impl Reader<'_> {
     }
 
     fn link_event(&mut self) -> LinkEvent {
-        match self.below(16) {
+        match self.below(22) {
             0..=2 => LinkEvent::Appeared(self.spec()),
             3 => LinkEvent::Gone,
             4..=6 => LinkEvent::Carrier(self.byte() > 20),
@@ -285,11 +285,31 @@ impl Reader<'_> {
             13 => LinkEvent::Received {
                 packets: self.number(),
             },
+            14 => LinkEvent::ProbeFailed {
+                probe: self.number() as u32,
+            },
+            15 => LinkEvent::Host(self.host(), HostEvent::Resolves { near: self.flag() }),
+            16 => LinkEvent::Host(self.host(), HostEvent::Heard),
+            17 => LinkEvent::Host(self.host(), HostEvent::Unanswered),
+            18 => LinkEvent::Traffic {
+                sent: self.number(),
+                received: self.number(),
+            },
+            19 => match self.below(4) {
+                0 => LinkEvent::Checkable,
+                1 => LinkEvent::Checked(Checked::Passed),
+                2 => LinkEvent::Checked(Checked::Portal),
+                _ => LinkEvent::Checked(Checked::Failed),
+            },
             _ => LinkEvent::ProbeAnswered {
                 probe: self.number() as u32,
                 rtt: self.duration(),
             },
         }
+    }
+
+    fn host(&mut self) -> HostId {
+        HostId(u32::from(self.below(20)))
     }
 
     fn signal(&mut self) -> Dbm {
@@ -381,6 +401,7 @@ impl Reader<'_> {
 #[derive(Default)]
 struct Known {
     links: BTreeSet<LinkId>,
+    hosts: BTreeSet<HostId>,
     conns: BTreeSet<ConnId>,
     subflows: BTreeSet<SubflowId>,
     radios: BTreeSet<RadioId>,
@@ -391,6 +412,7 @@ impl Known {
     fn told(&mut self, input: &Input) {
         match *input {
             Input::Link(link, LinkEvent::Appeared(_)) => drop(self.links.insert(link)),
+            Input::Link(_, LinkEvent::Host(host, _)) => drop(self.hosts.insert(host)),
             Input::Conn(conn, ConnEvent::Opened) => drop(self.conns.insert(conn)),
             Input::Subflow(subflow, SubflowEvent::Established { .. }) => drop(self.subflows.insert(subflow)),
             Input::Radio(radio, RadioEvent::Appeared(_)) => drop(self.radios.insert(radio)),
@@ -405,6 +427,8 @@ impl Known {
                 self.links.contains(&link)
             }
             Action::DefaultRoute(_, link) => link.is_none_or(|link| self.links.contains(&link)),
+            Action::Check(link) => self.links.contains(&link),
+            Action::Ask { link, host, .. } => self.links.contains(&link) && self.hosts.contains(&host),
             Action::Join { conn, link, .. } | Action::Probe { conn, link, .. } => {
                 self.conns.contains(&conn) && self.links.contains(&link)
             }

@@ -5,7 +5,7 @@ use crate::netns::Netns;
 use crate::rtnl::{Address, AddressFlags, Rtnl};
 use crate::testing::{Pair, Patience, furnish, index, output, prefix};
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 /// The server's address, the same over every link.
@@ -214,6 +214,39 @@ impl Net {
         })
     }
 
+    /// Waits until new connections of the client to the server's own addresses begin on this link, by every family that it has.
+    pub(super) fn until_new_connections_leave_by(&self, link: u8) {
+        let mut until = Patience::of(Duration::from_secs(20));
+        let wanted = [
+            IpAddr::from([10, 0, link, 1]),
+            format!("fd00:{link}::1").parse().unwrap(),
+        ];
+        let leaves = |server: &str| {
+            let any: IpAddr = if server.contains('.') {
+                [0; 4].into()
+            } else {
+                [0; 16].into()
+            };
+            let socket = UdpSocket::bind((any, 0)).unwrap();
+            socket
+                .connect(server)
+                .ok()
+                .map(|()| socket.local_addr().unwrap().ip())
+        };
+        loop {
+            let by = self.in_client(|| [leaves("10.255.0.1:9"), leaves("[fd00:ff::1]:9")]);
+            let by: Vec<IpAddr> = by.into_iter().flatten().collect();
+            if !by.is_empty() && by.iter().all(|address| wanted.contains(address)) {
+                return;
+            }
+            assert!(
+                until.lasts(),
+                "new connections begin from {by:?}, and not over w{link}"
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// What the client counted.
     pub(super) fn client_counter(&self, counter: &str) -> u64 {
         self.in_client(|| mptcp_counter(counter))
@@ -272,7 +305,8 @@ fn shape(link: u8) {
     output(&format!("tc qdisc add dev w{link} root tbf rate {RATE}"));
 }
 
-fn nft(rules: &str) {
+/// Changes the packet filter of the calling thread's namespace.
+pub(super) fn nft(rules: &str) {
     let status = std::process::Command::new("nft").arg(rules).status().unwrap();
     assert!(status.success(), "nft {rules}");
 }

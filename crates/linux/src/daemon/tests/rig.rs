@@ -4,7 +4,7 @@
 use super::super::acts::ActError;
 use super::super::flows::Phase;
 use super::super::{
-    Daemon, DeclaredLink, InletSender, LeverReport, Observation, Setup, Stopper, inlet, monotonic_ns,
+    Daemon, DeclaredLink, InletSender, LeverReport, Observation, Probing, Setup, Stopper, inlet, monotonic_ns,
 };
 use super::net::{Net, PORT, SERVER, gateway};
 use crate::bpf::WindowKind;
@@ -110,6 +110,7 @@ fn setup(
             observe,
             window: None,
             fallback_window: None,
+            probing: None,
             journal,
         },
         sender,
@@ -373,6 +374,13 @@ impl Running {
     ) -> Self {
         let (setup, inlet, seen) = setup(policy, links, journal);
         Self::with(net, setup, (inlet, seen))
+    }
+
+    /// The same, and links are watched and probed while there is no connection.
+    pub(super) fn probing(net: &Net, links: Vec<DeclaredLink>, probing: Probing) -> Self {
+        let (setup, inlet, seen) = setup(Policy::Slowhand, links, None);
+        let probing = Some(probing);
+        Self::with(net, Setup { probing, ..setup }, (inlet, seen))
     }
 
     /// The same, and no peer is thought to take more subflows than a stock server: two beside the first.

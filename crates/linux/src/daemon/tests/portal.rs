@@ -1,0 +1,151 @@
+//! A captive portal on one of two links: it is held out while it is closed, and taken back when it opens.
+
+use super::super::Probing;
+use super::net::{Net, SERVER, nft};
+use super::rig::{PATIENCE, Running, Seen, declared};
+use crate::portal::Check;
+use crate::testing::{Root, output};
+use policy::{Action, Input, LinkEvent, LinkId, Verb};
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+
+const FIRST: LinkId = LinkId(0);
+const SITE: u16 = 8_080;
+const PORTAL: u16 = 8_081;
+
+/// Says this to everybody for as long as the process lives.
+fn serve(net: &Net, port: u16, says: &'static str) {
+    let listener = net.in_server(|| TcpListener::bind(("0.0.0.0", port)).unwrap());
+    std::thread::spawn(move || {
+        while let Ok((mut stream, _)) = listener.accept() {
+            let _ = stream.read(&mut [0; 1_024]);
+            let _ = stream.write_all(says.as_bytes());
+        }
+    });
+}
+
+struct Cafe {
+    net: Net,
+    root: Root,
+}
+
+impl Cafe {
+    /// Two links to a site, over the first of which this rule is in the way.
+    fn new(test: &str, rule: &str) -> Option<Self> {
+        let net = Net::with_links(2)?;
+        serve(&net, SITE, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nonline");
+        serve(
+            &net,
+            PORTAL,
+            "HTTP/1.1 302 Found\r\nLocation: http://login.example/\r\nContent-Length: 0\r\n\r\n",
+        );
+        net.in_client(|| {
+            for link in 0..2 {
+                let metric = 100 + link;
+                output(&format!(
+                    "ip route add default via 10.0.{link}.2 dev w{link} metric {metric}"
+                ));
+            }
+        });
+        net.in_server(|| {
+            nft("add table ip cafe");
+            nft("add chain ip cafe in { type nat hook prerouting priority -100; }");
+            nft("add chain ip cafe filter { type filter hook input priority 0; }");
+            nft(rule);
+        });
+        let root = Root::new(test);
+        Some(Self { net, root })
+    }
+
+    fn run(&self) -> Running {
+        let probing = Probing {
+            root: self.root.path().to_owned(),
+            check: Some(Check {
+                url: format!("http://{SERVER}:{SITE}/").parse().unwrap(),
+                response: "online".to_owned(),
+            }),
+        };
+        Running::probing(&self.net, declared(2), probing)
+    }
+
+    fn open(&self) {
+        self.net.in_server(|| nft("delete table ip cafe"));
+    }
+}
+
+fn said(seen: &Seen, verb: Verb) -> Option<&str> {
+    seen.done.iter().find_map(|action| match action {
+        Action::Note(note) if note.verb == verb && note.link == Some(FIRST) => Some(note.why.as_str()),
+        _ => None,
+    })
+}
+
+fn checks(seen: &Seen) -> usize {
+    let checked = |input: &&Input| matches!(input, Input::Link(FIRST, LinkEvent::Checked(_)));
+    seen.told.iter().filter(checked).count()
+}
+
+/// Not in half a minute but now.
+fn check_again(daemon: &Running) {
+    let before = checks(&daemon.seen());
+    daemon
+        .inlet
+        .send(Input::Link(FIRST, LinkEvent::Checkable))
+        .unwrap();
+    daemon.until("it is checked again", |seen| checks(seen) > before);
+}
+
+fn state(daemon: &Running) -> (&'static str, String) {
+    let report = daemon.inlet.report(PATIENCE).unwrap();
+    let told = report.why.into_iter().find(|told| told.link == FIRST).unwrap();
+    (told.state, told.why)
+}
+
+#[test]
+fn a_portal_is_held_out_and_taken_back_when_it_opens() {
+    let rule = format!("add rule ip cafe in iifname w0 tcp dport {SITE} redirect to :{PORTAL}");
+    let Some(cafe) = Cafe::new("portal-redirect", &rule) else {
+        return;
+    };
+    let daemon = cafe.run();
+    daemon.until("it is held out", |seen| said(seen, Verb::Refuse).is_some());
+    cafe.net.until_new_connections_leave_by(1);
+    assert_eq!(
+        state(&daemon),
+        (
+            "held-out",
+            "a captive portal answers in place of the Internet: log in over this link; it is checked every 30 s".to_owned()
+        )
+    );
+    check_again(&daemon);
+    assert_eq!(state(&daemon).0, "held-out", "it is still closed");
+    cafe.open();
+    check_again(&daemon);
+    daemon.until("it is taken back", |seen| {
+        said(seen, Verb::Retry) == Some("the check for the Internet passes over it again")
+    });
+    assert_eq!(state(&daemon).0, "use");
+}
+
+#[test]
+fn a_link_whose_next_hop_answers_and_nothing_more_is_held_out_too() {
+    let rule = format!("add rule ip cafe filter iifname w0 tcp dport {SITE} reject with tcp reset");
+    let Some(cafe) = Cafe::new("portal-nothing", &rule) else {
+        return;
+    };
+    let daemon = cafe.run();
+    daemon.until("it was checked", |seen| checks(seen) > 0);
+    check_again(&daemon);
+    daemon.until("it is held out", |seen| said(seen, Verb::Refuse).is_some());
+    assert_eq!(
+        state(&daemon),
+        (
+            "held-out",
+            "the check for the Internet gets no reply over it, and passes over w1; it is checked every 30 s"
+                .to_owned()
+        )
+    );
+    cafe.open();
+    check_again(&daemon);
+    daemon.until("it is taken back", |seen| said(seen, Verb::Retry).is_some());
+}

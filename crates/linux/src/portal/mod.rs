@@ -1,0 +1,237 @@
+//! Checks whether a link leads to the Internet: one HTTP request over it, whose reply is known beforehand.
+//!
+//! | reply | found |
+//! |---|---|
+//! | the expected text, 204 where none is expected, or `X-NetworkManager-Status: online` | passed |
+//! | a redirect, another text, another status | a captive portal |
+//! | none, one of 5xx, or one that is not HTTP | nothing |
+//!
+//! # Sources
+//! - RFC 9112 §2–§4 (messages of HTTP/1.1), RFC 6585 §6 (status 511), RFC 8952 §2 (captive portals answer in place of others).
+//! - NetworkManager.conf(5), `[connectivity]`: what a reply has to begin with.
+//!
+//! # Where we differ, and why
+//! 1. Plain HTTP only: a portal cannot answer for a host over TLS, so that nothing would be learnt beyond a failure.
+//! 2. The socket is bound to the link, and so is the question for the host's address, which goes to the link's own resolver: a portal's resolver gives its own
+//!    address, which the answer then shows. A URL with an address for a host needs no resolver.
+//! 3. Nothing of the reply is used but its comparison: at most [`LONGEST_REPLY`] within [`PATIENCE`].
+//!
+//! # Checked by
+//! `tests`; `daemon::tests::portal`, in namespaces.
+
+mod network_manager;
+#[cfg(test)]
+mod tests;
+mod url;
+
+pub use network_manager::from_network_manager;
+pub use url::{Url, UrlError};
+
+use crate::rtnl::IfName;
+use policy::Checked;
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io::{self, Read as _, Write as _};
+use std::mem::MaybeUninit;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+use wire::dns;
+
+/// A check takes no longer.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+/// More of a reply is not read, in bytes.
+const LONGEST_REPLY: usize = 64 << 10;
+/// A resolver may take so long, and is asked twice.
+const RESOLVES_WITHIN: Duration = Duration::from_secs(1);
+const DNS_PORT: u16 = 53;
+/// Longer than a reply over UDP without EDNS.
+const LONGEST_DNS: usize = 1_500;
+/// What NetworkManager accepts instead of a text, in lower case.
+const ONLINE: &[u8] = b"x-networkmanager-status: online";
+
+/// What is asked for, and what a link that leads to the Internet answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// What is asked for.
+    pub url: Url,
+    /// How the reply begins; empty: it has the status 204, or nothing in it.
+    pub response: String,
+}
+
+/// The link over which to check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Over {
+    /// Its name.
+    pub link: IfName,
+    /// Its addresses.
+    pub from: Vec<IpAddr>,
+    /// Who resolves names for it.
+    pub resolvers: Vec<IpAddr>,
+}
+
+impl Check {
+    /// Checks. Blocks for [`PATIENCE`] at most, so that it has a thread of its own.
+    pub fn run(&self, over: &Over) -> Checked {
+        let until = Instant::now() + PATIENCE;
+        for to in self.hosts(over, until) {
+            let reply = self.ask(over, to, until);
+            if let Some(found) = reply.ok().and_then(|reply| self.judge(&reply)) {
+                return found;
+            }
+        }
+        Checked::Failed
+    }
+
+    /// Where the URL's host is, by the families that the link has.
+    fn hosts(&self, over: &Over, until: Instant) -> Vec<SocketAddr> {
+        let addresses = match self.url.host.parse::<IpAddr>() {
+            Ok(address) => vec![address],
+            Err(_) => over
+                .resolvers
+                .iter()
+                .map(|&resolver| resolve(over, resolver, &self.url.host, until).unwrap_or_default())
+                .find(|found| !found.is_empty())
+                .unwrap_or_default(),
+        };
+        let fits = |address: &IpAddr| over.source(*address).is_some();
+        let hosts = addresses.into_iter().filter(fits).take(2);
+        hosts
+            .map(|address| SocketAddr::new(address, self.url.port))
+            .collect()
+    }
+
+    fn ask(&self, over: &Over, to: SocketAddr, until: Instant) -> io::Result<Vec<u8>> {
+        let socket = bound(over, to.ip(), Type::STREAM, Protocol::TCP)?;
+        socket.connect_timeout(&to.into(), left(until)?)?;
+        socket.set_write_timeout(Some(left(until)?))?;
+        let mut stream = std::net::TcpStream::from(socket);
+        stream.write_all(self.url.request().as_bytes())?;
+        let mut reply = Vec::new();
+        let mut part = [0; 4_096];
+        while reply.len() < LONGEST_REPLY && !is_whole(&reply) {
+            stream.set_read_timeout(Some(left(until)?))?;
+            match stream.read(&mut part)? {
+                0 => break,
+                length => reply.extend(&part[..length]),
+            }
+        }
+        Ok(reply)
+    }
+
+    /// What a reply says; `None` where it is none.
+    fn judge(&self, reply: &[u8]) -> Option<Checked> {
+        let (head, body) = split(reply)?;
+        let status = status(head)?;
+        let lines = head.to_ascii_lowercase();
+        if lines.windows(ONLINE.len()).any(|part| part == ONLINE) {
+            return Some(Checked::Passed);
+        }
+        let is_expected = match (status, self.response.as_str()) {
+            (204, "") => true,
+            (200, "") => body.is_empty(),
+            (200, expected) => body.starts_with(expected.as_bytes()),
+            _ => false,
+        };
+        match status {
+            _ if is_expected => Some(Checked::Passed),
+            511 => Some(Checked::Portal),
+            500.. => None,
+            _ => Some(Checked::Portal),
+        }
+    }
+}
+
+impl Over {
+    fn source(&self, to: IpAddr) -> Option<IpAddr> {
+        let mut from = self.from.iter().copied();
+        from.find(|from| from.is_ipv4() == to.is_ipv4())
+    }
+}
+
+fn left(until: Instant) -> io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    Ok(left)
+}
+
+fn bound(over: &Over, to: IpAddr, kind: Type, protocol: Protocol) -> io::Result<Socket> {
+    let from = over.source(to).ok_or(io::ErrorKind::AddrNotAvailable)?;
+    let socket = Socket::new(Domain::for_address(SocketAddr::new(to, 0)), kind, Some(protocol))?;
+    socket.bind_device(Some(over.link.as_str().as_bytes()))?;
+    socket.bind(&SocketAddr::new(from, 0).into())?;
+    Ok(socket)
+}
+
+/// The addresses of a host as this resolver has them, of the family of the resolver first.
+fn resolve(over: &Over, resolver: IpAddr, host: &str, until: Instant) -> io::Result<Vec<IpAddr>> {
+    let socket = bound(over, resolver, Type::DGRAM, Protocol::UDP)?;
+    socket.connect(&SocketAddr::new(resolver, DNS_PORT).into())?;
+    let has = |v4: bool| over.from.iter().any(|from| from.is_ipv4() == v4);
+    let kinds = [(true, dns::Kind::A), (false, dns::Kind::Aaaa)];
+    let mut found = Vec::new();
+    for (number, (_, kind)) in kinds.into_iter().filter(|(v4, _)| has(*v4)).enumerate() {
+        let id = random_id().wrapping_add(number as u16);
+        let question = dns::question(id, host, kind).ok_or(io::ErrorKind::InvalidInput)?;
+        found.extend(asked_twice(&socket, &question, id, until)?);
+    }
+    Ok(found)
+}
+
+fn asked_twice(socket: &Socket, question: &[u8], id: u16, until: Instant) -> io::Result<Vec<IpAddr>> {
+    for _ in 0..2 {
+        socket.send(question)?;
+        let asked = Instant::now();
+        while let Ok(patience) = left(until.min(asked + RESOLVES_WITHIN)) {
+            socket.set_read_timeout(Some(patience))?;
+            let mut buffer = [MaybeUninit::new(0u8); LONGEST_DNS];
+            let Ok(length) = socket.recv(&mut buffer) else {
+                break;
+            };
+            let bytes: [u8; LONGEST_DNS] = buffer.map(|byte| {
+                // SAFETY: the array was initialised with zeros above.
+                unsafe { byte.assume_init() }
+            });
+            let message = &bytes[..length.min(LONGEST_DNS)];
+            if dns::replied(message) == Some(id) {
+                return Ok(dns::addresses(message, id));
+            }
+        }
+    }
+    Ok(Vec::new())
+}
+
+fn random_id() -> u16 {
+    use std::hash::{BuildHasher as _, Hasher as _};
+    // The standard library seeds its hashers from the system's randomness.
+    std::hash::RandomState::new().build_hasher().finish() as u16
+}
+
+/// The lines before the empty one, and what follows it.
+fn split(reply: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = reply.windows(4).position(|part| part == b"\r\n\r\n")?;
+    Some((&reply[..at], &reply[at + 4..]))
+}
+
+fn status(head: &[u8]) -> Option<u16> {
+    let line = head.strip_prefix(b"HTTP/1.")?.get(2..5)?;
+    std::str::from_utf8(line)
+        .ok()?
+        .parse()
+        .ok()
+        .filter(|status| *status >= 200)
+}
+
+/// Whether all has come that the reply says it has. Many servers keep a connection open although they were asked not to.
+fn is_whole(reply: &[u8]) -> bool {
+    let Some((head, body)) = split(reply) else {
+        return false;
+    };
+    let has_none = matches!(status(head), Some(204 | 304));
+    let lines = head.split(|byte| *byte == b'\n');
+    let mut lengths = lines.filter_map(|line| {
+        let line = std::str::from_utf8(line).ok()?.trim().to_ascii_lowercase();
+        line.strip_prefix("content-length:")?.trim().parse::<usize>().ok()
+    });
+    has_none || lengths.next().is_some_and(|length| body.len() >= length)
+}

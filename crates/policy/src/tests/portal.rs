@@ -1,0 +1,175 @@
+//! Captive portals, and links that lead to a next hop and no further.
+
+use super::World;
+use crate::*;
+use units::{Duration, Instant};
+
+const S: Duration = Duration::from_secs(1);
+
+fn about(world: &mut World, id: u16, event: LinkEvent) {
+    world.tell(Input::Link(LinkId(id), event));
+}
+
+fn checked(world: &mut World, id: u16, checked: Checked) {
+    about(world, id, LinkEvent::Checked(checked));
+    world.run(S);
+}
+
+/// Cables that can be checked, the first of which carries new connections.
+fn checkable(links: u16) -> World {
+    let mut world = World::new(Policy::Slowhand);
+    for id in 0..links {
+        world.up(id, LinkKind::Cable, Role::Primary, 50, 20);
+        about(&mut world, id, LinkEvent::Checkable);
+    }
+    world.run(S);
+    world
+}
+
+fn checks(world: &World, id: u16, since: Instant) -> Vec<Instant> {
+    world.asked(since, |action| *action == Action::Check(LinkId(id)))
+}
+
+fn route(world: &World) -> Option<LinkId> {
+    world.done.iter().rev().find_map(|(_, action)| match action {
+        Action::DefaultRoute(Family::V4, link) => *link,
+        _ => None,
+    })
+}
+
+fn why(world: &World, id: u16) -> (&'static str, String) {
+    let told = world
+        .engine
+        .explain()
+        .into_iter()
+        .find(|told| told.link == LinkId(id));
+    told.map(|told| (told.state, told.why)).unwrap()
+}
+
+#[test]
+fn a_portal_is_held_out_and_taken_back_when_it_opens() {
+    let mut world = checkable(2);
+    assert_eq!(
+        checks(&world, 0, Instant::ZERO).len(),
+        1,
+        "as soon as it can be used"
+    );
+    checked(&mut world, 1, Checked::Passed);
+    checked(&mut world, 0, Checked::Portal);
+    assert_eq!(route(&world), Some(LinkId(1)));
+    assert_eq!(
+        why(&world, 0),
+        (
+            "held-out",
+            "a captive portal answers in place of the Internet: log in over this link; it is checked every 30 s".into()
+        )
+    );
+    world.open(1, 1);
+    let held = world.now;
+    world.run(29 * S);
+    assert_eq!(world.joined(), [1], "it is not joined either");
+    assert_eq!(checks(&world, 0, held).len(), 1);
+    checked(&mut world, 0, Checked::Passed);
+    assert_eq!(world.joined(), [0, 1]);
+    let notes: Vec<(Verb, String)> = world
+        .done
+        .iter()
+        .filter_map(|(_, action)| match action {
+            Action::Note(note) if note.link == Some(LinkId(0)) => Some((note.verb, note.why.clone())),
+            _ => None,
+        })
+        .collect();
+    let back = (
+        Verb::Retry,
+        "the check for the Internet passes over it again".to_owned(),
+    );
+    assert!(notes.contains(&back), "{notes:?}");
+}
+
+#[test]
+fn a_link_that_passes_is_checked_rarely() {
+    let mut world = checkable(1);
+    checked(&mut world, 0, Checked::Passed);
+    let since = world.now;
+    world.run(298 * S);
+    assert_eq!(checks(&world, 0, since), []);
+    world.run(3 * S);
+    assert_eq!(checks(&world, 0, since).len(), 1);
+}
+
+#[test]
+fn a_check_without_a_reply_counts_only_beside_one_that_passes() {
+    let mut world = checkable(2);
+    for _ in 0..3 {
+        checked(&mut world, 0, Checked::Failed);
+    }
+    assert_eq!(why(&world, 0).0, "use", "the URL may be what is down");
+    checked(&mut world, 1, Checked::Passed);
+    let told = why(&world, 0);
+    assert_eq!(
+        told,
+        (
+            "held-out",
+            "the check for the Internet gets no reply over it, and passes over link1; it is checked every 30 s".into()
+        )
+    );
+}
+
+#[test]
+fn one_lost_check_holds_nothing_out_and_is_repeated_soon() {
+    let mut world = checkable(2);
+    checked(&mut world, 1, Checked::Passed);
+    checked(&mut world, 0, Checked::Failed);
+    assert_eq!(why(&world, 0).0, "use");
+    let since = world.now;
+    world.run(5 * S);
+    assert_eq!(checks(&world, 0, since).len(), 1);
+}
+
+#[test]
+fn the_last_link_is_not_held_out() {
+    let mut world = checkable(2);
+    checked(&mut world, 1, Checked::Passed);
+    checked(&mut world, 0, Checked::Portal);
+    about(&mut world, 1, LinkEvent::Carrier(false));
+    world.run(S);
+    assert_ne!(why(&world, 0).0, "held-out");
+    assert_eq!(route(&world), Some(LinkId(0)));
+    let note = world.done.iter().rev().find_map(|(_, action)| match action {
+        Action::Note(note) if note.verb == Verb::Retry => Some(note.why.as_str()),
+        _ => None,
+    });
+    assert_eq!(
+        note,
+        Some("the check for the Internet does not pass over it, but nothing else can be used")
+    );
+    let mut world = checkable(2);
+    checked(&mut world, 0, Checked::Portal);
+    checked(&mut world, 1, Checked::Portal);
+    assert_ne!(why(&world, 0).0, "held-out", "all of them: the URL has changed");
+}
+
+#[test]
+fn a_metered_link_is_checked_when_it_is_needed() {
+    let mut world = checkable(1);
+    world.up(1, LinkKind::Cable, Role::Backup, 50, 20);
+    let metered = Tariff::Metered { cap: None };
+    about(&mut world, 1, LinkEvent::Tariff(metered));
+    about(&mut world, 1, LinkEvent::Checkable);
+    world.run(400 * S);
+    assert_eq!(checks(&world, 1, Instant::ZERO), []);
+    about(&mut world, 0, LinkEvent::Carrier(false));
+    world.run(S);
+    assert_eq!(checks(&world, 1, Instant::ZERO).len(), 1);
+    checked(&mut world, 1, Checked::Passed);
+    world.run(400 * S);
+    assert_eq!(checks(&world, 1, Instant::ZERO).len(), 1);
+}
+
+#[test]
+fn without_a_world_that_checks_nothing_is_asked() {
+    let mut world = World::new(Policy::Slowhand);
+    world.up(0, LinkKind::Cable, Role::Primary, 50, 20);
+    world.run(10 * S);
+    assert_eq!(checks(&world, 0, Instant::ZERO), []);
+}

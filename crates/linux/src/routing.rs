@@ -11,7 +11,8 @@
 //! | `from ADDRESS lookup TABLE` | a connection stays on the link whose address it has, wherever new ones begin |
 //! | `lookup TABLE` | only while new connections are kept away from the user's first default route |
 //!
-//! All but those by link are for this host's own packets (`iif lo`): forwarded packets go where they would go without slowhand.
+//! All but the first are for this host's own packets (`iif lo`): forwarded packets go where they would go without slowhand, and so does what the
+//! kernel looks up when somebody adds a route. The first changes nothing for them, as `main` comes next.
 //!
 //! # Sources
 //! - `ip-rule(8)`, `ip-route(8)`; `net/core/fib_rules.c`, `net/ipv4/fib_semantics.c` (Linux 6.18).
@@ -244,10 +245,10 @@ fn rules_of(plan: &Plan, tables: &[Table], v6: bool, priority: u32) -> Vec<Rule>
     let local = "lo".parse().ok();
     let all = Rule::all(v6, priority, Table::MAIN);
     let of_host = |rule| Rule { iif: local, ..rule };
-    let mut rules = vec![of_host(Rule {
+    let mut rules = vec![Rule {
         suppress: Some(0),
         ..all
-    })];
+    }];
     let sources = plan
         .sources
         .iter()
@@ -262,17 +263,17 @@ fn rules_of(plan: &Plan, tables: &[Table], v6: bool, priority: u32) -> Vec<Rule>
     let first_of = |ifindex| uplinks.iter().find(|(uplink, _)| uplink.ifindex == ifindex);
     for (source, uplink, table) in sources.clone() {
         if first_of(uplink.ifindex).is_some_and(|(_, first)| **first != table) {
-            rules.push(Rule {
+            rules.push(of_host(Rule {
                 oif: Some(uplink.name),
                 ..Rule::from(Prefix::host(source.address), priority, table)
-            });
+            }));
         }
     }
     let mut seen = Vec::new();
     for (uplink, table) in &uplinks {
         if !seen.contains(&uplink.ifindex) {
             seen.push(uplink.ifindex);
-            rules.push(Rule::oif(v6, uplink.name, priority, **table));
+            rules.push(of_host(Rule::oif(v6, uplink.name, priority, **table)));
         }
     }
     let by_address = |(source, _, table): (&Source, &Uplink, Table)| {

@@ -219,6 +219,21 @@ fn packets_of_others_go_where_the_user_sends_them() {
 }
 
 #[test]
+fn somebody_may_add_a_route_over_any_gateway_of_a_link() {
+    inside(|| {
+        let (mut host, plan) = two_links();
+        host.apply(&plan);
+        output("ip addr add 10.7.0.2/24 dev w0");
+        output("ip addr add fd00:7::2/64 dev w0 nodad");
+        output("ip route add default via 10.7.0.1 dev w0 table 66");
+        output("ip -6 route add default via fd00:7::1 dev w0 table 66");
+        output("ip -6 route replace default via fd00:7::9 dev w0 table 66");
+        let shown = output("ip -6 route show table 66");
+        assert!(shown.contains("via fd00:7::9 dev w0"), "{shown}");
+    });
+}
+
+#[test]
 fn rules_of_others_come_first_also_those_that_come_later() {
     inside(|| {
         let (mut host, plan) = two_links();
@@ -230,7 +245,7 @@ fn rules_of_others_come_first_also_those_that_come_later() {
         assert_eq!(rules[1], "32765: from all fwmark 0x7/0xffffffff lookup 53");
         assert_eq!(
             rules[2],
-            "32765: from all iif lo lookup main suppress_prefixlength 0"
+            "32765: from all lookup main suppress_prefixlength 0"
         );
         let ours = rules[2..].to_vec();
         output("ip rule add pref 32765 fwmark 8 lookup 54");

@@ -16,6 +16,7 @@ use crate::state::{Change, State};
 use crate::steer;
 use crate::steering::{Ecn, OneAtATime};
 use crate::thrift::Thrift;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
 
@@ -69,7 +70,7 @@ enum Strategy {
     Handover(Handover),
     Foresight(Foresight),
     Thrift(Thrift),
-    Slowhand(Slowhand),
+    Slowhand(Box<Slowhand>),
 }
 
 /// The decision engine. See the crate's documentation for the contract.
@@ -270,8 +271,8 @@ impl Strategy {
             Policy::WifiFirst => Self::Handover(Handover::new(Form::WifiFirst)),
             Policy::Omniscient => Self::Foresight(Foresight::default()),
             Policy::Energy(variant) => Self::Thrift(Thrift::new(variant)),
-            Policy::Slowhand => Self::Slowhand(Slowhand::new(true)),
-            Policy::SlowhandNoWindow => Self::Slowhand(Slowhand::new(false)),
+            Policy::Slowhand => Self::Slowhand(Box::new(Slowhand::new(true))),
+            Policy::SlowhandNoWindow => Self::Slowhand(Box::new(Slowhand::new(false))),
         }
     }
 

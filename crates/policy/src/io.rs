@@ -17,6 +17,7 @@ use crate::estimate::phy::Phy;
 use crate::flow::{FlowId, PeerId};
 use crate::outlook::Outlook;
 use crate::slot;
+pub use crate::uplink::{Family, Uplink};
 use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Bitrate, Bytes, Dbm, Duration, Ratio};
@@ -50,32 +51,6 @@ pub enum LinkKind {
     Cellular,
     /// A cable or anything that behaves like one.
     Cable,
-}
-
-/// A version of IP. Routes, and so the link on which new connections begin, may differ between the two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Family {
-    /// IPv4.
-    V4,
-    /// IPv6.
-    V6,
-}
-
-impl Family {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::V4, Self::V6];
-}
-
-/// How the user's own default routes rank a link in one family. The least is the one that the kernel takes by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Uplink {
-    /// A default route of this metric leads over it.
-    Metric(u32),
-    /// None does, but its gateway is known from elsewhere, as from slowhand's configuration.
-    #[default]
-    Declared,
-    /// Nothing leads out over it: new connections must not begin there.
-    None,
 }
 
 /// What the user wants of a link.

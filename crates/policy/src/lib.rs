@@ -68,6 +68,7 @@ pub mod steer;
 mod steering;
 mod thin;
 mod thrift;
+mod uplink;
 mod window;
 
 pub use cost::{Tariff, Trust};

@@ -461,92 +461,6 @@ fn what_a_link_costs_is_told_with_it() {
     }
 }
 
-#[test]
-fn a_link_may_be_declared_by_another_name_of_its_interface() {
-    let mut scene = Scene::new(declared("uplink-of-the-house", LinkKind::Cable));
-    let altnames = vec!["enp3s0".to_owned(), "uplink-of-the-house".to_owned()];
-    scene.event(&Event::Link(Link {
-        altnames,
-        ..link("eth0", true, 1)
-    }));
-    assert_eq!(scene.steps()[0], Step::Attach(WIFI, 7));
-}
-
-#[test]
-fn a_name_that_comes_back_takes_nothing_away() {
-    let mut scene = Scene::online(declared("wlan0", LinkKind::Wifi), "wlan0");
-    scene.event(&Event::Link(link("wlx0", true, 1)));
-    assert_eq!(
-        scene.acts(),
-        [Step::Apply],
-        "rules name the interface as it is called"
-    );
-    scene.event(&Event::Link(link("wlan0", true, 1)));
-    scene.wait(1_000);
-    assert_eq!(scene.acts(), [Step::Apply]);
-    assert!(scene.links.get(WIFI).unwrap().usable());
-}
-
-#[test]
-fn an_interface_with_a_name_that_nobody_declared_is_not_ours() {
-    let mut scene = Scene::online(declared("wlan0", LinkKind::Wifi), "wlan0");
-    scene.event(&Event::Link(link("wlx0", true, 1))).wait(200);
-    assert!(scene.acts().contains(&Step::Detach(7)));
-    assert_eq!(*scene.links.plan(), Plan::default());
-    scene.event(&Event::Link(link("wlan0", true, 1)));
-    let acts = scene.acts();
-    assert_eq!(
-        acts.last(),
-        Some(&tell(LinkEvent::Usable(true))),
-        "what it has is known"
-    );
-}
-
-#[test]
-fn a_found_interface_keeps_its_number_under_another_name_that_fits() {
-    let mut scene = Scene::new(declared("wl*", LinkKind::Wifi));
-    scene.event(&Event::Link(link("wlan0", true, 1)));
-    scene.steps();
-    scene.event(&Event::Link(link("wlp3s0", true, 1))).wait(200);
-    let again = LinkEvent::Appeared(spec("wlp3s0", LinkKind::Wifi));
-    assert_eq!(scene.acts(), [Step::Tell(LinkId(4), again)]);
-}
-
-#[test]
-fn interfaces_that_swap_their_names_keep_their_connections() {
-    let first = DeclaredLink {
-        id: LinkId(1),
-        ..declared("eth0", LinkKind::Cable)
-    };
-    let second = DeclaredLink {
-        id: LinkId(2),
-        ..declared("wlan0", LinkKind::Wifi)
-    };
-    let mut scene = Scene::of(vec![first, second]);
-    let named = |ifindex, name| {
-        Event::Link(Link {
-            ifindex,
-            ..link(name, true, 1)
-        })
-    };
-    scene.event(&named(7, "eth0")).event(&named(8, "wlan0"));
-    scene
-        .event(&Event::Address(address("192.168.1.7/24")))
-        .event(&Event::Route(default_route("192.168.1.1")));
-    scene.steps();
-    for (ifindex, name) in [(7, "tmp0"), (8, "eth0"), (7, "wlan0")] {
-        scene.event(&named(ifindex, name)).wait(100);
-    }
-    scene.wait(100);
-    let appeared = |id, kind| Step::Tell(LinkId(id), LinkEvent::Appeared(spec("home", kind)));
-    let mut acts = scene.acts();
-    acts.retain(|step| *step != Step::Apply);
-    assert_eq!(acts, [appeared(1, LinkKind::Wifi), appeared(2, LinkKind::Cable)]);
-    let managed = scene.links.get(LinkId(1)).unwrap();
-    assert!(managed.usable() && managed.spec.kind == LinkKind::Wifi && managed.ifindex == Some(7));
-    assert_eq!(scene.sources(), ["192.168.1.7 wlan0 192.168.1.1"]);
-}
-
 /// Two cables; `eth0` is the user's first choice in IPv4.
 fn two_cables() -> Scene {
     let cable = |id, interface| DeclaredLink {
@@ -653,3 +567,6 @@ fn of_two_links_with_one_address_the_one_where_connections_begin_owns_it() {
     assert_eq!(scene.links.owner(local, None), Some(LinkId(2)));
     assert_eq!(scene.links.owner(local, Some(7)), Some(LinkId(1)));
 }
+
+#[path = "links_names_tests.rs"]
+mod names;

@@ -243,10 +243,7 @@ fn rules_of_others_come_first_also_those_that_come_later() {
         let rules = host.rules(false);
         assert_eq!(rules[0], "5270: from all lookup 52");
         assert_eq!(rules[1], "32765: from all fwmark 0x7/0xffffffff lookup 53");
-        assert_eq!(
-            rules[2],
-            "32765: from all lookup main suppress_prefixlength 0"
-        );
+        assert_eq!(rules[2], "32765: from all lookup main suppress_prefixlength 0");
         let ours = rules[2..].to_vec();
         output("ip rule add pref 32765 fwmark 8 lookup 54");
         output("ip rule add pref 32764 fwmark 9 lookup 55");

@@ -6,8 +6,9 @@ use policy::flow::FlowId;
 use policy::slot::Rules;
 use policy::steer::Form;
 use policy::{
-    Action, Checked, ConnEvent, ConnId, Division, Explanation, FlowEvent, Input, LinkEvent, LinkId, LinkKind,
-    LinkSpec, Policy, RadioEvent, RadioId, Role, SubflowEvent, SubflowId, SubflowSample, Tariff, Verb, Wish,
+    Action, Checked, ConnEvent, ConnId, Division, Explanation, Family, FlowEvent, Input, LinkEvent, LinkId,
+    LinkKind, LinkSpec, Policy, RadioEvent, RadioId, Role, SubflowEvent, SubflowId, SubflowSample, Tariff,
+    Uplink, Verb, Wish,
 };
 use std::collections::BTreeSet;
 use units::{Bytes, Duration};
@@ -227,6 +228,10 @@ fn every_state_is_reached_by_some_link() {
         appears(8, Role::Primary),
         appears(9, Role::Primary),
         about(9, LinkEvent::Carrier(true)),
+        appears(10, Role::Primary),
+        about(10, LinkEvent::Carrier(true)),
+        about(10, LinkEvent::Uplink(Family::V4, Uplink::None)),
+        about(10, LinkEvent::Uplink(Family::V6, Uplink::None)),
         about(
             2,
             LinkEvent::Tariff(Tariff::Metered {

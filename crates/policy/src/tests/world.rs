@@ -164,8 +164,10 @@ impl World {
             channel: None,
             ..spec(&format!("link{id}"), LinkKind::Wifi, Role::Primary)
         };
+        self.add(id, LinkKind::Wifi, Role::Primary, mbps, rtt_ms);
         self.tell(Input::Link(link, LinkEvent::Appeared(spec)));
-        self.up(id, LinkKind::Wifi, Role::Primary, mbps, rtt_ms);
+        self.tell(Input::Link(link, LinkEvent::Carrier(true)));
+        self.tell(Input::Link(link, LinkEvent::Usable(true)));
     }
 
     /// Adds a link that has no carrier.

@@ -18,6 +18,7 @@ mod resume;
 mod stall;
 mod table;
 mod trial;
+mod up_down;
 mod walk;
 mod window;
 
@@ -37,6 +38,8 @@ Benchmarks:
   resume          all links gone for 5 s, one comes back with a new address: until new bytes (20)
   fade            a link's signal sinks: the longest gap (20)
   wrong-removals  links given up although they delivered, in two runs of 10 minutes
+  up-down         up, ready and down with load, and kill -9 at random moments with a recovery by the next up or down: rounds that left
+                  anything behind, or in which down did not end with 0 and its words (1000 and 200)
   walk            the building walk against tcp-best (3 seeds)
   emulator        4 links of 250 Mb/s: goodput; emulator-late: lateness; emulator-cpu: cores
   lab-udp         datagrams over two access points of the exact medium: the lab's goodput beside virtual time's (3)
@@ -157,6 +160,10 @@ const FAMILIES: &[Family] = &[
     Family {
         names: &["wrong-removals"],
         measure: removals::run,
+    },
+    Family {
+        names: &["up-down"],
+        measure: up_down::run,
     },
     Family {
         names: &["walk"],

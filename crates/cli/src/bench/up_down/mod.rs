@@ -153,6 +153,7 @@ fn row(all: &[(Round, Result<Played, String>)], (transfers, broken): (u64, u64))
     }
     .with("stopped", all.len() - killed)
     .with("killed", killed)
+    .with("had_left", played().filter(|played| played.left).count())
     .with("overridden", played().filter(|played| played.overridden).count())
     .with("up_p50_s", up.p50)
     .with("up_p99_s", up.p99)

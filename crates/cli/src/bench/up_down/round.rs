@@ -64,6 +64,8 @@ pub struct Played {
     pub down: Option<Duration>,
     /// New connections were led away from the preferred link for a while.
     pub overridden: bool,
+    /// The daemon that was killed had left something on the host.
+    pub left: bool,
 }
 
 /// A host with its load and its program.
@@ -133,6 +135,7 @@ impl Host {
             up: Some(up),
             down: Some(down),
             overridden,
+            left: false,
         })
     }
 
@@ -186,7 +189,14 @@ impl Host {
         let what = format!("killed {after:?} into {phase:?}, recovered by the next {next}");
         let played = self
             .kill_in(phase, settled, after)
-            .and_then(|()| self.recover(by_up))
+            .and_then(|()| Snapshot::of(&self.site.host))
+            .and_then(|then| {
+                let left = then != self.before;
+                Ok(Played {
+                    left,
+                    ..self.recover(by_up)?
+                })
+            })
             .and_then(|played| self.site.hear().map(|()| played));
         (what, played)
     }
@@ -224,7 +234,7 @@ impl Host {
             return Ok(Played {
                 up: Some(up),
                 down: Some(down),
-                overridden: false,
+                ..Played::default()
             });
         }
         is_recovered(&self.program.down()?)?;

@@ -33,11 +33,19 @@ fn a_round_that_left_something_is_counted_and_told() {
         up: Some(Duration::from_millis(250)),
         down: Some(Duration::from_millis(125)),
         overridden: true,
+        left: false,
     };
     let all = [
         played(1, false, Ok(quick)),
         played(2, true, Err("round 2, killed: there is: a rule".to_owned())),
-        played(3, true, Ok(Played::default())),
+        played(
+            3,
+            true,
+            Ok(Played {
+                left: true,
+                ..Played::default()
+            }),
+        ),
     ];
     let bad = row(&all, (7, 1));
     assert_eq!(bad.ours, Some(1.0));
@@ -45,8 +53,16 @@ fn a_round_that_left_something_is_counted_and_told() {
     assert_eq!(bad.extra[trial::FAILED], told);
     let extra = |key: &str| bad.extra[key].as_f64().unwrap();
     assert_eq!(
-        ["stopped", "killed", "overridden", "up_p50_s", "down_p99_s"].map(extra),
-        [1.0, 2.0, 1.0, 0.25, 0.125]
+        [
+            "stopped",
+            "killed",
+            "had_left",
+            "overridden",
+            "up_p50_s",
+            "down_p99_s"
+        ]
+        .map(extra),
+        [1.0, 2.0, 1.0, 1.0, 0.25, 0.125]
     );
     let good = row(&all[..1], (7, 1));
     assert_eq!((good.ours, good.extra.get(trial::FAILED)), (Some(0.0), None));

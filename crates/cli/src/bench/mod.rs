@@ -19,6 +19,7 @@ mod resume;
 mod stall;
 mod table;
 mod trial;
+mod up_down;
 mod walk;
 mod window;
 
@@ -40,6 +41,8 @@ Benchmarks:
   dead-idle       a router's uplink dies while nothing is open: from a program's first attempt to its first connection, one attempt every half
                   a second (20; a resolver is known in every second one); healthy-idle: packets a minute while nothing is wrong (10 minutes)
   wrong-removals  links given up although they delivered, in two runs of 10 minutes
+  up-down         up, ready and down with load, and kill -9 at random moments with a recovery by the next up or down: rounds that left
+                  anything behind, or in which down did not end with 0 and its words (1000 and 200)
   walk            the building walk against tcp-best (3 seeds)
   emulator        4 links of 250 Mb/s: goodput; emulator-late: lateness; emulator-cpu: cores
   lab-udp         datagrams over two access points of the exact medium: the lab's goodput beside virtual time's (3)
@@ -168,6 +171,10 @@ const FAMILIES: &[Family] = &[
     Family {
         names: &["wrong-removals"],
         measure: removals::run,
+    },
+    Family {
+        names: &["up-down"],
+        measure: up_down::run,
     },
     Family {
         names: &["walk"],

@@ -10,7 +10,7 @@
 //! | `swept` | what others take away is restored |
 //! | `site`, `uplink`, `tunnel` | namespaces without names, cables, providers that drop foreign source addresses (BCP 38) |
 //! | `reach`, `held`, `serve` | new connections for each choice of a source, and those that stay open; who answers them |
-//! | `snapshot` | rules, routes, addresses and settings as text |
+//! | `snapshot` | rules, routes, addresses and settings as text; it and `inside` are the bench's, too |
 //! | `daemon` | the program as its user runs it |
 //!
 //! A new shape is a function and a line in `shapes::ALL`.
@@ -20,12 +20,15 @@ mod cases;
 mod common;
 mod daemon;
 mod held;
+#[path = "../../src/bench/up_down/inside.rs"]
+mod inside;
 mod matrix;
 mod moved;
 mod reach;
 mod serve;
 mod shapes;
 mod site;
+#[path = "../../src/bench/up_down/snapshot.rs"]
 mod snapshot;
 mod swept;
 mod tunnel;

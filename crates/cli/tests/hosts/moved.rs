@@ -68,7 +68,7 @@ impl Moved {
         let mut site = Site::new();
         build(&mut site);
         site.await_all_addresses();
-        let before = Snapshot::of(&site);
+        let before = Snapshot::of(site.host()).unwrap();
         let mut slowhand = Slowhand::on(&site);
         slowhand.start();
         let opened = open(&mut site);
@@ -118,7 +118,7 @@ impl Moved {
         drop(self.download.take());
         let (code, words) = self.slowhand.down();
         assert_eq!(code, Some(0), "{words}");
-        let after = Snapshot::of(&self.site);
+        let after = Snapshot::of(self.site.host()).unwrap();
         let nothing = Vec::<String>::new();
         assert_eq!(difference(&self.before.whole(), &after.whole(), 9), nothing);
     }

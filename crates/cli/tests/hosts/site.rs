@@ -1,5 +1,6 @@
 //! One host and what is around it, in namespaces without names: two of the same shape are equal to the last address.
 
+use crate::inside;
 use crate::serve::Server;
 use crate::tunnel::Tunnel;
 use crate::uplink::Uplink;
@@ -8,10 +9,8 @@ use linux::netns::Netns;
 use linux::rtnl::Rtnl;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::net::IpAddr;
 use std::os::fd::AsRawFd as _;
-use std::process::{Command, Stdio};
 
 /// The machine that slowhand runs on.
 pub const HOST: &str = "host";
@@ -139,43 +138,21 @@ impl Site {
 
     /// Runs lines of `ip` on a machine; in rules without addresses they mean IPv4.
     pub fn ip(&self, place: &str, lines: &str) -> String {
-        self.feed(place, &["ip", "-batch", "-"], lines)
+        done(place, inside::ip(self.netns(place), lines))
     }
 
     /// The same, where rules and tables mean IPv6.
     pub fn ip6(&self, place: &str, lines: &str) -> String {
-        self.feed(place, &["ip", "-6", "-batch", "-"], lines)
+        done(place, inside::ip6(self.netns(place), lines))
     }
 
     /// Runs lines of `nft` on a machine.
     pub fn nft(&self, place: &str, lines: &str) -> String {
-        self.feed(place, &["nft", "-f", "-"], lines)
-    }
-
-    /// Runs a program on a machine and gives back what it prints.
-    pub fn run(&self, place: &str, words: &str) -> String {
-        self.feed(place, &words.split_whitespace().collect::<Vec<_>>(), "")
-    }
-
-    /// Runs a program on a machine with this on its standard input, and gives back what it prints.
-    fn feed(&self, place: &str, words: &[&str], lines: &str) -> String {
-        let mut command = Command::new(words[0]);
-        command.args(&words[1..]);
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        // A thread that is there already: a hook between fork and exec would have the kernel copy this process first.
-        let mut child = self.netns(place).run(|| command.spawn()).unwrap().unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        let output = std::thread::scope(|scope| {
-            // What it prints and what it reads may both be more than a pipe holds.
-            scope.spawn(move || drop(stdin.write_all(format!("{lines}\n").as_bytes())));
-            child.wait_with_output().unwrap()
-        });
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{place}: {words:?}: {said}\n{lines}");
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        let lines = format!("{lines}\n");
+        done(
+            place,
+            inside::feed(self.netns(place), &["nft", "-f", "-"], &lines),
+        )
     }
 
     /// Joins two machines by a cable. Both ends are up, and have hardware addresses that depend on the names only.
@@ -308,6 +285,11 @@ impl Site {
     pub fn hear_all(&self) {
         self.nft(INTERNET, "flush chain inet gate mute");
     }
+}
+
+/// What a program printed that must have done its work.
+fn done(place: &str, printed: anyhow::Result<String>) -> String {
+    printed.unwrap_or_else(|error| panic!("{place}: {error:#}"))
 }
 
 /// A hardware address of one's own for every name.

@@ -64,12 +64,12 @@ fn what_others_sweep_away_is_restored_and_said_once() {
     let mut site = Site::new();
     two_providers(&mut site);
     site.await_all_addresses();
-    let before = Snapshot::of(&site);
+    let before = Snapshot::of(site.host()).unwrap();
     let mut slowhand = Slowhand::on(&site);
     let ear = Ear::on(site.host());
     slowhand.start();
     ear.until_quiet();
-    let settled = Snapshot::of(&site);
+    let settled = Snapshot::of(site.host()).unwrap();
     assert!(!settled.of_slowhand().is_empty());
     let mut findings = Vec::new();
     for (name, word, sweep) in SWEEPS {
@@ -78,7 +78,7 @@ fn what_others_sweep_away_is_restored_and_said_once() {
         sweep(&site);
         let mut missing = Vec::new();
         let restored = wait::within(RESTORED, || {
-            missing = difference(&settled.whole(), &Snapshot::of(&site).whole(), 3);
+            missing = difference(&settled.whole(), &Snapshot::of(site.host()).unwrap().whole(), 3);
             missing.is_empty()
         });
         if !restored {
@@ -101,6 +101,10 @@ fn what_others_sweep_away_is_restored_and_said_once() {
     }
     let (code, words) = slowhand.down();
     assert_eq!(code, Some(0), "{words}");
-    findings.extend(difference(&before.whole(), &Snapshot::of(&site).whole(), 9));
+    findings.extend(difference(
+        &before.whole(),
+        &Snapshot::of(site.host()).unwrap().whole(),
+        9,
+    ));
     assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
 }

@@ -223,7 +223,7 @@ impl Twins {
     fn differences(&self, in_all: bool) -> Vec<String> {
         let mut differ = Vec::new();
         wait::within(SETTLED, || {
-            let [without, with] = [&self.without, &self.with].map(Snapshot::of);
+            let [without, with] = [&self.without, &self.with].map(|site| Snapshot::of(site.host()).unwrap());
             differ = match in_all {
                 true => difference(&without.whole(), &with.whole(), MOST),
                 false => difference(&without.of_others(), &with.of_others(), MOST),

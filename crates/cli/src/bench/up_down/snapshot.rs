@@ -1,7 +1,13 @@
 //! How a host is set, as text to be compared.
+//!
+//! The tests of whole hosts share this file. Everything is read by other programs than slowhand, but for what these do not show.
 
-use crate::site::{HOST, Site};
+use super::inside::{feed, ip, ip6};
+use linux::bpf::{Hook, programs_at};
+use linux::netns::Netns;
+use linux::rtnl::Rtnl;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 
 /// slowhand's protocol number: its rules and routes carry it.
@@ -15,42 +21,55 @@ const PROTOCOLS: [&str; 7] = ["kernel", "boot", "static", "ra", "redirect", "dhc
 pub struct Snapshot {
     /// Rules, routes and addresses.
     routing: Vec<String>,
-    /// Limits, endpoints and kernel parameters.
+    /// Limits, endpoints, kernel parameters, queueing disciplines and tcx programs.
     settings: Vec<String>,
 }
 
 impl Snapshot {
     /// The host as it is.
-    pub fn of(site: &Site) -> Self {
-        let routes = PROTOCOLS.map(|protocol| routes_by(site, protocol)).concat();
-        let rules = [site.ip(HOST, "rule show"), site.ip6(HOST, "rule show")].concat();
-        let routing = [rules, routes, addresses(site)].concat();
-        let mptcp = site.ip(HOST, "mptcp limits show\nmptcp endpoint show");
-        let settings = mptcp + &site.host().run(parameters).unwrap();
-        Self {
+    pub fn of(host: &Netns) -> anyhow::Result<Self> {
+        let mut routing = ip(host, "rule show")? + &ip6(host, "rule show")?;
+        for protocol in PROTOCOLS {
+            routing += &routes_by(host, protocol)?;
+        }
+        routing += &addresses(host)?;
+        let mut settings = ip(host, "mptcp limits show\nmptcp endpoint show")?;
+        settings += &feed(host, &["tc", "qdisc", "show"], "")?;
+        settings += &host.run(parameters)??;
+        settings += &host.run(programs)??;
+        Ok(Self {
             routing: lines(&routing),
             settings: lines(&settings),
-        }
-    }
-
-    /// Rules, routes and addresses that are not slowhand's. Where the user leaves a rule's priority to the kernel, its number depends on the rules
-    /// that are there; their order does not.
-    pub fn of_others(&self) -> Vec<&str> {
-        let others = self.routing.iter().filter(|line| !line.contains(OURS));
-        others.map(|line| without_priority(line)).collect()
-    }
-
-    /// Rules and routes that are slowhand's.
-    pub fn of_slowhand(&self) -> Vec<&str> {
-        let mut ours: Vec<&str> = self.routing.iter().map(String::as_str).collect();
-        ours.retain(|line| line.contains(OURS));
-        ours
+        })
     }
 
     /// All of it.
     pub fn whole(&self) -> Vec<&str> {
         let all = self.routing.iter().chain(&self.settings);
         all.map(String::as_str).collect()
+    }
+}
+
+#[allow(
+    dead_code,
+    reason = "only the tests of whole hosts compare while slowhand runs"
+)]
+impl Snapshot {
+    /// Rules and routes that are slowhand's.
+    pub fn of_slowhand(&self) -> Vec<&str> {
+        let ours = self.routing.iter().filter(|line| line.contains(OURS));
+        ours.map(String::as_str).collect()
+    }
+
+    /// Rules, routes and addresses that are not slowhand's. Where the user leaves a rule's priority to the kernel, its number depends on the rules
+    /// that are there; their order does not.
+    #[allow(
+        dead_code,
+        reason = "only the tests of whole hosts compare while slowhand runs"
+    )]
+    pub fn of_others(&self) -> Vec<&str> {
+        let others = self.routing.iter().filter(|line| !line.contains(OURS));
+        others.map(|line| without_priority(line)).collect()
     }
 }
 
@@ -76,27 +95,27 @@ fn without_priority(line: &str) -> &str {
 
 /// Routes of all tables that are by this protocol, which `ip` leaves out where it was asked for one. Of equal IPv4 routes the first one counts;
 /// the kernel adds those of IPv6 in its own time.
-fn routes_by(site: &Site, protocol: &str) -> String {
-    let shown = site.ip(HOST, &format!("route show table all proto {protocol}"));
+fn routes_by(host: &Netns, protocol: &str) -> anyhow::Result<String> {
+    let shown = ip(host, &format!("route show table all proto {protocol}"))?;
     let (mut v6, v4): (Vec<&str>, Vec<&str>) = shown.lines().partition(|line| line.contains("::"));
     v6.sort_unstable();
     let all = v4.into_iter().chain(v6);
-    all.map(|line| format!("proto {protocol}: {line}\n")).collect()
+    Ok(all.map(|line| format!("proto {protocol}: {line}\n")).collect())
 }
 
-fn addresses(site: &Site) -> String {
-    let shown = site.run(HOST, "ip -oneline address show");
+fn addresses(host: &Netns) -> anyhow::Result<String> {
+    let shown = feed(host, &["ip", "-oneline", "address", "show"], "")?;
     // Numbers of links come first.
     let named = shown.lines().filter_map(|line| Some(line.split_once(": ")?.1));
-    named.fold(String::new(), |all, line| all + line + "\n")
+    Ok(named.fold(String::new(), |all, line| all + line + "\n"))
 }
 
 /// Kernel parameters of the calling thread's namespace.
-fn parameters() -> String {
-    let mut paths: Vec<_> = std::fs::read_dir("/proc/sys/net/mptcp")
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+fn parameters() -> std::io::Result<String> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir("/proc/sys/net/mptcp")? {
+        paths.push(entry?.path());
+    }
     paths.sort();
     let ipv4 = ["tcp_rmem", "tcp_wmem", "tcp_congestion_control", "ip_forward"];
     paths.extend(ipv4.map(|key| Path::new("/proc/sys/net/ipv4").join(key)));
@@ -104,7 +123,21 @@ fn parameters() -> String {
         let value = std::fs::read_to_string(path).unwrap_or_default();
         format!("{} = {}\n", path.display(), value.trim())
     };
-    paths.iter().map(shown).collect()
+    Ok(paths.iter().map(shown).collect())
+}
+
+/// The tcx programs at the links of the calling thread's namespace.
+fn programs() -> anyhow::Result<String> {
+    let mut text = String::new();
+    for link in Rtnl::open()?.links()? {
+        for (hook, way) in [(Hook::Ingress, "in"), (Hook::Egress, "out")] {
+            // A kernel without tcx has none.
+            for program in programs_at(link.ifindex, hook).unwrap_or_default() {
+                let _ = writeln!(text, "tcx {} {way}: {program}", link.name);
+            }
+        }
+    }
+    Ok(text)
 }
 
 /// The lines that only one of both has, at most `most` of them.

@@ -52,6 +52,9 @@ const PEER_SUBFLOWS: u8 = 2;
 /// The least window that every window scale can announce, and the most that TCP can.
 const FALLBACK_WINDOW: RangeInclusive<i64> = 1 << 14..=1 << 30;
 
+/// `ALTIFNAMSIZ` without its end: an interface has up to 15 bytes, its other names more.
+const LONGEST_NAME: usize = 127;
+
 /// What a live host is to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
@@ -402,7 +405,7 @@ impl LinkTable {
 fn check_interface(source: &Source<'_>, at: &Spanned<String>) -> Result<(), ConfigError> {
     let interface = at.get_ref();
     let wrong = |c: char| c == '/' || c.is_whitespace() || c.is_control();
-    if (1..=15).contains(&interface.len()) && !interface.contains(wrong) {
+    if (1..=LONGEST_NAME).contains(&interface.len()) && !interface.contains(wrong) {
         return Ok(());
     }
     let what = format!(

@@ -195,7 +195,7 @@ const LINK: &str = "[[link]]\ninterface = \"eth0\"\nkind = \"cable\"\n";
 
 /// What stands behind [`LINK`] or by itself, where the problem is, and a part of what is said of it.
 #[rustfmt::skip]
-const WRONG: [(&str, &str, &str, &str); 17] = [
+const WRONG: [(&str, &str, &str, &str); 18] = [
     ("", "policy = \"fastest\"\n", "1:10: ", "unknown policy `fastest`; valid: "),
     ("", "\nspeed = 1\n", "2:1: ", "unknown field `speed`, expected one of `policy`"),
     ("", "peer_subflows = 9\n", "1:17: ", "must be a whole number from 1 to 8; a stock"),
@@ -209,6 +209,7 @@ const WRONG: [(&str, &str, &str, &str); 17] = [
     (LINK, "channel = 6\n", "4:11: ", "only a link of kind \"wifi\""),
     (LINK, "gateway = \"here\"\n", "4:11: ", "gateway must be an IP address in quotes, such as \"192.168.1.1\""),
     ("", "[[link]]\ninterface = \"a b\"\nkind = \"wifi\"\n", "2:13: ", "cannot name an interface"),
+    ("", "[[link]]\ninterface = \"\"\nkind = \"wifi\"\n", "2:13: ", "cannot name an interface"),
     ("", "[[link]]\ninterface = \"a\"\n", "1:1: ", "this link has no kind; add kind, which is \"wifi\", \"cell\" or \"cable\""),
     ("", "[[link]]\nkind = \"wifi\"\n", "1:1: ", "this link has no interface; add interface, which is a name in quotes"),
     ("", "report_port = 70000\n", "1:15: ", "report_port must be a whole number from 1 to 65535, such as 7391"),
@@ -324,4 +325,11 @@ fn a_portal_url_that_cannot_be_checked_is_refused_with_what_would_be_right() {
         first_line("portal-response", "portal_response = \"yes\"\n").unwrap(),
         "/slowhand.toml:1:19: portal_response says how the reply to portal_url begins; add portal_url, or take this line out"
     );
+}
+
+#[test]
+fn a_link_may_be_named_by_another_name_of_its_interface() {
+    let text = "[[link]]\ninterface = \"the-uplink-of-the-house\"\nkind = \"cable\"\n";
+    let config = Files::new("altname", &[("slowhand.toml", text)]).read().unwrap();
+    assert_eq!(config.links[0].interface, "the-uplink-of-the-house");
 }

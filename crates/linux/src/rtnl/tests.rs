@@ -437,6 +437,24 @@ fn gateways(events: &[Event]) -> Vec<(Table, Prefix, String)> {
 }
 
 #[test]
+fn a_number_that_is_used_again_is_another_interface_and_a_rename_is_not() {
+    inside(|| {
+        let mut rtnl = Rtnl::open().unwrap();
+        plug("d0");
+        output("ip link property add dev d0 altname the-uplink-of-the-house");
+        let ifindex = index(&mut rtnl, "d0");
+        let described = |rtnl: &mut Rtnl| rtnl.link(ifindex).unwrap().unwrap();
+        let first = described(&mut rtnl);
+        assert_eq!(Vec::from_iter(first.names()), ["d0", "the-uplink-of-the-house"]);
+        output("ip link set d0 name d9");
+        assert!(!described(&mut rtnl).is_another(&first));
+        output("ip link del d9");
+        output(&format!("ip link add d7 index {ifindex} type bridge"));
+        assert!(described(&mut rtnl).is_another(&first));
+    });
+}
+
+#[test]
 fn watching_tells_what_is_there_and_what_changes() {
     inside(|| {
         plug("d0");

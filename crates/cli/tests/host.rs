@@ -181,6 +181,26 @@ fn a_host_is_looked_after_from_up_to_down() {
 }
 
 #[test]
+fn connections_that_began_before_it_are_left_alone_without_a_warning() {
+    let Some(host) = Host::new("before") else { return };
+    let _connections = connection(&host);
+    let mut up = host.up();
+    let sentence = "it began before slowhand and belongs to the kernel's own path manager";
+    until("it is left alone", || {
+        host.json("status")["connections"][0]["left_alone"] == sentence
+    });
+    let (code, text) = words(&host.ask("down", &[]));
+    assert_eq!(code, Some(0), "{text}");
+    assert!(up.child.wait().unwrap().success());
+    let log = up.log();
+    let about: Vec<&str> = log.lines().filter(|line| line.contains("connection")).collect();
+    assert!(
+        about.len() == 1 && about[0].starts_with("info: connection ") && about[0].ends_with(sentence),
+        "{log}"
+    );
+}
+
+#[test]
 fn a_service_manager_stops_it_by_signal() {
     let Some(host) = Host::new("signal") else { return };
     let before = host.state();

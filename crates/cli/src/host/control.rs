@@ -72,6 +72,9 @@ pub enum AskError {
     /// Somebody is there, but the socket failed.
     #[error("the daemon does not answer ({0}); see its log, or end it with `slowhand down`")]
     Silent(#[source] io::Error),
+    /// Somebody was there, and hung up: it has died, or is about to end.
+    #[error("the daemon hung up before it had answered; see its log, or end it with `slowhand down`")]
+    HungUp,
     /// It answered that it cannot.
     #[error("{0}")]
     Refused(String),
@@ -92,11 +95,14 @@ pub struct Ending {
     talk: Talk,
 }
 
-/// Has the daemon of this place end. An error means that it does not.
+/// Has the daemon of this place end. An error means that it does not, or that it was about to.
 pub fn stop(place: &Place) -> Result<Ending, AskError> {
     let mut talk = Talk::begin(place, Question::Stop)?;
     let Stopping { pid } = talk.answer()?;
-    writeln!(talk.stream.get_ref(), "{HEARD}").map_err(AskError::Silent)?;
+    writeln!(talk.stream.get_ref(), "{HEARD}").map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => AskError::HungUp,
+        _ => AskError::Silent(error),
+    })?;
     Ok(Ending { pid, talk })
 }
 
@@ -136,8 +142,8 @@ impl Talk {
             left > 0
         };
         let line = self.line(patient).map_err(AskError::Silent)?;
-        if line.is_empty() {
-            return Err(AskError::Silent(io::ErrorKind::UnexpectedEof.into()));
+        if line.last() != Some(&b'\n') {
+            return Err(AskError::HungUp);
         }
         match serde_json::from_slice(&line).map_err(AskError::Unreadable)? {
             Answer::Error { error } => Err(AskError::Refused(error)),

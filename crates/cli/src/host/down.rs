@@ -29,6 +29,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match control::stop(&args.place) {
         Ok(ending) => wait(args, ending),
         Err(AskError::NotRunning) => restore(args),
+        Err(AskError::HungUp) => outlive(args),
         Err(error @ AskError::NotAllowed) => Err(Refused::because(error)),
         Err(error) => Err(error.into()),
     }
@@ -51,6 +52,13 @@ fn wait(args: &Args, ending: Ending) -> anyhow::Result<ExitCode> {
     };
     print(ended(pid, &stopped).as_bytes())?;
     Ok(code(&stopped.left))
+}
+
+/// What the daemon that hung up has not put back when it is gone is ours to put back.
+fn outlive(args: &Args) -> anyhow::Result<ExitCode> {
+    let until = Instant::now() + Duration::from_secs(args.timeout);
+    let lock = free(&args.place, until).ok_or(AskError::HungUp)?;
+    put_back(args, lock)
 }
 
 /// The place, once nobody has it.

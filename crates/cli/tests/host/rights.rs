@@ -308,26 +308,72 @@ fn what_somebody_has_changed_meanwhile_is_told_at_the_end() {
     );
 }
 
-/// A daemon that answered and died before it had put everything back.
+/// Somebody who answers on the control socket in place of a daemon, and hangs up.
+type Answering = fn(UnixStream);
+
+fn read_line(stream: &UnixStream) -> String {
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).unwrap();
+    line
+}
+
+/// How far a daemon that dies may have come with its answer.
+const DYING: [(&str, Answering); 5] = [
+    ("before it has read the question", drop),
+    ("before it answers", |stream| {
+        assert_eq!(read_line(&stream), "{\"verb\":\"stop\"}\n");
+    }),
+    ("while it answers", |mut stream| {
+        read_line(&stream);
+        stream.write_all(b"{\"pid\":").unwrap();
+    }),
+    ("before it hears that it was heard", |mut stream| {
+        // What is not read when it closes has the asker's next word refused.
+        stream.write_all(b"{\"pid\":1}\n").unwrap();
+    }),
+    ("before it has put everything back", |mut stream| {
+        read_line(&stream);
+        stream.write_all(b"{\"pid\":1}\n").unwrap();
+        assert_eq!(read_line(&stream), "heard\n");
+    }),
+];
+
 #[test]
-fn what_a_daemon_leaves_that_dies_while_it_ends_is_put_back() {
+fn what_a_daemon_leaves_that_dies_while_it_is_asked_to_end_is_put_back() {
     let Some(host) = Host::new("dies") else { return };
     let before = host.state();
-    host.up().kill();
     let control = host.run_path("control.sock");
-    std::fs::remove_file(&control).unwrap();
-    let listener = UnixListener::bind(&control).unwrap();
-    let down = host.command("down").stdout(Stdio::piped()).spawn().unwrap();
-    let (mut stream, _) = listener.accept().unwrap();
-    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-    assert_eq!(lines.next().unwrap().unwrap(), r#"{"verb":"stop"}"#);
-    stream.write_all(b"{\"pid\":1}\n").unwrap();
-    assert_eq!(lines.next().unwrap().unwrap(), "heard");
-    drop((stream, lines));
-    let (code, text) = words(&down.wait_with_output().unwrap());
-    assert!(
-        code == Some(0) && text.contains("changes that a crash had left were put back"),
-        "{text}"
-    );
-    assert_eq!(host.state(), before);
+    for (when, answer) in DYING {
+        host.up().kill();
+        std::fs::remove_file(&control).unwrap();
+        let listener = UnixListener::bind(&control).unwrap();
+        let mut down = host.command("down");
+        let down = down
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        answer(listener.accept().unwrap().0);
+        let (code, text) = words(&down.wait_with_output().unwrap());
+        assert!(
+            code == Some(0) && text.contains("changes that a crash had left were put back"),
+            "{when}: {text}"
+        );
+        assert_eq!(host.state(), before, "{when}");
+    }
+}
+
+#[test]
+fn a_question_on_which_the_daemon_hangs_up_is_told_so() {
+    let Some(host) = Host::new("hangs") else { return };
+    std::fs::create_dir(host.root.join("run")).unwrap();
+    let listener = UnixListener::bind(host.run_path("control.sock")).unwrap();
+    for verb in ["status", "why"] {
+        let mut ask = host.command(verb);
+        let asked = ask.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(listener.accept().unwrap());
+        let (code, text) = words(&asked.wait_with_output().unwrap());
+        let told = "slowhand: the daemon hung up before it had answered; see its log, or end it with `slowhand down`\n";
+        assert_eq!((code, text), (Some(1), told.to_owned()));
+    }
 }

@@ -172,7 +172,9 @@ impl World {
         match &joined {
             Ok(()) => {}
             Err(ActError::Create(CreateSubflowError::NotUserspace { .. })) => {
+                // Nothing else tells whose a connection is, and that it is left alone is said.
                 self.leave_alone(conn, LeftAlone::KernelManaged);
+                return Ok(());
             }
             Err(ActError::Create(CreateSubflowError::ConnectionGone { .. })) => self.closed(conn),
             Err(error) => {

@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 /// How long a service manager would wait for a start.
 const START: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
+/// Of a log that are told with a failure.
+const LINES: usize = 5;
 
 /// Directories of its own, and the daemon if it runs.
 pub struct Program {
@@ -87,10 +89,14 @@ impl Program {
                 return Ok(());
             }
             if let Some(status) = self.daemon()?.try_wait()? {
-                anyhow::bail!("`up` ended with {status}: {}", self.log());
+                anyhow::bail!("`up` ended with {status}: {}", self.last_words());
             }
         }
-        anyhow::bail!("`up` is not ready after {} s: {}", START.as_secs(), self.log())
+        anyhow::bail!(
+            "`up` is not ready after {} s: {}",
+            START.as_secs(),
+            self.last_words()
+        )
     }
 
     /// The number of the daemon's process.
@@ -126,13 +132,19 @@ impl Program {
     pub fn await_end(&mut self) -> anyhow::Result<()> {
         let status = self.daemon()?.wait()?;
         self.daemon = None;
-        anyhow::ensure!(status.success(), "`up` ended with {status}: {}", self.log());
+        anyhow::ensure!(
+            status.success(),
+            "`up` ended with {status}: {}",
+            self.last_words()
+        );
         Ok(())
     }
 
-    /// What the daemon that was started last has logged.
-    pub fn log(&self) -> String {
-        std::fs::read_to_string(self.root.join("log")).unwrap_or_default()
+    /// The end of what the daemon that was started last has logged.
+    pub fn last_words(&self) -> String {
+        let log = std::fs::read_to_string(self.root.join("log")).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(LINES)..].join("; ")
     }
 }
 

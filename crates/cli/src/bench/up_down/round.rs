@@ -119,8 +119,8 @@ impl Host {
         let number = round.number;
         let wrong = played.and_then(|played| self.check().map(|()| played));
         wrong.map_err(|error| {
-            let log = self.program.log();
-            anyhow::anyhow!("round {number}, {what}: {error:#}; the last daemon's log:\n{log}")
+            let log = self.program.last_words();
+            anyhow::anyhow!("round {number}, {what}: {error:#}; the last daemon said: {log}")
         })
     }
 

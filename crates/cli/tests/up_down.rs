@@ -22,7 +22,7 @@ fn twenty_downs_and_twenty_kills_leave_hosts_as_they_were() {
     );
     let counted = |key: &str| row[key].as_u64().unwrap();
     assert_eq!(["stopped", "killed"].map(counted), [20, 20], "{row:#}");
-    for what in ["had_left", "overridden", "transfers"] {
+    for what in ["had_left", "silenced", "transfers"] {
         assert!(counted(what) > 0, "{what}: {row:#}");
     }
 }

@@ -328,7 +328,7 @@ const DYING: [(&str, Answering); 5] = [
         stream.write_all(b"{\"pid\":").unwrap();
     }),
     ("before it hears that it was heard", |mut stream| {
-        // What is not read when it closes has the asker's next word refused.
+        // The question is not read: the socket is reset, and the asker's next word refused.
         stream.write_all(b"{\"pid\":1}\n").unwrap();
     }),
     ("before it has put everything back", |mut stream| {

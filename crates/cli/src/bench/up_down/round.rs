@@ -16,8 +16,8 @@ use units::{Bytes, Rng};
 const WORK: Duration = Duration::from_millis(400);
 /// In one of so many rounds the preferred link falls silent.
 const SILENT_IN: u64 = 8;
-/// For new connections to be led elsewhere. A link that carries nothing at the moment is found later; the round goes on without.
-const OVERRIDE: Duration = Duration::from_secs(3);
+/// For a connection to use both links, and for new ones to be led elsewhere then; the round is played without where that takes longer.
+const OVERRIDE: Duration = Duration::from_secs(5);
 /// When slowhand has hardly begun.
 const AT_ONCE: Duration = Duration::from_millis(10);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -62,6 +62,8 @@ pub struct Played {
     pub up: Option<Duration>,
     /// From `down` to its end.
     pub down: Option<Duration>,
+    /// The preferred link was to fall silent.
+    pub silenced: bool,
     /// New connections were led away from the preferred link for a while.
     pub overridden: bool,
     /// The daemon that was killed had left something on the host.
@@ -134,20 +136,21 @@ impl Host {
         Ok(Played {
             up: Some(up),
             down: Some(down),
+            silenced: silent,
             overridden,
             left: false,
         })
     }
 
-    /// The preferred link falls silent, until new connections are led elsewhere and for as long as this; then it may come back.
+    /// The preferred link falls silent beside one that carries data, until new connections are led elsewhere and for as long as this; then
+    /// it may come back.
     fn override_for(&self, time: Duration, comes_back: bool) -> anyhow::Result<bool> {
+        if !within(OVERRIDE, || self.site.is_joined())? {
+            return Ok(false);
+        }
         self.site.silence()?;
-        let since = Instant::now();
-        while !self.site.is_overridden()? {
-            if since.elapsed() > OVERRIDE {
-                return Ok(false);
-            }
-            std::thread::sleep(LOOK_EVERY);
+        if !within(OVERRIDE, || self.site.is_overridden())? {
+            return Ok(false);
         }
         std::thread::sleep(time / 2);
         if comes_back {
@@ -252,6 +255,18 @@ impl Host {
         anyhow::ensure!(found.is_empty(), "{}", found.join("; "));
         Ok(())
     }
+}
+
+/// Whether it is so before this time is over.
+fn within(limit: Duration, so: impl Fn() -> anyhow::Result<bool>) -> anyhow::Result<bool> {
+    let since = Instant::now();
+    while !so()? {
+        if since.elapsed() > limit {
+            return Ok(false);
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    Ok(true)
 }
 
 /// What may wait unsent and how fast a socket paces is unlimited without slowhand. A clamp cannot be told from what the kernel's tuning of

@@ -7,7 +7,7 @@
 //!
 //! The user has set what slowhand sets too: MPTCP limits, an endpoint, buffers, and a table and a rule with numbers that slowhand likes.
 
-use super::inside::{ip, ip6};
+use super::inside::{feed, ip, ip6};
 use super::snapshot::Snapshot;
 use anyhow::Context as _;
 use linux::netns::Netns;
@@ -120,6 +120,13 @@ impl Site {
             "a host on which nothing happens still changes after {} s",
             PATIENCE.as_secs()
         )
+    }
+
+    /// Whether slowhand has joined the other link to a connection: nobody else does.
+    pub fn is_joined(&self) -> anyhow::Result<bool> {
+        let words = "ss --no-header --tcp --numeric state established src 198.51.100.2";
+        let words: Vec<&str> = words.split(' ').collect();
+        Ok(!feed(&self.host, &words, "")?.is_empty())
     }
 
     /// Nothing comes back over the preferred link from now on, which stays up.

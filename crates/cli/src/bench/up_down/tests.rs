@@ -1,10 +1,9 @@
-use super::inside::{feed, ip};
+use super::inside::feed;
 use super::site::Site;
 use super::snapshot::{Snapshot, difference};
 use super::*;
 use linux::bpf::{Hook, Marker};
 use linux::rtnl::Rtnl;
-use linux::sysctl::{self, Key};
 
 fn played(number: u64, killed: bool, played: Result<Played, String>) -> (Round, Result<Played, String>) {
     let seed = 3;
@@ -32,6 +31,7 @@ fn a_round_that_left_something_is_counted_and_told() {
     let quick = Played {
         up: Some(Duration::from_millis(250)),
         down: Some(Duration::from_millis(125)),
+        silenced: true,
         overridden: true,
         left: false,
     };
@@ -68,65 +68,49 @@ fn a_round_that_left_something_is_counted_and_told() {
     assert_eq!((good.ours, good.extra.get(trial::FAILED)), (Some(0.0), None));
 }
 
-/// Something that slowhand could leave behind, with the way to take it away again.
-type Trace = (&'static str, fn(&Site), fn(&Site));
-
-const TRACES: [Trace; 8] = [
-    (
+/// What slowhand could leave: how it is told, what leaves it, and what takes it away.
+const TRACES: [[&str; 3]; 8] = [
+    [
         "there is: 31001: from 192.0.2.2 lookup 51831",
-        |site| lines(site, "rule add from 192.0.2.2 lookup 51831 pref 31001"),
-        |site| lines(site, "rule del pref 31001"),
-    ),
-    (
-        "dev wlan0 table 51831",
-        |site| lines(site, "route add default dev wlan0 table 51831 proto 183"),
-        |site| lines(site, "route del default dev wlan0 table 51831"),
-    ),
-    (
-        "2001:db8:2::1 dev wlan0 metric 5",
-        |site| lines(site, "route add default via 2001:db8:2::1 dev wlan0 metric 5"),
-        |site| lines(site, "route del default via 2001:db8:2::1 dev wlan0 metric 5"),
-    ),
-    (
+        "ip rule add from 192.0.2.2 lookup 51831 pref 31001",
+        "ip rule delete pref 31001",
+    ],
+    [
+        "default dev wlan0 table 51831",
+        "ip route add default dev wlan0 table 51831 proto 183",
+        "ip route delete default dev wlan0 table 51831",
+    ],
+    [
+        "default via 2001:db8:2::1 dev wlan0 metric 5",
+        "ip route add default via 2001:db8:2::1 dev wlan0 metric 5",
+        "ip route delete default via 2001:db8:2::1 dev wlan0 metric 5",
+    ],
+    [
         "there is: 198.51.100.2 id 9",
-        |site| lines(site, "mptcp endpoint add 198.51.100.2 id 9 subflow"),
-        |site| lines(site, "mptcp endpoint delete id 9"),
-    ),
-    (
-        "subflows 8",
-        |site| lines(site, "mptcp limits set subflows 8"),
-        |site| lines(site, "mptcp limits set subflows 3"),
-    ),
-    (
+        "ip mptcp endpoint add 198.51.100.2 id 9 subflow",
+        "ip mptcp endpoint delete id 9",
+    ],
+    [
+        "there is: add_addr_accepted 1 subflows 8",
+        "ip mptcp limits set subflows 8",
+        "ip mptcp limits set subflows 3",
+    ],
+    [
         "path_manager = userspace",
-        |site| set(site, "net.mptcp.path_manager", "userspace"),
-        |site| set(site, "net.mptcp.path_manager", "kernel"),
-    ),
-    (
-        "tcp_rmem = 8192",
-        |site| set(site, "net.ipv4.tcp_rmem", "8192 80000 4194304"),
-        |site| set(site, "net.ipv4.tcp_rmem", "8192 262144 4194304"),
-    ),
-    (
-        "qdisc clsact",
-        |site| qdisc(site, "add"),
-        |site| qdisc(site, "delete"),
-    ),
+        "sysctl -qw net.mptcp.path_manager=userspace",
+        "sysctl -qw net.mptcp.path_manager=kernel",
+    ],
+    [
+        "tcp_rmem = 8192 80000 4194304",
+        "sysctl -qw net.ipv4.tcp_rmem='8192 80000 4194304'",
+        "sysctl -qw net.ipv4.tcp_rmem='8192 262144 4194304'",
+    ],
+    [
+        "there is: qdisc clsact",
+        "tc qdisc add dev wlan0 clsact",
+        "tc qdisc delete dev wlan0 clsact",
+    ],
 ];
-
-fn lines(site: &Site, lines: &str) {
-    ip(&site.host, lines).unwrap();
-}
-
-fn set(site: &Site, key: &str, value: &str) {
-    let written = site.host.run(|| sysctl::write(&Key::new(key), value));
-    written.unwrap().unwrap();
-}
-
-fn qdisc(site: &Site, verb: &str) {
-    let words = ["tc", "qdisc", verb, "dev", "wlan0", "clsact"];
-    feed(&site.host, &words, "").unwrap();
-}
 
 #[test]
 fn whatever_could_be_left_on_a_host_is_found() {
@@ -134,11 +118,12 @@ fn whatever_could_be_left_on_a_host_is_found() {
     let before = site.settled().unwrap();
     let found = || difference(&before.whole(), &Snapshot::of(&site.host).unwrap().whole(), 9);
     assert_eq!(found(), [""; 0]);
-    for (told, leave, take_away) in TRACES {
-        leave(&site);
+    let run = |line: &str| feed(&site.host, &["sh", "-c", line], "").unwrap();
+    for [told, leave, take_away] in TRACES {
+        run(leave);
         let all = found();
         assert!(all.iter().any(|line| line.contains(told)), "{told}: {all:?}");
-        take_away(&site);
+        run(take_away);
         assert_eq!(found(), [""; 0], "{told}");
     }
     let attached = site.host.run(|| {

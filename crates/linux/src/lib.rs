@@ -7,7 +7,7 @@
 //! | [`rtnl`] | links, addresses, routes, rules: read, changed, watched | `Rtnl::open`, `Watch::open` |
 //! | [`diag`], [`info`] | sockets of all programs, their `tcp_info` and `mptcp_info` | `Diag::open`, `Diag::tcp`, `Diag::mptcp` |
 //! | [`sockopt`] | the same of a socket of one's own; congestion controllers | `mptcp_info`, `full_info`, `is_fallback` |
-//! | [`routing`] | a table per link, and the default route that moves | `routing::install`, `routing::set_default` |
+//! | [`routing`] | a table per uplink, and rules that lead to it; where new connections begin | `routing::Plan`, `routing::Routing::apply` |
 //! | [`orphans`] | closed connections at an endpoint that goes | `orphans::release` |
 //! | [`probe`] | is a host reachable over this one link? | `Prober` |
 //! | [`bpf`] | what only a BPF program can do | `WindowLever`, `UnsentLever`, `PacingLever` |

@@ -23,7 +23,7 @@ const AT_ONCE: Duration = Duration::from_millis(10);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// As the kernel counts.
 const UNLIMITED: Bytes = Bytes::new(u32::MAX as u64);
-/// Differences that are told of one round.
+/// Most differences reported of one round.
 const MOST: usize = 6;
 
 /// Which round.

@@ -49,9 +49,9 @@ pub fn print(text: &[u8]) -> anyhow::Result<()> {
     }
 }
 
-/// Writes text for people to standard output: of all that is in it, a terminal obeys only the line ends.
+/// Writes text for people to standard output. On a terminal, lines wrap; everywhere, control characters other than line ends are escaped.
 pub fn print_text(text: &str) -> anyhow::Result<()> {
-    print(shown_lines(text).as_bytes())
+    print(crate::terminal::fitted(&shown_lines(text)).as_bytes())
 }
 
 /// Writes a `--json` document to standard output. Names in it that a terminal would obey are spelled in JSON's own way.

@@ -22,6 +22,7 @@ mod output;
 mod papers;
 mod play;
 mod seed;
+mod table;
 mod terminal;
 mod usage;
 

@@ -28,6 +28,11 @@ pub fn width(output: &(impl IsTerminal + AsFd)) -> usize {
     terminal_size::terminal_size_of(output).map_or(80, |(width, _)| usize::from(width.0))
 }
 
+/// Columns of the terminal behind standard output; no limit where there is none.
+pub fn columns() -> usize {
+    width(&io::stdout())
+}
+
 /// Lines of the terminal.
 pub fn height(output: &impl AsFd) -> usize {
     terminal_size::terminal_size_of(output).map_or(24, |(_, height)| usize::from(height.0))
@@ -35,7 +40,7 @@ pub fn height(output: &impl AsFd) -> usize {
 
 /// Text for standard output, wrapped if that is a terminal.
 pub fn fitted(text: &str) -> String {
-    match width(&io::stdout()) {
+    match columns() {
         usize::MAX => text.to_owned(),
         width => wrapped(text, width),
     }

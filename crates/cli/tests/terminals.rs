@@ -69,6 +69,23 @@ fn stripped(text: &str) -> String {
 }
 
 #[test]
+fn tables_of_a_host_fit_the_terminal() {
+    for arguments in [&["doctor"][..], &["cc", "list"], &["cc", "status"]] {
+        for columns in [20, 47, 80] {
+            let mut command = program();
+            command.args(arguments).env("TERM", "xterm");
+            let text = shown(command, columns);
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(
+                widest <= columns.into(),
+                "{arguments:?} {columns}: {widest}\n{text}"
+            );
+            assert!(text.lines().count() > 1, "{arguments:?}: {text}");
+        }
+    }
+}
+
+#[test]
 fn no_line_is_wider_than_the_terminal() {
     for columns in [20, 33, 60] {
         for more in [&[][..], &["--seeds", "1..3"]] {

@@ -1,7 +1,8 @@
 //! `slowhand cc list`: what there is to load.
 
 use crate::exit::{print_document, print_text};
-use crate::host::table::aligned;
+use crate::table::Table;
+use crate::terminal;
 use linux::bpf::cc::{ControllerName, Coupled, missing};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -37,7 +38,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.json {
         print_document(&document)?;
     } else {
-        print_text(&text(&document))?;
+        print_text(&text(&document, terminal::columns()))?;
     }
     Ok(match document.missing {
         None => ExitCode::SUCCESS,
@@ -58,19 +59,16 @@ fn document() -> Document {
     }
 }
 
-fn text(document: &Document) -> String {
-    let head = ["NAME", "IN THE KERNEL", "WHAT IT DOES"]
-        .map(str::to_owned)
-        .to_vec();
-    let row = |listed: &Listed| vec![listed.id.to_owned(), listed.name.clone(), listed.about.to_owned()];
-    let rows: Vec<Vec<String>> = std::iter::once(head)
-        .chain(document.controllers.iter().map(row))
-        .collect();
+fn text(document: &Document, width: usize) -> String {
+    let mut table = Table::new(&["NAME", "IN THE KERNEL", "WHAT IT DOES"]);
+    for listed in &document.controllers {
+        table.row([listed.id, &listed.name, listed.about]);
+    }
     let verdict = match &document.missing {
         None => "this kernel takes them\n".to_owned(),
         Some(missing) => format!("{missing}\n"),
     };
-    aligned(&rows) + &verdict
+    table.fitted(width) + &verdict
 }
 
 #[cfg(test)]
@@ -83,7 +81,7 @@ mod tests {
             missing: Some("this kernel has no BTF".to_owned()),
             ..document()
         };
-        let text = text(&document);
+        let text = text(&document, usize::MAX);
         assert!(text.contains("balia  slow_balia"), "{text}");
         assert!(text.ends_with("this kernel has no BTF\n"), "{text}");
     }

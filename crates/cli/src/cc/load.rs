@@ -113,7 +113,7 @@ fn summary(heard: &Heard) -> String {
 }
 
 fn refused(error: impl std::error::Error + Send + Sync + 'static) -> anyhow::Error {
-    Refused::because(format!("{:#}", anyhow::Error::new(error)))
+    Refused::because(exit::sentence(&anyhow::Error::new(error)))
 }
 
 fn told(args: &Args, name: &ControllerName) -> anyhow::Result<String> {

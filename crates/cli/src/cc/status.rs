@@ -2,7 +2,8 @@
 
 use super::Place;
 use crate::exit::{self, Refused};
-use crate::host::table::aligned;
+use crate::table::Table;
+use crate::terminal;
 use linux::bpf::cc::{self, LoadedController, SubflowController};
 use policy::ConnId;
 use serde::Serialize;
@@ -66,7 +67,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.json {
         exit::print_document(&document)?;
     } else {
-        exit::print_text(&text(&document))?;
+        exit::print_text(&text(&document, terminal::columns()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -106,63 +107,48 @@ fn connection((conn, subflows): (ConnId, Vec<SubflowController>)) -> Connection 
     }
 }
 
-fn text(document: &Document) -> String {
-    let mut text = controllers(&document.controllers);
+fn text(document: &Document, width: usize) -> String {
+    let mut text = controllers(&document.controllers, width);
     text += &format!("new connections begin with {}\n", document.default);
     let used = |(name, count): (&String, &usize)| format!("{name} {count}");
     let used: Vec<String> = document.sockets.iter().map(used).collect();
     if !used.is_empty() {
         text += &format!("TCP sockets: {}\n", used.join(", "));
     }
-    text + &connections(&document.connections)
+    text + &connections(&document.connections, width)
 }
 
-fn controllers(loaded: &[Loaded]) -> String {
+fn controllers(loaded: &[Loaded], width: usize) -> String {
     if loaded.is_empty() {
         return format!(
             "no controller is loaded; `slowhand cc load {}` loads one\n",
             cc::Coupled::Lia.id()
         );
     }
-    let head = ["CONTROLLER", "KIND", "STAYS", "SOCKETS"]
-        .map(str::to_owned)
-        .to_vec();
-    let row = |loaded: &Loaded| {
+    let mut table = Table::new(&["CONTROLLER", "KIND", "STAYS", "SOCKETS"]);
+    for loaded in loaded {
         let stays = match (loaded.registered, loaded.pinned) {
             (true, true) => "until unloaded",
             (true, false) => "with the process that loaded it",
             (false, _) => "for the sockets that have it",
         };
-        [&loaded.name, loaded.id, stays, &loaded.sockets.to_string()]
-            .map(str::to_owned)
-            .to_vec()
-    };
-    aligned(
-        &std::iter::once(head)
-            .chain(loaded.iter().map(row))
-            .collect::<Vec<_>>(),
-    )
+        table.row([&loaded.name, loaded.id, stays, &loaded.sockets.to_string()]);
+    }
+    table.fitted(width)
 }
 
-fn connections(connections: &[Connection]) -> String {
+fn connections(connections: &[Connection], width: usize) -> String {
     if connections.is_empty() {
         return "no MPTCP connection here\n".to_owned();
     }
-    let head = ["CONNECTION", "LOCAL ID", "REMOTE ID", "USES"]
-        .map(str::to_owned)
-        .to_vec();
-    let rows = connections.iter().flat_map(|connection| {
-        connection.subflows.iter().map(|subflow| {
-            let ids = [subflow.local_id, subflow.remote_id].map(|id| id.to_string());
-            vec![
-                connection.token.clone(),
-                ids[0].clone(),
-                ids[1].clone(),
-                subflow.controller.clone(),
-            ]
-        })
-    });
-    aligned(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
+    let mut table = Table::new(&["CONNECTION", "LOCAL ID", "REMOTE ID", "USES"]);
+    for connection in connections {
+        for subflow in &connection.subflows {
+            let [local, remote] = [subflow.local_id, subflow.remote_id].map(|id| id.to_string());
+            table.row([&connection.token, &local, &remote, &subflow.controller]);
+        }
+    }
+    table.fitted(width)
 }
 
 #[cfg(test)]
@@ -189,13 +175,14 @@ mod tests {
     #[test]
     fn every_subflow_is_shown_with_what_it_uses() {
         let name = cc::ControllerName::of(cc::Coupled::Lia).to_string();
-        let text = text(&document(vec![Loaded {
+        let loaded = Loaded {
             id: "lia",
             name,
             pinned: true,
             registered: true,
             sockets: 2,
-        }]));
+        };
+        let text = text(&document(vec![loaded]), usize::MAX);
         assert!(text.contains("slow_lia    lia   until unloaded  2"), "{text}");
         assert!(
             text.contains("0000002a    0         3          slow_lia"),
@@ -205,6 +192,6 @@ mod tests {
 
     #[test]
     fn without_a_controller_the_way_to_one_is_told() {
-        assert!(text(&document(Vec::new())).contains("`slowhand cc load lia`"));
+        assert!(text(&document(Vec::new()), usize::MAX).contains("`slowhand cc load lia`"));
     }
 }

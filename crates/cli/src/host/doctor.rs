@@ -1,8 +1,9 @@
 //! `slowhand doctor`: what this host has of what slowhand uses, what is missing, and how to get it.
 
 use super::config::{Asked, Config};
-use super::table::aligned;
-use crate::exit::print;
+use crate::exit::{print_document, print_text};
+use crate::table::Table;
+use crate::terminal;
 use linux::doctor::{Check, Need, checks, needs};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -49,12 +50,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut checks = checks();
     checks.extend(probing(Path::new("/"), &args.config));
     let document = document(&checks);
-    let text = if args.json {
-        serde_json::to_string_pretty(&document)? + "\n"
+    if args.json {
+        print_document(&document)?;
     } else {
-        text(&document)
-    };
-    print(text.as_bytes())?;
+        print_text(&text(&document, terminal::columns()))?;
+    }
     Ok(if document.works {
         ExitCode::SUCCESS
     } else {
@@ -70,7 +70,7 @@ pub fn refusal() -> Option<String> {
 fn refusal_of(mut checks: Vec<Check>) -> Option<String> {
     checks.retain(|check| check.need == Need::Must && !check.is_ok());
     let missing = !checks.is_empty();
-    missing.then(|| text(&document(&checks)).trim_end().to_owned())
+    missing.then(|| text(&document(&checks), usize::MAX).trim_end().to_owned())
 }
 
 /// What links are asked while nothing shows that they live. A configuration that cannot be read is told by `up`, and counts as none here.
@@ -145,19 +145,18 @@ fn looked(check: &Check) -> Looked {
     }
 }
 
-fn text(document: &Document) -> String {
-    let rows = document.checks.iter().map(|check| {
+fn text(document: &Document, width: usize) -> String {
+    let mut table = Table::new(&[]);
+    for check in &document.checks {
         let mark = if check.ok { "ok" } else { "--" };
-        [mark, check.name, check.need, &check.finding]
-            .map(str::to_owned)
-            .to_vec()
-    });
+        table.row([mark, check.name, check.need, &check.finding]);
+    }
     let verdict = if document.works {
         "slowhand works here\n"
     } else {
         "slowhand cannot work here yet\n"
     };
-    aligned(&rows.collect::<Vec<_>>()) + verdict
+    table.fitted(width) + verdict
 }
 
 #[cfg(test)]
@@ -253,7 +252,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_told_with_its_remedy() {
-        let text = text(&document(&[check(Need::Must, false)]));
+        let text = text(&document(&[check(Need::Must, false)]), usize::MAX);
         assert_eq!(
             text,
             "--  thing  must  not there; get it\nslowhand cannot work here yet\n"

@@ -10,7 +10,6 @@ mod notify;
 mod place;
 mod problem;
 mod server;
-pub mod table;
 pub mod trusted;
 
 pub mod doctor;

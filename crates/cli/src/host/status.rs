@@ -3,8 +3,9 @@
 use super::control::{Question, ask};
 use super::document::{Connection, Fallback, Link, Status, Subflow};
 use super::place::Place;
-use super::table::aligned;
 use crate::exit::{print_document, print_text, shown};
+use crate::table::Table;
+use crate::terminal;
 use std::process::ExitCode;
 use units::Bytes;
 
@@ -25,12 +26,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.json {
         print_document(&status)?;
     } else {
-        print_text(&text(&shown(&status)?))?;
+        print_text(&text(&shown(&status)?, terminal::columns()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn text(status: &Status) -> String {
+/// Tables fit `width` columns.
+fn text(status: &Status, width: usize) -> String {
     let mut text = format!(
         "policy {}, new connections sent with {}, process {}, up {:.0} s, {:.1} % of a core, window lever: {}\n\n",
         status.policy,
@@ -40,37 +42,32 @@ fn text(status: &Status) -> String {
         100.0 * status.cpu_s / status.uptime_s.max(1e-3),
         status.window_lever.as_deref().unwrap_or("none"),
     );
-    text.push_str(&links(&status.links));
+    text.push_str(&links(&status.links).fitted(width));
     text.extend(status.links.iter().flat_map(marks));
     if !status.connections.is_empty() {
         text.push('\n');
-        text.push_str(&connections(&status.connections));
+        text.push_str(&connections(&status.connections).fitted(width));
     }
     if !status.fallbacks.is_empty() {
         text.push('\n');
-        text.push_str(&fallbacks(&status.fallbacks));
+        text.push_str(&fallbacks(&status.fallbacks, width));
     }
     text
 }
 
-fn links(links: &[Link]) -> String {
-    let mut rows = vec![row([
-        "LINK",
-        "INTERFACE",
-        "KIND",
-        "ROLE",
-        "STATE",
-        "ADDRESS",
-        "GATEWAY",
-    ])];
+fn links(links: &[Link]) -> Table {
+    let header = ["LINK", "INTERFACE", "KIND", "ROLE", "STATE", "ADDRESS", "GATEWAY"];
+    let mut table = Table::new(&header);
     let differ = links.iter().any(|link| link.default_v4 && !link.default_v6)
         && links.iter().any(|link| link.default_v6 && !link.default_v4);
-    rows.extend(links.iter().map(|link| link_row(link, differ)));
-    aligned(&rows)
+    for link in links {
+        add_link(&mut table, link, differ);
+    }
+    table
 }
 
 /// A star stands where new connections begin; with the version of IP if the two `differ`.
-fn link_row(link: &Link, differ: bool) -> Vec<String> {
+fn add_link(table: &mut Table, link: &Link, differ: bool) {
     let star = match (link.default_v4, link.default_v6) {
         (false, false) => "",
         (true, false) if differ => " *4",
@@ -84,7 +81,7 @@ fn link_row(link: &Link, differ: bool) -> Vec<String> {
         .iter()
         .map(|hop| hop.map_or_else(|| "on link".to_owned(), |hop| hop.to_string()))
         .collect();
-    row([
+    table.row([
         &name,
         link.interface.as_deref().unwrap_or("-"),
         &link.kind,
@@ -92,7 +89,7 @@ fn link_row(link: &Link, differ: bool) -> Vec<String> {
         &link.state,
         or_dash(&addresses.join(",")),
         or_dash(&gateways.join(",")),
-    ])
+    ]);
 }
 
 /// A sentence for each direction in which anything was ever to be marked.
@@ -120,7 +117,7 @@ fn marks(link: &Link) -> impl Iterator<Item = String> {
     })
 }
 
-fn connections(connections: &[Connection]) -> String {
+fn connections(connections: &[Connection]) -> Table {
     let header = [
         "CONNECTION",
         "PEER / LOCAL",
@@ -133,21 +130,23 @@ fn connections(connections: &[Connection]) -> String {
         "WINDOW",
         "SENT WITH",
     ];
-    let mut rows = vec![row(header)];
+    let mut table = Table::new(&header);
     for connection in connections {
-        rows.push(connection_row(connection));
-        rows.extend(connection.subflows.iter().map(subflow_row));
+        add_connection(&mut table, connection);
+        for subflow in &connection.subflows {
+            add_subflow(&mut table, subflow);
+        }
     }
-    aligned(&rows)
+    table
 }
 
-fn connection_row(connection: &Connection) -> Vec<String> {
+fn add_connection(table: &mut Table, connection: &Connection) {
     let state = match (&connection.left_alone, connection.window_bytes) {
         (None, _) => "open",
         (Some(_), None) => "left alone",
         (Some(_), Some(_)) => "fell back",
     };
-    row([
+    table.row([
         &connection.token,
         &connection.remote.to_string(),
         "",
@@ -158,15 +157,15 @@ fn connection_row(connection: &Connection) -> Vec<String> {
         "",
         &window(connection.window_bytes),
         or_dash(&connection.cc.join(",")),
-    ])
+    ]);
 }
 
 fn window(bytes: Option<u64>) -> String {
     bytes.map_or_else(|| "-".to_owned(), |bytes| Bytes::new(bytes).to_string())
 }
 
-fn subflow_row(subflow: &Subflow) -> Vec<String> {
-    row([
+fn add_subflow(table: &mut Table, subflow: &Subflow) {
+    table.row([
         &format!("  id {}", subflow.id),
         &subflow.local.to_string(),
         &subflow.link,
@@ -179,17 +178,19 @@ fn subflow_row(subflow: &Subflow) -> Vec<String> {
         &subflow.retransmits.to_string(),
         "",
         subflow.cc.as_deref().unwrap_or("-"),
-    ])
+    ]);
 }
 
-fn fallbacks(fallbacks: &[Fallback]) -> String {
-    let mut rows = vec![row(["FELL BACK", "PEER", "LOCAL", "LINK", "WINDOW", "SENT WITH"])];
-    rows.extend(fallbacks.iter().map(fallback_row));
+fn fallbacks(fallbacks: &[Fallback], width: usize) -> String {
+    let mut table = Table::new(&["FELL BACK", "PEER", "LOCAL", "LINK", "WINDOW", "SENT WITH"]);
+    for fallback in fallbacks {
+        add_fallback(&mut table, fallback);
+    }
     let unbounded = fallbacks
         .iter()
         .filter(|fallback| fallback.window_bytes.is_none());
     let whys = unbounded.map(|fallback| format!("{}: {}\n", fallback.local, fallback.why));
-    count_of(fallbacks) + &aligned(&rows) + &whys.collect::<String>()
+    count_of(fallbacks) + &table.fitted(width) + &whys.collect::<String>()
 }
 
 /// How many connections fell back, in a line; nothing if none did.
@@ -201,19 +202,15 @@ pub(super) fn count_of(fallbacks: &[Fallback]) -> String {
     }
 }
 
-fn fallback_row(fallback: &Fallback) -> Vec<String> {
-    row([
+fn add_fallback(table: &mut Table, fallback: &Fallback) {
+    table.row([
         fallback.token.as_deref().unwrap_or("-"),
         &fallback.remote.to_string(),
         &fallback.local.to_string(),
         &fallback.link,
         &window(fallback.window_bytes),
         fallback.cc.as_deref().unwrap_or("-"),
-    ])
-}
-
-fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
-    cells.iter().map(|&cell| cell.to_owned()).collect()
+    ]);
 }
 
 fn or_dash(text: &str) -> &str {
@@ -244,7 +241,7 @@ mod tests {
             cc: None,
             ..bounded.clone()
         };
-        let told = fallbacks(&[bounded, refused]);
+        let told = fallbacks(&[bounded, refused], usize::MAX);
         let lines: Vec<&str> = told.lines().collect();
         assert!(
             lines[2].starts_with("- ") && lines[2].ends_with("262.1 kB  cubic"),
@@ -290,7 +287,7 @@ mod tests {
             cc: vec!["reno".to_owned(), "slow_olia".to_owned()],
             subflows: vec![subflow, joining],
         };
-        let told = connections(&[connection]);
+        let told = connections(&[connection]).fitted(usize::MAX);
         let last: Vec<&str> = told
             .lines()
             .map(|line| line.split_whitespace().last().unwrap())
@@ -330,7 +327,8 @@ mod tests {
             let told = links(&[
                 beginning("a", first.0, first.1),
                 beginning("b", second.0, second.1),
-            ]);
+            ])
+            .fitted(usize::MAX);
             let names = told.lines().skip(1).map(|line| line.split("  ").next().unwrap());
             assert_eq!(Vec::from_iter(names), expected);
         }

@@ -7,7 +7,7 @@ use super::log::{Chronicle, Level, Log};
 use super::notify::{Notify, watchdog_period};
 use super::place::Place;
 use super::server::{Answering, Sockets};
-use crate::exit::Refused;
+use crate::exit::{self, Refused};
 use anyhow::Context as _;
 use linux::bpf::cc::{Controller, Coupled};
 use linux::daemon::{
@@ -134,7 +134,7 @@ fn work(args: &Args, log: Log) -> anyhow::Result<ExitCode> {
         journal: Some(args.place.journal()),
     };
     let mut daemon =
-        Daemon::start(setup).map_err(|error| Refused::because(format!("{:#}", anyhow::Error::new(error))))?;
+        Daemon::start(setup).map_err(|error| Refused::because(exit::sentence(&anyhow::Error::new(error))))?;
     let outcome = daemon.run();
     Notify::from_environment().say("STOPPING=1");
     end(outcome, &sockets, log)

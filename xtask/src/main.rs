@@ -1,10 +1,12 @@
 //! The rules of the house as programs: `cargo xtask check` runs them all, `cargo xtask test` runs the tests and counts.
 
+mod circles;
 mod deps;
 mod files;
 mod licences;
 mod links;
 mod metadata;
+mod modules;
 mod rooms;
 mod spdx;
 mod test;
@@ -13,7 +15,7 @@ mod tidy;
 use std::process::ExitCode;
 
 const USAGE: &str =
-    "usage: cargo xtask check | deps | licences | links | tidy | test [ARGUMENTS OF cargo test]";
+    "usage: cargo xtask check | circles | deps | licences | links | tidy | test [ARGUMENTS OF cargo test]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -37,6 +39,7 @@ fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
             links::check()?,
             tidy::check()?,
         ]),
+        "circles" => report(&[circles::check()?]),
         "deps" => report(&[deps::check()?]),
         "licences" => report(&[licences::check()?]),
         "links" => report(&[links::check()?]),

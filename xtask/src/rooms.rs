@@ -112,7 +112,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "xtask",
         rooms: &[],
-        crates: &["anyhow", "serde", "serde_json", "toml"],
+        crates: &["anyhow", "proc-macro2", "serde", "serde_json", "syn", "toml"],
         no_std: false,
         never: "the rooms: the rules must run while a room does not compile",
     },

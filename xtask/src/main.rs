@@ -7,6 +7,7 @@ mod licences;
 mod links;
 mod metadata;
 mod modules;
+mod prose;
 mod rooms;
 mod spdx;
 mod test;
@@ -14,8 +15,7 @@ mod tidy;
 
 use std::process::ExitCode;
 
-const USAGE: &str =
-    "usage: cargo xtask check | circles | deps | licences | links | tidy | test [ARGUMENTS OF cargo test]";
+const USAGE: &str = "usage: cargo xtask check | circles | deps | licences | links | prose | tidy | test [ARGUMENTS OF cargo test]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -43,6 +43,7 @@ fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
         "deps" => report(&[deps::check()?]),
         "licences" => report(&[licences::check()?]),
         "links" => report(&[links::check()?]),
+        "prose" => report(&[prose::check()?]),
         "tidy" => report(&[tidy::check()?]),
         "test" => test::run(rest),
         _ => anyhow::bail!("{USAGE}"),

@@ -1,20 +1,23 @@
-//! BALIA, the balanced linked adaptation: between LIA's responsiveness and OLIA's friendliness, with a proof that it is both.
+//! BALIA, the balanced linked adaptation: a proven balance between LIA's responsiveness and OLIA's
+//! friendliness.
 //!
 //! # Sources
-//! - draft-walid-mptcp-congestion-control-04 §3: `x = w/rtt`, `a_r = max x / x_r`;
-//!   `w_r += x_r / (rtt_r · (Σx)²) · (1 + a_r)/2 · (4 + a_r)/5`; on a loss `w_r −= w_r/2 · min(a_r, 3/2)`.
+//! - draft-walid-mptcp-congestion-control-04 §3: `x = w/rtt`, `a_r = max x / x_r`, `w_r += x_r / (rtt_r ·
+//!   (Σx)²) · (1 + a_r)/2 · (4 + a_r)/5`. On a loss `w_r −= w_r/2 · min(a_r, 3/2)`.
 //!
 //! # Where we differ, and why
-//! 1. The growth is cut at one segment per acknowledged segment, slow start's: a path that carries next to nothing (`a_r` in the
-//!    hundreds) would otherwise jump.
+//! 1. Growth is limited to one segment per acknowledged segment, as in slow start. Otherwise a path with very
+//!    little traffic (`a_r` in the hundreds) would jump.
 //!
-//! # What follows
-//! On a path that loses more, growth `(1+a)(4+a)/10` and the deeper cut of 3/4 balance at `a²/10 + a/2 + 2/5 = 3/4·P`, LIA's at `a = P/2` (`P` the
-//! loss probability, times the square of all windows where round trips are equal). So BALIA moves more than LIA off a path that keeps more than a
-//! tenth of the traffic, and less below that (`a` over 9.6).
+//! # Consequence
+//! On a path with more loss, growth `(1+a)(4+a)/10` and the deeper cut of 3/4 balance at `a²/10 + a/2 + 2/5 =
+//! 3/4·P`. LIA balances at `a = P/2`. `P` is the loss probability, times the square of all windows where
+//! round trips are equal. So BALIA moves more traffic than LIA off a path that keeps more than a tenth of it,
+//! and less below that (`a` over 9.6).
 //!
 //! # Checked by
-//! `cc::tests`: golden vectors; against the equation in `f64`; on one path it is Reno; where it holds more than LIA.
+//! `cc::tests`: golden vectors, the equation in `f64`, BALIA equals Reno on one path, where BALIA holds more
+//! than LIA.
 
 use super::{Flow, Increase, Soft, reno, total_rate};
 
@@ -23,7 +26,7 @@ use super::{Flow, Increase, Soft, reno, total_rate};
 pub(super) struct Balia;
 
 impl Balia {
-    /// `a_r`: how many times faster the fastest path is.
+    /// `a_r`: rate of the fastest path relative to this one.
     fn imbalance(own: usize, flows: &[Flow]) -> Soft {
         let fastest = flows
             .iter()
@@ -47,7 +50,7 @@ impl Balia {
         if !flow.counts() {
             return reno::after_loss(flow);
         }
-        // min(a, 3/2) in parts of 2³² of two: a ≥ 1, so 1/2 ..= 3/4 of the window goes.
+        // min(a, 3/2)/2 in units of 2⁻³². a ≥ 1, so the cut is 1/2 to 3/4 of the window.
         let half_of = Self::imbalance(own, flows)
             .least(Soft::new(3).over(Soft::new(2)))
             .over(Soft::new(2));

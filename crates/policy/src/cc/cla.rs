@@ -1,25 +1,31 @@
-//! CLA: before a hand-off the fading path gives its rate to the others, after it the new path begins with what it can carry.
+//! CLA: before a hand-off the fading path gives its rate to the others. After it, the new path starts with a
+//! window that it can carry.
 //!
 //! # Sources
-//! - cla §IV: mobility index `MI = arctan(m)/(π/2)` (m = trend of the signal, dB/s), `Q = SNR1/(SNR1 + SNR2)`; mobile stage
-//!   `R_off = R(t0)·(1−Q)·MI`; hand-off stage `w = N` segments (`BDP_UB = S·N`); its other two steps are in `cla/handoff.rs`.
+//! - cla §IV: mobility index `MI = arctan(m)/(π/2)` (m = signal trend, dB/s), quality `Q = SNR1/(SNR1 +
+//!   SNR2)`. Mobile stage: `R_off = R(t0)·(1−Q)·MI`. Hand-off stage: `w = N` segments (`BDP_UB = S·N`). The
+//!   hand-off stage's other two steps are in `cla/handoff.rs`.
 //!
 //! # Where we differ, and why
-//! 1. The cut is made once per fading, from the rate at its beginning: repeated at every report it would compound.
-//! 2. What is taken off is shared among the other paths in proportion to their rates; the paper has one other path.
-//! 3. `w = R·RTT/MSS` with the round-trip time without queue (the paper's footnote): with the inflated one the window would not
-//!    shrink.
-//! 4. `N` is ten where nobody knows it, and nobody here does. The paper obtains `BDP_UB` without saying how. Its bound neglects propagation, so that
-//!    it is no path's real product, and needs the hops of both ways: the time to live of what arrives would tell those of one, if it were known
-//!    what it began with, and the kernel tells it of no TCP socket (`TCP_INFO` has none). Ten segments are what RFC 6928 lets a sender
-//!    begin with, and what Linux begins every subflow with, so that such an order leaves a new subflow's window as it is. With 12 hops each way (24) a
-//!    new subflow brings up to 6 % more in its first 2.5 s (`crates/sim/tests/cla_handoff.rs`).
-//! 5. What nobody can take is not taken off: where every other path holds a queue its rate is all that it can carry, and a fading path that gave it
-//!    more would only make the connection slower. Its window then becomes what it holds without queue, so that as little as the paper's is lost
-//!    with it.
+//! 1. Each fading causes one cut, from the rate at its start. A cut at every report would compound.
+//! 2. The other paths share the removed rate in proportion to their own rates. The paper has only one other
+//!    path.
+//! 3. `w = R·RTT/MSS` uses the round-trip time without queueing (the paper's footnote). With the inflated one
+//!    the window would not shrink.
+//! 4. `N` defaults to ten where it is unknown, and nothing here knows it. The paper does not say how it
+//!    obtains `BDP_UB`. The paper's bound neglects propagation, so it is not the real product of any path,
+//!    and it needs the hop counts of both directions. The TTL of arriving packets would give one direction if
+//!    the initial TTL were known, but the kernel does not report the TTL of a TCP socket (`TCP_INFO` has
+//!    none). Ten segments are the initial window of RFC 6928 and of every Linux subflow, so this default
+//!    leaves a new subflow's window unchanged. With 12 hops each way (24), a new subflow carries up to 6 %
+//!    more in its first 2.5 s (`crates/sim/tests/cla_handoff.rs`).
+//! 5. Rate that no other path can take stays on the fading path. If every other path has a queue, its rate is
+//!    all it can carry, and more would only slow the connection down. The fading path's window then becomes
+//!    its bandwidth-delay product without queueing, so a hand-off loses as little as with the paper's cut.
 //!
 //! # Checked by
-//! `cc::tests`: signs and bounds of MI and Q; one cut per fading. `tests`: `golden/cla.csv`; the rates sum to what they were.
+//! `cc::tests`: signs and limits of MI and Q, one cut per fading. `tests`: `golden/cla.csv`, the sum of the
+//! rates stays the same.
 
 use super::MOST_PATHS;
 pub use handoff::HandOffStage;
@@ -27,24 +33,25 @@ use units::{Db, Ratio};
 
 mod handoff;
 
-/// Above this quality a fading path counts as recovered.
+/// A fading path with a quality above this has recovered.
 const RECOVERED: f64 = 0.55;
-/// Hop count there and back where it is not known: the segments that a TCP begins with (RFC 6928 §2).
+/// Default hop count of the round trip: the initial window of a TCP, in segments (RFC 6928 §2).
 const DEFAULT_HOPS: u32 = 10;
 
-/// `MI`, −1 to 1: how fast the signal changes; negative when it sinks.
+/// `MI`, −1 to 1: how fast the signal changes. Negative when it gets weaker.
 pub fn mobility_index(trend_db_per_s: f64) -> f64 {
     libm::atan(trend_db_per_s) / core::f64::consts::FRAC_PI_2
 }
 
-/// `Q`, 0 to 1: how good the path is beside the next candidate on the same interface. Signals in dB, floored at 1.
+/// `Q`, 0 to 1: the path's signal relative to the next candidate on the same interface. Signals in dB, at
+/// least 1.
 pub fn quality(own: Db, candidate: Option<Db>) -> Ratio {
     let floor = |snr: Db| snr.as_db_f64().max(1.0);
     let other = candidate.map_or(0.0, floor);
     Ratio::clamped(floor(own) / (floor(own) + other))
 }
 
-/// The window after a hand-off in segments: the number of hops there and back (BDP_UB = S·N), 10 if unknown.
+/// Window after a hand-off, in segments: the hop count of the round trip (BDP_UB = S·N), 10 if unknown.
 pub const fn bdp_upper_bound(hops: Option<u32>) -> u32 {
     match hops {
         Some(hops) if hops > 2 => hops,
@@ -53,18 +60,18 @@ pub const fn bdp_upper_bound(hops: Option<u32>) -> u32 {
     }
 }
 
-/// What is known of one path when the mobile reports.
+/// State of one path at a report of the mobile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Report {
-    /// Bytes acknowledged over the last round-trip time, per second.
+    /// Bytes per second acknowledged during the last round trip.
     pub rate: f64,
-    /// Round-trip time without queue, in seconds.
+    /// Round-trip time without queueing, in seconds.
     pub base_rtt_s: f64,
     /// Mobility index, −1 to 1.
     pub mi: f64,
     /// Quality, 0 to 1.
     pub q: f64,
-    /// More waits on it than is under way: it carries all that it can.
+    /// Whether the backlog exceeds the bytes in flight: the path carries all it can.
     pub queued: bool,
 }
 
@@ -74,14 +81,15 @@ impl Report {
     }
 }
 
-/// The mobile stage: which paths have been cut.
+/// The mobile stage: remembers which paths have been cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MobileStage {
     cut: [bool; MOST_PATHS],
 }
 
 impl MobileStage {
-    /// New windows in segments, one for each path, where a path has just begun to fade; `None` when nothing changes.
+    /// Returns new windows in segments, one per path, if a path has just started to fade. `None` if nothing
+    /// changes.
     pub fn report(&mut self, paths: &[Report], mss: u32) -> Option<[u32; MOST_PATHS]> {
         let mut rates: [f64; MOST_PATHS] =
             core::array::from_fn(|path| paths.get(path).map_or(0.0, |path| path.rate));
@@ -102,14 +110,14 @@ impl MobileStage {
         }))
     }
 
-    /// A hand-off was completed on this path: it may be cut anew.
+    /// Records a completed hand-off on this path: the path may be cut again.
     pub const fn handed_off(&mut self, path: usize) {
         if path < MOST_PATHS {
             self.cut[path] = false;
         }
     }
 
-    /// Moves `R_off` from the paths that begin to fade to those that stay.
+    /// Moves `R_off` from the paths that start to fade to the others.
     fn shift(&self, rates: &mut [f64; MOST_PATHS], entered: &[bool; MOST_PATHS], paths: &[Report]) {
         let mut staying = paths.iter().zip(self.cut).filter(|(_, cut)| !cut).peekable();
         if staying.peek().is_some() && staying.all(|(path, _)| path.queued) {

@@ -1,21 +1,21 @@
 //! CUBIC, for background traffic: the window grows with the cube of the time since the last loss.
 //!
 //! # Sources
-//! - RFC 9438 §4.1–4.7: `W(t) = C·(t − K)³ + W_max`, `C = 0.4`, `β = 0.7`, `K = ∛(W_max·(1−β)/C)` (with the window after the loss), the
-//!   Reno-friendly region, fast convergence.
+//! - RFC 9438 §4.1–4.7: `W(t) = C·(t − K)³ + W_max`, `C = 0.4`, `β = 0.7`, `K = ∛(W_max·(1−β)/C)` (with the
+//!   window after the loss), the Reno-friendly region, fast convergence.
 //!
 //! # Where we differ, and why
-//! 1. Time is told in microseconds and the cube is taken in `f64` by `libm`: background traffic is not repeated in BPF.
+//! 1. Time is in µs and `libm` computes the cube in `f64`: no BPF program repeats background traffic.
 //!
 //! # Checked by
-//! `cc::tests`: the plateau at `W_max`, the value of `K`. `tests`: `golden/cubic.csv`, bounds, monotone growth.
+//! `cc::tests`: the plateau at W_max, the value of K. `tests`: `golden/cubic.csv`, limits, monotone growth.
 
 use super::Increase;
 
 const C: f64 = 0.4;
 const BETA: f64 = 0.7;
 
-/// CUBIC's memory of one path.
+/// CUBIC state of one path.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cubic {
     w_max: f64,
@@ -30,7 +30,7 @@ struct Epoch {
 }
 
 impl Cubic {
-    /// Growth for one segment acknowledged at `now_us` with this window and round-trip time.
+    /// Growth for one segment acknowledged at `now_us`, with this window and round-trip time.
     pub fn increase(&mut self, now_us: u64, cwnd: u32, srtt_us: u32) -> Increase {
         let cwnd = f64::from(cwnd.max(1));
         let epoch = *self.epoch.get_or_insert_with(|| {
@@ -55,7 +55,7 @@ impl Cubic {
         Increase((per_segment * 4_294_967_296.0) as i64)
     }
 
-    /// The window after a loss, in segments; with fast convergence (§4.7).
+    /// Window after a loss, in segments, with fast convergence (§4.7).
     pub fn after_loss(&mut self, cwnd: u32) -> u32 {
         let window = f64::from(cwnd);
         self.w_max = if window < self.w_max {

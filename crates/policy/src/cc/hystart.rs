@@ -1,14 +1,16 @@
-//! HyStart++: slow start ends when the round trip grows, before a queue overflows.
+//! HyStart++: ends slow start when the round-trip time grows, before a queue overflows.
 //!
 //! # Sources
 //! - RFC 9406 §4.2, §4.3, with its constants.
 //!
 //! # Where we differ, and why
-//! 1. Segments are counted, not bytes, and L is infinite: a limit on the growth for one acknowledgement is TCP's, as in Reno's slow start.
-//! 2. A sample of 0 µs is none.
+//! 1. Counts segments, not bytes, and L is infinite: TCP limits the growth per acknowledgement, as in Reno's
+//!    slow start.
+//! 2. Ignores a sample of 0 µs.
 //!
 //! # Checked by
-//! `hystart::tests`: `golden/hystart.csv`, invariants; the same answers from `bpf/cc/hystart.h` in `crates/linux/tests/cc/hystart.rs`.
+//! `hystart::tests`: `golden/hystart.csv`, invariants. `bpf/cc/hystart.h` gives the same answers in
+//! `crates/linux/tests/cc/hystart.rs`.
 
 /// `MIN_RTT_THRESH`, µs.
 const LEAST_US: u32 = 4_000;
@@ -23,24 +25,24 @@ const SLOWER: u32 = 4;
 /// `CSS_ROUNDS`.
 const ROUNDS: u8 = 5;
 
-/// The first slow start of one path.
+/// Initial slow start of one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HyStart {
     /// `lastRoundMinRTT`; 0 for none.
     last_us: u32,
-    /// `currentRoundMinRTT`; 0 for none yet.
+    /// `currentRoundMinRTT`; 0 for none.
     shortest_us: u32,
-    /// `cssBaselineMinRtt`; 0 outside of conservative slow start.
+    /// `cssBaselineMinRtt`; 0 outside conservative slow start.
     baseline_us: u32,
     samples: u8,
-    /// Of conservative slow start that are over.
+    /// Completed rounds of conservative slow start.
     rounds: u8,
-    /// Conservative: acknowledged segments that have not made one yet.
+    /// Conservative slow start: acknowledged segments that have not yet added up to one segment of growth.
     credit: u8,
 }
 
 impl HyStart {
-    /// All is acknowledged that was in flight when the last round began.
+    /// Starts a round: everything in flight at the start of the last one is acknowledged.
     pub const fn round(&mut self) {
         self.last_us = self.shortest_us;
         self.shortest_us = 0;
@@ -50,7 +52,7 @@ impl HyStart {
         }
     }
 
-    /// An acknowledgement whose round trip took so many microseconds.
+    /// Adds the round trip of one acknowledgement, in µs.
     pub fn sample(&mut self, rtt_us: u32) {
         if rtt_us == 0 {
             return;
@@ -72,7 +74,7 @@ impl HyStart {
         }
     }
 
-    /// By how many segments the window grows for `acked` of them.
+    /// Window growth for `acked` segments, in segments.
     pub const fn growth(&mut self, acked: u32) -> u32 {
         if !self.is_conservative() {
             return acked;
@@ -82,7 +84,7 @@ impl HyStart {
         acked / SLOWER + parts / SLOWER
     }
 
-    /// From now on: congestion avoidance.
+    /// Whether slow start is over and congestion avoidance starts.
     pub const fn is_over(&self) -> bool {
         self.rounds >= ROUNDS
     }
@@ -98,7 +100,7 @@ impl HyStart {
     }
 }
 
-/// `RttThresh`, added.
+/// The round-trip time plus `RttThresh`.
 fn longer(rtt_us: u32) -> u64 {
     u64::from(rtt_us) + u64::from((rtt_us / PART).clamp(LEAST_US, MOST_US))
 }
@@ -110,7 +112,8 @@ mod tests {
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
-    /// `COUNTxMICROSECONDS`: by how much the window grows in a round of such acknowledgements of one segment each, and whether it ends.
+    /// Plays a round of one-segment acknowledgements, given as `COUNTxMICROSECONDS`. Returns the growth of
+    /// the window, and `!` if slow start is over.
     fn play(hystart: &mut HyStart, round: &str) -> String {
         hystart.round();
         let mut grown = 0;
@@ -141,7 +144,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_steady_round_trip_never_ends_it(rtt_us in 1u32.., rounds in prop::collection::vec(1u32..40, 1..40)) {
+        fn a_steady_round_trip_never_ends_slow_start(rtt_us in 1u32.., rounds in prop::collection::vec(1u32..40, 1..40)) {
             let mut hystart = HyStart::default();
             for acks in rounds {
                 hystart.round();

@@ -1,37 +1,42 @@
-//! LIA, the coupled increase: together the subflows take what one TCP would on their best path, and no more than a TCP on any.
+//! LIA, the coupled increase: together the subflows take as much as one TCP on their best path, and on no
+//! path more than a TCP would.
 //!
 //! # Sources
-//! - RFC 6356 §3, equations 1 and 2: `w_i += min(α/w_tot, 1/w_i)` per segment, `α = w_tot · max(w_i/rtt_i²) / (Σ w_i/rtt_i)²`.
-//! - cla §IV prints α without the square of the sum: [`increase_printed`], for golden vectors only (its dimension does not
-//!   fit: it depends on the unit of time; seconds here).
+//! - RFC 6356 §3, equations 1 and 2: `w_i += min(α/w_tot, 1/w_i)` per segment, `α = w_tot · max(w_i/rtt_i²) /
+//!   (Σ w_i/rtt_i)²`.
+//! - cla §IV prints α without the square of the sum: [`increase_printed`], for golden vectors only. Its
+//!   dimension does not fit: it depends on the unit of time (seconds here).
 //!
 //! # Where we differ, and why
-//! 1. α is computed from mean windows ([`MeanWindow`](super::MeanWindow)) where they are known. The RFC derives it from windows in balance; with
-//!    those of the moment, `max` picks whichever tooth of the saw is high just now, and four equal paths of one bottleneck take a quarter too much.
-//! 2. Of mean windows, the best path's `g = w/rtt²` is taken to be `Σg²/Σg`, each path weighed by itself, instead of `max g`. A mean over eight
-//!    losses is still a quarter off, and the largest of `n` such means is as much over what they all are: four equal paths would take 1.24 of a TCP.
-//!    Where one path is much better than all others the two are the same; in between the connection takes at most a tenth less than a TCP on the
-//!    best path would (`sqrt(0.83)`, with one other path of 0.4 times its `g`). Without mean windows it is the RFC's `max`.
-//! 3. A path without siblings is Reno, whatever its mean.
-//! 4. The limit of one TCP, `1/w_i`, is that of the window of the moment, as in Reno.
+//! 1. α is computed from mean windows ([`MeanWindow`](super::MeanWindow)) where they are known. The RFC
+//!    derives it from equilibrium windows. With current windows, `max` picks the path near the top of its
+//!    sawtooth, and four equal paths of one bottleneck take a quarter too much.
+//! 2. With mean windows, the best path's `g = w/rtt²` is `Σg²/Σg`, each path weighted by itself, instead of
+//!    `max g`. A mean over eight losses still varies by a quarter. The largest of `n` such means exceeds
+//!    their average by as much: four equal paths would take 1.24 of a TCP. If one path is much better than
+//!    all others, the two formulas agree. In between, the connection takes at most a tenth less than a TCP on
+//!    the best path (`sqrt(0.83)`, with one other path of 0.4 times its `g`). Without mean windows, it is the
+//!    RFC's `max`.
+//! 3. A single path behaves as Reno, whatever its mean.
+//! 4. The limit of one TCP, `1/w_i`, uses the current window, as in Reno.
 //!
 //! # Checked by
-//! `cc::tests`: golden vectors; against the equations in `f64`; never more than Reno.
+//! `cc::tests`: golden vectors, the equations in `f64`, never more than Reno.
 
 use super::{Flow, Increase, Soft, reno};
 
-/// What α is made of, `g = w/rtt²` of each path.
+/// Sums over all paths from which α is computed, with `g = w/rtt²` of each path.
 #[derive(Debug)]
 struct View {
-    /// The largest `g`.
+    /// Largest `g`.
     best: Soft,
-    /// Of all `g`, and of their squares.
+    /// Σ g, and Σ g² in `squares`.
     sum: Soft,
     squares: Soft,
     /// Σ w/rtt.
     total: Soft,
     paths: usize,
-    /// There is a mean window.
+    /// Whether any path has a mean window.
     measured: bool,
 }
 

@@ -1,33 +1,37 @@
-//! Congestion controllers, as window arithmetic that a modelled TCP calls per acknowledgement and per loss, and that the
-//! project's BPF programs repeat bit by bit.
+//! Congestion controllers as window arithmetic. A modelled TCP calls them per acknowledgement and per loss,
+//! and the project's BPF programs repeat them bit by bit.
 //!
-//! A controller says by how much the window grows for one newly acknowledged segment in congestion avoidance ([`Increase`]), and
-//! what is left of it after a loss. Slow start, recovery and time-outs are TCP's, but for what CLA does with them at a hand-off
-//! ([`HandOffStage`]); the parts of it that models of senders share are here, too: the estimates of RFC 6298 ([`RoundTrip`]), proportional rate
-//! reduction ([`Prr`]), HyStart++ ([`HyStart`]). Numbers are [`Soft`], so any window and
-//! round-trip time may come; what is returned is in parts of 2³² of a segment.
+//! A controller computes how much the window grows per newly acknowledged segment in congestion avoidance
+//! ([`Increase`]), and the window after a loss. TCP itself does slow start, recovery and time-outs, except
+//! for CLA's changes at a hand-off ([`HandOffStage`]). Sender models share three more parts from here: the
+//! RFC 6298 estimator ([`RoundTrip`]), proportional rate reduction ([`Prr`]) and HyStart++ ([`HyStart`]).
+//! Numbers are [`Soft`], so windows and round-trip times have no range limit. Results are in units of 2⁻³²
+//! segments.
 //!
-//! | controller | growth, against its equation in real numbers | window after a loss |
+//! | controller | largest error of the growth against the real-valued equation | window after a loss |
 //! |---|---|---|
-//! | Reno | one part in 2³¹, and one of the parts that are returned | exact, cut to a segment |
-//! | LIA, OLIA | 10 parts in 2³⁰, and three of those parts | exact, cut to a segment |
-//! | BALIA | 20 parts in 2³⁰, and one | one segment |
+//! | Reno | one part in 2³¹, plus one unit of the result | exact, rounded down to a segment |
+//! | LIA, OLIA | 10 parts in 2³⁰, plus three units | exact, rounded down to a segment |
+//! | BALIA | 20 parts in 2³⁰, plus one unit | within one segment |
 //!
-//! OLIA's sets are of paths that are equal within 1/64; where a path is on that very edge the equation, too, gives either of two answers.
-//! CUBIC and CLA's mobile stage are computed in `f64`: nothing in BPF repeats them.
+//! OLIA treats paths as equal if they are within 1/64. At exactly that limit, either of two answers is
+//! correct. CUBIC and CLA's mobile stage are computed in `f64` because no BPF program repeats them.
 //!
-//! This does not pass through the engine: whoever sends owns a [`Controller`] (a modelled TCP) or loads its BPF twin (a host). What the
-//! engine knows and a controller needs, how a signal goes, comes as [`crate::Action::Outlook`].
+//! Controllers do not run in the engine. The sender owns a [`Controller`] (a modelled TCP) or loads its BPF
+//! twin (a host). A controller that needs the signal trend, which the engine knows, receives it in
+//! [`crate::Action::Outlook`].
 //!
 //! # Sources
-//! - RFC 5681 (Reno), RFC 6356 (LIA), RFC 9438 (CUBIC); the others name theirs in their files.
+//! - RFC 5681 (Reno), RFC 6356 (LIA), RFC 9438 (CUBIC). The others name theirs in their files.
 //!
 //! # Where we differ, and why
-//! 1. Windows are in segments, and growth is for one segment newly acknowledged, as the kernel counts; the equations of RFC 6356 count bytes.
+//! 1. Windows are in segments, and growth is per newly acknowledged segment, as the kernel counts. The
+//!    equations of RFC 6356 count bytes.
 //!
 //! # Checked by
-//! `tests`: golden vectors, the real-valued equations, invariants; `tests/data_plane.rs`: senders over two paths; `tests/engine_air.rs`: CLA's
-//! mobile stage on the engine's outlooks; `crates/sim/tests/cla_handoff.rs`: its hand-off stage in a sender of segments;
+//! `tests`: golden vectors, the real-valued equations, invariants. `tests/data_plane.rs`: senders over two
+//! paths. `tests/engine_air.rs`: CLA's mobile stage on the engine's outlooks.
+//! `crates/sim/tests/cla_handoff.rs`: its hand-off stage in a sender of segments.
 //! `crates/sim/tests/cc_share.rs`: shares of a bottleneck.
 
 mod balia;
@@ -55,19 +59,19 @@ pub use prr::Prr;
 pub use rto::RoundTrip;
 pub use soft::Soft;
 
-/// The most paths of one connection that a controller looks at, as in the BPF programs.
+/// Maximum number of paths per connection that a controller considers, as in the BPF programs.
 pub const MOST_PATHS: usize = 8;
 
-/// A path of the connection, as a controller sees it.
+/// One path of the connection, as a controller sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flow {
-    /// Congestion window in segments; of a path in recovery, its slow-start threshold.
+    /// Congestion window in segments. For a path in recovery: its slow-start threshold.
     pub cwnd: u32,
-    /// Smoothed round-trip time in microseconds; 0 until one was measured (the path does not count then).
+    /// Smoothed round-trip time in µs. 0 until the first measurement: controllers ignore the path until then.
     pub srtt_us: u32,
-    /// LIA: what the window was on average around the last losses.
+    /// Used by LIA: mean window over the last losses.
     pub mean: MeanWindow,
-    /// OLIA: what was acknowledged around the last losses.
+    /// Used by OLIA: bytes acknowledged around the last losses.
     pub interval: Interval,
 }
 
@@ -90,7 +94,7 @@ impl Flow {
         self.rate().over(self.rtt())
     }
 
-    /// The window that the path has in balance: its mean, but no more than a factor of four from what it has now.
+    /// Equilibrium window: the mean window, within a factor of four of the current one.
     fn balance(&self) -> Soft {
         let (now, four) = (self.window(), Soft::new(4));
         match self.mean.window() {
@@ -111,18 +115,18 @@ fn total_rate(flows: &[Flow]) -> Soft {
         .fold(Soft::ZERO, |sum, flow| sum.plus(flow.rate()))
 }
 
-/// Growth for one newly acknowledged segment, in parts of 2³² of a segment; OLIA's may be negative.
+/// Window growth per newly acknowledged segment, in units of 2⁻³² segments. OLIA's may be negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Increase(pub i64);
 
-/// Which controller runs; the call goes by this enum, not by a trait object.
+/// The controller to run. Calls dispatch on this enum, not on a trait object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Controller {
     /// RFC 5681, uncoupled.
     Reno,
     /// RFC 6356.
     Lia,
-    /// The form of LIA's α that the cla paper prints (the sum is not squared); for golden vectors only.
+    /// LIA with α as the cla paper prints it (the sum is not squared), for golden vectors only.
     ClaPrinted,
     /// Khalili et al. 2012.
     Olia,
@@ -131,9 +135,10 @@ pub enum Controller {
 }
 
 impl Controller {
-    /// How much `flows[own]` grows for one newly acknowledged segment in congestion avoidance.
+    /// Growth of the window of `flows[own]` per newly acknowledged segment in congestion avoidance.
     ///
-    /// `flows` are the connection's established paths, at most [`MOST_PATHS`]; those without a round-trip time do not count.
+    /// `flows` are the connection's established paths, at most [`MOST_PATHS`]. Paths without a round-trip
+    /// time are ignored.
     ///
     /// # Panics
     /// If `own` is not an index of `flows`.
@@ -147,7 +152,7 @@ impl Controller {
         }
     }
 
-    /// The window of `flows[own]` after a loss, in segments, never under 2 (RFC 5681 §3.1).
+    /// Window of `flows[own]` after a loss, in segments, at least 2 (RFC 5681 §3.1).
     ///
     /// # Panics
     /// If `own` is not an index of `flows`.
@@ -159,16 +164,16 @@ impl Controller {
     }
 }
 
-/// Collects parts of segments until they make whole ones.
+/// Accumulates fractions of segments into whole ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Credit(i64);
 
-/// More segments cannot be in flight.
+/// Upper limit on segments in flight.
 const MOST_ACKED: u32 = 1 << 29;
 
 impl Credit {
-    /// `acked` segments were acknowledged, each worth `increase`: by how many whole segments the window changes now. No controller gives more than
-    /// 2³³ parts.
+    /// Adds the growth for `acked` segments at `increase` each, and returns the change of the window now, in
+    /// whole segments. No controller's increase exceeds 2³³ units.
     pub const fn add(&mut self, increase: Increase, acked: u32) -> i32 {
         let acked = if acked < MOST_ACKED { acked } else { MOST_ACKED };
         let sum = self.0 + increase.0.saturating_mul(acked as i64) / 2;

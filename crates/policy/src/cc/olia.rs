@@ -1,22 +1,27 @@
-//! OLIA, the opportunistic linked increase: as LIA takes from congested paths, but lets go of them altogether when it can.
+//! OLIA, the opportunistic linked increase: takes capacity from congested paths as LIA does, but can leave
+//! such a path completely.
 //!
-//! # Sources
-//! - R. Khalili et al.: MPTCP is not Pareto-optimal (CoNEXT 2012), and draft-khalili-mptcp-congestion-control-05 §2.
+//! - R. Khalili et al.: MPTCP is not Pareto-optimal (CoNEXT 2012), and
+//!   draft-khalili-mptcp-congestion-control-05 §2.
+//! - imc13 §2.2.2.
 //! - imc13 §2.2.2.
 //!
 //! # Where we differ, and why
-//! 1. Best paths maximise `l/rtt²` (the draft; the former Linux implementation likewise), `l` the larger of what was acknowledged
-//!    since the last loss and between the last two.
-//! 2. The draft lets a loss leave one segment, and paths that join begin in congestion avoidance; ours have two, and slow start: a path that has
-//!    come within reach of somebody who walks would otherwise grow from one segment by at most one in a round trip.
-//! 3. "Equal" means within 1/64: with noise two paths are never exactly equal, and the sets would each hold one path always.
+//! 1. Best paths maximise `l/rtt²`, as in the draft and the former Linux implementation. `l` is the larger of
+//!    the bytes acknowledged since the last loss and between the last two.
+//! 2. In the draft a loss leaves one segment, and a joining path starts in congestion avoidance. Ours leaves
+//!    two and uses slow start. Otherwise a path that comes into range would grow from one segment by at most
+//!    one per round trip.
+//! 3. "Equal" means within 1/64. With noise, two paths are never exactly equal, and each set would always
+//!    contain one path.
 //!
 //! # Checked by
-//! `cc::tests`: golden vectors; against the equation in `f64`; the α sum to zero; nothing is taken when every best path has the largest window.
+//! `cc::tests`: golden vectors, the equation in `f64`, the α sum to zero, no path loses window if every best
+//! path has the largest window.
 
 use super::{Flow, Increase, MOST_PATHS, Soft, reno, total_rate};
 
-/// What a path had acknowledged around its last losses, in bytes.
+/// Bytes that a path had acknowledged around its last losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Interval {
     /// Since the last loss.
@@ -26,12 +31,12 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Bytes were acknowledged.
+    /// Adds acknowledged bytes.
     pub const fn acknowledged(&mut self, bytes: u64) {
         self.since_loss = self.since_loss.saturating_add(bytes);
     }
 
-    /// A loss was seen.
+    /// Records a loss.
     pub const fn lost(&mut self) {
         self.between_losses = self.since_loss;
         self.since_loss = 0;
@@ -46,7 +51,7 @@ impl Interval {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Olia;
 
-/// Membership of the paths in one of the draft's sets.
+/// Which paths belong to one of the draft's sets.
 type Set = [bool; MOST_PATHS];
 
 impl Olia {
@@ -59,7 +64,8 @@ impl Olia {
         Increase(kelly + Self::opportunity(own, &flows[..flows.len().min(MOST_PATHS)]))
     }
 
-    /// `α_r / w_r` in parts of 2³²: what the best paths with small windows gain, those with the largest lose.
+    /// `α_r / w_r` in units of 2⁻³²: positive for the best paths with small windows, negative for the largest
+    /// windows.
     fn opportunity(own: usize, flows: &[Flow]) -> i64 {
         let best = near_largest(flows, |flow| {
             flow.interval.length().over(flow.rtt()).over(flow.rtt())
@@ -83,7 +89,7 @@ impl Olia {
     }
 }
 
-/// The paths whose measure is within 1/64 of the largest.
+/// Paths whose measure is within 1/64 of the largest.
 fn near_largest(flows: &[Flow], measure: impl Fn(&Flow) -> Soft) -> Set {
     let most = flows
         .iter()

@@ -1,20 +1,23 @@
-//! Proportional rate reduction: what goes out while a loss is repaired, so that the window comes down to its threshold by the end of it.
+//! Proportional rate reduction: paces a sender during loss recovery, so that its window reaches the
+//! slow-start threshold at the end of it.
 //!
 //! # Sources
 //! - RFC 6937 §3 (the algorithm), with the slow-start reduction bound.
-//! - Linux, `net/ipv4/tcp_input.c` (`tcp_cwnd_reduction`): the first retransmission goes out whatever the bounds say.
+//! - Linux, `net/ipv4/tcp_input.c` (`tcp_cwnd_reduction`): the first retransmission is sent whatever the
+//!   limits.
 //!
 //! # Where we differ, and why
-//! 1. Segments are counted, not bytes, as Linux does.
-//! 2. What may go out counts as sent: whoever asks has it ready.
+//! 1. Counts segments, not bytes, as Linux does.
+//! 2. Allowed segments count as sent: the caller has them ready.
 //!
 //! # Checked by
-//! `tests` below; `crates/sim/tests/cc_share.rs` and `crates/sim/tests/cla_handoff.rs`: senders that repair their losses by it.
+//! `tests` below. `crates/sim/tests/cc_share.rs` and `crates/sim/tests/cla_handoff.rs`: senders that use it
+//! in loss recovery.
 
-/// One recovery.
+/// State of one loss recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prr {
-    /// `RecoverFS`: what was in flight when it began.
+    /// `RecoverFS`: segments in flight at the start of recovery.
     flight: u32,
     /// `prr_delivered`.
     delivered: u32,
@@ -23,7 +26,7 @@ pub struct Prr {
 }
 
 impl Prr {
-    /// A recovery of a sender with this window, in segments, before the loss.
+    /// Starts a recovery. `cwnd` is the window before the loss, in segments.
     pub fn new(cwnd: u32) -> Self {
         Self {
             flight: cwnd.max(1),
@@ -32,7 +35,7 @@ impl Prr {
         }
     }
 
-    /// How many segments may go out now that `newly` more have arrived, with so many in flight and this threshold; whoever asks sends them.
+    /// How many segments to send now that `newly` more were delivered. The caller sends all of them.
     pub fn may_send(&mut self, newly: u32, ssthresh: u32, in_flight: u32) -> u32 {
         self.delivered = self.delivered.saturating_add(newly);
         let may = if in_flight > ssthresh {
@@ -46,7 +49,7 @@ impl Prr {
         may
     }
 
-    /// Of what has arrived, the part that the window keeps, and that has not gone out.
+    /// Segments due for the deliveries so far, at the ratio of the threshold to the flight, minus those sent.
     fn proportional(&self, ssthresh: u32) -> u32 {
         let due = (u64::from(self.delivered) * u64::from(ssthresh)).div_ceil(u64::from(self.flight));
         u32::try_from(due).unwrap_or(u32::MAX).saturating_sub(self.sent)
@@ -58,7 +61,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Of twenty segments in flight the first is lost, and the threshold is half of them.
+    /// Twenty segments are in flight, the first one is lost, and the threshold is half of them.
     #[test]
     fn one_goes_out_for_every_two_that_arrive() {
         let (mut prr, mut in_flight) = (Prr::new(20), 19);
@@ -72,7 +75,7 @@ mod tests {
         assert_eq!(sent, [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0]);
     }
 
-    /// Under the threshold, because much was lost at once, two go out for each that arrives.
+    /// Below the threshold, because many were lost at once: two segments are sent for each one delivered.
     #[test]
     fn after_many_losses_it_is_slow_start() {
         let mut prr = Prr::new(20);
@@ -83,13 +86,13 @@ mod tests {
     }
 
     #[test]
-    fn the_first_retransmission_waits_for_nothing() {
+    fn the_first_retransmission_is_sent_at_once() {
         assert_eq!(Prr::new(10).may_send(0, 5, 5), 1);
     }
 
     proptest! {
         #[test]
-        fn no_more_than_the_part_that_stays_while_above_the_threshold(
+        fn sends_in_proportion_while_above_the_threshold(
             cwnd in 2u32..100_000, acks in prop::collection::vec(1u32..50, 1..60),
         ) {
             let (mut prr, ssthresh) = (Prr::new(cwnd), cwnd / 2);
@@ -103,7 +106,7 @@ mod tests {
         }
 
         #[test]
-        fn stands_anything(cwnd: u32, asked in prop::collection::vec((any::<u32>(), any::<u32>(), any::<u32>()), 0..30)) {
+        fn accepts_any_numbers(cwnd: u32, asked in prop::collection::vec((any::<u32>(), any::<u32>(), any::<u32>()), 0..30)) {
             let mut prr = Prr::new(cwnd);
             for (newly, ssthresh, in_flight) in asked {
                 let may = prr.may_send(newly, ssthresh, in_flight);

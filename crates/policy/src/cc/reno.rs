@@ -1,10 +1,11 @@
-//! Reno: one segment more per window, half of it after a loss. Uncoupled: every subflow is a TCP of its own.
+//! Reno: the window grows by one segment per round trip and halves at a loss. Uncoupled: every subflow
+//! behaves as a TCP of its own.
 //!
 //! # Sources
 //! - RFC 5681 §3.1, equations 2 and 4.
 //!
 //! # Where we differ, and why
-//! 1. The loss halves the window, not what is in flight: an application that sends less than it may is not punished for it twice.
+//! 1. A loss halves the window, not the flight size: an application-limited sender is not penalised twice.
 //!
 //! # Checked by
 //! `cc::tests`: golden vectors, the equation.

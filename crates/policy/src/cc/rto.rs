@@ -1,29 +1,32 @@
-//! The round trip of one path as its sender estimates it, and the retransmission time-out that follows from it.
+//! Round-trip estimator of one path at its sender, and the retransmission time-out derived from it.
 //!
 //! # Sources
-//! - RFC 6298 §2 (the estimates, the first time-out), §5.5 (back-off; §5: a new estimate ends it).
-//! - Linux, `net/ipv4/tcp_input.c` (`tcp_rtt_estimator`, `tcp_set_rto`) and `include/net/tcp.h` (`TCP_RTO_MIN`, `TCP_RTO_MAX`): the bounds.
+//! - RFC 6298 §2 (the estimates, the first time-out), §5.5 (back-off, and §5: a new estimate ends it).
+//! - Linux, `net/ipv4/tcp_input.c` (`tcp_rtt_estimator`, `tcp_set_rto`) and `include/net/tcp.h`
+//!   (`TCP_RTO_MIN`, `TCP_RTO_MAX`): the limits.
 //!
 //! # Where we differ, and why
-//! 1. The time-out is at least 200 ms over the smoothed round trip, as in Linux; the RFC's least is one second in all.
-//! 2. Every acknowledgement may bring a sample, as with the timestamps of RFC 7323, and each has the RFC's full weight, as in Linux.
-//! 3. Linux holds the largest deviation of a round trip for the next ones; here it is the RFC's.
+//! 1. The time-out is at least the smoothed round trip plus 200 ms, as in Linux. The RFC's minimum is one
+//!    second in total.
+//! 2. Every acknowledgement may carry a sample, as with the timestamps of RFC 7323, and each has the RFC's
+//!    full weight, as in Linux.
+//! 3. Linux keeps the largest deviation of a round trip for the next ones. Here the deviation is the RFC's.
 //!
 //! # Checked by
-//! `tests` below; `crates/sim/tests/cla_handoff.rs`: a sender that keeps its timer by it.
+//! `tests` below. `crates/sim/tests/cla_handoff.rs`: a sender that runs its timer by it.
 
 use units::Duration;
 
-/// Before anything was measured.
+/// Time-out until the first measurement.
 const FIRST: Duration = Duration::from_secs(1);
-/// What the deviation adds at least.
+/// Minimum that the deviation adds to the time-out.
 const LEAST: Duration = Duration::from_millis(200);
-/// Of a time-out, and of a sample.
+/// Maximum of a time-out, and of a sample.
 const MOST: Duration = Duration::from_secs(120);
-/// Doubled so often, even the shortest is longer than the longest.
+/// Doubled this many times, the shortest time-out exceeds the maximum.
 const MOST_BACK_OFFS: u32 = 10;
 
-/// Estimates of one path; none at first.
+/// Estimates of one path. Empty until the first sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RoundTrip {
     srtt: Option<Duration>,
@@ -32,7 +35,7 @@ pub struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// A segment was acknowledged so long after it was sent. Whatever was backed off is over.
+    /// Adds the round trip of an acknowledged segment, and ends the back-off.
     pub fn sample(&mut self, rtt: Duration) {
         let rtt = rtt.min(MOST);
         (self.srtt, self.rttvar) = match self.srtt {
@@ -45,19 +48,19 @@ impl RoundTrip {
         self.back_offs = 0;
     }
 
-    /// The timer ran out: the next time it runs twice as long.
+    /// Doubles the time-out after the timer expired.
     pub const fn back_off(&mut self) {
         if self.back_offs < MOST_BACK_OFFS {
             self.back_offs += 1;
         }
     }
 
-    /// The smoothed round trip; `None` until one was measured.
+    /// Smoothed round trip. `None` until the first sample.
     pub const fn srtt(&self) -> Option<Duration> {
         self.srtt
     }
 
-    /// How long the timer runs if it has not run out since the last sample.
+    /// Time-out without back-off.
     pub fn timeout(&self) -> Duration {
         let Some(srtt) = self.srtt else {
             return FIRST;
@@ -65,7 +68,7 @@ impl RoundTrip {
         (srtt + (self.rttvar * 4).max(LEAST)).min(MOST)
     }
 
-    /// How long the timer runs now.
+    /// Current time-out, including back-off.
     pub fn rto(&self) -> Duration {
         (self.timeout() * (1 << self.back_offs)).min(MOST)
     }
@@ -86,12 +89,12 @@ mod tests {
         // rttvar 80 ms.
         assert_eq!((path.srtt(), path.rto()), (Some(160 * MS), 480 * MS));
         path.sample(240 * MS);
-        // rttvar ¾·80 + ¼·80, with the srtt of before.
+        // rttvar ¾·80 + ¼·80, with the previous srtt.
         assert_eq!((path.srtt(), path.rto()), (Some(170 * MS), 490 * MS));
     }
 
     #[test]
-    fn a_steady_path_times_out_200_ms_later_than_it_answers() {
+    fn a_steady_path_times_out_200_ms_after_its_round_trip() {
         let mut path = RoundTrip::default();
         (0..100).for_each(|_| path.sample(20 * MS));
         assert_eq!(path.rto(), 220 * MS);
@@ -116,7 +119,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn stands_any_samples(samples in prop::collection::vec((any::<u64>(), 0u8..40), 0..30)) {
+        fn accepts_any_samples(samples in prop::collection::vec((any::<u64>(), 0u8..40), 0..30)) {
             let mut path = RoundTrip::default();
             for (nanos, back_offs) in samples {
                 path.sample(Duration::from_nanos(nanos));

@@ -1,11 +1,12 @@
-//! Positive real numbers as a 32-bit mantissa and an exponent, in integer operations that BPF C can repeat bit by bit.
+//! Non-negative real numbers as a 32-bit mantissa and an exponent, in integer operations that BPF C can
+//! repeat bit by bit.
 //!
-//! A value is `mantissa · 2^exponent` with the mantissa's top bit set, or zero. One operation is exact to one part in 2³¹ and always rounds
-//! down, so a formula of n operations is exact to about n parts in 2³¹. Nothing overflows: windows and round-trip times of any
-//! size can be squared and summed.
+//! A value is `mantissa · 2^exponent` with the mantissa's top bit set, or zero. One operation is exact to one
+//! part in 2³¹ and always rounds down, so a formula of n operations is exact to about n parts in 2³¹. Nothing
+//! overflows: windows and round-trip times of any size can be squared and summed.
 //!
 //! # Checked by
-//! `tests` below against `f64`; `golden/` against C.
+//! `tests` below against `f64`. `golden/` against C.
 
 /// A non-negative number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,7 +54,7 @@ impl Soft {
         )
     }
 
-    /// `self / rhs`; zero divided by anything, or anything by zero, is zero: a path without a round-trip time has no rate.
+    /// `self / rhs`. Division of or by zero gives zero: a path without a round-trip time has no rate.
     pub const fn over(self, rhs: Self) -> Self {
         if rhs.mantissa == 0 {
             return Self::ZERO;
@@ -75,7 +76,7 @@ impl Soft {
         if small.mantissa == 0 || apart >= 32 {
             return big;
         }
-        // 31 spare bits keep what the smaller one would lose.
+        // 31 spare bits keep the low bits of the smaller number.
         let sum = ((big.mantissa as u64) << 31) + (((small.mantissa as u64) << 31) >> apart);
         Self::scaled(sum, big.exponent - 31)
     }
@@ -100,9 +101,10 @@ impl Soft {
         if self.at_least(rhs) { self } else { rhs }
     }
 
-    /// Parts of 2³², rounded down, at most 2³²: what a window grows by for one acknowledged segment.
+    /// The value in units of 2⁻³², rounded down, at most 2³². This is the unit of window growth per
+    /// acknowledged segment.
     pub const fn to_q32(self) -> u64 {
-        // A mantissa has 32 bits: at an exponent of −31 or more the value is one or more.
+        // A mantissa has 32 bits: from an exponent of −31 up, the value is at least one.
         match self.exponent {
             _ if self.mantissa == 0 => 0,
             -31.. => 1 << 32,

@@ -14,7 +14,8 @@ fn q32(value: f64) -> f64 {
     (value * 4_294_967_296.0).min(4_294_967_296.0)
 }
 
-/// One line of `golden/cc.csv`: controller, own index, `cwnd:srtt_us:mean:since:between` of each path, growth, window after a loss.
+/// Parses a line of `golden/cc.csv`: controller, own index, `cwnd:srtt_us:mean:since:between` of each path,
+/// growth, window after a loss.
 fn golden(line: &str) -> (Controller, usize, Vec<Flow>, i64, u32) {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
     let controller = match fields[0] {
@@ -64,7 +65,7 @@ fn golden_vectors_hold() {
     assert!(count >= 20, "only {count} vectors");
 }
 
-/// The rows of a file whose head begins with `head`, each in two parts.
+/// Rows of a file whose header starts with `head`, each split in two.
 fn rows(file: &str, head: char) -> impl Iterator<Item = (&str, &str)> {
     let lines = file.lines().filter(move |line| !line.starts_with(['#', head]));
     lines.map(|line| line.split_once(';').unwrap())
@@ -117,7 +118,7 @@ fn golden_means_hold() {
 
 #[test]
 fn two_equal_paths_share_what_one_reno_would_take() {
-    // w = 10 each, equal times: α/w_tot = (w/r²)/(2w/r)² = 1/(4w): a quarter of Reno's growth on each.
+    // w = 10 each, equal RTTs: α/w_tot = (w/r²)/(2w/r)² = 1/(4w), a quarter of Reno's growth on each.
     let flows = [flow(10, 20_000), flow(10, 20_000)];
     let growth = Controller::Lia.increase(0, &flows).0 as f64;
     assert!((growth - q32(1.0 / 40.0)).abs() < 16.0, "{growth}");
@@ -157,7 +158,7 @@ fn olia_moves_windows_from_the_largest_to_the_best() {
         },
         ..flow(50, 20_000)
     };
-    // With the two intervals exchanged the best path has the largest window, and nothing moves.
+    // With the two intervals swapped, the best path has the largest window, and nothing moves.
     let still = [
         Flow {
             interval: large.interval,
@@ -180,7 +181,7 @@ fn balia_takes_up_to_three_quarters_of_a_slow_path() {
     assert_eq!(Controller::Balia.after_loss(1, &flows), 10);
 }
 
-/// The loss probability at which the window of the first path stands still.
+/// Loss probability at which the window of the first path neither grows nor shrinks.
 fn loss_in_balance(controller: Controller, flows: &[Flow]) -> f64 {
     let lost = flows[0].cwnd - controller.after_loss(0, flows);
     controller.increase(0, flows).0 as f64 / q32(1.0) / f64::from(lost)
@@ -198,8 +199,8 @@ fn balia_holds_less_of_a_congested_path_than_lia_until_a_tenth_is_left() {
 }
 
 #[test]
-fn equal_paths_take_no_more_for_the_teeth_of_their_saws() {
-    // Windows of 8 to 16 segments, mean 12, a quarter of a saw apart each.
+fn equal_paths_take_no_more_because_of_their_sawtooth() {
+    // Windows of 8 to 16 segments, mean 12, each a quarter of a sawtooth apart.
     let mut mean = MeanWindow::default();
     let saw = (0..8 * 20).map(|round| 8 + round % 8);
     for cwnd in saw {
@@ -222,7 +223,7 @@ fn equal_paths_take_no_more_for_the_teeth_of_their_saws() {
 }
 
 #[test]
-fn the_best_of_mean_windows_is_each_weighed_by_itself() {
+fn lia_weights_mean_windows_by_themselves() {
     let path = |mean: u64| Flow {
         mean: MeanWindow::of(mean << 16),
         ..flow(20, 20_000)
@@ -231,14 +232,14 @@ fn the_best_of_mean_windows_is_each_weighed_by_itself() {
         let growth = Controller::Lia.increase(0, &[path(first), path(second)]).0;
         growth as f64 / q32(1.0) * ((first + second) * (first + second)) as f64
     };
-    // α/w_tot times (Σw)², round trips being equal, is what stands for the largest window.
+    // With equal round trips, α/w_tot times (Σw)² is the value used as the largest window.
     assert!((alpha(20, 20) - 20.0).abs() < 1e-3);
     assert!((alpha(30, 20) - 1_300.0 / 50.0).abs() < 1e-3, "{}", alpha(30, 20));
     assert!((alpha(40, 5) - 1_625.0 / 45.0).abs() < 1e-3, "{}", alpha(40, 5));
 }
 
 #[test]
-fn a_mean_follows_what_has_changed_for_good() {
+fn a_mean_follows_a_lasting_change() {
     let mut mean = MeanWindow::default();
     (0..200).for_each(|_| mean.round(100));
     for round in 0..400 {
@@ -279,7 +280,7 @@ fn cubic_has_its_plateau_where_the_loss_was() {
     let mut cubic = Cubic::default();
     let mut window = cubic.after_loss(1_000);
     assert_eq!(window, 700);
-    // K = ∛(300/0.4) = 9.086 s: there the window is W_max again. A round trip of 50 ms brings one window of acknowledgements.
+    // K = ∛(300/0.4) = 9.086 s: the window is W_max again. A 50 ms round trip acknowledges one window.
     let mut credit = Credit::default();
     for round in 0..181 {
         let acknowledged = window;
@@ -290,7 +291,7 @@ fn cubic_has_its_plateau_where_the_loss_was() {
     }
     assert!((985..=1_015).contains(&window), "{window}");
     assert_eq!(cubic.after_loss(1_000), 700);
-    // Fast convergence: W_max is lowered further when the loss came before the last one's window.
+    // Fast convergence: W_max shrinks further if the loss happens below the last loss's window.
     assert_eq!(cubic.after_loss(800), 560);
 }
 
@@ -337,7 +338,7 @@ fn a_fading_path_is_cut_once_and_the_others_gain_what_it_lost() {
 /// Ten parts in 2³⁰.
 const TEN: f64 = 10.0 / 1_073_741_824.0;
 
-/// OLIA's equation in real numbers for paths of which all count; `None` where a path is on the edge of one of its sets.
+/// OLIA's equation in real numbers, for paths that all count. `None` if a path is at the edge of a set.
 fn olia(own: usize, flows: &[Flow]) -> Option<f64> {
     let square = |x: f64| x * x;
     let window = |f: &Flow| f64::from(f.cwnd);
@@ -390,7 +391,7 @@ proptest! {
         let Some(exact) = olia(own, &flows) else { return Ok(()) };
         let exact = exact * 4_294_967_296.0;
         let growth = Controller::Olia.increase(own, &flows).0 as f64;
-        // Two terms, each with an error of its own.
+        // Each of the two terms has its own error.
         prop_assert!((growth - exact).abs() <= (exact.abs() + 4_294_967_296.0 / f64::from(flows[own].cwnd)) * TEN + 3.0, "{} against {}", growth, exact);
         prop_assert_eq!(Controller::Olia.after_loss(own, &flows), (flows[own].cwnd / 2).max(2));
     }
@@ -433,14 +434,15 @@ prop_assert!((growth - exact).abs() <= exact * TEN + 3.0, "{} against {}", growt
     }
 
     #[test]
-    fn olia_gives_only_what_it_takes(paths in prop::collection::vec((1u32..1_000, 1_000u32..200_000, 0u64..1 << 30), 2..8)) {
+    fn olia_alphas_sum_to_zero(paths in prop::collection::vec((1u32..1_000, 1_000u32..200_000, 0u64..1 << 30), 2..8)) {
         let with = |since_loss: bool| -> Vec<Flow> {
             paths.iter().map(|&(cwnd, rtt, bytes)| Flow {
                 interval: Interval { since_loss: if since_loss { bytes } else { 0 }, between_losses: 0 }, ..flow(cwnd, rtt)
             }).collect()
         };
         let (flows, n) = (with(true), paths.len() as i64);
-        // Σ α_r = Σ w_r · (growth with α − growth without) = 0, or +1/n − 1/n over the sets: nothing is created.
+        // Σ α_r = Σ w_r · (growth with α − growth without) = 0, or +1/n − 1/n over the sets: no window is
+        // created.
         let kelly = |own: usize| {
             let total = total_rate(&flows);
             flows[own].gradient().over(total).over(total).to_q32() as i64

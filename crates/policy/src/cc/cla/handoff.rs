@@ -1,46 +1,50 @@
-//! The hand-off stage as a whole, for a sender that reaches its own estimates and its own loss detection: in user space, or modelled.
+//! The complete hand-off stage, for a sender that controls its own estimates and loss detection: in user
+//! space, or modelled.
 //!
-//! What such a sender does:
+//! Such a sender does the following:
 //!
-//! 1. when it learns of a hand-off, [`begin`](HandOffStage::begin): the estimates are none, the window becomes what that returns, at once
-//!    unless a loss is being repaired, and a timer that runs goes on;
-//! 2. at each acknowledgement, [`measure`](HandOffStage::measure), instead of giving the sample to the estimates itself;
-//! 3. while it [`ignores_duplicates`](HandOffStage::ignores_duplicates), what arrives out of order counts as arrived, and as nothing else: no
-//!    segment is lost by it. Time-outs are as ever;
-//! 4. when that is [over](HandOffStage::heeds_again_at), it looks again at what it knows.
+//! 1. At a hand-off it calls [`begin`](HandOffStage::begin), which clears the estimates. It sets its window
+//!    to the returned value, at once unless it is repairing a loss. A running timer continues.
+//! 2. At each acknowledgement it calls [`measure`](HandOffStage::measure) instead of adding the sample to the
+//!    estimates itself.
+//! 3. While it [`ignores_duplicates`](HandOffStage::ignores_duplicates), it counts out-of-order arrivals as
+//!    arrivals only: they mark no segment as lost. Time-outs work as usual.
+//! 4. When that [ends](HandOffStage::heeds_again_at), it runs its loss detection again on what it knows.
 //!
 //! # Sources
 //! - cla §IV-C, Algorithm 2: "reset RTT and RTO estimations", "temporarily disable dupacks", `cwnd = BDP_UB`.
-//! - RFC 6298 §2.1 and §2.2: the time-out before anything was measured, and after the first measurement.
+//! - RFC 6298 §2.1 and §2.2: the time-out before the first measurement, and after it.
 //!
 //! # Where we differ, and why
-//! 1. The paper does not say how long "temporarily" is. Here it is one retransmission time-out of the new path: the second of RFC 6298 until a
-//!    segment that was sent since was measured, then what that alone says. What has not been acknowledged by then is not late but lost.
-//! 2. Nor does it say whether segments that were sent before the hand-off may be measured, and what becomes of a timer that runs. Here they may,
-//!    and it goes on. If they may not, and it is set anew, a sender whose segments were all lost waits for the RFC's second, where the estimates of
-//!    the path before would have had it try after a fifth of one (`crates/sim/tests/cla_handoff.rs`, "strictly").
+//! 1. The paper does not say how long "temporarily" is. Here it is one retransmission time-out of the new
+//!    path: RFC 6298's one second until a segment sent after the hand-off is measured, then the time-out from
+//!    that sample alone. A segment still unacknowledged by then is lost, not late.
+//! 2. The paper does not say whether segments sent before the hand-off may be measured, or what happens to a
+//!    running timer. Here they may, and the timer continues. Otherwise, a sender whose segments were all lost
+//!    would wait for RFC 6298's one second. The old path's estimates let it retry after a fifth of a second
+//!    (`crates/sim/tests/cla_handoff.rs`, "strictly").
 //!
 //! # Checked by
-//! `tests` below; `crates/sim/tests/cla_handoff.rs`: what each step costs and brings a sender that stays.
+//! `tests` below. `crates/sim/tests/cla_handoff.rs`: cost and benefit of each step for a sender that stays.
 
 use super::bdp_upper_bound;
 use crate::cc::RoundTrip;
 use units::Instant;
 
-/// One subflow's hand-offs.
+/// Hand-off state of one subflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HandOffStage {
-    /// When the last hand-off was.
+    /// Time of the last hand-off.
     began: Option<Instant>,
-    /// Duplicates say nothing until then.
+    /// Ignore duplicate acknowledgements until this time.
     heeds_at: Instant,
-    /// The new path was measured.
+    /// Whether the new path has been measured.
     measured: bool,
 }
 
 impl HandOffStage {
-    /// There is a new path under the subflow: its estimates begin anew. The window for it, in segments: what such a path can hold (`hops`: there
-    /// and back, if they are known).
+    /// Starts a hand-off: clears the estimates and returns the window for the new path, in segments. `hops`
+    /// is the hop count of the round trip, if known.
     pub fn begin(&mut self, now: Instant, round_trip: &mut RoundTrip, hops: Option<u32>) -> u32 {
         *round_trip = RoundTrip::default();
         self.began = Some(now);
@@ -49,7 +53,7 @@ impl HandOffStage {
         bdp_upper_bound(hops)
     }
 
-    /// The acknowledgement of a segment sent at `sent` is here.
+    /// Takes the acknowledgement of a segment sent at `sent`.
     pub fn measure(&mut self, now: Instant, sent: Instant, round_trip: &mut RoundTrip) {
         let rtt = now - sent;
         round_trip.sample(rtt);
@@ -59,19 +63,19 @@ impl HandOffStage {
         if self.measured || sent < began || !self.ignores_duplicates(now) {
             return;
         }
-        // What waited for the hand-off took longer than the path does.
+        // The path's own time-out: segments delayed by the hand-off have inflated the shared estimates.
         let mut path = RoundTrip::default();
         path.sample(rtt);
         self.heeds_at = began + path.timeout();
         self.measured = true;
     }
 
-    /// Whether duplicate acknowledgements are no sign of loss now.
+    /// Whether duplicate acknowledgements are to be ignored as a loss signal now.
     pub fn ignores_duplicates(&self, now: Instant) -> bool {
         now < self.heeds_at
     }
 
-    /// When they are again; `None` if they are already.
+    /// When duplicate acknowledgements count again. `None` if they already do.
     pub fn heeds_again_at(&self, now: Instant) -> Option<Instant> {
         self.ignores_duplicates(now).then_some(self.heeds_at)
     }
@@ -86,7 +90,7 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
     const AT: Instant = Instant::from_secs(10);
 
-    /// A path of 20 ms, and a hand-off from it.
+    /// A 20 ms path and a hand-off from it.
     fn handed_off() -> (HandOffStage, RoundTrip) {
         let (mut stage, mut round_trip) = (HandOffStage::default(), RoundTrip::default());
         stage.measure(AT, AT - 20 * MS, &mut round_trip);
@@ -96,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_hand_off_it_is_not_there() {
+    fn without_a_hand_off_duplicates_count() {
         let stage = HandOffStage::default();
         assert!(!stage.ignores_duplicates(Instant::ZERO));
         assert_eq!(stage.heeds_again_at(Instant::ZERO), None);
@@ -114,10 +118,10 @@ mod tests {
     }
 
     #[test]
-    fn the_first_round_trip_says_how_long_a_time_out_is() {
+    fn the_first_round_trip_sets_the_time_out() {
         let (mut stage, mut round_trip) = handed_off();
         stage.measure(AT + 100 * MS, AT, &mut round_trip);
-        // 100 + 4·50 ms, and nothing is left of the 20 ms before.
+        // 100 + 4·50 ms: the 20 ms sample of the old path has no influence.
         assert_eq!(round_trip.srtt(), Some(100 * MS));
         assert_eq!(stage.heeds_again_at(AT + 100 * MS), Some(AT + 300 * MS));
         stage.measure(AT + 250 * MS, AT + 50 * MS, &mut round_trip);
@@ -125,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_before_is_measured_but_says_no_time_out() {
+    fn segments_sent_before_are_measured_but_set_no_time_out() {
         let (mut stage, mut round_trip) = handed_off();
         stage.measure(AT + 300 * MS, AT - MS, &mut round_trip);
         assert_eq!(round_trip.srtt(), Some(301 * MS));
@@ -133,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_does_not_begin_again() {
+    fn an_ended_stage_does_not_restart() {
         let (mut stage, mut round_trip) = handed_off();
         stage.measure(AT + 1_200 * MS, AT, &mut round_trip);
         assert_eq!(round_trip.rto(), 3_600 * MS);
@@ -141,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_hand_off_counts_from_itself() {
+    fn each_hand_off_starts_its_own_time_out() {
         let (mut stage, mut round_trip) = handed_off();
         stage.measure(AT + 20 * MS, AT, &mut round_trip);
         assert_eq!(stage.begin(AT + 500 * MS, &mut round_trip, None), 10);
@@ -152,7 +156,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_ends_once(samples in prop::collection::vec((0u64..3_000, 0u64..3_000), 0..30)) {
+        fn the_stage_ends_once(samples in prop::collection::vec((0u64..3_000, 0u64..3_000), 0..30)) {
             let (mut stage, mut round_trip) = handed_off();
             let (mut now, mut ended) = (AT, false);
             for (later, rtt) in samples {
@@ -161,7 +165,7 @@ mod tests {
                 prop_assert!(!(ended && stage.ignores_duplicates(now)));
                 ended |= !stage.ignores_duplicates(now);
             }
-            // Three round trips of the longest that ends within the first second.
+            // The longest round trip that ends within the first second gives a time-out of three round trips.
             prop_assert!(!stage.ignores_duplicates(AT + Duration::from_secs(3)));
         }
     }

@@ -10,7 +10,7 @@ const STEADY: Report = Report {
     queued: false,
 };
 
-/// kB/s, round-trip time in ms, MI and Q in ppm, and `queued` after them where it is.
+/// Parses a report: kB/s, round-trip time in ms, MI and Q in ppm, then `queued` if it is.
 fn report(text: &str) -> Report {
     let queued = text.ends_with(":queued");
     let numbers = text.trim_end_matches(":queued").split(':');
@@ -24,7 +24,7 @@ fn report(text: &str) -> Report {
     }
 }
 
-/// `golden/cla.csv`: segment size, reports of the paths one after the other, the windows after each.
+/// Rows of `golden/cla.csv`: segment size, successive reports of the paths, the windows after each.
 #[test]
 fn golden_vectors_hold() {
     let rows = include_str!("../../../../../golden/cla.csv")
@@ -87,7 +87,7 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn no_path_gains_by_fading_and_none_loses_by_anothers(paths in prop::collection::vec(plausible(), 1..=MOST_PATHS)) {
+    fn no_path_gains_by_fading_or_loses_when_another_fades(paths in prop::collection::vec(plausible(), 1..=MOST_PATHS)) {
         let Some(windows) = MobileStage::default().report(&paths, 1_448) else {
             prop_assert!(!paths.iter().any(Report::is_fading));
             return Ok(());
@@ -103,7 +103,8 @@ proptest! {
     fn what_one_loses_the_others_gain(paths in prop::collection::vec(plausible(), 2..=MOST_PATHS)) {
         let paths: Vec<Report> = paths.into_iter().map(|path| Report { base_rtt_s: 1.0, ..path }).collect();
         if let Some(windows) = MobileStage::default().report(&paths, 1) {
-            // One byte a segment and one second a round trip: windows are rates, but for what is rounded and the least of 2.
+            // With 1 byte a segment and 1 s a round trip, windows are rates, except for rounding and the
+            // minimum of 2.
             let (before, after): (f64, f64) = (paths.iter().map(|path| path.rate).sum(), windows.iter().map(|&w| f64::from(w)).sum());
             let mut others = paths.iter().filter(|path| !path.is_fading()).peekable();
             let nobody = others.peek().is_some() && others.clone().all(|path| path.queued);
@@ -114,7 +115,7 @@ proptest! {
     }
 
     #[test]
-    fn stands_any_numbers(numbers in prop::collection::vec((any::<f64>(), any::<f64>(), any::<f64>(), any::<f64>(), any::<bool>()), 0..12), mss: u32) {
+    fn accepts_any_numbers(numbers in prop::collection::vec((any::<f64>(), any::<f64>(), any::<f64>(), any::<f64>(), any::<bool>()), 0..12), mss: u32) {
         let paths: Vec<Report> = numbers.into_iter().map(|(rate, base_rtt_s, mi, q, queued)| Report { rate, base_rtt_s, mi, q, queued }).collect();
         let mut stage = MobileStage::default();
         for _ in 0..2 {

@@ -8,7 +8,8 @@ fn numbers(text: &str) -> Vec<u64> {
         .collect()
 }
 
-/// `golden/cubic.csv`: losses, what the last one left, window, round-trip time, times in ms, growth at each.
+/// Rows of `golden/cubic.csv`: losses, window after the last one, window, round-trip time, times in ms,
+/// growth at each.
 #[test]
 fn golden_vectors_hold() {
     let rows = include_str!("../../../../../golden/cubic.csv")
@@ -34,14 +35,14 @@ fn golden_vectors_hold() {
     assert!(count >= 8, "only {count} vectors");
 }
 
-/// `a`'s growth may be larger than `b`'s by what rounding costs.
+/// Whether `a`'s growth is at most `b`'s, apart from rounding.
 fn at_most(a: Increase, b: Increase) -> bool {
     a.0 <= b.0 + 1 + b.0 / 1_000_000
 }
 
 proptest! {
     #[test]
-    fn grows_by_no_more_than_a_segment_whatever_happens(
+    fn growth_is_at_most_one_segment(
         facts in prop::collection::vec((any::<bool>(), any::<u64>(), any::<u32>(), any::<u32>()), 1..60),
     ) {
         let mut cubic = Cubic::default();
@@ -56,7 +57,7 @@ proptest! {
     }
 
     #[test]
-    fn grows_faster_the_longer_ago_the_loss(window in 10u32..1 << 20, times in prop::collection::vec(0u64..1 << 34, 2..40)) {
+    fn growth_increases_with_the_time_since_the_loss(window in 10u32..1 << 20, times in prop::collection::vec(0u64..1 << 34, 2..40)) {
         let mut times = times;
         times.sort_unstable();
         let mut cubic = Cubic::default();

@@ -1,19 +1,21 @@
-//! BLEST: the slow subflow is left alone if its data would block the fast one at the peer's window.
+//! BLEST: does not use the slow subflow if its data would block the fast one at the peer's receive window.
 //!
-//! While a segment on the slow subflow waits for its acknowledgement, one slow round trip, the fast one could send
-//! `X = MSS · (cwnd + (r − 1)/2) · r` bytes, with `r` fast round trips in a slow one and a window that grows by one each. If
-//! `λ·X` does not fit into the window beside what the slow one has in flight, the segment waits for the fast subflow.
+//! While a segment on the slow subflow waits one slow round trip for its acknowledgement, the fast subflow
+//! could send `X = MSS · (cwnd + (r − 1)/2) · r` bytes. `r` is the number of fast round trips in a slow one,
+//! and the window grows by one in each. If `λ·X` does not fit into the window beside the slow subflow's bytes
+//! in flight, the segment waits for the fast subflow.
 //!
 //! # Sources
-//! - Ferlin, Alay, Mehani, Boreli, "BLEST: blocking estimation-based MPTCP scheduler for heterogeneous networks" (IFIP Networking
-//!   2016) §IV: the estimate, and λ that follows what happened.
-//! - The former Linux implementation (multipath-tcp/mptcp v0.95, `net/mptcp/mptcp_blest.c`) for the numbers that the paper leaves
-//!   open: λ from 1.0 to 1.3, beginning at 1.2; + 0.04 after a slow round trip with blocking, − 0.01 after one without.
+//! - Ferlin, Alay, Mehani, Boreli, "BLEST: blocking estimation-based MPTCP scheduler for heterogeneous
+//!   networks" (IFIP Networking 2016) §IV: the estimate, and the adaptation of λ.
+//! - The former Linux implementation (multipath-tcp/mptcp v0.95, `net/mptcp/mptcp_blest.c`) for the numbers
+//!   that the paper leaves open: λ from 1.0 to 1.3, starting at 1.2; + 0.04 after a slow round trip with
+//!   blocking, − 0.01 after one without.
 //!
 //! # Where we differ, and why
-//! 1. `r` is not rounded, and the fast window is what it is now: no slow start is foreseen.
-//! 2. "The window less what the slow one has in flight" is taken as what the window still takes and what the fast one has in
-//!    flight, which is the same with two subflows and right with more.
+//! 1. `r` is not rounded, and the fast window is the current one: the estimate ignores slow start.
+//! 2. "The window less what the slow one has in flight" is computed as the space left in the window plus the
+//!    fast subflow's bytes in flight. That is the same with two subflows and correct with more.
 //!
 //! # Checked by
 //! `sched::tests`.
@@ -28,7 +30,7 @@ const FIRST: u16 = 1_200;
 const MORE: u16 = 40;
 const LESS: u16 = 10;
 
-/// Lowest round-trip time, but never so that the slow one blocks the fast one.
+/// Lowest round-trip time, unless the slow subflow would cause head-of-line blocking.
 #[derive(Debug, Clone, Copy)]
 pub struct Blest {
     /// λ in thousandths.
@@ -67,7 +69,7 @@ impl Blest {
         connection.segment(next)
     }
 
-    /// λ in thousandths: how much more than estimated the fast subflow is given.
+    /// λ in thousandths: the safety factor on the fast subflow's estimated bytes.
     pub const fn caution(&self) -> u16 {
         self.caution
     }
@@ -87,15 +89,15 @@ impl Blest {
 
     fn would_block(&self, fast: &View, slow: &View, window_left: Bytes) -> bool {
         let scaled = u128::from(fast_bytes(fast, slow)).saturating_mul(u128::from(self.caution)) / 1_000;
-        // What the fast one has in flight will have been acknowledged by then: it makes room for itself.
+        // The fast subflow's bytes in flight will be acknowledged by then, which frees their space.
         let fast_in_flight = fast.mss * u64::from(fast.in_flight);
         scaled > u128::from((window_left + fast_in_flight).saturating_sub(slow.mss).get())
     }
 }
 
-/// What the fast one could send during a round trip of the slow one.
+/// Bytes that the fast subflow could send during one round trip of the slow one.
 fn fast_bytes(fast: &View, slow: &View) -> u64 {
-    // Parts of 2^16.
+    // Fast round trips per slow one, in units of 2⁻¹⁶.
     let trips = (slow.srtt.as_nanos() << 16)
         .checked_div(fast.srtt.as_nanos())
         .unwrap_or(1 << 16)

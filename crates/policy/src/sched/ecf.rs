@@ -1,25 +1,27 @@
-//! ECF, earliest completion first: the slow subflow is left alone if waiting for the fast one ends sooner.
+//! ECF, earliest completion first: does not use the slow subflow if waiting for the fast one completes
+//! earlier.
 //!
-//! With `k` segments to go, the fast subflow is done in `n = 1 + k/cwnd_f` of its round trips. If that is sooner than one round
-//! trip of the slow one, and the slow one would need longer for the rest than two round trips of the fast one, the segment waits.
+//! With `k` segments to send, the fast subflow finishes after `n = 1 + k/cwnd_f` of its round trips. The
+//! segment waits if that is sooner than one round trip of the slow subflow, and the slow one would need
+//! longer for the rest than two round trips of the fast one.
 //!
 //! # Sources
-//! - Lim, Nahum, Towsley, Gibbens, "ECF: an MPTCP path scheduler to manage heterogeneous paths" (CoNEXT 2017), algorithm 1,
-//!   with β = ¼ and δ the larger variation of the two round-trip times.
+//! - Lim, Nahum, Towsley, Gibbens, "ECF: an MPTCP path scheduler to manage heterogeneous paths" (CoNEXT
+//!   2017), algorithm 1, with β = ¼ and δ the larger variation of the two round-trip times.
 //!
 //! # Where we differ, and why
-//! 1. Segments and windows are whole numbers, as the paper's kernel code has them; its algorithm is written with real ones.
+//! 1. Segments and windows are whole numbers, as in the paper's kernel code. Its algorithm uses real numbers.
 //!
 //! # Checked by
-//! `sched::tests`: golden vectors; `tests/data_plane.rs`.
+//! `sched::tests`: golden vectors. `tests/data_plane.rs`.
 
 use super::lowest_rtt::{fastest, fastest_with_room};
 use super::{Choice, Connection, View};
 
-/// Lowest round-trip time, but waiting for the fast one where that ends sooner.
+/// Lowest round-trip time, but waits for the fast subflow if that completes earlier.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ecf {
-    /// Hysteresis: once it has waited, it goes on waiting for a margin of β.
+    /// Hysteresis: after it has waited once, it keeps waiting within a margin of β.
     waiting: bool,
 }
 

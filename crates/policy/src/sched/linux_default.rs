@@ -1,35 +1,36 @@
-//! The scheduler of upstream Linux, the only one that it has: the subflow that will have sent its queue soonest.
+//! The scheduler of upstream Linux, its only one: chooses the subflow that will empty its queue first.
 //!
-//! A subflow's linger time is what it has queued over its mean pacing rate. The subflow with the least is chosen, whatever its
-//! round-trip time; if its send buffer is full, nothing is sent at all, even if another has room. The chosen one gets up to 64 KiB
-//! before the question is asked again, and its mean rate moves towards its pacing rate, weighted by queue and burst.
+//! A subflow's linger time is its queue divided by its mean pacing rate. The scheduler chooses the subflow
+//! with the shortest one, whatever its round-trip time. If that subflow's send buffer is full, it sends
+//! nothing, even if another one has space. The chosen subflow gets up to 64 KiB before the next choice. Its
+//! mean rate moves towards its pacing rate, weighted by queue and burst.
 //!
 //! # Sources
-//! - Linux 6.18, `net/mptcp/protocol.c`: `mptcp_subflow_get_send`, `mptcp_subflow_active`, `__mptcp_push_pending`,
-//!   `mptcp_subflow_get_retrans`; `net/mptcp/sched.c`.
+//! - Linux 6.18, `net/mptcp/protocol.c`: `mptcp_subflow_get_send`, `mptcp_subflow_active`,
+//!   `__mptcp_push_pending`, `mptcp_subflow_get_retrans`; `net/mptcp/sched.c`.
 //! - `include/net/sock.h`: `sk_stream_memory_free`.
 //!
 //! # Where we differ, and why
-//! 1. Linux counts the memory of a socket's buffers, headers and slack included (`sk_wmem_queued`); here a queue is its payload
-//!    unless the world says otherwise. Linger times compare the same.
-//! 2. A stale subflow comes back in Linux when anything has arrived since it was found stale; the world says so by
-//!    [`View::stale`].
+//! 1. Linux counts the memory of a socket's buffers, including headers and slack (`sk_wmem_queued`). Here a
+//!    queue is its payload unless the world reports something else. Linger times compare in the same way.
+//! 2. In Linux, a stale subflow becomes usable once anything arrives after it went stale. The world reports
+//!    this in [`View::stale`].
 //!
 //! # Checked by
-//! `sched::tests`: golden vectors worked out by hand, and a model in real numbers.
+//! `sched::tests`: golden vectors calculated by hand, and a model in real numbers.
 
 use super::{Choice, Connection, View};
 use crate::io::SubflowId;
 use alloc::vec::Vec;
 use units::Bytes;
 
-/// The most that one choice is good for: 64 KiB less the headers of TCP (60), IPv6 (40) and its fragment (8).
+/// Maximum size of one choice: 64 KiB minus the headers of TCP (60), IPv6 (40) and its fragment (8).
 pub const BURST: Bytes = Bytes::new(65_536 - 108);
 
-/// As upstream Linux does.
+/// The scheduler of upstream Linux.
 #[derive(Debug, Clone, Default)]
 pub struct LinuxDefault {
-    /// The mean pacing rate of each subflow that was ever looked at, in bytes per second.
+    /// Mean pacing rate of each subflow considered so far, in bytes per second.
     means: Vec<(SubflowId, u64)>,
 }
 
@@ -56,7 +57,8 @@ impl LinuxDefault {
     }
 
     fn soonest(&mut self, connection: &Connection<'_>) -> Option<usize> {
-        // Linux counts as active whatever is not backup, even if its rate is not known and it cannot be chosen.
+        // In Linux, every subflow that is not backup counts as active, even if its rate is unknown and it
+        // cannot be chosen.
         let active = connection
             .subflows
             .iter()
@@ -75,14 +77,14 @@ impl LinuxDefault {
         best.map(|(_, at)| at)
     }
 
-    /// How long its queue takes to leave, in parts of 2³² seconds.
+    /// Time until the queue is empty, in units of 2⁻³² seconds.
     fn linger(&mut self, view: &View) -> Option<u64> {
         let rate = u128::from(*self.mean(view));
         let linger = (u128::from(view.queued.get()) << 32).checked_div(rate)?;
         Some(u64::try_from(linger).unwrap_or(u64::MAX))
     }
 
-    /// The mean begins with the first rate that is known.
+    /// Mean pacing rate, in bytes per second. It starts with the first known rate.
     fn mean(&mut self, view: &View) -> &mut u64 {
         let known = self.means.iter().position(|(id, _)| *id == view.id);
         let at = known.unwrap_or_else(|| {
@@ -109,8 +111,8 @@ impl LinuxDefault {
             .retain(|(id, _)| connection.subflows.iter().any(|view| view.id == *id));
     }
 
-    /// The subflow on which the connection's oldest data is sent again after a time-out: the first that has nothing under way; a
-    /// backup only if all the others have made no progress for two time-outs.
+    /// The subflow that retransmits the connection's oldest data after a time-out: the first one with nothing
+    /// in flight. A backup only if all others have made no progress for two time-outs.
     pub fn retransmit_on(connection: &Connection<'_>) -> Option<usize> {
         let usable = || {
             connection

@@ -1,19 +1,20 @@
-//! The least round-trip time first: a segment goes to the fastest subflow that has room in its window.
+//! Lowest round-trip time first: a segment goes to the fastest subflow with space in its window.
 //!
 //! # Sources
-//! - Raiciu et al., "How Hard Can It Be? Designing and Implementing a Deployable Multipath TCP" (NSDI 2012) §4; the default of
-//!   the former Linux implementation (multipath-tcp/mptcp v0.95, `net/mptcp/mptcp_sched.c`).
+//! - Raiciu et al., "How Hard Can It Be? Designing and Implementing a Deployable Multipath TCP" (NSDI 2012)
+//!   §4; the default of the former Linux implementation (multipath-tcp/mptcp v0.95,
+//!   `net/mptcp/mptcp_sched.c`).
 //!
 //! # Where we differ, and why
-//! 1. Backups wait until no other subflow is usable; the former implementation also used them for data that every other subflow
-//!    had already sent. Here that is [`super::Rescue`]'s business.
+//! 1. Backups are used only while no other subflow is usable. The former implementation also used them for
+//!    data that every other subflow had already sent. Here [`super::Rescue`] does that.
 //!
 //! # Checked by
 //! `sched::tests`.
 
 use super::{Choice, Connection};
 
-/// The subflow with the least round-trip time.
+/// Lowest round-trip time first.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LowestRtt;
 
@@ -27,7 +28,7 @@ impl LowestRtt {
     }
 }
 
-/// The fastest candidate that has room; the first of equals.
+/// The fastest candidate with space in its window. The first one on a tie.
 pub(super) fn fastest_with_room(connection: &Connection<'_>) -> Option<usize> {
     connection
         .candidates()
@@ -36,7 +37,7 @@ pub(super) fn fastest_with_room(connection: &Connection<'_>) -> Option<usize> {
         .map(|(at, _)| at)
 }
 
-/// The fastest candidate, with or without room.
+/// The fastest candidate, whether its window has space or not.
 pub(super) fn fastest(connection: &Connection<'_>) -> Option<usize> {
     connection
         .candidates()

@@ -1,24 +1,25 @@
-//! Which subflow the next data goes to: packet schedulers as decisions over what is known of the subflows.
+//! Packet schedulers: choose the subflow for the next data from the state of all subflows.
 //!
-//! A sender asks [`Scheduler::choose`] whenever it has data and something has changed (data was written, an acknowledgement came),
-//! carries the answer out, and asks again until the answer is [`Choice::Wait`]. A scheduler keeps nothing but its own memory;
-//! windows, queues and round-trip times are the sender's and come as [`View`]s. When the connection's window is full,
-//! [`Rescue`] says how to get going again.
+//! A sender calls [`Scheduler::choose`] whenever it has data and something has changed (data was written, or
+//! an acknowledgement arrived). It carries out the answer, and repeats until the answer is [`Choice::Wait`].
+//! A scheduler keeps only its own memory. Windows, queues and round-trip times belong to the sender, which
+//! passes them in as [`View`]s. If the connection's window is full, [`Rescue`] decides how to unblock it.
 //!
-//! This does not pass through the engine: a sender's data plane (a modelled one, or a relay's) owns a [`Scheduler`] and tells it which
-//! subflows the other end made backup. On a stock host the kernel's own scheduler runs.
+//! Schedulers do not run in the engine. A sender's data plane (a modelled one, or a relay's) owns a
+//! [`Scheduler`] and tells it which subflows the peer made backup. On a stock host the kernel's own scheduler
+//! runs.
 //!
-//! Backup subflows (RFC 8684 §3.3.8) are used by every scheduler only while no other subflow is usable.
+//! Every scheduler uses backup subflows (RFC 8684 §3.3.8) only while no other subflow is usable.
 //!
 //! # Sources
-//! - Each scheduler's file names its own; RFC 6182 §5.6 and RFC 8684 §3.3 leave the choice to the sender.
+//! - Each scheduler's file names its own. RFC 6182 §5.6 and RFC 8684 §3.3 leave the choice to the sender.
 //!
 //! # Where we differ, and why
-//! 1. Backup is one rule for all schedulers, in [`Connection`]: RFC 8684 asks for it whatever the scheduler.
+//! 1. Backup is one rule for all schedulers, in [`Connection`]: RFC 8684 requires it for any scheduler.
 //!
 //! # Checked by
-//! `tests`: golden vectors, properties, and a sender over unequal paths with a small window; `tests/data_plane.rs`: every scheduler with every
-//! controller, beside an engine that makes subflows backup.
+//! `tests`: golden vectors, properties, and a sender over unequal paths with a small window.
+//! `tests/data_plane.rs`: every scheduler with every controller, beside an engine that makes subflows backup.
 
 mod blest;
 mod ecf;
@@ -41,43 +42,43 @@ pub use round_robin::RoundRobin;
 use crate::io::SubflowId;
 use units::{Bitrate, Bytes, Duration, Instant};
 
-/// What a scheduler may know of a subflow.
+/// State of one subflow, as a scheduler sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct View {
-    /// Which.
+    /// Identifier of the subflow.
     pub id: SubflowId,
-    /// Smoothed round-trip time; zero until one was measured.
+    /// Smoothed round-trip time. Zero until the first measurement.
     pub srtt: Duration,
-    /// How far round-trip times vary.
+    /// Variation of the round-trip time.
     pub rttvar: Duration,
     /// Congestion window, in segments.
     pub cwnd: u32,
     /// Segments in flight.
     pub in_flight: u32,
-    /// Bytes of a full segment.
+    /// Payload of a full segment, in bytes.
     pub mss: Bytes,
-    /// Assigned and not yet acknowledged, sent or not (Linux: `sk_wmem_queued`).
+    /// Bytes assigned and not yet acknowledged, sent or not (Linux: `sk_wmem_queued`).
     pub queued: Bytes,
-    /// Assigned and not yet sent.
+    /// Bytes assigned and not yet sent.
     pub unsent: Bytes,
-    /// How much may be queued (Linux: `sk_sndbuf`).
+    /// Limit on queued bytes (Linux: `sk_sndbuf`).
     pub send_buffer: Bytes,
-    /// The rate at which TCP spaces its packets (Linux: `sk_pacing_rate`); zero if not known.
+    /// Pacing rate of TCP (Linux: `sk_pacing_rate`). Zero if unknown.
     pub pacing_rate: Bitrate,
-    /// Whether it is backup, by either end's wish.
+    /// Whether either end has made it backup.
     pub backup: bool,
-    /// Whether it is established, fully, and may send.
+    /// Whether it is fully established and may send.
     pub usable: bool,
-    /// Linux: how many time-outs of the connection in a row saw it make no progress. Not used for new data while it is stale.
+    /// Linux: consecutive time-outs of the connection without progress on this subflow.
     pub stale_count: u8,
-    /// Linux: whether it is not used until something arrives.
+    /// Linux: whether the subflow is stale. It gets no new data until something arrives on it.
     pub stale: bool,
     /// Whether the connection's oldest unacknowledged byte was sent on it.
     pub holds_oldest: bool,
 }
 
 impl View {
-    /// Whether its congestion window takes another segment beyond what is assigned already.
+    /// Whether the congestion window has space for another segment beyond the assigned data.
     fn has_room(&self) -> bool {
         let window = self.mss * u64::from(self.cwnd);
         let taken = self.mss * u64::from(self.in_flight) + self.unsent;
@@ -85,19 +86,19 @@ impl View {
     }
 }
 
-/// What a scheduler may know of a connection.
+/// State of a connection, as a scheduler sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Connection<'a> {
-    /// Its subflows, always in the same order.
+    /// The subflows, always in the same order.
     pub subflows: &'a [View],
-    /// What its peer's window still takes.
+    /// Space left in the peer's receive window.
     pub window_left: Bytes,
-    /// Written by the application and not yet assigned to a subflow.
+    /// Bytes written by the application and not yet assigned to a subflow.
     pub unassigned: Bytes,
 }
 
 impl Connection<'_> {
-    /// The subflows to choose from: those that are not backup, or the backups if no other is usable.
+    /// Subflows to choose from: those that are not backup, or the backups if no other is usable.
     fn candidates(&self) -> impl Iterator<Item = (usize, &View)> {
         let usable = |view: &View| view.usable && !view.stale;
         let backup = !self.subflows.iter().any(|view| usable(view) && !view.backup);
@@ -107,12 +108,12 @@ impl Connection<'_> {
             .filter(move |(_, view)| usable(view) && view.backup == backup)
     }
 
-    /// Whether there is a segment to send and the peer takes it.
+    /// Whether there is data to send and the peer's window has space.
     fn may_send(&self) -> bool {
         self.unassigned > Bytes::ZERO && self.window_left > Bytes::ZERO
     }
 
-    /// One segment on this subflow, or less if there is no more or the peer does not take it.
+    /// One segment on this subflow, or less if the data or the peer's window ends.
     fn segment(&self, subflow: usize) -> Choice {
         let most = self.subflows[subflow]
             .mss
@@ -122,12 +123,12 @@ impl Connection<'_> {
     }
 }
 
-/// Subflows by their places in [`Connection::subflows`]; those beyond the 64th never belong to one.
+/// Set of subflows by index in [`Connection::subflows`]. It never contains an index of 64 or more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Set(u64);
 
 impl Set {
-    /// With this one.
+    /// Adds this subflow.
     #[must_use]
     pub const fn with(self, subflow: usize) -> Self {
         if subflow < 64 {
@@ -137,12 +138,12 @@ impl Set {
         }
     }
 
-    /// Whether this one belongs to it.
+    /// Whether the set contains this subflow.
     pub const fn contains(self, subflow: usize) -> bool {
         subflow < 64 && self.0 & (1 << subflow) != 0
     }
 
-    /// Whether nobody belongs to it.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -151,43 +152,44 @@ impl Set {
 /// What to do with the next data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// Nothing until something changes.
+    /// Send nothing until something changes.
     Wait,
     /// Assign data to this subflow.
     Send {
-        /// Its place in [`Connection::subflows`].
+        /// Index in [`Connection::subflows`].
         subflow: usize,
-        /// How much before asking again. Zero: the peer's window is full, and only a probe of it may go out.
+        /// Maximum number of bytes before the next choice. Zero: the peer's window is full, and only a window
+        /// probe may be sent.
         most: Bytes,
     },
-    /// Assign one segment to all of these.
+    /// Assign the same segment to all of these.
     Duplicate {
-        /// Their places.
+        /// The subflows.
         on: Set,
-        /// The segment's length.
+        /// Length of the segment.
         most: Bytes,
     },
 }
 
-/// Which scheduler runs; the call goes by this enum, not by a trait object.
+/// The scheduler to run. Calls dispatch on this enum, not on a trait object.
 #[derive(Debug, Clone)]
 pub enum Scheduler {
-    /// The subflow with the least round-trip time.
+    /// Lowest round-trip time first.
     LowestRtt(LowestRtt),
-    /// One after the other.
+    /// Each subflow in turn.
     RoundRobin(RoundRobin),
-    /// Everything on every subflow.
+    /// Every segment on every subflow.
     Redundant(Redundant),
-    /// As upstream Linux does.
+    /// The scheduler of upstream Linux.
     LinuxDefault(LinuxDefault),
-    /// Lowest round-trip time, but never so that the slow one blocks the fast one.
+    /// Lowest round-trip time, unless the slow subflow would cause head-of-line blocking.
     Blest(Blest),
-    /// Lowest round-trip time, but waiting for the fast one where that ends sooner.
+    /// Lowest round-trip time, but waits for the fast subflow if that completes earlier.
     Ecf(Ecf),
 }
 
 impl Scheduler {
-    /// What to do with the next data.
+    /// Decides what to do with the next data.
     pub fn choose(&mut self, now: Instant, connection: &Connection<'_>) -> Choice {
         match self {
             Self::LowestRtt(scheduler) => scheduler.choose(connection),

@@ -1,12 +1,13 @@
-//! Every byte on every subflow: the delay is that of whichever is first.
+//! Redundant: sends every byte on every subflow, so the fastest one determines the delay.
 //!
 //! # Sources
-//! - Frömmgen et al., "ReMP TCP: low latency multipath TCP" (ICC 2016); the former Linux implementation's `redundant`
-//!   (multipath-tcp/mptcp v0.95, `net/mptcp/mptcp_redundant.c`).
+//! - Frömmgen et al., "ReMP TCP: low latency multipath TCP" (ICC 2016); the former Linux implementation's
+//!   `redundant` (multipath-tcp/mptcp v0.95, `net/mptcp/mptcp_redundant.c`).
 //!
 //! # Where we differ, and why
-//! 1. A segment goes, once, to all that have room at that moment. The former implementation remembered for each subflow how far
-//!    it had come, so that a slow one went on sending what had long arrived over the fast one; here it skips it.
+//! 1. A segment goes, once, to all subflows with space at that moment. The former implementation kept a
+//!    position per subflow, so a slow one kept sending data that had long arrived over the fast one. Here a
+//!    slow subflow skips such data.
 //!
 //! # Checked by
 //! `sched::tests`.
@@ -14,7 +15,7 @@
 use super::{Choice, Connection, Set};
 use units::Bytes;
 
-/// Everything on every subflow.
+/// Every segment on every subflow.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Redundant;
 

@@ -1,11 +1,14 @@
-//! When the connection's window is full: send the oldest segment again on a faster subflow, and slow down the one that holds it.
+//! When the connection's window is full: reinject the oldest segment on a faster subflow, and slow down the
+//! subflow that holds it.
 //!
 //! # Sources
-//! - Raiciu et al., "How Hard Can It Be? Designing and Implementing a Deployable Multipath TCP" (NSDI 2012) §4.2: opportunistic
-//!   retransmission (mechanism 1) and penalising slow subflows (mechanism 2: half the window, at most once a round trip).
+//! - Raiciu et al., "How Hard Can It Be? Designing and Implementing a Deployable Multipath TCP" (NSDI 2012)
+//!   §4.2: opportunistic retransmission (mechanism 1) and penalising slow subflows (mechanism 2: half the
+//!   window, at most once a round trip).
 //!
 //! # Where we differ, and why
-//! 1. Only a subflow that is faster than the holder sends again: from a slower one the copy comes after the original.
+//! 1. Only a subflow faster than the holder reinjects: on a slower one the copy would arrive after the
+//!    original.
 //!
 //! # Checked by
 //! `sched::tests`.
@@ -16,12 +19,12 @@ use crate::io::SubflowId;
 use alloc::vec::Vec;
 use units::{Bytes, Instant};
 
-/// What gets a blocked connection going again.
+/// What unblocks a blocked connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rescued {
-    /// The subflow on which the oldest unacknowledged segment is sent again.
+    /// The subflow that reinjects the oldest unacknowledged segment.
     pub again_on: Option<usize>,
-    /// The subflow whose window and threshold are halved.
+    /// The subflow to penalise: halve its window and slow-start threshold.
     pub penalise: Option<usize>,
 }
 
@@ -32,7 +35,7 @@ pub struct Rescue {
 }
 
 impl Rescue {
-    /// What to do if the window is full and a subflow has room; nothing otherwise.
+    /// Decides what to do if the connection's window is full and a subflow could send. Otherwise nothing.
     pub fn unblock(&mut self, now: Instant, connection: &Connection<'_>) -> Rescued {
         self.penalised
             .retain(|(id, _)| connection.subflows.iter().any(|view| view.id == *id));

@@ -1,22 +1,23 @@
-//! One segment each, in turn, to the subflows that have room.
+//! Round robin: one segment each, in turn, to the subflows with space in their windows.
 //!
 //! # Sources
-//! - The former Linux implementation's `roundrobin` with its defaults, one segment each and limited by the windows
-//!   (multipath-tcp/mptcp v0.95, `net/mptcp/mptcp_rr.c`).
+//! - The former Linux implementation's `roundrobin` with its defaults, one segment each and limited by the
+//!   windows (multipath-tcp/mptcp v0.95, `net/mptcp/mptcp_rr.c`).
 //!
 //! # Where we differ, and why
-//! 1. The number of segments in a turn cannot be set: with more the difference to lowest-RTT-first shrinks, and nothing is learned.
+//! 1. The number of segments per turn is fixed: with more, round robin approaches lowest-RTT-first and shows
+//!    nothing new.
 //!
 //! # Checked by
-//! `sched::tests`; `tests/data_plane.rs`.
+//! `sched::tests`. `tests/data_plane.rs`.
 
 use super::{Choice, Connection};
 use crate::io::SubflowId;
 
-/// One after the other.
+/// Each subflow in turn.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RoundRobin {
-    /// Whose turn it was last.
+    /// The subflow that had the last turn.
     last: Option<SubflowId>,
 }
 

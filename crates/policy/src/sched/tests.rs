@@ -126,7 +126,7 @@ fn round_robin_goes_round() {
         turns,
         ["send 0 1000", "send 2 1000", "send 0 1000", "send 2 1000"]
     );
-    // The one whose turn it was is gone.
+    // The subflow whose turn it was is gone.
     assert_eq!(said(scheduler.choose(&plenty(&subflows[..1]))), "send 0 1000");
 }
 
@@ -143,10 +143,10 @@ fn the_kernels_mean_rate_follows_the_pacing_rate_by_the_bytes() {
         queued: Bytes::new(20_000),
         ..paced(0, 1_000_000)
     };
-    // The first look takes 4 MB/s as the mean: 40,000 B linger 10 ms, less than the other's 20.
+    // The first choice sets the mean to 4 MB/s: 40,000 B linger 10 ms, less than the other's 20.
     let mut choose = |subflows: &[View]| said(scheduler.choose(&within(subflows, 40_000, 1_000_000)));
     assert_eq!(choose(&[paced(40_000, 4_000_000), other]), "send 0 40000");
-    // Weighed with what it gave: (4 MB/s · 40,000 + 1 MB/s · 40,000) / 80,000 = 2.5 MB/s: 60,000 B linger 24 ms.
+    // Weighted by bytes: (4 MB/s · 40,000 + 1 MB/s · 40,000) / 80,000 = 2.5 MB/s, so 60,000 B linger 24 ms.
     assert_eq!(choose(&[paced(40_000, 1_000_000), other]), "send 0 40000");
     assert_eq!(choose(&[paced(60_000, 1_000_000), other]), "send 1 40000");
     // 45,000 B linger 18 ms.
@@ -154,7 +154,7 @@ fn the_kernels_mean_rate_follows_the_pacing_rate_by_the_bytes() {
 }
 
 #[test]
-fn the_kernel_sends_again_on_what_is_idle() {
+fn the_kernel_retransmits_on_an_idle_subflow() {
     let busy = view(0, 10, 10, 3);
     let idle = view(1, 90, 10, 0);
     let backup = View {
@@ -218,7 +218,7 @@ fn blest_learns_from_being_blocked() {
 }
 
 #[test]
-fn ecf_goes_on_waiting_for_a_margin() {
+fn ecf_keeps_waiting_within_a_margin() {
     let subflows = [view(0, 10, 10, 10), view(1, 100, 10, 0)];
     let to_go = |segments: u64| Connection {
         unassigned: MSS * segments,
@@ -272,7 +272,8 @@ fn a_blocked_connection_is_rescued_by_the_faster_one() {
     assert_eq!(rescue.unblock(at(0), &blocked(subflows)), rescued(Some(1)));
     assert_eq!(rescue.unblock(at(99), &blocked(subflows)), rescued(None));
     assert_eq!(rescue.unblock(at(100), &blocked(subflows)), rescued(Some(1)));
-    // There is room; nobody is faster; it was sent there already; nobody holds it.
+    // In turn: the window has space, no subflow is faster, the segment was sent there already, no subflow
+    // holds it.
     assert_eq!(rescue.unblock(at(300), &plenty(subflows)), Rescued::default());
     for other in [
         vec![
@@ -315,7 +316,7 @@ fn a_blocked_connection_is_rescued_by_the_faster_one() {
 }
 
 #[test]
-fn a_set_holds_what_was_put_in() {
+fn a_set_contains_its_members() {
     let set = Set::default().with(0).with(63).with(64).with(1_000);
     let members: Vec<usize> = (0..2_000).filter(|&at| set.contains(at)).collect();
     assert_eq!(members, [0, 63]);
@@ -381,7 +382,7 @@ proptest! {
                 };
                 for &at in &chosen {
                     prop_assert!(subflows[at].usable && !subflows[at].stale, "{name} chose one that is not usable");
-                    prop_assert!(subflows[at].backup != primary, "{name} chose a backup in vain");
+                    prop_assert!(subflows[at].backup != primary, "{name} chose a backup without need");
                     prop_assert!(name == "linux-default" || subflows[at].has_room(), "{name} chose one that is full");
                 }
                 if matches!(name, "lowest-rtt" | "round-robin" | "redundant") {
@@ -430,7 +431,7 @@ proptest! {
             .fold(f64::INFINITY, f64::min);
         match LinuxDefault::default().choose(&plenty(&subflows)) {
             Choice::Send { subflow, .. } => {
-                // Rates are whole bytes a second here.
+                // Rates are whole bytes per second here.
                 prop_assert!(linger(&subflows[subflow]) <= least * 1.02 + 1e-9);
                 prop_assert!(subflows[subflow].queued < subflows[subflow].send_buffer);
             }
@@ -440,8 +441,8 @@ proptest! {
     }
 }
 
-/// A sender of whole segments over paths with fixed windows, and a peer that takes so many of them out of order. What is assigned
-/// to a subflow stays on it.
+/// A sender of whole segments over paths with fixed windows. Its peer accepts this many out of order. Data
+/// assigned to a subflow stays on it.
 struct Sender {
     paths: Vec<(u64, u32)>,
     window: u64,
@@ -549,7 +550,7 @@ impl Sender {
 
 #[test]
 fn with_a_small_window_the_slow_path_blocks_the_fast_one_unless_it_is_left_alone() {
-    // 10 ms × 10 segments and 200 ms × 10: 1,000 and 50 segments a second. The peer's window holds 20.
+    // 10 segments per 10 ms and per 200 ms: 1,000 and 50 segments per second. The peer's window holds 20.
     let paths = [(10, 10), (200, 10)];
     let sent = |name, rescue| Sender::run(&paths, 20, &mut named(name), rescue, 10_000);
     let (plain, rescued) = (sent("lowest-rtt", false), sent("lowest-rtt", true));

@@ -1,22 +1,26 @@
-//! How fast this host's data is acknowledged just now.
+//! How fast this host's data is being acknowledged right now.
 //!
 //! # Sources
-//! - Linux `tcp_info`: `tcpi_bytes_acked`. `tcpi_delivery_rate` is a mean over a round trip, and of a start with bursts: 41 Mb/s were read where 30 passed.
+//! - Linux `tcp_info`: `tcpi_bytes_acked`. `tcpi_delivery_rate` is a mean over a round trip, and over a
+//!   bursty start: it showed 41 Mb/s where 30 passed.
 //!
 //! # Where we differ, and why
-//! Acknowledgements come as fast as the link carries once a queue stands before it, whatever came in the round trip before: so a few readings say more than a mean.
+//! Once there is a queue in front of the link, acknowledgements arrive at the link's rate, whatever arrived
+//! in the previous round trip. So the last few samples tell more than a mean.
 //!
 //! # Checked by
 //! `tests` below.
 
 use units::{Bitrate, Bytes, Duration, Instant};
 
-/// The rate is that of so much, and of what came since: 20 to 30 ms where readings come ten apart, more where many connections make them rarer.
+/// Shortest interval the rate covers. With a sample every 10 ms it covers 20 to 30 ms, and more if many
+/// connections make samples rarer.
 const STEP: Duration = Duration::from_millis(15);
-/// Who has moved more when it is first read began long before. A hundred megabits a second are as much in twenty milliseconds, and subflows are told within that.
+/// A subflow that has moved more than this at its first sample started long before. 100 Mb/s move this much
+/// in 20 ms, and subflows are reported within that time.
 const BEGUN: Bytes = Bytes::from_kib(256);
 
-/// Counters of one and of two steps ago, and the first.
+/// Counter values: the first, the latest, and those of one and two steps ago.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Acked {
     first: Option<Bytes>,
@@ -28,7 +32,7 @@ pub(crate) struct Acked {
 type Reading = Option<(Instant, Bytes)>;
 
 impl Acked {
-    /// The counter as read at `now`.
+    /// Adds the counter's value at `now`.
     pub(crate) fn read(&mut self, now: Instant, bytes: Bytes) {
         if self.newer.is_none_or(|(at, _)| now - at >= STEP) {
             self.older = self.newer;
@@ -38,12 +42,12 @@ impl Acked {
         self.first.get_or_insert(bytes);
     }
 
-    /// Whether the first reading came when it began, or soon after.
+    /// Whether the first sample was taken at the start of the transfer, or soon after.
     pub(crate) fn seen_from_start(&self) -> bool {
         self.first.is_some_and(|first| first <= BEGUN)
     }
 
-    /// Payload; zero until it has been watched for a step.
+    /// Payload rate. Zero until the samples cover one step.
     pub(crate) fn rate(&self) -> Bitrate {
         match (self.older, self.latest) {
             (Some((since, before)), Some((now, bytes))) if now > since => {
@@ -69,7 +73,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_steady_rate_is_found_however_it_is_read(steps in proptest::collection::vec(1_u64..40, 5..60)) {
+        fn a_steady_rate_is_found_at_any_sampling(steps in proptest::collection::vec(1_u64..40, 5..60)) {
             let times = steps.iter().scan(0, |now, step| {
                 *now += step;
                 Some(*now)
@@ -82,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_before_the_link_was_full_is_over_soon() {
+    fn the_rate_before_the_link_was_full_is_soon_forgotten() {
         let slow = (0..=10).map(|n| (n * 10, n * 1_000));
         let fast = (1..=4).map(|n| (100 + n * 10, 10_000 + n * 10_000));
         assert_eq!(after(slow.clone()).rate().as_bps(), 800_000);
@@ -91,14 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn one_that_has_moved_much_was_not_seen_to_begin() {
+    fn a_large_first_sample_means_the_start_was_not_seen() {
         assert!(!after([]).seen_from_start());
         assert!(after([(0, 100_000), (10, 1 << 40)]).seen_from_start());
         assert!(!after([(0, 300_000), (10, 300_001)]).seen_from_start());
     }
 
     #[test]
-    fn nothing_is_known_at_first_and_no_counter_breaks_it() {
+    fn no_rate_at_first_and_any_counter_is_accepted() {
         assert_eq!(after([]).rate(), Bitrate::ZERO);
         assert_eq!(after([(5, 10), (5, 20)]).rate(), Bitrate::ZERO);
         assert_eq!(

@@ -1,6 +1,7 @@
-//! How long the air is taken by one packet that gets through, if its sender were alone on the medium.
+//! Airtime of one delivered packet, if its sender were alone on the medium.
 //!
-//! With it access points of one channel can be compared although they share the air, and `1 / T` is the most that one of them could carry.
+//! It makes access points on one channel comparable although they share the air, and `1 / T` is the maximum
+//! that one of them could carry.
 //!
 //! ```
 //! use policy::estimate::airtime::{Exchange, Form};
@@ -15,26 +16,34 @@
 //! ```
 //!
 //! # Sources
-//! - nsdi15 §5.1, Eq. 1: `T = Σ_{i=0..R} t(i)·pⁱ·(1−p)`, `t(i) = (MSS/MCS + K)·(i+1) + C·Σ_{j=0..i} 2ʲ`; p the loss of an attempt, R the retry limit.
-//! - IEEE 802.11-2020 §10.3.3, §10.3.4 (DCF: the window doubles up to CWmax, the mean backoff is half of it), §10.6.6.5 (rate of the
-//!   acknowledgement), §9.7 (A-MPDU); `units::wifi` has the durations.
+//! - nsdi15 §5.1, Eq. 1: `T = Σ_{i=0..R} t(i)·pⁱ·(1−p)`, `t(i) = (MSS/MCS + K)·(i+1) + C·Σ_{j=0..i} 2ʲ`, with
+//!   p the loss of an attempt and R the retry limit.
+//! - IEEE 802.11-2020 §10.3.3, §10.3.4 (DCF: the window doubles up to CWmax, the mean backoff is half of it),
+//!   §10.6.6.5 (rate of the acknowledgement), §9.7 (A-MPDU). `units::wifi` has the durations.
 //!
 //! # Where we differ, and why
-//! 1. [`Form::PerDelivered`] is the default: `T = [Σ t(i)·pⁱ·(1−p) + t(R)·p^{R+1}] / (1 − p^{R+1})`. Eq. 1 leaves out packets that are never
-//!    delivered, so it falls again when p nears 1, and a dead access point looks fast. Since a packet takes `(1−p^{R+1})/(1−p)` attempts on
-//!    average, this is `A/(1−p) + Σ C_j·pʲ / (1−p^{R+1})` with A one attempt without contention, which is what is computed.
-//! 2. `C_j = ½·min(2ʲ·(CWmin+1) − 1, CWmax)` slots; Eq. 1 doubles `C = ½·CWmin` without a cap ([`Form::Printed`]).
-//! 3. With aggregates of L frames each carries an Lth of preamble, spaces, contention and block acknowledgement. The window doubles only when
-//!    the whole aggregate is lost (p^L), so an attempt finds the mean of the C_j weighted with p^{L·j}. For L = 1 this is the form above.
-//! 4. [`Form::Printed`] takes "the time needed to send the ACK at the lowest MCS (1 Mbps)" at its word, 6 Mb/s where 1 does not exist, and MSS/MCS
-//!    without header and rounding to symbols; K has the preamble. It knows no aggregates.
-//! 5. DCF's DIFS and windows also for 802.11n, whose stations may use others for QoS data.
-//! 6. An attempt that fails is charged as one that does not, as Eq. 1 has it. A sender goes on as soon as the acknowledgement should have begun,
-//!    33 µs earlier at 54 Mb/s: what is reckoned is up to a tenth too long where hardly anything gets through.
+//! 1. [`Form::PerDelivered`] is the default: `T = [Σ t(i)·pⁱ·(1−p) + t(R)·p^{R+1}] / (1 − p^{R+1})`. Eq. 1
+//!    leaves out packets that are never delivered, so it falls again when p nears 1, and a dead access point
+//!    looks fast. A packet takes `(1−p^{R+1})/(1−p)` attempts on average. The default therefore equals
+//!    `A/(1−p) + Σ C_j·pʲ / (1−p^{R+1})`, with A one attempt without contention. This is what the code
+//!    computes.
+//! 2. `C_j = ½·min(2ʲ·(CWmin+1) − 1, CWmax)` slots. Eq. 1 doubles `C = ½·CWmin` without a cap
+//!    ([`Form::Printed`]).
+//! 3. In an aggregate of L frames, each frame carries 1/L of preamble, spaces, contention and block
+//!    acknowledgement. The window doubles only when the whole aggregate is lost (p^L), so an attempt meets
+//!    the mean of the C_j weighted with p^{L·j}. For L = 1 this is the form above.
+//! 4. [`Form::Printed`] takes "the time needed to send the ACK at the lowest MCS (1 Mbps)" literally, with 6
+//!    Mb/s where 1 does not exist. It takes MSS/MCS without header and without rounding to symbols, and K
+//!    contains the preamble. It does not cover aggregates.
+//! 5. 802.11n uses DCF's DIFS and windows, too, although its stations may use others for QoS data.
+//! 6. A failed attempt costs as much as a successful one, as in Eq. 1. A real sender continues as soon as the
+//!    acknowledgement should have started, 33 µs earlier at 54 Mb/s. So the result is up to a tenth too long
+//!    where hardly anything gets through.
 //!
 //! # Checked by
-//! `tests`: published durations, the sums term by term, monotony, ratios between the forms; `tests/airtime_air.rs`: a sender in the exact medium
-//! of `links`, from no loss to nearly all; `tests/airtime_links.rs`: the formula of its simpler one; `tests/engine_air.rs`; `golden/airtime.csv`.
+//! `tests`: published durations, the sums term by term, monotony, ratios between the forms.
+//! `tests/airtime_air.rs`: a sender in the exact medium of `links`, from no loss to nearly all.
+//! `tests/airtime_links.rs`: the formula of its simpler one. `tests/engine_air.rs`. `golden/airtime.csv`.
 
 #[cfg(test)]
 mod tests;
@@ -45,42 +54,42 @@ use units::wifi::ht::{
 use units::wifi::{ACK_BYTES, DATA_OVERHEAD_BYTES, Standard};
 use units::{Bitrate, Bytes, Duration, Ratio};
 
-/// Repetitions of a packet before it is dropped, as most senders have it: seven attempts.
+/// Retries before a packet is dropped, as in most senders: seven attempts.
 pub const RETRIES: u32 = 6;
-/// No IP packet is longer.
+/// Maximum length of an IP packet.
 pub const MOST_BYTES: u32 = 65_535;
-/// More than any sender does; bounds the sums.
+/// Upper limit on the retries, above that of any sender. It limits the length of the sums.
 const MOST_RETRIES: u32 = 31;
 
-/// Which formula.
+/// Formula of the airtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Form {
     /// Eq. 1 to the letter. Never steer by it: it falls when the loss nears one.
     Printed,
     /// Eq. 1 with the standard's contention and acknowledgements. Never steer by it either.
     PrintedReal,
-    /// Air spent per packet that gets through; rises with the loss, without bound.
+    /// Airtime per delivered packet. Rises with the loss, without limit.
     #[default]
     PerDelivered,
 }
 
-/// How stations contend.
+/// Contention rules of a station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Contention {
-    /// What the medium must be idle for: DIFS or AIFS.
+    /// Idle time that the medium must have: DIFS or AIFS.
     pub space: Duration,
     /// Slot time.
     pub slot: Duration,
-    /// Smallest window, in slots.
+    /// Smallest contention window, in slots.
     pub cw_min: u32,
-    /// Largest window, in slots.
+    /// Largest contention window, in slots.
     pub cw_max: u32,
 }
 
-/// One attempt to bring a packet across, and how often it is made.
+/// One attempt to deliver a packet, and the retry limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
-    /// A PPDU, SIFS and the answer, of one frame or of an aggregate.
+    /// PPDU, SIFS and acknowledgement, of one frame or of an aggregate.
     busy: Duration,
     /// Frames that share it, in thousandths.
     frames_milli: u32,
@@ -101,19 +110,20 @@ impl Contention {
         }
     }
 
-    /// How long the medium is idle before a first attempt, on average, when one station contends.
+    /// Mean idle time of the medium before a first attempt if one station contends.
     pub fn first(&self) -> Duration {
         self.space + self.slot * self.cw_min / 2
     }
 
-    /// Mean contention before attempt `attempt` (0 is the first), in nanoseconds.
+    /// Mean contention before attempt `attempt` (0 is the first), in ns.
     fn mean_ns(&self, attempt: u32) -> f64 {
         let doubled = (u64::from(self.cw_min) + 1) << attempt;
         let window = (doubled - 1).min(self.cw_max.into());
         window as f64 / 2.0 * nanos(self.slot)
     }
 
-    /// Mean contention of an attempt, weighted with how often each is made if the one before fails with probability `loss`.
+    /// Mean contention of an attempt, in ns, weighted by how often each is made if an attempt fails with
+    /// probability `loss`.
     fn weighted_ns(&self, loss: f64, retries: u32) -> f64 {
         let (mut weight, mut weights, mut sum) = (1.0, 0.0, 0.0);
         for attempt in 0..=retries {
@@ -126,7 +136,8 @@ impl Contention {
 }
 
 impl Exchange {
-    /// An IP packet of at most [`MOST_BYTES`] in 802.11 a, b or g, at the standard's slowest rate at least.
+    /// An IP packet of at most [`MOST_BYTES`] in 802.11 a, b or g, at no less than the standard's slowest
+    /// rate.
     pub fn legacy(standard: Standard, rate: Bitrate, ip_bytes: u32) -> Self {
         let (rate, ip_bytes) = (rate.max(standard.basic_rate()), ip_bytes.min(MOST_BYTES));
         let ack = standard.frame_time(ACK_BYTES, standard.ack_rate(rate));
@@ -139,7 +150,8 @@ impl Exchange {
         }
     }
 
-    /// An IP packet of at most [`MOST_BYTES`] in 802.11n, one of `frames_milli` thousandths in an aggregate (1,000: alone, with an acknowledgement of its own).
+    /// An IP packet of at most [`MOST_BYTES`] in 802.11n. `frames_milli` is the number of frames per
+    /// aggregate, in thousandths (1,000: alone, with its own acknowledgement).
     pub fn ht(mode: Mode, band: Band, ip_bytes: u32, frames_milli: u32) -> Self {
         let ip_bytes = ip_bytes.min(MOST_BYTES);
         let (standard, mpdu) = (band.legacy(), ip_bytes + QOS_DATA_OVERHEAD_BYTES);
@@ -159,7 +171,7 @@ impl Exchange {
         }
     }
 
-    /// With another retry limit R (at most R + 1 attempts), up to 31.
+    /// Sets another retry limit R (at most R + 1 attempts), up to 31.
     pub const fn with_retries(mut self, retries: u32) -> Self {
         self.retries = if retries > MOST_RETRIES {
             MOST_RETRIES
@@ -169,7 +181,8 @@ impl Exchange {
         self
     }
 
-    /// Air time of a packet if an attempt fails with probability `loss`; `None` if nothing gets through. The printed forms then say zero.
+    /// Airtime of a packet if an attempt fails with probability `loss`. `None` if nothing gets through, where
+    /// the printed forms return zero.
     pub fn airtime(&self, form: Form, loss: Ratio) -> Option<Duration> {
         let p = loss.as_f64();
         let nanos = match form {
@@ -180,7 +193,7 @@ impl Exchange {
         (nanos < u64::MAX as f64).then(|| Duration::from_nanos(nanos as u64))
     }
 
-    /// The share of the air that an attempt takes besides contention, in nanoseconds.
+    /// One frame's share of the air that an attempt takes besides contention, in ns.
     fn attempt_ns(&self) -> f64 {
         (nanos(self.contention.space) + nanos(self.busy)) / self.frames()
     }

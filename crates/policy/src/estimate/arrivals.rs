@@ -1,23 +1,23 @@
-//! What a subflow brings in: when something last arrived, how much lately, and the best rate it has shown.
+//! Arrivals on a subflow: when something last arrived, how much arrived recently, and the best recent rate.
 //!
 //! # Sources
-//! - Linux `tcp_info`: `tcpi_segs_in` moves with every segment that arrives, in order or not; `tcpi_bytes_received` only with
-//!   in-order bytes, so every loss recovery would look like silence.
+//! - Linux `tcp_info`: `tcpi_segs_in` counts every segment that arrives, in order or not.
+//!   `tcpi_bytes_received` counts in-order bytes only, so every loss recovery would look like silence.
 //!
 //! # Checked by
-//! `tests` below; the silence rule's own tests in `detect`.
+//! `tests` below. The silence rule's own tests in `detect`.
 
 use units::{Bitrate, Bytes, Duration, Instant};
 
-/// Payload of a full segment on Ethernet with time stamps and a DSS option: an upper bound where the path is narrower.
+/// Payload of a full segment on Ethernet with timestamps and a DSS option. An upper limit on narrower paths.
 const SEGMENT: u64 = 1_448;
 const BINS: usize = 32;
 const BIN: Duration = Duration::from_millis(10);
-/// More than this between two readings is a broken counter, not an arrival.
+/// A larger increase between two samples is a broken counter, not an arrival.
 const READING: u64 = 1 << 40;
-/// What comes now in a slow start is read over a round trip, or over that: it comes in bursts.
+/// In slow start, the current rate is measured over a round trip, or over this: data arrives in bursts.
 pub(crate) const LATELY: Duration = Duration::from_millis(50);
-/// How long a rate that a subflow has shown is believed.
+/// How long a subflow's best rate stays valid.
 const MEMORY: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,13 +26,14 @@ struct Bin {
     bytes: u64,
 }
 
-/// Arrivals in ten-millisecond bins over the last 320 ms, and the largest 300 ms mean of the last ten seconds.
+/// Arrivals in 10 ms bins over the last 320 ms, and the highest 300 ms mean of the last 10 s.
 #[derive(Debug, Clone)]
 pub(crate) struct Arrivals {
     bins: [Bin; BINS],
-    /// The number of the bin that `now` falls in.
+    /// Number of the current bin.
     head: u64,
-    /// Whether counters were read, and when for the first time; before, when the subflow was told of.
+    /// Whether counters have been sampled. `started` is the time of the first sample, and until then the time
+    /// at which the subflow was reported.
     begun: bool,
     started: Instant,
     last: Option<Instant>,
@@ -56,9 +57,10 @@ impl Arrivals {
         }
     }
 
-    /// Counters as read at `now`. Returns whether anything arrived since the last reading.
+    /// Takes in the counters at `now`. Returns whether anything arrived since the last sample.
     ///
-    /// The first ones say that something came, and not since when: subflows are told late, and then a burst would pass for speed.
+    /// The first sample shows that something arrived, but not since when. Subflows are reported late, and a
+    /// burst would look like speed.
     pub(crate) fn read(&mut self, now: Instant, segments: u64, bytes: Bytes) -> bool {
         if !self.begun {
             return self.begin(now, segments, bytes);
@@ -84,10 +86,11 @@ impl Arrivals {
         self.last.is_some()
     }
 
-    /// What was read at once came evenly since the last reading: a late reader must not take a backlog for speed.
+    /// Spreads an increase evenly over the time since the last sample: a late sample must not turn a backlog
+    /// into speed.
     fn spread(&mut self, since: u64, segments: u64, bytes: u64) {
         let bins = (self.head - since).clamp(1, BINS as u64);
-        // Older than all bins there are: that part is over.
+        // Drop the part that is older than all bins.
         let kept = |sum: u64| (sum * bins).div_ceil((self.head - since).max(1));
         let (segments, bytes) = (kept(segments), kept(bytes));
         for step in 0..bins {
@@ -107,7 +110,7 @@ impl Arrivals {
         self.head = self.head.max(target);
     }
 
-    /// How long nothing has arrived; since the beginning if nothing ever has.
+    /// How long nothing has arrived, or since the start if nothing ever has.
     pub(crate) fn silence(&self, now: Instant) -> Duration {
         now - self.last.unwrap_or(self.started)
     }
@@ -117,14 +120,14 @@ impl Arrivals {
         self.last
     }
 
-    /// Segments of the last 300 ms.
+    /// Segments that arrived in the last 300 ms.
     pub(crate) fn recent_segments(&self, now: Instant) -> u64 {
         self.recent(now).map(|bin| bin.segments).sum()
     }
 
-    /// Mean payload rate over the last 300 ms (less at the beginning).
+    /// Mean payload rate over the last 300 ms, or since the start if that is shorter.
     ///
-    /// In-order bytes jump when a loss is repaired; the segments that arrived bound what can have come.
+    /// In-order bytes jump when a loss is repaired, so the number of segments limits the bytes that count.
     pub(crate) fn rate(&self, now: Instant) -> Bitrate {
         let (segments, bytes) = self
             .recent(now)
@@ -134,7 +137,8 @@ impl Arrivals {
         Bytes::new(bytes).per(span)
     }
 
-    /// Segments a second, and payload a second, over the last `span` (20 to 310 ms), but for the bin that is not over.
+    /// Segments per second and payload rate over the last `span` (20 to 310 ms), without the incomplete
+    /// current bin.
     pub(crate) fn lately(&self, now: Instant, span: Duration) -> (u64, Bitrate) {
         let bins = (span.as_nanos() / BIN.as_nanos()).clamp(2, BINS as u128 - 1) as u64;
         let (end, span) = (number(now), BIN * bins as u32);
@@ -148,7 +152,7 @@ impl Arrivals {
         (per_second, Bytes::new(bytes.min(segments * SEGMENT)).per(span))
     }
 
-    /// The largest such mean of the last ten seconds.
+    /// Highest 300 ms mean of the last 10 s.
     pub(crate) fn best_rate(&self, now: Instant) -> Bitrate {
         self.best.get(now)
     }
@@ -163,7 +167,7 @@ fn number(now: Instant) -> u64 {
     now.as_nanos() / BIN.as_nanos() as u64
 }
 
-/// A maximum over a sliding window, kept in two halves: exact to half the window.
+/// Maximum over a sliding window, kept in two halves: exact to half the window.
 #[derive(Debug, Clone, Default)]
 struct Best {
     since: Instant,
@@ -245,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_lately_shows_a_slow_start_before_the_mean_does() {
+    fn the_recent_rate_shows_a_slow_start_before_the_mean() {
         let (mut arrivals, span) = (steady(1_000), Duration::from_millis(50));
         for t in (1_005..=1_060).step_by(5) {
             let segments = 1_000 + (t - 1_000) * 4;
@@ -262,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_reader_takes_no_backlog_for_speed() {
+    fn a_late_sample_does_not_turn_a_backlog_into_speed() {
         let mut arrivals = steady(1_000);
         let before = arrivals.best_rate(ms(1_000));
         arrivals.read(ms(2_000), 2_000, Bytes::new(2_000_000));
@@ -274,9 +278,9 @@ mod tests {
     }
 
     #[test]
-    fn a_subflow_that_was_told_late_begins_without_a_burst() {
+    fn a_subflow_reported_late_starts_without_a_burst() {
         let mut arrivals = Arrivals::new(ms(100));
-        assert!(arrivals.read(ms(105), 200, Bytes::new(200_000)), "it lives");
+        assert!(arrivals.read(ms(105), 200, Bytes::new(200_000)), "the subflow is alive");
         assert_eq!(arrivals.best_rate(ms(105)), Bitrate::ZERO);
         for t in (110..=400).step_by(5) {
             arrivals.read(ms(t), 200 + (t - 105), Bytes::new(200_000 + (t - 105) * 1_000));
@@ -292,7 +296,8 @@ mod tests {
     fn a_repaired_loss_is_no_burst_of_speed() {
         let mut arrivals = steady(1_000);
         let before = arrivals.best_rate(ms(1_000));
-        // A hole of half a second, during which segments come as before, is filled at once.
+        // Segments arrive as before, but a hole of half a second holds back the in-order bytes. Then it is
+        // filled at once.
         for t in (1_005..1_500).step_by(5) {
             arrivals.read(ms(t), t, Bytes::new(1_000_000));
         }
@@ -305,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_how_long_it_is_silent() {
+    fn measures_the_length_of_a_silence() {
         let mut arrivals = steady(1_000);
         assert!(!arrivals.read(ms(1_050), 1_000, Bytes::new(1_000_000)));
         assert_eq!(arrivals.silence(ms(1_050)), Duration::from_millis(50));

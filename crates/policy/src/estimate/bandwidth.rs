@@ -1,60 +1,65 @@
-//! What a WiFi link brings, and what holds it back: its air, or what lies behind the access point.
+//! Goodput of a WiFi link, and what limits it: its air, or something behind the access point.
 //!
-//! A client can not look into an access point's queue. It sees how much it receives and how much of the air is taken, by whomever. If data
-//! comes and hardly any air is left, the air is the limit, and steering others off it helps; if data comes and air is left, the queue is
-//! elsewhere: in the backhaul, or in the sender's window.
+//! A client cannot see an access point's queue. It sees how much it receives and how much of the air is
+//! taken, by anyone. If data arrives and hardly any air is left, the air is the limit, and steering other
+//! clients off the channel helps. If data arrives and air is left, the queue is elsewhere: in the backhaul,
+//! or in the sender's window.
 //!
 //! # Sources
-//! - nsdi15 §5.2, figure 4: the two scenarios that must be told apart; §5.1: `1 / T` is the most an access point can carry alone.
-//! - The project's first study of steering: air counts as full from 97 % on; means over 1 s.
+//! - nsdi15 §5.2, figure 4: the two scenarios to tell apart. §5.1: `1 / T` is the maximum that an access
+//!   point can carry alone.
+//! - The project's first study of steering: air counts as full from 97 % up, with means over 1 s.
 //!
 //! # Where we differ, and why
-//! 1. "Taken" includes the contention without which no frame gets the air: busy time alone reaches 76 % with one saturated sender of 802.11g at
-//!    54 Mb/s. Where several contend their waiting overlaps, and the sum is cut at one.
-//! 2. Both verdicts have a hysteresis: they feed decisions that must not flap.
+//! 1. "Taken" includes the contention without which no frame gets the air: busy time alone reaches 76 % with
+//!    one saturated 802.11g sender at 54 Mb/s. If several stations contend, their waiting times overlap, and
+//!    the sum is limited to one.
+//! 2. Both verdicts have a hysteresis: the decisions they feed must not flap.
 //!
 //! # Checked by
-//! `tests/engine_air.rs`: through the engine ([`crate::LinkEvent::Survey`]). `tests` below; `tests/bandwidth_links.rs`: access points of `links`, saturated, behind a slow backhaul, beside others,
-//! idle; `golden/bandwidth.csv`.
+//! `tests/engine_air.rs`: through the engine ([`crate::LinkEvent::Survey`]). `tests` below.
+//! `tests/bandwidth_links.rs`: access points of `links`, saturated, behind a slow backhaul, beside others,
+//! idle. `golden/bandwidth.csv`.
 
 use super::airtime::Contention;
 use units::{Bitrate, Bytes, Duration, Instant, Ratio};
 
-/// Means forget with this time constant.
+/// Time constant of the means, in seconds.
 const MEMORY_S: f64 = 1.0;
-/// No verdict before this much was seen.
+/// Minimum observation time for a verdict.
 const LEAST: Duration = Duration::from_millis(500);
-/// Air is full from here on, and until it falls under the second.
+/// Taken share at which the air becomes full, and the share below which it is no longer full.
 const FULL: [f64; 2] = [0.97, 0.90];
-/// Of what the link could carry alone: traffic from here on, until it falls under the second.
+/// Share of the link's rate alone at which it becomes busy, and the share below which it is idle again.
 const BUSY: [f64; 2] = [0.05, 0.025];
 
-/// Counters since the start of the world.
+/// Counters of a link and its channel since the start of the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sight {
-    /// Received over this link.
+    /// Bytes received over this link.
     pub received: Bytes,
-    /// How long the channel was busy: the survey of the driver, or the frames and acknowledgements heard, whoever sent them.
+    /// Busy time of the channel: from the driver's survey, or from the frames and acknowledgements heard,
+    /// whoever sent them.
     pub busy: Duration,
-    /// Exchanges heard on the channel (a frame or an aggregate and its acknowledgement).
+    /// Exchanges heard on the channel (a frame or an aggregate, and its acknowledgement).
     pub exchanges: u64,
 }
 
-/// What holds a link back.
+/// What limits a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Limit {
-    /// Hardly anything was asked of it.
+    /// Nothing: it has hardly any traffic.
     Idle,
     /// The air of its channel is full.
     Air,
-    /// Air is left: it waits for its backhaul, or for the sender.
+    /// Air is left: the limit is its backhaul, or the sender.
     Backhaul,
 }
 
-/// The goodput of one link and the air of its channel.
+/// Goodput of one link, and use of its channel's air.
 #[derive(Debug, Clone)]
 pub struct Bandwidth {
-    /// Idle time that goes with an exchange.
+    /// Idle time per exchange.
     contention: Duration,
     began: Option<Instant>,
     at: Instant,
@@ -65,7 +70,7 @@ pub struct Bandwidth {
 }
 
 impl Bandwidth {
-    /// Of a link whose channel has these rules of contention.
+    /// Creates the estimator of a link whose channel has these contention rules.
     pub fn new(contention: &Contention) -> Self {
         Self {
             contention: contention.first(),
@@ -78,7 +83,8 @@ impl Bandwidth {
         }
     }
 
-    /// Takes in the counters; `airtime` is that of a full packet of `packet` bytes, `None` where nothing gets through.
+    /// Takes in the counters. `airtime` is that of a full packet of `packet` bytes, `None` if nothing gets
+    /// through.
     pub fn read(&mut self, now: Instant, sight: Sight, packet: Bytes, airtime: Option<Duration>) {
         let since = now - self.at;
         let Some(began) = self.began else {
@@ -90,7 +96,7 @@ impl Bandwidth {
         }
         let received = sight.received - self.last.received;
         let taken = self.taken_since(sight).as_nanos() as f64 / since.as_nanos() as f64;
-        // Until the memory is full, the mean of all.
+        // Until the memory is full, this is the mean over everything.
         let of_all = since.as_secs_f64() / (now - began).as_secs_f64();
         let share = of_all.max(-libm::expm1(-since.as_secs_f64() / MEMORY_S));
         self.goodput_bps += (received.per(since).as_bps() as f64 - self.goodput_bps) * share;
@@ -118,7 +124,7 @@ impl Bandwidth {
         };
     }
 
-    /// Mean rate received.
+    /// Mean receive rate.
     pub fn goodput(&self) -> Bitrate {
         Bitrate::from_bps(self.goodput_bps as u64)
     }
@@ -128,21 +134,21 @@ impl Bandwidth {
         Ratio::clamped(self.taken)
     }
 
-    /// What holds the link back; `None` in its first half second.
+    /// What limits the link. `None` in its first half second.
     pub fn limit(&self) -> Option<Limit> {
         self.began
             .filter(|&began| self.at - began >= LEAST)
             .map(|_| self.limit)
     }
 
-    /// What the link could carry beside what it does in the air that is left.
+    /// Rate that the link could carry in addition, in the air that is left.
     pub fn room(&self, packet: Bytes, airtime: Option<Duration>) -> Bitrate {
         let left = alone(packet, airtime).as_bps() as f64 * (1.0 - self.taken);
         Bitrate::from_bps(left.max(0.0) as u64)
     }
 }
 
-/// What the link would carry with all the air: nothing where nothing gets through.
+/// Rate of the link with all the air. Zero if nothing gets through.
 fn alone(packet: Bytes, airtime: Option<Duration>) -> Bitrate {
     airtime.map_or(Bitrate::ZERO, |airtime| packet.per(airtime))
 }
@@ -162,8 +168,8 @@ mod tests {
         exchange.airtime(Form::PerDelivered, Ratio::ZERO)
     }
 
-    /// Adds `ours` and `theirs` packets a second for `seconds`, ten readings a second.
-    fn go_on(bandwidth: &mut Bandwidth, sight: &mut Sight, seconds: u64, ours: u64, theirs: u64) {
+    /// Adds `ours` and `theirs` packets per second for `seconds`, with ten samples per second.
+    fn exchange_packets(bandwidth: &mut Bandwidth, sight: &mut Sight, seconds: u64, ours: u64, theirs: u64) {
         let from = bandwidth.at;
         for n in 1..=seconds * 10 {
             sight.received += PACKET * (ours / 10);
@@ -186,9 +192,9 @@ mod tests {
 
     #[test]
     fn a_saturated_link_is_limited_by_its_air() {
-        // 393.5 µs a packet: 2,541 a second.
+        // 393.5 µs per packet: 2,541 packets per second.
         let (mut bandwidth, mut sight) = fresh();
-        go_on(&mut bandwidth, &mut sight, 3, 2_540, 0);
+        exchange_packets(&mut bandwidth, &mut sight, 3, 2_540, 0);
         assert_eq!(bandwidth.limit(), Some(Limit::Air));
         assert!(
             bandwidth.taken() >= Ratio::from_ppm(990_000),
@@ -201,7 +207,7 @@ mod tests {
     #[test]
     fn a_slow_backhaul_leaves_air() {
         let (mut bandwidth, mut sight) = fresh();
-        go_on(&mut bandwidth, &mut sight, 3, 830, 0);
+        exchange_packets(&mut bandwidth, &mut sight, 3, 830, 0);
         assert_eq!(bandwidth.limit(), Some(Limit::Backhaul));
         let goodput = bandwidth.goodput().as_mbps_f64();
         assert!((9.9..10.0).contains(&goodput), "{goodput}");
@@ -213,21 +219,21 @@ mod tests {
     #[test]
     fn others_can_fill_the_air() {
         let (mut bandwidth, mut sight) = fresh();
-        go_on(&mut bandwidth, &mut sight, 3, 830, 1_700);
+        exchange_packets(&mut bandwidth, &mut sight, 3, 830, 1_700);
         assert_eq!(bandwidth.limit(), Some(Limit::Air));
-        go_on(&mut bandwidth, &mut sight, 5, 0, 2_530);
+        exchange_packets(&mut bandwidth, &mut sight, 5, 0, 2_530);
         assert_eq!(bandwidth.limit(), Some(Limit::Idle));
     }
 
     #[test]
     fn a_verdict_does_not_flap() {
         let (mut bandwidth, mut sight) = fresh();
-        go_on(&mut bandwidth, &mut sight, 3, 2_540, 0);
-        go_on(&mut bandwidth, &mut sight, 3, 2_340, 0);
+        exchange_packets(&mut bandwidth, &mut sight, 3, 2_540, 0);
+        exchange_packets(&mut bandwidth, &mut sight, 3, 2_340, 0);
         assert_eq!(bandwidth.limit(), Some(Limit::Air), "92 % is not enough to leave");
-        go_on(&mut bandwidth, &mut sight, 5, 2_200, 0);
+        exchange_packets(&mut bandwidth, &mut sight, 5, 2_200, 0);
         assert_eq!(bandwidth.limit(), Some(Limit::Backhaul));
-        go_on(&mut bandwidth, &mut sight, 5, 2_340, 0);
+        exchange_packets(&mut bandwidth, &mut sight, 5, 2_340, 0);
         assert_eq!(
             bandwidth.limit(),
             Some(Limit::Backhaul),
@@ -239,7 +245,7 @@ mod tests {
     fn there_is_no_verdict_at_first() {
         let (mut bandwidth, mut sight) = fresh();
         assert_eq!(bandwidth.limit(), None);
-        go_on(&mut bandwidth, &mut sight, 1, 2_540, 0);
+        exchange_packets(&mut bandwidth, &mut sight, 1, 2_540, 0);
         assert_eq!(bandwidth.limit(), Some(Limit::Air));
     }
 
@@ -331,7 +337,7 @@ mod tests {
                 }
                 bandwidth.goodput().as_bps()
             };
-            // Each reading is cut to whole bits a second.
+            // Each sample is rounded down to whole bits per second.
             prop_assert!((goodput(1) * 2).abs_diff(goodput(2)) <= 100, "{} {}", goodput(1), goodput(2));
         }
     }

@@ -1,13 +1,15 @@
-//! How many beacons of an access point were heard in the last two seconds.
+//! Number of beacons of an access point heard in the last two seconds.
 //!
 //! # Sources
-//! - nsdi15 §6.3: the client counts beacons over 2 s and switches to another access point that has Δ = 10 more.
+//! - nsdi15 §6.3: the client counts beacons over 2 s and switches to another access point that has Δ = 10
+//!   more.
 //!
 //! # Where we differ, and why
-//! 1. At most 64 are counted, three times what the usual interval of 102.4 ms lets come in 2 s: memory is bounded whatever is heard.
+//! 1. At most 64 count, three times what arrives in 2 s at the usual interval of 102.4 ms: memory is limited
+//!    whatever is heard.
 //!
 //! # Checked by
-//! `tests` below; `handover`'s tests; `tests/engine_properties.rs`: no hand-over without Δ.
+//! `tests` below. `handover`'s tests. `tests/engine_properties.rs`: no hand-over without Δ.
 
 use alloc::collections::VecDeque;
 use units::{Duration, Instant};
@@ -15,7 +17,7 @@ use units::{Duration, Instant};
 /// The window over which beacons are counted.
 pub(crate) const WINDOW: Duration = Duration::from_secs(2);
 
-/// So many are kept.
+/// Maximum number of beacons kept.
 const MOST: usize = 64;
 
 /// Arrival times of the beacons of one access point.
@@ -53,7 +55,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_time_makes_it_count_wrong(gaps_ms in proptest::collection::vec(0_u64..1_500, 0..300), later_ms in 0_u64..4_000) {
+        fn counts_correctly_at_any_intervals(gaps_ms in proptest::collection::vec(0_u64..1_500, 0..300), later_ms in 0_u64..4_000) {
             let (mut beacons, mut now, mut all) = (Beacons::default(), Instant::ZERO, Vec::new());
             for gap in gaps_ms {
                 now += Duration::from_millis(gap);
@@ -62,7 +64,7 @@ mod tests {
                 let recent = all.iter().filter(|&&at| now - at <= WINDOW).count();
                 prop_assert_eq!(beacons.count(now), recent.min(MOST));
             }
-            // Less and less when nothing more is heard.
+            // The count falls if nothing more is heard.
             let then = now + Duration::from_millis(later_ms);
             prop_assert!(beacons.count(then) <= beacons.count(now));
             prop_assert_eq!(beacons.count(now + WINDOW + Duration::from_nanos(1)), 0);

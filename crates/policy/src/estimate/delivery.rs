@@ -1,8 +1,10 @@
-//! How likely a frame of an access point reaches this client at the first attempt, from what the client hears.
+//! How likely a frame of an access point reaches this client at the first attempt, from what the client
+//! hears.
 //!
-//! A sender counts attempts; a listener hears only those that arrive. It learns of the others from two traces: the retry bit of a frame
-//! whose first attempt failed, and the gap in the sequence numbers that a frame leaves when all attempts failed.
-//! [`Delivery`] is told every frame of one transmitter that was received well, duplicates included, and answers for the last half second.
+//! A sender counts attempts, but a listener hears only those that arrive. It learns of the others from two
+//! traces: the retry bit of a frame whose first attempt failed, and the gap in the sequence numbers left by a
+//! frame whose attempts all failed. [`Delivery`] takes every correctly received frame of one transmitter,
+//! duplicates included, and estimates over the last half second.
 //!
 //! ```
 //! use policy::estimate::delivery::{Config, Delivery, Estimate, Frame, Receiver};
@@ -21,25 +23,31 @@
 //! ```
 //!
 //! # Sources
-//! - nsdi15 §5.1: `p = N0 / (N0 + N1 + Nlost)`, N0 frames heard with the retry bit clear, N1 with it set, Nlost never heard; a queue of
-//!   what was heard in the last 500 ms, 10 bytes a frame.
-//! - IEEE 802.11-2020 §10.3.2.14: QoS data has a counter per (receiver, TID); management, non-QoS data and group-addressed frames share one.
-//! - IEEE 802.11-2020 §10.25.6: frames of an aggregate may come out of order inside the block-ack window.
+//! - nsdi15 §5.1: `p = N0 / (N0 + N1 + Nlost)`, with N0 frames heard with the retry bit clear, N1 with it
+//!   set, and Nlost never heard. A queue holds what was heard in the last 500 ms, 10 bytes a frame.
+//! - IEEE 802.11-2020 §10.3.2.14: QoS data has a counter per (receiver, TID). Management, non-QoS data and
+//!   group-addressed frames share one.
+//! - IEEE 802.11-2020 §10.25.6: frames of an aggregate may arrive out of order within the block-ack window.
 //!
 //! # Where we differ, and why
-//! 1. A hole counts as lost when the block-ack window has moved past it, not when it is first seen: aggregates come out of order. The same
-//!    window is kept for the shared counter, where management frames overtake data.
-//! 2. Missing numbers of the shared counter may be frames to others. Frames to others at our rate are as likely lost on the way to us as
-//!    ours, whoever else heard them: both are then counted. Where others were served at another rate and numbers are missing, these can not be
-//!    told apart: [`Estimate::Unattributable`], with the bounds between which the answer lies. Frames to nobody in particular (beacons) go at a
-//!    robust rate: they fill their numbers and count for nothing.
-//! 3. After a silence of a whole window a counter begins anew: 4,096 numbers may have gone by.
-//! 4. A retry that is sent without the retry bit (nsdi15 §6.1 says that a change of rate has this effect; the standard sets the bit) counts
-//!    as a first attempt, and the estimate is then too good by the share of such retries.
+//! 1. A hole counts as lost when the block-ack window has moved past it, not when it first appears:
+//!    aggregates arrive out of order. The shared counter has the same window, because management frames
+//!    overtake data.
+//! 2. Missing numbers of the shared counter may be frames to others. Frames to others at our rate are as
+//!    likely to be lost on the way to us as ours, whoever else heard them, so both count. If others were
+//!    served at another rate and numbers are missing, these cannot be told apart. The result is then
+//!    [`Estimate::Unattributable`], with the limits between which the probability lies. Group-addressed
+//!    frames (beacons) are sent at a robust rate: they fill their numbers and count for nothing.
+//! 3. After a silence of a whole window a counter restarts: 4,096 numbers may have passed.
+//! 4. A retry sent without the retry bit counts as a first attempt, and the estimate is then too high by the
+//!    share of such retries. nsdi15 §6.1 says that a rate change has this effect, although the standard sets
+//!    the bit.
 //!
 //! # Checked by
-//! `tests/engine_air.rs`: through the engine ([`crate::LinkEvent::Frame`]). `accuracy`: the realised ratio of a sender with known loss, with aggregates, other stations, lost acknowledgements and both meanings of
-//! the retry bit. `tests`: each trap alone, a recount, `golden/delivery.csv`. `aggregates`. `tests/allocations.rs`; `slowhand bench estimator`.
+//! `tests/engine_air.rs`: through the engine ([`crate::LinkEvent::Frame`]). `accuracy`: the realised ratio of
+//! a sender with known loss, with aggregates, other stations, lost acknowledgements and both meanings of the
+//! retry bit. `tests`: each trap alone, a recount, `golden/delivery.csv`. `aggregates`.
+//! `tests/allocations.rs`. `slowhand bench estimator`.
 
 #[cfg(test)]
 mod accuracy;
@@ -58,101 +66,102 @@ use ring::{Entry, KINDS, Kind, Ring, Sums};
 use sequence::{Heard, WIDEST};
 use units::{Bitrate, Duration, Instant, MacAddr, Ratio, SeqNum};
 
-/// A frame that was received with a sound check sum.
+/// A frame received with a valid checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
-    /// To whom.
+    /// Receiver of the frame.
     pub receiver: Receiver,
-    /// The traffic identifier of QoS data, 0..16; `None` for what shares the transmitter's one counter.
+    /// Traffic identifier of QoS data, 0..16. `None` if the frame uses the transmitter's shared counter.
     pub tid: Option<u8>,
     /// Sequence number.
     pub number: SeqNum,
     /// The retry bit.
     pub retry: bool,
-    /// The rate at which it was sent.
+    /// Transmission rate.
     pub rate: Bitrate,
-    /// Length of the MPDU.
+    /// MPDU length, in bytes.
     pub bytes: u16,
-    /// The aggregate it came in (radiotap's A-MPDU reference number); `None` if it came alone.
+    /// Aggregate that contained the frame (radiotap's A-MPDU reference number). `None` if it came alone.
     pub aggregate: Option<u32>,
 }
 
-/// To whom a frame was sent.
+/// Receiver of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receiver {
     /// This client.
     Us,
     /// Another station.
     Other(MacAddr),
-    /// A group; never acknowledged.
+    /// A group. Never acknowledged.
     Group,
 }
 
-/// Whose frames tell how well this client hears the transmitter.
+/// Whose frames show how well this client hears the transmitter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Those to this client; those to others as far as the counter they share makes it necessary.
+    /// Frames to this client, and those to others as far as a shared counter requires.
     Ours,
-    /// Those to everybody: for an access point that serves others at rates like ours, or that we have not joined.
+    /// Frames to everybody: for an access point that serves others at rates like ours, or that we have not
+    /// joined.
     Everybody,
 }
 
-/// How an estimator is built.
+/// Configuration of an estimator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// How far back it looks, up to half an hour.
+    /// Length of the window, up to 30 min.
     pub window: Duration,
-    /// By how many numbers a frame may come late: the block-ack window, 1..=256.
+    /// How many numbers late a frame may arrive: the block-ack window, 1..=256.
     pub reorder: u16,
-    /// Most records that are kept, 10 bytes each; when more frames come in a window, it is shorter.
+    /// Maximum number of records, 10 bytes each. If a window holds more frames, the window is shorter.
     pub records: usize,
     /// Whose frames count.
     pub scope: Scope,
 }
 
 impl Config {
-    /// 802.11 a, b and g: 20 kB.
+    /// For 802.11 a, b and g: 20 kB.
     pub const LEGACY: Self = Self {
         window: Duration::from_millis(500),
         reorder: 64,
         records: 2_048,
         scope: Scope::Ours,
     };
-    /// 802.11n with up to four streams: 200 kB.
+    /// For 802.11n with up to four streams: 200 kB.
     pub const HT: Self = Self {
         records: 20_480,
         ..Self::LEGACY
     };
 }
 
-/// More would let the sums overflow.
+/// More records could overflow the sums.
 const MOST_RECORDS: usize = 1 << 20;
 
-/// What the last window says.
+/// Estimate over the last window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Estimate {
     /// Nothing was heard.
     Silent,
-    /// Enough is known to give a number.
+    /// There is an estimate.
     Known {
         /// Probability that a frame arrives at its first attempt.
         delivered: Ratio,
-        /// How many frames it rests on.
+        /// Number of frames it is based on.
         frames: u32,
     },
-    /// Numbers are missing that may have been to others.
+    /// Numbers are missing that may belong to frames to others.
     Unattributable {
-        /// If all of them were ours.
+        /// Probability if all of them were ours.
         at_least: Ratio,
-        /// If none of them was.
+        /// Probability if none of them was.
         at_most: Ratio,
-        /// How many they are.
+        /// Number of missing frames.
         missing: u32,
     },
 }
 
 impl Estimate {
-    /// How many frames the number rests on; 0 if there is none.
+    /// Number of frames the estimate is based on. 0 if there is none.
     pub const fn confidence(self) -> u32 {
         match self {
             Self::Known { frames, .. } => frames,
@@ -160,7 +169,7 @@ impl Estimate {
         }
     }
 
-    /// The probability that an attempt fails, if at least so many frames vouch for it.
+    /// Probability that an attempt fails, if the estimate is based on at least `least_frames` frames.
     pub const fn loss(self, least_frames: u32) -> Option<Ratio> {
         match self {
             Self::Known { delivered, frames } if frames >= least_frames => Some(delivered.complement()),
@@ -169,21 +178,23 @@ impl Estimate {
     }
 }
 
-/// What the frames that count were like.
+/// Mean properties of the counted frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traffic {
-    /// Mean rate: the one at which the mean bit takes as long.
+    /// Mean rate: the rate at which a bit takes the mean time.
     pub rate: Bitrate,
-    /// Mean length of an MPDU, in bytes.
+    /// Mean MPDU length, in bytes.
     pub mpdu_bytes: u32,
-    /// Mean number of frames heard in one aggregate, in thousandths; a frame alone is an aggregate of one.
+    /// Mean number of frames heard per aggregate, in thousandths. A single frame is an aggregate of one.
     pub heard_per_aggregate_milli: u32,
 }
 
 impl Traffic {
-    /// Mean number of frames *sent* in one aggregate, in thousandths, if each is heard with probability `delivered`.
+    /// Mean number of frames *sent* per aggregate, in thousandths, if each is heard with probability
+    /// `delivered`.
     ///
-    /// Of L frames sent, `L·p / (1 − (1−p)^L)` are heard in an aggregate of which anything is heard: solved for L by bisection.
+    /// Of L frames sent, `L·p / (1 − (1−p)^L)` are heard on average, counting only aggregates of which
+    /// something is heard. Bisection solves this for L.
     pub fn sent_per_aggregate_milli(&self, delivered: Ratio) -> u32 {
         let (heard, p) = (
             f64::from(self.heard_per_aggregate_milli) / 1e3,
@@ -206,14 +217,14 @@ impl Traffic {
     }
 }
 
-/// The estimator of one transmitter. It allocates when it is built and never again.
+/// Estimator of one transmitter. It allocates memory only when it is built.
 #[derive(Debug, Clone)]
 pub struct Delivery {
     ring: Ring,
     counters: Counters,
     window_us: u32,
     scope: Scope,
-    /// When it was last told the time, in microseconds.
+    /// Time of the last update, in µs.
     at_us: u64,
     /// Rate of the last frame to us, in units of 100 kb/s.
     our_rate: Option<u16>,
@@ -221,7 +232,7 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// An estimator that has heard nothing.
+    /// Creates an estimator that has heard nothing.
     pub fn new(config: Config) -> Self {
         let window = config.window.min(Duration::from_secs(1_800));
         let reorder = config.reorder.clamp(1, WIDEST);
@@ -251,18 +262,18 @@ impl Delivery {
         self.count(frame, rate);
     }
 
-    /// The radio leaves the channel, or joins anew: numbers that pass meanwhile are not lost.
+    /// Reports that the radio leaves the channel or rejoins: numbers that pass in the meantime are not lost.
     pub fn away(&mut self) {
         self.counters.restart();
     }
 
-    /// What the last window says.
+    /// Estimate over the last window.
     pub fn estimate(&mut self, now: Instant) -> Estimate {
         self.expire(now);
         judge(&self.ring.sums.frames)
     }
 
-    /// What the frames of the last window that count were like; `None` if there were none.
+    /// Mean properties of the counted frames of the last window. `None` if there were none.
     pub fn traffic(&mut self, now: Instant) -> Option<Traffic> {
         self.expire(now);
         let Sums {
@@ -286,7 +297,7 @@ impl Delivery {
     #[inline]
     fn expire(&mut self, now: Instant) {
         let now_us = now.as_nanos() / 1_000;
-        // The records' clock has 32 bits and comes round every 71 minutes, perhaps within one silence.
+        // The records' 32-bit clock wraps every 71 minutes, possibly within one silence.
         if now_us.saturating_sub(self.at_us) > u64::from(self.window_us) {
             self.ring.clear();
         }
@@ -326,7 +337,7 @@ impl Delivery {
         });
     }
 
-    /// What a frame counts as; `None` for one to a group.
+    /// Kind of record for a frame. `None` for a frame to a group.
     #[inline]
     fn kind(&self, frame: &Frame, rate: u16) -> Option<Kind> {
         let alike = self.scope == Scope::Everybody;
@@ -343,13 +354,13 @@ impl Delivery {
     }
 }
 
-/// Whether the frame's number comes from the counter that all receivers share.
+/// Whether the frame's number comes from the counter shared by all receivers.
 #[inline]
 fn shares(frame: &Frame) -> bool {
     frame.tid.is_none() || frame.receiver == Receiver::Group
 }
 
-/// `None` for a TID that no frame can have.
+/// Counter of the frame's number. `None` for an invalid TID.
 #[inline]
 fn which(frame: &Frame) -> Option<Which> {
     match (frame.tid, frame.receiver) {
@@ -367,7 +378,7 @@ fn judge(frames: &[u32; KINDS]) -> Estimate {
     if of(Kind::Alien) == 0 {
         let first = shared.0 + of(Kind::AlikeFirst);
         let later = shared.1 + of(Kind::AlikeRetry);
-        // Where nothing but beacons was heard, nothing but beacons is missing.
+        // If only beacons were heard, only beacons are missing.
         let lost = if first + later > 0 { shared.2 } else { 0 };
         return known(own.0 + first, own.1 + own.2 + later + lost);
     }

@@ -1,22 +1,26 @@
-//! What moving data costs a battery: the power of a radio in its states, and the energy of a radio over a trace of rates.
+//! Energy of moving data: the power of a radio in its states, and its energy over a trace of rates.
 //!
-//! A radio is idle, is promoted before the first bit, is active while data moves, and stays in a tail afterwards in case more follows. The tail
-//! is what makes short bursts dear.
+//! A radio is idle, is promoted before the first bit, is active while data moves, and stays in a tail
+//! afterwards in case more follows. The tail makes short bursts expensive.
 //!
 //! # Sources
-//! - J. Huang et al., MobiSys 2012, "A close examination of performance and power characteristics of 4G LTE networks", tables 3 and 4: set `mobisys2012`.
-//! - mobiarch11 §3.3: the table of efficiencies and throughputs implies about 1.07 W for each active radio whatever its rate; a 3G tail of 6–12 s;
-//!   up to 50 % more power at poor signal: set `mobiarch11`.
+//! - J. Huang et al., MobiSys 2012, "A close examination of performance and power characteristics of 4G LTE
+//!   networks", tables 3 and 4: set `mobisys2012`.
+//! - mobiarch11 §3.3: set `mobiarch11`. The table of efficiencies and throughputs implies about 1.07 W for
+//!   each active radio at any rate. A 3G tail lasts 6–12 s. Poor signal costs up to 50 % more power.
 //!
 //! # Where we differ, and why
-//! 1. Idle power is zero in both sets: neither source counts what a host draws anyway; the field is there for measured hosts.
-//! 2. `mobiarch11` gives no power for the tail ("a high power state"): that of the active radio. Its length is 9 s, the middle of what is given,
-//!    and [`Radio::with_tail`] sweeps it. It has no LTE, and no promotion.
-//! 3. The signal's penalty is linear from −70 to −90 dBm and multiplies the power while data moves; the paper gives the 50 % only.
-//! 4. A promotion is charged in one piece when data begins to move; the trace then need not know of it.
+//! 1. Idle power is zero in both sets: neither source counts what a host draws anyway. The field is there for
+//!    measured hosts.
+//! 2. `mobiarch11` gives no power for the tail ("a high power state"): it is that of the active radio. Its
+//!    length is 9 s, the middle of the given range, and [`Radio::with_tail`] varies it. This set has no LTE
+//!    and no promotion.
+//! 3. The signal penalty is linear from −70 to −90 dBm and multiplies the power while data moves. The paper
+//!    gives the 50 % only.
+//! 4. A promotion is charged in one piece when data starts to move, so the trace need not contain it.
 //!
 //! # Checked by
-//! `tests` below: the table of mobiarch11 §3.3, tails by hand; `golden/energy.csv`, `golden/power.csv`.
+//! `tests` below: the table of mobiarch11 §3.3, tails by hand. `golden/energy.csv`, `golden/power.csv`.
 
 mod radios;
 
@@ -25,7 +29,7 @@ pub use radios::{Carried, Radios};
 use core::ops::{Add, AddAssign};
 use units::{Bitrate, Bytes, Dbm, Duration};
 
-/// Where the numbers come from; its name goes into results.
+/// Source of the power figures. Its name appears in results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Set {
     /// Huang et al. 2012.
@@ -34,7 +38,7 @@ pub enum Set {
     Mobiarch11,
 }
 
-/// What a radio speaks.
+/// Radio technology.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Technology {
     /// 4G.
@@ -45,29 +49,29 @@ pub enum Technology {
     Wifi,
 }
 
-/// A state that lasts a while at a power.
+/// A state with a power and a duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase {
-    /// In milliwatts.
+    /// Power, in mW.
     pub mw: u32,
-    /// How long.
+    /// Duration of the state.
     pub lasts: Duration,
 }
 
-/// The power of a radio in its states.
+/// Power of a radio in its states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Radio {
-    /// Doing nothing, in milliwatts.
+    /// Idle power, in mW.
     pub idle_mw: u32,
-    /// Before the first bit.
+    /// Promotion before the first bit.
     pub promotion: Phase,
-    /// Active at rate zero, in milliwatts.
+    /// Active power at rate zero, in mW.
     pub active_mw: u32,
-    /// For each Mb/s received, in milliwatts.
+    /// Additional power per Mb/s received, in mW.
     pub down_mw_per_mbps: u32,
-    /// For each Mb/s sent, in milliwatts.
+    /// Additional power per Mb/s sent, in mW.
     pub up_mw_per_mbps: u32,
-    /// After the last bit.
+    /// Tail after the last bit.
     pub tail: Phase,
 }
 
@@ -79,7 +83,7 @@ const fn phase(mw: u32, millis: u64) -> Phase {
 }
 
 impl Set {
-    /// The stable name.
+    /// Stable name of the set.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mobisys2012 => "mobisys2012",
@@ -87,7 +91,7 @@ impl Set {
         }
     }
 
-    /// The radio of this technology; `None` where the source has none.
+    /// Radio of this technology. `None` if the source has none.
     pub const fn radio(self, technology: Technology) -> Option<Radio> {
         Some(match (self, technology) {
             (Self::Mobisys2012, Technology::Lte) => {
@@ -109,7 +113,7 @@ impl Set {
 }
 
 impl Radio {
-    /// `[β, α_d, α_u]`, promotion, tail.
+    /// Creates a radio from `[β, α_d, α_u]`, promotion and tail.
     const fn new(active: [u32; 3], promotion: Phase, tail: Phase) -> Self {
         Self {
             idle_mw: 0,
@@ -121,13 +125,13 @@ impl Radio {
         }
     }
 
-    /// With a tail of another length.
+    /// Sets another length of the tail.
     pub const fn with_tail(mut self, lasts: Duration) -> Self {
         self.tail.lasts = lasts;
         self
     }
 
-    /// Power while data moves, in microwatts.
+    /// Power while data moves, in µW.
     pub fn active_uw(&self, down: Bitrate, up: Bitrate, signal: Option<Dbm>) -> u64 {
         let rate = |bps: u64, mw_per_mbps: u32| u128::from(bps) * u128::from(mw_per_mbps) / 1_000;
         let clear = u128::from(self.active_mw) * 1_000
@@ -136,7 +140,7 @@ impl Radio {
         u64::try_from(clear * u128::from(penalty_milli(signal)) / 1_000).unwrap_or(u64::MAX)
     }
 
-    /// Bits that a joule moves at these rates, without promotion and tail.
+    /// Bits moved per joule at these rates, without promotion and tail.
     pub fn bits_per_joule(&self, down: Bitrate, up: Bitrate, signal: Option<Dbm>) -> u64 {
         let uw = u128::from(self.active_uw(down, up, signal).max(1));
         let bps = u128::from(down.as_bps()) + u128::from(up.as_bps());
@@ -144,18 +148,18 @@ impl Radio {
     }
 }
 
-/// Thousandths of the power at good signal: 1,000 from −70 dBm on, 1,500 down from −90.
+/// Power relative to good signal, in thousandths: 1,000 at −70 dBm and above, 1,500 at −90 dBm and below.
 pub fn penalty_milli(signal: Option<Dbm>) -> u32 {
     let mbm = signal.map_or(-7_000, Dbm::as_mbm).clamp(-9_000, -7_000);
     1_000 + (-7_000 - mbm) as u32 / 4
 }
 
-/// Energy, in picojoules inside.
+/// Energy. Stored in picojoules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Energy(u128);
 
 impl Energy {
-    /// None.
+    /// No energy.
     pub const ZERO: Self = Self(0);
 
     fn of(phase: Phase) -> Self {
@@ -166,7 +170,7 @@ impl Energy {
         Self(u128::from(uw) * lasts.as_nanos() / 1_000)
     }
 
-    /// Joules, for people and pictures.
+    /// Energy in joules, for people and pictures.
     pub fn as_joules_f64(self) -> f64 {
         self.0 as f64 / 1e12
     }
@@ -186,31 +190,31 @@ impl AddAssign for Energy {
     }
 }
 
-/// A piece of a trace: rates and signal do not change in it.
+/// Piece of a trace with constant rates and signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// How long.
+    /// Duration of the piece.
     pub lasts: Duration,
     /// Rate received.
     pub down: Bitrate,
     /// Rate sent.
     pub up: Bitrate,
-    /// Received power; `None` counts as good.
+    /// Received signal power. `None` counts as good.
     pub signal: Option<Dbm>,
 }
 
-/// What a radio is doing.
+/// State of a radio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Nothing.
+    /// Doing nothing.
     Idle,
-    /// Data moves.
+    /// Data is moving.
     Active,
-    /// Data may follow, for this long.
+    /// Waiting for more data, for this long.
     Tail(Duration),
 }
 
-/// Adds up what a radio spends.
+/// Adds up the energy of one radio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Meter {
     radio: Radio,
@@ -220,7 +224,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Of an idle radio.
+    /// Starts with an idle radio.
     pub const fn new(radio: Radio) -> Self {
         Self {
             radio,
@@ -235,7 +239,7 @@ impl Meter {
         self.state
     }
 
-    /// Takes in a piece of the trace.
+    /// Adds a piece of the trace.
     pub fn step(&mut self, step: &Step) {
         if step.down == Bitrate::ZERO && step.up == Bitrate::ZERO {
             return self.rest(step.lasts);
@@ -270,17 +274,18 @@ impl Meter {
         };
     }
 
-    /// What was spent so far.
+    /// Energy spent so far.
     pub const fn spent(&self) -> Energy {
         self.spent
     }
 
-    /// What was moved so far, both ways.
+    /// Bytes moved so far, in both directions.
     pub const fn moved(&self) -> Bytes {
         self.moved
     }
 
-    /// What will have been spent when the radio is idle again, if nothing more moves: a run's energy, its tail included.
+    /// Energy spent by the time the radio is idle again if nothing more moves: a run's energy, its tail
+    /// included.
     pub fn settled(&self) -> Energy {
         let mut idle = *self;
         idle.rest(match self.state {
@@ -291,7 +296,7 @@ impl Meter {
         idle.spent
     }
 
-    /// Megabits per joule, tail included; `None` before anything was spent.
+    /// Megabits per joule, tail included. `None` before any energy was spent.
     pub fn efficiency(&self) -> Option<f64> {
         let joules = self.settled().as_joules_f64();
         (joules > 0.0).then(|| self.moved.bits() as f64 / 1e6 / joules)

@@ -1,19 +1,20 @@
-//! How long a link can leave a probe unanswered and yet be alive: learned from the answers that came late.
+//! How long a live link can leave a probe unanswered, learned from late replies.
 //!
-//! A cellular link that has shown a hole before is given longer than a cable. The longest such delay is remembered and
-//! fades by half every minute, so that one bad second does not make a link slow to give up for ever.
+//! A cellular link that has had a gap before gets more time than a cable. The longest such delay is
+//! remembered and fades by half every minute, so one bad second does not delay detection on that link for
+//! ever.
 //!
 //! # Checked by
-//! `tests` below; `golden/gap.csv`; `wrong-removals` in the benchmarks.
+//! `tests` below. `golden/gap.csv`. `wrong-removals` in the benchmarks.
 
 use crate::io::LinkKind;
 use units::{Duration, Instant};
 
 const HALF_LIFE: Duration = Duration::from_secs(60);
-/// Beyond this the user has waited long enough, whatever the link used to do.
+/// Upper limit: the user has waited long enough, whatever the link did before.
 const LONGEST: Duration = Duration::from_secs(3);
 
-/// The longest delay of an answer beyond the link's round-trip time, fading.
+/// Longest delay of a reply beyond the link's round-trip time, fading.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gap {
     longest: Duration,
@@ -21,7 +22,8 @@ pub(crate) struct Gap {
 }
 
 impl Gap {
-    /// An answer, or anything else, came so much later than the link's round-trip time lets expect.
+    /// Records that a reply, or anything else, arrived this much later than the link's round-trip time
+    /// predicts.
     pub(crate) fn survived(&mut self, now: Instant, overdue: Duration) {
         if overdue >= self.faded(now) {
             (self.longest, self.at) = (overdue.min(LONGEST), now);
@@ -38,8 +40,8 @@ impl Gap {
 
     /// How long probes may go unanswered before the link counts as dead.
     ///
-    /// Cables answer or do not. WiFi repeats a frame up to seven times and waits for its air. Mobile networks hide losses and
-    /// changes of cell behind silences of some hundred milliseconds.
+    /// A cable replies at once or not at all. WiFi repeats a frame up to seven times and waits for its
+    /// airtime. Mobile networks hide losses and cell changes behind silences of some hundred milliseconds.
     pub(crate) fn patience(&self, now: Instant, kind: LinkKind) -> Duration {
         let least = Duration::from_millis(match kind {
             LinkKind::Cable => 30,
@@ -78,7 +80,7 @@ mod tests {
         }
     }
 
-    /// `golden/gap.csv`: silences survived, when, kind of link, patience.
+    /// Rows of `golden/gap.csv`: silences survived, time, kind of link, patience.
     #[test]
     fn golden_vectors_hold() {
         let rows = include_str!("../../../../golden/gap.csv")
@@ -101,7 +103,7 @@ mod tests {
                 "cable" => LinkKind::Cable,
                 "wifi" => LinkKind::Wifi,
                 "cellular" => LinkKind::Cellular,
-                other => panic!("no link is a {other}"),
+                other => panic!("unknown kind of link: {other}"),
             };
             let patience = gap.patience(Instant::from_millis(cells[1].parse().unwrap()), kind);
             assert_eq!(patience.as_micros(), cells[3].parse::<u128>().unwrap(), "{row}");

@@ -1,25 +1,28 @@
-//! Where a signal is going: its slope, the mobility index, and how long until it is too weak.
+//! Trend of a signal: its slope, the mobility index, and the time until it is too weak.
 //!
 //! # Sources
-//! - cla §IV: `MI = arctan(m)/(π/2)`, m the trend of the signal in dB/s; `Q = SNR1/(SNR1+SNR2)`; a path is fading when Q ≤ ½ and MI < 0; time to
-//!   hand-off `(SNR − 20 dB)/(−m)`.
-//! - H. Theil 1950, P. K. Sen 1968: the median of the slopes of all pairs; up to 29 % of the samples may be arbitrarily wrong.
+//! - cla §IV: `MI = arctan(m)/(π/2)`, m the trend of the signal in dB/s. `Q = SNR1/(SNR1+SNR2)`. A path is
+//!   fading when Q ≤ ½ and MI < 0. Time to hand-off `(SNR − 20 dB)/(−m)`.
+//! - H. Theil 1950, P. K. Sen 1968: the median of the slopes of all pairs. Up to 29 % of the samples may be
+//!   arbitrarily wrong.
 //!
 //! # Where we differ, and why
-//! 1. The paper does not say how m is found. Fading puts deep, short holes into a signal, and a least-squares line follows each of them; the
-//!    median of slopes over 2 s does not. [`super::signal`] keeps a cheaper trend for every access point in sight; this one is for the few in use.
-//! 2. Samples within a sixteenth of a second are averaged: at most 32 count, so memory and time are bounded (496 pairs).
-//! 3. Under 5 samples, or less than half a second of them, there is no trend.
+//! 1. The paper does not say how to find m. Fading puts deep, short holes into a signal, and a least-squares
+//!    line follows each of them. The median of slopes over 2 s does not. [`super::signal`] keeps a cheaper
+//!    trend for every access point in sight. This one is for the few in use.
+//! 2. Samples within 1/16 s are averaged, so at most 32 count: memory and time are limited (496 pairs).
+//! 3. With fewer than 5 samples, or less than half a second of them, there is no trend.
 //!
 //! # Checked by
-//! `tests/engine_air.rs`: through the engine ([`crate::Action::Outlook`]). `tests` below; `golden/trend.csv`, `golden/mobility.csv`.
+//! `tests/engine_air.rs`: through the engine ([`crate::Action::Outlook`]). `tests` below. `golden/trend.csv`,
+//! `golden/mobility.csv`.
 
 use crate::cc;
 use units::{Db, Duration, Instant, Ratio};
 
-/// How far back a trend looks.
+/// Time window of a trend.
 pub const WINDOW: Duration = Duration::from_secs(2);
-/// Under this ratio of signal to noise a hand-off is due (cla §IV).
+/// A hand-off is due below this signal-to-noise ratio (cla §IV).
 pub const HANDOFF: Db = Db::from_db(20);
 
 const BINS: usize = 32;
@@ -27,44 +30,44 @@ const BIN_NS: u64 = 62_500_000;
 const PAIRS: usize = BINS * (BINS - 1) / 2;
 const FEWEST: usize = 5;
 const SHORTEST_NS: i64 = 500_000_000;
-/// Nothing measured is outside; keeps products inside 64 bits.
+/// No measurement is outside ±200 dB. The limit keeps products within 64 bits.
 const LIMIT_CENTI: i32 = 20_000;
 
-/// What was heard in a sixteenth of a second.
+/// Samples of one sixteenth of a second.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bin {
-    /// Its number since the start, plus one; 0 for none.
+    /// Bin number since the start, plus one. 0 for none.
     number: u64,
     count: i64,
     centi_sum: i64,
-    /// Offsets from the bin's beginning.
+    /// Sum of the offsets from the start of the bin.
     offset_ns_sum: i64,
 }
 
-/// A mean sample: when, before now, and how strong.
+/// A mean sample: time relative to now, and signal-to-noise ratio.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sample {
     at_ns: i64,
     centi: i64,
 }
 
-/// The signal of one access point over the last two seconds.
+/// Signal of one access point over the last two seconds.
 #[derive(Debug, Clone, Default)]
 pub struct Mobility {
     bins: [Bin; BINS],
 }
 
-/// Where a signal is and where it is going.
+/// Current value and slope of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trend {
-    /// The line's value now.
+    /// Value of the fitted line now.
     pub level: Db,
-    /// Its slope, in thousandths of a hundredth of a decibel per second.
+    /// Slope of the line, in 10⁻⁵ dB/s.
     slope: i64,
 }
 
 impl Mobility {
-    /// Takes in a ratio of signal to noise.
+    /// Takes in a signal-to-noise ratio.
     pub fn hear(&mut self, now: Instant, snr: Db) {
         let number = now.as_nanos() / BIN_NS + 1;
         let bin = &mut self.bins[(number % BINS as u64) as usize];
@@ -79,7 +82,7 @@ impl Mobility {
         bin.offset_ns_sum += (now.as_nanos() % BIN_NS) as i64;
     }
 
-    /// The trend of the last two seconds; `None` if too little was heard.
+    /// Trend of the last two seconds. `None` if there are too few samples.
     pub fn trend(&self, now: Instant) -> Option<Trend> {
         let (samples, count) = self.samples(now);
         let samples = &samples[..count];
@@ -99,7 +102,7 @@ impl Mobility {
         })
     }
 
-    /// Mean samples, oldest first, with their times counted from now.
+    /// Mean samples, oldest first, with times relative to now.
     fn samples(&self, now: Instant) -> ([Sample; BINS], usize) {
         let head = now.as_nanos() / BIN_NS + 1;
         let oldest = head.saturating_sub(BINS as u64 - 1).max(1);
@@ -119,7 +122,7 @@ impl Mobility {
     }
 }
 
-/// Theil and Sen's slope, in thousandths of a hundredth of a decibel per second.
+/// Theil–Sen slope, in 10⁻⁵ dB/s.
 fn median_slope(samples: &[Sample]) -> i64 {
     let (mut slopes, mut count) = ([0; PAIRS], 0);
     for (index, later) in samples.iter().enumerate() {
@@ -143,27 +146,28 @@ fn median(values: &mut [i64]) -> i64 {
 }
 
 impl Trend {
-    /// Decibels per second; negative when the signal sinks.
+    /// Slope in dB/s. Negative when the signal gets weaker.
     pub fn slope_db_per_s(&self) -> f64 {
         self.slope as f64 / 1e5
     }
 
-    /// `MI`, −1 to 1.
+    /// Mobility index `MI`, −1 to 1.
     pub fn mobility_index(&self) -> f64 {
         cc::mobility_index(self.slope_db_per_s())
     }
 
-    /// `Q`, 0 to 1, beside the best other access point of the same interface.
+    /// Quality `Q`, 0 to 1, relative to the best other access point of the same interface.
     pub fn quality(&self, candidate: Option<Db>) -> Ratio {
         cc::quality(self.level, candidate)
     }
 
-    /// Whether it sinks and another one is at least as good.
+    /// Whether the signal gets weaker and another access point is at least as good.
     pub fn is_fading(&self, candidate: Option<Db>) -> bool {
         self.slope < 0 && self.quality(candidate).as_raw() * 2 <= Ratio::ONE.as_raw()
     }
 
-    /// How long until the signal is down at `floor` ([`HANDOFF`] as published) if it goes on like this; `None` if it does not sink.
+    /// Time until the signal falls to `floor` ([`HANDOFF`] as published) if the trend continues. `None` if it
+    /// does not fall.
     pub fn time_to(&self, floor: Db) -> Option<Duration> {
         let above = i128::from(self.level.as_centi()) - i128::from(floor.as_centi());
         let nanos = above.max(0) * 1_000 * 1_000_000_000
@@ -179,7 +183,7 @@ mod tests {
     use proptest::prelude::*;
     use units::Rng;
 
-    /// A beacon every 102.4 ms for `count` beacons; the last one is now.
+    /// Hears `count` beacons, one every 102.4 ms. The last one is now.
     fn heard(count: u64, snr_db: impl Fn(f64, u64) -> f64) -> (Mobility, Instant) {
         let mut mobility = Mobility::default();
         let mut now = Instant::ZERO;
@@ -206,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_of_deep_fades_does_not_tilt_it() {
+    fn deep_fades_in_a_quarter_of_the_samples_do_not_tilt_the_trend() {
         let (mobility, now) = heard(40, |t, n| 35.0 - 2.0 * t - if n % 4 == 0 { 25.0 } else { 0.0 });
         let trend = mobility.trend(now).unwrap();
         assert!((trend.slope_db_per_s() + 2.0).abs() < 0.5, "{trend:?}");
@@ -214,7 +218,8 @@ mod tests {
 
     #[test]
     fn noise_costs_little_more_than_least_squares_would() {
-        // 20 beacons over 2 s: a least-squares slope scatters by σ/√(Σ(t−t̄)²) = 2/2.64 = 0.76 dB/s at σ = 2 dB.
+        // 20 beacons over 2 s: a least-squares slope scatters by σ/√(Σ(t−t̄)²) = 2/2.64 = 0.76 dB/s at σ = 2
+        // dB.
         let mut rng = Rng::named(1, "noise");
         let errors = (0..500).map(|_| {
             let noise: Vec<f64> = (0..20).map(|_| rng.normal()).collect();
@@ -255,7 +260,8 @@ mod tests {
         assert!((slope + 3.0).abs() < 0.01, "{slope}");
     }
 
-    /// `golden/mobility.csv`: slope in mdB/s and level in cdB, candidate, MI in ppm, Q in ppm, fading, ms to hand-off.
+    /// Rows of `golden/mobility.csv`: slope in mdB/s and level in cdB, candidate, MI in ppm, Q in ppm,
+    /// fading, ms to hand-off.
     #[test]
     fn golden_vectors_hold() {
         let rows = include_str!("../../../../golden/mobility.csv")
@@ -291,7 +297,8 @@ mod tests {
         assert!(count >= 8, "only {count} vectors");
     }
 
-    /// `golden/trend.csv`: `ms:centidecibels` of each sample, slope in mdB/s and level in cdB at the last one.
+    /// Rows of `golden/trend.csv`: `ms:centidecibels` of each sample, slope in mdB/s and level in cdB at the
+    /// last one.
     #[test]
     fn golden_trends_hold() {
         let rows = include_str!("../../../../golden/trend.csv")
@@ -308,7 +315,7 @@ mod tests {
             }
             let expected = cells[1].parse::<i64>().ok();
             let trend = mobility.trend(now);
-            // In thousandths of a decibel per second; a hundredth of that is rounding.
+            // In mdB/s. A hundredth of that is rounding.
             let slope = trend.map(|trend| (trend.slope + 50 * trend.slope.signum()) / 100);
             assert_eq!(slope, expected, "{row}: {trend:?}");
             let level = trend.map(|trend| trend.level.as_centi());
@@ -334,7 +341,7 @@ mod tests {
         }
 
         #[test]
-        fn a_louder_station_moves_the_same(offset in -20_i32..20, slope in -50_i32..50) {
+        fn a_louder_station_has_the_same_trend(offset in -20_i32..20, slope in -50_i32..50) {
             let at = |offset: i32| heard(30, |t, _| 30.0 + f64::from(offset) + f64::from(slope) / 10.0 * t);
             let ((a, now), (b, _)) = (at(0), at(offset));
             let (a, b) = (a.trend(now).unwrap(), b.trend(now).unwrap());

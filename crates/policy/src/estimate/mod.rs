@@ -1,4 +1,4 @@
-//! What is measured, one quantity a file.
+//! Estimators, one quantity per file.
 
 pub(crate) mod acked;
 pub mod airtime;

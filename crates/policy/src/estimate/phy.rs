@@ -1,12 +1,14 @@
-//! Which rules an access point's frames follow: what a monitor interface's rates alone do not say.
+//! PHY of an access point: the rules that its frames follow, which a monitor interface's rates alone do not
+//! show.
 //!
 //! # Sources
 //! - IEEE 802.11-2020 §15 to §19 through `units::wifi`.
 //!
 //! # Where we differ, and why
-//! 1. Until a world says otherwise, an access point on channels 1 to 14 follows 802.11g, above 802.11a. What is sent at less than 6 Mb/s is
-//!    802.11b's, whoever sends it: OFDM knows no such rate.
-//! 2. The rate is a mean of those heard. In 802.11n the airtime is that of the fastest mode that is not faster.
+//! 1. Until the world reports a PHY, an access point on channels 1 to 14 uses 802.11g, and above those
+//!    802.11a. A frame below 6 Mb/s is 802.11b, whoever sends it: OFDM has no such rate.
+//! 2. The rate is a mean over the frames heard. For 802.11n, the airtime is that of the fastest mode at or
+//!    below it.
 //!
 //! # Checked by
 //! `tests` below.
@@ -17,27 +19,27 @@ use units::Bitrate;
 use units::wifi::Standard;
 use units::wifi::ht::{Band, Guard, Mode, Width};
 
-/// The last channel at 2.4 GHz.
+/// Last channel of the 2.4 GHz band.
 const LAST_AT_2_GHZ: u16 = 14;
 
-/// How an access point sends.
+/// PHY of an access point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phy {
     /// 802.11 a, b or g.
     Legacy(Standard),
     /// 802.11n.
     Ht {
-        /// Where.
+        /// Frequency band.
         band: Band,
-        /// How wide its channel is.
+        /// Channel width.
         width: Width,
-        /// Its guard interval.
+        /// Guard interval.
         guard: Guard,
     },
 }
 
 impl Phy {
-    /// The oldest that is likely on this channel.
+    /// Oldest PHY that is likely on this channel.
     pub const fn of_channel(channel: Option<u16>) -> Self {
         match channel {
             Some(channel) if channel > LAST_AT_2_GHZ => Self::Legacy(Standard::A),
@@ -45,7 +47,8 @@ impl Phy {
         }
     }
 
-    /// What it takes to bring an IP packet across at this rate, one of `frames_milli` thousandths in an aggregate.
+    /// Exchange that delivers an IP packet at this rate. `frames_milli` is the number of frames per
+    /// aggregate, in thousandths.
     pub fn exchange(self, rate: Bitrate, ip_bytes: u32, frames_milli: u32) -> Exchange {
         match self {
             Self::Legacy(standard) => {
@@ -58,7 +61,7 @@ impl Phy {
         }
     }
 
-    /// How its stations contend.
+    /// Contention rules of its stations.
     pub const fn contention(self) -> Contention {
         Contention::dcf(match self {
             Self::Legacy(standard) => standard,
@@ -66,7 +69,7 @@ impl Phy {
         })
     }
 
-    /// How its frames are to be watched.
+    /// Configuration of the delivery estimator for its frames.
     pub const fn watched(self) -> delivery::Config {
         match self {
             Self::Legacy(_) => delivery::Config::LEGACY,
@@ -83,7 +86,7 @@ fn standard_at(standard: Standard, rate: Bitrate) -> Standard {
     }
 }
 
-/// The fastest mode that is not faster; the slowest if all are.
+/// Fastest mode at or below `rate`. The slowest one if all are faster.
 fn mode_at(rate: Bitrate, width: Width, guard: Guard) -> Mode {
     let modes = (0..32).filter_map(|mcs| Mode::new(mcs, width, guard));
     let slowest = modes.clone().min_by_key(|mode| mode.rate());

@@ -1,28 +1,31 @@
-//! What an access point's beacons say about its link: signal, its trend, and the goodput to expect.
+//! What an access point's beacons show about its link: signal, signal trend, and expected goodput.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 table 17-18: receiver minimum input level by rate (−82 dBm at 6 Mb/s … −65 dBm at 54 Mb/s, 20 MHz).
+//! - IEEE 802.11-2020 table 17-18: receiver minimum input level by rate (−82 dBm at 6 Mb/s … −65 dBm at 54
+//!   Mb/s, 20 MHz).
 //! - cla §IV: the trend of the signal tells when a hand-off is due.
 //!
 //! # Where we differ, and why
-//! 1. The trend is the difference of two exponential means (0.5 s and 2 s), not a regression: constant memory, and one lost beacon does not tilt it.
-//! 2. The rate expected is the one at which a frame is as good as certain: 3 dB above the standard's 10 % loss.
+//! 1. The trend is the difference of two exponential means (0.5 s and 2 s), not a regression: it needs
+//!    constant memory, and one lost beacon does not tilt it.
+//! 2. The expected rate is one at which almost every frame arrives: 3 dB above the standard's level for 10 %
+//!    loss.
 //!
 //! # Checked by
-//! `tests` below; `golden/signal.csv`, `golden/signal-trend.csv`.
+//! `tests` below. `golden/signal.csv`, `golden/signal-trend.csv`.
 
 use units::wifi::{ACK_BYTES, DATA_OVERHEAD_BYTES, Standard};
 use units::{Bitrate, Bytes, Dbm, Duration, Instant};
 
-/// Least signal at which each OFDM rate is received (IEEE 802.11-2020 table 17-18), in mBm.
+/// Minimum signal for each OFDM rate (IEEE 802.11-2020 table 17-18), in mBm.
 const SENSITIVITY_MBM: [i32; 8] = [-8_200, -8_100, -7_900, -7_700, -7_400, -7_000, -6_600, -6_500];
-/// Above the standard's level, where one frame in ten is lost.
+/// Margin above the standard's level, where one frame in ten is lost.
 const MARGIN_MBM: i32 = 300;
 
-/// Under this signal hardly a frame gets through even at the lowest rate.
+/// Below this signal hardly a frame arrives even at the lowest rate.
 pub(crate) const EDGE: Dbm = Dbm::from_mbm(SENSITIVITY_MBM[0]);
 
-/// The mean signal of an access point over half a second and over two.
+/// Mean signal of an access point over 0.5 s and over 2 s.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Signal {
     fast_mbm: f64,
@@ -44,17 +47,18 @@ impl Signal {
         self.at = Some(now);
     }
 
-    /// The mean over half a second; `None` before the first beacon.
+    /// Mean over 0.5 s. `None` before the first beacon.
     pub(crate) fn mean(&self) -> Option<Dbm> {
         self.at.map(|_| Dbm::from_mbm(self.fast_mbm as i32))
     }
 
-    /// Decibels a second, negative when the signal sinks: for a steady slope the two means lag 0.5 s and 2 s behind.
+    /// Trend in dB/s, negative when the signal gets weaker. On a steady slope, the two means lag 0.5 s and 2
+    /// s behind.
     pub(crate) fn slope_db_per_s(&self) -> f64 {
         (self.fast_mbm - self.slow_mbm) / 100.0 / 1.5
     }
 
-    /// The signal to expect after `ahead` if the trend goes on.
+    /// Signal expected after `ahead` if the trend continues.
     pub(crate) fn ahead(&self, ahead: Duration) -> Option<Dbm> {
         let change = self.slope_db_per_s() * 100.0 * (ahead.as_secs_f64() + 0.5);
         self.at.map(|_| Dbm::from_mbm((self.fast_mbm + change) as i32))
@@ -65,12 +69,13 @@ fn share(age: f64, time_constant: f64) -> f64 {
     1.0 - libm::exp(-age / time_constant)
 }
 
-/// TCP payload rate to expect at this signal over 802.11g with nobody else on the air; zero under the edge.
+/// Expected TCP payload rate at this signal over 802.11g on an otherwise idle channel. Zero below the edge.
 pub(crate) fn expected_goodput(signal: Dbm) -> Bitrate {
     sure_rate(signal).map_or(Bitrate::ZERO, tcp_rate)
 }
 
-/// The fastest 802.11g rate at which a frame is as good as certain at this signal, the slowest where none is; `None` under the edge.
+/// Fastest 802.11g rate at which almost every frame arrives at this signal, or the slowest rate if there is
+/// none. `None` below the edge.
 pub(crate) fn sure_rate(signal: Dbm) -> Option<Bitrate> {
     let sure = |&&level: &&i32| signal.as_mbm() >= level + MARGIN_MBM;
     match SENSITIVITY_MBM.iter().filter(sure).count() {
@@ -81,7 +86,8 @@ pub(crate) fn sure_rate(signal: Dbm) -> Option<Bitrate> {
     }
 }
 
-/// One full segment and half an acknowledgement, each with its contention, interframe spaces and link-layer ACK.
+/// Payload rate from the time of one full segment and half an acknowledgement, each with contention,
+/// interframe spaces and link-layer ACK.
 fn tcp_rate(rate: Bitrate) -> Bitrate {
     let exchange = packet_time(1_500, rate) + packet_time(52, rate) / 2;
     Bytes::new(1_448).per(exchange)
@@ -116,7 +122,7 @@ mod tests {
         }
 
         #[test]
-        fn a_louder_access_point_moves_the_same(mbm in proptest::collection::vec(-9_000_i32..-3_000, 2..40), louder in 0_i32..3_000) {
+        fn a_louder_access_point_has_the_same_trend(mbm in proptest::collection::vec(-9_000_i32..-3_000, 2..40), louder in 0_i32..3_000) {
             let heard = |offset: i32| {
                 let mut signal = Signal::default();
                 for (n, mbm) in (0_u64..).zip(&mbm) {
@@ -131,14 +137,14 @@ mod tests {
         }
 
         #[test]
-        fn more_signal_never_promises_less(a: i32, b: i32) {
+        fn more_signal_never_predicts_less(a: i32, b: i32) {
             let goodput = |mbm| expected_goodput(Dbm::from_mbm(mbm));
             prop_assert!(goodput(a.min(b)) <= goodput(a.max(b)));
             prop_assert!(goodput(a) <= Bitrate::from_mbps(54));
         }
     }
 
-    /// `golden/signal.csv`: signal, the surest rate, goodput.
+    /// Rows of `golden/signal.csv`: signal, fastest reliable rate, goodput.
     #[test]
     fn golden_vectors_hold() {
         let rows = include_str!("../../../../golden/signal.csv")
@@ -160,7 +166,8 @@ mod tests {
         assert!(count >= 12, "only {count} vectors");
     }
 
-    /// `golden/signal-trend.csv`: beacons, mean and slope after them, and the signal a second ahead.
+    /// Rows of `golden/signal-trend.csv`: beacons, mean and slope after them, and the signal expected a
+    /// second ahead.
     #[test]
     fn golden_trends_hold() {
         let rows = include_str!("../../../../golden/signal-trend.csv")
@@ -197,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn sees_how_fast_a_signal_sinks() {
+    fn measures_how_fast_a_signal_gets_weaker() {
         let slope = heard(-4.0, 10).slope_db_per_s();
         assert!((-4.2..-3.7).contains(&slope), "{slope}");
         assert!(heard(0.0, 10).slope_db_per_s().abs() < 0.01);

@@ -1,33 +1,38 @@
-//! Whether a busy subflow brings next to nothing for a moment although it lives: its sender looks for the least round trip.
+//! Whether a busy, live subflow delivers almost nothing for a moment, because its sender probes for the
+//! minimum round trip.
 //!
 //! # Sources
-//! - Linux 6.18, `net/ipv4/tcp_bbr.c`, `bbr_update_min_rtt`: every ten seconds a sender has no more than four segments under way for 200 ms, or for a
-//!   round trip (`BBR_PROBE_RTT`).
-//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: it is given its share all the same, since its pacing rate is what it was.
+//! - Linux 6.18, `net/ipv4/tcp_bbr.c`, `bbr_update_min_rtt`: every ten seconds a sender has at most four
+//!   segments in flight for 200 ms, or for a round trip (`BBR_PROBE_RTT`).
+//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the subflow still gets its share, because
+//!   its pacing rate is unchanged.
 //!
 //! # Where we differ, and why
-//! 1. A receiver sees a silence and then a few segments, again and again. A link that has died is silent, too, and nothing comes after that.
+//! 1. A receiver sees a silence and then a few segments, again and again. A dead link is silent, too, but
+//!    nothing arrives after that.
 //!
 //! # Checked by
-//! `tests`; `window-bdp` with bbr in the benchmarks.
+//! `tests`. `window-bdp` with bbr in the benchmarks.
 
 use units::{Bitrate, Bytes, Duration, Instant};
 
-/// No more than that come at once. The sender has half as many under way; two rounds may fall into one reading.
+/// Maximum number of segments in one sample. The sender has half as many in flight, and two rounds may fall
+/// into one sample.
 const FEW: u64 = 8;
-/// A link that carries less than this in a round trip brings few segments anyway.
+/// A link that carries less than this per round trip delivers few segments anyway.
 const MANY: Bytes = Bytes::new(16 * 1_448);
-/// It goes on until nothing has come for so many round trips.
+/// A trickle lasts until nothing has arrived for this many round trips.
 const ROUNDS: u32 = 2;
 
-/// Whether one subflow trickles.
+/// Trickle state of one subflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Trickle {
     until: Option<Instant>,
 }
 
 impl Trickle {
-    /// Takes in how many segments arrived at once after how long a silence, over a path with this least round trip that has shown this rate.
+    /// Takes in the segments that arrived at once and the silence before them. `rtt` is the path's minimum
+    /// round trip, and `best` the rate it has shown.
     pub(crate) fn read(
         &mut self,
         now: Instant,
@@ -55,7 +60,7 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
     const FAST: Bitrate = Bitrate::from_mbps(50);
 
-    /// A subflow that is read every 10 ms and brings these numbers of segments; at which readings it trickles.
+    /// Samples a subflow every 10 ms with these segment counts. Returns the samples at which it trickles.
     fn trickles(best: Bitrate, rtt: Duration, segments: &[u64]) -> alloc::vec::Vec<usize> {
         let (mut trickle, mut last) = (Trickle::default(), Instant::ZERO);
         let mut at = alloc::vec::Vec::new();
@@ -96,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_never_carried_more_does_not() {
+    fn a_slow_link_does_not_trickle() {
         assert_eq!(trickles(Bitrate::from_mbps(3), 30 * MS, &PROBE), []);
     }
 }

@@ -27,8 +27,8 @@ fn a_packet_without_loss_takes_the_published_time() {
     assert_eq!(micros(legacy(Standard::G, 54), Form::PerDelivered, 0.0), 393.5);
     // 802.11a: DIFS 34, 67.5, 248, SIFS 16, ACK 28.
     assert_eq!(micros(legacy(Standard::A, 54), Form::PerDelivered, 0.0), 393.5);
-    // Jun, Peddabachagari, Sichitiu 2003, "Theoretical maximum throughput of IEEE 802.11", DSSS at 1 Mb/s: 8·x + 1138 µs for an MSDU of x bytes
-    // under a header of 34 (ours, with LLC, has 36).
+    // Jun, Peddabachagari, Sichitiu 2003, "Theoretical maximum throughput of IEEE 802.11", DSSS at 1 Mb/s:
+    // 8·x + 1138 µs for an MSDU of x bytes under a header of 34 (ours, with LLC, has 36).
     for x in [40, 576, 1_500] {
         let exchange = Exchange::legacy(Standard::B, Bitrate::from_mbps(1), x - 2);
         assert_eq!(
@@ -40,11 +40,13 @@ fn a_packet_without_loss_takes_the_published_time() {
 
 #[test]
 fn equation_1_is_taken_at_its_word() {
-    // The same paper at 11 Mb/s with its acknowledgement at 1 Mb/s: x·8/11 + 890.73 µs, 34·8/11 of it the header that Eq. 1 leaves out.
+    // The same paper at 11 Mb/s with its acknowledgement at 1 Mb/s: x·8/11 + 890.73 µs. 34·8/11 of it is the
+    // header that Eq. 1 leaves out.
     let exchange = Exchange::legacy(Standard::B, Bitrate::from_mbps(11), 1_500);
     let expected = 1_500.0 * 8.0 / 11.0 + 890.73 - 34.0 * 8.0 / 11.0;
     assert!((micros(exchange, Form::Printed, 0.0) - expected).abs() < 0.01);
-    // One retry more, half of the packets: (A + C)·½ + (2·A + 3·C)·¼, A = 12000/54 + 20 + 16 + 34 + 44 and C = 67.5 µs.
+    // With one retry and half of the attempts lost: (A + C)·½ + (2·A + 3·C)·¼, A = 12000/54 + 20 + 16 + 34 +
+    // 44 and C = 67.5 µs.
     let (a, c) = (12_000.0 / 54.0 + 20.0 + 16.0 + 34.0 + 44.0, 67.5);
     let expected = (a + c) / 2.0 + (2.0 * a + 3.0 * c) / 4.0;
     let exchange = legacy(Standard::A, 54).with_retries(1);
@@ -65,7 +67,7 @@ fn summed(standard: Standard, mbps: u64, retries: u32, p: f64) -> (f64, f64) {
 }
 
 #[test]
-fn both_real_forms_are_their_sums() {
+fn both_real_forms_equal_their_sums() {
     for (standard, mbps) in [(Standard::A, 6), (Standard::B, 11), (Standard::G, 54)] {
         for (retries, p) in [(0, 0.5), (3, 0.2), (6, 0.0), (6, 0.3), (6, 0.9), (15, 0.7)] {
             let exchange = legacy(standard, mbps).with_retries(retries);
@@ -84,7 +86,7 @@ fn both_real_forms_are_their_sums() {
 }
 
 #[test]
-fn the_forms_part_where_packets_are_never_delivered() {
+fn the_forms_differ_where_packets_are_never_delivered() {
     let ratio = |mbps, p| {
         let exchange = legacy(Standard::A, mbps);
         micros(exchange, Form::PerDelivered, p) / micros(exchange, Form::PrintedReal, p)
@@ -103,7 +105,7 @@ fn the_forms_part_where_packets_are_never_delivered() {
 }
 
 #[test]
-fn only_the_default_knows_a_dead_access_point() {
+fn only_the_default_recognises_a_dead_access_point() {
     let exchange = legacy(Standard::G, 54);
     assert_eq!(exchange.airtime(Form::PerDelivered, Ratio::ONE), None);
     for form in [Form::Printed, Form::PrintedReal] {
@@ -113,7 +115,7 @@ fn only_the_default_knows_a_dead_access_point() {
 }
 
 #[test]
-fn an_aggregate_shares_what_surrounds_it() {
+fn an_aggregate_shares_the_overhead() {
     let fast = mode(15, Width::Mhz40, Guard::Short);
     let alone = micros(
         Exchange::ht(fast, Band::Ghz5, 1_500, 1_000),
@@ -127,7 +129,8 @@ fn an_aggregate_shares_what_surrounds_it() {
         Form::PerDelivered,
         0.0,
     );
-    // 32 subframes of 1,544 bytes are ⌈395286/1080⌉ = 367 symbols, 4·⌈330.3⌉ = 1324 µs; a block acknowledgement takes 32.
+    // 32 subframes of 1,544 bytes are ⌈395286/1080⌉ = 367 symbols, 4·⌈330.3⌉ = 1324 µs. A block
+    // acknowledgement takes 32.
     assert!(
         (many * 32.0 - (34.0 + 67.5 + 40.0 + 1_324.0 + 16.0 + 32.0)).abs() < 0.032,
         "{many}"
@@ -144,7 +147,7 @@ fn a_lost_frame_of_an_aggregate_costs_its_part_of_another() {
         micros(exchange, Form::PerDelivered, 0.0),
         micros(exchange, Form::PerDelivered, 0.5),
     );
-    // The whole aggregate is hardly ever lost, so nothing but the second attempts is added.
+    // The whole aggregate is hardly ever lost, so only the second attempts are added.
     assert!((half / clean - 2.0).abs() < 0.001, "{half} beside {clean}");
 }
 
@@ -203,7 +206,7 @@ proptest! {
         for exchange in exchanges.map(|exchange| exchange.with_retries(retries)) {
             let time = exchange.airtime(Form::PerDelivered, Ratio::from_ppm(ppm)).unwrap();
             prop_assert!(time > Duration::ZERO);
-            // 65,535 bytes at 1 Mb/s, with all that surrounds them, a million times.
+            // 65,535 bytes at 1 Mb/s, with all overhead, a million times.
             prop_assert!(time < Duration::from_secs(600_000), "{time:?}");
         }
     }
@@ -226,7 +229,8 @@ proptest! {
     }
 }
 
-/// A row of `golden/airtime.csv`: how, payload, frames in an aggregate, retries, loss, then the three forms.
+/// Parses a row of `golden/airtime.csv`: PHY, payload, frames per aggregate, retries, loss, then the three
+/// forms.
 fn golden(cells: &[&str]) -> Exchange {
     let number = |at: usize| cells[at].parse::<u32>().unwrap();
     let how: Vec<&str> = cells[0].split_whitespace().collect();
@@ -270,7 +274,7 @@ fn golden_vectors_hold() {
         let (exchange, loss) = (golden(&cells), Ratio::from_ppm(cells[4].parse().unwrap()));
         for (form, cell) in FORMS.into_iter().zip(&cells[5..]) {
             let time = exchange.airtime(form, loss).map(|time| time.as_nanos() as i64);
-            // Sums of reals, cut to whole nanoseconds: the last one may differ.
+            // Sums of reals, rounded down to whole ns: the last one may differ.
             let close = |expected: i64| time.is_some_and(|time| (time - expected).abs() <= 1);
             assert!(
                 cell.parse().map_or(time.is_none(), close),

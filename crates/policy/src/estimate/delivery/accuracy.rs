@@ -1,4 +1,4 @@
-//! The accuracy of the estimator on a sender with known loss.
+//! Accuracy of the estimator on a sender with known loss.
 
 use super::synthetic::{Load, Sender, Setting, US};
 use super::*;
@@ -11,7 +11,7 @@ fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// A sender with one receiver, us, and an estimator.
+/// An estimator, and a sender whose only receiver we are.
 pub(super) fn pair(seed: u64, aggregate: usize, q: f64, frames_per_window: u64) -> (Delivery, Sender) {
     let setting = Setting {
         loads: vec![ours(aggregate, q)],
@@ -41,10 +41,11 @@ struct Errors {
     windows: f64,
     /// Mean distance from the window's own realised ratio.
     realised: f64,
-    /// Mean distance from the true probability, and what counting alone costs.
+    /// Mean distance from the true probability. `counting` is the part that any count of that many frames
+    /// has.
     truth: f64,
     counting: f64,
-    /// Mean of the estimate less the realised ratio.
+    /// Mean of the estimate minus the realised ratio.
     bias: f64,
     fewest: usize,
 }
@@ -118,7 +119,7 @@ fn alone(load: Load, spacing_us: u64) -> Setting {
     }
 }
 
-/// Frames to another station, which hears one in five badly whatever we hear.
+/// Frames to another station, which misses one in five whatever we hear.
 fn theirs(number: u32, tid: Option<u8>, rate: Bitrate, to_us: f64) -> Load {
     Load {
         to: MacAddr::local(number),
@@ -131,7 +132,8 @@ fn theirs(number: u32, tid: Option<u8>, rate: Bitrate, to_us: f64) -> Load {
     }
 }
 
-/// Rate in 100 kb/s, frames in an aggregate, microseconds from frame to frame: from short frames of 802.11a to full aggregates of 802.11n.
+/// Rate in 100 kb/s, frames per aggregate, µs between frames: from short 802.11a frames to full 802.11n
+/// aggregates.
 const STREAMS: [(u64, usize, u64); 7] = [
     (60, 1, 700),
     (240, 1, 600),
@@ -157,10 +159,10 @@ fn estimates_are_as_good_as_counting_allows() {
     }
 }
 
-/// Rate control at work: frames of one counter go at three rates in turn, and are lost as that rate is. There is no one true
-/// probability then, since frames that get through more often begin more often.
+/// Rate control at work: frames of one counter use three rates in turn, each with its own loss. There is no
+/// single true probability, because frames that get through more often start more often.
 #[test]
-fn changing_rates_mix_as_their_frames_do() {
+fn changing_rates_average_over_their_frames() {
     for spread in [0.0, 0.1, 0.2] {
         let q = 0.3;
         let at = |kbps, loss| Load {
@@ -211,7 +213,7 @@ fn others_at_our_rate_on_the_same_counter_change_nothing() {
 }
 
 #[test]
-fn everybodys_frames_tell_how_we_hear_an_access_point_that_serves_others() {
+fn frames_to_everybody_measure_an_access_point_that_serves_others() {
     for q in LOSSES {
         let station = |n| Load {
             counted: true,
@@ -269,7 +271,7 @@ fn others_at_another_rate_on_the_same_counter_are_never_mistaken_for_losses() {
 }
 
 #[test]
-fn without_the_retry_bit_the_estimate_is_too_good_by_the_share_of_bare_retries() {
+fn without_the_retry_bit_the_estimate_is_too_high_by_the_share_of_bare_retries() {
     for (q, bare) in [(0.1, 0.5), (0.3, 0.5), (0.3, 1.0)] {
         let setting = Setting {
             bare_retries: Ratio::clamped(bare),
@@ -277,7 +279,8 @@ fn without_the_retry_bit_the_estimate_is_too_good_by_the_share_of_bare_retries()
         };
         let errors = errors(Config::HT, 17, setting, q, WINDOWS);
         println!("q {q}, {bare} of the retries bare: bias {:.4}", errors.bias);
-        // A frame delivered by a retry, nearly q of all, counts as first if the attempt that arrived was a bare one.
+        // A frame delivered by a retry, nearly q of all, counts as first if the attempt that arrived had no
+        // retry bit.
         assert!((errors.bias - q * bare).abs() < 0.01, "{errors:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! How many frames were sent in an aggregate: `golden/aggregate.csv`, and bounds.
+//! Number of frames sent per aggregate: `golden/aggregate.csv`, and limits.
 
 use super::*;
 use alloc::vec::Vec;
@@ -13,7 +13,7 @@ fn sent(heard_per_aggregate_milli: u32, delivered_ppm: u32) -> u32 {
     traffic.sent_per_aggregate_milli(Ratio::from_ppm(delivered_ppm))
 }
 
-/// Heard, delivered in ppm, sent.
+/// Columns: frames heard, delivered in ppm, frames sent.
 #[test]
 fn golden_vectors_hold() {
     let rows = include_str!("../../../../../golden/aggregate.csv")
@@ -31,7 +31,7 @@ fn golden_vectors_hold() {
 
 proptest! {
     #[test]
-    fn never_fewer_than_were_heard_nor_more_than_there_can_be(heard: u32, delivered in 0u32..=1_000_000) {
+    fn stays_between_the_frames_heard_and_the_maximum(heard: u32, delivered in 0u32..=1_000_000) {
         let got = sent(heard, delivered);
         prop_assert!(got >= heard.clamp(1_000, 256_000), "{}", got);
         prop_assert!(got <= heard.max(256_000), "{}", got);

@@ -1,7 +1,7 @@
-//! The sequence counters of one transmitter: its shared one, one for each of our TIDs, and those of other receivers.
+//! Sequence counters of one transmitter: the shared one, one per TID of ours, and those of other receivers.
 //!
 //! # Checked by
-//! `delivery::tests`: streams to more receivers than there is room for.
+//! `delivery::tests`: streams to more receivers than there are slots for.
 
 use super::sequence::{Heard, Sequence};
 use alloc::boxed::Box;
@@ -19,7 +19,7 @@ struct Counter {
     at_ns: u64,
 }
 
-/// The counter of another receiver's TID; a key of 0 is a free place.
+/// Counter of another receiver's TID. A key of 0 marks a free slot.
 #[derive(Debug, Clone, Copy)]
 struct Other {
     key: u64,
@@ -34,13 +34,13 @@ pub(super) enum Which {
     Theirs(MacAddr, u8),
 }
 
-/// Up to 16 + 1 + 64 counters; of the others, the one silent for longest gives way to a new one.
+/// Up to 16 + 1 + 64 counters. A new one of the 64 replaces the one silent for longest.
 #[derive(Debug, Clone)]
 pub(super) struct Counters {
     ours: [Counter; TIDS],
     shared: Counter,
     theirs: Box<[[Other; WAYS]]>,
-    /// After this long a counter may have wrapped: it begins anew.
+    /// After this silence a counter may have wrapped, so it restarts.
     patience_ns: u64,
     window: u16,
 }
@@ -62,7 +62,7 @@ impl Counter {
 }
 
 impl Counters {
-    /// With room for other receivers' counters or without.
+    /// Creates the counters, with or without slots for other receivers.
     pub(super) fn new(patience: Duration, window: u16, others: bool) -> Self {
         let free = Other {
             key: 0,
@@ -78,7 +78,7 @@ impl Counters {
         }
     }
 
-    /// Takes in the number of a frame; `None` for another receiver's counter where there is no room for those.
+    /// Takes in the number of a frame. `None` for another receiver's counter if there are no slots for those.
     #[inline]
     pub(super) fn hear(&mut self, now: Instant, which: Which, number: SeqNum) -> Option<Heard> {
         let (patience_ns, window) = (self.patience_ns, self.window);
@@ -109,7 +109,7 @@ impl Counters {
         Some(&mut other.counter)
     }
 
-    /// What passes from now on until the next frame is not lost but unheard.
+    /// Restarts all counters: numbers that pass until the next frame are unheard, not lost.
     pub(super) fn restart(&mut self) {
         self.ours = [Counter::NEW; TIDS];
         self.shared = Counter::NEW;
@@ -129,7 +129,7 @@ fn silent_for_longest(ways: &[Other; WAYS]) -> usize {
     oldest
 }
 
-/// Never 0: the bit above the address and the TID is set.
+/// Key of a counter. Never 0: the bit above the address and the TID is set.
 fn key(receiver: MacAddr, tid: u8) -> u64 {
     let [a, b, c, d, e, f] = receiver.octets();
     u64::from_be_bytes([1, tid, a, b, c, d, e, f])

@@ -1,62 +1,62 @@
-//! What was heard within the window, ten bytes a frame, and the sums over it.
+//! Records of what was heard within the window, ten bytes a frame, and the sums over them.
 //!
 //! # Checked by
-//! `delivery::tests`: the sums against a recount; the size of a record.
+//! `delivery::tests`: the sums against a recount, the size of a record.
 
 use alloc::boxed::Box;
 use alloc::vec;
 
-/// What a record counts. The first letter of each group: frames whose numbers tell all, and those that share a counter.
+/// What a record counts: frames with a counter per receiver and TID, or frames of the shared counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
-    /// A counter per receiver and TID: heard with the retry bit clear.
+    /// Counter per receiver and TID, retry bit clear.
     First,
-    /// The same, with the retry bit set.
+    /// Counter per receiver and TID, retry bit set.
     Retry,
-    /// The same, never heard.
+    /// Counter per receiver and TID, never heard.
     Lost,
-    /// The shared counter, to us: retry bit clear.
+    /// Shared counter, to us, retry bit clear.
     SharedFirst,
-    /// To us, retry bit set.
+    /// Shared counter, to us, retry bit set.
     SharedRetry,
-    /// To others at our rate: retry bit clear.
+    /// Shared counter, to others at our rate, retry bit clear.
     AlikeFirst,
-    /// To others at our rate: retry bit set.
+    /// Shared counter, to others at our rate, retry bit set.
     AlikeRetry,
-    /// To others at another rate.
+    /// Shared counter, to others at another rate.
     Alien,
-    /// Missing numbers of the shared counter.
+    /// Shared counter, missing numbers.
     SharedLost,
 }
 
-/// Room for every value of four bits: an index needs no check.
+/// Covers every four-bit value, so an index needs no check.
 pub(super) const KINDS: usize = 16;
 
 const COUNT_BITS: u16 = 12;
 const COUNT_MASK: u16 = (1 << COUNT_BITS) - 1;
 const BEGINS: u16 = 1 << 15;
 
-/// One frame, or a run of lost ones.
+/// One frame, or a run of lost frames.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, packed(2))]
 pub(super) struct Record {
-    /// Arrival in microseconds, modulo 2³².
+    /// Arrival time in µs, modulo 2³².
     at_us: u32,
-    /// Kind above, how many below.
+    /// Kind in the upper 4 bits, count in the lower 12.
     what: u16,
     /// In units of 100 kb/s.
     rate: u16,
-    /// Length in bytes, and whether the frame begins an aggregate.
+    /// Length in bytes, and in the top bit whether the frame starts an aggregate.
     length: u16,
 }
 
-/// A frame as the ring takes it.
+/// Content of a record before it is packed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
     pub(super) at_us: u32,
     pub(super) kind: Kind,
-    /// 1 for a frame; how many for lost ones, under 4096.
+    /// 1 for a frame, or the number of lost frames, under 4096.
     pub(super) count: u16,
     /// In units of 100 kb/s.
     pub(super) rate: u16,
@@ -68,11 +68,11 @@ pub(super) struct Entry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Sums {
     pub(super) frames: [u32; KINDS],
-    /// Frames to us, or to all who are counted: bytes.
+    /// Bytes of the measured frames.
     pub(super) bytes: u64,
-    /// The same: picoseconds that a bit of each takes.
+    /// Sum of the measured frames' bit times, in ps.
     pub(super) bit_ps: u64,
-    /// The same: aggregates begun.
+    /// Aggregates that the measured frames start.
     pub(super) aggregates: u32,
 }
 
@@ -97,7 +97,7 @@ impl Record {
         (self.what & COUNT_MASK) as u32
     }
 
-    /// Whether the frame is one of those whose delivery is estimated.
+    /// Whether this is a heard frame whose delivery is estimated.
     const fn is_measured(self) -> bool {
         const MEASURED: u16 = 1 << Kind::First as u16
             | 1 << Kind::Retry as u16
@@ -107,7 +107,8 @@ impl Record {
     }
 }
 
-/// Picoseconds that a bit takes at a rate in units of 100 kb/s. Rates repeat, and a division is slow: the last one is kept.
+/// Time per bit, in ps, at a rate in units of 100 kb/s. Keeps the last result, because rates repeat and a
+/// division is slow.
 #[derive(Debug, Clone, Copy)]
 struct BitTime {
     rate: u16,
@@ -154,7 +155,7 @@ impl Sums {
     }
 }
 
-/// The records of one window, oldest first.
+/// Records of one window, oldest first.
 #[derive(Debug, Clone)]
 pub(super) struct Ring {
     records: Box<[Record]>,
@@ -177,7 +178,7 @@ impl Ring {
         }
     }
 
-    /// Adds a record; a full ring forgets its oldest one.
+    /// Adds a record. A full ring drops its oldest one.
     #[inline]
     pub(super) fn push(&mut self, entry: Entry) {
         if self.len == self.records.len() {
@@ -205,7 +206,7 @@ impl Ring {
         self.len -= 1;
     }
 
-    /// Forgets what is older than `window_us`.
+    /// Drops records older than `window_us`.
     #[inline]
     pub(super) fn expire(&mut self, now_us: u32, window_us: u32) {
         while self.len > 0 && now_us.wrapping_sub(self.records[self.oldest].at_us) > window_us {
@@ -213,7 +214,7 @@ impl Ring {
         }
     }
 
-    /// Forgets everything.
+    /// Drops all records.
     pub(super) fn clear(&mut self) {
         (self.oldest, self.len) = (0, 0);
         self.sums = Sums::default();

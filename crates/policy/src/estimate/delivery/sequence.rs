@@ -1,44 +1,47 @@
-//! One counter of MAC sequence numbers: what is new, what was heard before, what is lost.
+//! One counter of MAC sequence numbers: tells new frames, duplicates and lost frames.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 §10.3.2.14 (numbers modulo 4096; a recipient tells duplicates by retry bit and number), §10.25.6 (the block-ack window moves
-//!   on with the highest number heard; what it has passed will not come any more).
+//! - IEEE 802.11-2020 §10.3.2.14 (numbers modulo 4096; a recipient detects duplicates by retry bit and
+//!   number), §10.25.6 (the block-ack window advances with the highest number heard; what it has passed will
+//!   not arrive).
 //!
 //! # Where we differ, and why
-//! 1. The window follows the highest number heard, not the block-ack request: a listener does not see what the two stations agreed.
-//! 2. Numbers before the first one heard count as heard: what happened before we listened is not known.
+//! 1. The window follows the highest number heard, not the block-ack request: a listener does not see what
+//!    the two stations agreed.
+//! 2. Numbers before the first one heard count as heard: what happened before we listened is unknown.
 //!
 //! # Checked by
-//! `delivery::tests`: wrap, holes that are filled late, duplicates, restarts; a model that keeps every number in a set.
+//! `delivery::tests`: wrap, holes that are filled late, duplicates, restarts, a model that keeps every number
+//! in a set.
 
 use units::SeqNum;
 
 /// Words of the bitmap: 256 numbers, the largest block-ack window of 802.11ax.
 const WORDS: usize = 4;
 const BITS: u16 = 64 * WORDS as u16;
-/// Less than half of all numbers: what seems further ahead is behind.
+/// Less than half of all numbers: a number that seems further ahead is behind.
 const AHEAD: u16 = SeqNum::MODULUS / 2;
 
-/// The widest window that can be asked for.
+/// Widest window that can be configured.
 pub(super) const WIDEST: u16 = BITS;
 
-/// What a number says.
+/// What a number means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// A frame not heard before; the window moved past this many that never came.
+    /// A new frame. The window moved past this many that never arrived.
     New { lost: u16 },
-    /// A frame heard before: its acknowledgement was lost.
+    /// A duplicate: its acknowledgement was lost.
     Again,
 }
 
-/// The numbers heard of one counter.
+/// Numbers heard of one counter.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sequence {
-    /// Which of the last 256 numbers were heard, each at its number modulo 256.
+    /// Which of the last 256 numbers were heard, indexed by the number modulo 256.
     heard: [u64; WORDS],
-    /// The highest number heard; `None` before the first.
+    /// Highest number heard. `None` before the first.
     head: Option<SeqNum>,
-    /// A number behind the window: a second one that follows it means that the counter began anew.
+    /// A number behind the window. If a second one follows it, the counter has restarted.
     stray: Option<SeqNum>,
 }
 
@@ -51,7 +54,7 @@ impl Sequence {
         }
     }
 
-    /// Takes in the number of a frame; `window` is how far a frame may come late, 1..=[`WIDEST`].
+    /// Takes in the number of a frame. `window` is how many numbers late a frame may arrive, 1..=[`WIDEST`].
     #[inline]
     pub(super) fn hear(&mut self, number: SeqNum, window: u16) -> Heard {
         let Some(head) = self.head else {
@@ -81,12 +84,12 @@ impl Sequence {
         Heard::New { lost: 0 }
     }
 
-    /// Moves the head on by `ahead` and counts what the window moved past unheard.
+    /// Moves the head forward by `ahead`, and counts the unheard numbers that the window passed.
     #[inline]
     fn advance(&mut self, head: SeqNum, ahead: u16, window: u16) -> u16 {
         let number = SeqNum::new(head.get() + ahead);
         self.head = Some(number);
-        // The oldest of the window leave it; of the skipped, those that never were inside.
+        // The oldest numbers leave the window. Skipped numbers that were never inside count, too.
         let oldest = head.get().wrapping_sub(window - 1);
         let lost = if ahead == 1 {
             let (word, bit) = place(oldest);
@@ -101,7 +104,8 @@ impl Sequence {
         lost
     }
 
-    /// A number from before the window: an old frame, or a counter that began anew, if the next one follows it.
+    /// Handles a number behind the window: an old frame, or a restarted counter if the next number follows
+    /// it.
     #[cold]
     fn stray(&mut self, number: SeqNum, window: u16) -> Heard {
         let follows = |stray: SeqNum| (1..=window).contains(&number.distance_from(stray));
@@ -129,13 +133,13 @@ impl Sequence {
     }
 }
 
-/// Where a number has its bit. The bitmap's length divides 4096 and 65536, so both wraps keep the place.
+/// Position of a number's bit. The bitmap's length divides 4096 and 65536, so both wraps keep it.
 #[inline]
 const fn place(number: u16) -> (usize, u64) {
     ((number >> 6) as usize % WORDS, 1 << (number & 63))
 }
 
-/// The words and masks of `count` numbers from `first` on, at most 256.
+/// Visits the words and masks of `count` numbers from `first` on, at most 256.
 fn spans(first: u16, count: u16, mut visit: impl FnMut(usize, u64)) {
     let (mut at, mut left) = (first, count);
     while left > 0 {

@@ -9,34 +9,34 @@ pub(super) const US: MacAddr = MacAddr::local(1);
 const ATTEMPTS: u32 = 7;
 const BLOCK_ACK_WINDOW: u16 = 64;
 
-/// What is offered to one receiver.
+/// Traffic to one receiver.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
     pub(super) to: MacAddr,
-    /// `None`: the counter that all share.
+    /// `None`: the shared counter.
     pub(super) tid: Option<u8>,
-    /// Frames in one aggregate.
+    /// Frames per aggregate.
     pub(super) aggregate: usize,
     pub(super) rate: Bitrate,
-    /// Turns of the medium in a cycle.
+    /// Transmissions per cycle.
     pub(super) turns: u32,
-    /// Loss of an attempt on the way to us.
+    /// Loss probability of an attempt on the way to us.
     pub(super) to_us: Ratio,
-    /// Loss of an attempt on the way to the receiver.
+    /// Loss probability of an attempt on the way to the receiver.
     pub(super) to_receiver: Ratio,
-    /// Whether the truth is about these frames too.
+    /// Whether the truth counts these frames too.
     pub(super) counted: bool,
 }
 
-/// How a sender and its stations behave.
+/// Behaviour of a sender and its stations.
 #[derive(Debug, Clone)]
 pub(super) struct Setting {
     pub(super) loads: Vec<Load>,
-    /// From one frame on the air to the next.
+    /// Time from one frame on the air to the next.
     pub(super) spacing: Duration,
-    /// How many of the acknowledgements are lost.
+    /// Share of the acknowledgements that are lost.
     pub(super) ack_loss: Ratio,
-    /// This many of the retries go at another rate with the retry bit clear.
+    /// Share of the retries sent at another rate with the retry bit clear.
     pub(super) bare_retries: Ratio,
 }
 
@@ -46,16 +46,16 @@ struct Pending {
     attempts: u32,
 }
 
-/// One receiver's frames that were not acknowledged.
+/// Unacknowledged frames of one receiver.
 #[derive(Debug, Default)]
 struct Queue {
     pending: VecDeque<Pending>,
 }
 
-/// What only the sender knows.
+/// Facts known only to the sender.
 #[derive(Debug, Default)]
 pub(super) struct Truth {
-    /// First attempts that count: when, and whether they arrived.
+    /// Counted first attempts: time, and whether they arrived.
     first: VecDeque<(Instant, bool)>,
     /// Aggregates sent, and frames in them.
     pub(super) aggregates: u64,
@@ -63,7 +63,8 @@ pub(super) struct Truth {
 }
 
 impl Truth {
-    /// The share of the first attempts after `from`, until `until`, that arrived, and how many they were; forgets older ones.
+    /// Share of the first attempts between `from` and `until` that arrived, and their number. Drops older
+    /// ones.
     pub(super) fn realised(&mut self, from: Instant, until: Instant) -> (f64, usize) {
         while self.first.front().is_some_and(|&(at, _)| at < from) {
             self.first.pop_front();
@@ -107,7 +108,7 @@ impl Sender {
         }
     }
 
-    /// Sends until `until`, telling `hear` what arrives.
+    /// Sends until `until`, and passes what arrives to `hear`.
     pub(super) fn run(&mut self, until: Instant, mut hear: impl FnMut(Instant, &Frame)) {
         while self.now < until {
             let turn = self.rng.below(self.turns.len() as u64) as usize;
@@ -136,7 +137,7 @@ impl Sender {
         self.queues[index].pending = left;
     }
 
-    /// New numbers behind those that wait, inside the block-ack window.
+    /// Adds new numbers behind the pending ones, within the block-ack window.
     fn fill(&mut self, index: usize, load: Load) {
         while self.queues[index].pending.len() < load.aggregate {
             let oldest = self.queues[index].pending.front().map(|frame| frame.number);
@@ -153,7 +154,7 @@ impl Sender {
         }
     }
 
-    /// One attempt; the frame again if it has to be repeated.
+    /// Makes one attempt. Returns the frame if it has to be repeated.
     fn attempt(&mut self, load: Load, frame: Pending) -> Option<Pending> {
         self.now += self.setting.spacing;
         let arrives = !self.rng.chance(load.to_us);

@@ -35,7 +35,7 @@ fn to(receiver: Receiver, number: u16, rate: Bitrate) -> Frame {
 
 const OTHER: Receiver = Receiver::Other(MacAddr::local(7));
 
-/// Hears the frames one millisecond after another, from 1 ms on.
+/// Hears the frames one millisecond apart, from 1 ms on.
 fn heard(config: Config, frames: &[Frame]) -> (Delivery, Instant) {
     let mut delivery = Delivery::new(config);
     let mut now = Instant::ZERO;
@@ -99,12 +99,12 @@ fn duplicates_do_not_count() {
 
 #[test]
 fn a_jump_past_the_window_loses_all_between() {
-    // 0, then 1,000: 1..=936 are out of the window (937..=1,000).
+    // 0, then 1,000: 1..=936 are outside the window (937..=1,000).
     assert_eq!(own(&[frame(0, false), frame(1_000, false)]), (2, 0, 936));
 }
 
 #[test]
-fn a_counter_that_begins_anew_is_followed_at_its_second_frame() {
+fn a_restarted_counter_is_followed_from_its_second_frame() {
     let mut frames: Vec<_> = (3_000..3_100).map(|n| frame(n, false)).collect();
     frames.extend((2_000..2_100).map(|n| frame(n, false)));
     assert_eq!(own(&frames), (199, 0, 0));
@@ -137,7 +137,7 @@ fn each_tid_has_its_own_counter() {
 }
 
 #[test]
-fn frames_to_others_do_not_tear_holes_into_our_counter() {
+fn frames_to_others_leave_no_holes_in_our_counter() {
     let frames: Vec<_> = (0..100)
         .flat_map(|n| {
             [
@@ -154,7 +154,7 @@ fn frames_to_others_do_not_tear_holes_into_our_counter() {
 }
 
 #[test]
-fn everybodys_frames_count_if_asked_for_with_their_own_counters() {
+fn frames_to_everybody_count_in_that_scope_with_their_own_counters() {
     let config = Config {
         scope: Scope::Everybody,
         ..Config::LEGACY
@@ -174,7 +174,7 @@ fn everybodys_frames_count_if_asked_for_with_their_own_counters() {
 }
 
 #[test]
-fn more_receivers_than_there_is_room_for_lose_holes_not_sense() {
+fn more_receivers_than_slots_lose_holes_but_stay_correct() {
     let config = Config {
         scope: Scope::Everybody,
         ..Config::HT
@@ -208,7 +208,7 @@ fn missing_numbers_of_the_shared_counter_are_ours_if_we_are_alone() {
 }
 
 #[test]
-fn missing_numbers_beside_others_at_another_rate_are_nobodys() {
+fn missing_numbers_beside_others_at_another_rate_are_unattributable() {
     let receiver = |n: u16| if n.is_multiple_of(2) { Receiver::Us } else { OTHER };
     let rate = |n: u16| if n.is_multiple_of(2) { FAST } else { SLOW };
     let frames: Vec<_> = (0..200)
@@ -297,7 +297,7 @@ fn missed_beacons_are_not_frames_of_ours() {
 }
 
 #[test]
-fn with_numbers_of_our_own_a_doubtful_shared_counter_is_left_aside() {
+fn our_own_counters_override_an_ambiguous_shared_one() {
     let mut frames: Vec<_> = (0..100)
         .filter(|n| n % 10 != 3)
         .map(|n| to(OTHER, n, SLOW))
@@ -314,7 +314,7 @@ fn with_numbers_of_our_own_a_doubtful_shared_counter_is_left_aside() {
 }
 
 #[test]
-fn what_passes_while_the_radio_is_away_is_not_lost() {
+fn numbers_that_pass_while_the_radio_is_away_are_not_lost() {
     let mut delivery = Delivery::new(Config::LEGACY);
     delivery.hear(ms(1), &frame(0, false));
     delivery.away();
@@ -333,7 +333,7 @@ fn a_silent_window_is_forgotten() {
         delivery.estimate(now + Duration::from_millis(501)),
         Estimate::Silent
     );
-    // The records' clock comes round every 4,295 s.
+    // The records' clock wraps every 4,295 s.
     let (mut delivery, now) = heard(Config::LEGACY, &[frame(0, false)]);
     assert_eq!(
         delivery.estimate(now + Duration::from_nanos(4_294_967_296_000)),
@@ -344,7 +344,7 @@ fn a_silent_window_is_forgotten() {
 }
 
 #[test]
-fn traffic_says_what_the_frames_were_like() {
+fn traffic_gives_the_mean_properties_of_the_frames() {
     let slow = |number| Frame {
         rate: Bitrate::from_mbps(27),
         bytes: 736,
@@ -354,7 +354,7 @@ fn traffic_says_what_the_frames_were_like() {
     let alone = [frame(0, false), frame(1, false)];
     let (mut delivery, now) = heard(Config::HT, &[&alone[..], &[slow(2), slow(3)]].concat());
     let traffic = delivery.traffic(now).unwrap();
-    // Harmonic mean of 54 and 27 is 36; four frames came in three aggregates.
+    // The harmonic mean of 54 and 27 is 36. Four frames arrived in three aggregates.
     assert!(
         (35_990_000..36_010_000).contains(&traffic.rate.as_bps()),
         "{traffic:?}"
@@ -366,7 +366,7 @@ fn traffic_says_what_the_frames_were_like() {
 }
 
 #[test]
-fn the_length_of_an_aggregate_is_known_although_only_a_part_is_heard() {
+fn aggregate_length_is_estimated_from_the_part_that_is_heard() {
     for (length, q) in [(1, 0.4), (2, 0.5), (8, 0.3), (32, 0.6), (64, 0.1)] {
         let (mut delivery, mut sender) = pair(3, length, q, 1_000);
         let mut sum = 0.0;
@@ -383,14 +383,15 @@ fn the_length_of_an_aggregate_is_known_although_only_a_part_is_heard() {
                     .sent_per_aggregate_milli(delivered),
             ) / 1e3;
         }
-        // At high loss the block-ack window holds the sender back from filling its aggregates.
+        // At high loss, the block-ack window prevents the sender from filling its aggregates.
         let sent = sender.truth.frames as f64 / sender.truth.aggregates as f64;
         let mean = sum / 100.0;
         assert!((mean - sent).abs() < 0.05 * sent, "{mean} for {sent} at loss {q}");
     }
 }
 
-/// A token of `golden/delivery.csv`: who (u: us, o: another at our rate, s: another at a slow one, b: everybody), number or range, `r` for the retry bit.
+/// Parses a token of `golden/delivery.csv`: receiver (u: us, o: another at our rate, s: another at a slow
+/// one, b: everybody), number or range, `r` for the retry bit.
 fn token(text: &str, tid: Option<u8>) -> Vec<Frame> {
     let (receiver, rate) = match &text[..1] {
         "u" => (Receiver::Us, FAST),
@@ -447,7 +448,7 @@ fn golden_vectors_hold() {
     assert!(count >= 15, "only {count} vectors");
 }
 
-/// Keeps every number in a set: what [`sequence::Sequence`] must do in constant memory.
+/// Reference model with every number in a set: what [`sequence::Sequence`] must do in constant memory.
 #[derive(Debug, Default)]
 struct Reference {
     head: i64,
@@ -495,13 +496,13 @@ impl Reference {
     }
 }
 
-/// Mostly the next number; sometimes a small step either way; seldom a jump.
+/// Mostly the next number, sometimes a small step either way, rarely a jump.
 fn steps() -> impl Strategy<Value = Vec<u16>> {
     let step = prop_oneof![8 => Just(1_u16), 4 => 1_u16..6, 4 => 4_000_u16..4_096, 2 => 0_u16..400, 1 => 0_u16..4_096];
     proptest::collection::vec(step, 1..600)
 }
 
-/// Any frame at all, with few numbers so that they meet.
+/// Any frame, with few numbers so that they collide.
 fn any_frame() -> impl Strategy<Value = (u64, Frame)> {
     let receiver = prop_oneof![
         4 => Just(Receiver::Us),
@@ -536,7 +537,7 @@ fn any_frame() -> impl Strategy<Value = (u64, Frame)> {
 
 proptest! {
     #[test]
-    fn numbers_are_judged_as_a_set_would(start in 0_u16..4_096, steps in steps(), window in 1_u16..=256) {
+    fn sequence_agrees_with_the_reference_model(start in 0_u16..4_096, steps in steps(), window in 1_u16..=256) {
         let (mut sequence, mut reference) = (sequence::Sequence::new(), Reference::default());
         let mut number = SeqNum::new(start);
         for step in steps {
@@ -546,7 +547,7 @@ proptest! {
     }
 
     #[test]
-    fn a_repetition_more_never_makes_it_better(retries in proptest::collection::vec(any::<bool>(), 1..300), at: prop::sample::Index) {
+    fn one_more_retry_never_raises_the_estimate(retries in proptest::collection::vec(any::<bool>(), 1..300), at: prop::sample::Index) {
         let delivered = |retries: &[bool]| {
             let frames: Vec<Frame> = (0..).zip(retries).map(|(n, retry)| frame(n, *retry)).collect();
             let (mut delivery, now) = heard(Config::LEGACY, &frames);
@@ -561,7 +562,7 @@ proptest! {
     }
 
     #[test]
-    fn only_the_order_counts_where_the_window_is_as_much_longer(
+    fn stretching_time_and_window_changes_nothing(
         frames in proptest::collection::vec(any_frame(), 1..200), factor in 2_u32..100,
     ) {
         let estimate = |factor: u32| {
@@ -577,7 +578,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_that_is_heard_breaks_it(frames in proptest::collection::vec(any_frame(), 1..400), everybody: bool) {
+    fn accepts_any_frames(frames in proptest::collection::vec(any_frame(), 1..400), everybody: bool) {
         let scope = if everybody { Scope::Everybody } else { Scope::Ours };
         let mut delivery = Delivery::new(Config { scope, records: 50, ..Config::LEGACY });
         let mut now = Instant::ZERO;

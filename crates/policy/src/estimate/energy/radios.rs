@@ -1,23 +1,24 @@
-//! What the radios of a client spend on what its links carry.
+//! Energy that a client's radios spend on the traffic of its links.
 //!
 //! # Sources
 //! - [`super`]'s set `mobisys2012` (Huang et al. 2012): the one that has LTE.
 //!
 //! # Where we differ, and why
-//! 1. One radio for each WiFi channel, however many access points share it, and an LTE modem for each cellular link; cables cost nothing.
+//! 1. There is one radio per WiFi channel, however many access points share it, and one LTE modem per
+//!    cellular link. Cables cost nothing.
 //! 2. Only data counts: beacons, scans and joining cost the same under every policy that joins.
-//! 3. The tail that follows the last byte belongs to the run.
-//! 4. A radio that does nothing costs nothing, so that one that sleeps between beacons (`power_save`) saves nothing here.
+//! 3. The tail after the last byte belongs to the run.
+//! 4. An idle radio costs nothing, so a radio that sleeps between beacons (`power_save`) saves nothing here.
 //!
 //! # Checked by
-//! `tests` below; `sim`'s `tests/play.rs`: a run of the virtual world.
+//! `tests` below. `sim`'s `tests/play.rs`: a run of the virtual world.
 
 use super::{Energy, Meter, Set, Step, Technology};
 use crate::LinkKind;
 use alloc::vec::Vec;
 use units::{Bytes, Instant};
 
-/// What a link has carried for the client since the start.
+/// Bytes that a link has carried for the client since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Carried {
     /// IP bytes from the client.
@@ -26,7 +27,7 @@ pub struct Carried {
     pub down: Bytes,
 }
 
-/// A radio of the client.
+/// One radio of the client.
 #[derive(Debug, Clone)]
 struct Radio {
     links: Vec<usize>,
@@ -34,7 +35,7 @@ struct Radio {
     meter: Meter,
 }
 
-/// All of them, told every 100 ms what the links have carried.
+/// All radios of the client. The caller reports the links' counters every 100 ms.
 #[derive(Debug, Clone)]
 pub struct Radios {
     radios: Vec<Radio>,
@@ -42,7 +43,7 @@ pub struct Radios {
 }
 
 impl Radios {
-    /// The radios that links of these kinds need; of an access point, with its channel.
+    /// The radios that links of these kinds need. The number is an access point's channel.
     pub fn of(links: impl IntoIterator<Item = (LinkKind, Option<u16>)>) -> Self {
         let mut channels: Vec<(Option<u16>, Technology, Vec<usize>)> = Vec::new();
         for (index, (kind, channel)) in links.into_iter().enumerate() {
@@ -72,7 +73,7 @@ impl Radios {
         }
     }
 
-    /// The links have carried so much since the start.
+    /// Takes in the bytes that each link has carried since the start.
     pub fn carried(&mut self, at: Instant, links: &[Carried]) {
         let lasts = at.since(self.last);
         if lasts.is_zero() {
@@ -94,7 +95,7 @@ impl Radios {
         }
     }
 
-    /// Everything spent, with the tails to come; nothing where there is no radio.
+    /// Total energy spent, including the tails still to come. Zero without a radio.
     pub fn settled(&self) -> Energy {
         let spent = self.radios.iter().map(|radio| radio.meter.settled());
         spent.fold(Energy::ZERO, |sum, of_one| sum + of_one)
@@ -105,7 +106,7 @@ impl Radios {
 mod tests {
     use super::*;
 
-    /// Two access points of one channel, a modem and a cable.
+    /// Two access points on one channel, a modem and a cable.
     fn radios() -> Radios {
         let ap = (LinkKind::Wifi, Some(6));
         Radios::of([ap, ap, (LinkKind::Cellular, None), (LinkKind::Cable, None)])

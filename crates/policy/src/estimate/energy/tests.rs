@@ -29,7 +29,8 @@ fn metered(radio: Radio, steps: &[Step]) -> Meter {
 
 #[test]
 fn the_published_efficiencies_follow_from_the_published_rates() {
-    // mobiarch11 §3.3: 1.24 Mb/s at 1.16 Mb/J over 3G, 1.55 at 1.44 over WiFi, 2.79 at 1.30 over both; a long file, so that no tail counts.
+    // mobiarch11 §3.3: 1.24 Mb/s at 1.16 Mb/J over 3G, 1.55 at 1.44 over WiFi, 2.79 at 1.30 over both. The
+    // file is long, so the tail does not matter.
     let day = 86_400_000;
     let cellular = metered(radio(Set::Mobiarch11, Technology::ThreeG), &[step(day, 1_240, 0)]);
     let wifi = metered(radio(Set::Mobiarch11, Technology::Wifi), &[step(day, 1_550, 0)]);
@@ -98,7 +99,7 @@ fn a_tail_can_be_swept() {
     assert_eq!(spent, [7_490_000, 10_700_000, 13_910_000]);
 }
 
-/// As the golden files call it.
+/// Finds a radio by its names in the golden files.
 fn named(set: &str, technology: &str) -> Radio {
     let set = [Set::Mobisys2012, Set::Mobiarch11]
         .into_iter()
@@ -113,7 +114,8 @@ fn named(set: &str, technology: &str) -> Radio {
     radio(set, technology)
 }
 
-/// Rows of `golden/energy.csv`: set, technology, trace of `ms:down_kbps:up_kbps:dbm`, microjoules spent, with the tail, bytes moved.
+/// Rows of `golden/energy.csv`: set, technology, trace of `ms:down_kbps:up_kbps:dbm`, microjoules spent, with
+/// the tail, bytes moved.
 fn golden(row: &str) -> (Meter, Vec<u64>) {
     let cells: Vec<&str> = row.split(',').map(str::trim).collect();
     let piece = |text: &str| {
@@ -150,7 +152,7 @@ fn golden_vectors_hold() {
     assert!(count >= 10, "only {count} vectors");
 }
 
-/// `golden/power.csv`: set, technology, kb/s down and up, signal, microwatts, bits per joule.
+/// Rows of `golden/power.csv`: set, technology, kb/s down and up, signal, microwatts, bits per joule.
 #[test]
 fn golden_powers_hold() {
     let rows = include_str!("../../../../../golden/power.csv")

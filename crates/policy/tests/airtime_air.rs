@@ -1,5 +1,5 @@
-//! The client's estimate of a packet's air against the exact medium of `links`, in which a station contends, transmits, waits for its
-//! acknowledgement and repeats: nothing there knows the formula.
+//! The client's airtime estimate against the exact medium of `links`, in which a station contends, transmits,
+//! waits for its acknowledgement and retries. Nothing there uses the formula.
 
 use links::Position;
 use links::air::{
@@ -13,12 +13,12 @@ use units::{Bitrate, Db, Dbm, Duration, Instant, Ratio};
 const SENDER: StationId = StationId(0);
 const PACKETS: u64 = 1_000;
 
-/// A sender and a receiver alone on the air.
+/// A sender and a receiver, alone on the air.
 fn pair(standard: Standard, rate: Bitrate, power: Dbm, attempts: u32) -> Air {
     let station = |name, x_mm| StationConfig {
         rate,
         power,
-        // So deaf to nothing that decoding, not carrier sense, is what loses frames.
+        // Low enough that only decoding, not carrier sense, loses frames.
         carrier_sense: Dbm::from_dbm(-110),
         ..StationConfig::new(name, standard, Position { x_mm, y_mm: 0 })
     };
@@ -27,12 +27,12 @@ fn pair(standard: Standard, rate: Bitrate, power: Dbm, attempts: u32) -> Air {
     Air::new(11, &config).expect("a sound plan")
 }
 
-/// What a sender that always has more to send did, and how long that took.
+/// Counters of a sender that always has packets to send, and the time it took.
 fn saturate(air: &mut Air, bytes: u32) -> (Counters, Duration) {
     queued(air, bytes, 2, PACKETS)
 }
 
-/// The same with so many packets waiting at any time.
+/// The same with `waiting` packets queued at any time.
 fn queued(air: &mut Air, bytes: u32, waiting: u64, packets: u64) -> (Counters, Duration) {
     let packet = |token| Packet::new(Destination::Station(StationId(1)), bytes, token);
     (0..waiting).for_each(|token| air.handle(Instant::ZERO, Input::Send(SENDER, packet(token))));
@@ -52,7 +52,7 @@ fn queued(air: &mut Air, bytes: u32, waiting: u64, packets: u64) -> (Counters, D
     (air.counters(SENDER), now - Instant::ZERO)
 }
 
-/// Loss of an attempt, air of a delivered packet as it was, and as the client reckons it from that loss.
+/// Loss of an attempt, the actual airtime of a delivered packet, and the client's estimate from that loss.
 fn point(
     standard: Standard,
     rate: Bitrate,
@@ -74,7 +74,8 @@ fn point(
     ))
 }
 
-/// What the formula does not know: whose acknowledgement does not begin in time goes on at once, for the time-out is longer than DIFS.
+/// What the formula leaves out: a sender continues at once if its acknowledgement does not start in time,
+/// because the time-out is longer than DIFS.
 fn gained(standard: Standard, rate: Bitrate) -> Duration {
     let ack = standard.frame_time(ACK_BYTES, standard.ack_rate(rate));
     let header = Duration::from_micros(if standard == Standard::B { 192 } else { 20 });
@@ -82,13 +83,13 @@ fn gained(standard: Standard, rate: Bitrate) -> Duration {
     standard.sifs() + ack + standard.difs() - timeout
 }
 
-/// Weaker and weaker, from where nothing is lost to where hardly anything gets through.
+/// Falling signal power, from no loss to hardly any delivery.
 fn powers() -> impl Iterator<Item = Dbm> {
     (0..120).map(|step| Dbm::from_dbm(15) - Db::from_centi(50 * step))
 }
 
 #[test]
-fn a_packet_takes_as_long_as_reckoned_whatever_is_lost() {
+fn the_estimated_airtime_holds_at_any_loss() {
     for (standard, kbps) in [
         (Standard::A, 6_000),
         (Standard::A, 54_000),
@@ -103,7 +104,8 @@ fn a_packet_takes_as_long_as_reckoned_whatever_is_lost() {
             let gained = gained(standard, rate).as_secs_f64();
             for &(loss, was, reckoned) in &points {
                 let expected = reckoned - gained * loss / (1.0 - loss);
-                // 1,000 draws of a backoff scatter by 2 % of it, and fewer packets get through where most are lost.
+                // 1,000 backoff draws scatter by 2 % of the backoff, and fewer packets are delivered where
+                // most are lost.
                 assert!(
                     (was / expected - 1.0).abs() < 0.025,
                     "{standard:?} {rate}, {attempts} attempts, loss {loss}: {was} s, not {expected}"
@@ -125,7 +127,7 @@ fn a_packet_takes_as_long_as_reckoned_whatever_is_lost() {
 }
 
 #[test]
-fn short_packets_too() {
+fn the_estimate_holds_for_short_packets() {
     for (standard, kbps) in [(Standard::A, 54_000), (Standard::G, 6_000), (Standard::B, 1_000)] {
         let rate = Bitrate::from_kbps(kbps);
         let (loss, was, reckoned) = point(standard, rate, Dbm::from_dbm(15), 7, 52).expect("5 m are near");
@@ -136,7 +138,8 @@ fn short_packets_too() {
     }
 }
 
-/// Loss of a frame, air of a delivered packet as it was, and as the client reckons it from that loss and the aggregates' length.
+/// Loss of a frame, the actual airtime of a delivered packet, and the client's estimate from that loss and
+/// the aggregates' length.
 fn aggregated(ht: Ht, x_mm: i64) -> Option<(f64, f64, f64)> {
     let station = |name, x_mm| StationConfig {
         ht: Some(ht),

@@ -1,11 +1,11 @@
-//! The client's estimate of a packet's air is what the medium of `links` says, for every rate.
+//! The client's airtime estimate equals the airtime of `links`' medium, at every rate.
 
 use policy::estimate::airtime::{Exchange, Form, RETRIES};
 use units::wifi::Standard;
 use units::{Bitrate, Ratio};
 
 #[test]
-fn the_estimate_is_the_mediums_own_figure() {
+fn the_estimate_equals_the_mediums_airtime() {
     assert_eq!(RETRIES + 1, links::wifi::ATTEMPTS);
     for standard in [Standard::A, Standard::B, Standard::G] {
         for &kbps in standard.rates_kbps() {

@@ -1,4 +1,4 @@
-//! Once they are built, the estimators that hear every frame never allocate, and never free.
+//! The estimators that hear every frame allocate only when they are built, and free nothing.
 
 mod counting;
 
@@ -12,7 +12,7 @@ use units::{Bitrate, Bytes, Db, Duration, Instant, MacAddr, Ratio, Rng, SeqNum};
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;
 
-/// Any frame to anybody, later than the one before.
+/// A frame to any receiver, with a number after the previous one.
 fn frame(rng: &mut Rng) -> Frame {
     let station = MacAddr::local(rng.below(100) as u32);
     Frame {
@@ -27,7 +27,7 @@ fn frame(rng: &mut Rng) -> Frame {
 }
 
 #[test]
-fn no_frame_and_no_answer_costs_an_allocation() {
+fn neither_frames_nor_estimates_allocate() {
     let config = Config {
         scope: Scope::Everybody,
         records: 500,

@@ -1,4 +1,4 @@
-//! What holds a link back, told from what a client can see of the modelled air.
+//! What limits a link, derived from what a client can see of the modelled air.
 
 use links::wifi::Backhaul;
 use links::{Direction, Input, LinkConfig, LinkId, Network, Packet, Position, WifiConfig};
@@ -42,7 +42,7 @@ fn sight(network: &Network) -> Sight {
     }
 }
 
-/// Offers this much to each for three seconds; what the client then thinks.
+/// Offers these rates to the two access points for three seconds. Returns the client's estimate.
 fn seen(backhaul: Bitrate, ours: Bitrate, others: Bitrate) -> Bandwidth {
     let mut network = network(backhaul);
     let mut bandwidth = Bandwidth::new(&Contention::dcf(Standard::G));
@@ -85,7 +85,7 @@ fn a_saturated_access_point_is_limited_by_its_air() {
 }
 
 #[test]
-fn a_slow_backhaul_is_told_from_a_full_air() {
+fn a_slow_backhaul_is_distinguished_from_a_full_air() {
     let bandwidth = seen(Bitrate::from_mbps(5), MUCH, Bitrate::ZERO);
     assert_eq!(bandwidth.limit(), Some(Limit::Backhaul), "{bandwidth:?}");
     let bandwidth = seen(Bitrate::from_mbps(5), MUCH, Bitrate::from_mbps(10));

@@ -1,5 +1,6 @@
-//! A sender's data plane as a world builds it: per acknowledgement a controller grows a window, per segment a scheduler chooses the
-//! subflow; which subflows are backup is what the engine at the other end asked for by MP_PRIO.
+//! A sender's data plane as a world builds it. A controller grows a window per acknowledgement, and a
+//! scheduler chooses the subflow per segment. The engine at the other end decides by MP_PRIO which subflows
+//! are backup.
 
 mod world;
 
@@ -32,15 +33,15 @@ fn schedulers() -> Vec<(&'static str, Scheduler)> {
     ]
 }
 
-/// What one subflow's sender knows.
+/// State of one subflow's sender.
 #[derive(Debug)]
 struct Subflow {
     cwnd: u32,
     slow_start: bool,
     credit: Credit,
-    /// When each segment under way is acknowledged.
+    /// Acknowledgement time of each segment in flight.
     flying: VecDeque<Instant>,
-    /// When the bottleneck has sent what it was given.
+    /// When the bottleneck's queue is empty.
     free: Instant,
     rtt: Duration,
     segment_time: Duration,
@@ -103,7 +104,7 @@ impl Subflow {
         }
     }
 
-    /// A segment goes out; it is lost if more than two round trips of queue stand before it.
+    /// Sends a segment. It is lost if the queue in front of it exceeds two round trips.
     fn send(&mut self, now: Instant) -> bool {
         if self.queue(now) > 2 * self.rtt {
             return false;
@@ -183,7 +184,7 @@ impl Sender {
         }
     }
 
-    /// Sends a segment; whether the bottleneck took it.
+    /// Sends a segment. Returns whether the bottleneck accepted it.
     fn transmit(&mut self, own: usize) -> bool {
         let now = self.now;
         let sent = self.subflows[own].send(now);
@@ -205,7 +206,7 @@ impl Sender {
 
 #[test]
 fn every_scheduler_fills_two_paths_with_every_controller() {
-    // Two paths of 10 Mb/s carry 1,726 segments a second.
+    // Two paths of 10 Mb/s carry 1,726 segments per second.
     for controller in CONTROLLERS {
         for (name, mut scheduler) in schedulers() {
             let mut sender = Sender::new(controller, &[(10, 20), (10, 40)]);
@@ -230,7 +231,7 @@ fn redundancy_sends_everything_over_both() {
 }
 
 #[test]
-fn no_scheduler_sends_on_what_the_engine_made_backup() {
+fn no_scheduler_sends_on_a_subflow_that_the_engine_made_backup() {
     let mut client = World::after(Policy::OneAtATime, BOTH);
     client.follow(&[Step::Run(Duration::from_secs(4))]);
     let backup: Vec<bool> = [0, 1].map(|link| !client.in_use().contains(&link)).to_vec();
@@ -263,9 +264,9 @@ fn a_full_window_is_unblocked_by_the_faster_subflow() {
     assert_eq!((rescued.again_on, rescued.penalise), (Some(0), Some(1)));
 }
 
-/// The link of one subflow is gone, and with it what was under way there.
+/// A subflow's link is gone, and with it everything in flight there.
 #[test]
-fn after_a_time_out_the_kernel_sends_again_on_what_is_idle() {
+fn after_a_time_out_the_kernel_reinjects_on_an_idle_subflow() {
     let mut sender = Sender::new(Controller::Lia, &[(10, 20), (10, 40)]);
     sender.run(&mut Scheduler::LinuxDefault(LinuxDefault::default()), 1_000 * MS);
     let again_on = |sender: &Sender, backup: bool, stale_count: u8| {
@@ -285,10 +286,14 @@ fn after_a_time_out_the_kernel_sends_again_on_what_is_idle() {
     sender.acknowledge(1);
     assert_eq!(again_on(&sender, false, 0), Some(1));
     assert_eq!(again_on(&sender, true, 1), None, "a backup waits");
-    assert_eq!(again_on(&sender, true, 2), Some(1), "until the others are stuck");
+    assert_eq!(
+        again_on(&sender, true, 2),
+        Some(1),
+        "a backup is used once the others are stuck"
+    );
 }
 
-/// A competitor as `sim` has it: CUBIC alone on a path of 20 Mb/s and 40 ms.
+/// A competitor as in `sim`: CUBIC alone on a path of 20 Mb/s and 40 ms.
 #[test]
 fn background_traffic_fills_its_path() {
     let mut subflow = Subflow::new(20, 40);
@@ -313,6 +318,6 @@ fn background_traffic_fills_its_path() {
             }
         }
     }
-    // 1,726 segments a second for 20 s.
+    // 1,726 segments per second for 20 s.
     assert!(subflow.delivered > 34_520 * 85 / 100, "{}", subflow.delivered);
 }

@@ -1,4 +1,5 @@
-//! What a monitor interface, a survey and beacons tell the engine of a WiFi link, and what it makes of them.
+//! What a monitor interface, a survey and beacons tell the engine about a WiFi link, and what the engine
+//! concludes.
 
 mod world;
 
@@ -43,7 +44,7 @@ fn one(loss_percent: u32) -> World {
     )
 }
 
-/// The delivery probability, in percent, that a user reads about link 0.
+/// Delivery probability of link 0 in the user's explanation, in percent.
 fn delivered_percent(world: &World) -> f64 {
     let why = world.explanation(0).why;
     let (before, _) = why.split_once(" % of ").expect(&why);
@@ -51,10 +52,10 @@ fn delivered_percent(world: &World) -> f64 {
 }
 
 #[test]
-fn frames_show_how_many_get_through_at_their_first_attempt() {
+fn frames_show_the_delivery_probability_of_the_first_attempt() {
     for loss in [0, 5, 20, 40] {
         let percent = delivered_percent(&one(loss));
-        // Half a second of frames: at least 400, so 5 points are two σ at the worst.
+        // Half a second has at least 400 frames, so 5 points are two σ in the worst case.
         assert!(
             (percent - f64::from(100 - loss)).abs() < 5.0,
             "{percent} % delivered, {loss} % lost"
@@ -63,7 +64,7 @@ fn frames_show_how_many_get_through_at_their_first_attempt() {
 }
 
 #[test]
-fn a_number_that_rests_on_few_frames_says_so() {
+fn an_estimate_from_few_frames_says_so() {
     let mut world = one(0);
     assert!(!world.explanation(0).why.contains("too few"));
     world.monitor = false;
@@ -80,7 +81,7 @@ fn a_number_that_rests_on_few_frames_says_so() {
 }
 
 #[test]
-fn what_was_sent_while_the_radio_was_away_is_not_lost() {
+fn frames_sent_while_the_radio_was_away_are_not_lost() {
     let mut missed = Vec::new();
     for away in [true, false] {
         let mut world = one(0);
@@ -96,7 +97,7 @@ fn what_was_sent_while_the_radio_was_away_is_not_lost() {
 }
 
 #[test]
-fn a_standard_that_aggregates_needs_less_air() {
+fn a_standard_with_aggregation_needs_less_air() {
     let air_of = |phy: Option<Phy>| {
         let mut world = one(0);
         if let Some(phy) = phy {
@@ -113,12 +114,12 @@ fn a_standard_that_aggregates_needs_less_air() {
         guard: Guard::Long,
     }));
     assert_eq!(legacy, 393);
-    // The same rate less a preamble that is longer, and 52 Mb/s is the fastest that is not above 54.
+    // The same rate with a longer preamble. 52 Mb/s is the fastest mode at or below 54.
     assert!((400..440).contains(&ht), "{ht}");
 }
 
 #[test]
-fn a_survey_tells_a_full_air_from_a_slow_backhaul() {
+fn a_survey_distinguishes_a_full_air_from_a_slow_backhaul() {
     for (exchanges, words) in [
         (254, "its air is full"),
         (60, "what lies behind it is the limit"),
@@ -163,24 +164,27 @@ fn outlooks(world: &World, id: u16) -> Vec<(Instant, Outlook)> {
 }
 
 #[test]
-fn a_fading_signal_is_foretold_to_the_controller() {
+fn the_controller_learns_of_a_fading_signal_in_advance() {
     let world = World::after(Policy::HandoverCell, WALK);
     let told = outlooks(&world, 0);
-    let (at, first) = *told.first().expect("the walk leads away from it");
-    // Both are as strong after five seconds; the first is then at −60 dBm, 34 dB above the noise, 14 above what cla hands over at.
+    let (at, first) = *told
+        .first()
+        .expect("the walk leads away from the first access point");
+    // Both are equally strong after five seconds. The first is then at −60 dBm: 34 dB above the noise, 14 dB
+    // above cla's hand-off level.
     assert!((4.5..6.0).contains(&at.as_secs_f64()), "{at}");
     assert!(first.fading && first.quality <= Ratio::from_ppm(500_000));
     assert!((-850_000..-750_000).contains(&first.mobility_ppm), "{first:?}");
     let handoff = first.handoff_in.expect("it sinks").as_secs_f64();
     assert!((3.8..5.6).contains(&handoff), "{handoff} s");
-    assert!(told.len() > 5, "and told again while it lasts");
+    assert!(told.len() > 5, "the outlook is repeated while the signal fades");
     let note = world.notes(Verb::Fade)[0];
     assert!(note.why.contains("a hand-off is due in"), "{}", note.why);
     assert!(outlooks(&world, 2).is_empty(), "a modem has no beacons");
 }
 
 #[test]
-fn a_signal_that_recovers_is_told_once() {
+fn a_recovered_signal_is_reported_once() {
     let mut world = World::after(Policy::HandoverCell, WALK);
     let before = outlooks(&world, 0).len();
     world.follow(&[signal(0, -60, 4.0), Step::Run(3 * S)]);
@@ -192,7 +196,7 @@ fn a_signal_that_recovers_is_told_once() {
     assert_eq!(after.last(), Some(&false));
 }
 
-/// What a sender that runs CLA makes of the outlooks.
+/// What a CLA sender does with the outlooks.
 #[test]
 fn outlooks_move_the_fading_paths_rate_to_the_other() {
     let world = World::after(Policy::HandoverCell, WALK);
@@ -212,7 +216,7 @@ fn outlooks_move_the_fading_paths_rate_to_the_other() {
     let [[wifi, cellular]] = windows[..] else {
         panic!("one cut for one fading: {windows:?}")
     };
-    // 55 segments each before; 1 − Q is about ½ and MI about −0.8.
+    // Each had 55 segments. 1 − Q is about ½ and MI about −0.8.
     assert!(
         (28..40).contains(&wifi) && wifi + cellular >= 109,
         "{wifi} {cellular}"

@@ -1,4 +1,5 @@
-//! Once warm, taking in a frame or a subflow's counters allocates nothing; looking at everything anew, twenty times a second, allocates little.
+//! After a warm-up, taking in a frame or a subflow's counters allocates nothing. The full evaluation, twenty
+//! times a second, allocates little.
 
 mod counting;
 
@@ -28,7 +29,7 @@ fn link(n: u16) -> LinkSpec {
     }
 }
 
-/// A connection over three links, all of them busy.
+/// A connection over three busy links.
 fn engine(policy: Policy) -> Engine {
     let config = Config {
         policy,
@@ -67,7 +68,8 @@ fn sample(subflow: u64, ms: u64) -> Input {
     Input::Subflow(SubflowId(subflow as u32), SubflowEvent::Sample(sample))
 }
 
-/// Tells one fact and carries out what is asked; how many allocations that took, and whether anything was asked but notes.
+/// Feeds one input and drains the actions. Returns the number of allocations, and whether there was an action
+/// other than a note.
 fn tell(engine: &mut Engine, now: Instant, input: Input) -> (u64, bool) {
     let before = counting::calls();
     engine.handle(now, input);
@@ -78,7 +80,8 @@ fn tell(engine: &mut Engine, now: Instant, input: Input) -> (u64, bool) {
     (counting::calls() - before, asked)
 }
 
-/// Tells everything that happens in one millisecond; what each counter cost, and whether it was time to look at everything.
+/// Feeds everything that happens in one millisecond. Records the allocations of each input, and whether it
+/// triggered an evaluation.
 fn millisecond(engine: &mut Engine, ms: u64, costs: &mut Vec<(bool, u64)>) {
     let now = Instant::from_millis(ms);
     if ms.is_multiple_of(100) {
@@ -125,7 +128,7 @@ fn counters_cost_no_allocation_once_warm() {
         let looks = costs.iter().filter(|(due, _)| *due).count();
         let quiet = costs.len() - looks;
         println!(
-            "{policy:?}: {quiet} counters: {} allocations at most; {looks} looks: {}",
+            "{policy:?}: {quiet} inputs: at most {} allocations; {looks} evaluations: {}",
             worst(false),
             worst(true)
         );
@@ -135,7 +138,7 @@ fn counters_cost_no_allocation_once_warm() {
     }
 }
 
-/// The `n`th frame heard of a link: to us and to others, with losses, repetitions and aggregates.
+/// The `n`th frame heard on a link: to us and to others, with losses, retries and aggregates.
 fn frame(n: u64) -> Frame {
     let receiver = match n % 5 {
         0 => Receiver::Other(MacAddr::local(n as u32 % 97)),
@@ -168,7 +171,7 @@ fn frames_cost_no_allocation_once_warm() {
             for link in 0..3 {
                 let fact = Input::Link(LinkId(link), LinkEvent::Frame(frame(ms)));
                 let (cost, asked) = tell(&mut engine, Instant::from_millis(ms), fact);
-                assert!(!asked, "{policy:?} asks for something at a frame");
+                assert!(!asked, "{policy:?} requests an action at a frame");
                 if ms >= 2_000 {
                     (heard, allocations) = (heard + 1, allocations + cost);
                 }
@@ -180,10 +183,6 @@ fn frames_cost_no_allocation_once_warm() {
         let measured = measured
             .iter()
             .filter(|link| link.why.contains("at their first attempt") || link.why.contains("are missing"));
-        assert_eq!(
-            measured.count(),
-            2,
-            "the frames did not arrive at their estimators"
-        );
+        assert_eq!(measured.count(), 2, "the frames did not reach their estimators");
     }
 }

@@ -1,5 +1,5 @@
-//! Whatever an engine is told, in whatever order: it does not panic, lets time pass, asks only for what exists, stays small, and asks for the same whenever it
-//! is told the same.
+//! Any inputs in any order: the engine does not panic, lets time pass, requests only what exists, stays
+//! small, and requests the same for the same inputs.
 
 mod counting;
 mod drive;
@@ -13,25 +13,25 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, max_shrink_iters: 20_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn stands_any_facts_in_any_order(bytes in prop::collection::vec(any::<u8>(), 0..6_000)) {
+    fn accepts_any_inputs_in_any_order(bytes in prop::collection::vec(any::<u8>(), 0..6_000)) {
         drive::drive(&bytes, false);
         drive::drive(&bytes, true);
     }
 }
 
 #[test]
-fn does_not_grow_with_what_it_is_told() {
+fn memory_does_not_grow_with_the_number_of_inputs() {
     let mut rng = units::Rng::named(1, "facts");
     let bytes: Vec<u8> = (0..400_000).map(|_| rng.next_u64() as u8).collect();
     let most = |bytes: &[u8]| drive::drive(bytes, false).most;
     let (short, long) = (most(&bytes[..40_000]), most(&bytes));
-    println!("{short} bytes held at most by 40,000 bytes of facts, {long} by 400,000");
+    println!("at most {short} bytes held with 40,000 bytes of inputs, {long} with 400,000");
     assert!(short > 100_000 && long < short * 2, "{short} {long}");
 }
 
-/// Random bytes that begin with one of ours, so that most of what can be asked for is.
+/// Random bytes after a fixed first byte that selects slowhand, so that most kinds of actions occur.
 #[test]
-fn facts_reach_what_bounds_queues() {
+fn random_inputs_reach_every_queue_limit() {
     const SLOWHAND: u8 = 15;
     let mut kinds = std::collections::BTreeMap::<&str, u64>::new();
     for seed in 0..20 {
@@ -70,5 +70,5 @@ fn facts_reach_what_bounds_queues() {
         .into_iter()
         .filter(|kind| !kinds.contains_key(kind))
         .collect();
-    assert!(missing.is_empty(), "never asked for: {missing:?}");
+    assert!(missing.is_empty(), "never requested: {missing:?}");
 }

@@ -1,4 +1,4 @@
-//! The baselines that know more, or think of the battery: in a world that tells them what they need.
+//! Baselines that know more, or save battery, in a world that gives them what they need.
 
 mod world;
 
@@ -17,7 +17,7 @@ const fn foreseen(link: u16, megabytes: u64) -> Step {
     ))
 }
 
-/// An access point and a modem, both up, the connection on the modem.
+/// An access point and a modem, both up, with the connection on the modem.
 const PHONE: &[Step] = &[
     Step::AccessPoint {
         id: 0,
@@ -43,7 +43,7 @@ fn phone(policy: Policy) -> World {
     World::after(policy, PHONE)
 }
 
-/// The links in use at the end of every second.
+/// Links in use at the end of every second.
 fn followed(world: &mut World, seconds: u32) -> Vec<Vec<u16>> {
     let mut used = Vec::new();
     for _ in 0..seconds {
@@ -59,7 +59,7 @@ fn the_omniscient_path_is_the_best_of_every_ten_seconds() {
     world.follow(&[foreseen(0, 5), foreseen(1, 2), Step::Open(0)]);
     assert!(followed(&mut world, 9).iter().all(|used| *used == [0]));
     world.follow(&[foreseen(0, 1), foreseen(1, 2)]);
-    assert_eq!(world.in_use(), [0], "not before the ten seconds are over");
+    assert_eq!(world.in_use(), [0], "no change before the ten seconds are over");
     let used = followed(&mut world, 9);
     assert!(used[2..].iter().all(|used| *used == [1]), "{used:?}");
     let note = world.notes(Verb::Use).last().unwrap().why.clone();
@@ -70,14 +70,14 @@ fn the_omniscient_path_is_the_best_of_every_ten_seconds() {
 }
 
 #[test]
-fn without_foresight_the_omniscient_path_touches_nothing() {
+fn without_foresight_the_omniscient_path_changes_nothing() {
     let mut world = phone(Policy::Omniscient);
     world.follow(&[Step::Open(1), Step::Run(5 * S)]);
     assert_eq!(world.in_use(), [1]);
     assert!(world.notes(Verb::Use).is_empty());
 }
 
-/// Two access points whose beacons all arrive, and a modem. The one in use has 19 dB over the noise.
+/// Two access points whose beacons all arrive, and a modem. The one in use is 19 dB above the noise.
 fn between_two_access_points(policy: Policy) -> World {
     let access_point = |id, channel| Step::AccessPoint {
         id,
@@ -111,7 +111,7 @@ fn second_is_heard(world: &mut World, dbm: i32) -> Vec<u16> {
 }
 
 #[test]
-fn with_cellular_beside_it_a_weak_access_point_is_left_for_a_clearly_stronger_one() {
+fn with_cellular_a_weak_access_point_is_left_for_a_clearly_stronger_one() {
     let mut world = between_two_access_points(Policy::HandoverCell);
     assert_eq!(world.in_use(), [0, 2]);
     assert_eq!(second_is_heard(&mut world, -74), [0, 2], "1 dB more is not clear");
@@ -184,13 +184,13 @@ fn short_associations_keep_the_modem_awake() {
 }
 
 #[test]
-fn a_modem_that_falls_asleep_soon_is_let_sleep() {
+fn a_modem_with_a_short_tail_may_sleep() {
     let mut world = restless(S);
     let used = followed(&mut world, 25);
     assert!(used[15..].iter().all(|used| *used == [0]), "{used:?}");
 }
 
-/// Every change of the one radio that is on, while each of two is better for so long in turn.
+/// Number of radio changes while two radios take turns at being better, each for `every`.
 fn changes(variant: Variant, every: Duration) -> usize {
     let mut world = phone(Policy::Energy(variant));
     let powers = [(0, Technology::Wifi), (1, Technology::ThreeG)];
@@ -222,7 +222,7 @@ fn the_omniscient_variant_follows_every_change_and_the_damped_one_waits() {
         changes(Variant::Damped, 5 * S),
     );
     assert!(hasty >= 12, "{hasty}");
-    assert_eq!(damped, 0, "ten seconds are needed to convince it");
+    assert_eq!(damped, 0, "the damped variant needs ten seconds");
     assert!(changes(Variant::Damped, 20 * S) >= 3);
 }
 
@@ -232,5 +232,5 @@ fn radios_that_are_off_have_no_subflow() {
     world.follow(&[foreseen(0, 4), foreseen(1, 2), Step::Open(1), Step::Run(3 * S)]);
     assert_eq!(world.joined(), [0]);
     let withdrawn = |(_, action): &(Instant, Action)| matches!(action, Action::Withdraw(_));
-    assert!(world.done.iter().any(withdrawn), "the peer is told");
+    assert!(world.done.iter().any(withdrawn), "no subflow was withdrawn");
 }

@@ -1,4 +1,4 @@
-//! Trust and cost through the engine: what the user has not allowed is not touched, and a cap is a cap.
+//! Trust and cost through the engine: links that the user has not allowed stay untouched, and a cap holds.
 
 mod world;
 
@@ -13,7 +13,7 @@ const fn about(link: u16, event: LinkEvent) -> Step {
     Step::Tell(Input::Link(LinkId(link), event))
 }
 
-/// A cable, and an access point that anybody may join.
+/// A cable, and an open access point.
 const CAFE: &[Step] = &[
     Step::Wire {
         id: 0,
@@ -58,7 +58,7 @@ const METERED: &[Step] = &[
 ];
 
 #[test]
-fn an_open_network_is_used_only_when_the_user_allows_those() {
+fn an_open_network_is_used_only_if_the_user_allows_open_ones() {
     for policy in [
         Policy::Slowhand,
         Policy::Mptcp,
@@ -77,7 +77,7 @@ fn an_open_network_is_used_only_when_the_user_allows_those() {
 }
 
 #[test]
-fn an_unknown_network_is_another_matter_than_an_open_one() {
+fn allowing_open_networks_does_not_allow_unknown_ones() {
     let mut world = World::after(Policy::Slowhand, CAFE);
     world.follow(&[about(1, LinkEvent::Trust(Trust::Unknown))]);
     world.tell(Input::Allow(Trust::Open, true));
@@ -90,7 +90,7 @@ fn an_unknown_network_is_another_matter_than_an_open_one() {
 }
 
 #[test]
-fn what_is_forbidden_again_is_left() {
+fn a_link_is_left_when_its_permission_is_withdrawn() {
     let mut world = World::after(Policy::Slowhand, CAFE);
     world.tell(Input::Allow(Trust::Open, true));
     world.follow(&[Step::Run(2 * S)]);
@@ -102,15 +102,15 @@ fn what_is_forbidden_again_is_left() {
         .done
         .iter()
         .any(|(_, action)| *action == Action::Leave(LinkId(1)));
-    assert!(left, "nor does it stay associated");
+    assert!(left, "the link is still associated");
 }
 
 #[test]
-fn at_the_cap_a_metered_link_is_given_up_until_the_next_period() {
+fn at_the_cap_a_metered_link_is_unused_until_the_next_period() {
     let mut world = World::after(Policy::Slowhand, METERED);
     assert_eq!(world.in_use(), [0, 1]);
     world.follow(&[about(1, LinkEvent::Carried(Bytes::new(8_999_999))), Step::Run(S)]);
-    assert_eq!(world.joined(), [0, 1], "a byte is left");
+    assert_eq!(world.joined(), [0, 1], "one byte is left under the cap");
     world.follow(&[about(1, LinkEvent::Carried(Bytes::new(9_000_000))), Step::Run(S)]);
     assert_eq!(world.joined(), [0]);
     let why = world.explanation(1);
@@ -132,21 +132,21 @@ fn the_cap_holds_for_the_last_link_too() {
     ]);
     assert!(
         !world.joined().contains(&1),
-        "nothing is left, and nothing is billed"
+        "the cap is used up, and nothing is billed"
     );
     world.follow(&[Step::Up(0, true), Step::Run(2 * S)]);
-    assert_eq!(world.in_use(), [0], "the connection goes on where it may");
+    assert_eq!(world.in_use(), [0], "the connection continues over the free link");
 }
 
 #[test]
-fn what_was_used_before_counts() {
+fn earlier_use_counts_towards_the_cap() {
     let mut world = World::after(Policy::Slowhand, METERED);
     world.follow(&[about(1, LinkEvent::Period { used: CAP }), Step::Run(S)]);
     assert_eq!(world.joined(), [0]);
 }
 
 #[test]
-fn where_places_are_few_what_costs_nothing_comes_first() {
+fn with_few_subflows_free_links_come_first() {
     let wire = |id| Step::Wire {
         id,
         kind: LinkKind::Cable,

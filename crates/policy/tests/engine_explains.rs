@@ -1,4 +1,4 @@
-//! Every word that decisions are told in is really said, has a sentence, and is documented.
+//! Every verb and state that explains a decision really occurs, has a sentence, and is documented.
 
 mod world;
 
@@ -40,7 +40,7 @@ const MODEM: Step = Step::Wire {
     mbps: 10,
 };
 
-/// A good and a poor access point of one channel, and a modem with a cap.
+/// A good and a poor access point on one channel, and a modem with a cap.
 const STREET: &[Step] = &[
     access_point(0, 54),
     access_point(1, 6),
@@ -54,7 +54,7 @@ const STREET: &[Step] = &[
     Step::Run(Duration::from_secs(6)),
 ];
 
-/// The only access point is left behind.
+/// The client walks away from the only access point.
 const LEAVING: &[Step] = &[
     access_point(0, 54),
     MODEM,
@@ -67,7 +67,7 @@ const LEAVING: &[Step] = &[
     Step::Run(Duration::from_secs(6)),
 ];
 
-/// A quick link dies beside one that takes half a second for what a peer gives it at a time.
+/// A fast link dies beside one that takes half a second for what a peer assigns to it at a time.
 fn a_slow_link_is_left() -> World {
     let wire = |id, mbps| Step::Wire {
         id,
@@ -91,7 +91,7 @@ fn a_slow_link_is_left() -> World {
     world
 }
 
-/// The verbs of everything that was decided; every decision has a sentence.
+/// Verbs of all decisions. Checks that every decision has a sentence.
 fn said(world: &World) -> BTreeSet<Verb> {
     let notes = world.done.iter().filter_map(|(_, action)| match action {
         Action::Note(note) => Some(note),
@@ -103,7 +103,7 @@ fn said(world: &World) -> BTreeSet<Verb> {
         .collect()
 }
 
-/// The states of all links; every state has a sentence.
+/// States of all links. Checks that every state has a sentence.
 fn states(world: &World) -> BTreeSet<&'static str> {
     let links = world.engine.explain().into_iter();
     links
@@ -112,7 +112,7 @@ fn states(world: &World) -> BTreeSet<&'static str> {
         .collect()
 }
 
-/// A link that dies without a word, and comes back.
+/// A link that dies silently, and comes back.
 fn dies_and_returns(world: &mut World) -> BTreeSet<&'static str> {
     let mut seen = BTreeSet::new();
     world.link(2).up = false;
@@ -149,13 +149,13 @@ fn an_upload_starts() -> World {
 }
 
 #[test]
-fn every_verb_is_said_by_somebody() {
+fn every_verb_occurs() {
     let mut street = World::after(Policy::Slowhand, STREET);
     let uploads = SubflowSample {
         unsent: Bytes::from_kib(1_024),
         ..SubflowSample::default()
     };
-    // Another connection is news: what is known is looked at, at once.
+    // A new connection triggers an evaluation at once.
     street.follow(&[
         Step::Tell(Input::Subflow(SubflowId(0), SubflowEvent::Sample(uploads))),
         Step::Tell(Input::Conn(ConnId(99), ConnEvent::Opened)),
@@ -188,7 +188,7 @@ fn every_verb_is_said_by_somebody() {
         )),
     ]);
     let mut verbs = said(&street);
-    // The kernel joins what gets an address while there is a connection.
+    // The kernel joins over every link that gets an address while there is a connection.
     let mut marked = World::after(Policy::Ecn(Form::DEFAULT), STREET);
     let again = [0, 1]
         .map(|id| [Step::Up(id, false), Step::Up(id, true)])
@@ -250,7 +250,7 @@ fn every_state_is_reached_by_some_link() {
 }
 
 #[test]
-fn every_word_is_one_word_of_its_own_and_documented() {
+fn every_verb_and_state_is_a_distinct_documented_word() {
     let words: Vec<&str> = Verb::ALL
         .iter()
         .map(|verb| verb.id())
@@ -263,13 +263,13 @@ fn every_word_is_one_word_of_its_own_and_documented() {
     let silent: Vec<&&str> = words.iter().filter(|word| !mentioned(word)).collect();
     assert!(
         silent.is_empty(),
-        "ARCHITECTURE.md does not say what these mean: {silent:?}"
+        "ARCHITECTURE.md does not explain these words: {silent:?}"
     );
 }
 
-/// The baselines say what they chose, too.
+/// The baselines explain their choices, too.
 #[test]
-fn no_policy_chooses_without_a_word() {
+fn every_policy_explains_its_choice() {
     for policy in [
         Policy::Tcp(LinkId(0)),
         Policy::Mptcp,

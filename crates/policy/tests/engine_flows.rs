@@ -1,4 +1,5 @@
-//! Flows that cannot use several links: the world asks at the first packet of each, and ends those whose network is gone.
+//! Flows that cannot use several links. The world asks the engine at the first packet of each, and ends flows
+//! whose network is gone.
 
 mod world;
 
@@ -30,7 +31,7 @@ const TWO: &[Step] = &[
     Step::Run(S),
 ];
 
-/// Where each flow goes.
+/// Link of each flow.
 fn assigned(world: &World) -> BTreeMap<u64, u16> {
     let assigned = |(_, action): &(Instant, Action)| match action {
         Action::Assign(flow, link) => Some((flow.0, link.0)),
@@ -44,7 +45,7 @@ fn was_asked(world: &World, wanted: &Action) -> bool {
 }
 
 #[test]
-fn a_flow_goes_where_its_application_wants_or_where_new_ones_go() {
+fn a_flow_uses_the_requested_link_or_the_active_one() {
     let mut world = World::after(Policy::Slowhand, TWO);
     world.follow(&[
         began(1, Wish::Active),
@@ -63,7 +64,7 @@ fn a_flow_waits_for_the_first_network() {
 }
 
 #[test]
-fn flows_of_a_lost_network_are_ended_and_not_moved() {
+fn flows_of_a_lost_network_end_and_do_not_move() {
     let mut world = World::after(Policy::Slowhand, TWO);
     world.follow(&[
         began(1, Wish::Network(LinkId(0))),
@@ -74,11 +75,11 @@ fn flows_of_a_lost_network_are_ended_and_not_moved() {
     assert!(was_asked(&world, &Action::EndFlow(FlowId(1))));
     assert!(!was_asked(&world, &Action::EndFlow(FlowId(2))));
     world.follow(&[began(3, Wish::Network(LinkId(0)))]);
-    assert_eq!(assigned(&world)[&3], 1, "new ones go where there is a way");
+    assert_eq!(assigned(&world)[&3], 1, "new flows use the remaining link");
 }
 
 #[test]
-fn an_ended_flow_may_begin_anew_elsewhere() {
+fn an_ended_flow_may_restart_elsewhere() {
     let mut world = World::after(Policy::Slowhand, TWO);
     world.follow(&[
         began(1, Wish::Network(LinkId(0))),
@@ -94,7 +95,7 @@ fn peers_of_a_swarm_are_spread_evenly() {
     for peer in 0..10 {
         world.follow(&[began(u64::from(peer), Wish::Peer(PeerId(peer)))]);
     }
-    // Another flow to a peer goes where the first goes.
+    // Another flow to a peer uses the link of the first.
     world.follow(&[began(100, Wish::Peer(PeerId(3)))]);
     let links = assigned(&world);
     let over = |link: u16| (0..10).filter(|flow| links[flow] == link).count();
@@ -102,7 +103,8 @@ fn peers_of_a_swarm_are_spread_evenly() {
     assert_eq!(links[&100], links[&3]);
 }
 
-/// juggler §6.2.2 as an application lives it: one flow for each link, assigned by the engine; blocks by [`Stripe`].
+/// juggler §6.2.2 from an application's view: one flow per link, assigned by the engine, and blocks by
+/// [`Stripe`].
 #[test]
 fn a_file_is_striped_over_the_links_that_the_engine_assigned() {
     let mut world = World::after(Policy::Slowhand, TWO);
@@ -124,7 +126,10 @@ fn a_file_is_striped_over_the_links_that_the_engine_assigned() {
         }
     }
     assert_eq!(fetched[0] + fetched[1], 60);
-    assert!((44..=50).contains(&fetched[0]), "four to one: {fetched:?}");
+    assert!(
+        (44..=50).contains(&fetched[0]),
+        "expected four to one: {fetched:?}"
+    );
     assert!(
         end - world.now < Duration::from_millis(560),
         "{:?}",

@@ -1,4 +1,4 @@
-//! What holds for selection, its baselines and their limits wherever the user walks.
+//! Invariants of selection, its baselines and their limits, wherever the user walks.
 
 mod world;
 
@@ -11,7 +11,7 @@ const S: Duration = Duration::from_secs(1);
 const TENTH: Duration = Duration::from_millis(100);
 const MODEM: u16 = 9;
 
-/// Access points on two channels and a modem that stays.
+/// Access points on two channels, and a modem that stays.
 fn town(policy: Policy, count: u16) -> World {
     let mut world = World::new(policy);
     world.monitor = false;
@@ -36,7 +36,7 @@ fn town(policy: Policy, count: u16) -> World {
     world
 }
 
-/// How loud each access point is from now on, and how that changes.
+/// Signal of each access point from now on, and its slope.
 fn walks() -> impl Strategy<Value = Vec<Vec<(i32, f64)>>> {
     prop::collection::vec(prop::collection::vec((-95_i32..-35, -8.0..8.0), 4), 1..8)
 }
@@ -47,7 +47,7 @@ fn hear(world: &mut World, signals: &[(i32, f64)]) {
     }
 }
 
-/// Times of every change of a backup flag.
+/// Number of changes of a backup flag.
 fn changes(world: &World, since: Instant) -> usize {
     let change =
         |(at, action): &&(Instant, Action)| *at >= since && matches!(action, Action::SetBackup { .. });
@@ -58,7 +58,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn wherever_one_walks_something_carries_and_nothing_forbidden(walk in walks(), cap_kb in 0_u64..20_000) {
+    fn wherever_one_walks_an_allowed_link_carries_and_no_forbidden_one(walk in walks(), cap_kb in 0_u64..20_000) {
         let mut world = town(Policy::Slowhand, 4);
         world.tell(Input::Link(LinkId(3), LinkEvent::Trust(Trust::Open)));
         world.tell(Input::Link(LinkId(2), LinkEvent::Tariff(Tariff::Metered { cap: Some(Bytes::new(cap_kb * 1_000)) })));
@@ -69,7 +69,7 @@ proptest! {
                 world.follow(&[Step::Run(TENTH)]);
                 prop_assert!(!world.in_use().is_empty());
                 prop_assert!(!world.joined().contains(&3), "an open network is not allowed");
-                prop_assert!(world.joined().len() <= 3, "the peer has two places beside the first");
+                prop_assert!(world.joined().len() <= 3, "the peer accepts two added subflows");
             }
             let carried = world.link(2).packets * world::PAYLOAD;
             world.tell(Input::Link(LinkId(2), LinkEvent::Carried(Bytes::new(carried))));
@@ -91,7 +91,7 @@ proptest! {
             hear(&mut world, &signals);
             world.follow(&[Step::Run(TENTH)]);
         }
-        // In the last twenty seconds one exchange, which is two changes, for each channel at most.
+        // In the last twenty seconds, at most one exchange (two changes) per channel.
         let changes = changes(&world, Instant::from_secs(5));
         prop_assert!(changes <= 4, "{changes} changes among {means:?}");
     }
@@ -123,7 +123,7 @@ proptest! {
 }
 
 #[test]
-fn a_cap_is_kept_however_late_it_is_told() {
+fn a_cap_holds_however_late_it_is_reported() {
     let mut world = town(Policy::Slowhand, 0);
     world.follow(&[Step::Run(S)]);
     let cap = LinkEvent::Tariff(Tariff::Metered {

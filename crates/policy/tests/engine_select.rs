@@ -1,4 +1,4 @@
-//! Which access point of a channel, which channels, which modems: selection as a world sees it.
+//! Selection in a whole world: which access point of a channel, which channels, which modems.
 
 mod world;
 
@@ -36,7 +36,7 @@ const fn modem(id: u16, mbps: u64) -> Step {
 const METERED: LinkEvent = LinkEvent::Tariff(Tariff::Metered { cap: None });
 
 #[test]
-fn one_access_point_of_each_channel_is_used_and_every_channel() {
+fn every_channel_is_used_with_one_access_point_each() {
     let mut world = World::new(Policy::Slowhand);
     world.monitor = false;
     world.follow(&[
@@ -53,17 +53,21 @@ fn one_access_point_of_each_channel_is_used_and_every_channel() {
     assert_eq!(
         world.in_use(),
         [1, 2],
-        "the stronger of channel 1, and channel 11"
+        "the stronger access point of channel 1, and channel 11"
     );
-    assert_eq!(world.joined(), [0, 1, 2], "the weaker is kept warm");
+    assert_eq!(
+        world.joined(),
+        [0, 1, 2],
+        "the weaker one stays joined as a backup"
+    );
 }
 
 #[test]
-fn where_places_are_few_the_better_channels_are_taken() {
+fn with_few_subflows_the_better_channels_are_used() {
     let mut world = World::new(Policy::Slowhand);
     let points: Vec<Step> = (0..5).map(|id| access_point(id, 36 + 4 * id)).collect();
     world.follow(&points);
-    // Two places beside the first subflow: the two strongest of the others.
+    // Two places beside the initial subflow: the two strongest of the others.
     let signals = [-60, -78, -50, -70, -55];
     let signals: Vec<Step> = (0..).zip(signals).map(|(id, dbm)| signal(id, dbm)).collect();
     world.follow(&signals);
@@ -92,13 +96,13 @@ fn a_channel_is_left_for_a_better_one_only_when_that_lasts() {
         signal(1, -75),
         Step::Run(2 * S),
     ]);
-    assert_eq!(world.in_use(), [0], "one loud beacon is no reason");
+    assert_eq!(world.in_use(), [0], "one strong beacon is no reason to change");
     world.follow(&[signal(0, -78), signal(1, -50), Step::Run(3 * S)]);
     assert_eq!(world.in_use(), [1]);
 }
 
 #[test]
-fn of_modems_the_free_one_and_then_the_one_that_has_shown_more_comes_first() {
+fn among_modems_the_free_and_then_the_faster_one_comes_first() {
     let mut world = World::new(Policy::Slowhand);
     world.follow(&[modem(0, 2), modem(1, 3), modem(2, 9), modem(3, 5)]);
     world.tell(Input::Link(LinkId(1), METERED));
@@ -107,11 +111,15 @@ fn of_modems_the_free_one_and_then_the_one_that_has_shown_more_comes_first() {
     assert_eq!(
         world.joined(),
         [0, 2, 3],
-        "two places beside the first: not for the metered one"
+        "two added subflows, neither over the metered link"
     );
-    // The slow one has a place for good; the metered one comes in when another is gone.
+    // The slow one keeps its place. The metered one is joined when another is gone.
     world.follow(&[Step::Up(3, false), Step::Run(3 * S)]);
     assert_eq!(world.joined(), [0, 1, 2]);
     world.follow(&[Step::Up(3, true), Step::Run(5 * S)]);
-    assert_eq!(world.joined(), [0, 2, 3], "and goes when it is back");
+    assert_eq!(
+        world.joined(),
+        [0, 2, 3],
+        "the metered link is left when the other is back"
+    );
 }

@@ -1,4 +1,5 @@
-//! A radio that listens to several networks in turn: the world runs the cycles that the engine hands out and says what they brought.
+//! A radio that listens to several networks in turn. The world runs the cycles that the engine plans and
+//! reports what they carried.
 
 mod world;
 
@@ -45,7 +46,7 @@ const TWO: &[Step] = &[
     serves(1, 1),
 ];
 
-/// Every plan that was handed out.
+/// Every plan that the engine issued.
 fn plans(world: &World) -> Vec<Vec<Slot>> {
     let plan = |(_, action): &(Instant, Action)| match action {
         Action::Slots(RADIO, slots) => Some(slots.clone()),
@@ -62,10 +63,10 @@ fn stay(plan: &[Slot], link: u16) -> Duration {
     let slot = plan
         .iter()
         .find(|slot| slot.occupant == Occupant::Network(LinkId(link)));
-    slot.expect("it takes part").stays
+    slot.expect("the network has a slot").stays
 }
 
-/// Runs cycles in which each access point brings this many Mb/s while it is listened to.
+/// Runs cycles in which each access point carries this many Mb/s while the radio listens to it.
 fn run_cycles(world: &mut World, count: u32, mbps: [u64; 2]) {
     for _ in 0..count {
         let plan = plans(world).pop().expect("there is a plan");
@@ -78,20 +79,20 @@ fn run_cycles(world: &mut World, count: u32, mbps: [u64; 2]) {
 }
 
 #[test]
-fn a_radio_gives_its_time_to_whom_it_pays() {
+fn a_radio_gives_more_time_to_the_faster_network() {
     let mut world = World::after(Policy::Slowhand, TWO);
     let first = plans(&world).pop().unwrap();
-    assert_eq!(stay(&first, 0), stay(&first, 1), "nothing is known yet");
+    assert_eq!(stay(&first, 0), stay(&first, 1), "no rate is known yet");
     run_cycles(&mut world, 12, [20, 10]);
     let plan = plans(&world).pop().unwrap();
     assert_eq!(length(&plan), 200 * MS);
-    // 200 ms less two switches and two least slots leave 170 ms, divided 4 to 1.
+    // 200 ms minus two switches and two minimum slots leave 170 ms, divided 4 to 1.
     assert!((stay(&plan, 0).abs_diff(146 * MS)) < MS, "{plan:?}");
     assert!((stay(&plan, 1).abs_diff(44 * MS)) < MS, "{plan:?}");
 }
 
 #[test]
-fn a_radio_that_brings_nothing_from_one_still_listens_to_it() {
+fn a_radio_still_listens_to_a_network_without_traffic() {
     let mut world = World::after(Policy::Slowhand, TWO);
     run_cycles(&mut world, 20, [20, 0]);
     let plan = plans(&world).pop().unwrap();
@@ -100,7 +101,7 @@ fn a_radio_that_brings_nothing_from_one_still_listens_to_it() {
     let plan = plans(&world).pop().unwrap();
     assert!(
         stay(&plan, 1) > 180 * MS * 9 / 10,
-        "and finds out when that changes: {plan:?}"
+        "the change was not noticed: {plan:?}"
     );
 }
 
@@ -158,11 +159,11 @@ fn weights_divide_as_juggler_does() {
 }
 
 #[test]
-fn where_not_all_channels_fit_the_best_are_taken_and_the_others_named() {
+fn if_not_all_channels_fit_the_best_are_used_and_the_others_named() {
     let mut world = World::after(Policy::Slowhand, TWO);
     let channels: Vec<Step> = (2..20).map(|id| access_point(id, 36 + 4 * id)).collect();
     world.follow(&channels);
-    // The even ones are near, the odd ones far.
+    // Even ones are near, odd ones far.
     let signals = (0..20).map(|id| Step::Signal {
         id,
         dbm: if id % 2 == 0 { -50 } else { -75 },
@@ -176,17 +177,17 @@ fn where_not_all_channels_fit_the_best_are_taken_and_the_others_named() {
         assert_eq!(length(&plan), 200 * MS, "{plan:?}");
         let links = plan.iter().map(|slot| match slot.occupant {
             Occupant::Network(link) => link.0,
-            other => panic!("{other} was not asked for"),
+            other => panic!("{other} was not requested"),
         });
         links.collect()
     };
-    // Thirteen slots of 10 ms and as many switches fit: all the near ones, and three of the far.
+    // Thirteen slots of 10 ms with their switches fit: all the near ones, and three of the far ones.
     let first = taken(&world);
     assert_eq!(first.len(), 13);
     assert!((0..10).all(|near| first.contains(&(2 * near))), "{first:?}");
     let why = &world.notes(Verb::Slots).last().unwrap().why;
     assert!(why.contains("network 19 is left out"), "{why}");
-    // A far one comes near: it is taken, but not before the choice has stood for a while.
+    // A far one comes near: it is selected, but not before the current choice has lasted for a while.
     world.follow(&[
         Step::Signal {
             id: 19,
@@ -202,7 +203,7 @@ fn where_not_all_channels_fit_the_best_are_taken_and_the_others_named() {
 }
 
 #[test]
-fn what_cannot_be_made_to_fit_is_refused_with_the_reason_and_the_old_plan_stays() {
+fn a_division_that_cannot_fit_is_refused_and_the_old_plan_stays() {
     let mut world = World::after(Policy::Slowhand, TWO);
     world.follow(&[access_point(2, 1)]);
     let before = plans(&world).pop().unwrap();
@@ -227,12 +228,12 @@ fn a_link_that_is_gone_is_not_listened_to() {
     assert_eq!(
         plans(&world).pop(),
         Some(Vec::new()),
-        "the radio need not switch any more"
+        "the radio has no slots to switch between"
     );
 }
 
 #[test]
-fn one_channel_is_left_for_as_short_as_juggler_measured() {
+fn switches_within_a_channel_take_as_long_as_juggler_measured() {
     let mut world = World::new(Policy::Slowhand);
     world.follow(&[
         access_point(0, 6),

@@ -1,4 +1,5 @@
-//! Steering through the engine: frames of two access points of one channel go in, marks and priorities come out.
+//! Steering through the engine: frames of two access points on one channel go in, marks and priorities come
+//! out.
 
 mod world;
 
@@ -49,7 +50,7 @@ fn the_poor_access_point_is_marked_in_small_steps_and_the_good_one_never() {
         marks
             .windows(2)
             .all(|pair| pair[1].1.as_raw() <= pair[0].1.as_raw() * 13 / 10 + 1),
-        "no step is larger than ramps allow: {marks:?}"
+        "a step is larger than the ramp allows: {marks:?}"
     );
     let last = marks.last().unwrap().1;
     assert!(last > Ratio::from_ppm(500) && last <= CAP, "{last}");
@@ -57,7 +58,7 @@ fn the_poor_access_point_is_marked_in_small_steps_and_the_good_one_never() {
 }
 
 #[test]
-fn a_data_plane_marks_as_many_packets_as_it_was_asked_to() {
+fn a_data_plane_marks_the_requested_share_of_packets() {
     let mut world = ecn();
     world.follow(&[Step::Run(15 * S)]);
     let rate = world.link(0).mark;
@@ -66,7 +67,7 @@ fn a_data_plane_marks_as_many_packets_as_it_was_asked_to() {
     let more = world.link(0).packets - packets;
     let expected = (u128::from(more) * u128::from(rate.as_raw())) >> 32;
     let made = u128::from(world.link(0).marked - marked);
-    // The rate may have moved by a step meanwhile.
+    // The rate may have changed by one step in the meantime.
     assert!(
         made * 10 >= expected * 7 && made * 7 <= expected * 10 + 20,
         "{made} of {more} packets were marked at {rate}"
@@ -93,12 +94,16 @@ fn every_mark_is_explained_with_its_numbers() {
 }
 
 #[test]
-fn when_the_good_one_becomes_the_poor_one_marks_change_sides() {
+fn marks_change_sides_when_the_good_one_becomes_the_poor_one() {
     let mut world = ecn();
     world.follow(&[Step::Run(10 * S)]);
     assert!(world.link(0).mark > Ratio::ZERO);
     world.follow(SWAPPED);
-    assert_eq!(world.link(0).mark, Ratio::ZERO, "the best one is let go at once");
+    assert_eq!(
+        world.link(0).mark,
+        Ratio::ZERO,
+        "the better link loses its mark at once"
+    );
     assert!(world.link(1).mark > Ratio::ZERO);
 }
 
@@ -146,7 +151,7 @@ fn one_at_a_time_silences_the_poor_one_by_priority() {
         .any(|(_, action)| matches!(action, Action::SetBackup { backup: true, .. }));
     assert!(silenced && world.marks(0).is_empty());
     world.follow(SWAPPED);
-    assert_eq!(world.in_use(), [0], "and changes over when the other is better");
+    assert_eq!(world.in_use(), [0], "it switches when the other is better");
 }
 
 #[test]
@@ -160,7 +165,7 @@ fn the_closed_loop_uses_the_efficient_one_and_says_why() {
         .map(|note| note.why.as_str())
         .collect();
     println!("{why:#?}");
-    assert!(world.joined().contains(&0), "the other stays warm");
+    assert!(world.joined().contains(&0), "the other stays joined");
 }
 
 #[test]
@@ -183,7 +188,7 @@ fn alike_access_points_are_both_used_by_the_closed_loop() {
 }
 
 #[test]
-fn frames_to_nobody_we_know_change_nothing() {
+fn frames_of_unknown_links_change_nothing() {
     let mut world = World::after(Policy::Ecn(Form::DEFAULT), BOTH);
     let mut stranger = world::air::Transmitter::new(9, 54, 0);
     for frame in stranger.send(200) {

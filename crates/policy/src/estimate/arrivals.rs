@@ -280,7 +280,10 @@ mod tests {
     #[test]
     fn a_subflow_reported_late_starts_without_a_burst() {
         let mut arrivals = Arrivals::new(ms(100));
-        assert!(arrivals.read(ms(105), 200, Bytes::new(200_000)), "the subflow is alive");
+        assert!(
+            arrivals.read(ms(105), 200, Bytes::new(200_000)),
+            "the subflow is alive"
+        );
         assert_eq!(arrivals.best_rate(ms(105)), Bitrate::ZERO);
         for t in (110..=400).step_by(5) {
             arrivals.read(ms(t), 200 + (t - 105), Bytes::new(200_000 + (t - 105) * 1_000));

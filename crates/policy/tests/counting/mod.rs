@@ -1,11 +1,11 @@
-//! An allocator that counts, for tests of what the brain allocates and holds. Each thread has its own count, so tests beside each other
-//! do not disturb one another.
-#![allow(dead_code, reason = "each test file asks for its own part")]
+//! A counting allocator, for tests of what the engine allocates and holds. Each thread has its own counts, so
+//! tests that run in parallel do not disturb each other.
+#![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The system's allocator, counted.
+/// The system's allocator with counters.
 pub struct Counting;
 
 thread_local! {
@@ -14,12 +14,12 @@ thread_local! {
     static HELD: Cell<isize> = const { Cell::new(0) };
 }
 
-/// How often this thread has allocated or made larger.
+/// How often this thread has allocated or enlarged memory.
 pub fn calls() -> u64 {
     CALLS.get()
 }
 
-/// How often this thread has freed.
+/// How often this thread has freed memory.
 pub fn frees() -> u64 {
     FREES.get()
 }
@@ -30,13 +30,13 @@ pub fn held() -> isize {
 }
 
 fn count(calls: u64, frees: u64, bytes: isize) {
-    // A thread that ends has no cells any more; what it frees is of no interest.
+    // An ending thread has no cells any more. Its frees do not matter.
     let _ = CALLS.try_with(|count| count.set(count.get() + calls));
     let _ = FREES.try_with(|count| count.set(count.get() + frees));
     let _ = HELD.try_with(|held| held.set(held.get() + bytes));
 }
 
-// SAFETY: every call is passed on to the system's allocator as it came.
+// SAFETY: every call is passed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(1, 0, layout.size() as isize);
@@ -52,7 +52,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(1, 0, size as isize - layout.size() as isize);
-        // SAFETY: as `dealloc`; the caller keeps `size`'s contract.
+        // SAFETY: as in `dealloc`. The caller keeps `size`'s contract.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }

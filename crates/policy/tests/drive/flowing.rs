@@ -1,5 +1,5 @@
-//! A connection whose counters grow as those of a download or an upload do, a reading every 20 ms. Counters that jump at random never show that, and
-//! what bounds queues follows from little else.
+//! A connection whose counters grow as those of a download or an upload do, with a sample every 20 ms. Random
+//! counters never look like that, and queue limits depend on little else.
 
 use super::Reader;
 use policy::{
@@ -10,9 +10,9 @@ use units::{Bytes, Duration};
 
 pub const STEP: Duration = Duration::from_millis(20);
 const SEGMENT: u64 = 1_448;
-/// Cables of its own, of which random facts do not speak.
+/// Cables of the flow's own, outside the range of the random inputs.
 const FIRST_LINK: u16 = 7;
-/// Beyond the connections and subflows of which they do.
+/// Connection and first subflow, outside the range of the random inputs.
 const CONN: ConnId = ConnId(4);
 const FIRST_SUBFLOW: u32 = 24;
 
@@ -24,7 +24,7 @@ pub struct Flow {
     now: Phase,
 }
 
-/// Its share of one link.
+/// The connection's share of one link.
 struct Share {
     subflow: SubflowId,
     link: LinkId,
@@ -36,24 +36,24 @@ struct Share {
     disordered: u64,
 }
 
-/// What happens for a while.
+/// Conditions for a number of steps.
 #[derive(Clone, Copy)]
 pub struct Phase {
     pub steps: u32,
-    /// What is asked for, of what the links carry.
+    /// Offered load, in percent of what the links carry.
     percent: u64,
     held: Bytes,
     unsent: Bytes,
-    /// What stands before each link.
+    /// Queue in front of each link.
     queue: Duration,
-    /// A link over which nothing comes.
+    /// Index of a link without arrivals.
     silent: usize,
-    /// A link that loses at random: after each reading something has come before what was sent earlier.
+    /// Index of a link that loses at random: every sample shows new out-of-order segments.
     loses: usize,
 }
 
 impl Flow {
-    /// Reads one; `nth` is how many there were before.
+    /// Reads a flow. `nth` is the number of flows before it.
     pub fn read(reader: &mut Reader<'_>, nth: u32) -> Self {
         let links = 1 + u16::from(reader.below(3));
         let shares = (0..links).map(|n| Share {
@@ -75,7 +75,7 @@ impl Flow {
         }
     }
 
-    /// What is told before its first reading.
+    /// Inputs before the first sample.
     pub fn begins(&self) -> Vec<Input> {
         let mut inputs = vec![Input::Conn(CONN, ConnEvent::Opened)];
         for share in &self.shares {
@@ -102,7 +102,7 @@ impl Flow {
         inputs
     }
 
-    /// What is told after its last one.
+    /// Inputs after the last sample.
     pub fn ends(&self) -> Vec<Input> {
         let links = self.shares.iter().map(|share| share.link);
         let gone = links.map(|link| Input::Link(link, LinkEvent::Gone));
@@ -111,7 +111,7 @@ impl Flow {
             .collect()
     }
 
-    /// Another time begins.
+    /// Starts the next phase, and returns its number of steps.
     pub fn turn(&mut self, reader: &mut Reader<'_>) -> u32 {
         self.now = Phase::read(reader);
         self.now.steps
@@ -121,7 +121,7 @@ impl Flow {
         self.now.steps
     }
 
-    /// What is read after another 20 ms.
+    /// Inputs of the next sample, 20 ms later.
     pub fn step(&mut self) -> Vec<Input> {
         let (phase, is_upload) = (self.now, self.is_upload);
         let mut inputs = Vec::new();
@@ -157,7 +157,7 @@ impl Flow {
         inputs
     }
 
-    /// Does what the engine asks for.
+    /// Carries out what the engine requests.
     pub fn obey(&mut self, action: &Action) {
         for share in &mut self.shares {
             match *action {

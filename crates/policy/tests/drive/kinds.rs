@@ -1,4 +1,4 @@
-//! What is counted of what an engine asks for.
+//! Names under which a test counts the engine's actions.
 
 use policy::Action;
 

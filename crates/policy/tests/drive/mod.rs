@@ -1,6 +1,6 @@
-//! Drives an engine with facts read from bytes: any bytes are a sequence of facts, plausible or not, and the engine must stand
-//! every one of them; two engines that are told the same ask for the same. Used by the property test beside this file and by the fuzzer; both count what is
-//! allocated.
+//! Drives an engine with inputs read from bytes. Any bytes are a sequence of inputs, plausible or not, and
+//! the engine must withstand every one of them. Two engines with the same inputs must request the same. The
+//! property test beside this file and the fuzzer use it, and both count allocated memory.
 
 mod flowing;
 mod kinds;
@@ -25,17 +25,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use units::wifi::ht::{Band, Guard, Width};
 use units::{Bitrate, Bytes, Dbm, Duration, Instant, MacAddr, SeqNum};
 
-/// So many ticks at one instant are enough for whatever is due.
+/// Limit on ticks at one instant: enough for everything that is due.
 const TICKS_AT_ONCE: u32 = 4;
-/// One fact cannot be worth more actions than this.
+/// Limit on the actions that one input may cause.
 const ACTIONS_AT_ONCE: usize = 10_000;
-/// The byte that says that a connection carries something for a while.
+/// Byte that starts a connection with traffic.
 const FLOWS: u8 = 255;
 
-/// Ten links, five connections, twenty-seven subflows, three radios, twenty flows; the frames of each link take up to 200 kB.
+/// Limit on held memory, in bytes, for ten links, five connections, twenty-seven subflows, three radios and
+/// twenty flows. The frames of each link take up to 200 kB.
 const MOST_HELD: isize = 2 << 20;
 
-/// Reads numbers from bytes; zero when they are used up.
+/// Reads numbers from bytes. Returns zero when they are used up.
 pub struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
@@ -55,7 +56,7 @@ impl Reader<'_> {
         self.byte() & 1 == 1
     }
 
-    /// Mostly small, sometimes anything.
+    /// Mostly a small number, sometimes any number.
     fn number(&mut self) -> u64 {
         match self.byte() {
             251..=255 => (0..8).fold(0, |number, _| number << 8 | u64::from(self.byte())),
@@ -385,19 +386,19 @@ impl Reader<'_> {
         }
     }
 
-    /// How long nothing happens: mostly milliseconds, sometimes an age.
+    /// Time without inputs: mostly milliseconds, sometimes very long.
     fn wait(&mut self) -> Duration {
         match self.byte() {
             0..=99 => Duration::ZERO,
             ms @ 100..=239 => Duration::from_millis(u64::from(ms - 99)),
             s @ 240..=253 => Duration::from_secs(u64::from(s - 239)),
-            // A year at most: the end of time is not reached.
+            // A year at most, so that the clock does not reach its end.
             _ => Duration::from_secs(self.number() % 31_536_000),
         }
     }
 }
 
-/// What was told and asked so far, to see that nothing is asked of what never was.
+/// Everything that inputs have named so far, to check that actions name nothing else.
 #[derive(Default)]
 struct Known {
     links: BTreeSet<LinkId>,
@@ -445,20 +446,20 @@ impl Known {
             Action::Hold(flow) | Action::EndFlow(flow) => self.flows.contains(&flow),
             Action::Note(ref note) => !note.why.is_empty(),
         };
-        assert!(known, "{action:?} is about something that was never told");
+        assert!(known, "{action:?} names something that no input named");
     }
 }
 
-/// What came of it.
-#[allow(dead_code, reason = "the fuzzer asks for neither")]
+/// Result of a run.
+#[allow(dead_code, reason = "the fuzzer reads neither")]
 pub struct Seen {
-    /// How many bytes of memory were held at most.
+    /// Maximum of held memory, in bytes.
     pub most: isize,
-    /// How often each kind of action was asked for, and each verb said.
+    /// How often each kind of action and each verb of a note occurred.
     pub kinds: BTreeMap<&'static str, u64>,
 }
 
-/// An engine, perhaps with a twin that is told the same at the same times.
+/// An engine, and optionally a twin that gets the same inputs at the same times.
 struct Driver {
     engine: Engine,
     twin: Option<Engine>,
@@ -470,7 +471,8 @@ struct Driver {
     seen: Seen,
 }
 
-/// Tells an engine everything that these bytes hold, keeping the contract of a driver. With a twin, both must ask for the same.
+/// Feeds an engine all inputs that these bytes contain, and keeps a driver's contract. With a twin, both must
+/// request the same.
 pub fn drive(bytes: &[u8], with_twin: bool) -> Seen {
     let before = counting::held();
     let mut reader = Reader(bytes);
@@ -511,11 +513,15 @@ impl Driver {
         self.carry_out();
         if self.twin.is_none() {
             self.seen.most = self.seen.most.max(counting::held() - self.before);
-            assert!(self.seen.most < MOST_HELD, "it holds {} bytes", self.seen.most);
+            assert!(
+                self.seen.most < MOST_HELD,
+                "the engine holds {} bytes",
+                self.seen.most
+            );
         }
     }
 
-    /// A connection begins, carries something for a while, and ends; something else happens meanwhile.
+    /// Opens a connection, moves data in three phases with another input after each, and closes it.
     fn flow(&mut self, reader: &mut Reader<'_>) {
         let flow = Flow::read(reader, self.flows);
         self.flows += 1;
@@ -535,21 +541,21 @@ impl Driver {
         self.flow = None;
     }
 
-    /// Whatever was told, there is a sentence for every link, and for every connection that is bounded.
+    /// Every link, and every connection with a limit, has a sentence that explains it, whatever the inputs.
     fn explained(&self) {
         let links = self.engine.explain();
         assert!(links.iter().all(|link| !link.why.is_empty()));
         assert!(self.twin.as_ref().is_none_or(|twin| twin.explain() == links));
         for conn in self.engine.explain_connections() {
-            assert!(self.known.conns.contains(&conn.conn), "{conn:?} was never told");
+            assert!(self.known.conns.contains(&conn.conn), "no input opened {conn:?}");
             let roles = conn.roles.iter().map(|role| &role.why);
             let mut sentences = conn.window.iter().chain(&conn.unsent).chain(roles).peekable();
-            assert!(sentences.peek().is_some(), "nothing is said of {conn:?}");
+            assert!(sentences.peek().is_some(), "no explanation for {conn:?}");
             assert!(sentences.all(|why| !why.is_empty()));
         }
     }
 
-    /// Ticks whenever the engine asks for it, up to a number that no pause is worth; then lets the rest of the time pass at once.
+    /// Ticks whenever the engine asks for it, up to 200 times. Then lets the rest of the time pass at once.
     fn sleep(&mut self, until: Instant) {
         let mut at_once = 0;
         for _ in 0..200 {
@@ -559,7 +565,7 @@ impl Driver {
             at_once = if wake > self.now { 0 } else { at_once + 1 };
             assert!(
                 at_once <= TICKS_AT_ONCE,
-                "it asks to be woken at {wake}, again and again"
+                "the engine asks to be woken at {wake} again and again"
             );
             self.tick(self.now.max(wake));
         }
@@ -579,13 +585,13 @@ impl Driver {
         for _ in 0..ACTIONS_AT_ONCE {
             let asked = self.engine.poll();
             if let Some(twin) = &mut self.twin {
-                assert_eq!(twin.poll(), asked, "told the same, it asks for something else");
+                assert_eq!(twin.poll(), asked, "same inputs, different actions");
             }
             let Some(action) = asked else {
                 let wakes = |twin: &Engine| twin.wake_at() == self.engine.wake_at();
                 assert!(
                     self.twin.as_ref().is_none_or(wakes),
-                    "it wants to be woken at another time"
+                    "same inputs, different wake-up times"
                 );
                 return;
             };
@@ -595,6 +601,6 @@ impl Driver {
                 flow.obey(&action);
             }
         }
-        panic!("it asks for actions without end");
+        panic!("the engine requests actions without end");
     }
 }

@@ -1,5 +1,5 @@
-//! An access point's transmissions, as a monitor interface hears them: every packet has a number, every attempt fails with a
-//! probability, and what was heard of a packet carries the retry bit if an attempt before it failed.
+//! An access point's transmissions, as a monitor interface hears them. Every packet has a number, and every
+//! attempt fails with a probability. A frame heard after a failed attempt carries the retry bit.
 
 use policy::estimate::airtime::{Exchange, Form, RETRIES};
 use policy::estimate::delivery::{Frame, Receiver};
@@ -14,7 +14,7 @@ pub struct Transmitter {
     loss: Ratio,
     number: SeqNum,
     rng: Rng,
-    /// Of a packet, that was not sent yet.
+    /// Fraction of a packet that is not sent yet.
     part: Cell<f64>,
 }
 
@@ -36,21 +36,21 @@ impl Transmitter {
         self.loss = Ratio::from_ppm(loss_percent * 10_000);
     }
 
-    /// Air that a delivered packet takes.
+    /// Airtime of a delivered packet.
     pub fn packet_time(&self) -> Duration {
         let exchange = Exchange::legacy(Standard::G, self.rate, 1_500);
         let time = exchange.airtime(Form::PerDelivered, self.loss);
-        time.expect("something gets through")
+        time.expect("some packets are delivered")
     }
 
-    /// Whole packets, of so many.
+    /// Whole packets to send now. Keeps the remaining fraction for the next call.
     pub fn owed(&self, packets: f64) -> u64 {
         let sum = self.part.get() + packets;
         self.part.set(sum.fract());
         sum as u64
     }
 
-    /// Sends until so many packets got through; the frames that were heard.
+    /// Sends until `packets` were delivered. Returns the frames that were heard.
     pub fn send(&mut self, packets: u64) -> Vec<Frame> {
         let mut heard = Vec::new();
         while (heard.len() as u64) < packets {

@@ -1,6 +1,6 @@
-//! A small world around the engine, as a test that drives it needs one: links that carry packets (WiFi links of one channel share
-//! its air, and a monitor interface hears their frames), a peer that takes two added subflows, and everything that the engine asks for
-//! carried out and remembered. What happens is a plan: a list of steps.
+//! A small world for tests that drive the engine: links that carry packets, a peer that accepts two added
+//! subflows, and a record of every action, each carried out. WiFi links on one channel share its air, and a
+//! monitor interface hears their frames. A plan (a list of steps) defines what happens.
 #![allow(dead_code, reason = "each test file uses its own part of the world")]
 
 pub mod air;
@@ -17,32 +17,33 @@ use units::{Bitrate, Bytes, Dbm, Duration, Instant, Ratio};
 
 pub const CONN: ConnId = ConnId(1);
 const STEP: Duration = Duration::from_millis(10);
-/// Of a full packet.
+/// Payload of a full packet, in bytes.
 pub const PAYLOAD: u64 = 1_448;
 
 /// One step of a plan.
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// An access point on this channel, 20 ms away, whose frames go at this many Mb/s and fail with this many percent.
+    /// Adds an access point on this channel, 20 ms away. Its frames are sent at this rate and fail with this
+    /// probability.
     AccessPoint {
         id: u16,
         channel: u16,
         mbps: u64,
         loss_percent: u32,
     },
-    /// A modem or a cable.
+    /// Adds a modem or a cable.
     Wire { id: u16, kind: LinkKind, mbps: u64 },
-    /// The link has a carrier and an address, or has lost both.
+    /// The link gets a carrier and an address, or loses both.
     Up(u16, bool),
-    /// Frames of an access point go at another rate, with another loss.
+    /// Changes the rate and loss of an access point's frames.
     Air { id: u16, mbps: u64, loss_percent: u32 },
-    /// Beacons of this access point are heard this loud, changing by so much a second.
+    /// Sets the signal of this access point's beacons, and its slope.
     Signal { id: u16, dbm: i32, db_per_s: f64 },
-    /// A connection begins on this link.
+    /// A connection starts on this link.
     Open(u16),
-    /// The engine is told this.
+    /// Passes this input to the engine.
     Tell(Input),
-    /// So much time passes.
+    /// Lets this much time pass.
     Run(Duration),
 }
 
@@ -56,7 +57,7 @@ pub struct Link {
     pub asked: bool,
     pub transmitter: Option<Transmitter>,
     pub signal: Option<(f64, f64)>,
-    /// Marks on what arrives, as a data plane makes them.
+    /// Share of arriving packets that the data plane marks.
     pub mark: Ratio,
     pub diffusion: Diffusion,
     pub marked: u64,
@@ -79,7 +80,7 @@ pub struct World {
     pub done: Vec<(Instant, Action)>,
     /// Whether a monitor interface listens.
     pub monitor: bool,
-    /// What waits for earlier bytes.
+    /// Out-of-order bytes.
     pub held: Bytes,
     subs: BTreeMap<SubflowId, Sub>,
     joins: Vec<(Instant, LinkId, bool)>,
@@ -104,7 +105,7 @@ impl World {
         }
     }
 
-    /// A world in which this plan has been followed.
+    /// Creates a world and follows this plan.
     pub fn after(policy: Policy, plan: &[Step]) -> Self {
         let mut world = Self::new(policy);
         world.follow(plan);
@@ -210,7 +211,8 @@ impl World {
         }
     }
 
-    /// Packets of one step: every link in use sends as much as its wire, or its share of the air, lets through.
+    /// Delivers the packets of one step: every link in use carries as much as its wire, or its share of the
+    /// air, allows.
     fn flow(&mut self) {
         for link in self.links.keys().copied().collect::<Vec<_>>() {
             let packets = self.packets_of(link);
@@ -219,7 +221,7 @@ impl World {
             }
         }
         for id in self.subs.keys().copied().collect::<Vec<_>>() {
-            // What the engine was told of one may have ended another.
+            // The input about one subflow may have ended another.
             if let Some(sample) = self.sample(id) {
                 self.tell(Input::Subflow(id, SubflowEvent::Sample(sample)));
             }
@@ -250,7 +252,7 @@ impl World {
         let Some(own) = &here.transmitter else {
             return (here.rate * STEP).get() / PAYLOAD;
         };
-        // Stations that contend send as many packets each; a packet's air is its own.
+        // Contending stations send equally many packets. A packet's airtime depends on its station.
         let sharing = self
             .links
             .iter()
@@ -330,7 +332,7 @@ impl World {
         self.tell(Input::Subflow(id, established));
     }
 
-    /// Adds what the kernel's own path manager would add: a subflow over every link with an endpoint.
+    /// Does what the kernel's own path manager would do: adds a subflow over every link with an endpoint.
     fn kernel_joins(&mut self, link: LinkId) {
         let known = self.subs.values().any(|sub| sub.link == link);
         if !known && !self.subs.is_empty() {
@@ -372,20 +374,20 @@ impl World {
         }
     }
 
-    /// The links over which data flows now, in order.
+    /// Links over which data flows now, in order.
     pub fn in_use(&self) -> Vec<u16> {
         let used = self.links.keys().filter(|link| self.carries(**link));
         used.map(|link| link.0).collect()
     }
 
-    /// The links that are joined, in order.
+    /// Links that are joined, in order.
     pub fn joined(&self) -> Vec<u16> {
         let mut links: Vec<u16> = self.subs.values().map(|sub| sub.link.0).collect();
         links.sort_unstable();
         links
     }
 
-    /// Every rate at which a link was to be marked, and when.
+    /// Every marking rate requested for a link, and when.
     pub fn marks(&self, id: u16) -> Vec<(Instant, Ratio)> {
         let mark = |(at, action): &(Instant, Action)| match action {
             Action::Mark(link, rate) if link.0 == id => Some((*at, *rate)),
@@ -405,7 +407,7 @@ impl World {
             .collect()
     }
 
-    /// What a user reads about a link.
+    /// Explanation of a link, as the user reads it.
     pub fn explanation(&self, id: u16) -> Explanation {
         let all = self.engine.explain();
         all.into_iter()

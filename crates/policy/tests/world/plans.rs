@@ -1,4 +1,4 @@
-//! Plans that several test files begin with.
+//! Plans shared by several test files.
 
 use super::Step;
 

@@ -2,18 +2,18 @@
 //! friendliness.
 //!
 //! # Sources
-//! - draft-walid-mptcp-congestion-control-04 §3: `x = w/rtt`, `a_r = max x / x_r`, `w_r += x_r / (rtt_r ·
-//!   (Σx)²) · (1 + a_r)/2 · (4 + a_r)/5`. On a loss `w_r −= w_r/2 · min(a_r, 3/2)`.
+//! - draft-walid-mptcp-congestion-control-04 §3: `x = w/rtt`, `a_r = max x / x_r`,
+//!   `w_r += x_r / (rtt_r · (Σx)²) · (1 + a_r)/2 · (4 + a_r)/5`. On a loss `w_r −= w_r/2 · min(a_r, 3/2)`.
 //!
 //! # Where we differ, and why
 //! 1. Growth is limited to one segment per acknowledged segment, as in slow start. Otherwise a path with very
 //!    little traffic (`a_r` in the hundreds) would jump.
 //!
 //! # Consequence
-//! On a path with more loss, growth `(1+a)(4+a)/10` and the deeper cut of 3/4 balance at `a²/10 + a/2 + 2/5 =
-//! 3/4·P`. LIA balances at `a = P/2`. `P` is the loss probability, times the square of all windows where
-//! round trips are equal. So BALIA moves more traffic than LIA off a path that keeps more than a tenth of it,
-//! and less below that (`a` over 9.6).
+//! On a path with more loss, growth `(1+a)(4+a)/10` and the deeper cut of 3/4 balance at
+//! `a²/10 + a/2 + 2/5 = 3/4·P`. LIA balances at `a = P/2`. `P` is the loss probability, times the square of
+//! all windows where round trips are equal. So BALIA moves more traffic than LIA off a path that keeps more
+//! than a tenth of it, and less below that (`a` over 9.6).
 //!
 //! # Checked by
 //! `cc::tests`: golden vectors, the equation in `f64`, BALIA equals Reno on one path, where BALIA holds more

@@ -2,9 +2,9 @@
 //! window that it can carry.
 //!
 //! # Sources
-//! - cla §IV: mobility index `MI = arctan(m)/(π/2)` (m = signal trend, dB/s), quality `Q = SNR1/(SNR1 +
-//!   SNR2)`. Mobile stage: `R_off = R(t0)·(1−Q)·MI`. Hand-off stage: `w = N` segments (`BDP_UB = S·N`). The
-//!   hand-off stage's other two steps are in `cla/handoff.rs`.
+//! - cla §IV: mobility index `MI = arctan(m)/(π/2)` (m = signal trend, dB/s), quality
+//!   `Q = SNR1/(SNR1 + SNR2)`. Mobile stage: `R_off = R(t0)·(1−Q)·MI`. Hand-off stage: `w = N` segments
+//!   (`BDP_UB = S·N`). The hand-off stage's other two steps are in `cla/handoff.rs`.
 //!
 //! # Where we differ, and why
 //! 1. Each fading causes one cut, from the rate at its start. A cut at every report would compound.

@@ -2,8 +2,8 @@
 //! path more than a TCP would.
 //!
 //! # Sources
-//! - RFC 6356 §3, equations 1 and 2: `w_i += min(α/w_tot, 1/w_i)` per segment, `α = w_tot · max(w_i/rtt_i²) /
-//!   (Σ w_i/rtt_i)²`.
+//! - RFC 6356 §3, equations 1 and 2: `w_i += min(α/w_tot, 1/w_i)` per segment,
+//!   `α = w_tot · max(w_i/rtt_i²) / (Σ w_i/rtt_i)²`.
 //! - cla §IV prints α without the square of the sum: [`increase_printed`], for golden vectors only. Its
 //!   dimension does not fit: it depends on the unit of time (seconds here).
 //!

@@ -32,8 +32,8 @@
 //! 3. In an aggregate of L frames, each frame carries 1/L of preamble, spaces, contention and block
 //!    acknowledgement. The window doubles only when the whole aggregate is lost (p^L), so an attempt meets
 //!    the mean of the C_j weighted with p^{L·j}. For L = 1 this is the form above.
-//! 4. [`Form::Printed`] takes "the time needed to send the ACK at the lowest MCS (1 Mbps)" literally, with 6
-//!    Mb/s where 1 does not exist. It takes MSS/MCS without header and without rounding to symbols, and K
+//! 4. [`Form::Printed`] takes "the time needed to send the ACK at the lowest MCS (1 Mbps)" literally, with
+//!    6 Mb/s where 1 does not exist. It takes MSS/MCS without header and without rounding to symbols, and K
 //!    contains the preamble. It does not cover aggregates.
 //! 5. 802.11n uses DCF's DIFS and windows, too, although its stations may use others for QoS data.
 //! 6. A failed attempt costs as much as a successful one, as in Eq. 1. A real sender continues as soon as the

@@ -218,8 +218,8 @@ mod tests {
 
     #[test]
     fn noise_costs_little_more_than_least_squares_would() {
-        // 20 beacons over 2 s: a least-squares slope scatters by σ/√(Σ(t−t̄)²) = 2/2.64 = 0.76 dB/s at σ = 2
-        // dB.
+        // 20 beacons over 2 s: a least-squares slope scatters by σ/√(Σ(t−t̄)²) = 2/2.64 = 0.76 dB/s at σ =
+        // 2 dB.
         let mut rng = Rng::named(1, "noise");
         let errors = (0..500).map(|_| {
             let noise: Vec<f64> = (0..20).map(|_| rng.normal()).collect();

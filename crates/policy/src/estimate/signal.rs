@@ -1,8 +1,8 @@
 //! What an access point's beacons show about its link: signal, signal trend, and expected goodput.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 table 17-18: receiver minimum input level by rate (−82 dBm at 6 Mb/s … −65 dBm at 54
-//!   Mb/s, 20 MHz).
+//! - IEEE 802.11-2020 table 17-18: receiver minimum input level by rate (−82 dBm at 6 Mb/s … −65 dBm at
+//!   54 Mb/s, 20 MHz).
 //! - cla §IV: the trend of the signal tells when a hand-off is due.
 //!
 //! # Where we differ, and why
@@ -52,8 +52,8 @@ impl Signal {
         self.at.map(|_| Dbm::from_mbm(self.fast_mbm as i32))
     }
 
-    /// Trend in dB/s, negative when the signal gets weaker. On a steady slope, the two means lag 0.5 s and 2
-    /// s behind.
+    /// Trend in dB/s, negative when the signal gets weaker. On a steady slope, the two means lag 0.5 s and
+    /// 2 s behind.
     pub(crate) fn slope_db_per_s(&self) -> f64 {
         (self.fast_mbm - self.slow_mbm) / 100.0 / 1.5
     }

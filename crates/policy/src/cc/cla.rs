@@ -15,7 +15,7 @@
 //! 4. `N` defaults to ten where it is unknown, and nothing here knows it. The paper does not say how it
 //!    obtains `BDP_UB`. The paper's bound neglects propagation, so it is not the real product of any path,
 //!    and it needs the hop counts of both directions. The TTL of arriving packets would give one direction if
-//!    the initial TTL were known, but the kernel does not report the TTL of a TCP socket (`TCP_INFO` has
+//!    the initial TTL were known. But the kernel does not report the TTL of a TCP socket (`TCP_INFO` has
 //!    none). Ten segments are the initial window of RFC 6928 and of every Linux subflow, so this default
 //!    leaves a new subflow's window unchanged. With 12 hops each way (24), a new subflow carries up to 6 %
 //!    more in its first 2.5 s (`crates/sim/tests/cla_handoff.rs`).

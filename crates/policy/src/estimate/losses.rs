@@ -11,12 +11,12 @@
 //!    be in flight, not more. Short queues of one bandwidth-delay product overflow under bbr all the time.
 //!    With a window of three products for those, the stall was 265 ms.
 //! 2. Such a queue, too, is short for a moment while its losses are still missing, above all in slow start.
-//!    In one run of eight that was enough for ten seconds with a window of 3 to 6 MB on links that need
-//!    1.2 MB, and a link that died in that time cost 150 to 250 ms. A path that loses at random does so as
-//!    often without a queue as with one. If segments are missing three times as often with a queue, the queue
-//!    causes the losses. Measured on links with one product under bbr: no segment was missing in 98 of 100
-//!    samples without a queue, and in 60 to 80 with one. Measured on a link that loses one segment in a
-//!    hundred: a segment was missing in 40 to 90 of 100 samples without a queue, and in 85 to 95 with one.
+//!    In one run of eight, that caused ten seconds with a window of 3 to 6 MB on links that need 1.2 MB. A
+//!    link that died in that time cost 150 to 250 ms. A path that loses at random does so as often without a
+//!    queue as with one. If segments are missing three times as often with a queue, the queue causes the
+//!    losses. Measured on links with one product under bbr: no segment was missing in 98 of 100 samples
+//!    without a queue, and in 60 to 80 with one. Measured on a link that loses one segment in a hundred: a
+//!    segment was missing in 40 to 90 of 100 samples without a queue, and in 85 to 95 with one.
 //!
 //! # Checked by
 //! `tests`. `window-lossy` and `window-bdp` in the benchmarks.

@@ -2,8 +2,8 @@
 //! earlier.
 //!
 //! With `k` segments to send, the fast subflow finishes after `n = 1 + k/cwnd_f` of its round trips. The
-//! segment waits if that is sooner than one round trip of the slow subflow, and the slow one would need
-//! longer for the rest than two round trips of the fast one.
+//! segment waits if that is sooner than one round trip of the slow subflow. It only waits, however, if the
+//! slow one would need longer for the rest than two round trips of the fast one.
 //!
 //! # Sources
 //! - Lim, Nahum, Towsley, Gibbens, "ECF: an MPTCP path scheduler to manage heterogeneous paths" (CoNEXT

@@ -53,7 +53,7 @@ fn equation_1_is_taken_at_its_word() {
     assert!((micros(exchange, Form::Printed, 0.5) - expected).abs() < 0.001);
 }
 
-/// The default form, summed term by term as models.md and Eq. 1 write it.
+/// Eq. 1 and the default form, summed term by term.
 fn summed(standard: Standard, mbps: u64, retries: u32, p: f64) -> (f64, f64) {
     let attempt = (standard.difs() + legacy(standard, mbps).busy).as_nanos() as f64 / 1e3;
     let (mut t, mut delivered, mut sum) = (0.0, 0.0, 0.0);

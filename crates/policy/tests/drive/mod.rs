@@ -32,8 +32,7 @@ const ACTIONS_AT_ONCE: usize = 10_000;
 /// Byte that starts a connection with traffic.
 const FLOWS: u8 = 255;
 
-/// Limit on held memory, in bytes, for ten links, five connections, twenty-seven subflows, three radios and
-/// twenty flows. The frames of each link take up to 200 kB.
+/// Bytes held at most: 10 links (≤ 200 kB of frames each), 5 connections, 27 subflows, 3 radios, 20 flows.
 const MOST_HELD: isize = 2 << 20;
 
 /// Reads numbers from bytes. Returns zero when they are used up.
@@ -471,8 +470,7 @@ struct Driver {
     seen: Seen,
 }
 
-/// Feeds an engine all inputs that these bytes contain, and keeps a driver's contract. With a twin, both must
-/// request the same.
+/// Feeds an engine the inputs in these bytes, as a driver must. With a twin, both must request the same.
 pub fn drive(bytes: &[u8], with_twin: bool) -> Seen {
     let before = counting::held();
     let mut reader = Reader(bytes);
@@ -513,11 +511,7 @@ impl Driver {
         self.carry_out();
         if self.twin.is_none() {
             self.seen.most = self.seen.most.max(counting::held() - self.before);
-            assert!(
-                self.seen.most < MOST_HELD,
-                "the engine holds {} bytes",
-                self.seen.most
-            );
+            assert!(self.seen.most < MOST_HELD, "holds {} bytes", self.seen.most);
         }
     }
 

@@ -7,6 +7,7 @@ mod licences;
 mod links;
 mod metadata;
 mod modules;
+mod readings;
 mod rooms;
 mod spdx;
 mod test;
@@ -14,8 +15,8 @@ mod tidy;
 
 use std::process::ExitCode;
 
-const USAGE: &str =
-    "usage: cargo xtask check | circles | deps | licences | links | tidy | test [ARGUMENTS OF cargo test]";
+const USAGE: &str = "usage: cargo xtask check | circles | deps | licences | links | readings [--check] | tidy | \
+                     test [ARGUMENTS OF cargo test]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -37,12 +38,18 @@ fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
             deps::check()?,
             licences::check()?,
             links::check()?,
+            readings::check()?,
             tidy::check()?,
         ]),
         "circles" => report(&[circles::check()?]),
         "deps" => report(&[deps::check()?]),
         "licences" => report(&[licences::check()?]),
         "links" => report(&[links::check()?]),
+        "readings" => match rest {
+            [] => report(&[readings::write()?]),
+            [check] if check == "--check" => report(&[readings::check()?]),
+            _ => anyhow::bail!("{USAGE}"),
+        },
         "tidy" => report(&[tidy::check()?]),
         "test" => test::run(rest),
         _ => anyhow::bail!("{USAGE}"),

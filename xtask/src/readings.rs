@@ -143,70 +143,50 @@ fn parsed(path: &str, text: &str) -> (Vec<Reading>, Vec<String>) {
 /// Reads one line. No field may hold a comma or a quote, so that a plain split is enough.
 fn reading(line: &str) -> Result<Reading, String> {
     let fields: Vec<&str> = line.split(',').collect();
-    let [
-        date,
-        bench,
-        controller,
-        variant,
-        setup,
-        n,
-        metric,
-        value,
-        unit,
-        must,
-        _note,
-    ] = fields[..]
-    else {
+    let wanted = COLUMNS.split(',').count();
+    if fields.len() != wanted {
         return Err(format!(
-            "{} fields instead of 11; use ; for a comma in a note",
+            "{} fields instead of {wanted}; use ; for a comma in a note",
             fields.len()
         ));
-    };
+    }
     if line.contains('"') {
         return Err("quotes are not supported; remove them".to_owned());
     }
+    let field = |index: usize| fields[index].to_owned();
+    let reading = Reading {
+        date: field(0),
+        bench: field(1),
+        controller: field(2),
+        variant: field(3),
+        setup: field(4),
+        n: field(5),
+        metric: field(6),
+        value: field(7),
+        unit: field(8),
+        must: field(9),
+    };
+    fault(&reading).map_or(Ok(reading), Err)
+}
+
+/// What is wrong with the values of a line, and what would be right.
+fn fault(reading: &Reading) -> Option<String> {
+    let Reading {
+        date, n, value, must, ..
+    } = reading;
     if !is_date(date) {
-        return Err(format!("date {date}: write it as 2026-11-26"));
+        Some(format!("date {date}: write it as 2026-11-26"))
+    } else if !n.is_empty() && n.parse::<u32>().is_err() {
+        Some(format!("n {n}: must be a whole number or empty"))
+    } else if reading.bench.is_empty() || reading.metric.is_empty() {
+        Some("bench and metric must not be empty".to_owned())
+    } else if !value.parse::<f64>().is_ok_and(f64::is_finite) {
+        Some(format!("value {value}: must be a number"))
+    } else if !must.is_empty() && limit(must).is_none() {
+        Some(format!("must {must}: write >= or <= and a number"))
+    } else {
+        None
     }
-    if !n.is_empty() && n.parse::<u32>().is_err() {
-        return Err(format!("n {n}: must be a whole number or empty"));
-    }
-    if bench.is_empty() || metric.is_empty() {
-        return Err("bench and metric must not be empty".to_owned());
-    }
-    if !value.parse::<f64>().is_ok_and(f64::is_finite) {
-        return Err(format!("value {value}: must be a number"));
-    }
-    if !must.is_empty() && limit(must).is_none() {
-        return Err(format!("must {must}: write >= or <= and a number"));
-    }
-    let [
-        date,
-        bench,
-        controller,
-        variant,
-        setup,
-        n,
-        metric,
-        value,
-        unit,
-        must,
-    ] = [
-        date, bench, controller, variant, setup, n, metric, value, unit, must,
-    ]
-    .map(str::to_owned);
-    Ok(Reading {
-        date,
-        bench,
-        controller,
-        variant,
-        setup,
-        n,
-        metric,
-        value,
-        unit,
-        must,
-    })
 }
 
 fn is_date(text: &str) -> bool {

@@ -6,8 +6,8 @@
  * running kernel's BTF. The offsets here therefore mean nothing, and no vmlinux.h is needed at build time. If
  * the running kernel lacks a field, the load fails, which the loader reports as "this kernel has no MPTCP".
  *
- * Sources: include/linux/{skbuff,tcp}.h, include/net/{sock,inet_sock,inet_connection_sock}.h, net/mptcp/protocol.h,
- * net/ipv4/tcp_ipv4.c (bpf_iter__tcp), Linux 6.18.
+ * Sources: include/linux/{skbuff,tcp}.h, include/net/{sock,inet_sock,inet_connection_sock}.h,
+ * net/mptcp/protocol.h, net/ipv4/tcp_ipv4.c (bpf_iter__tcp), Linux 6.18.
  */
 #ifndef SLOWHAND_KERNEL_H
 #define SLOWHAND_KERNEL_H

@@ -5,8 +5,8 @@
  * A controller consists of one rule for growth and one for losses (couple.h). `CONTROLLER` turns them into
  * programs.
  *
- * Sources: net/ipv4/tcp_cong.c (tcp_reno_cong_avoid), include/net/tcp.h (tcp_is_cwnd_limited), net/ipv4/bpf_tcp_ca.c (which
- * fields may be written), Linux 6.18.
+ * Sources: net/ipv4/tcp_cong.c (tcp_reno_cong_avoid), include/net/tcp.h (tcp_is_cwnd_limited),
+ * net/ipv4/bpf_tcp_ca.c (which fields may be written), Linux 6.18.
  */
 #ifndef SLOWHAND_CC_CONTROL_H
 #define SLOWHAND_CC_CONTROL_H

@@ -6,7 +6,8 @@
  * running kernel's BTF. The offsets here therefore mean nothing, and no vmlinux.h is needed. Separate from
  * ../kernel.h so that this directory can be used alone.
  *
- * Sources: include/linux/tcp.h, include/net/{sock,inet_connection_sock,tcp}.h, net/mptcp/protocol.h, Linux 6.18.
+ * Sources: include/linux/tcp.h, include/net/{sock,inet_connection_sock,tcp}.h, net/mptcp/protocol.h, Linux
+ * 6.18.
  */
 #ifndef SLOWHAND_CC_KERNEL_H
 #define SLOWHAND_CC_KERNEL_H

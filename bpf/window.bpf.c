@@ -10,9 +10,9 @@
  * How the peer reads the field. If a segment carries a DATA_ACK, the peer scales the field by the factor that
  * *we* sent in our SYN (`rx_opt.rcv_wscale`) and adds it to that DATA_ACK. The sum is the edge up to which it
  * may assign data to any of its subflows (RFC 8684 §3.3.1, `ack_update_msk` in net/mptcp/options.c). So the
- * value in `caps` counts bytes of the *connection* that are not acknowledged in order at data level: in
- * flight on all subflows, queued on them, and held here out of order. The same field also limits the bytes in
- * flight on the subflow that carried it, which the connection's limit implies. The peer's edge never moves
+ * value in `caps` counts bytes of the *connection* that are not acknowledged in order at data level. They are
+ * in flight on all subflows, queued on them, or held here out of order. The same field also limits the bytes
+ * in flight on the subflow that carried it, which the connection's limit implies. The peer's edge never moves
  * left. After the cap is lowered, the peer keeps its earlier allowance until (old − new) bytes are
  * acknowledged.
  *
@@ -46,9 +46,9 @@
  *   6.18).
  *
  * Where we differ, and why
- * 1. RFC 9293 §3.8.6 discourages shrinking the window. We do it, and remember no right edge per subflow: the
- *    edge is at data level, stock stacks often move the field left, and with such a rule the limit would act
- *    too slowly.
+ * 1. RFC 9293 §3.8.6 discourages shrinking the window. We do it, and remember no right edge per subflow. The
+ *    edge is at data level, and stock stacks often move the field left. With a remembered edge the limit
+ *    would act too slowly.
  * 2. Never below two segments of our announced MSS, so that delayed ACKs and silly-window avoidance cannot
  *    stall the peer.
  *

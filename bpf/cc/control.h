@@ -49,7 +49,7 @@ CC_INLINE void grow(struct tcp_sock *tp, __u32 acked)
 
 /*
  * Whether everything is delivered that was in flight at the start of this round. Growth is computed once per
- * round trip, as in RFC 6356 section 4.1: no window changes by more than a segment in between, and most ACKs
+ * round trip, as in RFC 6356 section 4.1. In between, no window changes by more than a segment, and most ACKs
  * cost next to nothing.
  */
 CC_INLINE bool is_round_over(struct tcp_sock *tp)

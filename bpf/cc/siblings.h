@@ -2,12 +2,14 @@
 /*
  * Collects the state of every subflow of a connection.
  *
- * struct_ops programs may not call `bpf_skc_to_mptcp_sock`, so the connection is found by casts:
- * icsk_ulp_data of a subflow is its mptcp_subflow_context, `conn` of that is the connection, and `conn_list`
- * of the connection links the contexts. Only our own socket is locked meanwhile. What is read of a sibling
- * may be slightly old, or belong to a sibling that is just leaving (contexts are freed after an RCU grace
- * period, and BPF runs inside one). A wrong value at one ACK moves the window by one segment at most, which
- * is acceptable. The walk ends after COUPLE_PATHS contexts, whatever the list contains.
+ * struct_ops programs may not call `bpf_skc_to_mptcp_sock`, so the connection is found by casts.
+ * icsk_ulp_data of a subflow is its mptcp_subflow_context. Its `conn` is the connection, whose `conn_list`
+ * links the contexts.
+ *
+ * Only our own socket is locked meanwhile. What is read of a sibling may be slightly old, or belong to a
+ * sibling that is just leaving: contexts are freed after an RCU grace period, and BPF runs inside one. A
+ * wrong value at one ACK moves the window by one segment at most, which is acceptable. The walk ends after
+ * COUPLE_PATHS contexts, whatever the list contains.
  *
  * Sources: net/mptcp/subflow.c, net/mptcp/protocol.h (mptcp_for_each_subflow), Linux 6.18.
  */

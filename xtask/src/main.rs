@@ -7,16 +7,18 @@ mod licences;
 mod links;
 mod metadata;
 mod modules;
+mod prose;
 mod readings;
 mod rooms;
 mod spdx;
 mod test;
 mod tidy;
+mod unreached;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask check | circles | deps | licences | links | readings [--check] | tidy | \
-                     test [ARGUMENTS OF cargo test]";
+const USAGE: &str = "usage: cargo xtask check | circles | deps | licences | links | prose | readings [--check] | \
+                     tidy | unreached | test [ARGUMENTS OF cargo test]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -40,11 +42,14 @@ fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
             links::check()?,
             readings::check()?,
             tidy::check()?,
+            unreached::check()?,
         ]),
         "circles" => report(&[circles::check()?]),
         "deps" => report(&[deps::check()?]),
         "licences" => report(&[licences::check()?]),
         "links" => report(&[links::check()?]),
+        "prose" => report(&[prose::check()?]),
+        "unreached" => report(&[unreached::check()?]),
         "readings" => match rest {
             [] => report(&[readings::write()?]),
             [check] if check == "--check" => report(&[readings::check()?]),

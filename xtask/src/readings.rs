@@ -1,6 +1,6 @@
-//! The measurements in `docs/readings/*.csv`: checks their columns and renders the current ones into `docs/window.md`.
+//! Checks the measurements in `docs/readings/*.csv` and renders the current ones into `docs/window.md`.
 //!
-//! A table in the page stands between two markers. The first names the file and the metrics that become columns:
+//! Each table of the page is between two markers. The first one names the file and the columns:
 //!
 //! ```text
 //! <!-- readings bars: steady, first_5s, stall_p50 -->
@@ -23,7 +23,7 @@ const PAGE: &str = "docs/window.md";
 const COLUMNS: &str = "date,bench,controller,variant,setup,n,metric,value,unit,must,note";
 const OPEN: &str = "<!-- readings ";
 const CLOSE: &str = "<!-- /readings -->";
-/// Only these measurements are current results. Others are of earlier engines, other machines, models or traces.
+/// Setup of the current results. Others are earlier engines, other machines, models or traces.
 const CURRENT: &str = "reference";
 
 /// One measurement.
@@ -296,7 +296,7 @@ fn runs(readings: &[&Reading]) -> String {
     counts.join(", ")
 }
 
-/// The newest value for each controller in the order of the file. Of two values of one day the later line counts.
+/// The newest value of each controller, in the order of the file. The later line wins on the same day.
 fn cell(metric: &str, readings: &[&Reading]) -> String {
     let mut newest: Vec<&Reading> = Vec::new();
     for &reading in readings.iter().filter(|reading| reading.metric == metric) {

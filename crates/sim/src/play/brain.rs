@@ -11,7 +11,8 @@ use links::LinkState;
 use links::air::{Addresses, FrameKind, Overheard, StationId, Subtype};
 use policy::estimate::bandwidth::Sight;
 use policy::estimate::delivery::{Frame, Receiver};
-use policy::{Action, Engine, Input, LinkEvent, LinkId, LinkSpec};
+use policy::{Action, Input, LinkEvent, LinkId, LinkSpec};
+use record::{Recorded, Recording};
 use scenario::Plan;
 use trace::What;
 use units::{Bytes, Instant};
@@ -22,7 +23,7 @@ use super::frames::{Airtime, shown_at};
 /// One engine, and who its links are on the air.
 #[derive(Debug)]
 pub(super) struct Brain {
-    engine: Engine,
+    engine: Recorded,
     names: Vec<String>,
     /// The link whose access point each station is.
     links: Vec<Option<usize>>,
@@ -35,7 +36,7 @@ pub(super) struct Brain {
 
 impl Brain {
     /// It is told of all links; which of them are up, of each of these.
-    pub(super) fn new(policy: policy::Policy, plan: &Plan, cast: &Cast) -> Self {
+    pub(super) fn new(policy: policy::Policy, plan: &Plan, cast: &Cast, recording: Option<Recording>) -> Self {
         let config = policy::Config {
             policy,
             peer_subflows: usize::from(plan.server_subflows),
@@ -45,7 +46,7 @@ impl Brain {
             heard[station.0 as usize] = Some(Airtime::default());
         }
         let mut brain = Self {
-            engine: Engine::new(config),
+            engine: Recorded::new(config, recording),
             names: plan.links.iter().map(|link| link.name.clone()).collect(),
             links: cast.access_points.clone(),
             heard,

@@ -11,13 +11,14 @@
 //! | `replay` | telling an engine of today what a recording holds |
 //! | `codec`, `values`, `bytes` | values as bytes and back |
 //! | `kinds` | the kinds of facts |
+//! | `of_test` | recordings of engines in tests |
 //!
 //! # The format
 //! [`MAGIC`], then the header, entries, and an end mark and a checksum (FNV-1a, 64 bits) of all bytes before it.
 //! Numbers are LEB128; times are differences from the entry before, in nanoseconds.
 //!
 //! # Checked by
-//! `tests/golden.rs` (the recordings in `golden/record`), `tests/format.rs` (any fact, any damage).
+//! `tests/golden.rs` (the recordings in `golden/record`), `tests` (any fact, any damage).
 
 mod acts;
 mod bytes;
@@ -26,6 +27,7 @@ mod entry;
 mod file;
 mod header;
 mod kinds;
+mod of_test;
 mod recorded;
 mod recorder;
 mod replay;

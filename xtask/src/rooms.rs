@@ -83,7 +83,9 @@ pub const ROOMS: &[Room] = &[
     },
     Room {
         name: "lab",
-        rooms: &["units", "wire", "policy", "record", "links", "trace", "scenario", "linux"],
+        rooms: &[
+            "units", "wire", "policy", "record", "links", "trace", "scenario", "linux",
+        ],
         crates: &["libc", "nix", "sha2", "socket2", "thiserror"],
         no_std: false,
         never: "sim: two worlds that lean on each other are one",

@@ -47,7 +47,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         all_same &= accepted || replayed.is_identical();
         exit::print_text(&format!("{}: {}", Shown(path.display()), verdict(&replayed)))?;
     }
-    Ok(if all_same { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if all_same {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
@@ -56,7 +60,9 @@ fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
     read.map_err(|error| refused(&format!("{error}; name a file that `--record` wrote")))?;
     if bytes.len() as u64 > LARGEST {
-        return Err(refused(&"larger than 1 GiB: no recording; name a file that `--record` wrote"));
+        return Err(refused(
+            &"larger than 1 GiB: no recording; name a file that `--record` wrote",
+        ));
     }
     Ok(bytes)
 }

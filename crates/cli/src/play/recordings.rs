@@ -57,9 +57,15 @@ impl Recordings {
 
     /// Says on standard error where they are.
     pub fn finish(self) -> anyhow::Result<()> {
-        let count = self.written.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+        let count = self
+            .written
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)?;
         let plural = if count == 1 { "" } else { "s" };
-        tell!("wrote {count} recording{plural} into {}", Shown(self.folder.display()));
+        tell!(
+            "wrote {count} recording{plural} into {}",
+            Shown(self.folder.display())
+        );
         Ok(())
     }
 }
@@ -81,6 +87,9 @@ mod tests {
             of.file_name()
         };
         assert_eq!(of("tcp:dsl", None), "two-homes-x-tcp-dsl-7.record");
-        assert_eq!(of("handover+cell", Some(2)), "two-homes-x-handover+cell-7-2.record");
+        assert_eq!(
+            of("handover+cell", Some(2)),
+            "two-homes-x-handover+cell-7-2.record"
+        );
     }
 }

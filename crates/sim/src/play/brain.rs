@@ -36,7 +36,12 @@ pub(super) struct Brain {
 
 impl Brain {
     /// It is told of all links; which of them are up, of each of these.
-    pub(super) fn new(policy: policy::Policy, plan: &Plan, cast: &Cast, recording: Option<Recording>) -> Self {
+    pub(super) fn new(
+        policy: policy::Policy,
+        plan: &Plan,
+        cast: &Cast,
+        recording: Option<Recording>,
+    ) -> Self {
         let config = policy::Config {
             policy,
             peer_subflows: usize::from(plan.server_subflows),

@@ -12,7 +12,8 @@ use super::{RunError, Setup, StartError, Stopper};
 use crate::mptcp_pm::{self, Events};
 use crate::netlink::ReceiveError;
 use crate::rtnl::{Protocol, Route, Table, Watch};
-use policy::{Engine, Explanation, Input, LinkEvent};
+use policy::{Explanation, Input, LinkEvent};
+use record::Recorded;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 use units::Instant;
@@ -29,7 +30,7 @@ const LEAST_SLEEP: Duration = Duration::from_micros(200);
 /// Drives one engine over the calling thread's network namespace. See the module `daemon`.
 #[derive(Debug)]
 pub struct Daemon {
-    engine: Engine,
+    engine: Recorded,
     pub(super) world: World,
     clock: Clock,
     poller: Poller,
@@ -47,8 +48,8 @@ impl Daemon {
     ///
     /// # Errors
     /// When the kernel lacks something; nothing is changed then.
-    pub fn start(setup: Setup) -> Result<Self, StartError> {
-        let engine = Engine::new(setup.engine);
+    pub fn start(mut setup: Setup) -> Result<Self, StartError> {
+        let engine = Recorded::new(setup.engine, setup.record.take());
         let clock = Clock::new(setup.epoch_ns);
         // Listening comes first: a connection that opens while settings are changed is heard of.
         let events = Events::open()?;

@@ -116,6 +116,8 @@ pub struct Setup {
     pub fallback_window: Option<Bytes>,
     /// How links are watched and asked while no connection shows whether they live; `None`: not at all.
     pub probing: Option<Probing>,
+    /// Where the engine's inputs and actions are recorded. `None`: nowhere.
+    pub record: Option<record::Recording>,
     /// Where every change is written down before it is made. `None` in a namespace that is thrown away.
     pub journal: Option<PathBuf>,
 }

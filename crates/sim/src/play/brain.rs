@@ -12,7 +12,8 @@ use links::LinkState;
 use links::air::{Addresses, FrameKind, Overheard, StationId, Subtype};
 use policy::estimate::bandwidth::Sight;
 use policy::estimate::delivery::{Frame, Receiver};
-use policy::{Action, Engine, Input, LinkEvent, LinkId, LinkSpec};
+use policy::{Action, Input, LinkEvent, LinkId, LinkSpec};
+use record::{Recorded, Recording};
 use scenario::Plan;
 use trace::What;
 use units::{Bytes, Instant};
@@ -23,7 +24,7 @@ use super::frames::{Airtime, shown_at};
 /// One engine, with the stations behind its links.
 #[derive(Debug)]
 pub(super) struct Brain {
-    engine: Engine,
+    engine: Recorded,
     names: Vec<String>,
     /// Per station: the link of the access point that it is.
     links: Vec<Option<usize>>,
@@ -36,7 +37,12 @@ pub(super) struct Brain {
 
 impl Brain {
     /// Creates the engine and reports all links to it. Their states follow by [`Brain::set_state`].
-    pub(super) fn new(policy: policy::Policy, plan: &Plan, cast: &Cast) -> Self {
+    pub(super) fn new(
+        policy: policy::Policy,
+        plan: &Plan,
+        cast: &Cast,
+        recording: Option<Recording>,
+    ) -> Self {
         let config = policy::Config {
             policy,
             peer_subflows: usize::from(plan.server_subflows),
@@ -46,7 +52,7 @@ impl Brain {
             heard[station.0 as usize] = Some(Airtime::default());
         }
         let mut brain = Self {
-            engine: Engine::new(config),
+            engine: Recorded::new(config, recording),
             names: plan.links.iter().map(|link| link.name.clone()).collect(),
             links: cast.access_points.clone(),
             heard,

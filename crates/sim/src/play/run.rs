@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use links::air::{Addresses, Counters, Input, Medium as _, Overheard};
 use policy::LinkId;
+use record::{Buffer, Recording};
 use scenario::{Medium, Plan, models};
 use trace::{
     Event, Flow, FlowMeter, LinkState, LinkUse, PathUse, PolicyName, Run, RunRecord, RunStart, SERIES_BIN,
@@ -55,6 +56,8 @@ pub struct Play<'p> {
     pub most: u64,
     /// Whether to keep what the client's radios hear.
     pub capture: bool,
+    /// Where the inputs and actions of the engine are recorded; complete once the run is over. `None`: nowhere.
+    pub record: Option<Buffer>,
     /// Set from outside to end the run early.
     pub stop: Option<&'p AtomicBool>,
 }
@@ -71,8 +74,19 @@ impl<'p> Play<'p> {
             seed: plan.seed,
             most: Self::MOST,
             capture: false,
+            record: None,
             stop: None,
         }
+    }
+
+    /// What the engine is told and asks for, if that is to be recorded.
+    fn recording(&self) -> Option<Recording> {
+        self.record.as_ref().map(|buffer| Recording {
+            about: format!("{}, virtual time, {}", self.plan.name, self.policy),
+            seed: Some(self.seed),
+            texts: true,
+            out: Box::new(buffer.clone()),
+        })
     }
 
     fn is_interrupted(&self) -> bool {
@@ -141,7 +155,7 @@ impl<'p> Runner<'p> {
         Ok(Self {
             what,
             world,
-            brain: Brain::new(policy, what.plan, &cast),
+            brain: Brain::new(policy, what.plan, &cast, what.recording()),
             capture: what
                 .capture
                 .then(|| Capture::new(addresses, cast.flows.clone(), "client")),

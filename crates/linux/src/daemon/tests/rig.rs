@@ -111,6 +111,7 @@ fn setup(
             window: None,
             fallback_window: None,
             probing: None,
+            record: record::Recording::of_test(),
             journal,
         },
         sender,

@@ -3,17 +3,18 @@
 //! Every action is carried out or handed to the kernel before the next one is looked at, so they reach the peer in the
 //! engine's order. What fails is observed; where the engine waits for an outcome (a join), it is told of the failure too.
 
-use super::caps::Cap;
-use super::flows::{Phase, pair};
-use super::joins::Join;
-use super::levers::LeverError;
-use super::managed::Managed;
-use super::marks::MarkError;
-use super::peers::token_of;
-use super::probes::ProbeError;
-use super::world::World;
-use super::{Association, LeftAlone};
 use crate::bpf::{Hook, PacedSubflow};
+use crate::daemon::Association;
+use crate::daemon::caps::Cap;
+use crate::daemon::flows::LeftAlone;
+use crate::daemon::flows::{Phase, pair};
+use crate::daemon::joins::Join;
+use crate::daemon::levers::LeverError;
+use crate::daemon::managed::Managed;
+use crate::daemon::marks::MarkError;
+use crate::daemon::peers::token_of;
+use crate::daemon::probes::ProbeError;
+use crate::daemon::world::World;
 use crate::journal::{Change, JournalError, SetSysctlError};
 use crate::mptcp_pm::{self, AddressId, CreateSubflowError, Endpoint, EndpointFlags, NewSubflow};
 use crate::orphans;
@@ -26,7 +27,7 @@ use units::{Bitrate, Instant, Ratio};
 
 /// Why an action could not be carried out.
 #[derive(Debug, Error)]
-pub(super) enum ActError {
+pub(crate) enum ActError {
     /// The link went away between the decision and the act.
     #[error("the link is gone or has no address of this family; it is tried again when it has one")]
     NoWay,
@@ -91,7 +92,7 @@ pub(super) enum ActError {
 
 impl World {
     /// Carries out one action.
-    pub(super) fn carry_out(&mut self, now: Instant, action: &Action) -> Result<(), ActError> {
+    pub(crate) fn carry_out(&mut self, now: Instant, action: &Action) -> Result<(), ActError> {
         if self
             .changes_subflows_of(action)
             .is_some_and(|conn| self.is_left_in_peace(conn))
@@ -190,7 +191,7 @@ impl World {
     }
 
     /// What went away or is not ready yet between the decision and the act has not been refused.
-    pub(super) fn why_not_joined(&self, error: &ActError, link: LinkId) -> JoinFailure {
+    pub(crate) fn why_not_joined(&self, error: &ActError, link: LinkId) -> JoinFailure {
         match error {
             ActError::NoWay if self.links.get(link).is_some_and(Managed::usable) => JoinFailure::NoAddress,
             ActError::NoWay
@@ -311,7 +312,7 @@ impl World {
     }
 
     fn try_set_backup(&mut self, id: SubflowId, backup: bool) -> Result<(), ActError> {
-        let living = |subflow: &&mut super::flows::Subflow| subflow.living();
+        let living = |subflow: &&mut crate::daemon::flows::Subflow| subflow.living();
         let subflow = self
             .flows
             .subflow_mut(id)
@@ -324,7 +325,7 @@ impl World {
     }
 
     /// Changes of priority that the kernel would not take before.
-    pub(super) fn set_priorities(&mut self, now: Instant, doubted: &[LinkId]) {
+    pub(crate) fn set_priorities(&mut self, now: Instant, doubted: &[LinkId]) {
         while let Some(wanted) = self.priorities.due(now) {
             let subflow = self.flows.subflow(wanted.subflow);
             if subflow.is_some_and(|subflow| subflow.living() && doubted.contains(&subflow.link)) {
@@ -357,7 +358,7 @@ impl World {
     }
 
     /// An endpoint for every way out of a link, or none.
-    pub(super) fn endpoint(&mut self, link: LinkId, wanted: bool) -> Result<(), ActError> {
+    pub(crate) fn endpoint(&mut self, link: LinkId, wanted: bool) -> Result<(), ActError> {
         for id in self.endpoints.remove(&link).unwrap_or_default() {
             self.release_orphans(id);
             match self.commands.del_endpoint(id, None) {
@@ -428,7 +429,7 @@ impl World {
     }
 
     /// Where probes of a connection go.
-    pub(super) fn peer_of(&self, conn: ConnId) -> Result<SocketAddr, ActError> {
+    pub(crate) fn peer_of(&self, conn: ConnId) -> Result<SocketAddr, ActError> {
         let conn = self.flows.conn(conn).ok_or(ActError::NoConnection)?;
         Ok(conn.joinable.unwrap_or(conn.remote))
     }

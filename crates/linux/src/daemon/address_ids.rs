@@ -8,13 +8,13 @@ use std::net::IpAddr;
 
 /// Gives out 1..=255; when all are given out, the one that was not asked for the longest goes to the newcomer.
 #[derive(Debug, Default)]
-pub(super) struct AddressIds {
+pub(crate) struct AddressIds {
     /// The latest used last.
     given: Vec<(LinkId, IpAddr, u8)>,
 }
 
 impl AddressIds {
-    pub(super) fn of(&mut self, link: LinkId, address: IpAddr) -> u8 {
+    pub(crate) fn of(&mut self, link: LinkId, address: IpAddr) -> u8 {
         let known = self.given.iter().position(|&(l, a, _)| (l, a) == (link, address));
         let id = match known {
             Some(at) => self.given.remove(at).2,

@@ -9,9 +9,9 @@
 //! # Checked by
 //! `daemon::tests::levers`, `daemon::tests::undone`; what a crash leaves on sockets: `tests/bpf/limits.rs`.
 
-use super::levers::{Lever, LeverError, walk};
-use super::walks::{AFTER_FAILURE, Walks};
 use crate::bpf::{PacedSubflow, PacingLever, RunTime};
+use crate::daemon::levers::{Lever, LeverError, walk};
+use crate::daemon::walks::{AFTER_FAILURE, Walks};
 use crate::journal::{Change, Journal};
 use policy::ConnId;
 use std::collections::BTreeMap;
@@ -19,22 +19,22 @@ use units::{Bitrate, Instant};
 
 /// One of them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cap {
-    pub(super) subflow: PacedSubflow,
-    pub(super) rate: Bitrate,
-    pub(super) until: Instant,
+pub(crate) struct Cap {
+    pub(crate) subflow: PacedSubflow,
+    pub(crate) rate: Bitrate,
+    pub(crate) until: Instant,
 }
 
 /// The caps that are on.
 #[derive(Debug)]
-pub(super) struct Caps {
+pub(crate) struct Caps {
     lever: Lever<PacingLever>,
     until: BTreeMap<PacedSubflow, Instant>,
     walks: Walks,
 }
 
 impl Caps {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             lever: Lever::Untried,
             until: BTreeMap::new(),
@@ -42,11 +42,11 @@ impl Caps {
         }
     }
 
-    pub(super) fn load(&mut self) {
+    pub(crate) fn load(&mut self) {
         self.lever.need(PacingLever::load);
     }
 
-    pub(super) fn put_on(&mut self, cap: Cap, journal: &mut Journal) -> Result<(), LeverError> {
+    pub(crate) fn put_on(&mut self, cap: Cap, journal: &mut Journal) -> Result<(), LeverError> {
         self.load();
         let lever = self.lever.get("how fast a subflow sends")?;
         journal.will(Change::SocketLimits)?;
@@ -57,7 +57,7 @@ impl Caps {
     }
 
     /// A connection is gone, or left alone; its sockets may go on for a while.
-    pub(super) fn release(&mut self, conn: ConnId) -> Result<(), LeverError> {
+    pub(crate) fn release(&mut self, conn: ConnId) -> Result<(), LeverError> {
         let of_it = |subflow: &PacedSubflow| subflow.conn == conn;
         let subflows: Vec<PacedSubflow> = self.until.keys().copied().filter(of_it).collect();
         subflows
@@ -74,12 +74,12 @@ impl Caps {
         Ok(())
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
         let ends = self.until.values().min().copied();
         [ends, self.walks.wake_at()].into_iter().flatten().min()
     }
 
-    pub(super) fn tick(&mut self, now: Instant) -> Result<(), LeverError> {
+    pub(crate) fn tick(&mut self, now: Instant) -> Result<(), LeverError> {
         let is_over = |(&subflow, &until): (&PacedSubflow, &Instant)| (until <= now).then_some(subflow);
         let over: Vec<PacedSubflow> = self.until.iter().filter_map(is_over).collect();
         for subflow in over {
@@ -93,12 +93,12 @@ impl Caps {
         }
     }
 
-    pub(super) fn release_all(&mut self) -> Result<(), LeverError> {
+    pub(crate) fn release_all(&mut self) -> Result<(), LeverError> {
         self.lever.loaded().map(PacingLever::release).transpose()?;
         Ok(())
     }
 
-    pub(super) fn run_time(&self) -> Option<RunTime> {
+    pub(crate) fn run_time(&self) -> Option<RunTime> {
         self.lever.get_ref()?.run_time().ok()
     }
 }

@@ -3,8 +3,8 @@
 //! # Checked by
 //! `daemon::tests::portal`.
 
-use super::eventfd::EventFd;
-use super::world::World;
+use crate::daemon::eventfd::EventFd;
+use crate::daemon::world::World;
 use crate::portal::{Check, Over};
 use policy::{Checked, Input, LinkEvent, LinkId};
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ type Found = (LinkId, Checked);
 
 /// What is checked, and the results that nobody has read.
 #[derive(Debug)]
-pub(super) struct Checks {
+pub(crate) struct Checks {
     check: Option<Check>,
     running: BTreeSet<LinkId>,
     sender: Sender<Found>,
@@ -27,7 +27,7 @@ pub(super) struct Checks {
 }
 
 impl Checks {
-    pub(super) fn new(check: Option<Check>) -> io::Result<Self> {
+    pub(crate) fn new(check: Option<Check>) -> io::Result<Self> {
         let (sender, results) = channel();
         Ok(Self {
             check,
@@ -38,7 +38,7 @@ impl Checks {
         })
     }
 
-    pub(super) const fn can_check(&self) -> bool {
+    pub(crate) const fn can_check(&self) -> bool {
         self.check.is_some()
     }
 
@@ -76,7 +76,7 @@ impl AsRawFd for Checks {
 
 impl World {
     /// Checks a link; the result comes as a fact.
-    pub(super) fn check(&mut self, link: LinkId) {
+    pub(crate) fn check(&mut self, link: LinkId) {
         let Some(managed) = self.links.get(link).filter(|link| link.usable()) else {
             return;
         };
@@ -93,7 +93,7 @@ impl World {
         }
     }
 
-    pub(super) fn read_checks(&mut self) {
+    pub(crate) fn read_checks(&mut self) {
         self.checks.ready.clear();
         while let Some((link, checked)) = self.checks.next() {
             self.tell(Input::Link(link, LinkEvent::Checked(checked)));
@@ -101,7 +101,7 @@ impl World {
     }
 
     /// The link can be used from now on: it is another one than it was, as far as what lies behind it is concerned.
-    pub(super) fn usable(&mut self, link: LinkId) {
+    pub(crate) fn usable(&mut self, link: LinkId) {
         self.idle.begin_anew(link);
         if self.checks.can_check() {
             self.tell(Input::Link(link, LinkEvent::Checkable));

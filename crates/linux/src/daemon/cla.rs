@@ -3,11 +3,12 @@
 //! # Checked by
 //! `crates/lab/tests/controllers.rs`: a walk from one access point to the next, both ways.
 
-use super::sender::Sender;
-use super::world::World;
-use super::{SignalReports, StartError};
 use crate::bpf::cc::AddressEnd;
 use crate::cla::{Advice, Advisor, Teller};
+use crate::daemon::SignalReports;
+use crate::daemon::error::StartError;
+use crate::daemon::sender::Sender;
+use crate::daemon::world::World;
 use crate::mptcp_pm::AddressId;
 use policy::{ConnId, LinkId, LinkKind, Outlook, SubflowId};
 use std::collections::BTreeMap;
@@ -19,14 +20,14 @@ const HANDOFF_WITHIN: Duration = Duration::from_secs(10);
 
 /// Who is told, and what was said last.
 #[derive(Debug, Default)]
-pub(super) struct Cla {
+pub(crate) struct Cla {
     advisor: Option<Advisor>,
     teller: Option<Teller>,
     fading: BTreeMap<LinkId, (Instant, Outlook)>,
 }
 
 impl Cla {
-    pub(super) fn start(sender: Option<&Sender>, reports: Option<SignalReports>) -> Result<Self, StartError> {
+    pub(crate) fn start(sender: Option<&Sender>, reports: Option<SignalReports>) -> Result<Self, StartError> {
         let ours = sender.and_then(Sender::coupled);
         // The other controllers take no orders.
         let advisor = ours.and_then(|ours| Advisor::new(ours, AddressEnd::Local).ok());
@@ -45,7 +46,7 @@ impl Cla {
 
 impl World {
     /// The engine says where a link's signal goes.
-    pub(super) fn outlook(&mut self, now: Instant, link: LinkId, outlook: &Outlook) {
+    pub(crate) fn outlook(&mut self, now: Instant, link: LinkId, outlook: &Outlook) {
         if self.cla.is_idle() {
             return;
         }
@@ -66,7 +67,7 @@ impl World {
     }
 
     /// A subflow over one access point, while another fades, is a hand-off.
-    pub(super) fn maybe_handed_off(&mut self, now: Instant, id: SubflowId) {
+    pub(crate) fn maybe_handed_off(&mut self, now: Instant, id: SubflowId) {
         if self.cla.is_idle() {
             return;
         }
@@ -74,7 +75,7 @@ impl World {
             return;
         };
         let (conn, link, address) = (subflow.conn, subflow.link, subflow.address_id);
-        let is_wifi = |managed: &super::managed::Managed| managed.spec.kind == LinkKind::Wifi;
+        let is_wifi = |managed: &crate::daemon::managed::Managed| managed.spec.kind == LinkKind::Wifi;
         let from = self
             .cla
             .fading
@@ -110,7 +111,7 @@ impl World {
     }
 
     /// Nothing stands for a connection that has closed.
-    pub(super) fn forget_advice(&mut self, conn: ConnId) {
+    pub(crate) fn forget_advice(&mut self, conn: ConnId) {
         if let Some(advisor) = &mut self.cla.advisor
             && let Err(error) = advisor.forget(conn)
         {

@@ -12,38 +12,38 @@ const SUSPENDED: Duration = Duration::from_millis(200);
 
 /// Tells the engine's time: nanoseconds of CLOCK_MONOTONIC since an agreed zero.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     epoch_ns: u64,
     asleep: Duration,
 }
 
 impl Clock {
-    pub(super) fn new(epoch_ns: u64) -> Self {
+    pub(crate) fn new(epoch_ns: u64) -> Self {
         Self {
             epoch_ns,
             asleep: asleep(),
         }
     }
 
-    pub(super) fn now(&self) -> Instant {
+    pub(crate) fn now(&self) -> Instant {
         Instant::from_nanos(nanos(libc::CLOCK_MONOTONIC).saturating_sub(self.epoch_ns))
     }
 
     /// How long the host was suspended since this was last asked, if it was.
-    pub(super) fn slept(&mut self) -> Option<Duration> {
+    pub(crate) fn slept(&mut self) -> Option<Duration> {
         let before = std::mem::replace(&mut self.asleep, asleep());
         let slept = self.asleep.saturating_sub(before);
         (slept > SUSPENDED).then_some(slept)
     }
 }
 
-/// CLOCK_MONOTONIC now, in nanoseconds: a zero for [`Setup::epoch_ns`](super::Setup::epoch_ns).
+/// CLOCK_MONOTONIC now, in nanoseconds: a zero for [`Setup::epoch_ns`](crate::daemon::Setup::epoch_ns).
 pub fn monotonic_ns() -> u64 {
     nanos(libc::CLOCK_MONOTONIC)
 }
 
 /// CPU time that the calling thread has used.
-pub(super) fn thread_cpu() -> Duration {
+pub(crate) fn thread_cpu() -> Duration {
     Duration::from_nanos(nanos(libc::CLOCK_THREAD_CPUTIME_ID))
 }
 

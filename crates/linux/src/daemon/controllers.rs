@@ -13,7 +13,7 @@
 //! # Checked by
 //! `daemon::tests::controllers`; `crates/cli/tests/host.rs`.
 
-use super::peers::{canonical, conn_of};
+use crate::daemon::peers::{canonical, conn_of};
 use crate::diag::{Diag, States, TcpSocket};
 use policy::ConnId;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -21,14 +21,14 @@ use std::net::SocketAddr;
 
 /// Of every connected subflow of the namespace.
 #[derive(Debug, Default)]
-pub(super) struct Controllers {
+pub(crate) struct Controllers {
     by_conn: BTreeMap<ConnId, BTreeSet<String>>,
     by_ends: HashMap<[SocketAddr; 2], String>,
 }
 
 impl Controllers {
     /// A kernel that does not say, says it of nobody.
-    pub(super) fn read() -> Self {
+    pub(crate) fn read() -> Self {
         let mut found = Self::default();
         if let Ok(mut diag) = Diag::open() {
             let _ = diag.each_tcp(States::CONNECTED, |socket| found.take(socket));
@@ -50,11 +50,11 @@ impl Controllers {
     }
 
     /// Each once, in the order of the alphabet.
-    pub(super) fn of_conn(&self, conn: ConnId) -> Vec<String> {
+    pub(crate) fn of_conn(&self, conn: ConnId) -> Vec<String> {
         self.by_conn.get(&conn).into_iter().flatten().cloned().collect()
     }
 
-    pub(super) fn of_socket(&self, local: SocketAddr, remote: SocketAddr) -> Option<String> {
+    pub(crate) fn of_socket(&self, local: SocketAddr, remote: SocketAddr) -> Option<String> {
         self.by_ends.get(&[local, remote].map(canonical)).cloned()
     }
 }

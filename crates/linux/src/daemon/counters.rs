@@ -16,9 +16,9 @@ const HEADER_LEN: usize = 12;
 
 /// What an interface has moved, in packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Moved {
-    pub(super) received: u64,
-    pub(super) sent: u64,
+pub(crate) struct Moved {
+    pub(crate) received: u64,
+    pub(crate) sent: u64,
 }
 
 impl Moved {
@@ -34,13 +34,13 @@ impl Moved {
 
 /// Asks for the counters of one interface at a time.
 #[derive(Debug)]
-pub(super) struct Counters {
+pub(crate) struct Counters {
     socket: Socket,
     request: Builder,
 }
 
 impl Counters {
-    pub(super) fn open() -> Result<Self, OpenError> {
+    pub(crate) fn open() -> Result<Self, OpenError> {
         Ok(Self {
             socket: Socket::open(Protocol::Route)?,
             request: Builder::new(),
@@ -48,12 +48,12 @@ impl Counters {
     }
 
     /// Packets that the interface has received since it was made; `None` when it is gone.
-    pub(super) fn received(&mut self, ifindex: u32) -> Option<u64> {
+    pub(crate) fn received(&mut self, ifindex: u32) -> Option<u64> {
         self.moved(ifindex).map(|moved| moved.received)
     }
 
     /// Packets that the interface has moved since it was made; `None` when it is gone.
-    pub(super) fn moved(&mut self, ifindex: u32) -> Option<Moved> {
+    pub(crate) fn moved(&mut self, ifindex: u32) -> Option<Moved> {
         let mut header = [0; HEADER_LEN];
         header[4..8].copy_from_slice(&ifindex.to_ne_bytes());
         header[8..].copy_from_slice(&FILTER_LINK_64.to_ne_bytes());

@@ -3,12 +3,15 @@
 //! One thread and one epoll. Nothing polls: between events the loop sleeps until the earliest of the engine's deadline and the
 //! books' ([`World::wake_at`]).
 
-use super::clock::{Clock, thread_cpu};
-use super::inlet::{Inlet, Word};
-use super::observe::Observation;
-use super::poller::{Poller, Ready};
-use super::world::World;
-use super::{RunError, Setup, StartError, Stopper};
+use crate::daemon::Setup;
+use crate::daemon::clock::{Clock, thread_cpu};
+use crate::daemon::error::RunError;
+use crate::daemon::error::StartError;
+use crate::daemon::inlet::Stopper;
+use crate::daemon::inlet::{Inlet, Word};
+use crate::daemon::observe::Observation;
+use crate::daemon::poller::{Poller, Ready};
+use crate::daemon::world::World;
 use crate::mptcp_pm::{self, Events};
 use crate::netlink::ReceiveError;
 use crate::rtnl::{Protocol, Route, Table, Watch};
@@ -20,7 +23,7 @@ use units::Instant;
 const INLET: u8 = 0;
 const LINKS: u8 = 1;
 const PEERS: u8 = 2;
-pub(super) const PROBES: u8 = 3;
+pub(crate) const PROBES: u8 = 3;
 const CHECKS: u8 = 4;
 
 /// A deadline that does not move on when it is served must not become a busy loop.
@@ -30,7 +33,7 @@ const LEAST_SLEEP: Duration = Duration::from_micros(200);
 #[derive(Debug)]
 pub struct Daemon {
     engine: Engine,
-    pub(super) world: World,
+    pub(crate) world: World,
     clock: Clock,
     poller: Poller,
     inlet: Inlet,
@@ -110,7 +113,7 @@ impl Daemon {
     }
 
     /// What is there already.
-    pub(super) fn begin(&mut self) -> Result<(), RunError> {
+    pub(crate) fn begin(&mut self) -> Result<(), RunError> {
         self.read_links()?;
         let now = self.now();
         self.world.take_stock(now);
@@ -127,7 +130,7 @@ impl Daemon {
     }
 
     /// Sleeps until something is to be done, at most `patience`, and does it.
-    pub(super) fn turn(&mut self, patience: Option<Duration>) -> Result<(), RunError> {
+    pub(crate) fn turn(&mut self, patience: Option<Duration>) -> Result<(), RunError> {
         let sleep = [patience, self.patience()].into_iter().flatten().min();
         let ready = self.poller.wait(sleep).map_err(RunError::Loop)?;
         self.read(ready)?;
@@ -264,7 +267,7 @@ impl Daemon {
         }
     }
 
-    pub(super) fn report(&self) -> super::Report {
+    pub(crate) fn report(&self) -> crate::daemon::report::Report {
         let cpu = thread_cpu() - self.cpu_before;
         self.world.report(self.clock.now(), self.since, cpu, &self.engine)
     }

@@ -5,10 +5,10 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// An eventfd that never blocks.
 #[derive(Debug)]
-pub(super) struct EventFd(OwnedFd);
+pub(crate) struct EventFd(OwnedFd);
 
 impl EventFd {
-    pub(super) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         // SAFETY: no pointers are passed.
         let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
         if fd < 0 {
@@ -19,7 +19,7 @@ impl EventFd {
     }
 
     /// Wakes whoever waits. Allowed in a signal handler.
-    pub(super) fn signal(&self) {
+    pub(crate) fn signal(&self) {
         let one = 1u64.to_ne_bytes();
         // A full counter (EAGAIN) has woken the reader already, and there is no other way for this to fail.
         // SAFETY: the buffer is live and its length is passed with it.
@@ -27,7 +27,7 @@ impl EventFd {
     }
 
     /// Makes the descriptor quiet again.
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         let mut count = [0u8; 8];
         // An empty counter (EAGAIN) is quiet already.
         // SAFETY: the buffer is live and its length is passed with it.

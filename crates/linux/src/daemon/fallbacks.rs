@@ -21,21 +21,22 @@
 //! # Checked by
 //! `daemon::tests::fallback`.
 
-use super::LeftAlone;
-use super::controllers::Controllers;
-use super::flows::{Flows, Phase};
-use super::levers::{Lever, LeverError};
-use super::peers::{canonical, conn_of};
-use super::report::{FallbackBound, FallbackCause, FallbackReport};
-use super::walks::Walks;
-use super::world::{World, chain};
-use super::{Duration, StartError};
 use crate::bpf::{ClampedSocket, FallbackLever, RunTime};
+use crate::daemon::controllers::Controllers;
+use crate::daemon::error::StartError;
+use crate::daemon::flows::LeftAlone;
+use crate::daemon::flows::{Flows, Phase};
+use crate::daemon::levers::{Lever, LeverError};
+use crate::daemon::peers::{canonical, conn_of};
+use crate::daemon::report::{FallbackBound, FallbackCause, FallbackReport};
+use crate::daemon::walks::Walks;
+use crate::daemon::world::{World, chain};
 use crate::diag::{Diag, DiagError, Ends, MptcpSubflow, States, TcpSocket};
 use crate::journal::{Change, Journal, JournalError};
 use policy::{ConnId, LinkId};
 use std::collections::BTreeMap;
 use std::io;
+use std::time::Duration;
 use thiserror::Error;
 use units::{Bytes, Instant};
 
@@ -62,7 +63,7 @@ enum BoundError {
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Fallbacks {
+pub(crate) struct Fallbacks {
     /// `None`: they are left alone, and listed only for a report.
     task: Option<Task>,
     /// By their sockets' cookies.
@@ -132,7 +133,7 @@ fn fell_back(flows: &Flows, subflow: &MptcpSubflow) -> bool {
 }
 
 impl Fallbacks {
-    pub(super) fn new(window: Option<Bytes>) -> Result<Self, StartError> {
+    pub(crate) fn new(window: Option<Bytes>) -> Result<Self, StartError> {
         let task = |window| {
             Ok::<_, StartError>(Task {
                 window,
@@ -149,7 +150,7 @@ impl Fallbacks {
         })
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
         let look = self.task.as_ref().map(|task| task.next_look);
         [look, self.walks.wake_at()].into_iter().flatten().min()
     }
@@ -231,7 +232,7 @@ impl Fallbacks {
     }
 
     /// The bound on a connection that the engine knew before it fell back.
-    pub(super) fn bound_of(&self, conn: ConnId) -> Option<Bytes> {
+    pub(crate) fn bound_of(&self, conn: ConnId) -> Option<Bytes> {
         let mut known = self.known.values();
         let fallback = known.find(|fallback| fallback.conn == Some(conn))?;
         let task = self.task.as_ref()?;
@@ -268,7 +269,7 @@ impl Fallbacks {
     }
 
     /// What the program took so far, if somebody counts.
-    pub(super) fn run_time(&self) -> Duration {
+    pub(crate) fn run_time(&self) -> Duration {
         let time = self.lever.get_ref().map(FallbackLever::run_time);
         time.and_then(Result::ok)
             .map_or(Duration::ZERO, |RunTime { time, .. }| time)
@@ -277,7 +278,7 @@ impl Fallbacks {
 
 impl World {
     /// Connections that fell back, as they are now.
-    pub(super) fn report_fallbacks(&self, controllers: &Controllers) -> Vec<FallbackReport> {
+    pub(crate) fn report_fallbacks(&self, controllers: &Controllers) -> Vec<FallbackReport> {
         if let Some(task) = &self.fallbacks.task {
             return self.fallbacks.bounded(task.window, controllers);
         }
@@ -303,7 +304,7 @@ impl World {
     }
 
     /// Finds connections that fell back and bounds them, when it is time and where it is asked for.
-    pub(super) fn mind_fallbacks(&mut self, now: Instant) {
+    pub(crate) fn mind_fallbacks(&mut self, now: Instant) {
         let looks = self.fallbacks.is_look_due(now);
         let looked = if looks {
             self.look_for_fallbacks(now)

@@ -13,16 +13,16 @@
 //! # Checked by
 //! `daemon::tests`: one dead link, two at once, the first address, a word that is lost, all with a server that counts RM_ADDR. `tests`: what the kernel drops.
 
-use super::Duration;
-use super::acts::ActError;
-use super::flows::{Standing, pair};
-use super::joins::Join;
-use super::peers::token_of;
-use super::world::World;
+use crate::daemon::acts::ActError;
+use crate::daemon::flows::{Standing, pair};
+use crate::daemon::joins::Join;
+use crate::daemon::peers::token_of;
+use crate::daemon::world::World;
 use crate::mptcp_pm::{AddressId, DestroySubflowError, LocalAddress, RemoveError, Subflow, Token};
 use crate::netstat;
 use policy::{Action, ConnId, SubflowId};
 use std::collections::BTreeMap;
+use std::time::Duration;
 use units::Instant;
 
 const AGAIN: Duration = Duration::from_millis(10);
@@ -41,7 +41,7 @@ struct Waiting {
 
 /// Withdrawals that wait for their time, or that the kernel has dropped.
 #[derive(Debug)]
-pub(super) struct Farewells {
+pub(crate) struct Farewells {
     waiting: Vec<Waiting>,
     /// When each connection's peer was last told.
     told: BTreeMap<ConnId, Instant>,
@@ -54,7 +54,7 @@ fn never_sent() -> u64 {
 }
 
 impl Farewells {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             waiting: Vec::new(),
             told: BTreeMap::new(),
@@ -62,7 +62,7 @@ impl Farewells {
         }
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
         self.waiting.iter().map(|waiting| waiting.at).min()
     }
 
@@ -95,14 +95,14 @@ impl Farewells {
     }
 
     /// The connection is no more.
-    pub(super) fn forget(&mut self, conn: ConnId) {
+    pub(crate) fn forget(&mut self, conn: ConnId) {
         self.waiting.retain(|waiting| waiting.conn != conn);
         self.told.remove(&conn);
     }
 }
 
 impl World {
-    pub(super) fn destroy(&mut self, id: SubflowId) -> Result<(), ActError> {
+    pub(crate) fn destroy(&mut self, id: SubflowId) -> Result<(), ActError> {
         let subflow = self
             .flows
             .subflow(id)
@@ -125,14 +125,14 @@ impl World {
     }
 
     /// Ends a subflow that the engine does not know of.
-    pub(super) fn destroy_quietly(&mut self, id: SubflowId) {
+    pub(crate) fn destroy_quietly(&mut self, id: SubflowId) {
         if let Err(error) = self.destroy(id) {
             self.trouble("ending a subflow that the peer did not confirm", &error);
         }
     }
 
     /// Ends the SYN_SENT half of a join that nobody answered; otherwise the kernel goes on asking for two minutes.
-    pub(super) fn abandon(&mut self, join: &Join) {
+    pub(crate) fn abandon(&mut self, join: &Join) {
         let Some(remote) = self.flows.conn(join.conn).and_then(|conn| conn.joinable) else {
             return;
         };
@@ -154,7 +154,7 @@ impl World {
     }
 
     /// Tells the peer that a subflow's address is gone: now, or as soon as it can hear it.
-    pub(super) fn withdraw(&mut self, now: Instant, id: SubflowId) -> Result<(), ActError> {
+    pub(crate) fn withdraw(&mut self, now: Instant, id: SubflowId) -> Result<(), ActError> {
         let conn = self.flows.subflow(id).ok_or(ActError::NoSubflow)?.conn;
         let at = self.farewells.free_at(now, conn);
         let waiting = Waiting {
@@ -182,7 +182,7 @@ impl World {
         let address_id = AddressId(subflow.address_id);
         let addr = subflow.ends.local.ip().to_canonical();
         let ifindex = subflow.ends.ifindex;
-        let same = |other: &super::flows::Subflow| other.id != id && other.address_id == address_id.0;
+        let same = |other: &crate::daemon::flows::Subflow| other.id != id && other.address_id == address_id.0;
         let rejoined = self.flows.subflows_of(conn).any(same) || self.joins.has_id(conn, address_id.0);
         if rejoined {
             return Err(ActError::JoinedAgain);
@@ -208,7 +208,7 @@ impl World {
     }
 
     /// Withdrawals whose time has come.
-    pub(super) fn say_farewells(&mut self, now: Instant) {
+    pub(crate) fn say_farewells(&mut self, now: Instant) {
         while let Some(waiting) = self.farewells.due(now) {
             match self.withdraw_now(now, waiting) {
                 // The connection is over or the subflow's address in use again: nothing left to say.

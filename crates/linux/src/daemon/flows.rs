@@ -13,7 +13,7 @@
 //! # Checked by
 //! `flows::tests`; `daemon::tests::refused`.
 
-use super::pace::Motion;
+use crate::daemon::pace::Motion;
 use crate::diag::Ends;
 use crate::info::Held;
 use crate::mptcp_pm;
@@ -26,7 +26,7 @@ use units::{Bytes, Instant};
 const REMEMBERED: usize = 32;
 
 /// A subflow's ends, as commands name it.
-pub(super) const fn pair(ends: &Ends) -> mptcp_pm::Subflow {
+pub(crate) const fn pair(ends: &Ends) -> mptcp_pm::Subflow {
     mptcp_pm::Subflow {
         local: ends.local,
         remote: ends.remote,
@@ -34,7 +34,7 @@ pub(super) const fn pair(ends: &Ends) -> mptcp_pm::Subflow {
 }
 
 /// A subflow's ends, as events name them.
-pub(super) const fn ends(pair: &mptcp_pm::Subflow, ifindex: Option<u32>) -> Ends {
+pub(crate) const fn ends(pair: &mptcp_pm::Subflow, ifindex: Option<u32>) -> Ends {
     Ends {
         local: pair.local,
         remote: pair.remote,
@@ -44,7 +44,7 @@ pub(super) const fn ends(pair: &mptcp_pm::Subflow, ifindex: Option<u32>) -> Ends
 
 /// How far a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     /// Subflows cannot be added yet.
     Fresh,
     /// The engine knows of it.
@@ -89,28 +89,28 @@ impl LeftAlone {
 
 /// A connection that this host began.
 #[derive(Debug)]
-pub(super) struct Conn {
-    pub(super) id: ConnId,
+pub(crate) struct Conn {
+    pub(crate) id: ConnId,
     /// The peer.
-    pub(super) remote: SocketAddr,
+    pub(crate) remote: SocketAddr,
     /// Where subflows go; `None` while a peer that wants none at its first address has announced no other.
-    pub(super) joinable: Option<SocketAddr>,
-    pub(super) phase: Phase,
+    pub(crate) joinable: Option<SocketAddr>,
+    pub(crate) phase: Phase,
     /// When data last moved.
-    pub(super) motion: Motion,
+    pub(crate) motion: Motion,
     /// Counters at the latest look.
-    pub(super) sample: ConnSample,
+    pub(crate) sample: ConnSample,
     /// What waits for earlier bytes.
-    pub(super) held: Held,
+    pub(crate) held: Held,
     /// Living subflows.
-    pub(super) subflows: Vec<SubflowId>,
+    pub(crate) subflows: Vec<SubflowId>,
     /// Ended ones, the latest last.
-    pub(super) ended: Vec<SubflowId>,
+    pub(crate) ended: Vec<SubflowId>,
 }
 
 /// How far a subflow is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(crate) enum Standing {
     /// The kernel calls it established; whether the peer does is not known yet.
     Unproven {
         /// Until when a proof is waited for.
@@ -126,34 +126,34 @@ pub(super) enum Standing {
 
 /// One connection's share of one link.
 #[derive(Debug)]
-pub(super) struct Subflow {
-    pub(super) id: SubflowId,
-    pub(super) conn: ConnId,
-    pub(super) link: LinkId,
-    pub(super) ends: Ends,
+pub(crate) struct Subflow {
+    pub(crate) id: SubflowId,
+    pub(crate) conn: ConnId,
+    pub(crate) link: LinkId,
+    pub(crate) ends: Ends,
     /// The address identifier that this host gave; zero for the first subflow.
-    pub(super) address_id: u8,
-    pub(super) initial: bool,
+    pub(crate) address_id: u8,
+    pub(crate) initial: bool,
     /// What this host asked for.
-    pub(super) backup: bool,
-    pub(super) standing: Standing,
+    pub(crate) backup: bool,
+    pub(crate) standing: Standing,
     /// Counters at the latest look.
-    pub(super) sample: SubflowSample,
+    pub(crate) sample: SubflowSample,
     /// How much of what has come is in its connection's [`Held`].
-    pub(super) counted: Bytes,
+    pub(crate) counted: Bytes,
     /// How many looks in a row did not find it.
-    pub(super) misses: u8,
+    pub(crate) misses: u8,
 }
 
 impl Subflow {
-    pub(super) const fn living(&self) -> bool {
+    pub(crate) const fn living(&self) -> bool {
         matches!(self.standing, Standing::Unproven { .. } | Standing::Proven)
     }
 }
 
 /// All connections of this namespace that this host began.
 #[derive(Debug, Default)]
-pub(super) struct Flows {
+pub(crate) struct Flows {
     conns: BTreeMap<ConnId, Conn>,
     subflows: BTreeMap<SubflowId, Subflow>,
     by_ends: HashMap<Ends, SubflowId>,
@@ -161,38 +161,38 @@ pub(super) struct Flows {
 }
 
 impl Flows {
-    pub(super) fn conn(&self, id: ConnId) -> Option<&Conn> {
+    pub(crate) fn conn(&self, id: ConnId) -> Option<&Conn> {
         self.conns.get(&id)
     }
 
-    pub(super) fn conn_mut(&mut self, id: ConnId) -> Option<&mut Conn> {
+    pub(crate) fn conn_mut(&mut self, id: ConnId) -> Option<&mut Conn> {
         self.conns.get_mut(&id)
     }
 
-    pub(super) fn conns(&self) -> impl Iterator<Item = &Conn> {
+    pub(crate) fn conns(&self) -> impl Iterator<Item = &Conn> {
         self.conns.values()
     }
 
-    pub(super) fn subflow(&self, id: SubflowId) -> Option<&Subflow> {
+    pub(crate) fn subflow(&self, id: SubflowId) -> Option<&Subflow> {
         self.subflows.get(&id)
     }
 
-    pub(super) fn subflow_mut(&mut self, id: SubflowId) -> Option<&mut Subflow> {
+    pub(crate) fn subflow_mut(&mut self, id: SubflowId) -> Option<&mut Subflow> {
         self.subflows.get_mut(&id)
     }
 
     /// The living subflow with these ends.
-    pub(super) fn find(&self, ends: &Ends) -> Option<SubflowId> {
+    pub(crate) fn find(&self, ends: &Ends) -> Option<SubflowId> {
         self.by_ends.get(ends).copied()
     }
 
     /// Living subflows of all connections, in the order in which they came.
-    pub(super) fn living(&self) -> impl Iterator<Item = &Subflow> {
+    pub(crate) fn living(&self) -> impl Iterator<Item = &Subflow> {
         self.subflows.values().filter(|subflow| subflow.living())
     }
 
     /// Living subflows of one connection.
-    pub(super) fn subflows_of(&self, conn: ConnId) -> impl Iterator<Item = &Subflow> {
+    pub(crate) fn subflows_of(&self, conn: ConnId) -> impl Iterator<Item = &Subflow> {
         let ids = self
             .conns
             .get(&conn)
@@ -202,7 +202,7 @@ impl Flows {
     }
 
     /// What has come on a connection's living subflows since this was last asked.
-    pub(super) fn arrived(&mut self, conn: ConnId) -> Bytes {
+    pub(crate) fn arrived(&mut self, conn: ConnId) -> Bytes {
         let ids = self.conns.get(&conn).map(|conn| conn.subflows.as_slice());
         let mut arrived = Bytes::ZERO;
         for id in ids.unwrap_or_default() {
@@ -215,7 +215,7 @@ impl Flows {
     }
 
     /// Whether this host has ended a subflow with these ends, of which the kernel may still speak.
-    pub(super) fn was_destroyed(&self, conn: ConnId, ends: &Ends) -> bool {
+    pub(crate) fn was_destroyed(&self, conn: ConnId, ends: &Ends) -> bool {
         let ended = self
             .conns
             .get(&conn)
@@ -226,14 +226,14 @@ impl Flows {
     }
 
     /// An unproven subflow whose time is over.
-    pub(super) fn unproven_since_long(&self, now: Instant) -> Option<SubflowId> {
+    pub(crate) fn unproven_since_long(&self, now: Instant) -> Option<SubflowId> {
         let late =
             |subflow: &&Subflow| matches!(subflow.standing, Standing::Unproven { until } if until <= now);
         self.living().find(late).map(|subflow| subflow.id)
     }
 
     /// Nobody waits any more for proofs that the peer takes what joined this connection.
-    pub(super) fn settle(&mut self, conn: ConnId) {
+    pub(crate) fn settle(&mut self, conn: ConnId) {
         let ids = self.conns.get(&conn).map(|conn| conn.subflows.as_slice());
         for id in ids.unwrap_or_default() {
             if let Some(subflow) = self.subflows.get_mut(id) {
@@ -243,7 +243,7 @@ impl Flows {
     }
 
     /// When the next unproven subflow is given up.
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
         self.living()
             .filter_map(|subflow| match subflow.standing {
                 Standing::Unproven { until } => Some(until),
@@ -253,7 +253,7 @@ impl Flows {
     }
 
     /// A connection; one that is known already keeps what is known.
-    pub(super) fn open(&mut self, id: ConnId, remote: SocketAddr) -> &mut Conn {
+    pub(crate) fn open(&mut self, id: ConnId, remote: SocketAddr) -> &mut Conn {
         self.conns.entry(id).or_insert_with(|| Conn {
             id,
             remote,
@@ -268,7 +268,7 @@ impl Flows {
     }
 
     /// A new subflow of a known connection; `None` if the connection is not known or the subflow is.
-    pub(super) fn add(&mut self, new: NewSubflow) -> Option<SubflowId> {
+    pub(crate) fn add(&mut self, new: NewSubflow) -> Option<SubflowId> {
         if self.by_ends.contains_key(&new.ends) {
             return None;
         }
@@ -282,7 +282,7 @@ impl Flows {
     }
 
     /// The kernel names a subflow otherwise than was thought.
-    pub(super) fn rebind(&mut self, id: SubflowId, ends: Ends) {
+    pub(crate) fn rebind(&mut self, id: SubflowId, ends: Ends) {
         if let Some(subflow) = self.subflows.get_mut(&id) {
             self.by_ends.remove(&subflow.ends);
             subflow.ends = ends;
@@ -292,7 +292,7 @@ impl Flows {
     }
 
     /// A subflow has ended; it is remembered for a while.
-    pub(super) fn end(&mut self, id: SubflowId, standing: Standing) {
+    pub(crate) fn end(&mut self, id: SubflowId, standing: Standing) {
         let Some(subflow) = self.subflows.get_mut(&id) else {
             return;
         };
@@ -314,7 +314,7 @@ impl Flows {
     }
 
     /// A connection has ended, and everything about it is forgotten.
-    pub(super) fn close(&mut self, id: ConnId) -> Option<Conn> {
+    pub(crate) fn close(&mut self, id: ConnId) -> Option<Conn> {
         let conn = self.conns.remove(&id)?;
         for subflow in conn.subflows.iter().chain(&conn.ended) {
             if let Some(subflow) = self.subflows.remove(subflow) {
@@ -327,14 +327,14 @@ impl Flows {
 
 /// A subflow before it has a number.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct NewSubflow {
-    pub(super) conn: ConnId,
-    pub(super) link: LinkId,
-    pub(super) ends: Ends,
-    pub(super) address_id: u8,
-    pub(super) initial: bool,
-    pub(super) backup: bool,
-    pub(super) standing: Standing,
+pub(crate) struct NewSubflow {
+    pub(crate) conn: ConnId,
+    pub(crate) link: LinkId,
+    pub(crate) ends: Ends,
+    pub(crate) address_id: u8,
+    pub(crate) initial: bool,
+    pub(crate) backup: bool,
+    pub(crate) standing: Standing,
 }
 
 impl NewSubflow {

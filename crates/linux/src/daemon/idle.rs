@@ -21,18 +21,20 @@
 //! # Checked by
 //! `idle::tests`, `daemon::tests::idle`.
 
-use super::clock::thread_cpu;
-use super::flows::Flows;
-use super::links::Links;
-use super::probes::{Host, Probes};
-use super::world::World;
-use super::{Duration, Probing, StartError};
+use crate::daemon::Probing;
+use crate::daemon::clock::thread_cpu;
+use crate::daemon::error::StartError;
+use crate::daemon::flows::Flows;
+use crate::daemon::links::Links;
+use crate::daemon::probes::{Host, Probes};
+use crate::daemon::world::World;
 use crate::diag::{Diag, Ends, States, TcpSocket};
 use crate::info::{TcpInfo, TcpState};
 use crate::resolvers;
 use policy::{HostEvent, HostId, Input, LinkEvent, LinkId};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 use units::Instant;
 
 /// From one look to the next.
@@ -52,7 +54,7 @@ const MOST_HOSTS: usize = 512;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Idle {
+pub(crate) struct Idle {
     /// `None`: nothing is read, and nobody is asked.
     probing: Option<Probing>,
     diag: Diag,
@@ -198,7 +200,7 @@ const fn is_local(address: IpAddr) -> bool {
 }
 
 impl Idle {
-    pub(super) fn new(probing: Option<Probing>) -> Result<Self, StartError> {
+    pub(crate) fn new(probing: Option<Probing>) -> Result<Self, StartError> {
         Ok(Self {
             probing,
             diag: Diag::open()?,
@@ -211,24 +213,24 @@ impl Idle {
         })
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
         self.probing.as_ref().map(|_| self.next_look)
     }
 
     /// The link can be used, and leads to another network than before: the engine has forgotten what it was told.
-    pub(super) fn begin_anew(&mut self, link: LinkId) {
+    pub(crate) fn begin_anew(&mut self, link: LinkId) {
         self.resolvers.remove(&link);
         self.next_read = Instant::ZERO;
         self.next_look = Instant::ZERO;
     }
 
     /// A reply to a probe of ours has come.
-    pub(super) fn replied(&mut self, link: LinkId) {
+    pub(crate) fn replied(&mut self, link: LinkId) {
         self.own.entry(link).or_default().1 += 1;
     }
 
     /// The resolvers of a link, by the files of this host.
-    pub(super) fn resolvers_of(&self, ifindex: u32) -> Vec<IpAddr> {
+    pub(crate) fn resolvers_of(&self, ifindex: u32) -> Vec<IpAddr> {
         let root = self.probing.as_ref().map(|probing| &probing.root);
         root.map(|root| resolvers::of_link(root, ifindex))
             .unwrap_or_default()
@@ -282,7 +284,7 @@ impl Idle {
 
 impl World {
     /// Looks at what shows whether links live, if that is due.
-    pub(super) fn watch_idle(&mut self, now: Instant) {
+    pub(crate) fn watch_idle(&mut self, now: Instant) {
         let is_due = self.idle.wake_at().is_some_and(|at| at <= now);
         if !is_due {
             return;
@@ -354,7 +356,7 @@ impl World {
     }
 
     /// Asks a host over a link. That it cannot be asked is a fact, and no failure: the link may have lost its address a moment ago.
-    pub(super) fn ask_host(&mut self, now: Instant, link: LinkId, host: HostId, question: (u32, bool)) {
+    pub(crate) fn ask_host(&mut self, now: Instant, link: LinkId, host: HostId, question: (u32, bool)) {
         let known = self.idle.hosts.known.get(&host).copied();
         let way = known.and_then(|host| self.links.get(link)?.way(host.at.is_ipv6()));
         // Nobody else is to hear of a host in an inner network or behind a tunnel.

@@ -1,7 +1,7 @@
 //! How other threads speak to a running daemon: more facts for the engine, questions, and the word to stop.
 
-use super::eventfd::EventFd;
-use super::report::Report;
+use crate::daemon::eventfd::EventFd;
+use crate::daemon::report::Report;
 use policy::Input;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 use thiserror::Error;
 
-/// A new inlet: the sender for other threads, the receiving end for [`Setup`](super::Setup).
+/// A new inlet: the sender for other threads, the receiving end for [`Setup`](crate::daemon::Setup).
 ///
 /// # Errors
 /// When the process has no descriptor left.
@@ -33,7 +33,7 @@ pub fn inlet() -> io::Result<(InletSender, Inlet)> {
 }
 
 /// What another thread may say.
-pub(super) enum Word {
+pub(crate) enum Word {
     /// A fact.
     Input(Input),
     /// A question.
@@ -123,16 +123,16 @@ pub struct Inlet {
 
 impl Inlet {
     /// The next word, without waiting.
-    pub(super) fn next(&self) -> Option<Word> {
+    pub(crate) fn next(&self) -> Option<Word> {
         self.receive.try_recv().ok()
     }
 
     /// Must be called before reading words: what is said after it wakes the loop again.
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.wake.clear();
     }
 
-    pub(super) fn stopped(&self) -> bool {
+    pub(crate) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
 
@@ -165,7 +165,7 @@ pub struct Stopper {
 }
 
 impl Stopper {
-    /// Makes [`Daemon::run`](super::Daemon::run) put everything back and return. Allowed in a signal handler.
+    /// Makes [`Daemon::run`](crate::daemon::Daemon::run) put everything back and return. Allowed in a signal handler.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Release);
         self.wake.signal();
@@ -185,7 +185,7 @@ mod tests {
                 .send(Input::Link(LinkId(1), LinkEvent::Carrier(carrier)))
                 .unwrap();
         }
-        let poller = super::super::poller::Poller::new().unwrap();
+        let poller = crate::daemon::poller::Poller::new().unwrap();
         poller.add(inlet.as_raw_fd(), 7).unwrap();
         assert!(poller.wait(Some(Duration::ZERO)).unwrap().has(7));
         inlet.clear();

@@ -10,16 +10,16 @@ use std::collections::BTreeMap;
 
 /// One interface.
 #[derive(Debug, Clone)]
-pub(super) struct Interface {
-    pub(super) link: Link,
-    pub(super) addresses: Vec<Address>,
+pub(crate) struct Interface {
+    pub(crate) link: Link,
+    pub(crate) addresses: Vec<Address>,
     /// The user's default routes over it, in `main`.
-    pub(super) defaults: Vec<Route>,
+    pub(crate) defaults: Vec<Route>,
 }
 
 /// All interfaces of the namespace.
 #[derive(Debug, Default)]
-pub(super) struct Interfaces {
+pub(crate) struct Interfaces {
     by_index: BTreeMap<u32, Interface>,
     /// Default routes that refuse or drop what no better route takes.
     blocking: Vec<Route>,
@@ -37,7 +37,7 @@ impl Interface {
 }
 
 impl Interfaces {
-    pub(super) fn apply(&mut self, event: &Event) {
+    pub(crate) fn apply(&mut self, event: &Event) {
         match event {
             Event::Link(link) => self.link(link),
             Event::LinkGone(link) => _ = self.by_index.remove(&link.ifindex),
@@ -51,23 +51,23 @@ impl Interfaces {
         }
     }
 
-    pub(super) fn get(&self, ifindex: u32) -> Option<&Interface> {
+    pub(crate) fn get(&self, ifindex: u32) -> Option<&Interface> {
         self.by_index.get(&ifindex)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Interface> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Interface> {
         self.by_index.values()
     }
 
     /// Whether a better or equal default route keeps the kernel from using this one.
-    pub(super) fn is_blocked(&self, route: &Route) -> bool {
+    pub(crate) fn is_blocked(&self, route: &Route) -> bool {
         self.blocking
             .iter()
             .any(|other| is_v6(other) == is_v6(route) && other.metric <= route.metric)
     }
 
     /// The interfaces by which the kernel sends what only a default route takes: several if the best route has several next hops.
-    pub(super) fn first_choices(&self, v6: bool) -> Vec<u32> {
+    pub(crate) fn first_choices(&self, v6: bool) -> Vec<u32> {
         let of_family = |interface: &Interface| {
             let defaults = interface.defaults.iter();
             Vec::from_iter(defaults.filter(|route| is_v6(route) == v6).copied())
@@ -119,6 +119,6 @@ impl Interfaces {
     }
 }
 
-pub(super) const fn is_v6(route: &Route) -> bool {
+pub(crate) const fn is_v6(route: &Route) -> bool {
     route.dst.addr().is_ipv6()
 }

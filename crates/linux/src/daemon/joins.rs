@@ -1,8 +1,8 @@
 //! Subflows that were asked for and of which the kernel has not said a word yet.
 
-use super::Duration;
 use policy::{ConnId, LinkId};
 use std::net::IpAddr;
+use std::time::Duration;
 use units::Instant;
 
 /// SYNs leave at 0 and 1 s, and in older kernels at 3 s: whoever has answered none of the first two is not there.
@@ -10,27 +10,27 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// One such subflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Join {
-    pub(super) conn: ConnId,
-    pub(super) link: LinkId,
-    pub(super) local: IpAddr,
-    pub(super) address_id: u8,
-    pub(super) backup: bool,
+pub(crate) struct Join {
+    pub(crate) conn: ConnId,
+    pub(crate) link: LinkId,
+    pub(crate) local: IpAddr,
+    pub(crate) address_id: u8,
+    pub(crate) backup: bool,
 }
 
 /// All of them.
 #[derive(Debug, Default)]
-pub(super) struct Joins {
+pub(crate) struct Joins {
     waiting: Vec<(Join, Instant)>,
 }
 
 impl Joins {
-    pub(super) fn add(&mut self, now: Instant, join: Join) {
+    pub(crate) fn add(&mut self, now: Instant, join: Join) {
         self.waiting.push((join, now + PATIENCE));
     }
 
     /// The kernel spoke of a subflow of this connection from this address: the oldest that fits is not waited for any more.
-    pub(super) fn take(&mut self, conn: ConnId, local: IpAddr) -> Option<Join> {
+    pub(crate) fn take(&mut self, conn: ConnId, local: IpAddr) -> Option<Join> {
         let at = self
             .waiting
             .iter()
@@ -39,24 +39,24 @@ impl Joins {
     }
 
     /// Whether a subflow of this connection with this address identifier is on its way.
-    pub(super) fn has_id(&self, conn: ConnId, address_id: u8) -> bool {
+    pub(crate) fn has_id(&self, conn: ConnId, address_id: u8) -> bool {
         self.waiting
             .iter()
             .any(|(join, _)| (join.conn, join.address_id) == (conn, address_id))
     }
 
     /// One for which was waited long enough.
-    pub(super) fn expired(&mut self, now: Instant) -> Option<Join> {
+    pub(crate) fn expired(&mut self, now: Instant) -> Option<Join> {
         let at = self.waiting.iter().position(|(_, until)| *until <= now)?;
         Some(self.waiting.remove(at).0)
     }
 
     /// The connection is no more.
-    pub(super) fn forget(&mut self, conn: ConnId) {
+    pub(crate) fn forget(&mut self, conn: ConnId) {
         self.waiting.retain(|(join, _)| join.conn != conn);
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
         self.waiting.iter().map(|(_, until)| *until).min()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | what | by | otherwise |
 //! |---|---|---|
-//! | how far ahead the peer may queue | [`WindowLever`] on every link | the receive buffer of *new* connections (`tcp_rmem`), see [`super::settings`] |
+//! | how far ahead the peer may queue | [`WindowLever`] on every link | the receive buffer of *new* connections (`tcp_rmem`), see [`crate::daemon::settings`] |
 //! | what waits unsent on our subflows | [`UnsentLever`] | nothing: said in the report |
 //! | how fast a subflow of ours sends, for a moment | [`Caps`] | nothing: every such action fails; a kernel that lacks this lacks the one above |
 //!
@@ -13,25 +13,25 @@
 //!
 //! # Where we differ, and why
 //! 1. Nothing lifts an unsent limit once it is set, so the sockets are walked when a limit was set or a subflow joined, and not on a timer; a
-//!    window clamp, which autotuning lifts, needs the timer ([`super::walks`]).
+//!    window clamp, which autotuning lifts, needs the timer ([`crate::daemon::walks`]).
 //! 2. Unsent limits, caps and clamps stay on the sockets of whoever dies. That there are any is written down before the first one is set, not at the
 //!    start: where the better way bounds windows and nobody uploads, nothing has to be taken off.
 //!
 //! # Checked by
 //! `daemon::tests::levers`, `daemon::tests::undone`.
 
-use super::Duration;
-use super::caps::{Cap, Caps};
-use super::passage::{Passage, Turn, cause};
-use super::report::LeverReport;
-use super::walks::Walks;
 use crate::bpf::{
     AttachError, Hook, LoadError, MapError, Pass, PassError, RunTime, UnsentLever, WindowKind, WindowLever,
 };
+use crate::daemon::caps::{Cap, Caps};
+use crate::daemon::passage::{Passage, Turn, cause};
+use crate::daemon::report::LeverReport;
+use crate::daemon::walks::Walks;
 use crate::journal::{Change, Journal, JournalError};
 use crate::rtnl::IfName;
 use policy::{Ahead, ConnId};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 use thiserror::Error;
 use units::{Bytes, Instant};
 
@@ -59,39 +59,39 @@ pub enum LeverError {
 
 /// A lever: not needed so far, or loaded, or not to be had.
 #[derive(Debug)]
-pub(super) enum Lever<T> {
+pub(crate) enum Lever<T> {
     Untried,
     Loaded(T),
     Missing(LoadError),
 }
 
 impl<T> Lever<T> {
-    pub(super) fn loaded(&mut self) -> Option<&mut T> {
+    pub(crate) fn loaded(&mut self) -> Option<&mut T> {
         match self {
             Self::Loaded(lever) => Some(lever),
             Self::Untried | Self::Missing(_) => None,
         }
     }
 
-    pub(super) const fn get_ref(&self) -> Option<&T> {
+    pub(crate) const fn get_ref(&self) -> Option<&T> {
         match self {
             Self::Loaded(lever) => Some(lever),
             Self::Untried | Self::Missing(_) => None,
         }
     }
 
-    pub(super) fn need(&mut self, load: impl FnOnce() -> Result<T, LoadError>) {
+    pub(crate) fn need(&mut self, load: impl FnOnce() -> Result<T, LoadError>) {
         if matches!(self, Self::Untried) {
             *self = load().map_or_else(Self::Missing, Self::Loaded);
         }
     }
 
-    pub(super) fn get(&mut self, what: &'static str) -> Result<&mut T, LeverError> {
+    pub(crate) fn get(&mut self, what: &'static str) -> Result<&mut T, LeverError> {
         match self {
             Self::Loaded(lever) => Ok(lever),
             Self::Missing(error) => Err(LeverError::NotLoaded {
                 what,
-                why: super::world::chain(error),
+                why: crate::daemon::world::chain(error),
             }),
             Self::Untried => unreachable!("a lever is tried before it is pulled"),
         }
@@ -100,7 +100,7 @@ impl<T> Lever<T> {
 
 /// All levers and their settings.
 #[derive(Debug)]
-pub(super) struct Levers {
+pub(crate) struct Levers {
     way: Option<WindowKind>,
     window: Lever<WindowLever>,
     unsent: Lever<UnsentLever>,
@@ -121,7 +121,7 @@ pub(super) struct Levers {
 
 impl Levers {
     /// With windows bounded in this way, or in the best that there is.
-    pub(super) fn new(way: Option<WindowKind>) -> Self {
+    pub(crate) fn new(way: Option<WindowKind>) -> Self {
         Self {
             way,
             window: Lever::Untried,
@@ -140,7 +140,7 @@ impl Levers {
     }
 
     /// Loads all now, not in the middle of the first connection. Links that could not be attached are returned.
-    pub(super) fn load(&mut self) -> Vec<AttachError> {
+    pub(crate) fn load(&mut self) -> Vec<AttachError> {
         self.unsent.need(UnsentLever::load);
         self.caps.load();
         self.load_window()
@@ -165,7 +165,7 @@ impl Levers {
         self.interfaces.iter().filter_map(attach).collect()
     }
 
-    pub(super) fn attach(&mut self, ifindex: u32) -> Result<(), AttachError> {
+    pub(crate) fn attach(&mut self, ifindex: u32) -> Result<(), AttachError> {
         self.interfaces.insert(ifindex);
         self.passage.forget(ifindex);
         let Some(window) = self.window.loaded() else {
@@ -180,7 +180,7 @@ impl Levers {
     }
 
     /// Compares what the interface has sent with what has reached the window's program there; why nothing does, when that is found.
-    pub(super) fn mind_passage(&mut self, ifindex: u32, name: IfName, sent: u64) -> Option<String> {
+    pub(crate) fn mind_passage(&mut self, ifindex: u32, name: IfName, sent: u64) -> Option<String> {
         let window = self.window.get_ref()?;
         let ours = window.passed(ifindex).ok()??;
         match self.passage.look(ifindex, sent, ours)? {
@@ -198,12 +198,12 @@ impl Levers {
     }
 
     /// Whether there is an interface whose connections' windows are not bounded.
-    pub(super) fn has_unattached(&self) -> bool {
+    pub(crate) fn has_unattached(&self) -> bool {
         !self.unattached.is_empty()
     }
 
     /// Connections go over these interfaces: if one of them could not be attached, windows are bounded the other way from now on.
-    pub(super) fn used(
+    pub(crate) fn used(
         &mut self,
         interfaces: impl Iterator<Item = u32>,
         journal: &mut Journal,
@@ -229,7 +229,7 @@ impl Levers {
     }
 
     fn cannot_go_the_other_way(&mut self, error: &LoadError) -> LeverError {
-        let why = super::world::chain(error);
+        let why = crate::daemon::world::chain(error);
         self.no_other_way = Some(why.clone());
         LeverError::NotLoaded {
             what: "the window",
@@ -238,13 +238,13 @@ impl Levers {
     }
 
     /// The usual windows of connections, where there is an interface on which nothing bounds them.
-    pub(super) fn unbounded(&self) -> impl Iterator<Item = (ConnId, Bytes)> {
+    pub(crate) fn unbounded(&self) -> impl Iterator<Item = (ConnId, Bytes)> {
         let some_are = self.no_other_way.is_some() && self.has_unattached();
         let windows = self.windows.iter().filter(move |_| some_are);
         windows.map(|(&conn, ahead)| (conn, ahead.usual()))
     }
 
-    pub(super) fn detach(&mut self, ifindex: u32) {
+    pub(crate) fn detach(&mut self, ifindex: u32) {
         self.interfaces.remove(&ifindex);
         self.unattached.remove(&ifindex);
         self.passage.forget(ifindex);
@@ -253,7 +253,7 @@ impl Levers {
         }
     }
 
-    pub(super) fn window(
+    pub(crate) fn window(
         &mut self,
         conn: ConnId,
         ahead: Option<Ahead>,
@@ -276,7 +276,7 @@ impl Levers {
     }
 
     /// Ends a subflow by `end`; where the connection's window is bounded, so that what the kernel says last over it does not undo that.
-    pub(super) fn parting<T>(
+    pub(crate) fn parting<T>(
         &mut self,
         conn: ConnId,
         local_port: u16,
@@ -292,7 +292,7 @@ impl Levers {
         (ended, parted.map_err(LeverError::from))
     }
 
-    pub(super) fn unsent(
+    pub(crate) fn unsent(
         &mut self,
         conn: ConnId,
         bytes: Option<Bytes>,
@@ -312,12 +312,12 @@ impl Levers {
         Ok(())
     }
 
-    pub(super) fn cap_pacing(&mut self, cap: Cap, journal: &mut Journal) -> Result<(), LeverError> {
+    pub(crate) fn cap_pacing(&mut self, cap: Cap, journal: &mut Journal) -> Result<(), LeverError> {
         self.caps.put_on(cap, journal)
     }
 
     /// A new subflow has no limits yet.
-    pub(super) fn subflow_joined(&mut self) {
+    pub(crate) fn subflow_joined(&mut self) {
         if !self.unsents.is_empty() {
             self.unsent_walks.ask();
         }
@@ -338,7 +338,7 @@ impl Levers {
     }
 
     /// A connection lives on without us: its sockets get back soon what they had.
-    pub(super) fn leave_alone(&mut self, conn: ConnId) -> Result<(), LeverError> {
+    pub(crate) fn leave_alone(&mut self, conn: ConnId) -> Result<(), LeverError> {
         if self.windows.contains_key(&conn) {
             self.walk_for_windows();
         }
@@ -349,7 +349,7 @@ impl Levers {
     }
 
     /// A connection is gone, and its sockets with it: nobody walks for its bounds, however many close at once. One that fails keeps none of the others.
-    pub(super) fn release(&mut self, conn: ConnId) -> Result<(), LeverError> {
+    pub(crate) fn release(&mut self, conn: ConnId) -> Result<(), LeverError> {
         let window = match self.window.loaded() {
             Some(window) if self.windows.remove(&conn).is_some() => window.clear(conn),
             _ => Ok(()),
@@ -364,14 +364,14 @@ impl Levers {
         caps
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
         let walks = [self.window_walks.wake_at(), self.unsent_walks.wake_at()];
         let times = walks.into_iter().chain([self.caps.wake_at()]);
         times.flatten().min()
     }
 
     /// What has to be done from time to time. Caps are in a hurry.
-    pub(super) fn tick(&mut self, now: Instant) -> Result<(), LeverError> {
+    pub(crate) fn tick(&mut self, now: Instant) -> Result<(), LeverError> {
         let caps = self.caps.tick(now);
         if self.window_walks.is_due(now) {
             let every = self.apply_every().filter(|_| !self.windows.is_empty());
@@ -388,7 +388,7 @@ impl Levers {
     }
 
     /// Gives back everything that outlives the levers, as far as it can be.
-    pub(super) fn release_all(&mut self) -> Result<(), LeverError> {
+    pub(crate) fn release_all(&mut self) -> Result<(), LeverError> {
         let window = self.window.loaded().map(WindowLever::release).transpose();
         let unsent = self.unsent.loaded().map(UnsentLever::release).transpose();
         let caps = self.caps.release_all();
@@ -398,25 +398,25 @@ impl Levers {
     }
 
     /// The window to which clamps on its sockets keep a connection.
-    pub(super) fn clamped_to(&self, conn: ConnId) -> Option<Bytes> {
+    pub(crate) fn clamped_to(&self, conn: ConnId) -> Option<Bytes> {
         let kind = self.window.get_ref().map(WindowLever::kind);
         let ahead = self.windows.get(&conn)?;
         (kind == Some(WindowKind::Clamp)).then_some(ahead.window)
     }
 
-    pub(super) fn bounds_of(&self, conn: ConnId) -> (Option<Bytes>, Option<Bytes>) {
+    pub(crate) fn bounds_of(&self, conn: ConnId) -> (Option<Bytes>, Option<Bytes>) {
         (
             self.windows.get(&conn).map(|ahead| ahead.window),
             self.unsents.get(&conn).copied(),
         )
     }
 
-    pub(super) fn report(&self, new_connections: Option<Bytes>) -> LeverReport {
+    pub(crate) fn report(&self, new_connections: Option<Bytes>) -> LeverReport {
         let untried = || "not needed so far".to_owned();
         LeverReport {
             window: match &self.window {
                 Lever::Loaded(window) => Ok(window.kind()),
-                Lever::Missing(error) => Err(super::world::chain(error)),
+                Lever::Missing(error) => Err(crate::daemon::world::chain(error)),
                 Lever::Untried => Err(untried()),
             },
             window_refused: self.window_refused(),
@@ -425,7 +425,7 @@ impl Levers {
             new_connections,
             unsent: match &self.unsent {
                 Lever::Loaded(_) => Ok(()),
-                Lever::Missing(error) => Err(super::world::chain(error)),
+                Lever::Missing(error) => Err(crate::daemon::world::chain(error)),
                 Lever::Untried => Err(untried()),
             },
             run_time: self.run_time(),
@@ -438,7 +438,7 @@ impl Levers {
             .fell_back
             .clone()
             .filter(|_| window.kind() == WindowKind::Clamp);
-        fell_back.or_else(|| window.refused().map(|error| super::world::chain(error)))
+        fell_back.or_else(|| window.refused().map(|error| crate::daemon::world::chain(error)))
     }
 
     /// What the programs took so far, if somebody counts.
@@ -451,7 +451,7 @@ impl Levers {
     }
 }
 
-pub(super) fn walk(
+pub(crate) fn walk(
     now: Instant,
     walks: &mut Walks,
     every: Option<Duration>,
@@ -466,7 +466,7 @@ pub(super) fn walk(
 /// An interface that is gone meanwhile needs no program.
 fn note_unattached(unattached: &mut BTreeMap<u32, String>, ifindex: u32, error: &AttachError) {
     if !matches!(error, AttachError::NoInterface(_)) {
-        unattached.insert(ifindex, super::world::chain(error));
+        unattached.insert(ifindex, crate::daemon::world::chain(error));
     }
 }
 

@@ -17,15 +17,16 @@
 //! # Checked by
 //! `links::tests` (plans of events); `daemon::tests` (the kernel's own events); `crates/cli/tests/hosts`.
 
-use super::interfaces::Interfaces;
-use super::managed::{Leg, Managed};
-use super::pattern::Pattern;
-use super::restore::Restore;
-use super::{DeclaredLink, Duration};
+use crate::daemon::DeclaredLink;
+use crate::daemon::interfaces::Interfaces;
+use crate::daemon::managed::{Leg, Managed};
+use crate::daemon::pattern::Pattern;
+use crate::daemon::restore::Restore;
 use crate::routing::{Plan, Source};
 use crate::rtnl::{Event, Link, Protocol};
 use policy::{Family, LinkEvent, LinkId, LinkSpec, Role};
 use std::net::IpAddr;
+use std::time::Duration;
 use units::Instant;
 
 /// How long after a failure routes are tried again.
@@ -35,7 +36,7 @@ const NAMES_SETTLE: Duration = Duration::from_millis(200);
 
 /// What the driver has to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// Tell the engine.
     Tell(LinkId, LinkEvent),
     /// Bring routes and rules to [`Links::plan`], then call [`Links::applied`].
@@ -52,7 +53,7 @@ pub(super) enum Step {
 
 /// All declared links, and the links that patterns have found.
 #[derive(Debug)]
-pub(super) struct Links {
+pub(crate) struct Links {
     interfaces: Interfaces,
     managed: Vec<Managed>,
     patterns: Vec<DeclaredLink>,
@@ -66,11 +67,11 @@ pub(super) struct Links {
     again: Option<Instant>,
     /// When renamed interfaces get their links.
     names_at: Option<Instant>,
-    pub(super) restore: Restore,
+    pub(crate) restore: Restore,
 }
 
 impl Links {
-    pub(super) fn new(declared: Vec<DeclaredLink>) -> Self {
+    pub(crate) fn new(declared: Vec<DeclaredLink>) -> Self {
         let next_id = declared
             .iter()
             .map(|link| link.id.0)
@@ -94,33 +95,33 @@ impl Links {
     }
 
     /// Connections over every link ask for ECN, or not, whatever the host's setting.
-    pub(super) fn asking_for_ecn(mut self, ecn: bool) -> Self {
+    pub(crate) fn asking_for_ecn(mut self, ecn: bool) -> Self {
         self.ecn = ecn;
         self
     }
 
     /// Whether connections over them ask for ECN.
-    pub(super) const fn ask_for_ecn(&self) -> bool {
+    pub(crate) const fn ask_for_ecn(&self) -> bool {
         self.ecn
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Managed> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Managed> {
         self.managed.iter()
     }
 
-    pub(super) fn get(&self, id: LinkId) -> Option<&Managed> {
+    pub(crate) fn get(&self, id: LinkId) -> Option<&Managed> {
         self.managed.iter().find(|link| link.id == id)
     }
 
     /// The link that this interface is, unless it is never to be used.
-    pub(super) fn by_index(&self, ifindex: u32) -> Option<&Managed> {
+    pub(crate) fn by_index(&self, ifindex: u32) -> Option<&Managed> {
         let is = |link: &&Managed| link.ifindex == Some(ifindex) && link.spec.role != Role::Never;
         self.managed.iter().find(is)
     }
 
     /// Whose address this is; `ifindex` decides where two links have the same, and where nothing else does, the one on which new connections
     /// begin.
-    pub(super) fn owner(&self, local: IpAddr, ifindex: Option<u32>) -> Option<LinkId> {
+    pub(crate) fn owner(&self, local: IpAddr, ifindex: Option<u32>) -> Option<LinkId> {
         if ifindex.is_some() {
             let bound = self.managed.iter().find(|link| link.ifindex == ifindex);
             return bound.map(|link| link.id);
@@ -139,7 +140,7 @@ impl Links {
     }
 
     /// Whether this is a next hop of ours, or on a network that one of this host's interfaces is in.
-    pub(super) fn is_near(&self, address: IpAddr) -> bool {
+    pub(crate) fn is_near(&self, address: IpAddr) -> bool {
         let addresses = self.interfaces.iter().flat_map(|interface| &interface.addresses);
         let mut ways = self.managed.iter().flat_map(Managed::ways);
         addresses.into_iter().any(|own| own.prefix.contains(address))
@@ -147,20 +148,20 @@ impl Links {
     }
 
     /// The world has said by itself that the link can be seen.
-    pub(super) fn appeared(&mut self, id: LinkId) {
+    pub(crate) fn appeared(&mut self, id: LinkId) {
         if let Some(link) = self.find(id) {
             link.appeared = true;
         }
     }
 
     /// New connections of this family should begin on this link; `None`: where the user's routes lead.
-    pub(super) fn prefer(&mut self, family: Family, link: Option<LinkId>, steps: &mut Vec<Step>) {
+    pub(crate) fn prefer(&mut self, family: Family, link: Option<LinkId>, steps: &mut Vec<Step>) {
         self.preferred[usize::from(family == Family::V6)] = link;
         self.replan(steps);
     }
 
     /// Takes in one event; the steps that follow from it are added to `steps`.
-    pub(super) fn apply(&mut self, now: Instant, event: &Event, steps: &mut Vec<Step>) {
+    pub(crate) fn apply(&mut self, now: Instant, event: &Event, steps: &mut Vec<Step>) {
         if let Event::LinkGone(link) = event {
             self.link_gone(link.ifindex, steps);
         }
@@ -175,7 +176,7 @@ impl Links {
     }
 
     /// Patience that ends now.
-    pub(super) fn tick(&mut self, now: Instant, steps: &mut Vec<Step>) {
+    pub(crate) fn tick(&mut self, now: Instant, steps: &mut Vec<Step>) {
         let is_due = |at: &mut Option<Instant>| at.take_if(|at| *at <= now).is_some();
         if is_due(&mut self.names_at) {
             self.match_names(steps);
@@ -192,7 +193,7 @@ impl Links {
     }
 
     /// When [`Links::tick`] has something to do.
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
         let own = [self.again, self.names_at, self.restore.wake_at()];
         let legs = self.managed.iter().flat_map(|link| link.legs);
         let legs = legs.filter_map(|leg| match leg {
@@ -203,12 +204,12 @@ impl Links {
     }
 
     /// The routes and rules that there should be.
-    pub(super) const fn plan(&self) -> &Plan {
+    pub(crate) const fn plan(&self) -> &Plan {
         &self.planned
     }
 
     /// The plan was carried out (`true`), or could not be and is to be tried again.
-    pub(super) fn applied(&mut self, now: Instant, done: bool, steps: &mut Vec<Step>) {
+    pub(crate) fn applied(&mut self, now: Instant, done: bool, steps: &mut Vec<Step>) {
         if !done {
             self.again = Some(now + APPLY_AGAIN);
             return;

@@ -1,5 +1,5 @@
-use super::super::ways::Way;
 use super::*;
+use crate::daemon::ways::Way;
 use crate::rtnl::{Address, AddressFlags, OperState, Prefix, Route, RouteKind, Table};
 use policy::{LinkKind, Tariff, Uplink};
 

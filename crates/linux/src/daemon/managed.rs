@@ -1,22 +1,23 @@
 //! One declared link: its interface, and its ways out in both families.
 
-use super::interfaces::{Interface, Interfaces};
-use super::links::Step;
-use super::pattern::Pattern;
-use super::ways::{self, Way};
-use super::{DeclaredLink, Duration};
+use crate::daemon::DeclaredLink;
+use crate::daemon::interfaces::{Interface, Interfaces};
+use crate::daemon::links::Step;
+use crate::daemon::pattern::Pattern;
+use crate::daemon::ways::{self, Way};
 use crate::routing::{Source, Uplink};
 use crate::rtnl::{IfName, Link};
 use policy::{Family, LinkEvent, LinkId, LinkKind, LinkSpec, Role, Tariff};
 use std::net::IpAddr;
+use std::time::Duration;
 use units::Instant;
 
 /// How long a way stays whose default route vanished while carrier and address are there.
-pub(super) const ROUTE_PATIENCE: Duration = Duration::from_secs(1);
+pub(crate) const ROUTE_PATIENCE: Duration = Duration::from_secs(1);
 
 /// One family's way out of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Leg {
+pub(crate) enum Leg {
     /// No address, or no default route.
     None,
     /// Its routes are not there yet.
@@ -32,24 +33,24 @@ pub(super) enum Leg {
 
 /// What one family contributes to the plan of routes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Out {
-    pub(super) uplinks: Vec<Uplink>,
+pub(crate) struct Out {
+    pub(crate) uplinks: Vec<Uplink>,
     /// Their positions are those in `uplinks`.
-    pub(super) sources: Vec<Source>,
+    pub(crate) sources: Vec<Source>,
 }
 
 /// One declared link.
 #[derive(Debug)]
-pub(super) struct Managed {
-    pub(super) id: LinkId,
-    pub(super) spec: LinkSpec,
-    pub(super) interface: Option<IfName>,
-    pub(super) ifindex: Option<u32>,
-    pub(super) carrier: bool,
-    pub(super) found_by_pattern: bool,
-    pub(super) appeared: bool,
-    pub(super) legs: [Leg; 2],
-    pub(super) outs: [Out; 2],
+pub(crate) struct Managed {
+    pub(crate) id: LinkId,
+    pub(crate) spec: LinkSpec,
+    pub(crate) interface: Option<IfName>,
+    pub(crate) ifindex: Option<u32>,
+    pub(crate) carrier: bool,
+    pub(crate) found_by_pattern: bool,
+    pub(crate) appeared: bool,
+    pub(crate) legs: [Leg; 2],
+    pub(crate) outs: [Out; 2],
     pattern: Pattern,
     gateway: Option<IpAddr>,
     tariff: Tariff,
@@ -58,7 +59,7 @@ pub(super) struct Managed {
 }
 
 impl Managed {
-    pub(super) fn new(declared: DeclaredLink) -> Self {
+    pub(crate) fn new(declared: DeclaredLink) -> Self {
         Self {
             id: declared.id,
             spec: declared.spec,
@@ -77,19 +78,19 @@ impl Managed {
     }
 
     /// One that a pattern has found.
-    pub(super) fn found(declared: DeclaredLink) -> Self {
+    pub(crate) fn found(declared: DeclaredLink) -> Self {
         Self {
             found_by_pattern: true,
             ..Self::new(declared)
         }
     }
 
-    pub(super) fn is_declared_for(&self, link: &Link) -> bool {
+    pub(crate) fn is_declared_for(&self, link: &Link) -> bool {
         link.names().any(|name| self.pattern.matches(name))
     }
 
     /// What is declared of it.
-    pub(super) fn declared(&self) -> DeclaredLink {
+    pub(crate) fn declared(&self) -> DeclaredLink {
         DeclaredLink {
             id: self.id,
             interface: self.pattern.to_string(),
@@ -100,7 +101,7 @@ impl Managed {
     }
 
     /// From now on this is declared of it. Its number and its interface stay.
-    pub(super) fn redeclare(&mut self, declared: DeclaredLink, steps: &mut Vec<Step>) {
+    pub(crate) fn redeclare(&mut self, declared: DeclaredLink, steps: &mut Vec<Step>) {
         self.pattern = Pattern::new(&declared.interface);
         self.gateway = declared.gateway;
         if self.appeared && self.spec != declared.spec {
@@ -113,7 +114,7 @@ impl Managed {
     }
 
     /// The way out for peers of this family, once its routes are there.
-    pub(super) fn way(&self, v6: bool) -> Option<Way> {
+    pub(crate) fn way(&self, v6: bool) -> Option<Way> {
         match self.legs[usize::from(v6)] {
             Leg::Ready { way, .. } => Some(way),
             Leg::None | Leg::Wanted(_) => None,
@@ -121,23 +122,23 @@ impl Managed {
     }
 
     /// Every way that is usable.
-    pub(super) fn ways(&self) -> impl Iterator<Item = Way> + '_ {
+    pub(crate) fn ways(&self) -> impl Iterator<Item = Way> + '_ {
         [false, true].into_iter().filter_map(|v6| self.way(v6))
     }
 
-    pub(super) fn usable(&self) -> bool {
+    pub(crate) fn usable(&self) -> bool {
         self.ways().next().is_some()
     }
 
     /// This interface is the link from now on.
-    pub(super) fn bind(&mut self, event: &Link, steps: &mut Vec<Step>) {
+    pub(crate) fn bind(&mut self, event: &Link, steps: &mut Vec<Step>) {
         self.ifindex = Some(event.ifindex);
         self.interface = Some(event.name);
         steps.push(Step::Attach(self.id, event.ifindex));
         self.seen(event, steps);
     }
 
-    pub(super) fn seen(&mut self, event: &Link, steps: &mut Vec<Step>) {
+    pub(crate) fn seen(&mut self, event: &Link, steps: &mut Vec<Step>) {
         // An access point can be seen before it has a carrier, but only the world that hears its beacons knows that.
         if !self.appeared && (event.running() || self.spec.kind != LinkKind::Wifi) {
             self.appeared = true;
@@ -158,7 +159,7 @@ impl Managed {
         }
     }
 
-    pub(super) fn lose_everything(&mut self, steps: &mut Vec<Step>) {
+    pub(crate) fn lose_everything(&mut self, steps: &mut Vec<Step>) {
         self.drop_legs(steps);
         self.set_carrier(false, steps);
         (self.ifindex, self.interface) = (None, None);
@@ -183,7 +184,7 @@ impl Managed {
     }
 
     /// Brings its ways to what its interface has.
-    pub(super) fn settle(&mut self, now: Instant, all: &Interfaces, ecn: bool, steps: &mut Vec<Step>) {
+    pub(crate) fn settle(&mut self, now: Instant, all: &Interfaces, ecn: bool, steps: &mut Vec<Step>) {
         let interface = self.ifindex.and_then(|ifindex| all.get(ifindex));
         // A link that is never to be used is not touched either.
         let used = self.carrier && self.spec.role != Role::Never;
@@ -257,7 +258,7 @@ impl Managed {
     }
 
     /// Its routes are there.
-    pub(super) fn routed(&mut self, steps: &mut Vec<Step>) {
+    pub(crate) fn routed(&mut self, steps: &mut Vec<Step>) {
         let mut has_another = false;
         for leg in &mut self.legs {
             if let Leg::Wanted(way) = *leg {

@@ -7,8 +7,8 @@
 //! # Checked by
 //! `daemon::tests::marks`; `tests/bpf/marker.rs` (real packets); `lab`'s `tests/ecn.rs` (the engine's marks on real connections).
 
-use super::passage::{Passage, Turn, cause};
 use crate::bpf::{AttachError, Hook, LoadError, MapError, MarkCounters, MarkSlot, Marker};
+use crate::daemon::passage::{Passage, Turn, cause};
 use crate::rtnl::IfName;
 use policy::LinkId;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ struct Marked {
 
 /// The marker and the links it is attached to.
 #[derive(Debug)]
-pub(super) struct Marks {
+pub(crate) struct Marks {
     hook: Hook,
     marker: Option<Marker>,
     /// This kernel has refused the program; that was said, and it is not asked again.
@@ -51,7 +51,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    pub(super) fn at(hook: Hook) -> Self {
+    pub(crate) fn at(hook: Hook) -> Self {
         Self {
             hook,
             marker: None,
@@ -62,7 +62,7 @@ impl Marks {
     }
 
     /// Makes ready for the first mark on this link.
-    pub(super) fn prepare(&mut self, link: LinkId, ifindex: u32) -> Result<(), MarkError> {
+    pub(crate) fn prepare(&mut self, link: LinkId, ifindex: u32) -> Result<(), MarkError> {
         let is_there = |known: &Marked| known.ifindex == ifindex;
         if self.refused || self.links.get(&link).is_some_and(is_there) {
             return Ok(());
@@ -84,7 +84,7 @@ impl Marks {
     }
 
     /// From the next packet on, this share of what goes by ECN-capable is marked.
-    pub(super) fn set(&mut self, link: LinkId, ifindex: u32, rate: Ratio) -> Result<(), MarkError> {
+    pub(crate) fn set(&mut self, link: LinkId, ifindex: u32, rate: Ratio) -> Result<(), MarkError> {
         let is_marked = |marked: &Marked| marked.ifindex == ifindex && marked.before.is_some();
         if rate == Ratio::ZERO && !self.links.get(&link).is_some_and(is_marked) {
             return Ok(());
@@ -101,7 +101,7 @@ impl Marks {
     }
 
     /// An interface is gone, or not ours any more.
-    pub(super) fn detach(&mut self, ifindex: u32) -> Result<(), MarkError> {
+    pub(crate) fn detach(&mut self, ifindex: u32) -> Result<(), MarkError> {
         let gone = self.links.iter().find(|(_, marked)| marked.ifindex == ifindex);
         let Some((&link, marked)) = gone else {
             return Ok(());
@@ -116,7 +116,7 @@ impl Marks {
     }
 
     /// Compares what the interface has carried in this direction with what has reached the program; why nothing does, when that is found.
-    pub(super) fn mind_passage(&mut self, ifindex: u32, name: IfName, carried: u64) -> Option<String> {
+    pub(crate) fn mind_passage(&mut self, ifindex: u32, name: IfName, carried: u64) -> Option<String> {
         let marker = self.marker.as_ref()?;
         let marked = self.links.values().find(|marked| marked.ifindex == ifindex)?;
         let ours = marker.passed(marked.slot).ok()?;
@@ -129,23 +129,23 @@ impl Marks {
     }
 
     /// Why nothing is marked on a link, if another program keeps the packets from ours.
-    pub(super) fn blocked(&self, link: LinkId) -> Option<&str> {
+    pub(crate) fn blocked(&self, link: LinkId) -> Option<&str> {
         self.passage.why(self.links.get(&link)?.ifindex)
     }
 
     #[cfg(test)]
-    pub(super) fn is_ready(&self, link: LinkId) -> bool {
+    pub(crate) fn is_ready(&self, link: LinkId) -> bool {
         self.links.contains_key(&link)
     }
 
     /// What the program took so far, if it is loaded and somebody counts.
-    pub(super) fn run_time(&self) -> Duration {
+    pub(crate) fn run_time(&self) -> Duration {
         let counted = self.marker.as_ref().and_then(|marker| marker.run_time().ok());
         counted.map_or(Duration::ZERO, |counted| counted.time)
     }
 
     /// The rate in force on a link, and what the program has seen and done there; `None` if it was never marked.
-    pub(super) fn of(&self, link: LinkId) -> Option<(Ratio, MarkCounters)> {
+    pub(crate) fn of(&self, link: LinkId) -> Option<(Ratio, MarkCounters)> {
         let marked = self.links.get(&link)?;
         let now = self.marker.as_ref()?.counters(marked.slot).ok()?;
         Some((marked.rate, since(now, marked.before?)))

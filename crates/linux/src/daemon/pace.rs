@@ -11,7 +11,7 @@
 //! # Checked by
 //! `pace::tests`; bench `window-cost`.
 
-use super::Duration;
+use std::time::Duration;
 use units::Instant;
 
 /// While data moves.
@@ -27,7 +27,7 @@ const SHARE: u32 = 50;
 
 /// The pace of one daemon.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     next: Option<Instant>,
     next_idle: Instant,
     /// What the last two readings cost, the later first.
@@ -36,7 +36,7 @@ pub(super) struct Pace {
 
 /// Which connections are to be read now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whom {
+pub(crate) enum Whom {
     /// Those in which data moves.
     Busy,
     /// All.
@@ -45,14 +45,14 @@ pub(super) enum Whom {
 
 /// When a connection last moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Motion {
+pub(crate) struct Motion {
     since: Instant,
     fingerprint: u64,
 }
 
 impl Motion {
     /// A connection that was just found is taken to move.
-    pub(super) const fn new(now: Instant) -> Self {
+    pub(crate) const fn new(now: Instant) -> Self {
         Self {
             since: now,
             fingerprint: 0,
@@ -60,19 +60,19 @@ impl Motion {
     }
 
     /// Takes in a sum that is different whenever something moved.
-    pub(super) fn look(&mut self, now: Instant, fingerprint: u64) {
+    pub(crate) fn look(&mut self, now: Instant, fingerprint: u64) {
         if std::mem::replace(&mut self.fingerprint, fingerprint) != fingerprint {
             self.since = now;
         }
     }
 
-    pub(super) fn is_busy(&self, now: Instant) -> bool {
+    pub(crate) fn is_busy(&self, now: Instant) -> bool {
         now - self.since < QUIET
     }
 }
 
 impl Pace {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             next: None,
             next_idle: Instant::ZERO,
@@ -81,7 +81,7 @@ impl Pace {
     }
 
     /// Whom to read now, if anyone.
-    pub(super) fn due(&self, now: Instant) -> Option<Whom> {
+    pub(crate) fn due(&self, now: Instant) -> Option<Whom> {
         self.next.filter(|next| *next <= now)?;
         Some(if self.next_idle <= now {
             Whom::All
@@ -91,7 +91,7 @@ impl Pace {
     }
 
     /// A reading was done, and this is what there is to read now.
-    pub(super) fn read(&mut self, now: Instant, whom: Whom, cost: Duration, state: Watched) {
+    pub(crate) fn read(&mut self, now: Instant, whom: Whom, cost: Duration, state: Watched) {
         self.costs = [cost, self.costs[0]];
         if whom == Whom::All {
             self.next_idle = now + self.stretched(IDLE);
@@ -100,7 +100,7 @@ impl Pace {
     }
 
     /// Something changed outside of a reading: the next one may have to be sooner.
-    pub(super) fn stir(&mut self, now: Instant, state: Watched) {
+    pub(crate) fn stir(&mut self, now: Instant, state: Watched) {
         let planned = self.next;
         self.plan(now, state);
         self.next = self
@@ -109,7 +109,7 @@ impl Pace {
     }
 
     /// When [`Pace::due`] has something.
-    pub(super) const fn wake_at(&self) -> Option<Instant> {
+    pub(crate) const fn wake_at(&self) -> Option<Instant> {
         self.next
     }
 
@@ -130,7 +130,7 @@ impl Pace {
 
 /// What there is to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Watched {
+pub(crate) enum Watched {
     /// No connection.
     Nothing,
     /// Connections in which nothing moves.

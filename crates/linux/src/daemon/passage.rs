@@ -2,7 +2,7 @@
 //!
 //! Our programs are at the head of their chains when they are attached. Another process may put one ahead later, and if that ends the chain, ours runs no
 //! more: no window is lowered and nothing is marked. The program's own count shows it: it stands still while the interface's goes on. What bounded
-//! windows there is then as good as not attached ([`super::levers`]), and marks are reported as not made.
+//! windows there is then as good as not attached ([`crate::daemon::levers`]), and marks are reported as not made.
 //!
 //! # Where we differ, and why
 //! 1. By counts and not by the list of programs: most that go ahead pass packets on, and what else may take packets away (XDP) is in no such list.
@@ -10,13 +10,13 @@
 //! # Checked by
 //! `tests`; `daemon::tests::passage`.
 
-use super::Duration;
-use super::counters::Moved;
-use super::world::World;
 use crate::bpf::{Hook, Program};
+use crate::daemon::counters::Moved;
+use crate::daemon::world::World;
 use crate::rtnl::IfName;
 use std::collections::BTreeMap;
 use std::io;
+use std::time::Duration;
 use units::Instant;
 
 /// How often counts are compared, while counters are read at all.
@@ -39,14 +39,14 @@ struct Counted {
 
 /// The interfaces of one program.
 #[derive(Debug, Default)]
-pub(super) struct Passage {
+pub(crate) struct Passage {
     counted: BTreeMap<u32, Counted>,
     blocked: BTreeMap<u32, String>,
 }
 
 /// What a look has found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(crate) enum Turn {
     /// Nothing reaches our program any more.
     Blocked,
     /// It is reached again.
@@ -55,7 +55,7 @@ pub(super) enum Turn {
 
 impl Passage {
     /// Takes in what has been counted on an interface.
-    pub(super) fn look(&mut self, ifindex: u32, carried: u64, ours: u64) -> Option<Turn> {
+    pub(crate) fn look(&mut self, ifindex: u32, carried: u64, ours: u64) -> Option<Turn> {
         let first = Counted {
             carried,
             ours,
@@ -75,17 +75,17 @@ impl Passage {
     }
 
     /// Why nothing reaches the program on this interface.
-    pub(super) fn block(&mut self, ifindex: u32, why: String) {
+    pub(crate) fn block(&mut self, ifindex: u32, why: String) {
         self.blocked.insert(ifindex, why);
     }
 
     /// The same, as it was found.
-    pub(super) fn why(&self, ifindex: u32) -> Option<&str> {
+    pub(crate) fn why(&self, ifindex: u32) -> Option<&str> {
         self.blocked.get(&ifindex).map(String::as_str)
     }
 
     /// The interface is gone, or the program is attached to it anew.
-    pub(super) fn forget(&mut self, ifindex: u32) {
+    pub(crate) fn forget(&mut self, ifindex: u32) {
         self.counted.remove(&ifindex);
         self.blocked.remove(&ifindex);
     }
@@ -93,7 +93,7 @@ impl Passage {
 
 /// When counts are compared next, and of which interfaces. The buffer is used again: a look allocates nothing once it is warm.
 #[derive(Debug, Default)]
-pub(super) struct Looks {
+pub(crate) struct Looks {
     next: Instant,
     interfaces: Vec<(u32, IfName)>,
 }
@@ -109,7 +109,7 @@ impl Looks {
 }
 
 /// "program X ahead of ours ends the chain", as far as that is known.
-pub(super) fn cause(hook: Hook, interface: IfName, ahead: io::Result<Vec<Program>>) -> String {
+pub(crate) fn cause(hook: Hook, interface: IfName, ahead: io::Result<Vec<Program>>) -> String {
     let what = match hook {
         Hook::Ingress => format!("what arrives by {interface} does not reach slowhand's tcx program"),
         Hook::Egress => format!("what leaves by {interface} does not reach slowhand's tcx program"),
@@ -125,7 +125,7 @@ pub(super) fn cause(hook: Hook, interface: IfName, ahead: io::Result<Vec<Program
 
 impl World {
     /// Compares what interfaces carry with what reaches our programs, when it is time.
-    pub(super) fn mind_passage(&mut self, now: Instant) {
+    pub(crate) fn mind_passage(&mut self, now: Instant) {
         if !self.passage_looks.due(now) {
             return;
         }
@@ -153,7 +153,7 @@ impl World {
     }
 
     fn observe_blocked(&mut self, what: &str, why: &str) {
-        self.observe(super::Observation::Trouble { what, why });
+        self.observe(crate::daemon::observe::Observation::Trouble { what, why });
     }
 }
 

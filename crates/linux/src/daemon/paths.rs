@@ -1,11 +1,11 @@
 //! Links in the kernel: their routes and rules, where new connections begin, and where levers are attached.
 
-use super::flows::Subflow;
-use super::links::Step;
-use super::observe::Observation;
-use super::restore::Kind;
-use super::settings::Settings;
-use super::world::World;
+use crate::daemon::flows::Subflow;
+use crate::daemon::links::Step;
+use crate::daemon::observe::Observation;
+use crate::daemon::restore::Kind;
+use crate::daemon::settings::Settings;
+use crate::daemon::world::World;
 use crate::routing::Applied;
 use crate::rtnl::{Event, RouteKind};
 use policy::{Family, Input, LinkEvent, LinkId, SubflowEvent, SubflowId};
@@ -13,7 +13,7 @@ use std::net::IpAddr;
 use units::Instant;
 
 impl World {
-    pub(super) fn link_event(&mut self, now: Instant, event: &Event) {
+    pub(crate) fn link_event(&mut self, now: Instant, event: &Event) {
         let mut steps = std::mem::take(&mut self.steps);
         self.links.apply(now, event, &mut steps);
         if matches!(event, Event::Rules | Event::Route(_) | Event::RouteGone(_)) {
@@ -23,7 +23,7 @@ impl World {
     }
 
     /// Takes the steps in order, and those that follow from them right behind.
-    pub(super) fn take_steps(&mut self, now: Instant, mut steps: Vec<Step>) {
+    pub(crate) fn take_steps(&mut self, now: Instant, mut steps: Vec<Step>) {
         let mut next = Vec::new();
         for step in steps.drain(..) {
             self.take_step(now, step, &mut next);
@@ -127,7 +127,7 @@ impl World {
     }
 
     /// New connections begin on this link, or where the user's routes lead.
-    pub(super) fn begin_connections_on(&mut self, now: Instant, family: Family, link: Option<LinkId>) {
+    pub(crate) fn begin_connections_on(&mut self, now: Instant, family: Family, link: Option<LinkId>) {
         let mut steps = std::mem::take(&mut self.steps);
         self.links.prefer(family, link, &mut steps);
         self.take_steps(now, steps);
@@ -135,7 +135,7 @@ impl World {
 
     /// Whether the user's routes lead to `peer` by a network of its own, such as a tunnel, this host itself or an inner network behind one link
     /// alone: there is nothing to add to such a connection, and other links must not even see its packets.
-    pub(super) fn is_led_elsewhere(&mut self, peer: IpAddr) -> bool {
+    pub(crate) fn is_led_elsewhere(&mut self, peer: IpAddr) -> bool {
         match self.road_to(peer) {
             Road::Out => false,
             Road::Theirs => true,
@@ -150,7 +150,7 @@ impl World {
     }
 
     /// The same for one link over which a subflow is to be added.
-    pub(super) fn leads_elsewhere(&mut self, peer: IpAddr, over: u32) -> bool {
+    pub(crate) fn leads_elsewhere(&mut self, peer: IpAddr, over: u32) -> bool {
         match self.road_to(peer) {
             Road::Out => false,
             Road::Theirs => true,
@@ -159,7 +159,7 @@ impl World {
     }
 
     /// Whether the user's routes lead to `peer` out of this host by a default route.
-    pub(super) fn goes_out(&mut self, peer: IpAddr) -> bool {
+    pub(crate) fn goes_out(&mut self, peer: IpAddr) -> bool {
         matches!(self.road_to(peer), Road::Out)
     }
 

@@ -2,19 +2,19 @@
 
 /// A name, or a pattern of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pattern(String);
+pub(crate) struct Pattern(String);
 
 impl Pattern {
-    pub(super) fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         Self(text.to_owned())
     }
 
     /// Whether it can match more than one name.
-    pub(super) fn is_wild(&self) -> bool {
+    pub(crate) fn is_wild(&self) -> bool {
         self.0.contains(['*', '?'])
     }
 
-    pub(super) fn matches(&self, name: &str) -> bool {
+    pub(crate) fn matches(&self, name: &str) -> bool {
         matches(self.0.as_bytes(), name.as_bytes())
     }
 }

@@ -6,37 +6,37 @@
 //! # Checked by
 //! `daemon::tests`.
 
-use super::Duration;
-use super::flows::{LeftAlone, NewSubflow, Phase, Standing, ends as ends_of};
-use super::managed::Managed;
-use super::observe::Observation;
-use super::pace::Motion;
-use super::sampling::Ending;
-use super::world::World;
+use crate::daemon::flows::{LeftAlone, NewSubflow, Phase, Standing, ends as ends_of};
+use crate::daemon::managed::Managed;
+use crate::daemon::observe::Observation;
+use crate::daemon::pace::Motion;
+use crate::daemon::sampling::Ending;
+use crate::daemon::world::World;
 use crate::diag::Ends;
 use crate::mptcp_pm::{Announced, Connection, Event, SubflowChange, Token};
 use policy::{ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowEvent, SubflowId};
 use std::net::SocketAddr;
+use std::time::Duration;
 use units::Instant;
 
 /// A subflow that the peer has neither accepted nor reset by then lost both packets: its path is dead.
 const PROOF_PATIENCE: Duration = Duration::from_secs(3);
 
 /// A mapped IPv4 address as what it is.
-pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
+pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-pub(super) const fn conn_of(token: Token) -> ConnId {
+pub(crate) const fn conn_of(token: Token) -> ConnId {
     ConnId(token.0)
 }
 
-pub(super) const fn token_of(conn: ConnId) -> Token {
+pub(crate) const fn token_of(conn: ConnId) -> Token {
     Token(conn.0)
 }
 
 impl World {
-    pub(super) fn peer_event(&mut self, now: Instant, event: &Event) {
+    pub(crate) fn peer_event(&mut self, now: Instant, event: &Event) {
         match event {
             Event::Created(connection) => self.created(connection),
             Event::Established(connection) => self.established(now, connection),
@@ -92,7 +92,7 @@ impl World {
     }
 
     /// The engine learns of a connection.
-    pub(super) fn open(&mut self, now: Instant, id: ConnId) {
+    pub(crate) fn open(&mut self, now: Instant, id: ConnId) {
         if let Some(conn) = self.flows.conn_mut(id) {
             conn.phase = Phase::Open;
             conn.motion = Motion::new(now);
@@ -101,12 +101,12 @@ impl World {
     }
 
     /// The link of this host's end of a subflow.
-    pub(super) fn owner(&self, ends: &Ends) -> Option<LinkId> {
+    pub(crate) fn owner(&self, ends: &Ends) -> Option<LinkId> {
         self.links.owner(ends.local.ip().to_canonical(), ends.ifindex)
     }
 
     /// From now on the engine does not know of this connection.
-    pub(super) fn leave_alone(&mut self, id: ConnId, why: LeftAlone) {
+    pub(crate) fn leave_alone(&mut self, id: ConnId, why: LeftAlone) {
         let Some(conn) = self.flows.conn_mut(id) else {
             return;
         };
@@ -132,7 +132,7 @@ impl World {
     }
 
     /// Whether a connection is to be left in peace, since it is closing or gone. The engine may not have heard of that yet.
-    pub(super) fn is_left_in_peace(&mut self, id: ConnId) -> bool {
+    pub(crate) fn is_left_in_peace(&mut self, id: ConnId) -> bool {
         match self.flows.conn(id).map(|conn| conn.phase) {
             Some(Phase::Open) => {}
             Some(Phase::LeftAlone(why)) => return why == LeftAlone::Closing,
@@ -146,7 +146,7 @@ impl World {
         true
     }
 
-    pub(super) fn closed(&mut self, id: ConnId) {
+    pub(crate) fn closed(&mut self, id: ConnId) {
         let Some(conn) = self.flows.close(id) else { return };
         self.joins.forget(id);
         self.settings.forget(id);
@@ -198,7 +198,7 @@ impl World {
     }
 
     /// The peer has accepted a subflow: the engine learns of it.
-    pub(super) fn proven(&mut self, id: SubflowId) {
+    pub(crate) fn proven(&mut self, id: SubflowId) {
         let Some(subflow) = self.flows.subflow_mut(id) else {
             return;
         };
@@ -210,7 +210,7 @@ impl World {
     }
 
     /// Tells the engine of a proven subflow.
-    pub(super) fn introduce(&mut self, id: SubflowId) {
+    pub(crate) fn introduce(&mut self, id: SubflowId) {
         let Some(subflow) = self.flows.subflow(id) else {
             return;
         };
@@ -250,7 +250,7 @@ impl World {
     }
 
     /// A known subflow is gone; `change` is what the kernel said of it, if anything.
-    pub(super) fn subflow_gone(&mut self, id: SubflowId, change: Option<&SubflowChange>) {
+    pub(crate) fn subflow_gone(&mut self, id: SubflowId, change: Option<&SubflowChange>) {
         let Some(subflow) = self.flows.subflow(id) else {
             return;
         };
@@ -271,7 +271,7 @@ impl World {
     }
 
     /// A join came to nothing. Where the connection is closing or the link has lost its address, nobody has refused it.
-    pub(super) fn join_failed(&mut self, conn: ConnId, link: LinkId, reason: JoinFailure) {
+    pub(crate) fn join_failed(&mut self, conn: ConnId, link: LinkId, reason: JoinFailure) {
         if self.is_left_in_peace(conn) {
             return;
         }
@@ -281,7 +281,7 @@ impl World {
     }
 
     /// Joins and proofs for which was waited long enough.
-    pub(super) fn give_up_waiting(&mut self, now: Instant) {
+    pub(crate) fn give_up_waiting(&mut self, now: Instant) {
         while let Some(join) = self.joins.expired(now) {
             self.abandon(&join);
             self.join_failed(join.conn, join.link, JoinFailure::Timeout);

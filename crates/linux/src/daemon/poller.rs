@@ -1,29 +1,29 @@
 //! Waiting for the first of several descriptors, or for a time, to the nanosecond.
 
-use super::Duration;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
 
 const BATCH: usize = 16;
 
 /// An epoll with a tag for every descriptor.
 #[derive(Debug)]
-pub(super) struct Poller {
+pub(crate) struct Poller {
     epoll: OwnedFd,
 }
 
 /// The tags of what can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Ready(u64);
+pub(crate) struct Ready(u64);
 
 impl Ready {
-    pub(super) const fn has(self, tag: u8) -> bool {
+    pub(crate) const fn has(self, tag: u8) -> bool {
         self.0 & (1 << tag) != 0
     }
 }
 
 impl Poller {
-    pub(super) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         // SAFETY: no pointers are passed.
         let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
         if fd < 0 {
@@ -35,7 +35,7 @@ impl Poller {
     }
 
     /// Watches a descriptor for something to read, until it is closed. Tags are 0..64; several descriptors may share one.
-    pub(super) fn add(&self, fd: RawFd, tag: u8) -> io::Result<()> {
+    pub(crate) fn add(&self, fd: RawFd, tag: u8) -> io::Result<()> {
         let mut event = libc::epoll_event {
             events: libc::EPOLLIN as u32,
             u64: u64::from(tag),
@@ -50,7 +50,7 @@ impl Poller {
     }
 
     /// Sleeps until something can be read or `timeout` is over (`None`: however long it takes).
-    pub(super) fn wait(&self, timeout: Option<Duration>) -> io::Result<Ready> {
+    pub(crate) fn wait(&self, timeout: Option<Duration>) -> io::Result<Ready> {
         let mut events = [libc::epoll_event { events: 0, u64: 0 }; BATCH];
         let count = match wait(&self.epoll, &mut events, timeout) {
             Ok(count) => count,
@@ -89,8 +89,8 @@ fn wait(epoll: &OwnedFd, events: &mut [libc::epoll_event], timeout: Option<Durat
 
 #[cfg(test)]
 mod tests {
-    use super::super::eventfd::EventFd;
     use super::*;
+    use crate::daemon::eventfd::EventFd;
 
     #[test]
     fn a_timeout_ends_with_nothing_ready() {

@@ -3,8 +3,8 @@
 //! For a moment after a join the kernel answers EINVAL: its own half of the subflow is not on the connection's list yet. A subflow whose link has
 //! fallen into doubt meanwhile waits until the doubt is settled: words about priority go only where something is still delivered.
 
-use super::Duration;
 use policy::SubflowId;
+use std::time::Duration;
 use units::Instant;
 
 const AGAIN: Duration = Duration::from_millis(20);
@@ -13,27 +13,27 @@ const TRIES: u32 = 25;
 
 /// A change that is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Wanted {
-    pub(super) subflow: SubflowId,
-    pub(super) backup: bool,
+pub(crate) struct Wanted {
+    pub(crate) subflow: SubflowId,
+    pub(crate) backup: bool,
     tries: u32,
     at: Instant,
 }
 
 /// All of them, at most one for each subflow.
 #[derive(Debug, Default)]
-pub(super) struct Priorities {
+pub(crate) struct Priorities {
     waiting: Vec<Wanted>,
 }
 
 impl Priorities {
     /// Whatever was wanted of this subflow before is void.
-    pub(super) fn forget(&mut self, subflow: SubflowId) {
+    pub(crate) fn forget(&mut self, subflow: SubflowId) {
         self.waiting.retain(|wanted| wanted.subflow != subflow);
     }
 
     /// The first refusal.
-    pub(super) fn later(&mut self, now: Instant, subflow: SubflowId, backup: bool) {
+    pub(crate) fn later(&mut self, now: Instant, subflow: SubflowId, backup: bool) {
         self.forget(subflow);
         self.waiting.push(Wanted {
             subflow,
@@ -44,7 +44,7 @@ impl Priorities {
     }
 
     /// Another refusal; false when it was the last.
-    pub(super) fn again(&mut self, now: Instant, wanted: Wanted) -> bool {
+    pub(crate) fn again(&mut self, now: Instant, wanted: Wanted) -> bool {
         let again = wanted.tries < TRIES;
         if again {
             self.waiting.push(Wanted {
@@ -57,7 +57,7 @@ impl Priorities {
     }
 
     /// It must not be tried now; that counts as no refusal.
-    pub(super) fn put_off(&mut self, now: Instant, wanted: Wanted) {
+    pub(crate) fn put_off(&mut self, now: Instant, wanted: Wanted) {
         self.waiting.push(Wanted {
             at: now + AGAIN,
             ..wanted
@@ -65,12 +65,12 @@ impl Priorities {
     }
 
     /// One that is to be tried now.
-    pub(super) fn due(&mut self, now: Instant) -> Option<Wanted> {
+    pub(crate) fn due(&mut self, now: Instant) -> Option<Wanted> {
         let at = self.waiting.iter().position(|wanted| wanted.at <= now)?;
         Some(self.waiting.remove(at))
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
         self.waiting.iter().map(|wanted| wanted.at).min()
     }
 }

@@ -4,22 +4,22 @@
 //! 1. Many servers drop ICMP, and a TCP handshake costs the server an accepted connection. So a peer is asked once, when its
 //!    first connection opens, whether it answers echoes; only where it has never answered one, a probe is both an echo and a handshake.
 //!
-//! 2. A host that a link is judged by ([`super::idle`]) is asked by an echo once; one that resolves names and has not answered it, by a question for names from then on. A handshake
+//! 2. A host that a link is judged by ([`crate::daemon::idle`]) is asked by an echo once; one that resolves names and has not answered it, by a question for names from then on. A handshake
 //!    is for those that a program waits for.
 //!
 //! # Checked by
 //! `probes::tests`, `daemon::tests`.
 
-use super::Duration;
-use super::acts::ActError;
-use super::ways::Way;
-use super::world::World;
+use crate::daemon::acts::ActError;
+use crate::daemon::ways::Way;
+use crate::daemon::world::World;
 use crate::probe::{Prober, SendError, Target};
 use policy::{ConnId, Input, LinkEvent, LinkId};
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, RawFd};
+use std::time::Duration;
 use thiserror::Error;
 use units::Instant;
 
@@ -32,7 +32,7 @@ const MOST_PEERS: usize = 4_096;
 
 /// Why a probe could not be sent.
 #[derive(Debug, Error)]
-pub(super) enum ProbeError {
+pub(crate) enum ProbeError {
     /// The link or the socket.
     #[error(transparent)]
     Send(#[from] SendError),
@@ -51,7 +51,7 @@ struct Asked {
 
 /// Which probes are under way, and who answers what.
 #[derive(Debug)]
-pub(super) struct Probes {
+pub(crate) struct Probes {
     prober: Prober,
     book: Book,
 }
@@ -67,11 +67,11 @@ struct Book {
 
 /// A host that is asked whether a link lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Host {
+pub(crate) struct Host {
     /// Where it is, and the port that a program used last.
-    pub(super) at: SocketAddr,
+    pub(crate) at: SocketAddr,
     /// Whether it resolves names.
-    pub(super) resolves: bool,
+    pub(crate) resolves: bool,
 }
 
 /// By what a host is asked.
@@ -149,7 +149,7 @@ impl Book {
 }
 
 impl Probes {
-    pub(super) fn open() -> io::Result<Self> {
+    pub(crate) fn open() -> io::Result<Self> {
         Ok(Self {
             prober: Prober::open()?,
             book: Book::default(),
@@ -158,11 +158,11 @@ impl Probes {
 
     /// As if no peer had ever answered.
     #[cfg(test)]
-    pub(super) fn forget_peers(&mut self) {
+    pub(crate) fn forget_peers(&mut self) {
         self.book.echoing.clear();
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
         self.book.asked.front().map(|asked| asked.at + PATIENCE)
     }
 
@@ -195,7 +195,7 @@ impl Probes {
     }
 
     /// Asks a host that a link is judged by; how many packets that took.
-    pub(super) fn ask_host(
+    pub(crate) fn ask_host(
         &mut self,
         now: Instant,
         (link, way): (LinkId, &Way),
@@ -232,7 +232,7 @@ impl Probes {
     }
 
     /// Whether the socket with this inode is one of these probes.
-    pub(super) fn owns(&self, inode: u32) -> bool {
+    pub(crate) fn owns(&self, inode: u32) -> bool {
         self.prober.owns(inode)
     }
 
@@ -257,7 +257,7 @@ impl AsRawFd for Probes {
 }
 
 impl World {
-    pub(super) fn probe(
+    pub(crate) fn probe(
         &mut self,
         now: Instant,
         link: LinkId,
@@ -273,11 +273,11 @@ impl World {
         Ok(self
             .probes
             .ask(now, (link, &way), peer, Some(probe))
-            .map_err(super::probes::ProbeError::from)?)
+            .map_err(crate::daemon::probes::ProbeError::from)?)
     }
 
     /// Learns whether a peer answers echoes, over the link on which its connection began.
-    pub(super) fn learn_peer(&mut self, now: Instant, link: LinkId, peer: SocketAddr) {
+    pub(crate) fn learn_peer(&mut self, now: Instant, link: LinkId, peer: SocketAddr) {
         if self.kernel_managed || self.probes.book.echoing.contains(&peer.ip()) {
             return;
         }
@@ -289,7 +289,7 @@ impl World {
         }
     }
 
-    pub(super) fn read_probes(&mut self, now: Instant) {
+    pub(crate) fn read_probes(&mut self, now: Instant) {
         while let Some(Answered { link, probe, rtt }) = self.probes.answered(now) {
             self.idle.replied(link);
             if let Some(probe) = probe {
@@ -298,7 +298,7 @@ impl World {
         }
     }
 
-    pub(super) fn expire_probes(&mut self, now: Instant) {
+    pub(crate) fn expire_probes(&mut self, now: Instant) {
         while let Some(asked) = self.probes.book.expired(now) {
             self.probes.prober.give_up(asked.number * 2 + 1);
         }

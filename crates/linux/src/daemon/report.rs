@@ -1,12 +1,12 @@
 //! Everything the daemon knows, at one moment: for `status`, `why` and tests.
 
-use super::LeftAlone;
-use super::controllers::Controllers;
-use super::flows::{Conn, Phase, Standing, Subflow};
-use super::managed::Managed;
-use super::sender::default_controller;
-use super::world::World;
 use crate::bpf::{MarkCounters, WindowKind};
+use crate::daemon::controllers::Controllers;
+use crate::daemon::flows::LeftAlone;
+use crate::daemon::flows::{Conn, Phase, Standing, Subflow};
+use crate::daemon::managed::Managed;
+use crate::daemon::sender::default_controller;
+use crate::daemon::world::World;
 use crate::rtnl::Rtnl;
 use crate::sysctl;
 use policy::{
@@ -219,7 +219,7 @@ pub struct LeverReport {
 
 impl World {
     /// Everything there is to say; the reasons are the engine's.
-    pub(super) fn report(&self, at: Instant, since: Instant, cpu: Duration, engine: &Engine) -> Report {
+    pub(crate) fn report(&self, at: Instant, since: Instant, cpu: Duration, engine: &Engine) -> Report {
         let bounded = engine.explain_connections();
         let controllers = Controllers::read();
         Report {

@@ -1,6 +1,6 @@
 //! When to look whether somebody else has removed our routes and rules, as network managers do that sweep what they do not know.
 
-use super::Duration;
+use std::time::Duration;
 use units::Instant;
 
 /// Our own changes, and what the kernel takes away with a link, are over by then.
@@ -12,7 +12,7 @@ const FORGET_AFTER: Duration = Duration::from_secs(60);
 
 /// What somebody may have removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Rules, or their place before `main`.
     Rules,
     /// Routes of our tables.
@@ -21,7 +21,7 @@ pub(super) enum Kind {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Restore {
+pub(crate) struct Restore {
     at: Option<Instant>,
     /// How often each kind was removed in the present series.
     losses: [u32; 2],
@@ -30,7 +30,7 @@ pub(super) struct Restore {
 
 impl Restore {
     /// Something of ours may have been removed.
-    pub(super) fn look_soon(&mut self, now: Instant) {
+    pub(crate) fn look_soon(&mut self, now: Instant) {
         if self.at.is_none() {
             let rounds = self.losses[0].max(self.losses[1]).min(10);
             let wait = FIRST_LOOK.saturating_mul(1 << rounds);
@@ -39,16 +39,16 @@ impl Restore {
     }
 
     /// Whether the time to look has come.
-    pub(super) fn is_due(&mut self, now: Instant) -> bool {
+    pub(crate) fn is_due(&mut self, now: Instant) -> bool {
         self.at.take_if(|at| *at <= now).is_some()
     }
 
-    pub(super) const fn wake_at(&self) -> Option<Instant> {
+    pub(crate) const fn wake_at(&self) -> Option<Instant> {
         self.at
     }
 
     /// Something had been removed and is back. Whether that is worth reporting: of a long quarrel ever fewer rounds are.
-    pub(super) fn restored(&mut self, now: Instant, kind: Kind) -> bool {
+    pub(crate) fn restored(&mut self, now: Instant, kind: Kind) -> bool {
         if self.last.is_none_or(|last| now - last >= FORGET_AFTER) {
             self.losses = [0; 2];
         }

@@ -1,6 +1,6 @@
 //! Reading the counters of connections, subflows and links, and telling the engine.
 //!
-//! Few are looked up one by one, many are listed at once; [`super::pace`] says when. With 262,144 buckets in the kernel's tables a subflow is
+//! Few are looked up one by one, many are listed at once; [`crate::daemon::pace`] says when. With 262,144 buckets in the kernel's tables a subflow is
 //! looked up in 6 µs and listed in 4 µs, but a list begins at 0.4 ms; a connection is looked up in 5 µs, and a list of them,
 //! however few, costs 2.5 ms.
 //!
@@ -13,13 +13,13 @@
 //! # Checked by
 //! `daemon::tests::sampling`: both ways of reading bring the same, and miss the same; `daemon::tests::cost`: neither allocates.
 
-use super::clock::thread_cpu;
-use super::counters::{Counters, Moved};
-use super::flows::{Flows, Phase, Standing, Subflow};
-use super::links::Links;
-use super::pace::{Pace, Watched, Whom};
-use super::world::World;
-use super::{Duration, StartError};
+use crate::daemon::clock::thread_cpu;
+use crate::daemon::counters::{Counters, Moved};
+use crate::daemon::error::StartError;
+use crate::daemon::flows::{Flows, Phase, Standing, Subflow};
+use crate::daemon::links::Links;
+use crate::daemon::pace::{Pace, Watched, Whom};
+use crate::daemon::world::World;
 use crate::diag::{Diag, DiagError, Ends, MptcpSocket, States, SubflowFlags, TcpSocket};
 use crate::info::TcpState;
 use crate::mptcp_pm::Token;
@@ -28,6 +28,7 @@ use policy::{
 };
 use std::collections::{BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 use units::{Bytes, Instant};
 
 /// Beyond, listing all subflows is cheaper than looking up each.
@@ -41,17 +42,17 @@ const OPENED_HERE: u32 = 1 << 1 | 1 << 3;
 
 /// What was found of a subflow when taking stock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) token: Token,
-    pub(super) ends: Ends,
-    pub(super) address_id: u8,
+pub(crate) struct Found {
+    pub(crate) token: Token,
+    pub(crate) ends: Ends,
+    pub(crate) address_id: u8,
     /// The connection's first.
-    pub(super) initial: bool,
+    pub(crate) initial: bool,
     /// Opened by this host.
-    pub(super) ours: bool,
+    pub(crate) ours: bool,
     /// Past all handshakes.
-    pub(super) ready: bool,
-    pub(super) backup: bool,
+    pub(crate) ready: bool,
+    pub(crate) backup: bool,
 }
 
 impl Found {
@@ -75,17 +76,17 @@ impl Found {
 
 /// What there is.
 #[derive(Debug, Default)]
-pub(super) struct Listing {
-    pub(super) subflows: Vec<Found>,
+pub(crate) struct Listing {
+    pub(crate) subflows: Vec<Found>,
     /// Connections, those without a subflow too.
-    pub(super) conns: BTreeSet<ConnId>,
+    pub(crate) conns: BTreeSet<ConnId>,
     /// Of those, the ones that are closing.
-    pub(super) closing: BTreeSet<ConnId>,
+    pub(crate) closing: BTreeSet<ConnId>,
 }
 
 /// How a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     /// One of its ends has said that it sends no more.
     Closing,
     /// There is no such connection any more.
@@ -94,7 +95,7 @@ pub(super) enum Ending {
 
 /// Reads counters at its own pace. Its buffers are used again, so a reading allocates nothing once they are warm.
 #[derive(Debug)]
-pub(super) struct Sampler {
+pub(crate) struct Sampler {
     diag: Diag,
     counters: Counters,
     pace: Pace,
@@ -106,7 +107,7 @@ pub(super) struct Sampler {
     listed: Listed,
     news: Vec<News>,
     /// Up to so many subflows, and so many connections, are looked up one by one.
-    pub(super) few: (usize, usize),
+    pub(crate) few: (usize, usize),
 }
 
 /// What lists had, in order.
@@ -127,7 +128,7 @@ enum News {
 }
 
 impl Sampler {
-    pub(super) fn open() -> Result<Self, StartError> {
+    pub(crate) fn open() -> Result<Self, StartError> {
         Ok(Self {
             diag: Diag::open()?,
             counters: Counters::open()?,
@@ -142,18 +143,18 @@ impl Sampler {
         })
     }
 
-    pub(super) const fn wake_at(&self) -> Option<Instant> {
+    pub(crate) const fn wake_at(&self) -> Option<Instant> {
         self.pace.wake_at()
     }
 
     /// The receive buffer of a connection; none if it is gone, or the kernel does not say.
-    pub(super) fn receive_buffer(&mut self, token: Token) -> Bytes {
+    pub(crate) fn receive_buffer(&mut self, token: Token) -> Bytes {
         let found = self.diag.mptcp(token).ok().flatten();
         found.map_or(Bytes::ZERO, |socket| socket.receive_buffer)
     }
 
     /// Whether a connection is ending; not, where the kernel does not say.
-    pub(super) fn ending(&mut self, token: Token) -> Option<Ending> {
+    pub(crate) fn ending(&mut self, token: Token) -> Option<Ending> {
         match self.diag.mptcp(token) {
             Ok(Some(socket)) => is_closing(&socket).then_some(Ending::Closing),
             Ok(None) => Some(Ending::Gone),
@@ -162,12 +163,12 @@ impl Sampler {
     }
 
     /// What an interface has moved; `None` when it is gone.
-    pub(super) fn moved(&mut self, ifindex: u32) -> Option<Moved> {
+    pub(crate) fn moved(&mut self, ifindex: u32) -> Option<Moved> {
         self.counters.moved(ifindex)
     }
 
     /// Every subflow and connection of the namespace.
-    pub(super) fn list(&mut self) -> Result<Listing, DiagError> {
+    pub(crate) fn list(&mut self) -> Result<Listing, DiagError> {
         let mut listing = Listing::default();
         self.diag.each_tcp(States::CONNECTED, |socket| {
             listing.subflows.extend(Found::new(socket))
@@ -184,7 +185,7 @@ impl Sampler {
     }
 
     /// Local ports of sockets that wait for this peer's answer to their SYN.
-    pub(super) fn connecting(&mut self, local: IpAddr, remote: SocketAddr) -> Result<Vec<u16>, DiagError> {
+    pub(crate) fn connecting(&mut self, local: IpAddr, remote: SocketAddr) -> Result<Vec<u16>, DiagError> {
         let mut ports = Vec::new();
         self.diag.each_tcp(States::only(TcpState::SynSent), |socket| {
             if (socket.local.ip(), socket.remote) == (local, remote) && socket.subflow.is_some() {
@@ -196,7 +197,7 @@ impl Sampler {
 
     /// Whom to read: connections by motion, their subflows, and the links of those.
     fn choose(&mut self, now: Instant, whom: Whom, flows: &Flows, links: &Links) {
-        let due = |conn: &&super::flows::Conn| {
+        let due = |conn: &&crate::daemon::flows::Conn| {
             conn.phase == Phase::Open && (whom == Whom::All || conn.motion.is_busy(now))
         };
         self.conns.clear();
@@ -240,7 +241,7 @@ impl Sampler {
 
     /// Whether so many subflows, and connections, were chosen that they are listed. Nothing is kept from one reading to the next, so there is nothing
     /// that going back and forth between the ways could cost.
-    pub(super) const fn many(&self) -> (bool, bool) {
+    pub(crate) const fn many(&self) -> (bool, bool) {
         (self.subflows.len() > self.few.0, self.conns.len() > self.few.1)
     }
 
@@ -433,7 +434,7 @@ const fn is_backup(flags: SubflowFlags) -> bool {
 
 impl World {
     /// Reads what is due.
-    pub(super) fn sample(&mut self, now: Instant, in_doubt: bool) {
+    pub(crate) fn sample(&mut self, now: Instant, in_doubt: bool) {
         let Some(whom) = self.sampler.pace.due(now) else {
             return;
         };
@@ -451,7 +452,7 @@ impl World {
     }
 
     /// Reads what has come over one link, of whatever kind.
-    pub(super) fn look_at(&mut self, link: LinkId) {
+    pub(crate) fn look_at(&mut self, link: LinkId) {
         let ifindex = self.links.get(link).and_then(|link| link.ifindex);
         let packets = ifindex.and_then(|ifindex| self.sampler.counters.received(ifindex));
         self.inbox.extend(packets.map(|packets| received(link, packets)));
@@ -463,8 +464,8 @@ impl World {
             match item {
                 News::Proven(subflow) => self.proven(subflow),
                 News::Missing(subflow) => self.missing(subflow),
-                News::FellBack(conn) => self.leave_alone(conn, super::LeftAlone::FellBack),
-                News::Closing(conn) => self.leave_alone(conn, super::LeftAlone::Closing),
+                News::FellBack(conn) => self.leave_alone(conn, crate::daemon::flows::LeftAlone::FellBack),
+                News::Closing(conn) => self.leave_alone(conn, crate::daemon::flows::LeftAlone::Closing),
                 News::Gone(conn) => self.closed(conn),
             }
         }
@@ -489,7 +490,7 @@ impl World {
     }
 
     /// Something happened that may make the next reading more urgent.
-    pub(super) fn stir(&mut self, now: Instant, in_doubt: bool) {
+    pub(crate) fn stir(&mut self, now: Instant, in_doubt: bool) {
         let watched = self.watched(now, in_doubt);
         self.sampler.pace.stir(now, watched);
     }
@@ -497,7 +498,7 @@ impl World {
     fn watched(&self, now: Instant, in_doubt: bool) -> Watched {
         let unproven = self.flows.wake_at().is_some();
         let open = self.flows.conns().filter(|conn| conn.phase == Phase::Open);
-        let busy = |busy, conn: &super::flows::Conn| {
+        let busy = |busy, conn: &crate::daemon::flows::Conn| {
             if conn.motion.is_busy(now) {
                 Watched::Busy
             } else {

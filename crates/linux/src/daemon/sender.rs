@@ -17,7 +17,7 @@ pub enum Sender {
 
 impl Sender {
     /// Ours, if it is one of ours.
-    pub(super) fn coupled(&self) -> Option<Arc<Controller>> {
+    pub(crate) fn coupled(&self) -> Option<Arc<Controller>> {
         match self {
             Self::Kernel(_) => None,
             Self::Coupled(controller) => Some(Arc::clone(controller)),
@@ -92,7 +92,7 @@ pub fn check_controller(name: &str) -> Result<(), SenderError> {
 }
 
 /// What new sockets of a namespace begin with.
-pub(super) fn default_controller() -> Key {
+pub(crate) fn default_controller() -> Key {
     Key::new("net.ipv4.tcp_congestion_control")
 }
 

@@ -17,8 +17,8 @@
 //! # Checked by
 //! `tests`; `daemon::tests::acts`, `daemon::tests::levers`, `daemon::tests::undone`; `journal::tests`.
 
-use super::StartError;
-use super::sender::{Sender, default_controller};
+use crate::daemon::error::StartError;
+use crate::daemon::sender::{Sender, default_controller};
 use crate::journal::{Change, Journal, JournalError, Leftover, SetSysctlError, Undone};
 use crate::mptcp_pm::{Commands, Limits};
 use crate::rtnl::Rtnl;
@@ -91,11 +91,11 @@ pub fn recover(journal: &Path) -> Result<Undone, RecoverError> {
 
 /// The record of changes, and the handle to make those of routes.
 #[derive(Debug)]
-pub(super) struct Settings {
-    pub(super) rtnl: Rtnl,
-    pub(super) journal: Journal,
+pub(crate) struct Settings {
+    pub(crate) rtnl: Rtnl,
+    pub(crate) journal: Journal,
     /// What could not be put back after a crash, for the log.
-    pub(super) left: Vec<String>,
+    pub(crate) left: Vec<String>,
     /// `tcp_rmem` before the first change: minimum, default, maximum.
     rmem: Option<[u64; 3]>,
     /// The windows that living connections would have if they could be bounded.
@@ -110,7 +110,7 @@ pub(super) struct Settings {
 
 impl Settings {
     /// Opens the record and takes back what a crashed run left.
-    pub(super) fn open(path: Option<&Path>) -> Result<Self, StartError> {
+    pub(crate) fn open(path: Option<&Path>) -> Result<Self, StartError> {
         let (journal, undone) = match path {
             Some(path) => Journal::open(path)?,
             None => (Journal::in_memory(), Undone::default()),
@@ -129,7 +129,7 @@ impl Settings {
     }
 
     /// Chooses who manages the paths of connections from now on.
-    pub(super) fn take_over(
+    pub(crate) fn take_over(
         &mut self,
         commands: &mut Commands,
         manager: PathManager,
@@ -150,7 +150,7 @@ impl Settings {
     }
 
     /// Chooses anew who manages paths, if somebody else has changed that. Answers whether somebody had.
-    pub(super) fn keep_path_manager(&mut self, commands: &mut Commands) -> Result<bool, StartError> {
+    pub(crate) fn keep_path_manager(&mut self, commands: &mut Commands) -> Result<bool, StartError> {
         let Some(manager) = self.manager else {
             return Ok(false);
         };
@@ -163,18 +163,18 @@ impl Settings {
     }
 
     /// Chooses what new connections are sent with from now on.
-    pub(super) fn send_with(&mut self, sender: Option<&Sender>) -> Result<(), StartError> {
+    pub(crate) fn send_with(&mut self, sender: Option<&Sender>) -> Result<(), StartError> {
         let Some(sender) = sender else { return Ok(()) };
         Ok(self.journal.set_sysctl(&default_controller(), sender.name())?)
     }
 
     /// The most that the receive buffer of a new connection may grow to, if it was lowered.
-    pub(super) fn buffer(&self) -> Option<Bytes> {
+    pub(crate) fn buffer(&self) -> Option<Bytes> {
         self.buffer.map(Bytes::new)
     }
 
     /// The window of connections that are made from now on: the largest that a living one wants.
-    pub(super) fn bound_new_connections(
+    pub(crate) fn bound_new_connections(
         &mut self,
         conn: ConnId,
         window: Bytes,
@@ -203,7 +203,7 @@ impl Settings {
 
     /// Has the kernel make a socket by `join`, whose receive buffer is that of its connection as far as the host allows, and no less than others begin with. What a
     /// clamp is to bound gets what that window takes twice over: the kernel announces all that the buffer holds before a clamp is set.
-    pub(super) fn with_buffer<T>(
+    pub(crate) fn with_buffer<T>(
         &mut self,
         buffer: Bytes,
         clamp: Option<Bytes>,
@@ -236,7 +236,7 @@ impl Settings {
     }
 
     /// A connection is gone; what others began with stays.
-    pub(super) fn forget(&mut self, conn: ConnId) {
+    pub(crate) fn forget(&mut self, conn: ConnId) {
         self.wanted.remove(&conn);
     }
 }

@@ -10,17 +10,17 @@
 //! # Checked by
 //! `daemon::tests::restart`.
 
-use super::flows::{LeftAlone, NewSubflow, Phase, Standing};
-use super::peers::{canonical, conn_of};
-use super::sampling::{Found, Listing};
-use super::world::World;
+use crate::daemon::flows::{LeftAlone, NewSubflow, Phase, Standing};
+use crate::daemon::peers::{canonical, conn_of};
+use crate::daemon::sampling::{Found, Listing};
+use crate::daemon::world::World;
 use policy::{ConnId, SubflowId};
 use std::collections::BTreeSet;
 use units::Instant;
 
 impl World {
     /// Compares what is known with what there is; differences are handled as the events that were missed.
-    pub(super) fn take_stock(&mut self, now: Instant) {
+    pub(crate) fn take_stock(&mut self, now: Instant) {
         let found = match self.sampler.list() {
             Ok(found) => found,
             Err(error) => return self.trouble("listing connections", &error),

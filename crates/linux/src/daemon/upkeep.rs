@@ -6,13 +6,13 @@
 //! # Checked by
 //! `daemon::tests::upkeep`; `crates/cli/tests/hosts`: beside a full tunnel nothing leaves in clear.
 
-use super::Duration;
-use super::flows::{LeftAlone, Phase};
-use super::observe::Observation;
-use super::world::World;
+use crate::daemon::flows::{LeftAlone, Phase};
+use crate::daemon::observe::Observation;
+use crate::daemon::world::World;
 use policy::{ConnId, LinkId};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::time::Duration;
 use units::Instant;
 
 /// How often parameters are read.
@@ -22,7 +22,7 @@ const SETTLE: Duration = Duration::from_millis(200);
 
 /// When to look.
 #[derive(Debug, Default)]
-pub(super) struct Upkeep {
+pub(crate) struct Upkeep {
     settings: Option<Instant>,
     peers: Option<Instant>,
     /// What was reported to have been restored: once each.
@@ -30,25 +30,25 @@ pub(super) struct Upkeep {
 }
 
 impl Upkeep {
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
         [self.settings, self.peers].into_iter().flatten().min()
     }
 
     /// As if the time to read parameters had come.
     #[cfg(test)]
-    pub(super) fn look_now(&mut self) {
+    pub(crate) fn look_now(&mut self) {
         self.settings = None;
     }
 
     /// The user's routes or rules changed.
-    pub(super) fn routes_changed(&mut self, now: Instant) {
+    pub(crate) fn routes_changed(&mut self, now: Instant) {
         self.peers.get_or_insert(now + SETTLE);
     }
 }
 
 impl World {
     /// Does what is due.
-    pub(super) fn keep_up(&mut self, now: Instant) {
+    pub(crate) fn keep_up(&mut self, now: Instant) {
         if self.upkeep.peers.take_if(|at| *at <= now).is_some() {
             self.leave_what_leads_elsewhere(now);
         }

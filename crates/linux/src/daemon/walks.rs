@@ -18,13 +18,13 @@ const HASTY_PAUSE_PER_WALK: u32 = 5;
 /// No pause is longer, however slow a walk was: a raised window is waited for.
 const MOST_PAUSE: Duration = Duration::from_millis(200);
 /// Until a walk that failed is tried again: every failure is told.
-pub(super) const AFTER_FAILURE: Duration = Duration::from_secs(1);
+pub(crate) const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// Where nothing had to be set again, so many times the first interval at most. Autotuning was seen to lift a clamp within 2.5 s.
 const RAREST: u32 = 8;
 
 /// The walks of one lever.
 #[derive(Debug)]
-pub(super) struct Walks {
+pub(crate) struct Walks {
     pause_per_walk: u32,
     asked: bool,
     not_before: Instant,
@@ -45,7 +45,7 @@ impl Default for Walks {
 
 impl Walks {
     /// For what must be soon, and happens seldom.
-    pub(super) fn hasty() -> Self {
+    pub(crate) fn hasty() -> Self {
         Self {
             pause_per_walk: HASTY_PAUSE_PER_WALK,
             ..Self::default()
@@ -53,21 +53,21 @@ impl Walks {
     }
 
     /// Something was set.
-    pub(super) const fn ask(&mut self) {
+    pub(crate) const fn ask(&mut self) {
         self.asked = true;
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
         let asked = self.asked.then_some(self.not_before);
         [asked, self.again.map(|(_, at)| at)].into_iter().flatten().min()
     }
 
-    pub(super) fn is_due(&self, now: Instant) -> bool {
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
         self.wake_at().is_some_and(|at| at <= now)
     }
 
     /// One walk has just ended, took so long and changed something or nothing; `every`: how often the kernel may undo it.
-    pub(super) fn walked(&mut self, now: Instant, took: Duration, changed: bool, every: Option<Duration>) {
+    pub(crate) fn walked(&mut self, now: Instant, took: Duration, changed: bool, every: Option<Duration>) {
         let pause = (took * self.pause_per_walk).clamp(LEAST_PAUSE, MOST_PAUSE);
         self.not_before = now + pause;
         self.again = every.map(|first| {
@@ -81,7 +81,7 @@ impl Walks {
     }
 
     /// One walk has just failed: what was set is still to be done, and so is what the kernel may undo.
-    pub(super) fn failed(&mut self, now: Instant) {
+    pub(crate) fn failed(&mut self, now: Instant) {
         (self.asked, self.again) = (true, None);
         self.not_before = now + AFTER_FAILURE;
     }

@@ -10,7 +10,7 @@
 //! # Checked by
 //! `tests`; `crates/cli/tests/hosts`: two networks on one card.
 
-use super::interfaces::{Interface, Interfaces, is_v6};
+use crate::daemon::interfaces::{Interface, Interfaces, is_v6};
 use crate::routing::Uplink;
 use crate::rtnl::{Address, IfName, Metrics, Prefix, Route};
 use std::cmp::Reverse;
@@ -18,26 +18,26 @@ use std::net::IpAddr;
 
 /// How subflows of one family leave over a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Way {
+pub(crate) struct Way {
     /// The interface.
-    pub(super) ifindex: u32,
+    pub(crate) ifindex: u32,
     /// Its name.
-    pub(super) name: IfName,
+    pub(crate) name: IfName,
     /// The source address, with the length of its network's prefix.
-    pub(super) address: Prefix,
+    pub(crate) address: Prefix,
     /// The next hop; `None` where everything can be reached directly.
-    pub(super) gateway: Option<IpAddr>,
+    pub(crate) gateway: Option<IpAddr>,
 }
 
 impl Way {
     /// Whether this is the next hop, or on the network of the source address.
-    pub(super) fn reaches_directly(self, address: IpAddr) -> bool {
+    pub(crate) fn reaches_directly(self, address: IpAddr) -> bool {
         self.address.contains(address) || self.gateway == Some(address)
     }
 }
 
 /// Default routes over an interface in one family, the best first: the one that the configuration names, then the user's by metric.
-pub(super) fn uplinks(
+pub(crate) fn uplinks(
     all: &Interfaces,
     interface: &Interface,
     v6: bool,
@@ -68,13 +68,13 @@ pub(super) fn uplinks(
 }
 
 /// The interface's addresses of one family that packets can have as their source, deprecated ones included.
-pub(super) fn sources(interface: &Interface, v6: bool) -> impl Iterator<Item = &Address> {
+pub(crate) fn sources(interface: &Interface, v6: bool) -> impl Iterator<Item = &Address> {
     let fits = move |address: &&Address| address.usable() && address.addr().is_ipv6() == v6;
     interface.addresses.iter().filter(fits)
 }
 
 /// Which of `uplinks` packets from this address take: its position.
-pub(super) fn uplink_of(address: &Address, uplinks: &[Uplink]) -> Option<usize> {
+pub(crate) fn uplink_of(address: &Address, uplinks: &[Uplink]) -> Option<usize> {
     let preferred = |uplink: &Uplink| uplink.src == Some(address.addr());
     let same_network = |uplink: &Uplink| {
         uplink
@@ -89,7 +89,7 @@ pub(super) fn uplink_of(address: &Address, uplinks: &[Uplink]) -> Option<usize> 
 }
 
 /// The way over the best uplink, from the address that fits it best.
-pub(super) fn way(interface: &Interface, v6: bool, uplinks: &[Uplink]) -> Option<Way> {
+pub(crate) fn way(interface: &Interface, v6: bool, uplinks: &[Uplink]) -> Option<Way> {
     let best = uplinks.first()?;
     // IPv4 calls an address secondary that the kernel does not take by itself; IPv6 marks temporary ones by the same bit.
     let merit = |address: &&Address| {
@@ -110,7 +110,7 @@ pub(super) fn way(interface: &Interface, v6: bool, uplinks: &[Uplink]) -> Option
 }
 
 /// How the user's routes rank the interface in one family.
-pub(super) fn rank(
+pub(crate) fn rank(
     all: &Interfaces,
     interface: &Interface,
     v6: bool,

@@ -1,27 +1,31 @@
 //! Everything the loop acts on: the kernel's interfaces, the books, and what waits for the engine.
 
-use super::address_ids::AddressIds;
-use super::checks::Checks;
-use super::cla::Cla;
-use super::fallbacks::Fallbacks;
-use super::farewell::Farewells;
-use super::flows::{Flows, Subflow};
-use super::idle::Idle;
-use super::inlet::Inlet;
-use super::joins::Joins;
-use super::levers::Levers;
-use super::links::{Links, Step};
-use super::marks::Marks;
-use super::observe::Observation;
-use super::passage::Looks;
-use super::priorities::Priorities;
-use super::probes::Probes;
-use super::sampling::Sampler;
-use super::sender::Sender;
-use super::settings::Settings;
-use super::upkeep::Upkeep;
-use super::{AssociateFn, ObserveFn, RunError, Setup, StartError};
 use crate::bpf::Hook;
+use crate::daemon::AssociateFn;
+use crate::daemon::ObserveFn;
+use crate::daemon::Setup;
+use crate::daemon::address_ids::AddressIds;
+use crate::daemon::checks::Checks;
+use crate::daemon::cla::Cla;
+use crate::daemon::error::RunError;
+use crate::daemon::error::StartError;
+use crate::daemon::fallbacks::Fallbacks;
+use crate::daemon::farewell::Farewells;
+use crate::daemon::flows::{Flows, Subflow};
+use crate::daemon::idle::Idle;
+use crate::daemon::inlet::Inlet;
+use crate::daemon::joins::Joins;
+use crate::daemon::levers::Levers;
+use crate::daemon::links::{Links, Step};
+use crate::daemon::marks::Marks;
+use crate::daemon::observe::Observation;
+use crate::daemon::passage::Looks;
+use crate::daemon::priorities::Priorities;
+use crate::daemon::probes::Probes;
+use crate::daemon::sampling::Sampler;
+use crate::daemon::sender::Sender;
+use crate::daemon::settings::Settings;
+use crate::daemon::upkeep::Upkeep;
 use crate::mptcp_pm::{AddressId, Commands};
 use crate::routing::Routing;
 use crate::sysctl::PathManager;
@@ -31,50 +35,50 @@ use std::error::Error;
 use units::Instant;
 
 /// See the module.
-pub(super) struct World {
-    pub(super) links: Links,
-    pub(super) flows: Flows,
-    pub(super) ids: AddressIds,
-    pub(super) joins: Joins,
-    pub(super) priorities: Priorities,
-    pub(super) farewells: Farewells,
-    pub(super) probes: Probes,
-    pub(super) idle: Idle,
-    pub(super) checks: Checks,
-    pub(super) levers: Levers,
-    pub(super) fallbacks: Fallbacks,
+pub(crate) struct World {
+    pub(crate) links: Links,
+    pub(crate) flows: Flows,
+    pub(crate) ids: AddressIds,
+    pub(crate) joins: Joins,
+    pub(crate) priorities: Priorities,
+    pub(crate) farewells: Farewells,
+    pub(crate) probes: Probes,
+    pub(crate) idle: Idle,
+    pub(crate) checks: Checks,
+    pub(crate) levers: Levers,
+    pub(crate) fallbacks: Fallbacks,
     /// On what arrives.
-    pub(super) marks: Marks,
+    pub(crate) marks: Marks,
     /// On what is sent.
-    pub(super) sent_marks: Marks,
+    pub(crate) sent_marks: Marks,
     /// What was said last about marks on each link.
-    pub(super) marks_why: BTreeMap<LinkId, String>,
-    pub(super) passage_looks: Looks,
-    pub(super) sampler: Sampler,
-    pub(super) commands: Commands,
-    pub(super) settings: Settings,
-    pub(super) cla: Cla,
+    pub(crate) marks_why: BTreeMap<LinkId, String>,
+    pub(crate) passage_looks: Looks,
+    pub(crate) sampler: Sampler,
+    pub(crate) commands: Commands,
+    pub(crate) settings: Settings,
+    pub(crate) cla: Cla,
     /// Dropped when nobody can choose it any more.
-    pub(super) sender: Option<Sender>,
+    pub(crate) sender: Option<Sender>,
     /// Endpoints of the kernel's own path manager that are ours.
-    pub(super) endpoints: BTreeMap<LinkId, Vec<AddressId>>,
-    pub(super) routing: Routing,
-    pub(super) upkeep: Upkeep,
+    pub(crate) endpoints: BTreeMap<LinkId, Vec<AddressId>>,
+    pub(crate) routing: Routing,
+    pub(crate) upkeep: Upkeep,
     /// Whether connections belong to the kernel's own path manager.
-    pub(super) kernel_managed: bool,
-    pub(super) associate: AssociateFn,
-    pub(super) observe: ObserveFn,
+    pub(crate) kernel_managed: bool,
+    pub(crate) associate: AssociateFn,
+    pub(crate) observe: ObserveFn,
     /// Facts that the engine has not heard yet.
-    pub(super) inbox: VecDeque<Input>,
+    pub(crate) inbox: VecDeque<Input>,
     /// Steps that links want taken; empty between events.
-    pub(super) steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
     /// The time of the latest event, for observations.
-    pub(super) now: Instant,
+    pub(crate) now: Instant,
 }
 
 impl World {
     /// Opens everything, and takes the namespace over.
-    pub(super) fn start(setup: Setup, engine: &Engine, now: Instant) -> Result<(Self, Inlet), StartError> {
+    pub(crate) fn start(setup: Setup, engine: &Engine, now: Instant) -> Result<(Self, Inlet), StartError> {
         let kernel_managed = engine.uses_kernel_path_manager();
         // No other strategy makes anything of it.
         let heeds = matches!(setup.engine.policy, Policy::Slowhand | Policy::SlowhandNoWindow);
@@ -146,7 +150,7 @@ impl World {
     }
 
     /// Puts everything back.
-    pub(super) fn leave(&mut self) -> Result<(), RunError> {
+    pub(crate) fn leave(&mut self) -> Result<(), RunError> {
         if let Err(error) = self.levers.release_all() {
             self.trouble("taking limits off sockets", &error);
         }
@@ -160,22 +164,22 @@ impl World {
     }
 
     /// The engine hears this next.
-    pub(super) fn tell(&mut self, input: Input) {
+    pub(crate) fn tell(&mut self, input: Input) {
         self.inbox.push_back(input);
     }
 
-    pub(super) fn observe(&mut self, observation: Observation<'_>) {
+    pub(crate) fn observe(&mut self, observation: Observation<'_>) {
         (self.observe)(self.now, observation);
     }
 
-    pub(super) fn failed(&mut self, action: &Action, error: &dyn Error) {
+    pub(crate) fn failed(&mut self, action: &Action, error: &dyn Error) {
         self.observe(Observation::Failed {
             action,
             why: &chain(error),
         });
     }
 
-    pub(super) fn trouble(&mut self, what: &str, error: &dyn Error) {
+    pub(crate) fn trouble(&mut self, what: &str, error: &dyn Error) {
         self.observe(Observation::Trouble {
             what,
             why: &chain(error),
@@ -183,7 +187,7 @@ impl World {
     }
 
     /// The same with a link that has this number, by the name that people know it by.
-    pub(super) fn trouble_on(&mut self, link: LinkId, what: &str, error: &dyn Error) {
+    pub(crate) fn trouble_on(&mut self, link: LinkId, what: &str, error: &dyn Error) {
         let name = self.links.get(link).map(|managed| &managed.spec.name);
         let name = name.map_or_else(|| format!("link {}", link.0), Clone::clone);
         self.trouble(&format!("{name}: {what}"), error);
@@ -191,7 +195,7 @@ impl World {
 
     /// Where a subflow goes over an interface that cannot be attached, windows are bounded the other way, or those of new connections if there is no
     /// other way.
-    pub(super) fn mind_unattached(&mut self) {
+    pub(crate) fn mind_unattached(&mut self) {
         if !self.levers.has_unattached() {
             return;
         }
@@ -210,14 +214,14 @@ impl World {
         }
     }
 
-    pub(super) fn release_levers(&mut self, conn: ConnId) {
+    pub(crate) fn release_levers(&mut self, conn: ConnId) {
         if let Err(error) = self.levers.release(conn) {
             self.trouble("releasing a closed connection's bounds", &error);
         }
     }
 
     /// When something is to be done although nothing happens.
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
         let times = [
             self.links.wake_at(),
             self.flows.wake_at(),
@@ -235,7 +239,7 @@ impl World {
     }
 
     /// Does what is due. These links are in doubt.
-    pub(super) fn tick(&mut self, now: Instant, doubted: &[LinkId]) {
+    pub(crate) fn tick(&mut self, now: Instant, doubted: &[LinkId]) {
         let mut steps = std::mem::take(&mut self.steps);
         self.links.tick(now, &mut steps);
         self.take_steps(now, steps);
@@ -262,7 +266,7 @@ impl std::fmt::Debug for World {
 }
 
 /// An error with everything behind it, in one line.
-pub(super) fn chain(error: &dyn Error) -> String {
+pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -1,9 +1,9 @@
 //! Each action by itself.
 
-use super::super::flows::{Standing, Subflow};
 use super::flow::{Download, Source};
 use super::net::Net;
 use super::rig::{Manual, PATIENCE};
+use crate::daemon::flows::{Standing, Subflow};
 use crate::diag::Diag;
 use crate::mptcp_pm::Token;
 use crate::testing::output;

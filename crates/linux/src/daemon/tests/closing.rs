@@ -1,11 +1,11 @@
 //! Connections that are closing, and joins that come at the wrong moment: nothing is done to the first, and nobody is said to have refused the others.
 
-use super::super::acts::ActError;
-use super::super::flows::Phase;
 use super::flow::{Source, connect, listen};
 use super::net::Net;
 use super::rig::{Manual, PATIENCE};
 use crate::daemon::LeftAlone;
+use crate::daemon::acts::ActError;
+use crate::daemon::flows::Phase;
 use crate::daemon::report::FallbackCause;
 use crate::testing::{Patience, output};
 use policy::{Action, ConnEvent, ConnId, Input, JoinFailure, LinkId, Policy};

@@ -1,13 +1,20 @@
 //! A daemon that is stepped by hand, with an engine that wants nothing, so that each action can be asked for by itself; and one that
 //! runs on a thread with the real engine.
 
-use super::super::acts::ActError;
-use super::super::flows::Phase;
-use super::super::{
-    Daemon, DeclaredLink, InletSender, LeverReport, Observation, Probing, Setup, Stopper, inlet, monotonic_ns,
-};
 use super::net::{Net, PORT, SERVER, gateway};
 use crate::bpf::WindowKind;
+use crate::daemon::Daemon;
+use crate::daemon::DeclaredLink;
+use crate::daemon::InletSender;
+use crate::daemon::LeverReport;
+use crate::daemon::Probing;
+use crate::daemon::Setup;
+use crate::daemon::acts::ActError;
+use crate::daemon::clock::monotonic_ns;
+use crate::daemon::flows::Phase;
+use crate::daemon::inlet;
+use crate::daemon::inlet::Stopper;
+use crate::daemon::observe::Observation;
 use crate::testing::Patience;
 use policy::{
     Action, Config, ConnEvent, ConnId, Input, JoinFailure, LinkId, LinkKind, LinkSpec, Policy, Role,

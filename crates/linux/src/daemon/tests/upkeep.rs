@@ -1,10 +1,10 @@
 //! What other programs change while a daemon is at work.
 
-use super::super::LeftAlone;
-use super::super::managed::Managed;
 use super::flow::{Download, Source};
 use super::net::Net;
 use super::rig::{Manual, PATIENCE, Running};
+use crate::daemon::flows::LeftAlone;
+use crate::daemon::managed::Managed;
 use crate::rtnl::Rtnl;
 use crate::testing::{furnish, index, output, plug};
 use policy::{Action, ConnEvent, Family, Input, LinkId, Policy, SubflowEvent};

@@ -4,7 +4,7 @@
 //! engine's order. What fails is observed; where the engine waits for an outcome (a join), it is told of the failure too.
 
 use crate::bpf::{Hook, PacedSubflow};
-use crate::daemon::Association;
+use crate::daemon::api::setup::Association;
 use crate::daemon::caps::Cap;
 use crate::daemon::flows::LeftAlone;
 use crate::daemon::flows::{Phase, pair};

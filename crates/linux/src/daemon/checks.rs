@@ -3,7 +3,7 @@
 //! # Checked by
 //! `daemon::tests::portal`.
 
-use crate::daemon::eventfd::EventFd;
+use crate::daemon::os::eventfd::EventFd;
 use crate::daemon::world::World;
 use crate::portal::{Check, Over};
 use policy::{Checked, Input, LinkEvent, LinkId};

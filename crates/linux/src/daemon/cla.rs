@@ -5,9 +5,9 @@
 
 use crate::bpf::cc::AddressEnd;
 use crate::cla::{Advice, Advisor, Teller};
-use crate::daemon::SignalReports;
-use crate::daemon::error::StartError;
-use crate::daemon::sender::Sender;
+use crate::daemon::api::error::StartError;
+use crate::daemon::api::sender::Sender;
+use crate::daemon::api::setup::SignalReports;
 use crate::daemon::world::World;
 use crate::mptcp_pm::AddressId;
 use policy::{ConnId, LinkId, LinkKind, Outlook, SubflowId};

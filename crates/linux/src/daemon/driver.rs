@@ -3,14 +3,14 @@
 //! One thread and one epoll. Nothing polls: between events the loop sleeps until the earliest of the engine's deadline and the
 //! books' ([`World::wake_at`]).
 
-use crate::daemon::Setup;
-use crate::daemon::clock::{Clock, thread_cpu};
-use crate::daemon::error::RunError;
-use crate::daemon::error::StartError;
-use crate::daemon::inlet::Stopper;
-use crate::daemon::inlet::{Inlet, Word};
-use crate::daemon::observe::Observation;
-use crate::daemon::poller::{Poller, Ready};
+use crate::daemon::api::error::RunError;
+use crate::daemon::api::error::StartError;
+use crate::daemon::api::inlet::Stopper;
+use crate::daemon::api::inlet::{Inlet, Word};
+use crate::daemon::api::observe::Observation;
+use crate::daemon::api::setup::Setup;
+use crate::daemon::os::clock::{Clock, thread_cpu};
+use crate::daemon::os::poller::{Poller, Ready};
 use crate::daemon::world::World;
 use crate::mptcp_pm::{self, Events};
 use crate::netlink::ReceiveError;
@@ -267,7 +267,7 @@ impl Daemon {
         }
     }
 
-    pub(crate) fn report(&self) -> crate::daemon::report::Report {
+    pub(crate) fn report(&self) -> crate::daemon::api::report::Report {
         let cpu = thread_cpu() - self.cpu_before;
         self.world.report(self.clock.now(), self.since, cpu, &self.engine)
     }

@@ -22,13 +22,13 @@
 //! `daemon::tests::fallback`.
 
 use crate::bpf::{ClampedSocket, FallbackLever, RunTime};
+use crate::daemon::api::error::StartError;
+use crate::daemon::api::report::{FallbackBound, FallbackCause, FallbackReport};
 use crate::daemon::controllers::Controllers;
-use crate::daemon::error::StartError;
 use crate::daemon::flows::LeftAlone;
 use crate::daemon::flows::{Flows, Phase};
 use crate::daemon::levers::{Lever, LeverError};
 use crate::daemon::peers::{canonical, conn_of};
-use crate::daemon::report::{FallbackBound, FallbackCause, FallbackReport};
 use crate::daemon::walks::Walks;
 use crate::daemon::world::{World, chain};
 use crate::diag::{Diag, DiagError, Ends, MptcpSubflow, States, TcpSocket};

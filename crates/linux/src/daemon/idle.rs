@@ -21,11 +21,11 @@
 //! # Checked by
 //! `idle::tests`, `daemon::tests::idle`.
 
-use crate::daemon::Probing;
-use crate::daemon::clock::thread_cpu;
-use crate::daemon::error::StartError;
+use crate::daemon::api::error::StartError;
+use crate::daemon::api::setup::Probing;
 use crate::daemon::flows::Flows;
 use crate::daemon::links::Links;
+use crate::daemon::os::clock::thread_cpu;
 use crate::daemon::probes::{Host, Probes};
 use crate::daemon::world::World;
 use crate::diag::{Diag, Ends, States, TcpSocket};

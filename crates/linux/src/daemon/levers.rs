@@ -23,9 +23,9 @@
 use crate::bpf::{
     AttachError, Hook, LoadError, MapError, Pass, PassError, RunTime, UnsentLever, WindowKind, WindowLever,
 };
+use crate::daemon::api::report::LeverReport;
 use crate::daemon::caps::{Cap, Caps};
 use crate::daemon::passage::{Passage, Turn, cause};
-use crate::daemon::report::LeverReport;
 use crate::daemon::walks::Walks;
 use crate::journal::{Change, Journal, JournalError};
 use crate::rtnl::IfName;

@@ -17,7 +17,7 @@
 //! # Checked by
 //! `links::tests` (plans of events); `daemon::tests` (the kernel's own events); `crates/cli/tests/hosts`.
 
-use crate::daemon::DeclaredLink;
+use crate::daemon::api::setup::DeclaredLink;
 use crate::daemon::interfaces::Interfaces;
 use crate::daemon::managed::{Leg, Managed};
 use crate::daemon::pattern::Pattern;

@@ -1,6 +1,6 @@
 //! One declared link: its interface, and its ways out in both families.
 
-use crate::daemon::DeclaredLink;
+use crate::daemon::api::setup::DeclaredLink;
 use crate::daemon::interfaces::{Interface, Interfaces};
 use crate::daemon::links::Step;
 use crate::daemon::pattern::Pattern;

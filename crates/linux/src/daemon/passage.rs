@@ -153,7 +153,7 @@ impl World {
     }
 
     fn observe_blocked(&mut self, what: &str, why: &str) {
-        self.observe(crate::daemon::observe::Observation::Trouble { what, why });
+        self.observe(crate::daemon::api::observe::Observation::Trouble { what, why });
     }
 }
 

@@ -1,8 +1,8 @@
 //! Links in the kernel: their routes and rules, where new connections begin, and where levers are attached.
 
+use crate::daemon::api::observe::Observation;
 use crate::daemon::flows::Subflow;
 use crate::daemon::links::Step;
-use crate::daemon::observe::Observation;
 use crate::daemon::restore::Kind;
 use crate::daemon::settings::Settings;
 use crate::daemon::world::World;

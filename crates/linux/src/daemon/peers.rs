@@ -6,9 +6,9 @@
 //! # Checked by
 //! `daemon::tests`.
 
+use crate::daemon::api::observe::Observation;
 use crate::daemon::flows::{LeftAlone, NewSubflow, Phase, Standing, ends as ends_of};
 use crate::daemon::managed::Managed;
-use crate::daemon::observe::Observation;
 use crate::daemon::pace::Motion;
 use crate::daemon::sampling::Ending;
 use crate::daemon::world::World;

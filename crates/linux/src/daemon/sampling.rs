@@ -13,11 +13,11 @@
 //! # Checked by
 //! `daemon::tests::sampling`: both ways of reading bring the same, and miss the same; `daemon::tests::cost`: neither allocates.
 
-use crate::daemon::clock::thread_cpu;
+use crate::daemon::api::error::StartError;
 use crate::daemon::counters::{Counters, Moved};
-use crate::daemon::error::StartError;
 use crate::daemon::flows::{Flows, Phase, Standing, Subflow};
 use crate::daemon::links::Links;
+use crate::daemon::os::clock::thread_cpu;
 use crate::daemon::pace::{Pace, Watched, Whom};
 use crate::daemon::world::World;
 use crate::diag::{Diag, DiagError, Ends, MptcpSocket, States, SubflowFlags, TcpSocket};

@@ -17,8 +17,8 @@
 //! # Checked by
 //! `tests`; `daemon::tests::acts`, `daemon::tests::levers`, `daemon::tests::undone`; `journal::tests`.
 
-use crate::daemon::error::StartError;
-use crate::daemon::sender::{Sender, default_controller};
+use crate::daemon::api::error::StartError;
+use crate::daemon::api::sender::{Sender, default_controller};
 use crate::journal::{Change, Journal, JournalError, Leftover, SetSysctlError, Undone};
 use crate::mptcp_pm::{Commands, Limits};
 use crate::rtnl::Rtnl;

@@ -6,8 +6,8 @@
 //! # Checked by
 //! `daemon::tests::upkeep`; `crates/cli/tests/hosts`: beside a full tunnel nothing leaves in clear.
 
+use crate::daemon::api::observe::Observation;
 use crate::daemon::flows::{LeftAlone, Phase};
-use crate::daemon::observe::Observation;
 use crate::daemon::world::World;
 use policy::{ConnId, LinkId};
 use std::collections::BTreeSet;

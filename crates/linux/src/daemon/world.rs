@@ -1,29 +1,29 @@
 //! Everything the loop acts on: the kernel's interfaces, the books, and what waits for the engine.
 
 use crate::bpf::Hook;
-use crate::daemon::AssociateFn;
-use crate::daemon::ObserveFn;
-use crate::daemon::Setup;
 use crate::daemon::address_ids::AddressIds;
+use crate::daemon::api::error::RunError;
+use crate::daemon::api::error::StartError;
+use crate::daemon::api::inlet::Inlet;
+use crate::daemon::api::observe::Observation;
+use crate::daemon::api::sender::Sender;
+use crate::daemon::api::setup::AssociateFn;
+use crate::daemon::api::setup::ObserveFn;
+use crate::daemon::api::setup::Setup;
 use crate::daemon::checks::Checks;
 use crate::daemon::cla::Cla;
-use crate::daemon::error::RunError;
-use crate::daemon::error::StartError;
 use crate::daemon::fallbacks::Fallbacks;
 use crate::daemon::farewell::Farewells;
 use crate::daemon::flows::{Flows, Subflow};
 use crate::daemon::idle::Idle;
-use crate::daemon::inlet::Inlet;
 use crate::daemon::joins::Joins;
 use crate::daemon::levers::Levers;
 use crate::daemon::links::{Links, Step};
 use crate::daemon::marks::Marks;
-use crate::daemon::observe::Observation;
 use crate::daemon::passage::Looks;
 use crate::daemon::priorities::Priorities;
 use crate::daemon::probes::Probes;
 use crate::daemon::sampling::Sampler;
-use crate::daemon::sender::Sender;
 use crate::daemon::settings::Settings;
 use crate::daemon::upkeep::Upkeep;
 use crate::mptcp_pm::{AddressId, Commands};

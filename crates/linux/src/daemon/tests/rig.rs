@@ -10,11 +10,11 @@ use crate::daemon::LeverReport;
 use crate::daemon::Probing;
 use crate::daemon::Setup;
 use crate::daemon::acts::ActError;
-use crate::daemon::clock::monotonic_ns;
-use crate::daemon::flows::Phase;
 use crate::daemon::inlet;
-use crate::daemon::inlet::Stopper;
-use crate::daemon::observe::Observation;
+use crate::daemon::api::inlet::Stopper;
+use crate::daemon::api::observe::Observation;
+use crate::daemon::flows::Phase;
+use crate::daemon::os::clock::monotonic_ns;
 use crate::testing::Patience;
 use policy::{
     Action, Config, ConnEvent, ConnId, Input, JoinFailure, LinkId, LinkKind, LinkSpec, Policy, Role,

@@ -90,7 +90,7 @@ fn wait(epoll: &OwnedFd, events: &mut [libc::epoll_event], timeout: Option<Durat
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::daemon::eventfd::EventFd;
+    use crate::daemon::os::eventfd::EventFd;
 
     #[test]
     fn a_timeout_ends_with_nothing_ready() {

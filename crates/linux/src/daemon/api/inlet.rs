@@ -1,7 +1,7 @@
 //! How other threads speak to a running daemon: more facts for the engine, questions, and the word to stop.
 
-use crate::daemon::eventfd::EventFd;
-use crate::daemon::report::Report;
+use crate::daemon::api::report::Report;
+use crate::daemon::os::eventfd::EventFd;
 use policy::Input;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -185,7 +185,7 @@ mod tests {
                 .send(Input::Link(LinkId(1), LinkEvent::Carrier(carrier)))
                 .unwrap();
         }
-        let poller = crate::daemon::poller::Poller::new().unwrap();
+        let poller = crate::daemon::os::poller::Poller::new().unwrap();
         poller.add(inlet.as_raw_fd(), 7).unwrap();
         assert!(poller.wait(Some(Duration::ZERO)).unwrap().has(7));
         inlet.clear();

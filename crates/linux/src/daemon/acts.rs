@@ -10,7 +10,7 @@ use crate::daemon::flows::LeftAlone;
 use crate::daemon::flows::{Phase, pair};
 use crate::daemon::joins::Join;
 use crate::daemon::levers::LeverError;
-use crate::daemon::managed::Managed;
+use crate::daemon::links::managed::Managed;
 use crate::daemon::marks::MarkError;
 use crate::daemon::peers::token_of;
 use crate::daemon::probes::ProbeError;

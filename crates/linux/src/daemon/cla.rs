@@ -75,7 +75,7 @@ impl World {
             return;
         };
         let (conn, link, address) = (subflow.conn, subflow.link, subflow.address_id);
-        let is_wifi = |managed: &crate::daemon::managed::Managed| managed.spec.kind == LinkKind::Wifi;
+        let is_wifi = |managed: &crate::daemon::links::managed::Managed| managed.spec.kind == LinkKind::Wifi;
         let from = self
             .cla
             .fading

@@ -2,8 +2,8 @@
 
 use crate::daemon::api::observe::Observation;
 use crate::daemon::flows::Subflow;
-use crate::daemon::links::Step;
-use crate::daemon::restore::Kind;
+use crate::daemon::links::book::Step;
+use crate::daemon::links::restore::Kind;
 use crate::daemon::settings::Settings;
 use crate::daemon::world::World;
 use crate::routing::Applied;

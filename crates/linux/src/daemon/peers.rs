@@ -8,7 +8,7 @@
 
 use crate::daemon::api::observe::Observation;
 use crate::daemon::flows::{LeftAlone, NewSubflow, Phase, Standing, ends as ends_of};
-use crate::daemon::managed::Managed;
+use crate::daemon::links::managed::Managed;
 use crate::daemon::pace::Motion;
 use crate::daemon::sampling::Ending;
 use crate::daemon::world::World;

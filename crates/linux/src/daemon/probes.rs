@@ -11,7 +11,7 @@
 //! `probes::tests`, `daemon::tests`.
 
 use crate::daemon::acts::ActError;
-use crate::daemon::ways::Way;
+use crate::daemon::links::ways::Way;
 use crate::daemon::world::World;
 use crate::probe::{Prober, SendError, Target};
 use policy::{ConnId, Input, LinkEvent, LinkId};

@@ -16,7 +16,7 @@
 use crate::daemon::api::error::StartError;
 use crate::daemon::counters::{Counters, Moved};
 use crate::daemon::flows::{Flows, Phase, Standing, Subflow};
-use crate::daemon::links::Links;
+use crate::daemon::links::book::Links;
 use crate::daemon::os::clock::thread_cpu;
 use crate::daemon::pace::{Pace, Watched, Whom};
 use crate::daemon::world::World;

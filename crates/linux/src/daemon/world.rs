@@ -18,7 +18,7 @@ use crate::daemon::flows::{Flows, Subflow};
 use crate::daemon::idle::Idle;
 use crate::daemon::joins::Joins;
 use crate::daemon::levers::Levers;
-use crate::daemon::links::{Links, Step};
+use crate::daemon::links::book::{Links, Step};
 use crate::daemon::marks::Marks;
 use crate::daemon::passage::Looks;
 use crate::daemon::priorities::Priorities;

@@ -5,7 +5,7 @@ use crate::daemon::api::sender::default_controller;
 use crate::daemon::controllers::Controllers;
 use crate::daemon::flows::LeftAlone;
 use crate::daemon::flows::{Conn, Phase, Standing, Subflow};
-use crate::daemon::managed::Managed;
+use crate::daemon::links::managed::Managed;
 use crate::daemon::world::World;
 use crate::rtnl::Rtnl;
 use crate::sysctl;

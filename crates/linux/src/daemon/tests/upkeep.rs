@@ -4,7 +4,7 @@ use super::flow::{Download, Source};
 use super::net::Net;
 use super::rig::{Manual, PATIENCE, Running};
 use crate::daemon::flows::LeftAlone;
-use crate::daemon::managed::Managed;
+use crate::daemon::links::managed::Managed;
 use crate::rtnl::Rtnl;
 use crate::testing::{furnish, index, output, plug};
 use policy::{Action, ConnEvent, Family, Input, LinkId, Policy, SubflowEvent};

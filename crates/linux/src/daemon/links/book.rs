@@ -15,13 +15,13 @@
 //!    [`NAMES_SETTLE`] after the last rename, since names are swapped by several.
 //!
 //! # Checked by
-//! `links::tests` (plans of events); `daemon::tests` (the kernel's own events); `crates/cli/tests/hosts`.
+//! `links::book::tests` (plans of events); `daemon::tests` (the kernel's own events); `crates/cli/tests/hosts`.
 
 use crate::daemon::api::setup::DeclaredLink;
-use crate::daemon::interfaces::Interfaces;
-use crate::daemon::managed::{Leg, Managed};
-use crate::daemon::pattern::Pattern;
-use crate::daemon::restore::Restore;
+use crate::daemon::links::interfaces::Interfaces;
+use crate::daemon::links::managed::{Leg, Managed};
+use crate::daemon::links::pattern::Pattern;
+use crate::daemon::links::restore::Restore;
 use crate::routing::{Plan, Source};
 use crate::rtnl::{Event, Link, Protocol};
 use policy::{Family, LinkEvent, LinkId, LinkSpec, Role};
@@ -403,5 +403,5 @@ impl Links {
 }
 
 #[cfg(test)]
-#[path = "links_tests.rs"]
+#[path = "tests.rs"]
 mod tests;

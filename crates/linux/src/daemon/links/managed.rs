@@ -1,10 +1,10 @@
 //! One declared link: its interface, and its ways out in both families.
 
 use crate::daemon::api::setup::DeclaredLink;
-use crate::daemon::interfaces::{Interface, Interfaces};
-use crate::daemon::links::Step;
-use crate::daemon::pattern::Pattern;
-use crate::daemon::ways::{self, Way};
+use crate::daemon::links::book::Step;
+use crate::daemon::links::interfaces::{Interface, Interfaces};
+use crate::daemon::links::pattern::Pattern;
+use crate::daemon::links::ways::{self, Way};
 use crate::routing::{Source, Uplink};
 use crate::rtnl::{IfName, Link};
 use policy::{Family, LinkEvent, LinkId, LinkKind, LinkSpec, Role, Tariff};

@@ -1,5 +1,5 @@
 use super::*;
-use crate::daemon::ways::Way;
+use crate::daemon::links::ways::Way;
 use crate::rtnl::{Address, AddressFlags, OperState, Prefix, Route, RouteKind, Table};
 use policy::{LinkKind, Tariff, Uplink};
 
@@ -568,5 +568,5 @@ fn of_two_links_with_one_address_the_one_where_connections_begin_owns_it() {
     assert_eq!(scene.links.owner(local, Some(7)), Some(LinkId(1)));
 }
 
-#[path = "links_names_tests.rs"]
+#[path = "names_tests.rs"]
 mod names;

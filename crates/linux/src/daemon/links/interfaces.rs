@@ -3,7 +3,7 @@
 //! Facts only, of interfaces that nobody declared too: what a link is when it is declared, renamed or seen again, is read from here.
 //!
 //! # Checked by
-//! `links::tests`, `ways::tests`.
+//! `links::book::tests`, `links::ways::tests`.
 
 use crate::rtnl::{Address, Event, Link, Protocol, Route, RouteKind, Table};
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@
 //! # Checked by
 //! `tests`; `crates/cli/tests/hosts`: two networks on one card.
 
-use crate::daemon::interfaces::{Interface, Interfaces, is_v6};
+use crate::daemon::links::interfaces::{Interface, Interfaces, is_v6};
 use crate::routing::Uplink;
 use crate::rtnl::{Address, IfName, Metrics, Prefix, Route};
 use std::cmp::Reverse;

@@ -4,15 +4,16 @@
 //! engine's order. What fails is observed; where the engine waits for an outcome (a join), it is told of the failure too.
 
 use crate::bpf::{Hook, PacedSubflow};
+use crate::daemon::api::left_alone::LeftAlone;
 use crate::daemon::api::setup::Association;
 use crate::daemon::caps::Cap;
-use crate::daemon::flows::LeftAlone;
-use crate::daemon::flows::{Phase, pair};
-use crate::daemon::joins::Join;
+use crate::daemon::flows::book::Phase;
+use crate::daemon::flows::joins::Join;
+use crate::daemon::flows::names::pair;
+use crate::daemon::flows::names::token_of;
 use crate::daemon::levers::LeverError;
 use crate::daemon::links::managed::Managed;
 use crate::daemon::marks::MarkError;
-use crate::daemon::peers::token_of;
 use crate::daemon::probes::ProbeError;
 use crate::daemon::world::World;
 use crate::journal::{Change, JournalError, SetSysctlError};
@@ -312,7 +313,7 @@ impl World {
     }
 
     fn try_set_backup(&mut self, id: SubflowId, backup: bool) -> Result<(), ActError> {
-        let living = |subflow: &&mut crate::daemon::flows::Subflow| subflow.living();
+        let living = |subflow: &&mut crate::daemon::flows::book::Subflow| subflow.living();
         let subflow = self
             .flows
             .subflow_mut(id)

@@ -13,7 +13,7 @@
 //! # Checked by
 //! `daemon::tests::controllers`; `crates/cli/tests/host.rs`.
 
-use crate::daemon::peers::{canonical, conn_of};
+use crate::daemon::flows::names::{canonical, conn_of};
 use crate::diag::{Diag, States, TcpSocket};
 use policy::ConnId;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

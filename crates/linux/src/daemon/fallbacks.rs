@@ -23,12 +23,12 @@
 
 use crate::bpf::{ClampedSocket, FallbackLever, RunTime};
 use crate::daemon::api::error::StartError;
+use crate::daemon::api::left_alone::LeftAlone;
 use crate::daemon::api::report::{FallbackBound, FallbackCause, FallbackReport};
 use crate::daemon::controllers::Controllers;
-use crate::daemon::flows::LeftAlone;
-use crate::daemon::flows::{Flows, Phase};
+use crate::daemon::flows::book::{Flows, Phase};
+use crate::daemon::flows::names::{canonical, conn_of};
 use crate::daemon::levers::{Lever, LeverError};
-use crate::daemon::peers::{canonical, conn_of};
 use crate::daemon::walks::Walks;
 use crate::daemon::world::{World, chain};
 use crate::diag::{Diag, DiagError, Ends, MptcpSubflow, States, TcpSocket};

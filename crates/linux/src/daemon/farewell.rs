@@ -14,9 +14,10 @@
 //! `daemon::tests`: one dead link, two at once, the first address, a word that is lost, all with a server that counts RM_ADDR. `tests`: what the kernel drops.
 
 use crate::daemon::acts::ActError;
-use crate::daemon::flows::{Standing, pair};
-use crate::daemon::joins::Join;
-use crate::daemon::peers::token_of;
+use crate::daemon::flows::book::Standing;
+use crate::daemon::flows::joins::Join;
+use crate::daemon::flows::names::pair;
+use crate::daemon::flows::names::token_of;
 use crate::daemon::world::World;
 use crate::mptcp_pm::{AddressId, DestroySubflowError, LocalAddress, RemoveError, Subflow, Token};
 use crate::netstat;
@@ -182,7 +183,8 @@ impl World {
         let address_id = AddressId(subflow.address_id);
         let addr = subflow.ends.local.ip().to_canonical();
         let ifindex = subflow.ends.ifindex;
-        let same = |other: &crate::daemon::flows::Subflow| other.id != id && other.address_id == address_id.0;
+        let same =
+            |other: &crate::daemon::flows::book::Subflow| other.id != id && other.address_id == address_id.0;
         let rejoined = self.flows.subflows_of(conn).any(same) || self.joins.has_id(conn, address_id.0);
         if rejoined {
             return Err(ActError::JoinedAgain);

@@ -23,7 +23,7 @@
 
 use crate::daemon::api::error::StartError;
 use crate::daemon::api::setup::Probing;
-use crate::daemon::flows::Flows;
+use crate::daemon::flows::book::Flows;
 use crate::daemon::links::book::Links;
 use crate::daemon::os::clock::thread_cpu;
 use crate::daemon::probes::{Host, Probes};

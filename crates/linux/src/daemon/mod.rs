@@ -29,7 +29,6 @@
 //! `tests`, in namespaces of their own with real connections.
 
 mod acts;
-mod address_ids;
 mod api;
 mod caps;
 mod checks;
@@ -41,7 +40,6 @@ mod fallbacks;
 mod farewell;
 mod flows;
 mod idle;
-mod joins;
 mod levers;
 mod links;
 mod marks;
@@ -50,7 +48,6 @@ mod pace;
 mod passage;
 mod paths;
 mod peers;
-mod priorities;
 mod probes;
 mod sampling;
 mod settings;
@@ -63,6 +60,7 @@ mod world;
 
 pub use api::error::{RunError, StartError};
 pub use api::inlet::{AskError, Ended, Inlet, InletSender, Stopper, inlet};
+pub use api::left_alone::LeftAlone;
 pub use api::observe::Observation;
 pub use api::report::{
     ConnReport, FallbackBound, FallbackCause, FallbackReport, LeverReport, LinkReport, MarkReport, Report,
@@ -71,6 +69,5 @@ pub use api::report::{
 pub use api::sender::{Sender, SenderError, check_controller};
 pub use api::setup::{AssociateFn, Association, DeclaredLink, ObserveFn, Probing, Setup, SignalReports};
 pub use driver::Daemon;
-pub use flows::LeftAlone;
 pub use os::clock::monotonic_ns;
 pub use settings::{RecoverError, recover};

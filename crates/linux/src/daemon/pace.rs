@@ -20,8 +20,6 @@ const BUSY: Duration = Duration::from_millis(10);
 const KEEN: Duration = Duration::from_millis(5);
 /// While nothing moves.
 const IDLE: Duration = Duration::from_millis(100);
-/// Nothing has moved for so long: idle.
-const QUIET: Duration = Duration::from_secs(1);
 /// A reading may cost one in so many parts of the time until the next.
 const SHARE: u32 = 50;
 
@@ -41,34 +39,6 @@ pub(crate) enum Whom {
     Busy,
     /// All.
     All,
-}
-
-/// When a connection last moved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Motion {
-    since: Instant,
-    fingerprint: u64,
-}
-
-impl Motion {
-    /// A connection that was just found is taken to move.
-    pub(crate) const fn new(now: Instant) -> Self {
-        Self {
-            since: now,
-            fingerprint: 0,
-        }
-    }
-
-    /// Takes in a sum that is different whenever something moved.
-    pub(crate) fn look(&mut self, now: Instant, fingerprint: u64) {
-        if std::mem::replace(&mut self.fingerprint, fingerprint) != fingerprint {
-            self.since = now;
-        }
-    }
-
-    pub(crate) fn is_busy(&self, now: Instant) -> bool {
-        now - self.since < QUIET
-    }
 }
 
 impl Pace {
@@ -208,16 +178,5 @@ mod tests {
         assert_eq!(pace.wake_at(), Some(ms(106)));
         pace.stir(ms(102), Watched::Busy);
         assert_eq!(pace.wake_at(), Some(ms(106)));
-    }
-
-    #[test]
-    fn motion_ends_after_a_quiet_second() {
-        let mut motion = Motion::new(ms(0));
-        motion.look(ms(500), 7);
-        motion.look(ms(900), 7);
-        assert!(motion.is_busy(ms(1_499)));
-        assert!(!motion.is_busy(ms(1_500)));
-        motion.look(ms(2_000), 8);
-        assert!(motion.is_busy(ms(2_000)));
     }
 }

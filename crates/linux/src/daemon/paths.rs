@@ -1,7 +1,7 @@
 //! Links in the kernel: their routes and rules, where new connections begin, and where levers are attached.
 
 use crate::daemon::api::observe::Observation;
-use crate::daemon::flows::Subflow;
+use crate::daemon::flows::book::Subflow;
 use crate::daemon::links::book::Step;
 use crate::daemon::links::restore::Kind;
 use crate::daemon::settings::Settings;

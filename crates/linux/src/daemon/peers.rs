@@ -6,14 +6,16 @@
 //! # Checked by
 //! `daemon::tests`.
 
+use crate::daemon::api::left_alone::LeftAlone;
 use crate::daemon::api::observe::Observation;
-use crate::daemon::flows::{LeftAlone, NewSubflow, Phase, Standing, ends as ends_of};
+use crate::daemon::flows::book::{NewSubflow, Phase, Standing};
+use crate::daemon::flows::motion::Motion;
+use crate::daemon::flows::names::{canonical, conn_of, ends as ends_of, token_of};
 use crate::daemon::links::managed::Managed;
-use crate::daemon::pace::Motion;
 use crate::daemon::sampling::Ending;
 use crate::daemon::world::World;
 use crate::diag::Ends;
-use crate::mptcp_pm::{Announced, Connection, Event, SubflowChange, Token};
+use crate::mptcp_pm::{Announced, Connection, Event, SubflowChange};
 use policy::{ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowEvent, SubflowId};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -21,19 +23,6 @@ use units::Instant;
 
 /// A subflow that the peer has neither accepted nor reset by then lost both packets: its path is dead.
 const PROOF_PATIENCE: Duration = Duration::from_secs(3);
-
-/// A mapped IPv4 address as what it is.
-pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
-    SocketAddr::new(address.ip().to_canonical(), address.port())
-}
-
-pub(crate) const fn conn_of(token: Token) -> ConnId {
-    ConnId(token.0)
-}
-
-pub(crate) const fn token_of(conn: ConnId) -> Token {
-    Token(conn.0)
-}
 
 impl World {
     pub(crate) fn peer_event(&mut self, now: Instant, event: &Event) {

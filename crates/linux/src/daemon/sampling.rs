@@ -15,7 +15,7 @@
 
 use crate::daemon::api::error::StartError;
 use crate::daemon::counters::{Counters, Moved};
-use crate::daemon::flows::{Flows, Phase, Standing, Subflow};
+use crate::daemon::flows::book::{Flows, Phase, Standing, Subflow};
 use crate::daemon::links::book::Links;
 use crate::daemon::os::clock::thread_cpu;
 use crate::daemon::pace::{Pace, Watched, Whom};
@@ -197,7 +197,7 @@ impl Sampler {
 
     /// Whom to read: connections by motion, their subflows, and the links of those.
     fn choose(&mut self, now: Instant, whom: Whom, flows: &Flows, links: &Links) {
-        let due = |conn: &&crate::daemon::flows::Conn| {
+        let due = |conn: &&crate::daemon::flows::book::Conn| {
             conn.phase == Phase::Open && (whom == Whom::All || conn.motion.is_busy(now))
         };
         self.conns.clear();
@@ -464,8 +464,12 @@ impl World {
             match item {
                 News::Proven(subflow) => self.proven(subflow),
                 News::Missing(subflow) => self.missing(subflow),
-                News::FellBack(conn) => self.leave_alone(conn, crate::daemon::flows::LeftAlone::FellBack),
-                News::Closing(conn) => self.leave_alone(conn, crate::daemon::flows::LeftAlone::Closing),
+                News::FellBack(conn) => {
+                    self.leave_alone(conn, crate::daemon::api::left_alone::LeftAlone::FellBack)
+                }
+                News::Closing(conn) => {
+                    self.leave_alone(conn, crate::daemon::api::left_alone::LeftAlone::Closing)
+                }
                 News::Gone(conn) => self.closed(conn),
             }
         }
@@ -498,7 +502,7 @@ impl World {
     fn watched(&self, now: Instant, in_doubt: bool) -> Watched {
         let unproven = self.flows.wake_at().is_some();
         let open = self.flows.conns().filter(|conn| conn.phase == Phase::Open);
-        let busy = |busy, conn: &crate::daemon::flows::Conn| {
+        let busy = |busy, conn: &crate::daemon::flows::book::Conn| {
             if conn.motion.is_busy(now) {
                 Watched::Busy
             } else {

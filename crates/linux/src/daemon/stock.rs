@@ -10,8 +10,9 @@
 //! # Checked by
 //! `daemon::tests::restart`.
 
-use crate::daemon::flows::{LeftAlone, NewSubflow, Phase, Standing};
-use crate::daemon::peers::{canonical, conn_of};
+use crate::daemon::api::left_alone::LeftAlone;
+use crate::daemon::flows::book::{NewSubflow, Phase, Standing};
+use crate::daemon::flows::names::{canonical, conn_of};
 use crate::daemon::sampling::{Found, Listing};
 use crate::daemon::world::World;
 use policy::{ConnId, SubflowId};

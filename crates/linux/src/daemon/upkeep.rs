@@ -6,8 +6,9 @@
 //! # Checked by
 //! `daemon::tests::upkeep`; `crates/cli/tests/hosts`: beside a full tunnel nothing leaves in clear.
 
+use crate::daemon::api::left_alone::LeftAlone;
 use crate::daemon::api::observe::Observation;
-use crate::daemon::flows::{LeftAlone, Phase};
+use crate::daemon::flows::book::Phase;
 use crate::daemon::world::World;
 use policy::{ConnId, LinkId};
 use std::collections::BTreeSet;

@@ -1,7 +1,6 @@
 //! Everything the loop acts on: the kernel's interfaces, the books, and what waits for the engine.
 
 use crate::bpf::Hook;
-use crate::daemon::address_ids::AddressIds;
 use crate::daemon::api::error::RunError;
 use crate::daemon::api::error::StartError;
 use crate::daemon::api::inlet::Inlet;
@@ -14,14 +13,15 @@ use crate::daemon::checks::Checks;
 use crate::daemon::cla::Cla;
 use crate::daemon::fallbacks::Fallbacks;
 use crate::daemon::farewell::Farewells;
-use crate::daemon::flows::{Flows, Subflow};
+use crate::daemon::flows::address_ids::AddressIds;
+use crate::daemon::flows::book::{Flows, Subflow};
+use crate::daemon::flows::joins::Joins;
+use crate::daemon::flows::priorities::Priorities;
 use crate::daemon::idle::Idle;
-use crate::daemon::joins::Joins;
 use crate::daemon::levers::Levers;
 use crate::daemon::links::book::{Links, Step};
 use crate::daemon::marks::Marks;
 use crate::daemon::passage::Looks;
-use crate::daemon::priorities::Priorities;
 use crate::daemon::probes::Probes;
 use crate::daemon::sampling::Sampler;
 use crate::daemon::settings::Settings;

@@ -6,6 +6,7 @@
 
 pub(crate) mod error;
 pub(crate) mod inlet;
+pub(crate) mod left_alone;
 pub(crate) mod observe;
 pub(crate) mod report;
 pub(crate) mod sender;

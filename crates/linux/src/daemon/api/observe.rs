@@ -1,6 +1,6 @@
 //! What a running daemon lets the outside see as it happens.
 
-use crate::daemon::flows::LeftAlone;
+use crate::daemon::api::left_alone::LeftAlone;
 use policy::{Action, ConnId, Input, LinkId, SubflowId};
 use std::net::SocketAddr;
 use units::Duration;

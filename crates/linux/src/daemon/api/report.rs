@@ -1,10 +1,10 @@
 //! Everything the daemon knows, at one moment: for `status`, `why` and tests.
 
 use crate::bpf::{MarkCounters, WindowKind};
+use crate::daemon::api::left_alone::LeftAlone;
 use crate::daemon::api::sender::default_controller;
 use crate::daemon::controllers::Controllers;
-use crate::daemon::flows::LeftAlone;
-use crate::daemon::flows::{Conn, Phase, Standing, Subflow};
+use crate::daemon::flows::book::{Conn, Phase, Standing, Subflow};
 use crate::daemon::links::managed::Managed;
 use crate::daemon::world::World;
 use crate::rtnl::Rtnl;

@@ -3,7 +3,7 @@
 use super::flow::{Download, Source};
 use super::net::Net;
 use super::rig::{Manual, PATIENCE};
-use crate::daemon::flows::{Standing, Subflow};
+use crate::daemon::flows::book::{Standing, Subflow};
 use crate::diag::Diag;
 use crate::mptcp_pm::Token;
 use crate::testing::output;

@@ -6,7 +6,7 @@ use super::rig::{Manual, PATIENCE};
 use crate::daemon::LeftAlone;
 use crate::daemon::acts::ActError;
 use crate::daemon::api::report::FallbackCause;
-use crate::daemon::flows::Phase;
+use crate::daemon::flows::book::Phase;
 use crate::testing::{Patience, output};
 use policy::{Action, ConnEvent, ConnId, Input, JoinFailure, LinkId, Policy};
 use socket2::Socket;

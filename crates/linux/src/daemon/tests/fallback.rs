@@ -6,7 +6,7 @@ use super::net::{Net, SERVER};
 use super::rig::{self, Manual, PATIENCE, Record, Running};
 use crate::bpf::{Pass, restore_subflows};
 use crate::daemon::controllers::Controllers;
-use crate::daemon::flows::Phase;
+use crate::daemon::flows::book::Phase;
 use crate::daemon::{ConnReport, FallbackCause, FallbackReport, LeftAlone};
 use crate::netns::Netns;
 use crate::sysctl::{self, Key};

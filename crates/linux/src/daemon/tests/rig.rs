@@ -12,7 +12,7 @@ use crate::daemon::Setup;
 use crate::daemon::acts::ActError;
 use crate::daemon::api::inlet::Stopper;
 use crate::daemon::api::observe::Observation;
-use crate::daemon::flows::Phase;
+use crate::daemon::flows::book::Phase;
 use crate::daemon::inlet;
 use crate::daemon::os::clock::monotonic_ns;
 use crate::testing::Patience;

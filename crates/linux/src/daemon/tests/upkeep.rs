@@ -3,7 +3,7 @@
 use super::flow::{Download, Source};
 use super::net::Net;
 use super::rig::{Manual, PATIENCE, Running};
-use crate::daemon::flows::LeftAlone;
+use crate::daemon::api::left_alone::LeftAlone;
 use crate::daemon::links::managed::Managed;
 use crate::rtnl::Rtnl;
 use crate::testing::{furnish, index, output, plug};

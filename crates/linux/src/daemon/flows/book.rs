@@ -13,10 +13,10 @@
 //! # Checked by
 //! `flows::tests`; `daemon::tests::refused`.
 
-use crate::daemon::pace::Motion;
+use crate::daemon::api::left_alone::LeftAlone;
+use crate::daemon::flows::motion::Motion;
 use crate::diag::Ends;
 use crate::info::Held;
-use crate::mptcp_pm;
 use policy::{ConnId, ConnSample, LinkId, SubflowId, SubflowSample};
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
@@ -24,23 +24,6 @@ use units::{Bytes, Instant};
 
 /// Ended subflows that are remembered per connection: their address may have to be withdrawn, and withdrawn again.
 const REMEMBERED: usize = 32;
-
-/// A subflow's ends, as commands name it.
-pub(crate) const fn pair(ends: &Ends) -> mptcp_pm::Subflow {
-    mptcp_pm::Subflow {
-        local: ends.local,
-        remote: ends.remote,
-    }
-}
-
-/// A subflow's ends, as events name them.
-pub(crate) const fn ends(pair: &mptcp_pm::Subflow, ifindex: Option<u32>) -> Ends {
-    Ends {
-        local: pair.local,
-        remote: pair.remote,
-        ifindex,
-    }
-}
 
 /// How far a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,40 +34,6 @@ pub(crate) enum Phase {
     Open,
     /// The engine does not know of it, or not any more, and this is why.
     LeftAlone(LeftAlone),
-}
-
-/// Why a connection is left alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LeftAlone {
-    /// It fell back to plain TCP: no subflow can be added.
-    FellBack,
-    /// It began under the kernel's own path manager, and stays there.
-    KernelManaged,
-    /// It did not begin on a link of ours.
-    OtherLink,
-    /// The user's routes lead to its server by a network of its own.
-    Elsewhere,
-    /// One of its ends has said that it sends no more.
-    Closing,
-}
-
-impl LeftAlone {
-    /// Why, for people.
-    pub const fn why(self) -> &'static str {
-        match self {
-            Self::FellBack => {
-                "it fell back to plain TCP: the server or something on the way does not speak MPTCP"
-            }
-            Self::KernelManaged => "it began before slowhand and belongs to the kernel's own path manager",
-            Self::OtherLink => "it does not use any link that slowhand manages",
-            Self::Elsewhere => {
-                "the routes of this host lead to its server by a network of its own, such as a tunnel or an inner network"
-            }
-            Self::Closing => {
-                "one of its ends has closed its side: the kernel finishes it over the paths that it has"
-            }
-        }
-    }
 }
 
 /// A connection that this host began.

@@ -28,35 +28,18 @@
 //! # Checked by
 //! `tests`, in namespaces of their own with real connections.
 
-mod acts;
+mod act;
 mod api;
-mod caps;
-mod checks;
-mod cla;
-mod controllers;
-mod counters;
-mod driver;
-mod fallbacks;
-mod farewell;
+mod ask;
+mod bound;
+mod drive;
 mod flows;
-mod idle;
-mod levers;
+mod hear;
+mod host;
 mod links;
-mod marks;
 mod os;
-mod pace;
-mod passage;
-mod paths;
-mod peers;
-mod probes;
-mod sampling;
-mod settings;
-mod stock;
 #[cfg(test)]
 mod tests;
-mod upkeep;
-mod walks;
-mod world;
 
 pub use api::error::{RunError, StartError};
 pub use api::inlet::{AskError, Ended, Inlet, InletSender, Stopper, inlet};
@@ -68,6 +51,6 @@ pub use api::report::{
 };
 pub use api::sender::{Sender, SenderError, check_controller};
 pub use api::setup::{AssociateFn, Association, DeclaredLink, ObserveFn, Probing, Setup, SignalReports};
-pub use driver::Daemon;
+pub use drive::driver::Daemon;
+pub use host::settings::{RecoverError, recover};
 pub use os::clock::monotonic_ns;
-pub use settings::{RecoverError, recover};

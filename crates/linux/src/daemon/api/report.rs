@@ -3,10 +3,10 @@
 use crate::bpf::{MarkCounters, WindowKind};
 use crate::daemon::api::left_alone::LeftAlone;
 use crate::daemon::api::sender::default_controller;
-use crate::daemon::controllers::Controllers;
+use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::{Conn, Phase, Standing, Subflow};
+use crate::daemon::host::controllers::Controllers;
 use crate::daemon::links::managed::Managed;
-use crate::daemon::world::World;
 use crate::rtnl::Rtnl;
 use crate::sysctl;
 use policy::{

@@ -4,7 +4,7 @@ use super::flow::{Source, connect, listen};
 use super::net::Net;
 use super::rig::{Manual, PATIENCE};
 use crate::daemon::LeftAlone;
-use crate::daemon::acts::ActError;
+use crate::daemon::act::acts::ActError;
 use crate::daemon::api::report::FallbackCause;
 use crate::daemon::flows::book::Phase;
 use crate::testing::{Patience, output};
@@ -238,7 +238,7 @@ fn a_link_that_lacks_only_the_peers_family_is_told_from_one_that_has_gone() {
 
 /// Waits until a connection that fell back is reported with this cause.
 fn until_reported(daemon: &Manual, cause: FallbackCause) {
-    let controllers = crate::daemon::controllers::Controllers::default();
+    let controllers = crate::daemon::host::controllers::Controllers::default();
     let mut until = Patience::of(PATIENCE);
     loop {
         let found = daemon.daemon.world.report_fallbacks(&controllers);

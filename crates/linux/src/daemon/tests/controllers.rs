@@ -3,7 +3,7 @@
 use super::flow::Source;
 use super::net::Net;
 use super::rig::Manual;
-use crate::daemon::controllers::Controllers;
+use crate::daemon::host::controllers::Controllers;
 use crate::sysctl::{self, Key};
 use policy::ConnId;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};

@@ -9,7 +9,7 @@ use crate::daemon::InletSender;
 use crate::daemon::LeverReport;
 use crate::daemon::Probing;
 use crate::daemon::Setup;
-use crate::daemon::acts::ActError;
+use crate::daemon::act::acts::ActError;
 use crate::daemon::api::inlet::Stopper;
 use crate::daemon::api::observe::Observation;
 use crate::daemon::flows::book::Phase;

@@ -11,10 +11,10 @@
 //! `daemon::tests::restart`.
 
 use crate::daemon::api::left_alone::LeftAlone;
+use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::{NewSubflow, Phase, Standing};
 use crate::daemon::flows::names::{canonical, conn_of};
-use crate::daemon::sampling::{Found, Listing};
-use crate::daemon::world::World;
+use crate::daemon::hear::sampling::{Found, Listing};
 use policy::{ConnId, SubflowId};
 use std::collections::BTreeSet;
 use units::Instant;

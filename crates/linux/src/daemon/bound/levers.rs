@@ -2,7 +2,7 @@
 //!
 //! | what | by | otherwise |
 //! |---|---|---|
-//! | how far ahead the peer may queue | [`WindowLever`] on every link | the receive buffer of *new* connections (`tcp_rmem`), see [`crate::daemon::settings`] |
+//! | how far ahead the peer may queue | [`WindowLever`] on every link | the receive buffer of *new* connections (`tcp_rmem`), see [`crate::daemon::host::settings`] |
 //! | what waits unsent on our subflows | [`UnsentLever`] | nothing: said in the report |
 //! | how fast a subflow of ours sends, for a moment | [`Caps`] | nothing: every such action fails; a kernel that lacks this lacks the one above |
 //!
@@ -13,7 +13,7 @@
 //!
 //! # Where we differ, and why
 //! 1. Nothing lifts an unsent limit once it is set, so the sockets are walked when a limit was set or a subflow joined, and not on a timer; a
-//!    window clamp, which autotuning lifts, needs the timer ([`crate::daemon::walks`]).
+//!    window clamp, which autotuning lifts, needs the timer ([`crate::daemon::bound::walks`]).
 //! 2. Unsent limits, caps and clamps stay on the sockets of whoever dies. That there are any is written down before the first one is set, not at the
 //!    start: where the better way bounds windows and nobody uploads, nothing has to be taken off.
 //!
@@ -24,9 +24,9 @@ use crate::bpf::{
     AttachError, Hook, LoadError, MapError, Pass, PassError, RunTime, UnsentLever, WindowKind, WindowLever,
 };
 use crate::daemon::api::report::LeverReport;
-use crate::daemon::caps::{Cap, Caps};
-use crate::daemon::passage::{Passage, Turn, cause};
-use crate::daemon::walks::Walks;
+use crate::daemon::bound::caps::{Cap, Caps};
+use crate::daemon::bound::passage::{Passage, Turn, cause};
+use crate::daemon::bound::walks::Walks;
 use crate::journal::{Change, Journal, JournalError};
 use crate::rtnl::IfName;
 use policy::{Ahead, ConnId};
@@ -91,7 +91,7 @@ impl<T> Lever<T> {
             Self::Loaded(lever) => Ok(lever),
             Self::Missing(error) => Err(LeverError::NotLoaded {
                 what,
-                why: crate::daemon::world::chain(error),
+                why: crate::daemon::drive::world::chain(error),
             }),
             Self::Untried => unreachable!("a lever is tried before it is pulled"),
         }
@@ -229,7 +229,7 @@ impl Levers {
     }
 
     fn cannot_go_the_other_way(&mut self, error: &LoadError) -> LeverError {
-        let why = crate::daemon::world::chain(error);
+        let why = crate::daemon::drive::world::chain(error);
         self.no_other_way = Some(why.clone());
         LeverError::NotLoaded {
             what: "the window",
@@ -416,7 +416,7 @@ impl Levers {
         LeverReport {
             window: match &self.window {
                 Lever::Loaded(window) => Ok(window.kind()),
-                Lever::Missing(error) => Err(crate::daemon::world::chain(error)),
+                Lever::Missing(error) => Err(crate::daemon::drive::world::chain(error)),
                 Lever::Untried => Err(untried()),
             },
             window_refused: self.window_refused(),
@@ -425,7 +425,7 @@ impl Levers {
             new_connections,
             unsent: match &self.unsent {
                 Lever::Loaded(_) => Ok(()),
-                Lever::Missing(error) => Err(crate::daemon::world::chain(error)),
+                Lever::Missing(error) => Err(crate::daemon::drive::world::chain(error)),
                 Lever::Untried => Err(untried()),
             },
             run_time: self.run_time(),
@@ -438,7 +438,11 @@ impl Levers {
             .fell_back
             .clone()
             .filter(|_| window.kind() == WindowKind::Clamp);
-        fell_back.or_else(|| window.refused().map(|error| crate::daemon::world::chain(error)))
+        fell_back.or_else(|| {
+            window
+                .refused()
+                .map(|error| crate::daemon::drive::world::chain(error))
+        })
     }
 
     /// What the programs took so far, if somebody counts.
@@ -466,7 +470,7 @@ pub(crate) fn walk(
 /// An interface that is gone meanwhile needs no program.
 fn note_unattached(unattached: &mut BTreeMap<u32, String>, ifindex: u32, error: &AttachError) {
     if !matches!(error, AttachError::NoInterface(_)) {
-        unattached.insert(ifindex, crate::daemon::world::chain(error));
+        unattached.insert(ifindex, crate::daemon::drive::world::chain(error));
     }
 }
 

@@ -4,15 +4,15 @@
 //! 1. Many servers drop ICMP, and a TCP handshake costs the server an accepted connection. So a peer is asked once, when its
 //!    first connection opens, whether it answers echoes; only where it has never answered one, a probe is both an echo and a handshake.
 //!
-//! 2. A host that a link is judged by ([`crate::daemon::idle`]) is asked by an echo once; one that resolves names and has not answered it, by a question for names from then on. A handshake
+//! 2. A host that a link is judged by ([`crate::daemon::ask::idle`]) is asked by an echo once; one that resolves names and has not answered it, by a question for names from then on. A handshake
 //!    is for those that a program waits for.
 //!
 //! # Checked by
 //! `probes::tests`, `daemon::tests`.
 
-use crate::daemon::acts::ActError;
+use crate::daemon::act::acts::ActError;
+use crate::daemon::drive::world::World;
 use crate::daemon::links::ways::Way;
-use crate::daemon::world::World;
 use crate::probe::{Prober, SendError, Target};
 use policy::{ConnId, Input, LinkEvent, LinkId};
 use std::collections::{BTreeSet, VecDeque};
@@ -273,7 +273,7 @@ impl World {
         Ok(self
             .probes
             .ask(now, (link, &way), peer, Some(probe))
-            .map_err(crate::daemon::probes::ProbeError::from)?)
+            .map_err(crate::daemon::ask::probes::ProbeError::from)?)
     }
 
     /// Learns whether a peer answers echoes, over the link on which its connection began.

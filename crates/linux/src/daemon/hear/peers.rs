@@ -8,12 +8,12 @@
 
 use crate::daemon::api::left_alone::LeftAlone;
 use crate::daemon::api::observe::Observation;
+use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::{NewSubflow, Phase, Standing};
 use crate::daemon::flows::motion::Motion;
 use crate::daemon::flows::names::{canonical, conn_of, ends as ends_of, token_of};
+use crate::daemon::hear::sampling::Ending;
 use crate::daemon::links::managed::Managed;
-use crate::daemon::sampling::Ending;
-use crate::daemon::world::World;
 use crate::diag::Ends;
 use crate::mptcp_pm::{Announced, Connection, Event, SubflowChange};
 use policy::{ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowEvent, SubflowId};

@@ -1,6 +1,6 @@
 //! Reading the counters of connections, subflows and links, and telling the engine.
 //!
-//! Few are looked up one by one, many are listed at once; [`crate::daemon::pace`] says when. With 262,144 buckets in the kernel's tables a subflow is
+//! Few are looked up one by one, many are listed at once; [`crate::daemon::hear::pace`] says when. With 262,144 buckets in the kernel's tables a subflow is
 //! looked up in 6 µs and listed in 4 µs, but a list begins at 0.4 ms; a connection is looked up in 5 µs, and a list of them,
 //! however few, costs 2.5 ms.
 //!
@@ -14,12 +14,12 @@
 //! `daemon::tests::sampling`: both ways of reading bring the same, and miss the same; `daemon::tests::cost`: neither allocates.
 
 use crate::daemon::api::error::StartError;
-use crate::daemon::counters::{Counters, Moved};
+use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::{Flows, Phase, Standing, Subflow};
+use crate::daemon::hear::pace::{Pace, Watched, Whom};
+use crate::daemon::host::counters::{Counters, Moved};
 use crate::daemon::links::book::Links;
 use crate::daemon::os::clock::thread_cpu;
-use crate::daemon::pace::{Pace, Watched, Whom};
-use crate::daemon::world::World;
 use crate::diag::{Diag, DiagError, Ends, MptcpSocket, States, SubflowFlags, TcpSocket};
 use crate::info::TcpState;
 use crate::mptcp_pm::Token;

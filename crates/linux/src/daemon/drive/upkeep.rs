@@ -8,8 +8,8 @@
 
 use crate::daemon::api::left_alone::LeftAlone;
 use crate::daemon::api::observe::Observation;
+use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::Phase;
-use crate::daemon::world::World;
 use policy::{ConnId, LinkId};
 use std::collections::BTreeSet;
 use std::net::IpAddr;

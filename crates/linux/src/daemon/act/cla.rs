@@ -8,7 +8,7 @@ use crate::cla::{Advice, Advisor, Teller};
 use crate::daemon::api::error::StartError;
 use crate::daemon::api::sender::Sender;
 use crate::daemon::api::setup::SignalReports;
-use crate::daemon::world::World;
+use crate::daemon::drive::world::World;
 use crate::mptcp_pm::AddressId;
 use policy::{ConnId, LinkId, LinkKind, Outlook, SubflowId};
 use std::collections::BTreeMap;

@@ -1,11 +1,11 @@
 //! Links in the kernel: their routes and rules, where new connections begin, and where levers are attached.
 
 use crate::daemon::api::observe::Observation;
+use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::Subflow;
+use crate::daemon::host::settings::Settings;
 use crate::daemon::links::book::Step;
 use crate::daemon::links::restore::Kind;
-use crate::daemon::settings::Settings;
-use crate::daemon::world::World;
 use crate::routing::Applied;
 use crate::rtnl::{Event, RouteKind};
 use policy::{Family, Input, LinkEvent, LinkId, SubflowEvent, SubflowId};

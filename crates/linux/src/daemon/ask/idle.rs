@@ -23,11 +23,11 @@
 
 use crate::daemon::api::error::StartError;
 use crate::daemon::api::setup::Probing;
+use crate::daemon::ask::probes::{Host, Probes};
+use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::Flows;
 use crate::daemon::links::book::Links;
 use crate::daemon::os::clock::thread_cpu;
-use crate::daemon::probes::{Host, Probes};
-use crate::daemon::world::World;
 use crate::diag::{Diag, Ends, States, TcpSocket};
 use crate::info::{TcpInfo, TcpState};
 use crate::resolvers;

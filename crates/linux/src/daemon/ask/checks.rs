@@ -3,8 +3,8 @@
 //! # Checked by
 //! `daemon::tests::portal`.
 
+use crate::daemon::drive::world::World;
 use crate::daemon::os::eventfd::EventFd;
-use crate::daemon::world::World;
 use crate::portal::{Check, Over};
 use policy::{Checked, Input, LinkEvent, LinkId};
 use std::collections::BTreeSet;

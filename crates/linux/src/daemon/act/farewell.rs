@@ -13,12 +13,12 @@
 //! # Checked by
 //! `daemon::tests`: one dead link, two at once, the first address, a word that is lost, all with a server that counts RM_ADDR. `tests`: what the kernel drops.
 
-use crate::daemon::acts::ActError;
+use crate::daemon::act::acts::ActError;
+use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::Standing;
 use crate::daemon::flows::joins::Join;
 use crate::daemon::flows::names::pair;
 use crate::daemon::flows::names::token_of;
-use crate::daemon::world::World;
 use crate::mptcp_pm::{AddressId, DestroySubflowError, LocalAddress, RemoveError, Subflow, Token};
 use crate::netstat;
 use policy::{Action, ConnId, SubflowId};

@@ -1,0 +1,3 @@
+pub(crate) mod controllers;
+pub(crate) mod counters;
+pub(crate) mod settings;

@@ -181,7 +181,8 @@ impl World {
             Err(ActError::Create(CreateSubflowError::ConnectionGone { .. })) => self.closed(conn),
             Err(error) => {
                 let reason = self.why_not_joined(error, link);
-                self.tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
+                self.outlet
+                    .tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
                 // Nothing is wrong: it is tried again, or the engine says why not.
                 if reason != JoinFailure::Local {
                     return Ok(());
@@ -208,7 +209,7 @@ impl World {
 
     /// Connections that are found have several subflows, of which the engine hears one by one.
     fn is_about_to_hear_of(&self, wanted: ConnId, over: LinkId) -> bool {
-        self.inbox.iter().any(|input| {
+        self.outlet.facts.iter().any(|input| {
             matches!(*input, Input::Subflow(_, SubflowEvent::Established { conn, link, .. }) if (conn, link) == (wanted, over))
         })
     }
@@ -258,7 +259,7 @@ impl World {
         let clamp = self.levers.clamped_to(conn);
         let (created, given) = settings.with_buffer(buffer, clamp, || commands.create_subflow(token, new));
         if let Err(error) = given {
-            self.trouble(
+            self.outlet.trouble(
                 "giving a new subflow the receive buffer of its connection",
                 &error,
             );
@@ -341,7 +342,7 @@ impl World {
                     subflow: wanted.subflow,
                     backup: wanted.backup,
                 };
-                self.failed(&action, &error);
+                self.outlet.failed(&action, &error);
             }
         }
     }
@@ -354,7 +355,8 @@ impl World {
             Err(_) => return,
         };
         if let Err(error) = released {
-            self.trouble("looking for closed connections at an endpoint that goes", &error);
+            self.outlet
+                .trouble("looking for closed connections at an endpoint that goes", &error);
         }
     }
 

@@ -92,7 +92,7 @@ impl World {
         if let Some(advisor) = &mut self.cla.advisor
             && let Err(error) = advisor.hear(conn, advice)
         {
-            self.trouble("setting windows before a hand-off", &error);
+            self.outlet.trouble("setting windows before a hand-off", &error);
         }
         let Some(peer) = self.flows.conn(conn).map(|conn| conn.remote.ip().to_canonical()) else {
             return;
@@ -106,7 +106,8 @@ impl World {
         if let Some(teller) = &mut self.cla.teller
             && let Err(error) = teller.tell(conn, peer, &locals, advice)
         {
-            self.trouble("telling a server how the signal goes", &error);
+            self.outlet
+                .trouble("telling a server how the signal goes", &error);
         }
     }
 
@@ -115,7 +116,8 @@ impl World {
         if let Some(advisor) = &mut self.cla.advisor
             && let Err(error) = advisor.forget(conn)
         {
-            self.trouble("taking back the windows of a closed connection", &error);
+            self.outlet
+                .trouble("taking back the windows of a closed connection", &error);
         }
     }
 }

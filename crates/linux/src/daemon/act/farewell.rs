@@ -116,7 +116,8 @@ impl World {
         let end = || commands.destroy_subflow(token_of(conn), &ends);
         let (ended, parted) = self.levers.parting(conn, ends.local.port(), end);
         if let Err(error) = parted {
-            self.trouble("keeping the window while a subflow is ended", &error);
+            self.outlet
+                .trouble("keeping the window while a subflow is ended", &error);
         }
         match ended {
             // It closed by itself; the event is on its way.
@@ -128,7 +129,8 @@ impl World {
     /// Ends a subflow that the engine does not know of.
     pub(crate) fn destroy_quietly(&mut self, id: SubflowId) {
         if let Err(error) = self.destroy(id) {
-            self.trouble("ending a subflow that the peer did not confirm", &error);
+            self.outlet
+                .trouble("ending a subflow that the peer did not confirm", &error);
         }
     }
 
@@ -139,7 +141,11 @@ impl World {
         };
         let local_ports = match self.sampler.connecting(join.local, remote) {
             Ok(ports) => ports,
-            Err(error) => return self.trouble("looking for a join that nobody answered", &error),
+            Err(error) => {
+                return self
+                    .outlet
+                    .trouble("looking for a join that nobody answered", &error);
+            }
         };
         for port in local_ports {
             let ends = Subflow {
@@ -149,7 +155,7 @@ impl World {
             match self.commands.destroy_subflow(token_of(join.conn), &ends) {
                 Ok(())
                 | Err(DestroySubflowError::Absent { .. } | DestroySubflowError::ConnectionGone { .. }) => {}
-                Err(error) => self.trouble("ending a join that nobody answered", &error),
+                Err(error) => self.outlet.trouble("ending a join that nobody answered", &error),
             }
         }
     }
@@ -215,7 +221,7 @@ impl World {
             match self.withdraw_now(now, waiting) {
                 // The connection is over or the subflow's address in use again: nothing left to say.
                 Ok(()) | Err(ActError::NoSubflow | ActError::JoinedAgain) => {}
-                Err(error) => self.failed(&Action::Withdraw(waiting.subflow), &error),
+                Err(error) => self.outlet.failed(&Action::Withdraw(waiting.subflow), &error),
             }
         }
     }

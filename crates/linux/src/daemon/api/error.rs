@@ -65,3 +65,19 @@ pub enum RunError {
     #[error("left as it is: {}", .0.join("; "))]
     Left(Vec<String>),
 }
+
+/// An error with everything behind it, in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        // A transparent error repeats its cause's words.
+        if !text.ends_with(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}

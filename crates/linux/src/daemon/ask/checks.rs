@@ -89,14 +89,15 @@ impl World {
             resolvers: self.idle.resolvers_of(ifindex),
         };
         if let Err(error) = self.checks.begin(link, over) {
-            self.trouble("checking whether a link leads to the Internet", &error);
+            self.outlet
+                .trouble("checking whether a link leads to the Internet", &error);
         }
     }
 
     pub(crate) fn read_checks(&mut self) {
         self.checks.ready.clear();
         while let Some((link, checked)) = self.checks.next() {
-            self.tell(Input::Link(link, LinkEvent::Checked(checked)));
+            self.outlet.tell(Input::Link(link, LinkEvent::Checked(checked)));
         }
     }
 
@@ -104,7 +105,7 @@ impl World {
     pub(crate) fn usable(&mut self, link: LinkId) {
         self.idle.begin_anew(link);
         if self.checks.can_check() {
-            self.tell(Input::Link(link, LinkEvent::Checkable));
+            self.outlet.tell(Input::Link(link, LinkEvent::Checkable));
         }
     }
 }

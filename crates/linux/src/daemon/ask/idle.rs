@@ -299,7 +299,7 @@ impl World {
 
     fn look_idle(&mut self, now: Instant) {
         for (link, host, near) in self.idle.read_resolvers(now, &self.links) {
-            self.tell(Input::Link(
+            self.outlet.tell(Input::Link(
                 link,
                 LinkEvent::Host(host, HostEvent::Resolves { near }),
             ));
@@ -311,7 +311,7 @@ impl World {
         };
         match self.idle.read_sockets(&owners) {
             Ok(seen) => self.tell_seen(now, seen),
-            Err(error) => self.trouble("listing sockets", &error),
+            Err(error) => self.outlet.trouble("listing sockets", &error),
         }
         self.tell_traffic();
     }
@@ -327,7 +327,7 @@ impl World {
                     continue;
                 }
                 let host = self.idle.hosts.number(now, peer, false);
-                self.tell(Input::Link(link, LinkEvent::Host(host, event)));
+                self.outlet.tell(Input::Link(link, LinkEvent::Host(host, event)));
             }
         }
     }
@@ -350,7 +350,8 @@ impl World {
             );
             if self.idle.told.insert(link, counted) != Some(counted) {
                 let (sent, received) = counted;
-                self.tell(Input::Link(link, LinkEvent::Traffic { sent, received }));
+                self.outlet
+                    .tell(Input::Link(link, LinkEvent::Traffic { sent, received }));
             }
         }
     }
@@ -370,7 +371,9 @@ impl World {
         };
         match sent {
             Some(packets) => self.idle.own.entry(link).or_default().0 += packets,
-            None => self.tell(Input::Link(link, LinkEvent::ProbeFailed { probe: question.0 })),
+            None => self
+                .outlet
+                .tell(Input::Link(link, LinkEvent::ProbeFailed { probe: question.0 })),
         }
     }
 }

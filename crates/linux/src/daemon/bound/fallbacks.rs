@@ -23,11 +23,12 @@
 
 use crate::bpf::{ClampedSocket, FallbackLever, RunTime};
 use crate::daemon::api::error::StartError;
+use crate::daemon::api::error::chain;
 use crate::daemon::api::left_alone::LeftAlone;
 use crate::daemon::api::report::{FallbackBound, FallbackCause, FallbackReport};
 use crate::daemon::bound::levers::{Lever, LeverError};
 use crate::daemon::bound::walks::Walks;
-use crate::daemon::drive::world::{World, chain};
+use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::{Flows, Phase};
 use crate::daemon::flows::names::{canonical, conn_of};
 use crate::daemon::host::controllers::Controllers;
@@ -343,7 +344,8 @@ impl World {
     fn cannot_bound(&mut self, error: &BoundError) {
         let why = chain(error);
         if self.fallbacks.failed.as_ref() != Some(&why) {
-            self.trouble("bounding connections that fell back to plain TCP", error);
+            self.outlet
+                .trouble("bounding connections that fell back to plain TCP", error);
         }
         self.fallbacks.failed = Some(why);
     }

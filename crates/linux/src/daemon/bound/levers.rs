@@ -91,7 +91,7 @@ impl<T> Lever<T> {
             Self::Loaded(lever) => Ok(lever),
             Self::Missing(error) => Err(LeverError::NotLoaded {
                 what,
-                why: crate::daemon::drive::world::chain(error),
+                why: crate::daemon::api::error::chain(error),
             }),
             Self::Untried => unreachable!("a lever is tried before it is pulled"),
         }
@@ -229,7 +229,7 @@ impl Levers {
     }
 
     fn cannot_go_the_other_way(&mut self, error: &LoadError) -> LeverError {
-        let why = crate::daemon::drive::world::chain(error);
+        let why = crate::daemon::api::error::chain(error);
         self.no_other_way = Some(why.clone());
         LeverError::NotLoaded {
             what: "the window",
@@ -416,7 +416,7 @@ impl Levers {
         LeverReport {
             window: match &self.window {
                 Lever::Loaded(window) => Ok(window.kind()),
-                Lever::Missing(error) => Err(crate::daemon::drive::world::chain(error)),
+                Lever::Missing(error) => Err(crate::daemon::api::error::chain(error)),
                 Lever::Untried => Err(untried()),
             },
             window_refused: self.window_refused(),
@@ -425,7 +425,7 @@ impl Levers {
             new_connections,
             unsent: match &self.unsent {
                 Lever::Loaded(_) => Ok(()),
-                Lever::Missing(error) => Err(crate::daemon::drive::world::chain(error)),
+                Lever::Missing(error) => Err(crate::daemon::api::error::chain(error)),
                 Lever::Untried => Err(untried()),
             },
             run_time: self.run_time(),
@@ -441,7 +441,7 @@ impl Levers {
         fell_back.or_else(|| {
             window
                 .refused()
-                .map(|error| crate::daemon::drive::world::chain(error))
+                .map(|error| crate::daemon::api::error::chain(error))
         })
     }
 
@@ -470,7 +470,7 @@ pub(crate) fn walk(
 /// An interface that is gone meanwhile needs no program.
 fn note_unattached(unattached: &mut BTreeMap<u32, String>, ifindex: u32, error: &AttachError) {
     if !matches!(error, AttachError::NoInterface(_)) {
-        unattached.insert(ifindex, crate::daemon::drive::world::chain(error));
+        unattached.insert(ifindex, crate::daemon::api::error::chain(error));
     }
 }
 

@@ -153,7 +153,8 @@ impl World {
     }
 
     fn observe_blocked(&mut self, what: &str, why: &str) {
-        self.observe(crate::daemon::api::observe::Observation::Trouble { what, why });
+        self.outlet
+            .observe(crate::daemon::api::observe::Observation::Trouble { what, why });
     }
 }
 

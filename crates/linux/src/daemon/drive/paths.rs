@@ -39,7 +39,7 @@ impl World {
         match step {
             Step::Tell(link, event) => {
                 let is_usable = event == LinkEvent::Usable(true);
-                self.tell(Input::Link(link, event));
+                self.outlet.tell(Input::Link(link, event));
                 if is_usable {
                     self.usable(link);
                 }
@@ -58,7 +58,7 @@ impl World {
                 let marks = [&mut self.marks, &mut self.sent_marks];
                 let detached = marks.map(|marks| marks.detach(ifindex));
                 for error in detached.into_iter().filter_map(Result::err) {
-                    self.trouble("taking marks off a link", &error);
+                    self.outlet.trouble("taking marks off a link", &error);
                 }
             }
         }
@@ -66,7 +66,8 @@ impl World {
 
     fn attach(&mut self, link: LinkId, ifindex: u32) {
         if let Err(error) = self.levers.attach(ifindex) {
-            self.trouble_on(link, "bounding windows", &error);
+            self.outlet
+                .trouble_on(&self.links.name_of(link), "bounding windows", &error);
         }
         if !self.links.ask_for_ecn() {
             return;
@@ -75,7 +76,8 @@ impl World {
         let prepared = marks.map(|marks| marks.prepare(link, ifindex));
         // A kernel that refuses one refuses the other.
         if let Some(error) = prepared.into_iter().find_map(Result::err) {
-            self.trouble_on(link, "making ready to mark", &error);
+            self.outlet
+                .trouble_on(&self.links.name_of(link), "making ready to mark", &error);
         }
     }
 
@@ -86,7 +88,7 @@ impl World {
             Ok(applied) => Some(applied),
             Err(error) => {
                 let doing = "setting up routes and rules, to be tried again in a second";
-                self.trouble(doing, &error);
+                self.outlet.trouble(doing, &error);
                 None
             }
         }
@@ -100,7 +102,7 @@ impl World {
         for (kind, what, count) in kinds.into_iter().filter(|(.., count)| *count > 0) {
             if self.links.restore.restored(now, kind) {
                 let why = format!("another program removed {count} of them; restored");
-                self.observe(Observation::Trouble { what, why: &why });
+                self.outlet.observe(Observation::Trouble { what, why: &why });
             }
         }
     }
@@ -116,12 +118,16 @@ impl World {
             .map(|subflow| subflow.id)
             .collect();
         for &id in &lost {
-            self.tell(Input::Subflow(id, SubflowEvent::Closed));
+            self.outlet.tell(Input::Subflow(id, SubflowEvent::Closed));
             self.destroy_quietly(id);
         }
         for id in lost {
-            if let Err(error) = self.withdraw(self.now, id) {
-                self.trouble_on(link, "withdrawing an address that is gone", &error);
+            if let Err(error) = self.withdraw(self.outlet.now, id) {
+                self.outlet.trouble_on(
+                    &self.links.name_of(link),
+                    "withdrawing an address that is gone",
+                    &error,
+                );
             }
         }
     }

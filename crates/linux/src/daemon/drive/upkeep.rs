@@ -64,7 +64,9 @@ impl World {
         match self.settings.keep_path_manager(&mut self.commands) {
             Ok(false) => {}
             Ok(true) => self.restored("net.mptcp.path_manager and its limits"),
-            Err(error) => self.trouble("restoring the choice of the path manager", &error),
+            Err(error) => self
+                .outlet
+                .trouble("restoring the choice of the path manager", &error),
         }
     }
 
@@ -82,14 +84,14 @@ impl World {
         for link in links {
             match self.endpoint(link, true) {
                 Ok(()) => self.restored("endpoints of the kernel's path manager"),
-                Err(error) => self.trouble("restoring an endpoint", &error),
+                Err(error) => self.outlet.trouble("restoring an endpoint", &error),
             }
         }
     }
 
     fn restored(&mut self, what: &'static str) {
         if self.upkeep.told.insert(what) {
-            self.observe(Observation::Trouble {
+            self.outlet.observe(Observation::Trouble {
                 what,
                 why: "another program changed it; restored",
             });
@@ -107,7 +109,7 @@ impl World {
             let added = self.flows.subflows_of(conn).filter(|subflow| !subflow.initial);
             for id in Vec::from_iter(added.map(|subflow| subflow.id)) {
                 if let Err(error) = self.withdraw(now, id) {
-                    self.trouble(
+                    self.outlet.trouble(
                         "withdrawing the address of a subflow that leaves its link",
                         &error,
                     );

@@ -9,7 +9,6 @@ use crate::daemon::api::inlet::Inlet;
 use crate::daemon::api::observe::Observation;
 use crate::daemon::api::sender::Sender;
 use crate::daemon::api::setup::AssociateFn;
-use crate::daemon::api::setup::ObserveFn;
 use crate::daemon::api::setup::Setup;
 use crate::daemon::ask::checks::Checks;
 use crate::daemon::ask::idle::Idle;
@@ -24,14 +23,14 @@ use crate::daemon::flows::book::{Flows, Subflow};
 use crate::daemon::flows::joins::Joins;
 use crate::daemon::flows::priorities::Priorities;
 use crate::daemon::hear::sampling::Sampler;
+use crate::daemon::host::outlet::Outlet;
 use crate::daemon::host::settings::Settings;
 use crate::daemon::links::book::{Links, Step};
 use crate::mptcp_pm::{AddressId, Commands};
 use crate::routing::Routing;
 use crate::sysctl::PathManager;
-use policy::{Action, ConnId, Engine, Input, LinkId, Policy};
-use std::collections::{BTreeMap, VecDeque};
-use std::error::Error;
+use policy::{ConnId, Engine, LinkId, Policy};
+use std::collections::BTreeMap;
 use units::Instant;
 
 /// See the module.
@@ -67,13 +66,9 @@ pub(crate) struct World {
     /// Whether connections belong to the kernel's own path manager.
     pub(crate) kernel_managed: bool,
     pub(crate) associate: AssociateFn,
-    pub(crate) observe: ObserveFn,
-    /// Facts that the engine has not heard yet.
-    pub(crate) inbox: VecDeque<Input>,
+    pub(crate) outlet: Outlet,
     /// Steps that links want taken; empty between events.
     pub(crate) steps: Vec<Step>,
-    /// The time of the latest event, for observations.
-    pub(crate) now: Instant,
 }
 
 impl World {
@@ -110,10 +105,8 @@ impl World {
             upkeep: Upkeep::default(),
             kernel_managed,
             associate: setup.associate,
-            observe: setup.observe,
-            inbox: VecDeque::new(),
+            outlet: Outlet::new(setup.observe, now),
             steps: Vec::new(),
-            now,
         };
         world.tell_leftovers();
         if matches!(setup.engine.policy, Policy::Slowhand) {
@@ -136,7 +129,7 @@ impl World {
 
     fn tell_leftovers(&mut self) {
         for left in std::mem::take(&mut self.settings.left) {
-            self.observe(Observation::Trouble {
+            self.outlet.observe(Observation::Trouble {
                 what: "putting back what a crash left",
                 why: &left,
             });
@@ -145,14 +138,14 @@ impl World {
 
     fn load_levers(&mut self) {
         for error in self.levers.load() {
-            self.trouble("bounding windows on a link", &error);
+            self.outlet.trouble("bounding windows on a link", &error);
         }
     }
 
     /// Puts everything back.
     pub(crate) fn leave(&mut self) -> Result<(), RunError> {
         if let Err(error) = self.levers.release_all() {
-            self.trouble("taking limits off sockets", &error);
+            self.outlet.trouble("taking limits off sockets", &error);
         }
         let undone = self.settings.journal.undo()?;
         if undone.left.is_empty() {
@@ -161,36 +154,6 @@ impl World {
         Err(RunError::Left(
             undone.left.iter().map(ToString::to_string).collect(),
         ))
-    }
-
-    /// The engine hears this next.
-    pub(crate) fn tell(&mut self, input: Input) {
-        self.inbox.push_back(input);
-    }
-
-    pub(crate) fn observe(&mut self, observation: Observation<'_>) {
-        (self.observe)(self.now, observation);
-    }
-
-    pub(crate) fn failed(&mut self, action: &Action, error: &dyn Error) {
-        self.observe(Observation::Failed {
-            action,
-            why: &chain(error),
-        });
-    }
-
-    pub(crate) fn trouble(&mut self, what: &str, error: &dyn Error) {
-        self.observe(Observation::Trouble {
-            what,
-            why: &chain(error),
-        });
-    }
-
-    /// The same with a link that has this number, by the name that people know it by.
-    pub(crate) fn trouble_on(&mut self, link: LinkId, what: &str, error: &dyn Error) {
-        let name = self.links.get(link).map(|managed| &managed.spec.name);
-        let name = name.map_or_else(|| format!("link {}", link.0), Clone::clone);
-        self.trouble(&format!("{name}: {what}"), error);
     }
 
     /// Where a subflow goes over an interface that cannot be attached, windows are bounded the other way, or those of new connections if there is no
@@ -203,20 +166,22 @@ impl World {
         let over = |subflow: &Subflow| links.get(subflow.link).and_then(|link| link.ifindex);
         let used = self.flows.living().filter_map(over);
         if let Err(error) = self.levers.used(used, &mut self.settings.journal) {
-            self.trouble("bounding windows the other way", &error);
+            self.outlet.trouble("bounding windows the other way", &error);
         }
         let mut unbounded = self.levers.unbounded();
         let bounded =
             unbounded.try_for_each(|(conn, window)| self.settings.bound_new_connections(conn, window));
         drop(unbounded);
         if let Err(error) = bounded {
-            self.trouble("bounding the windows of new connections", &error);
+            self.outlet
+                .trouble("bounding the windows of new connections", &error);
         }
     }
 
     pub(crate) fn release_levers(&mut self, conn: ConnId) {
         if let Err(error) = self.levers.release(conn) {
-            self.trouble("releasing a closed connection's bounds", &error);
+            self.outlet
+                .trouble("releasing a closed connection's bounds", &error);
         }
     }
 
@@ -250,7 +215,7 @@ impl World {
         self.expire_probes(now);
         self.watch_idle(now);
         if let Err(error) = self.levers.tick(now) {
-            self.trouble("bounding queues", &error);
+            self.outlet.trouble("bounding queues", &error);
         }
         self.mind_fallbacks(now);
     }
@@ -263,20 +228,4 @@ impl std::fmt::Debug for World {
             .field("flows", &self.flows)
             .finish_non_exhaustive()
     }
-}
-
-/// An error with everything behind it, in one line.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        // A transparent error repeats its cause's words.
-        if !text.ends_with(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    text
 }

@@ -85,7 +85,7 @@ impl World {
         if let Some(conn) = self.flows.conn_mut(id) {
             conn.phase = Phase::Open;
             conn.motion = Motion::new(now);
-            self.tell(Input::Conn(id, ConnEvent::Opened));
+            self.outlet.tell(Input::Conn(id, ConnEvent::Opened));
         }
     }
 
@@ -101,7 +101,7 @@ impl World {
         };
         let was = std::mem::replace(&mut conn.phase, Phase::LeftAlone(why));
         if was == Phase::Open {
-            self.tell(Input::Conn(id, ConnEvent::Closed));
+            self.outlet.tell(Input::Conn(id, ConnEvent::Closed));
         }
         let subflows = Vec::from_iter(self.flows.subflows_of(id).map(|subflow| subflow.id));
         subflows
@@ -112,11 +112,12 @@ impl World {
         self.farewells.forget(id);
         self.settings.forget(id);
         if let Err(error) = self.levers.leave_alone(id) {
-            self.trouble("releasing the bounds of a connection that is left alone", &error);
+            self.outlet
+                .trouble("releasing the bounds of a connection that is left alone", &error);
         }
         // Every connection closes some time.
         if why != LeftAlone::Closing {
-            self.observe(Observation::LeftAlone { conn: id, why });
+            self.outlet.observe(Observation::LeftAlone { conn: id, why });
         }
     }
 
@@ -143,7 +144,7 @@ impl World {
         self.release_levers(id);
         self.forget_advice(id);
         if conn.phase == Phase::Open {
-            self.tell(Input::Conn(id, ConnEvent::Closed));
+            self.outlet.tell(Input::Conn(id, ConnEvent::Closed));
         }
     }
 
@@ -195,7 +196,7 @@ impl World {
         self.introduce(id);
         self.levers.subflow_joined();
         self.mind_unattached();
-        self.maybe_handed_off(self.now, id);
+        self.maybe_handed_off(self.outlet.now, id);
     }
 
     /// Tells the engine of a proven subflow.
@@ -211,7 +212,7 @@ impl World {
             backup: subflow.backup,
         };
         let (local, remote) = (ends.local, ends.remote);
-        self.observe(Observation::Subflow {
+        self.outlet.observe(Observation::Subflow {
             subflow: id,
             conn,
             link,
@@ -219,7 +220,7 @@ impl World {
             remote,
             address_id,
         });
-        self.tell(Input::Subflow(id, event));
+        self.outlet.tell(Input::Subflow(id, event));
     }
 
     fn subflow_closed(&mut self, change: &SubflowChange) {
@@ -247,7 +248,7 @@ impl World {
         self.flows.end(id, Standing::Closed);
         self.priorities.forget(id);
         if standing == Standing::Proven {
-            return self.tell(Input::Subflow(id, SubflowEvent::Closed));
+            return self.outlet.tell(Input::Subflow(id, SubflowEvent::Closed));
         }
         // It was established, so a peer that closes it without a word has refused it.
         let refused = change.is_none_or(|change| change.error.is_none());
@@ -266,7 +267,8 @@ impl World {
         }
         let is_there = self.links.get(link).is_some_and(Managed::usable);
         let reason = if is_there { reason } else { JoinFailure::Untimely };
-        self.tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
+        self.outlet
+            .tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
     }
 
     /// Joins and proofs for which was waited long enough.

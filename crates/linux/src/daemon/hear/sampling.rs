@@ -442,8 +442,8 @@ impl World {
         let cpu = thread_cpu();
         let cost = cpu - std::mem::replace(&mut self.sampler.cpu, cpu);
         self.sampler.choose(now, whom, &self.flows, &self.links);
-        if let Err(error) = self.sampler.read(now, &mut self.flows, &mut self.inbox) {
-            self.trouble("reading counters", &error);
+        if let Err(error) = self.sampler.read(now, &mut self.flows, &mut self.outlet.facts) {
+            self.outlet.trouble("reading counters", &error);
         }
         self.take_news();
         self.mind_passage(now);
@@ -455,7 +455,9 @@ impl World {
     pub(crate) fn look_at(&mut self, link: LinkId) {
         let ifindex = self.links.get(link).and_then(|link| link.ifindex);
         let packets = ifindex.and_then(|ifindex| self.sampler.counters.received(ifindex));
-        self.inbox.extend(packets.map(|packets| received(link, packets)));
+        self.outlet
+            .facts
+            .extend(packets.map(|packets| received(link, packets)));
     }
 
     fn take_news(&mut self) {

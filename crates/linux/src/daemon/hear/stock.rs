@@ -24,7 +24,7 @@ impl World {
     pub(crate) fn take_stock(&mut self, now: Instant) {
         let found = match self.sampler.list() {
             Ok(found) => found,
-            Err(error) => return self.trouble("listing connections", &error),
+            Err(error) => return self.outlet.trouble("listing connections", &error),
         };
         let Listing {
             subflows: found,

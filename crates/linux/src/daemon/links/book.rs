@@ -113,6 +113,12 @@ impl Links {
         self.managed.iter().find(|link| link.id == id)
     }
 
+    /// The name that people know a link by.
+    pub(crate) fn name_of(&self, id: LinkId) -> String {
+        let name = self.get(id).map(|managed| &managed.spec.name);
+        name.map_or_else(|| format!("link {}", id.0), Clone::clone)
+    }
+
     /// The link that this interface is, unless it is never to be used.
     pub(crate) fn by_index(&self, ifindex: u32) -> Option<&Managed> {
         let is = |link: &&Managed| link.ifindex == Some(ifindex) && link.spec.role != Role::Never;

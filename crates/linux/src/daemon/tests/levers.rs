@@ -303,7 +303,7 @@ fn sockets_that_could_not_be_walked_are_walked_a_second_later() {
         let unbound = [Action::Window(conn, None), Action::Unsent(conn, None)];
         for (bound, unbound) in bounds(conn).into_iter().zip(unbound) {
             daemon.act(bound).unwrap();
-            let (now, levers) = (daemon.daemon.world.now, &mut daemon.daemon.world.levers);
+            let (now, levers) = (daemon.daemon.world.outlet.now, &mut daemon.daemon.world.levers);
             let failed = without_walks(|| levers.tick(now));
             assert!(matches!(failed, Err(LeverError::Walk(_))), "{failed:?}");
             assert_eq!(levers.wake_at(), Some(now + Duration::from_secs(1)));

@@ -211,7 +211,7 @@ fn loaded_victim() {
     let cap = Cap {
         subflow: PacedSubflow { conn, local_port: 1 },
         rate: Bitrate::from_mbps(1),
-        until: world.now + units::Duration::from_secs(60),
+        until: world.outlet.now + units::Duration::from_secs(60),
     };
     let capped = world.levers.cap_pacing(cap, &mut world.settings.journal);
     capped.unwrap();

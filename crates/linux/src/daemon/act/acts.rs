@@ -15,10 +15,10 @@ use crate::daemon::flows::book::Phase;
 use crate::daemon::flows::joins::Join;
 use crate::daemon::flows::names::pair;
 use crate::daemon::flows::names::token_of;
+use crate::daemon::host::endpoints::EndpointError;
 use crate::daemon::links::managed::Managed;
-use crate::journal::{Change, JournalError, SetSysctlError};
-use crate::mptcp_pm::{self, AddressId, CreateSubflowError, Endpoint, EndpointFlags, NewSubflow};
-use crate::orphans;
+use crate::journal::SetSysctlError;
+use crate::mptcp_pm::{self, AddressId, CreateSubflowError, NewSubflow};
 use policy::{
     Action, Ahead, ConnEvent, ConnId, Input, JoinFailure, LinkId, Note, SubflowEvent, SubflowId, Verb,
 };
@@ -62,16 +62,10 @@ pub(crate) enum ActError {
     /// The kernel refused to change a priority.
     #[error(transparent)]
     SetBackup(#[from] mptcp_pm::SetBackupError),
-    /// The kernel refused an endpoint.
+    /// An endpoint of the kernel's own path manager.
     #[error(transparent)]
-    AddEndpoint(#[from] mptcp_pm::AddEndpointError),
-    /// An endpoint could not be written down.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// The kernel refused to take an endpoint back.
-    #[error(transparent)]
-    DelEndpoint(#[from] mptcp_pm::DelEndpointError),
-    /// The kernel does not tell its endpoints.
+    Endpoint(#[from] EndpointError),
+    /// The kernel does not tell a connection's addresses.
     #[error(transparent)]
     ListEndpoints(#[from] mptcp_pm::ListEndpointsError),
     /// A probe could not be sent.
@@ -113,7 +107,10 @@ impl World {
                 self.begin_connections_on(now, family, link);
                 Ok(())
             }
-            Action::Endpoint(link, wanted) => self.endpoint(link, wanted),
+            Action::Endpoint(link, wanted) => {
+                let (links, ids) = (&self.links, &mut self.ids);
+                Ok(self.endpoints.set(&mut self.host, links, ids, (link, wanted))?)
+            }
             Action::Join { conn, link, backup } => self.join(now, conn, link, backup),
             Action::SetBackup { subflow, backup } => self.set_backup(now, subflow, backup),
             Action::Destroy(subflow) => self.destroy(subflow),
@@ -135,7 +132,9 @@ impl World {
             Action::Window(conn, window) => self.bound_window(conn, window),
             Action::Unsent(conn, unsent) => {
                 self.still_open(conn)?;
-                Ok(self.levers.unsent(conn, unsent, &mut self.settings.journal)?)
+                Ok(self
+                    .levers
+                    .unsent(conn, unsent, &mut self.host.settings.journal)?)
             }
             Action::CapPacing { subflow, rate, lasts } => self.cap_pacing(subflow, rate, now + lasts),
             Action::Mark(link, rate) => self.mark(link, rate, Hook::Ingress),
@@ -181,7 +180,8 @@ impl World {
             Err(ActError::Create(CreateSubflowError::ConnectionGone { .. })) => self.closed(conn),
             Err(error) => {
                 let reason = self.why_not_joined(error, link);
-                self.outlet
+                self.host
+                    .outlet
                     .tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
                 // Nothing is wrong: it is tried again, or the engine says why not.
                 if reason != JoinFailure::Local {
@@ -209,7 +209,7 @@ impl World {
 
     /// Connections that are found have several subflows, of which the engine hears one by one.
     fn is_about_to_hear_of(&self, wanted: ConnId, over: LinkId) -> bool {
-        self.outlet.facts.iter().any(|input| {
+        self.host.outlet.facts.iter().any(|input| {
             matches!(*input, Input::Subflow(_, SubflowEvent::Established { conn, link, .. }) if (conn, link) == (wanted, over))
         })
     }
@@ -224,7 +224,11 @@ impl World {
         let managed = self.links.get(link).ok_or(ActError::NoWay)?;
         let way = managed.way(remote.is_ipv6()).ok_or(ActError::NoWay)?;
         let (local, ifindex) = (way.address.addr(), managed.ifindex);
-        if self.leads_elsewhere(remote.ip(), way.ifindex) {
+        if self
+            .host
+            .routes
+            .leads_elsewhere(&self.links, remote.ip(), way.ifindex)
+        {
             return Err(ActError::Elsewhere);
         }
         let id = AddressId(self.ids.of(link, local));
@@ -254,12 +258,12 @@ impl World {
     /// Asks for a subflow that can take as much as its connection. One whose buffer stays small is better than none.
     fn create(&mut self, conn: ConnId, new: &NewSubflow) -> Result<(), CreateSubflowError> {
         let token = token_of(conn);
-        let buffer = self.sampler.receive_buffer(token);
-        let (settings, commands) = (&mut self.settings, &mut self.commands);
+        let buffer = self.host.sockets.receive_buffer(token);
+        let (settings, commands) = (&mut self.host.settings, &mut self.host.commands);
         let clamp = self.levers.clamped_to(conn);
         let (created, given) = settings.with_buffer(buffer, clamp, || commands.create_subflow(token, new));
         if let Err(error) = given {
-            self.outlet.trouble(
+            self.host.outlet.trouble(
                 "giving a new subflow the receive buffer of its connection",
                 &error,
             );
@@ -273,11 +277,11 @@ impl World {
         match self.create(conn, &new) {
             Ok(()) => Ok(new.id),
             Err(CreateSubflowError::IdConflict { .. }) => {
-                let known = self.commands.addresses_of(token)?;
+                let known = self.host.commands.addresses_of(token)?;
                 let id = match known.iter().find(|known| known.addr == new.addr) {
                     Some(known) => known.id,
                     None => {
-                        self.commands.remove(token, new.id)?;
+                        self.host.commands.remove(token, new.id)?;
                         new.id
                     }
                 };
@@ -299,7 +303,7 @@ impl World {
             local_port: local.port(),
         };
         let cap = Cap { subflow, rate, until };
-        Ok(self.levers.cap_pacing(cap, &mut self.settings.journal)?)
+        Ok(self.levers.cap_pacing(cap, &mut self.host.settings.journal)?)
     }
 
     fn set_backup(&mut self, now: Instant, id: SubflowId, backup: bool) -> Result<(), ActError> {
@@ -320,7 +324,8 @@ impl World {
             .subflow_mut(id)
             .filter(living)
             .ok_or(ActError::NoSubflow)?;
-        self.commands
+        self.host
+            .commands
             .set_backup(token_of(subflow.conn), &pair(&subflow.ends), backup)?;
         subflow.backup = backup;
         Ok(())
@@ -342,63 +347,19 @@ impl World {
                     subflow: wanted.subflow,
                     backup: wanted.backup,
                 };
-                self.outlet.failed(&action, &error);
+                self.host.outlet.failed(&action, &error);
             }
         }
-    }
-
-    /// The kernel would keep closed connections for ever that lose their last subflow with the endpoint.
-    fn release_orphans(&mut self, id: AddressId) {
-        let released = match self.commands.endpoint(id) {
-            Ok(endpoint) => endpoint.map_or(Ok(()), |endpoint| orphans::release(endpoint.addr)),
-            // Removing it says what is wrong.
-            Err(_) => return,
-        };
-        if let Err(error) = released {
-            self.outlet
-                .trouble("looking for closed connections at an endpoint that goes", &error);
-        }
-    }
-
-    /// An endpoint for every way out of a link, or none.
-    pub(crate) fn endpoint(&mut self, link: LinkId, wanted: bool) -> Result<(), ActError> {
-        for id in self.endpoints.remove(&link).unwrap_or_default() {
-            self.release_orphans(id);
-            match self.commands.del_endpoint(id, None) {
-                Ok(()) | Err(mptcp_pm::DelEndpointError::Absent { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        if !wanted {
-            return Ok(());
-        }
-        let managed = self.links.get(link).ok_or(ActError::NoWay)?;
-        let (ifindex, ways) = (managed.ifindex, Vec::from_iter(managed.ways()));
-        for way in ways {
-            let id = AddressId(self.ids.of(link, way.address.addr()));
-            self.settings.journal.will(Change::Endpoint {
-                id,
-                address: way.address.addr(),
-            })?;
-            let endpoint = Endpoint {
-                id,
-                ifindex,
-                ..Endpoint::new(way.address.addr(), EndpointFlags::SUBFLOW)
-            };
-            self.commands.add_endpoint(&endpoint)?;
-            self.endpoints.entry(link).or_default().push(id);
-        }
-        Ok(())
     }
 
     /// Bounds how far ahead the peer may queue; where that cannot be done, how far the peers of later connections may.
     fn bound_window(&mut self, conn: ConnId, ahead: Option<Ahead>) -> Result<(), ActError> {
         self.still_open(conn)?;
-        let bounded = self.levers.window(conn, ahead, &mut self.settings.journal);
+        let bounded = self.levers.window(conn, ahead, &mut self.host.settings.journal);
         self.mind_unattached();
         match (bounded, ahead) {
             (Err(LeverError::NotLoaded { .. }), Some(ahead)) => {
-                Ok(self.settings.bound_new_connections(conn, ahead.usual())?)
+                Ok(self.host.settings.bound_new_connections(conn, ahead.usual())?)
             }
             (result, _) => Ok(result?),
         }

@@ -92,7 +92,9 @@ impl World {
         if let Some(advisor) = &mut self.cla.advisor
             && let Err(error) = advisor.hear(conn, advice)
         {
-            self.outlet.trouble("setting windows before a hand-off", &error);
+            self.host
+                .outlet
+                .trouble("setting windows before a hand-off", &error);
         }
         let Some(peer) = self.flows.conn(conn).map(|conn| conn.remote.ip().to_canonical()) else {
             return;
@@ -106,7 +108,8 @@ impl World {
         if let Some(teller) = &mut self.cla.teller
             && let Err(error) = teller.tell(conn, peer, &locals, advice)
         {
-            self.outlet
+            self.host
+                .outlet
                 .trouble("telling a server how the signal goes", &error);
         }
     }
@@ -116,7 +119,8 @@ impl World {
         if let Some(advisor) = &mut self.cla.advisor
             && let Err(error) = advisor.forget(conn)
         {
-            self.outlet
+            self.host
+                .outlet
                 .trouble("taking back the windows of a closed connection", &error);
         }
     }

@@ -14,8 +14,9 @@
 //! `daemon::tests`: one dead link, two at once, the first address, a word that is lost, all with a server that counts RM_ADDR. `tests`: what the kernel drops.
 
 use crate::daemon::act::acts::ActError;
+use crate::daemon::api::left_alone::LeftAlone;
 use crate::daemon::drive::world::World;
-use crate::daemon::flows::book::Standing;
+use crate::daemon::flows::book::{Phase, Standing};
 use crate::daemon::flows::joins::Join;
 use crate::daemon::flows::names::pair;
 use crate::daemon::flows::names::token_of;
@@ -23,6 +24,7 @@ use crate::mptcp_pm::{AddressId, DestroySubflowError, LocalAddress, RemoveError,
 use crate::netstat;
 use policy::{Action, ConnId, SubflowId};
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 use units::Instant;
 
@@ -112,11 +114,12 @@ impl World {
         let (conn, ends) = (subflow.conn, pair(&subflow.ends));
         self.priorities.forget(id);
         self.flows.end(id, Standing::Destroyed);
-        let commands = &mut self.commands;
+        let commands = &mut self.host.commands;
         let end = || commands.destroy_subflow(token_of(conn), &ends);
         let (ended, parted) = self.levers.parting(conn, ends.local.port(), end);
         if let Err(error) = parted {
-            self.outlet
+            self.host
+                .outlet
                 .trouble("keeping the window while a subflow is ended", &error);
         }
         match ended {
@@ -129,7 +132,8 @@ impl World {
     /// Ends a subflow that the engine does not know of.
     pub(crate) fn destroy_quietly(&mut self, id: SubflowId) {
         if let Err(error) = self.destroy(id) {
-            self.outlet
+            self.host
+                .outlet
                 .trouble("ending a subflow that the peer did not confirm", &error);
         }
     }
@@ -139,10 +143,11 @@ impl World {
         let Some(remote) = self.flows.conn(join.conn).and_then(|conn| conn.joinable) else {
             return;
         };
-        let local_ports = match self.sampler.connecting(join.local, remote) {
+        let local_ports = match self.host.sockets.connecting(join.local, remote) {
             Ok(ports) => ports,
             Err(error) => {
                 return self
+                    .host
                     .outlet
                     .trouble("looking for a join that nobody answered", &error);
             }
@@ -152,10 +157,13 @@ impl World {
                 local: (join.local, port).into(),
                 remote,
             };
-            match self.commands.destroy_subflow(token_of(join.conn), &ends) {
+            match self.host.commands.destroy_subflow(token_of(join.conn), &ends) {
                 Ok(())
                 | Err(DestroySubflowError::Absent { .. } | DestroySubflowError::ConnectionGone { .. }) => {}
-                Err(error) => self.outlet.trouble("ending a join that nobody answered", &error),
+                Err(error) => self
+                    .host
+                    .outlet
+                    .trouble("ending a join that nobody answered", &error),
             }
         }
     }
@@ -195,7 +203,7 @@ impl World {
         if rejoined {
             return Err(ActError::JoinedAgain);
         }
-        match self.commands.remove(token, address_id) {
+        match self.host.commands.remove(token, address_id) {
             Err(RemoveError::UnknownId { .. }) if address_id != AddressId::INITIAL => self
                 .announce_and_remove(
                     token,
@@ -211,8 +219,30 @@ impl World {
     }
 
     fn announce_and_remove(&mut self, token: Token, local: LocalAddress) -> Result<(), ActError> {
-        self.commands.announce(token, &local)?;
-        Ok(self.commands.remove(token, local.id)?)
+        self.host.commands.announce(token, &local)?;
+        Ok(self.host.commands.remove(token, local.id)?)
+    }
+
+    /// Leaves connections alone whose peers the user's routes lead to by a network of its own now, and ends the subflows that were added to them.
+    pub(crate) fn leave_what_leads_elsewhere(&mut self, now: Instant) {
+        let open = self.flows.conns().filter(|conn| conn.phase == Phase::Open);
+        let open: Vec<(ConnId, IpAddr)> = open.map(|conn| (conn.id, conn.remote.ip())).collect();
+        for (conn, peer) in open {
+            if !self.host.routes.is_led_elsewhere(&self.links, peer) {
+                continue;
+            }
+            let added = self.flows.subflows_of(conn).filter(|subflow| !subflow.initial);
+            for id in Vec::from_iter(added.map(|subflow| subflow.id)) {
+                if let Err(error) = self.withdraw(now, id) {
+                    self.host.outlet.trouble(
+                        "withdrawing the address of a subflow that leaves its link",
+                        &error,
+                    );
+                }
+                self.destroy_quietly(id);
+            }
+            self.leave_alone(conn, LeftAlone::Elsewhere);
+        }
     }
 
     /// Withdrawals whose time has come.
@@ -221,7 +251,10 @@ impl World {
             match self.withdraw_now(now, waiting) {
                 // The connection is over or the subflow's address in use again: nothing left to say.
                 Ok(()) | Err(ActError::NoSubflow | ActError::JoinedAgain) => {}
-                Err(error) => self.outlet.failed(&Action::Withdraw(waiting.subflow), &error),
+                Err(error) => self
+                    .host
+                    .outlet
+                    .failed(&Action::Withdraw(waiting.subflow), &error),
             }
         }
     }

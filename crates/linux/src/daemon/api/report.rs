@@ -240,7 +240,7 @@ impl World {
     }
 
     fn report_levers(&self) -> LeverReport {
-        let levers = self.levers.report(self.settings.buffer());
+        let levers = self.levers.report(self.host.settings.buffer());
         let marking = self.marks.run_time() + self.sent_marks.run_time();
         LeverReport {
             run_time: levers.run_time + self.fallbacks.run_time() + marking,

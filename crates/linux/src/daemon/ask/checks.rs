@@ -89,7 +89,8 @@ impl World {
             resolvers: self.idle.resolvers_of(ifindex),
         };
         if let Err(error) = self.checks.begin(link, over) {
-            self.outlet
+            self.host
+                .outlet
                 .trouble("checking whether a link leads to the Internet", &error);
         }
     }
@@ -97,7 +98,9 @@ impl World {
     pub(crate) fn read_checks(&mut self) {
         self.checks.ready.clear();
         while let Some((link, checked)) = self.checks.next() {
-            self.outlet.tell(Input::Link(link, LinkEvent::Checked(checked)));
+            self.host
+                .outlet
+                .tell(Input::Link(link, LinkEvent::Checked(checked)));
         }
     }
 
@@ -105,7 +108,7 @@ impl World {
     pub(crate) fn usable(&mut self, link: LinkId) {
         self.idle.begin_anew(link);
         if self.checks.can_check() {
-            self.outlet.tell(Input::Link(link, LinkEvent::Checkable));
+            self.host.outlet.tell(Input::Link(link, LinkEvent::Checkable));
         }
     }
 }

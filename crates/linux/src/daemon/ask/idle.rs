@@ -299,7 +299,7 @@ impl World {
 
     fn look_idle(&mut self, now: Instant) {
         for (link, host, near) in self.idle.read_resolvers(now, &self.links) {
-            self.outlet.tell(Input::Link(
+            self.host.outlet.tell(Input::Link(
                 link,
                 LinkEvent::Host(host, HostEvent::Resolves { near }),
             ));
@@ -311,7 +311,7 @@ impl World {
         };
         match self.idle.read_sockets(&owners) {
             Ok(seen) => self.tell_seen(now, seen),
-            Err(error) => self.outlet.trouble("listing sockets", &error),
+            Err(error) => self.host.outlet.trouble("listing sockets", &error),
         }
         self.tell_traffic();
     }
@@ -323,11 +323,13 @@ impl World {
             // One that was heard by one program, and not by another, was heard.
             for (peer, event) in unanswered.chain(heard) {
                 // What lies in an inner network or behind a tunnel says nothing of the link.
-                if !self.goes_out(peer.ip()) {
+                if !self.host.routes.goes_out(&self.links, peer.ip()) {
                     continue;
                 }
                 let host = self.idle.hosts.number(now, peer, false);
-                self.outlet.tell(Input::Link(link, LinkEvent::Host(host, event)));
+                self.host
+                    .outlet
+                    .tell(Input::Link(link, LinkEvent::Host(host, event)));
             }
         }
     }
@@ -340,7 +342,7 @@ impl World {
             .filter_map(|link| Some((link.id, link.ifindex?)))
             .collect();
         for (link, ifindex) in links {
-            let Some(moved) = self.sampler.moved(ifindex) else {
+            let Some(moved) = self.host.counters.moved(ifindex) else {
                 continue;
             };
             let own = self.idle.own.get(&link).copied().unwrap_or_default();
@@ -350,7 +352,8 @@ impl World {
             );
             if self.idle.told.insert(link, counted) != Some(counted) {
                 let (sent, received) = counted;
-                self.outlet
+                self.host
+                    .outlet
                     .tell(Input::Link(link, LinkEvent::Traffic { sent, received }));
             }
         }
@@ -363,7 +366,8 @@ impl World {
         // Nobody else is to hear of a host in an inner network or behind a tunnel.
         let known = known.filter(|host| {
             let address = host.at.ip();
-            way.is_some_and(|way| way.reaches_directly(address)) || self.goes_out(address)
+            way.is_some_and(|way| way.reaches_directly(address))
+                || self.host.routes.goes_out(&self.links, address)
         });
         let sent = match known.zip(way) {
             Some((host, way)) => self.probes.ask_host(now, (link, &way), host, question).ok(),
@@ -372,6 +376,7 @@ impl World {
         match sent {
             Some(packets) => self.idle.own.entry(link).or_default().0 += packets,
             None => self
+                .host
                 .outlet
                 .tell(Input::Link(link, LinkEvent::ProbeFailed { probe: question.0 })),
         }

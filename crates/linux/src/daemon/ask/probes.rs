@@ -285,7 +285,8 @@ impl World {
         if let Some(way) = way
             && let Err(error) = self.probes.ask(now, (link, &way), peer, None)
         {
-            self.outlet
+            self.host
+                .outlet
                 .trouble("asking a peer whether it answers echoes", &error);
         }
     }
@@ -294,7 +295,8 @@ impl World {
         while let Some(Answered { link, probe, rtt }) = self.probes.answered(now) {
             self.idle.replied(link);
             if let Some(probe) = probe {
-                self.outlet
+                self.host
+                    .outlet
                     .tell(Input::Link(link, LinkEvent::ProbeAnswered { probe, rtt }));
             }
         }

@@ -337,14 +337,15 @@ impl World {
         };
         let seen = seen.into_iter().filter_map(ours).collect();
         self.fallbacks.take(seen)?;
-        self.fallbacks.bound(window, &mut self.settings.journal)
+        self.fallbacks.bound(window, &mut self.host.settings.journal)
     }
 
     /// Said once, and in every report.
     fn cannot_bound(&mut self, error: &BoundError) {
         let why = chain(error);
         if self.fallbacks.failed.as_ref() != Some(&why) {
-            self.outlet
+            self.host
+                .outlet
                 .trouble("bounding connections that fell back to plain TCP", error);
         }
         self.fallbacks.failed = Some(why);

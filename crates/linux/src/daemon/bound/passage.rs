@@ -133,7 +133,7 @@ impl World {
         let links = self.links.iter().filter(|link| link.carrier);
         interfaces.extend(links.filter_map(|link| Some((link.ifindex?, link.interface?))));
         for (ifindex, name) in interfaces.drain(..) {
-            if let Some(packets) = self.sampler.moved(ifindex) {
+            if let Some(packets) = self.host.counters.moved(ifindex) {
                 self.mind_interface(ifindex, name, packets);
             }
         }
@@ -153,7 +153,8 @@ impl World {
     }
 
     fn observe_blocked(&mut self, what: &str, why: &str) {
-        self.outlet
+        self.host
+            .outlet
             .observe(crate::daemon::api::observe::Observation::Trouble { what, why });
     }
 }

@@ -105,7 +105,7 @@ impl Daemon {
         let worked = self.begin().and_then(|()| self.work());
         match (worked, self.world.leave()) {
             (Err(error), Err(RunError::Left(left))) => {
-                self.world.outlet.trouble("ended early", &error);
+                self.world.host.outlet.trouble("ended early", &error);
                 Err(RunError::Left(left))
             }
             (worked, restored) => worked.and(restored),
@@ -152,8 +152,8 @@ impl Daemon {
     }
 
     fn now(&mut self) -> Instant {
-        self.world.outlet.now = self.clock.now();
-        self.world.outlet.now
+        self.world.host.outlet.now = self.clock.now();
+        self.world.host.outlet.now
     }
 
     /// How long nothing has to be done if nothing happens.
@@ -165,8 +165,8 @@ impl Daemon {
 
     fn read(&mut self, ready: Ready) -> Result<(), RunError> {
         if let Some(slept) = self.clock.slept() {
-            self.world.outlet.observe(Observation::Resumed(slept));
-            self.world.outlet.tell(Input::Resumed);
+            self.world.host.outlet.observe(Observation::Resumed(slept));
+            self.world.host.outlet.tell(Input::Resumed);
         }
         if ready.has(LINKS) {
             self.read_links()?;
@@ -223,7 +223,7 @@ impl Daemon {
                     if let Input::Link(link, LinkEvent::Appeared(_)) = input {
                         self.world.links.appeared(link);
                     }
-                    self.world.outlet.tell(input);
+                    self.world.host.outlet.tell(input);
                 }
                 Word::Report(answer) => {
                     // Whoever asked may have lost patience.
@@ -239,9 +239,9 @@ impl Daemon {
     /// may be ripe.
     fn think(&mut self, mut reading: Instant) {
         loop {
-            while let Some(input) = self.world.outlet.facts.pop_front() {
+            while let Some(input) = self.world.host.outlet.facts.pop_front() {
                 let now = self.now();
-                self.world.outlet.observe(Observation::Told(&input));
+                self.world.host.outlet.observe(Observation::Told(&input));
                 self.engine.handle(reading, input);
                 self.act(now);
             }
@@ -252,7 +252,7 @@ impl Daemon {
             reading = now;
             self.engine.tick(now);
             self.act(now);
-            if self.world.outlet.facts.is_empty() {
+            if self.world.host.outlet.facts.is_empty() {
                 return;
             }
         }
@@ -261,8 +261,8 @@ impl Daemon {
     fn act(&mut self, now: Instant) {
         while let Some(action) = self.engine.poll() {
             match self.world.carry_out(now, &action) {
-                Ok(()) => self.world.outlet.observe(Observation::Done(&action)),
-                Err(error) => self.world.outlet.failed(&action, &error),
+                Ok(()) => self.world.host.outlet.observe(Observation::Done(&action)),
+                Err(error) => self.world.host.outlet.failed(&action, &error),
             }
         }
     }

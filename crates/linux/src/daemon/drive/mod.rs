@@ -4,5 +4,4 @@
 
 pub(crate) mod driver;
 pub(crate) mod paths;
-pub(crate) mod upkeep;
 pub(crate) mod world;

@@ -3,11 +3,10 @@
 use crate::daemon::api::observe::Observation;
 use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::Subflow;
-use crate::daemon::host::settings::Settings;
 use crate::daemon::links::book::Step;
 use crate::daemon::links::restore::Kind;
 use crate::routing::Applied;
-use crate::rtnl::{Event, RouteKind};
+use crate::rtnl::Event;
 use policy::{Family, Input, LinkEvent, LinkId, SubflowEvent, SubflowId};
 use std::net::IpAddr;
 use units::Instant;
@@ -39,7 +38,7 @@ impl World {
         match step {
             Step::Tell(link, event) => {
                 let is_usable = event == LinkEvent::Usable(true);
-                self.outlet.tell(Input::Link(link, event));
+                self.host.outlet.tell(Input::Link(link, event));
                 if is_usable {
                     self.usable(link);
                 }
@@ -58,7 +57,7 @@ impl World {
                 let marks = [&mut self.marks, &mut self.sent_marks];
                 let detached = marks.map(|marks| marks.detach(ifindex));
                 for error in detached.into_iter().filter_map(Result::err) {
-                    self.outlet.trouble("taking marks off a link", &error);
+                    self.host.outlet.trouble("taking marks off a link", &error);
                 }
             }
         }
@@ -66,7 +65,8 @@ impl World {
 
     fn attach(&mut self, link: LinkId, ifindex: u32) {
         if let Err(error) = self.levers.attach(ifindex) {
-            self.outlet
+            self.host
+                .outlet
                 .trouble_on(&self.links.name_of(link), "bounding windows", &error);
         }
         if !self.links.ask_for_ecn() {
@@ -76,19 +76,19 @@ impl World {
         let prepared = marks.map(|marks| marks.prepare(link, ifindex));
         // A kernel that refuses one refuses the other.
         if let Some(error) = prepared.into_iter().find_map(Result::err) {
-            self.outlet
+            self.host
+                .outlet
                 .trouble_on(&self.links.name_of(link), "making ready to mark", &error);
         }
     }
 
-    /// Brings routes and rules to what the links need.
     fn apply_plan(&mut self) -> Option<Applied> {
-        let Settings { rtnl, journal, .. } = &mut self.settings;
-        match self.routing.apply(rtnl, journal, self.links.plan()) {
+        let plan = self.links.plan();
+        match self.host.routes.apply(&mut self.host.settings.journal, plan) {
             Ok(applied) => Some(applied),
             Err(error) => {
                 let doing = "setting up routes and rules, to be tried again in a second";
-                self.outlet.trouble(doing, &error);
+                self.host.outlet.trouble(doing, &error);
                 None
             }
         }
@@ -102,7 +102,7 @@ impl World {
         for (kind, what, count) in kinds.into_iter().filter(|(.., count)| *count > 0) {
             if self.links.restore.restored(now, kind) {
                 let why = format!("another program removed {count} of them; restored");
-                self.outlet.observe(Observation::Trouble { what, why: &why });
+                self.host.outlet.observe(Observation::Trouble { what, why: &why });
             }
         }
     }
@@ -118,12 +118,12 @@ impl World {
             .map(|subflow| subflow.id)
             .collect();
         for &id in &lost {
-            self.outlet.tell(Input::Subflow(id, SubflowEvent::Closed));
+            self.host.outlet.tell(Input::Subflow(id, SubflowEvent::Closed));
             self.destroy_quietly(id);
         }
         for id in lost {
-            if let Err(error) = self.withdraw(self.outlet.now, id) {
-                self.outlet.trouble_on(
+            if let Err(error) = self.withdraw(self.host.outlet.now, id) {
+                self.host.outlet.trouble_on(
                     &self.links.name_of(link),
                     "withdrawing an address that is gone",
                     &error,
@@ -138,66 +138,4 @@ impl World {
         self.links.prefer(family, link, &mut steps);
         self.take_steps(now, steps);
     }
-
-    /// Whether the user's routes lead to `peer` by a network of its own, such as a tunnel, this host itself or an inner network behind one link
-    /// alone: there is nothing to add to such a connection, and other links must not even see its packets.
-    pub(crate) fn is_led_elsewhere(&mut self, peer: IpAddr) -> bool {
-        match self.road_to(peer) {
-            Road::Out => false,
-            Road::Theirs => true,
-            Road::Inner(by) => {
-                let others = self.links.iter().filter_map(|link| link.ifindex);
-                let others = Vec::from_iter(others.filter(|&ifindex| ifindex != by));
-                others
-                    .into_iter()
-                    .all(|ifindex| !self.leads_inside(peer, ifindex))
-            }
-        }
-    }
-
-    /// The same for one link over which a subflow is to be added.
-    pub(crate) fn leads_elsewhere(&mut self, peer: IpAddr, over: u32) -> bool {
-        match self.road_to(peer) {
-            Road::Out => false,
-            Road::Theirs => true,
-            Road::Inner(_) => !self.leads_inside(peer, over),
-        }
-    }
-
-    /// Whether the user's routes lead to `peer` out of this host by a default route.
-    pub(crate) fn goes_out(&mut self, peer: IpAddr) -> bool {
-        matches!(self.road_to(peer), Road::Out)
-    }
-
-    fn road_to(&mut self, peer: IpAddr) -> Road {
-        let Some(route) = self.settings.rtnl.lookup(peer, None) else {
-            return Road::Out;
-        };
-        if self.routing.owns(route.table) {
-            return Road::Out;
-        }
-        match route.oif.filter(|&oif| self.links.by_index(oif).is_some()) {
-            Some(oif) if route.kind == RouteKind::Unicast => match route.is_default() {
-                true => Road::Out,
-                false => Road::Inner(oif),
-            },
-            _ => Road::Theirs,
-        }
-    }
-
-    /// Whether a route that is more specific than a default leads to `peer` over this link.
-    fn leads_inside(&mut self, peer: IpAddr, over: u32) -> bool {
-        let route = self.settings.rtnl.lookup(peer, Some(over));
-        route.is_some_and(|route| !route.is_default())
-    }
-}
-
-/// Where the user's routes lead to a peer.
-enum Road {
-    /// Out of the host by a default route over one of our links.
-    Out,
-    /// By a more specific route over this interface, a link of ours.
-    Inner(u32),
-    /// By an interface that is none of our links, or nowhere.
-    Theirs,
 }

@@ -7,7 +7,6 @@ use crate::daemon::api::error::RunError;
 use crate::daemon::api::error::StartError;
 use crate::daemon::api::inlet::Inlet;
 use crate::daemon::api::observe::Observation;
-use crate::daemon::api::sender::Sender;
 use crate::daemon::api::setup::AssociateFn;
 use crate::daemon::api::setup::Setup;
 use crate::daemon::ask::checks::Checks;
@@ -17,17 +16,16 @@ use crate::daemon::bound::fallbacks::Fallbacks;
 use crate::daemon::bound::levers::Levers;
 use crate::daemon::bound::marks::Marks;
 use crate::daemon::bound::passage::Looks;
-use crate::daemon::drive::upkeep::Upkeep;
 use crate::daemon::flows::address_ids::AddressIds;
 use crate::daemon::flows::book::{Flows, Subflow};
 use crate::daemon::flows::joins::Joins;
 use crate::daemon::flows::priorities::Priorities;
 use crate::daemon::hear::sampling::Sampler;
+use crate::daemon::host::Host;
+use crate::daemon::host::endpoints::Endpoints;
 use crate::daemon::host::outlet::Outlet;
-use crate::daemon::host::settings::Settings;
+use crate::daemon::host::upkeep::Upkeep;
 use crate::daemon::links::book::{Links, Step};
-use crate::mptcp_pm::{AddressId, Commands};
-use crate::routing::Routing;
 use crate::sysctl::PathManager;
 use policy::{ConnId, Engine, LinkId, Policy};
 use std::collections::BTreeMap;
@@ -54,19 +52,13 @@ pub(crate) struct World {
     pub(crate) marks_why: BTreeMap<LinkId, String>,
     pub(crate) passage_looks: Looks,
     pub(crate) sampler: Sampler,
-    pub(crate) commands: Commands,
-    pub(crate) settings: Settings,
     pub(crate) cla: Cla,
-    /// Dropped when nobody can choose it any more.
-    pub(crate) sender: Option<Sender>,
-    /// Endpoints of the kernel's own path manager that are ours.
-    pub(crate) endpoints: BTreeMap<LinkId, Vec<AddressId>>,
-    pub(crate) routing: Routing,
+    pub(crate) endpoints: Endpoints,
     pub(crate) upkeep: Upkeep,
     /// Whether connections belong to the kernel's own path manager.
     pub(crate) kernel_managed: bool,
     pub(crate) associate: AssociateFn,
-    pub(crate) outlet: Outlet,
+    pub(crate) host: Host,
     /// Steps that links want taken; empty between events.
     pub(crate) steps: Vec<Step>,
 }
@@ -95,17 +87,13 @@ impl World {
             sent_marks: Marks::at(Hook::Egress),
             marks_why: BTreeMap::new(),
             passage_looks: Looks::default(),
-            sampler: Sampler::open()?,
-            commands: Commands::open()?,
-            settings: Settings::open(setup.journal.as_deref())?,
+            sampler: Sampler::new(),
+            host: Host::open(setup.journal.as_deref(), Outlet::new(setup.observe, now))?,
             cla: Cla::start(setup.sender.as_ref(), setup.reports)?,
-            sender: setup.sender,
-            endpoints: BTreeMap::new(),
-            routing: Routing::default(),
+            endpoints: Endpoints::default(),
             upkeep: Upkeep::default(),
             kernel_managed,
             associate: setup.associate,
-            outlet: Outlet::new(setup.observe, now),
             steps: Vec::new(),
         };
         world.tell_leftovers();
@@ -117,8 +105,8 @@ impl World {
         } else {
             PathManager::Userspace
         };
-        let taken = world.settings.take_over(&mut world.commands, manager);
-        let taken = taken.and_then(|()| world.settings.send_with(world.sender.as_ref()));
+        let taken = world.host.settings.take_over(&mut world.host.commands, manager);
+        let taken = taken.and_then(|()| world.host.settings.send_with(setup.sender));
         if let Err(error) = taken {
             // The first reason is the one to tell; what cannot be put back either is on record for the next start.
             let _ = world.leave();
@@ -128,8 +116,8 @@ impl World {
     }
 
     fn tell_leftovers(&mut self) {
-        for left in std::mem::take(&mut self.settings.left) {
-            self.outlet.observe(Observation::Trouble {
+        for left in std::mem::take(&mut self.host.settings.left) {
+            self.host.outlet.observe(Observation::Trouble {
                 what: "putting back what a crash left",
                 why: &left,
             });
@@ -138,16 +126,16 @@ impl World {
 
     fn load_levers(&mut self) {
         for error in self.levers.load() {
-            self.outlet.trouble("bounding windows on a link", &error);
+            self.host.outlet.trouble("bounding windows on a link", &error);
         }
     }
 
     /// Puts everything back.
     pub(crate) fn leave(&mut self) -> Result<(), RunError> {
         if let Err(error) = self.levers.release_all() {
-            self.outlet.trouble("taking limits off sockets", &error);
+            self.host.outlet.trouble("taking limits off sockets", &error);
         }
-        let undone = self.settings.journal.undo()?;
+        let undone = self.host.settings.journal.undo()?;
         if undone.left.is_empty() {
             return Ok(());
         }
@@ -165,22 +153,24 @@ impl World {
         let links = &self.links;
         let over = |subflow: &Subflow| links.get(subflow.link).and_then(|link| link.ifindex);
         let used = self.flows.living().filter_map(over);
-        if let Err(error) = self.levers.used(used, &mut self.settings.journal) {
-            self.outlet.trouble("bounding windows the other way", &error);
+        if let Err(error) = self.levers.used(used, &mut self.host.settings.journal) {
+            self.host.outlet.trouble("bounding windows the other way", &error);
         }
         let mut unbounded = self.levers.unbounded();
         let bounded =
-            unbounded.try_for_each(|(conn, window)| self.settings.bound_new_connections(conn, window));
+            unbounded.try_for_each(|(conn, window)| self.host.settings.bound_new_connections(conn, window));
         drop(unbounded);
         if let Err(error) = bounded {
-            self.outlet
+            self.host
+                .outlet
                 .trouble("bounding the windows of new connections", &error);
         }
     }
 
     pub(crate) fn release_levers(&mut self, conn: ConnId) {
         if let Err(error) = self.levers.release(conn) {
-            self.outlet
+            self.host
+                .outlet
                 .trouble("releasing a closed connection's bounds", &error);
         }
     }
@@ -203,6 +193,15 @@ impl World {
         times.into_iter().flatten().min()
     }
 
+    fn keep_up(&mut self, now: Instant) {
+        if self.upkeep.peers_are_due(now) {
+            self.leave_what_leads_elsewhere(now);
+        }
+        let names = (&self.links, &mut self.ids);
+        self.upkeep
+            .keep_up(now, &mut self.host, &mut self.endpoints, names);
+    }
+
     /// Does what is due. These links are in doubt.
     pub(crate) fn tick(&mut self, now: Instant, doubted: &[LinkId]) {
         let mut steps = std::mem::take(&mut self.steps);
@@ -215,7 +214,7 @@ impl World {
         self.expire_probes(now);
         self.watch_idle(now);
         if let Err(error) = self.levers.tick(now) {
-            self.outlet.trouble("bounding queues", &error);
+            self.host.outlet.trouble("bounding queues", &error);
         }
         self.mind_fallbacks(now);
     }

@@ -12,7 +12,7 @@ use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::{NewSubflow, Phase, Standing};
 use crate::daemon::flows::motion::Motion;
 use crate::daemon::flows::names::{canonical, conn_of, ends as ends_of, token_of};
-use crate::daemon::hear::sampling::Ending;
+use crate::daemon::host::sockets::Ending;
 use crate::daemon::links::managed::Managed;
 use crate::diag::Ends;
 use crate::mptcp_pm::{Announced, Connection, Event, SubflowChange};
@@ -61,7 +61,11 @@ impl World {
         let Some(link) = self.owner(&ends) else {
             return self.leave_alone(id, LeftAlone::OtherLink);
         };
-        if self.is_led_elsewhere(ends.remote.ip().to_canonical()) {
+        if self
+            .host
+            .routes
+            .is_led_elsewhere(&self.links, ends.remote.ip().to_canonical())
+        {
             return self.leave_alone(id, LeftAlone::Elsewhere);
         }
         self.open(now, id);
@@ -85,7 +89,7 @@ impl World {
         if let Some(conn) = self.flows.conn_mut(id) {
             conn.phase = Phase::Open;
             conn.motion = Motion::new(now);
-            self.outlet.tell(Input::Conn(id, ConnEvent::Opened));
+            self.host.outlet.tell(Input::Conn(id, ConnEvent::Opened));
         }
     }
 
@@ -101,7 +105,7 @@ impl World {
         };
         let was = std::mem::replace(&mut conn.phase, Phase::LeftAlone(why));
         if was == Phase::Open {
-            self.outlet.tell(Input::Conn(id, ConnEvent::Closed));
+            self.host.outlet.tell(Input::Conn(id, ConnEvent::Closed));
         }
         let subflows = Vec::from_iter(self.flows.subflows_of(id).map(|subflow| subflow.id));
         subflows
@@ -110,14 +114,15 @@ impl World {
         self.flows.settle(id);
         self.joins.forget(id);
         self.farewells.forget(id);
-        self.settings.forget(id);
+        self.host.settings.forget(id);
         if let Err(error) = self.levers.leave_alone(id) {
-            self.outlet
+            self.host
+                .outlet
                 .trouble("releasing the bounds of a connection that is left alone", &error);
         }
         // Every connection closes some time.
         if why != LeftAlone::Closing {
-            self.outlet.observe(Observation::LeftAlone { conn: id, why });
+            self.host.outlet.observe(Observation::LeftAlone { conn: id, why });
         }
     }
 
@@ -128,7 +133,7 @@ impl World {
             Some(Phase::LeftAlone(why)) => return why == LeftAlone::Closing,
             Some(Phase::Fresh) | None => return false,
         }
-        match self.sampler.ending(token_of(id)) {
+        match self.host.sockets.ending(token_of(id)) {
             Some(Ending::Gone) => self.closed(id),
             Some(Ending::Closing) => self.leave_alone(id, LeftAlone::Closing),
             None => return false,
@@ -139,12 +144,12 @@ impl World {
     pub(crate) fn closed(&mut self, id: ConnId) {
         let Some(conn) = self.flows.close(id) else { return };
         self.joins.forget(id);
-        self.settings.forget(id);
+        self.host.settings.forget(id);
         self.farewells.forget(id);
         self.release_levers(id);
         self.forget_advice(id);
         if conn.phase == Phase::Open {
-            self.outlet.tell(Input::Conn(id, ConnEvent::Closed));
+            self.host.outlet.tell(Input::Conn(id, ConnEvent::Closed));
         }
     }
 
@@ -196,7 +201,7 @@ impl World {
         self.introduce(id);
         self.levers.subflow_joined();
         self.mind_unattached();
-        self.maybe_handed_off(self.outlet.now, id);
+        self.maybe_handed_off(self.host.outlet.now, id);
     }
 
     /// Tells the engine of a proven subflow.
@@ -212,7 +217,7 @@ impl World {
             backup: subflow.backup,
         };
         let (local, remote) = (ends.local, ends.remote);
-        self.outlet.observe(Observation::Subflow {
+        self.host.outlet.observe(Observation::Subflow {
             subflow: id,
             conn,
             link,
@@ -220,7 +225,7 @@ impl World {
             remote,
             address_id,
         });
-        self.outlet.tell(Input::Subflow(id, event));
+        self.host.outlet.tell(Input::Subflow(id, event));
     }
 
     fn subflow_closed(&mut self, change: &SubflowChange) {
@@ -248,7 +253,7 @@ impl World {
         self.flows.end(id, Standing::Closed);
         self.priorities.forget(id);
         if standing == Standing::Proven {
-            return self.outlet.tell(Input::Subflow(id, SubflowEvent::Closed));
+            return self.host.outlet.tell(Input::Subflow(id, SubflowEvent::Closed));
         }
         // It was established, so a peer that closes it without a word has refused it.
         let refused = change.is_none_or(|change| change.error.is_none());
@@ -267,7 +272,8 @@ impl World {
         }
         let is_there = self.links.get(link).is_some_and(Managed::usable);
         let reason = if is_there { reason } else { JoinFailure::Untimely };
-        self.outlet
+        self.host
+            .outlet
             .tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
     }
 

@@ -13,21 +13,19 @@
 //! # Checked by
 //! `daemon::tests::sampling`: both ways of reading bring the same, and miss the same; `daemon::tests::cost`: neither allocates.
 
-use crate::daemon::api::error::StartError;
 use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::{Flows, Phase, Standing, Subflow};
 use crate::daemon::hear::pace::{Pace, Watched, Whom};
-use crate::daemon::host::counters::{Counters, Moved};
+use crate::daemon::host::Host;
+use crate::daemon::host::sockets::{is_backup, is_closing};
 use crate::daemon::links::book::Links;
 use crate::daemon::os::clock::thread_cpu;
-use crate::diag::{Diag, DiagError, Ends, MptcpSocket, States, SubflowFlags, TcpSocket};
-use crate::info::TcpState;
+use crate::diag::{Diag, DiagError, Ends, MptcpSocket, States, TcpSocket};
 use crate::mptcp_pm::Token;
 use policy::{
     ConnEvent, ConnId, ConnSample, Input, LinkEvent, LinkId, SubflowEvent, SubflowId, SubflowSample,
 };
-use std::collections::{BTreeSet, VecDeque};
-use std::net::{IpAddr, SocketAddr};
+use std::collections::VecDeque;
 use std::time::Duration;
 use units::{Bytes, Instant};
 
@@ -37,67 +35,10 @@ const FEW_SUBFLOWS: usize = 128;
 const FEW_CONNS: usize = 512;
 /// A subflow that is not found so many times in a row is gone, although no event said so.
 const MISSES: u8 = 3;
-/// "Asked for MPTCP" and "asked to join": only on subflows that this host opened.
-const OPENED_HERE: u32 = 1 << 1 | 1 << 3;
-
-/// What was found of a subflow when taking stock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Found {
-    pub(crate) token: Token,
-    pub(crate) ends: Ends,
-    pub(crate) address_id: u8,
-    /// The connection's first.
-    pub(crate) initial: bool,
-    /// Opened by this host.
-    pub(crate) ours: bool,
-    /// Past all handshakes.
-    pub(crate) ready: bool,
-    pub(crate) backup: bool,
-}
-
-impl Found {
-    fn new(socket: &TcpSocket) -> Option<Self> {
-        let subflow = socket.subflow?;
-        Some(Self {
-            token: subflow.token,
-            ends: Ends {
-                local: socket.local,
-                remote: socket.remote,
-                ifindex: socket.ifindex,
-            },
-            address_id: subflow.local_id.0,
-            initial: !subflow.flags.joined(),
-            ours: subflow.flags.0 & OPENED_HERE != 0,
-            ready: subflow.flags.fully_established(),
-            backup: is_backup(subflow.flags),
-        })
-    }
-}
-
-/// What there is.
-#[derive(Debug, Default)]
-pub(crate) struct Listing {
-    pub(crate) subflows: Vec<Found>,
-    /// Connections, those without a subflow too.
-    pub(crate) conns: BTreeSet<ConnId>,
-    /// Of those, the ones that are closing.
-    pub(crate) closing: BTreeSet<ConnId>,
-}
-
-/// How a connection ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
-    /// One of its ends has said that it sends no more.
-    Closing,
-    /// There is no such connection any more.
-    Gone,
-}
 
 /// Reads counters at its own pace. Its buffers are used again, so a reading allocates nothing once they are warm.
 #[derive(Debug)]
 pub(crate) struct Sampler {
-    diag: Diag,
-    counters: Counters,
     pace: Pace,
     cpu: Duration,
     conns: Vec<ConnId>,
@@ -128,10 +69,8 @@ enum News {
 }
 
 impl Sampler {
-    pub(crate) fn open() -> Result<Self, StartError> {
-        Ok(Self {
-            diag: Diag::open()?,
-            counters: Counters::open()?,
+    pub(crate) fn new() -> Self {
+        Self {
             pace: Pace::new(),
             cpu: Duration::ZERO,
             conns: Vec::new(),
@@ -140,59 +79,11 @@ impl Sampler {
             listed: Listed::default(),
             news: Vec::new(),
             few: (FEW_SUBFLOWS, FEW_CONNS),
-        })
+        }
     }
 
     pub(crate) const fn wake_at(&self) -> Option<Instant> {
         self.pace.wake_at()
-    }
-
-    /// The receive buffer of a connection; none if it is gone, or the kernel does not say.
-    pub(crate) fn receive_buffer(&mut self, token: Token) -> Bytes {
-        let found = self.diag.mptcp(token).ok().flatten();
-        found.map_or(Bytes::ZERO, |socket| socket.receive_buffer)
-    }
-
-    /// Whether a connection is ending; not, where the kernel does not say.
-    pub(crate) fn ending(&mut self, token: Token) -> Option<Ending> {
-        match self.diag.mptcp(token) {
-            Ok(Some(socket)) => is_closing(&socket).then_some(Ending::Closing),
-            Ok(None) => Some(Ending::Gone),
-            Err(_) => None,
-        }
-    }
-
-    /// What an interface has moved; `None` when it is gone.
-    pub(crate) fn moved(&mut self, ifindex: u32) -> Option<Moved> {
-        self.counters.moved(ifindex)
-    }
-
-    /// Every subflow and connection of the namespace.
-    pub(crate) fn list(&mut self) -> Result<Listing, DiagError> {
-        let mut listing = Listing::default();
-        self.diag.each_tcp(States::CONNECTED, |socket| {
-            listing.subflows.extend(Found::new(socket))
-        })?;
-        self.diag.each_mptcp(States::ALL, |socket| {
-            let conn = socket.info.token.map(|token| ConnId(token.0));
-            listing.conns.extend(conn);
-            listing.closing.extend(conn.filter(|_| is_closing(socket)));
-        })?;
-        listing
-            .conns
-            .extend(listing.subflows.iter().map(|found| ConnId(found.token.0)));
-        Ok(listing)
-    }
-
-    /// Local ports of sockets that wait for this peer's answer to their SYN.
-    pub(crate) fn connecting(&mut self, local: IpAddr, remote: SocketAddr) -> Result<Vec<u16>, DiagError> {
-        let mut ports = Vec::new();
-        self.diag.each_tcp(States::only(TcpState::SynSent), |socket| {
-            if (socket.local.ip(), socket.remote) == (local, remote) && socket.subflow.is_some() {
-                ports.push(socket.local.port());
-            }
-        })?;
-        Ok(ports)
     }
 
     /// Whom to read: connections by motion, their subflows, and the links of those.
@@ -216,26 +107,22 @@ impl Sampler {
         }
     }
 
-    fn read(
-        &mut self,
-        now: Instant,
-        flows: &mut Flows,
-        inbox: &mut VecDeque<Input>,
-    ) -> Result<(), DiagError> {
+    fn read(&mut self, now: Instant, flows: &mut Flows, host: &mut Host) -> Result<(), DiagError> {
+        let (diag, inbox) = (&mut host.sockets.diag, &mut host.outlet.facts);
         for &(link, ifindex) in &self.links {
-            let packets = self.counters.received(ifindex);
+            let packets = host.counters.received(ifindex);
             inbox.extend(packets.map(|packets| received(link, packets)));
         }
         let (many_subflows, many_conns) = self.many();
         if many_subflows {
-            self.list_subflows(flows, inbox)?
+            self.list_subflows(diag, flows, inbox)?
         } else {
-            self.look_up_subflows(flows, inbox)?
+            self.look_up_subflows(diag, flows, inbox)?
         }
         if many_conns {
-            self.list_conns(now, flows, inbox)
+            self.list_conns(now, diag, flows, inbox)
         } else {
-            self.look_up_conns(now, flows, inbox)
+            self.look_up_conns(now, diag, flows, inbox)
         }
     }
 
@@ -245,10 +132,13 @@ impl Sampler {
         (self.subflows.len() > self.few.0, self.conns.len() > self.few.1)
     }
 
-    fn look_up_subflows(&mut self, flows: &mut Flows, inbox: &mut VecDeque<Input>) -> Result<(), DiagError> {
-        let Self {
-            diag, subflows, news, ..
-        } = self;
+    fn look_up_subflows(
+        &mut self,
+        diag: &mut Diag,
+        flows: &mut Flows,
+        inbox: &mut VecDeque<Input>,
+    ) -> Result<(), DiagError> {
+        let Self { subflows, news, .. } = self;
         for &id in subflows.iter() {
             let Some(subflow) = flows.subflow_mut(id) else {
                 continue;
@@ -263,10 +153,13 @@ impl Sampler {
 
     /// All are listed; those that were not chosen are read too, for nothing. A list may leave a socket out while others close, so that one miss is
     /// no proof here either.
-    fn list_subflows(&mut self, flows: &mut Flows, inbox: &mut VecDeque<Input>) -> Result<(), DiagError> {
-        let Self {
-            diag, news, listed, ..
-        } = self;
+    fn list_subflows(
+        &mut self,
+        diag: &mut Diag,
+        flows: &mut Flows,
+        inbox: &mut VecDeque<Input>,
+    ) -> Result<(), DiagError> {
+        let Self { news, listed, .. } = self;
         let found = &mut listed.subflows;
         found.clear();
         diag.each_tcp(States::CONNECTED, |socket| {
@@ -295,12 +188,11 @@ impl Sampler {
     fn look_up_conns(
         &mut self,
         now: Instant,
+        diag: &mut Diag,
         flows: &mut Flows,
         inbox: &mut VecDeque<Input>,
     ) -> Result<(), DiagError> {
-        let Self {
-            diag, conns, news, ..
-        } = self;
+        let Self { conns, news, .. } = self;
         for &id in conns.iter() {
             match diag.mptcp(Token(id.0))? {
                 Some(socket) => take_conn(now, id, flows, &socket, inbox, news),
@@ -313,12 +205,11 @@ impl Sampler {
     fn list_conns(
         &mut self,
         now: Instant,
+        diag: &mut Diag,
         flows: &mut Flows,
         inbox: &mut VecDeque<Input>,
     ) -> Result<(), DiagError> {
-        let Self {
-            diag, news, listed, ..
-        } = self;
+        let Self { news, listed, .. } = self;
         let found = &mut listed.conns;
         found.clear();
         diag.each_mptcp(States::ALL, |socket| {
@@ -420,18 +311,6 @@ fn take_conn(
     inbox.push_back(Input::Conn(id, ConnEvent::Sample(conn.sample)));
 }
 
-/// Whether one of the ends has said, at the data level, that it sends no more. Its subflows say so only when all has been told.
-const fn is_closing(socket: &MptcpSocket) -> bool {
-    !matches!(
-        socket.state,
-        TcpState::Established | TcpState::SynSent | TcpState::SynRecv
-    )
-}
-
-const fn is_backup(flags: SubflowFlags) -> bool {
-    flags.backup_by_us() || flags.backup_by_peer()
-}
-
 impl World {
     /// Reads what is due.
     pub(crate) fn sample(&mut self, now: Instant, in_doubt: bool) {
@@ -442,8 +321,8 @@ impl World {
         let cpu = thread_cpu();
         let cost = cpu - std::mem::replace(&mut self.sampler.cpu, cpu);
         self.sampler.choose(now, whom, &self.flows, &self.links);
-        if let Err(error) = self.sampler.read(now, &mut self.flows, &mut self.outlet.facts) {
-            self.outlet.trouble("reading counters", &error);
+        if let Err(error) = self.sampler.read(now, &mut self.flows, &mut self.host) {
+            self.host.outlet.trouble("reading counters", &error);
         }
         self.take_news();
         self.mind_passage(now);
@@ -454,8 +333,9 @@ impl World {
     /// Reads what has come over one link, of whatever kind.
     pub(crate) fn look_at(&mut self, link: LinkId) {
         let ifindex = self.links.get(link).and_then(|link| link.ifindex);
-        let packets = ifindex.and_then(|ifindex| self.sampler.counters.received(ifindex));
-        self.outlet
+        let packets = ifindex.and_then(|ifindex| self.host.counters.received(ifindex));
+        self.host
+            .outlet
             .facts
             .extend(packets.map(|packets| received(link, packets)));
     }
@@ -488,7 +368,7 @@ impl World {
             ifindex,
             ..subflow.ends
         };
-        if subflow.ends.ifindex.is_none() && matches!(self.sampler.diag.tcp(&bound), Ok(Some(_))) {
+        if subflow.ends.ifindex.is_none() && matches!(self.host.sockets.diag.tcp(&bound), Ok(Some(_))) {
             self.flows.rebind(id, bound);
         } else {
             self.subflow_gone(id, None);

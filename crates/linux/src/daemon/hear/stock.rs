@@ -14,7 +14,7 @@ use crate::daemon::api::left_alone::LeftAlone;
 use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::{NewSubflow, Phase, Standing};
 use crate::daemon::flows::names::{canonical, conn_of};
-use crate::daemon::hear::sampling::{Found, Listing};
+use crate::daemon::host::sockets::{Found, Listing};
 use policy::{ConnId, SubflowId};
 use std::collections::BTreeSet;
 use units::Instant;
@@ -22,9 +22,9 @@ use units::Instant;
 impl World {
     /// Compares what is known with what there is; differences are handled as the events that were missed.
     pub(crate) fn take_stock(&mut self, now: Instant) {
-        let found = match self.sampler.list() {
+        let found = match self.host.sockets.list() {
             Ok(found) => found,
-            Err(error) => return self.outlet.trouble("listing connections", &error),
+            Err(error) => return self.host.outlet.trouble("listing connections", &error),
         };
         let Listing {
             subflows: found,
@@ -103,7 +103,7 @@ impl World {
             return self.leave_alone(id, LeftAlone::Closing);
         }
         let remote = self.flows.conn(id).map(|conn| conn.remote.ip());
-        if remote.is_some_and(|remote| self.is_led_elsewhere(remote)) {
+        if remote.is_some_and(|remote| self.host.routes.is_led_elsewhere(&self.links, remote)) {
             return self.leave_alone(id, LeftAlone::Elsewhere);
         }
         self.open(now, id);

@@ -21,7 +21,6 @@ use crate::daemon::api::error::StartError;
 use crate::daemon::api::sender::{Sender, default_controller};
 use crate::journal::{Change, Journal, JournalError, Leftover, SetSysctlError, Undone};
 use crate::mptcp_pm::{Commands, Limits};
-use crate::rtnl::Rtnl;
 use crate::sysctl::{self, Key, PathManager};
 use policy::ConnId;
 use std::collections::BTreeMap;
@@ -89,10 +88,9 @@ pub fn recover(journal: &Path) -> Result<Undone, RecoverError> {
     })
 }
 
-/// The record of changes, and the handle to make those of routes.
+/// The record of changes, and what is changed by it.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    pub(crate) rtnl: Rtnl,
     pub(crate) journal: Journal,
     /// What could not be put back after a crash, for the log.
     pub(crate) left: Vec<String>,
@@ -106,6 +104,8 @@ pub(crate) struct Settings {
     owed: Option<String>,
     /// Who manages the paths of connections, once that was chosen.
     manager: Option<PathManager>,
+    /// Dropped when nobody can choose it any more.
+    sender: Option<Sender>,
 }
 
 impl Settings {
@@ -117,7 +117,6 @@ impl Settings {
         };
         let left = undone.left.iter().map(ToString::to_string).collect();
         Ok(Self {
-            rtnl: Rtnl::open()?,
             journal,
             left,
             rmem: None,
@@ -125,6 +124,7 @@ impl Settings {
             buffer: None,
             owed: None,
             manager: None,
+            sender: None,
         })
     }
 
@@ -163,8 +163,9 @@ impl Settings {
     }
 
     /// Chooses what new connections are sent with from now on.
-    pub(crate) fn send_with(&mut self, sender: Option<&Sender>) -> Result<(), StartError> {
-        let Some(sender) = sender else { return Ok(()) };
+    pub(crate) fn send_with(&mut self, sender: Option<Sender>) -> Result<(), StartError> {
+        self.sender = sender;
+        let Some(sender) = &self.sender else { return Ok(()) };
         Ok(self.journal.set_sysctl(&default_controller(), sender.name())?)
     }
 

@@ -115,7 +115,7 @@ fn a_priority_that_waits_is_not_told_over_a_link_in_doubt() {
         daemon.until_received(second, MUCH);
         let backup = |daemon: &Manual| daemon.daemon.world.flows.subflow(second).unwrap().backup;
         let (world, longest) = (&mut daemon.daemon.world, Duration::from_secs(1));
-        let mut now = world.outlet.now;
+        let mut now = world.host.outlet.now;
         world.priorities.later(now, second, true);
         // Longer than it would be tried for.
         for _ in 0..100 {

@@ -73,7 +73,7 @@ fn where_no_program_can_be_loaded_new_connections_get_a_small_buffer_and_it_is_s
             .daemon
             .world
             .levers
-            .report(daemon.daemon.world.settings.buffer());
+            .report(daemon.daemon.world.host.settings.buffer());
         assert!(
             report.window.as_ref().unwrap_err().contains("CAP_BPF"),
             "{report:?}"
@@ -85,7 +85,7 @@ fn where_no_program_can_be_loaded_new_connections_get_a_small_buffer_and_it_is_s
         daemon
             .act(Action::Window(conn, Some(Ahead { window, missed })))
             .unwrap();
-        assert_eq!(daemon.daemon.world.settings.buffer(), report.new_connections);
+        assert_eq!(daemon.daemon.world.host.settings.buffer(), report.new_connections);
         drop(first);
         let mut until = Patience::of(PATIENCE);
         while daemon.daemon.world.flows.living().next().is_some() || queued(&net.server) > 0 {
@@ -279,7 +279,7 @@ fn nothing_is_bounded_after(end: fn(&mut Manual, ConnId)) {
         daemon.pretend_open(conn);
         end(&mut daemon, conn);
         without_bpf(|| assert!(bound(&mut daemon).into_iter().all(is_gone)));
-        assert_eq!(daemon.daemon.world.settings.buffer(), None);
+        assert_eq!(daemon.daemon.world.host.settings.buffer(), None);
     });
 }
 
@@ -303,7 +303,10 @@ fn sockets_that_could_not_be_walked_are_walked_a_second_later() {
         let unbound = [Action::Window(conn, None), Action::Unsent(conn, None)];
         for (bound, unbound) in bounds(conn).into_iter().zip(unbound) {
             daemon.act(bound).unwrap();
-            let (now, levers) = (daemon.daemon.world.outlet.now, &mut daemon.daemon.world.levers);
+            let (now, levers) = (
+                daemon.daemon.world.host.outlet.now,
+                &mut daemon.daemon.world.levers,
+            );
             let failed = without_walks(|| levers.tick(now));
             assert!(matches!(failed, Err(LeverError::Walk(_))), "{failed:?}");
             assert_eq!(levers.wake_at(), Some(now + Duration::from_secs(1)));
@@ -382,7 +385,7 @@ fn a_cap_on_pacing_is_on_record_and_over_when_its_time_is() {
         assert_eq!(capped(), 0);
         let begins = Instant::now();
         daemon.act(cap(subflow, 300)).unwrap();
-        let journal = &daemon.daemon.world.settings.journal;
+        let journal = &daemon.daemon.world.host.settings.journal;
         assert!(journal.changes().contains(&Change::SocketLimits));
         daemon.until("one is capped", |_, _| capped() == 1);
         daemon.until("its time is over", |_, _| capped() == 0);

@@ -189,7 +189,7 @@ impl Manual {
     }
 
     pub(super) fn act(&mut self, action: Action) -> Result<(), ActError> {
-        let now = self.daemon.world.outlet.now;
+        let now = self.daemon.world.host.outlet.now;
         self.daemon.world.carry_out(now, &action)
     }
 

@@ -31,7 +31,7 @@ fn with_download(few: (usize, usize), test: impl FnOnce(&mut Manual, Download) +
 /// Reads so many times without hearing any event.
 fn read_only(daemon: &mut Manual, times: u32) {
     let world = &mut daemon.daemon.world;
-    let start = world.sampler.wake_at().unwrap().max(world.outlet.now);
+    let start = world.sampler.wake_at().unwrap().max(world.host.outlet.now);
     for reading in 1..=times {
         world.sample(start + Duration::from_millis(100) * reading, false);
     }

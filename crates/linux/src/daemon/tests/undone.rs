@@ -211,9 +211,9 @@ fn loaded_victim() {
     let cap = Cap {
         subflow: PacedSubflow { conn, local_port: 1 },
         rate: Bitrate::from_mbps(1),
-        until: world.outlet.now + units::Duration::from_secs(60),
+        until: world.host.outlet.now + units::Duration::from_secs(60),
     };
-    let capped = world.levers.cap_pacing(cap, &mut world.settings.journal);
+    let capped = world.levers.cap_pacing(cap, &mut world.host.settings.journal);
     capped.unwrap();
     rig::live_on();
 }
@@ -433,7 +433,7 @@ fn what_stays_on_sockets_is_on_record_and_nothing_else_is_taken_for_it() {
             let mut daemon = Manual::bounding(1, Some(way));
             daemon.pretend_open(ConnId(1));
             let on_record = |daemon: &Manual| {
-                let changes = daemon.daemon.world.settings.journal.changes();
+                let changes = daemon.daemon.world.host.settings.journal.changes();
                 changes.contains(&Change::SocketLimits)
             };
             assert!(!on_record(&daemon), "nothing is limited yet");

@@ -19,9 +19,7 @@ use crate::daemon::host::endpoints::EndpointError;
 use crate::daemon::links::managed::Managed;
 use crate::journal::SetSysctlError;
 use crate::mptcp_pm::{self, AddressId, CreateSubflowError, NewSubflow};
-use policy::{
-    Action, Ahead, ConnEvent, ConnId, Input, JoinFailure, LinkId, Note, SubflowEvent, SubflowId, Verb,
-};
+use policy::{Action, Ahead, ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowEvent, SubflowId};
 use std::net::SocketAddr;
 use thiserror::Error;
 use units::{Bitrate, Instant, Ratio};
@@ -133,6 +131,7 @@ impl World {
             Action::Unsent(conn, unsent) => {
                 self.still_open(conn)?;
                 Ok(self
+                    .bounds
                     .levers
                     .unsent(conn, unsent, &mut self.host.settings.journal)?)
             }
@@ -148,7 +147,7 @@ impl World {
                 Ok(())
             }
             Action::Note(ref note) => {
-                self.remember(note);
+                self.bounds.marks.remember(note);
                 Ok(())
             }
         }
@@ -260,7 +259,7 @@ impl World {
         let token = token_of(conn);
         let buffer = self.host.sockets.receive_buffer(token);
         let (settings, commands) = (&mut self.host.settings, &mut self.host.commands);
-        let clamp = self.levers.clamped_to(conn);
+        let clamp = self.bounds.levers.clamped_to(conn);
         let (created, given) = settings.with_buffer(buffer, clamp, || commands.create_subflow(token, new));
         if let Err(error) = given {
             self.host.outlet.trouble(
@@ -303,7 +302,10 @@ impl World {
             local_port: local.port(),
         };
         let cap = Cap { subflow, rate, until };
-        Ok(self.levers.cap_pacing(cap, &mut self.host.settings.journal)?)
+        Ok(self
+            .bounds
+            .levers
+            .cap_pacing(cap, &mut self.host.settings.journal)?)
     }
 
     fn set_backup(&mut self, now: Instant, id: SubflowId, backup: bool) -> Result<(), ActError> {
@@ -355,8 +357,12 @@ impl World {
     /// Bounds how far ahead the peer may queue; where that cannot be done, how far the peers of later connections may.
     fn bound_window(&mut self, conn: ConnId, ahead: Option<Ahead>) -> Result<(), ActError> {
         self.still_open(conn)?;
-        let bounded = self.levers.window(conn, ahead, &mut self.host.settings.journal);
-        self.mind_unattached();
+        let bounded = self
+            .bounds
+            .levers
+            .window(conn, ahead, &mut self.host.settings.journal);
+        self.bounds
+            .mind_unattached(&self.flows, &self.links, &mut self.host);
         match (bounded, ahead) {
             (Err(LeverError::NotLoaded { .. }), Some(ahead)) => {
                 Ok(self.host.settings.bound_new_connections(conn, ahead.usual())?)
@@ -371,22 +377,11 @@ impl World {
         open.map(drop).ok_or(ActError::NoConnection)
     }
 
-    /// What was said about marks is not a link's state, and is asked for all the same.
-    fn remember(&mut self, note: &Note) {
-        if let Some(link) = note.link.filter(|_| note.verb == Verb::Mark) {
-            self.marks_why.insert(link, note.why.clone());
-        }
-    }
-
     /// Marks a share of what arrives by a link, or of what leaves. One that has lost its interface carries nothing.
     fn mark(&mut self, link: LinkId, rate: Ratio, hook: Hook) -> Result<(), ActError> {
         let ifindex = self.links.get(link).and_then(|managed| managed.ifindex);
-        let marks = match hook {
-            Hook::Ingress => &mut self.marks,
-            Hook::Egress => &mut self.sent_marks,
-        };
         match ifindex {
-            Some(ifindex) => Ok(marks.set(link, ifindex, rate)?),
+            Some(ifindex) => Ok(self.bounds.marks.set(link, ifindex, rate, hook)?),
             None if rate == Ratio::ZERO => Ok(()),
             None => Err(ActError::NoWay),
         }

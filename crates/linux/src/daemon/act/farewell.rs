@@ -116,7 +116,7 @@ impl World {
         self.flows.end(id, Standing::Destroyed);
         let commands = &mut self.host.commands;
         let end = || commands.destroy_subflow(token_of(conn), &ends);
-        let (ended, parted) = self.levers.parting(conn, ends.local.port(), end);
+        let (ended, parted) = self.bounds.levers.parting(conn, ends.local.port(), end);
         if let Err(error) = parted {
             self.host
                 .outlet

@@ -28,10 +28,12 @@ use crate::daemon::api::left_alone::LeftAlone;
 use crate::daemon::api::report::{FallbackBound, FallbackCause, FallbackReport};
 use crate::daemon::bound::levers::{Lever, LeverError};
 use crate::daemon::bound::walks::Walks;
-use crate::daemon::drive::world::World;
 use crate::daemon::flows::book::{Flows, Phase};
 use crate::daemon::flows::names::{canonical, conn_of};
+use crate::daemon::host::Host;
 use crate::daemon::host::controllers::Controllers;
+use crate::daemon::host::outlet::Outlet;
+use crate::daemon::links::book::Links;
 use crate::diag::{Diag, DiagError, Ends, MptcpSubflow, States, TcpSocket};
 use crate::journal::{Change, Journal, JournalError};
 use policy::{ConnId, LinkId};
@@ -269,23 +271,19 @@ impl Fallbacks {
         }
     }
 
-    /// What the program took so far, if somebody counts.
-    pub(crate) fn run_time(&self) -> Duration {
-        let time = self.lever.get_ref().map(FallbackLever::run_time);
-        time.and_then(Result::ok)
-            .map_or(Duration::ZERO, |RunTime { time, .. }| time)
-    }
-}
-
-impl World {
     /// Connections that fell back, as they are now.
-    pub(crate) fn report_fallbacks(&self, controllers: &Controllers) -> Vec<FallbackReport> {
-        if let Some(task) = &self.fallbacks.task {
-            return self.fallbacks.bounded(task.window, controllers);
+    pub(crate) fn report(
+        &self,
+        flows: &Flows,
+        links: &Links,
+        controllers: &Controllers,
+    ) -> Vec<FallbackReport> {
+        if let Some(task) = &self.task {
+            return self.bounded(task.window, controllers);
         }
         let mut seen = Vec::new();
         let listed = Diag::open().map_err(|_| ()).and_then(|mut diag| {
-            let look = |socket: &TcpSocket| seen.extend(Seen::new(&self.flows, socket));
+            let look = |socket: &TcpSocket| seen.extend(Seen::new(flows, socket));
             diag.each_tcp(States::CONNECTED, look).map_err(|_| ())
         });
         // A report without them is better than none.
@@ -293,7 +291,7 @@ impl World {
         let report = |seen: Seen| {
             Some(FallbackReport {
                 conn: seen.conn,
-                link: self.owner(&seen.ends)?,
+                link: links.owner_of(&seen.ends)?,
                 local: canonical(seen.ends.local),
                 remote: canonical(seen.ends.remote),
                 cause: seen.cause,
@@ -305,49 +303,60 @@ impl World {
     }
 
     /// Finds connections that fell back and bounds them, when it is time and where it is asked for.
-    pub(crate) fn mind_fallbacks(&mut self, now: Instant) {
-        let looks = self.fallbacks.is_look_due(now);
+    pub(crate) fn mind(&mut self, now: Instant, flows: &Flows, links: &Links, host: &mut Host) {
+        let looks = self.is_look_due(now);
         let looked = if looks {
-            self.look_for_fallbacks(now)
+            self.look(now, flows, links, &mut host.settings.journal)
         } else {
             Ok(())
         };
-        let bounded = looked.and_then(|()| Ok(self.fallbacks.walk(now)?));
+        let bounded = looked.and_then(|()| Ok(self.walk(now)?));
         match bounded {
-            Ok(()) if looks => self.fallbacks.failed = None,
+            Ok(()) if looks => self.failed = None,
             Ok(()) => {}
-            Err(error) => self.cannot_bound(&error),
+            Err(error) => self.cannot_bound(&error, &mut host.outlet),
         }
     }
 
-    fn look_for_fallbacks(&mut self, now: Instant) -> Result<(), BoundError> {
-        let Some(task) = &mut self.fallbacks.task else {
+    fn look(
+        &mut self,
+        now: Instant,
+        flows: &Flows,
+        links: &Links,
+        journal: &mut Journal,
+    ) -> Result<(), BoundError> {
+        let Some(task) = &mut self.task else {
             return Ok(());
         };
         let (began, window) = (std::time::Instant::now(), task.window);
         let mut seen = Vec::new();
         let listed = task.diag.each_tcp(States::CONNECTED, |socket| {
-            seen.extend(Seen::new(&self.flows, socket));
+            seen.extend(Seen::new(flows, socket));
         });
         task.next_look = now + LOOK_EVERY.max(began.elapsed() * PAUSE_PER_LOOK);
         listed?;
         let ours = |seen: Seen| {
-            let link = self.owner(&seen.ends)?;
+            let link = links.owner_of(&seen.ends)?;
             Some((seen, link))
         };
         let seen = seen.into_iter().filter_map(ours).collect();
-        self.fallbacks.take(seen)?;
-        self.fallbacks.bound(window, &mut self.host.settings.journal)
+        self.take(seen)?;
+        self.bound(window, journal)
     }
 
     /// Said once, and in every report.
-    fn cannot_bound(&mut self, error: &BoundError) {
+    fn cannot_bound(&mut self, error: &BoundError, outlet: &mut Outlet) {
         let why = chain(error);
-        if self.fallbacks.failed.as_ref() != Some(&why) {
-            self.host
-                .outlet
-                .trouble("bounding connections that fell back to plain TCP", error);
+        if self.failed.as_ref() != Some(&why) {
+            outlet.trouble("bounding connections that fell back to plain TCP", error);
         }
-        self.fallbacks.failed = Some(why);
+        self.failed = Some(why);
+    }
+
+    /// What the program took so far, if somebody counts.
+    pub(crate) fn run_time(&self) -> Duration {
+        let time = self.lever.get_ref().map(FallbackLever::run_time);
+        time.and_then(Result::ok)
+            .map_or(Duration::ZERO, |RunTime { time, .. }| time)
     }
 }

@@ -5,9 +5,11 @@
 //! plain TCP; [`marks`] marks packets; [`passage`] notices that packets do not reach our programs; [`walks`] says when
 //! sockets are walked.
 
+pub(crate) mod bounds;
 pub(crate) mod caps;
 pub(crate) mod fallbacks;
 pub(crate) mod levers;
+pub(crate) mod marking;
 pub(crate) mod marks;
 pub(crate) mod passage;
 pub(crate) mod walks;

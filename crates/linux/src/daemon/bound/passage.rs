@@ -11,16 +11,10 @@
 //! `tests`; `daemon::tests::passage`.
 
 use crate::bpf::{Hook, Program};
-use crate::daemon::drive::world::World;
-use crate::daemon::host::counters::Moved;
 use crate::rtnl::IfName;
 use std::collections::BTreeMap;
 use std::io;
-use std::time::Duration;
-use units::Instant;
 
-/// How often counts are compared, while counters are read at all.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// An interface that has carried fewer packets since the last look shows nothing: those may have been queued before our program came.
 const LEAST: u64 = 16;
 /// So many looks in a row without a packet for our program, and the chain ends before it.
@@ -91,23 +85,6 @@ impl Passage {
     }
 }
 
-/// When counts are compared next, and of which interfaces. The buffer is used again: a look allocates nothing once it is warm.
-#[derive(Debug, Default)]
-pub(crate) struct Looks {
-    next: Instant,
-    interfaces: Vec<(u32, IfName)>,
-}
-
-impl Looks {
-    fn due(&mut self, now: Instant) -> bool {
-        let due = now >= self.next;
-        if due {
-            self.next = now + LOOK_EVERY;
-        }
-        due
-    }
-}
-
 /// "program X ahead of ours ends the chain", as far as that is known.
 pub(crate) fn cause(hook: Hook, interface: IfName, ahead: io::Result<Vec<Program>>) -> String {
     let what = match hook {
@@ -120,42 +97,6 @@ pub(crate) fn cause(hook: Hook, interface: IfName, ahead: io::Result<Vec<Program
         0 => format!("{what}: something ahead of it, such as an XDP program, takes the packets"),
         1 => format!("{what}: {names}, ahead of it, ends the chain"),
         _ => format!("{what}: one of {names}, ahead of it, ends the chain"),
-    }
-}
-
-impl World {
-    /// Compares what interfaces carry with what reaches our programs, when it is time.
-    pub(crate) fn mind_passage(&mut self, now: Instant) {
-        if !self.passage_looks.due(now) {
-            return;
-        }
-        let mut interfaces = std::mem::take(&mut self.passage_looks.interfaces);
-        let links = self.links.iter().filter(|link| link.carrier);
-        interfaces.extend(links.filter_map(|link| Some((link.ifindex?, link.interface?))));
-        for (ifindex, name) in interfaces.drain(..) {
-            if let Some(packets) = self.host.counters.moved(ifindex) {
-                self.mind_interface(ifindex, name, packets);
-            }
-        }
-        self.passage_looks.interfaces = interfaces;
-    }
-
-    fn mind_interface(&mut self, ifindex: u32, name: IfName, packets: Moved) {
-        let arriving = self.marks.mind_passage(ifindex, name, packets.received);
-        let leaving = self.sent_marks.mind_passage(ifindex, name, packets.sent);
-        for why in [arriving, leaving].into_iter().flatten() {
-            self.observe_blocked("marking packets", &why);
-        }
-        if let Some(why) = self.levers.mind_passage(ifindex, name, packets.sent) {
-            self.observe_blocked("bounding windows on a link", &why);
-            self.mind_unattached();
-        }
-    }
-
-    fn observe_blocked(&mut self, what: &str, why: &str) {
-        self.host
-            .outlet
-            .observe(crate::daemon::api::observe::Observation::Trouble { what, why });
     }
 }
 

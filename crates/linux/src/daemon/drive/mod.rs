@@ -4,4 +4,5 @@
 
 pub(crate) mod driver;
 pub(crate) mod paths;
+pub(crate) mod report;
 pub(crate) mod world;

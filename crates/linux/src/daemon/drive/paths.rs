@@ -51,34 +51,11 @@ impl World {
                 }
             }
             Step::Lost(link, address) => self.address_lost(link, address),
-            Step::Attach(link, ifindex) => self.attach(link, ifindex),
-            Step::Detach(ifindex) => {
-                self.levers.detach(ifindex);
-                let marks = [&mut self.marks, &mut self.sent_marks];
-                let detached = marks.map(|marks| marks.detach(ifindex));
-                for error in detached.into_iter().filter_map(Result::err) {
-                    self.host.outlet.trouble("taking marks off a link", &error);
-                }
+            Step::Attach(link, ifindex) => {
+                let (links, outlet) = (&self.links, &mut self.host.outlet);
+                self.bounds.attach(link, ifindex, links, outlet);
             }
-        }
-    }
-
-    fn attach(&mut self, link: LinkId, ifindex: u32) {
-        if let Err(error) = self.levers.attach(ifindex) {
-            self.host
-                .outlet
-                .trouble_on(&self.links.name_of(link), "bounding windows", &error);
-        }
-        if !self.links.ask_for_ecn() {
-            return;
-        }
-        let marks = [&mut self.marks, &mut self.sent_marks];
-        let prepared = marks.map(|marks| marks.prepare(link, ifindex));
-        // A kernel that refuses one refuses the other.
-        if let Some(error) = prepared.into_iter().find_map(Result::err) {
-            self.host
-                .outlet
-                .trouble_on(&self.links.name_of(link), "making ready to mark", &error);
+            Step::Detach(ifindex) => self.bounds.detach(ifindex, &mut self.host.outlet),
         }
     }
 

@@ -1,6 +1,5 @@
 //! Everything the loop acts on: the kernel's interfaces, the books, and what waits for the engine.
 
-use crate::bpf::Hook;
 use crate::daemon::act::cla::Cla;
 use crate::daemon::act::farewell::Farewells;
 use crate::daemon::api::error::RunError;
@@ -12,12 +11,9 @@ use crate::daemon::api::setup::Setup;
 use crate::daemon::ask::checks::Checks;
 use crate::daemon::ask::idle::Idle;
 use crate::daemon::ask::probes::Probes;
-use crate::daemon::bound::fallbacks::Fallbacks;
-use crate::daemon::bound::levers::Levers;
-use crate::daemon::bound::marks::Marks;
-use crate::daemon::bound::passage::Looks;
+use crate::daemon::bound::bounds::Bounds;
 use crate::daemon::flows::address_ids::AddressIds;
-use crate::daemon::flows::book::{Flows, Subflow};
+use crate::daemon::flows::book::Flows;
 use crate::daemon::flows::joins::Joins;
 use crate::daemon::flows::priorities::Priorities;
 use crate::daemon::hear::sampling::Sampler;
@@ -27,8 +23,7 @@ use crate::daemon::host::outlet::Outlet;
 use crate::daemon::host::upkeep::Upkeep;
 use crate::daemon::links::book::{Links, Step};
 use crate::sysctl::PathManager;
-use policy::{ConnId, Engine, LinkId, Policy};
-use std::collections::BTreeMap;
+use policy::{Engine, LinkId, Policy};
 use units::Instant;
 
 /// See the module.
@@ -42,15 +37,7 @@ pub(crate) struct World {
     pub(crate) probes: Probes,
     pub(crate) idle: Idle,
     pub(crate) checks: Checks,
-    pub(crate) levers: Levers,
-    pub(crate) fallbacks: Fallbacks,
-    /// On what arrives.
-    pub(crate) marks: Marks,
-    /// On what is sent.
-    pub(crate) sent_marks: Marks,
-    /// What was said last about marks on each link.
-    pub(crate) marks_why: BTreeMap<LinkId, String>,
-    pub(crate) passage_looks: Looks,
+    pub(crate) bounds: Bounds,
     pub(crate) sampler: Sampler,
     pub(crate) cla: Cla,
     pub(crate) endpoints: Endpoints,
@@ -81,12 +68,7 @@ impl World {
             probes: Probes::open().map_err(StartError::Probes)?,
             idle: Idle::new(probing)?,
             checks: Checks::new(check).map_err(StartError::Loop)?,
-            levers: Levers::new(setup.window),
-            fallbacks: Fallbacks::new(setup.fallback_window)?,
-            marks: Marks::at(Hook::Ingress),
-            sent_marks: Marks::at(Hook::Egress),
-            marks_why: BTreeMap::new(),
-            passage_looks: Looks::default(),
+            bounds: Bounds::new(setup.window, setup.fallback_window)?,
             sampler: Sampler::new(),
             host: Host::open(setup.journal.as_deref(), Outlet::new(setup.observe, now))?,
             cla: Cla::start(setup.sender.as_ref(), setup.reports)?,
@@ -98,7 +80,7 @@ impl World {
         };
         world.tell_leftovers();
         if matches!(setup.engine.policy, Policy::Slowhand) {
-            world.load_levers();
+            world.bounds.load(&mut world.host.outlet);
         }
         let manager = if kernel_managed {
             PathManager::Kernel
@@ -124,15 +106,9 @@ impl World {
         }
     }
 
-    fn load_levers(&mut self) {
-        for error in self.levers.load() {
-            self.host.outlet.trouble("bounding windows on a link", &error);
-        }
-    }
-
     /// Puts everything back.
     pub(crate) fn leave(&mut self) -> Result<(), RunError> {
-        if let Err(error) = self.levers.release_all() {
+        if let Err(error) = self.bounds.levers.release_all() {
             self.host.outlet.trouble("taking limits off sockets", &error);
         }
         let undone = self.host.settings.journal.undo()?;
@@ -142,37 +118,6 @@ impl World {
         Err(RunError::Left(
             undone.left.iter().map(ToString::to_string).collect(),
         ))
-    }
-
-    /// Where a subflow goes over an interface that cannot be attached, windows are bounded the other way, or those of new connections if there is no
-    /// other way.
-    pub(crate) fn mind_unattached(&mut self) {
-        if !self.levers.has_unattached() {
-            return;
-        }
-        let links = &self.links;
-        let over = |subflow: &Subflow| links.get(subflow.link).and_then(|link| link.ifindex);
-        let used = self.flows.living().filter_map(over);
-        if let Err(error) = self.levers.used(used, &mut self.host.settings.journal) {
-            self.host.outlet.trouble("bounding windows the other way", &error);
-        }
-        let mut unbounded = self.levers.unbounded();
-        let bounded =
-            unbounded.try_for_each(|(conn, window)| self.host.settings.bound_new_connections(conn, window));
-        drop(unbounded);
-        if let Err(error) = bounded {
-            self.host
-                .outlet
-                .trouble("bounding the windows of new connections", &error);
-        }
-    }
-
-    pub(crate) fn release_levers(&mut self, conn: ConnId) {
-        if let Err(error) = self.levers.release(conn) {
-            self.host
-                .outlet
-                .trouble("releasing a closed connection's bounds", &error);
-        }
     }
 
     /// When something is to be done although nothing happens.
@@ -185,8 +130,7 @@ impl World {
             self.farewells.wake_at(),
             self.probes.wake_at(),
             self.idle.wake_at(),
-            self.levers.wake_at(),
-            self.fallbacks.wake_at(),
+            self.bounds.wake_at(),
             self.sampler.wake_at(),
             self.upkeep.wake_at(),
         ];
@@ -213,10 +157,7 @@ impl World {
         self.say_farewells(now);
         self.expire_probes(now);
         self.watch_idle(now);
-        if let Err(error) = self.levers.tick(now) {
-            self.host.outlet.trouble("bounding queues", &error);
-        }
-        self.mind_fallbacks(now);
+        self.bounds.tick(now, &self.flows, &self.links, &mut self.host);
     }
 }
 

@@ -115,11 +115,7 @@ impl World {
         self.joins.forget(id);
         self.farewells.forget(id);
         self.host.settings.forget(id);
-        if let Err(error) = self.levers.leave_alone(id) {
-            self.host
-                .outlet
-                .trouble("releasing the bounds of a connection that is left alone", &error);
-        }
+        self.bounds.leave_alone(id, &mut self.host.outlet);
         // Every connection closes some time.
         if why != LeftAlone::Closing {
             self.host.outlet.observe(Observation::LeftAlone { conn: id, why });
@@ -146,7 +142,7 @@ impl World {
         self.joins.forget(id);
         self.host.settings.forget(id);
         self.farewells.forget(id);
-        self.release_levers(id);
+        self.bounds.release(id, &mut self.host.outlet);
         self.forget_advice(id);
         if conn.phase == Phase::Open {
             self.host.outlet.tell(Input::Conn(id, ConnEvent::Closed));
@@ -199,8 +195,9 @@ impl World {
         };
         subflow.standing = Standing::Proven;
         self.introduce(id);
-        self.levers.subflow_joined();
-        self.mind_unattached();
+        self.bounds.levers.subflow_joined();
+        self.bounds
+            .mind_unattached(&self.flows, &self.links, &mut self.host);
         self.maybe_handed_off(self.host.outlet.now, id);
     }
 

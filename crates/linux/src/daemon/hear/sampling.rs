@@ -325,7 +325,8 @@ impl World {
             self.host.outlet.trouble("reading counters", &error);
         }
         self.take_news();
-        self.mind_passage(now);
+        self.bounds
+            .mind_passage(now, &self.flows, &self.links, &mut self.host);
         let watched = self.watched(now, in_doubt);
         self.sampler.pace.read(now, whom, cost, watched);
     }

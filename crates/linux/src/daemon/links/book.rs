@@ -22,6 +22,7 @@ use crate::daemon::links::interfaces::Interfaces;
 use crate::daemon::links::managed::{Leg, Managed};
 use crate::daemon::links::pattern::Pattern;
 use crate::daemon::links::restore::Restore;
+use crate::diag::Ends;
 use crate::routing::{Plan, Source};
 use crate::rtnl::{Event, Link, Protocol};
 use policy::{Family, LinkEvent, LinkId, LinkSpec, Role};
@@ -143,6 +144,11 @@ impl Links {
         let likely = [preferred, by_route].into_iter().flatten();
         let likely = likely.into_iter().find(|link| owners.contains(link));
         likely.or(owners.first().copied())
+    }
+
+    /// The link of this host's end of a subflow.
+    pub(crate) fn owner_of(&self, ends: &Ends) -> Option<LinkId> {
+        self.owner(ends.local.ip().to_canonical(), ends.ifindex)
     }
 
     /// Whether this is a next hop of ours, or on a network that one of this host's interfaces is in.

@@ -379,19 +379,26 @@ fn a_link_is_marked_at_the_rate_asked_for_and_let_go() {
         let mark = |daemon: &mut Manual, ppm| {
             let rate = Ratio::from_ppm(ppm);
             daemon.act(Action::Mark(LinkId(1), rate)).unwrap();
-            daemon.daemon.world.marks.of(LinkId(1)).map(|(rate, _)| rate)
+            daemon
+                .daemon
+                .world
+                .bounds
+                .marks
+                .arriving
+                .of(LinkId(1))
+                .map(|(rate, _)| rate)
         };
         assert_eq!(mark(daemon, 0), None, "what was never marked needs no program");
         assert_eq!(mark(daemon, 20_000), Some(Ratio::from_ppm(20_000)));
         let second = daemon.join(1);
         daemon.until_received(second, MUCH);
-        let (_, counters) = daemon.daemon.world.marks.of(LinkId(1)).unwrap();
+        let (_, counters) = daemon.daemon.world.bounds.marks.arriving.of(LinkId(1)).unwrap();
         // The links of this test do not ask for ECN: everything passes the program, and nothing is marked.
         assert!(counters.not_ect > 0 && counters.made == 0, "{counters:?}");
         assert_eq!(mark(daemon, 0), Some(Ratio::ZERO));
         output("ip link del w1");
         daemon.until("the interface is gone", |daemon, _| {
-            daemon.world.marks.of(LinkId(1)).is_none()
+            daemon.world.bounds.marks.arriving.of(LinkId(1)).is_none()
         });
         daemon.act(Action::Mark(LinkId(1), Ratio::ZERO)).unwrap();
         let refused = daemon.act(Action::Mark(LinkId(1), Ratio::ONE)).unwrap_err();

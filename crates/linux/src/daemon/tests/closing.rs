@@ -241,7 +241,7 @@ fn until_reported(daemon: &Manual, cause: FallbackCause) {
     let controllers = crate::daemon::host::controllers::Controllers::default();
     let mut until = Patience::of(PATIENCE);
     loop {
-        let found = daemon.daemon.world.report_fallbacks(&controllers);
+        let found = daemon.fallbacks(&controllers);
         if found.iter().any(|found| found.cause == cause) {
             return;
         }

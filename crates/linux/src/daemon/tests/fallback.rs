@@ -282,7 +282,7 @@ fn a_connection_that_falls_back_after_its_window_was_bounded_ends_with_the_asked
         let wide = Bytes::new(3 * SMALL.get());
         daemon.act(Action::Window(conn, Some(wide.into()))).unwrap();
         settles_within(wide.get(), || most_beside(&mut daemon, || in_flight(&net.server)));
-        assert_eq!(daemon.daemon.world.report_fallbacks(&Controllers::default()), []);
+        assert_eq!(daemon.fallbacks(&Controllers::default()), []);
         net.strip_mptcp();
         fell_back(&net);
         reader.speak();
@@ -291,9 +291,9 @@ fn a_connection_that_falls_back_after_its_window_was_bounded_ends_with_the_asked
             conn.is_some_and(|conn| conn.phase == Phase::LeftAlone(LeftAlone::FellBack))
         });
         daemon.until("it is bounded", |daemon, _| {
-            daemon.world.fallbacks.bound_of(conn) == Some(SMALL)
+            daemon.world.bounds.fallbacks.bound_of(conn) == Some(SMALL)
         });
-        let reported = daemon.daemon.world.report_fallbacks(&Controllers::default());
+        let reported = daemon.fallbacks(&Controllers::default());
         assert_eq!(reported[0].cause, FallbackCause::Later);
         settles_within(SMALL.get(), || {
             most_beside(&mut daemon, || in_flight(&net.server))

@@ -30,11 +30,11 @@ fn the_servers_queue_shrinks_and_grows_again(kind: WindowKind) {
         deep(&mut daemon, "the server has queued far ahead");
         daemon.act(Action::Window(conn, Some(SMALL.into()))).unwrap();
         settles_within(BOUNDED, || most_beside(&mut daemon, || queued(&net.server)));
-        let report = daemon.daemon.world.levers.report(None);
+        let report = daemon.daemon.world.bounds.levers.report(None);
         assert_eq!(report.window.as_ref(), Ok(&kind));
         daemon.act(Action::Window(conn, None)).unwrap();
         let mut until = Patience::of(PATIENCE);
-        while daemon.daemon.world.levers.wake_at().is_some() {
+        while daemon.daemon.world.bounds.levers.wake_at().is_some() {
             assert!(until.lasts(), "the sockets are not walked");
             daemon.for_a_while(Duration::from_millis(5));
         }
@@ -72,6 +72,7 @@ fn where_no_program_can_be_loaded_new_connections_get_a_small_buffer_and_it_is_s
         let report = daemon
             .daemon
             .world
+            .bounds
             .levers
             .report(daemon.daemon.world.host.settings.buffer());
         assert!(
@@ -169,7 +170,7 @@ fn a_connection_that_is_left_alone_has_no_clamp_any_more() {
         daemon.until("its queue is short", |_, _| queued(&net.server) <= BOUNDED);
         daemon.daemon.world.leave_alone(conn, LeftAlone::FellBack);
         daemon.until("the sockets are walked", |daemon, _| {
-            daemon.world.levers.wake_at().is_none()
+            daemon.world.bounds.levers.wake_at().is_none()
         });
         assert_eq!(limited_to(SMALL), 0);
         daemon.until("the server queues far ahead again", |_, _| {
@@ -272,7 +273,7 @@ fn nothing_is_bounded_after(end: fn(&mut Manual, ConnId)) {
         assert!(bound(&mut daemon).iter().all(Result::is_ok));
         end(&mut daemon, conn);
         assert!(bound(&mut daemon).into_iter().all(is_gone));
-        assert_eq!(daemon.daemon.world.levers.bounds_of(conn), (None, None));
+        assert_eq!(daemon.daemon.world.bounds.levers.bounds_of(conn), (None, None));
     });
     net.in_client(|| {
         let mut daemon = Manual::bounding(1, None);
@@ -305,13 +306,13 @@ fn sockets_that_could_not_be_walked_are_walked_a_second_later() {
             daemon.act(bound).unwrap();
             let (now, levers) = (
                 daemon.daemon.world.host.outlet.now,
-                &mut daemon.daemon.world.levers,
+                &mut daemon.daemon.world.bounds.levers,
             );
             let failed = without_walks(|| levers.tick(now));
             assert!(matches!(failed, Err(LeverError::Walk(_))), "{failed:?}");
             assert_eq!(levers.wake_at(), Some(now + Duration::from_secs(1)));
             daemon.act(unbound).unwrap();
-            let levers = &mut daemon.daemon.world.levers;
+            let levers = &mut daemon.daemon.world.bounds.levers;
             levers.tick(now + Duration::from_secs(1)).unwrap();
             assert_eq!(levers.wake_at(), None, "nothing is set any more");
         }
@@ -329,12 +330,12 @@ fn a_closed_connection_leaves_no_bound_behind() {
         daemon.act(Action::Window(conn, Some(SMALL.into()))).unwrap();
         daemon.act(Action::Unsent(conn, Some(SMALL))).unwrap();
         assert_eq!(
-            daemon.daemon.world.levers.bounds_of(conn),
+            daemon.daemon.world.bounds.levers.bounds_of(conn),
             (Some(SMALL), Some(SMALL))
         );
         drop(download);
         daemon.until("the connection is gone", |daemon, _| {
-            daemon.world.levers.bounds_of(conn) == (None, None)
+            daemon.world.bounds.levers.bounds_of(conn) == (None, None)
         });
     });
 }
@@ -398,7 +399,7 @@ fn a_cap_on_pacing_is_on_record_and_over_when_its_time_is() {
 #[test]
 fn who_stops_does_not_wait_for_the_end_of_a_cap() {
     an_end_of_a_cap(|daemon, _| {
-        daemon.daemon.world.levers.release_all().unwrap();
+        daemon.daemon.world.bounds.levers.release_all().unwrap();
         assert_eq!(capped(), 0);
     });
 }
@@ -416,5 +417,5 @@ fn a_connection_that_is_left_alone_sends_as_fast_as_it_likes() {
 #[test]
 fn a_connection_that_its_program_has_closed_sends_the_rest_as_fast_as_it_likes() {
     // As the kernel tells it, while its socket still sends.
-    an_end_of_a_cap(|daemon, conn| daemon.daemon.world.levers.release(conn).unwrap());
+    an_end_of_a_cap(|daemon, conn| daemon.daemon.world.bounds.levers.release(conn).unwrap());
 }

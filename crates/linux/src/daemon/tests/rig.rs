@@ -5,6 +5,7 @@ use super::net::{Net, PORT, SERVER, gateway};
 use crate::bpf::WindowKind;
 use crate::daemon::Daemon;
 use crate::daemon::DeclaredLink;
+use crate::daemon::FallbackReport;
 use crate::daemon::InletSender;
 use crate::daemon::LeverReport;
 use crate::daemon::Probing;
@@ -13,6 +14,7 @@ use crate::daemon::act::acts::ActError;
 use crate::daemon::api::inlet::Stopper;
 use crate::daemon::api::observe::Observation;
 use crate::daemon::flows::book::Phase;
+use crate::daemon::host::controllers::Controllers;
 use crate::daemon::inlet;
 use crate::daemon::os::clock::monotonic_ns;
 use crate::testing::Patience;
@@ -212,6 +214,13 @@ impl Manual {
     /// Which levers are in force.
     pub(super) fn report(&self) -> LeverReport {
         self.daemon.report().levers
+    }
+
+    /// Connections that fell back, as they are now.
+    pub(super) fn fallbacks(&self, controllers: &Controllers) -> Vec<FallbackReport> {
+        let world = &self.daemon.world;
+        let fallbacks = &world.bounds.fallbacks;
+        fallbacks.report(&world.flows, &world.links, controllers)
     }
 
     /// Everything but numbers that the engine was told.

@@ -213,7 +213,10 @@ fn loaded_victim() {
         rate: Bitrate::from_mbps(1),
         until: world.host.outlet.now + units::Duration::from_secs(60),
     };
-    let capped = world.levers.cap_pacing(cap, &mut world.host.settings.journal);
+    let capped = world
+        .bounds
+        .levers
+        .cap_pacing(cap, &mut world.host.settings.journal);
     capped.unwrap();
     rig::live_on();
 }

@@ -120,11 +120,14 @@ impl World {
                 probe,
                 gently,
             } => {
-                self.ask_host(now, link, host, (probe, gently));
+                let asked = (host, (probe, gently));
+                let means = (&self.links, &mut self.probes);
+                self.idle.ask(now, link, asked, means, &mut self.host);
                 Ok(())
             }
             Action::Check(link) => {
-                self.check(link);
+                let (links, outlet) = (&self.links, &mut self.host.outlet);
+                self.checks.check(link, links, &self.idle, outlet);
                 Ok(())
             }
             Action::Window(conn, window) => self.bound_window(conn, window),
@@ -387,8 +390,17 @@ impl World {
         }
     }
 
+    fn probe(&mut self, now: Instant, link: LinkId, conn: ConnId, probe: u32) -> Result<(), ActError> {
+        let peer = self.peer_of(conn)?;
+        let managed = self.links.get(link);
+        let way = managed.and_then(|link| link.way(peer.is_ipv6()));
+        let way = way.ok_or(ActError::NoWay)?;
+        let sent = self.probes.ask(now, (link, &way), peer, Some(probe));
+        Ok(sent.map_err(ProbeError::from)?)
+    }
+
     /// Where probes of a connection go.
-    pub(crate) fn peer_of(&self, conn: ConnId) -> Result<SocketAddr, ActError> {
+    fn peer_of(&self, conn: ConnId) -> Result<SocketAddr, ActError> {
         let conn = self.flows.conn(conn).ok_or(ActError::NoConnection)?;
         Ok(conn.joinable.unwrap_or(conn.remote))
     }

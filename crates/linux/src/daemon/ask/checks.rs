@@ -3,7 +3,9 @@
 //! # Checked by
 //! `daemon::tests::portal`.
 
-use crate::daemon::drive::world::World;
+use crate::daemon::ask::idle::Idle;
+use crate::daemon::host::outlet::Outlet;
+use crate::daemon::links::book::Links;
 use crate::daemon::os::eventfd::EventFd;
 use crate::portal::{Check, Over};
 use policy::{Checked, Input, LinkEvent, LinkId};
@@ -42,6 +44,33 @@ impl Checks {
         self.check.is_some()
     }
 
+    /// Checks a link; the result comes as a fact.
+    pub(crate) fn check(&mut self, link: LinkId, links: &Links, idle: &Idle, outlet: &mut Outlet) {
+        let Some(managed) = links.get(link).filter(|link| link.usable()) else {
+            return;
+        };
+        let (Some(name), Some(ifindex)) = (managed.interface, managed.ifindex) else {
+            return;
+        };
+        let over = Over {
+            link: name,
+            from: managed.ways().map(|way| way.address.addr()).collect(),
+            resolvers: idle.resolvers_of(ifindex),
+        };
+        if let Err(error) = self.begin(link, over) {
+            let doing = "checking whether a link leads to the Internet";
+            outlet.trouble(doing, &error);
+        }
+    }
+
+    /// Tells the engine of the results that are there.
+    pub(crate) fn read(&mut self, outlet: &mut Outlet) {
+        self.ready.clear();
+        while let Some((link, checked)) = self.next() {
+            outlet.tell(Input::Link(link, LinkEvent::Checked(checked)));
+        }
+    }
+
     /// Begins one, unless one is under way. The thread is in the namespace of the one that starts it.
     fn begin(&mut self, link: LinkId, over: Over) -> io::Result<()> {
         let Some(check) = self.check.clone().filter(|_| self.running.insert(link)) else {
@@ -71,44 +100,5 @@ impl AsRawFd for Checks {
     /// Readable when there may be a result.
     fn as_raw_fd(&self) -> RawFd {
         self.ready.as_raw_fd()
-    }
-}
-
-impl World {
-    /// Checks a link; the result comes as a fact.
-    pub(crate) fn check(&mut self, link: LinkId) {
-        let Some(managed) = self.links.get(link).filter(|link| link.usable()) else {
-            return;
-        };
-        let (Some(name), Some(ifindex)) = (managed.interface, managed.ifindex) else {
-            return;
-        };
-        let over = Over {
-            link: name,
-            from: managed.ways().map(|way| way.address.addr()).collect(),
-            resolvers: self.idle.resolvers_of(ifindex),
-        };
-        if let Err(error) = self.checks.begin(link, over) {
-            self.host
-                .outlet
-                .trouble("checking whether a link leads to the Internet", &error);
-        }
-    }
-
-    pub(crate) fn read_checks(&mut self) {
-        self.checks.ready.clear();
-        while let Some((link, checked)) = self.checks.next() {
-            self.host
-                .outlet
-                .tell(Input::Link(link, LinkEvent::Checked(checked)));
-        }
-    }
-
-    /// The link can be used from now on: it is another one than it was, as far as what lies behind it is concerned.
-    pub(crate) fn usable(&mut self, link: LinkId) {
-        self.idle.begin_anew(link);
-        if self.checks.can_check() {
-            self.host.outlet.tell(Input::Link(link, LinkEvent::Checkable));
-        }
     }
 }

@@ -23,9 +23,9 @@
 
 use crate::daemon::api::error::StartError;
 use crate::daemon::api::setup::Probing;
-use crate::daemon::ask::probes::{Host, Probes};
-use crate::daemon::drive::world::World;
+use crate::daemon::ask::probes::{Probes, Witness};
 use crate::daemon::flows::book::Flows;
+use crate::daemon::host::Host;
 use crate::daemon::links::book::Links;
 use crate::daemon::os::clock::thread_cpu;
 use crate::diag::{Diag, Ends, States, TcpSocket};
@@ -79,7 +79,7 @@ struct Resolver {
 #[derive(Debug, Default)]
 struct Hosts {
     by_address: BTreeMap<IpAddr, (HostId, Instant)>,
-    known: BTreeMap<HostId, Host>,
+    known: BTreeMap<HostId, Witness>,
     next: u32,
 }
 
@@ -96,7 +96,7 @@ impl Hosts {
             (HostId(*next), now)
         });
         *used = now;
-        let host = self.known.entry(*id).or_insert(Host { at, resolves });
+        let host = self.known.entry(*id).or_insert(Witness { at, resolves });
         if !resolves {
             host.at = at;
         }
@@ -159,10 +159,10 @@ impl Seen {
 }
 
 /// Whose sockets these are.
-struct Owners<'w> {
-    links: &'w Links,
-    flows: &'w Flows,
-    probes: &'w Probes,
+pub(crate) struct Owners<'w> {
+    pub(crate) links: &'w Links,
+    pub(crate) flows: &'w Flows,
+    pub(crate) probes: &'w Probes,
 }
 
 impl Owners<'_> {
@@ -236,6 +236,101 @@ impl Idle {
             .unwrap_or_default()
     }
 
+    /// Looks at what shows whether links live, if that is due.
+    pub(crate) fn watch(&mut self, now: Instant, owners: &Owners<'_>, host: &mut Host) {
+        let is_due = self.wake_at().is_some_and(|at| at <= now);
+        if !is_due {
+            return;
+        }
+        let cpu = thread_cpu();
+        if owners.links.iter().filter(|link| link.usable()).count() > 1 {
+            self.look(now, owners, host);
+        }
+        let pause = LOOK_EVERY.max((thread_cpu() - cpu) * SHARE);
+        self.next_look = now + pause;
+    }
+
+    fn look(&mut self, now: Instant, owners: &Owners<'_>, host: &mut Host) {
+        for (link, resolver, near) in self.read_resolvers(now, owners.links) {
+            host.outlet.tell(Input::Link(
+                link,
+                LinkEvent::Host(resolver, HostEvent::Resolves { near }),
+            ));
+        }
+        match self.read_sockets(owners) {
+            Ok(seen) => self.tell_seen(now, seen, owners.links, host),
+            Err(error) => host.outlet.trouble("listing sockets", &error),
+        }
+        self.tell_traffic(owners.links, host);
+    }
+
+    fn tell_seen(&mut self, now: Instant, seen: BTreeMap<LinkId, Seen>, links: &Links, host: &mut Host) {
+        for (link, Seen { heard, unanswered }) in seen {
+            let unanswered = unanswered.into_iter().map(|peer| (peer, HostEvent::Unanswered));
+            let heard = heard.into_iter().map(|(_, peer)| (peer, HostEvent::Heard));
+            // One that was heard by one program, and not by another, was heard.
+            for (peer, event) in unanswered.chain(heard) {
+                // What lies in an inner network or behind a tunnel says nothing of the link.
+                if !host.routes.goes_out(links, peer.ip()) {
+                    continue;
+                }
+                let id = self.hosts.number(now, peer, false);
+                host.outlet.tell(Input::Link(link, LinkEvent::Host(id, event)));
+            }
+        }
+    }
+
+    fn tell_traffic(&mut self, links: &Links, host: &mut Host) {
+        let links: Vec<(LinkId, u32)> = links
+            .iter()
+            .filter(|link| link.usable())
+            .filter_map(|link| Some((link.id, link.ifindex?)))
+            .collect();
+        for (link, ifindex) in links {
+            let Some(moved) = host.counters.moved(ifindex) else {
+                continue;
+            };
+            let own = self.own.get(&link).copied().unwrap_or_default();
+            let counted = (
+                moved.sent.saturating_sub(own.0),
+                moved.received.saturating_sub(own.1),
+            );
+            if self.told.insert(link, counted) != Some(counted) {
+                let (sent, received) = counted;
+                host.outlet
+                    .tell(Input::Link(link, LinkEvent::Traffic { sent, received }));
+            }
+        }
+    }
+
+    /// Asks a host over a link. That it cannot be asked is a fact, and no failure: the link may have lost its address a moment ago.
+    pub(crate) fn ask(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        (asked, question): (HostId, (u32, bool)),
+        (links, probes): (&Links, &mut Probes),
+        host: &mut Host,
+    ) {
+        let known = self.hosts.known.get(&asked).copied();
+        let way = known.and_then(|known| links.get(link)?.way(known.at.is_ipv6()));
+        // Nobody else is to hear of a host in an inner network or behind a tunnel.
+        let known = known.filter(|known| {
+            let address = known.at.ip();
+            way.is_some_and(|way| way.reaches_directly(address)) || host.routes.goes_out(links, address)
+        });
+        let sent = match known.zip(way) {
+            Some((known, way)) => probes.ask_host(now, (link, &way), known, question).ok(),
+            None => None,
+        };
+        match sent {
+            Some(packets) => self.own.entry(link).or_default().0 += packets,
+            None => host
+                .outlet
+                .tell(Input::Link(link, LinkEvent::ProbeFailed { probe: question.0 })),
+        }
+    }
+
     fn read_sockets(
         &mut self,
         owners: &Owners<'_>,
@@ -279,107 +374,6 @@ impl Idle {
             }
         }
         new
-    }
-}
-
-impl World {
-    /// Looks at what shows whether links live, if that is due.
-    pub(crate) fn watch_idle(&mut self, now: Instant) {
-        let is_due = self.idle.wake_at().is_some_and(|at| at <= now);
-        if !is_due {
-            return;
-        }
-        let cpu = thread_cpu();
-        if self.links.iter().filter(|link| link.usable()).count() > 1 {
-            self.look_idle(now);
-        }
-        let pause = LOOK_EVERY.max((thread_cpu() - cpu) * SHARE);
-        self.idle.next_look = now + pause;
-    }
-
-    fn look_idle(&mut self, now: Instant) {
-        for (link, host, near) in self.idle.read_resolvers(now, &self.links) {
-            self.host.outlet.tell(Input::Link(
-                link,
-                LinkEvent::Host(host, HostEvent::Resolves { near }),
-            ));
-        }
-        let owners = Owners {
-            links: &self.links,
-            flows: &self.flows,
-            probes: &self.probes,
-        };
-        match self.idle.read_sockets(&owners) {
-            Ok(seen) => self.tell_seen(now, seen),
-            Err(error) => self.host.outlet.trouble("listing sockets", &error),
-        }
-        self.tell_traffic();
-    }
-
-    fn tell_seen(&mut self, now: Instant, seen: BTreeMap<LinkId, Seen>) {
-        for (link, Seen { heard, unanswered }) in seen {
-            let unanswered = unanswered.into_iter().map(|peer| (peer, HostEvent::Unanswered));
-            let heard = heard.into_iter().map(|(_, peer)| (peer, HostEvent::Heard));
-            // One that was heard by one program, and not by another, was heard.
-            for (peer, event) in unanswered.chain(heard) {
-                // What lies in an inner network or behind a tunnel says nothing of the link.
-                if !self.host.routes.goes_out(&self.links, peer.ip()) {
-                    continue;
-                }
-                let host = self.idle.hosts.number(now, peer, false);
-                self.host
-                    .outlet
-                    .tell(Input::Link(link, LinkEvent::Host(host, event)));
-            }
-        }
-    }
-
-    fn tell_traffic(&mut self) {
-        let links: Vec<(LinkId, u32)> = self
-            .links
-            .iter()
-            .filter(|link| link.usable())
-            .filter_map(|link| Some((link.id, link.ifindex?)))
-            .collect();
-        for (link, ifindex) in links {
-            let Some(moved) = self.host.counters.moved(ifindex) else {
-                continue;
-            };
-            let own = self.idle.own.get(&link).copied().unwrap_or_default();
-            let counted = (
-                moved.sent.saturating_sub(own.0),
-                moved.received.saturating_sub(own.1),
-            );
-            if self.idle.told.insert(link, counted) != Some(counted) {
-                let (sent, received) = counted;
-                self.host
-                    .outlet
-                    .tell(Input::Link(link, LinkEvent::Traffic { sent, received }));
-            }
-        }
-    }
-
-    /// Asks a host over a link. That it cannot be asked is a fact, and no failure: the link may have lost its address a moment ago.
-    pub(crate) fn ask_host(&mut self, now: Instant, link: LinkId, host: HostId, question: (u32, bool)) {
-        let known = self.idle.hosts.known.get(&host).copied();
-        let way = known.and_then(|host| self.links.get(link)?.way(host.at.is_ipv6()));
-        // Nobody else is to hear of a host in an inner network or behind a tunnel.
-        let known = known.filter(|host| {
-            let address = host.at.ip();
-            way.is_some_and(|way| way.reaches_directly(address))
-                || self.host.routes.goes_out(&self.links, address)
-        });
-        let sent = match known.zip(way) {
-            Some((host, way)) => self.probes.ask_host(now, (link, &way), host, question).ok(),
-            None => None,
-        };
-        match sent {
-            Some(packets) => self.idle.own.entry(link).or_default().0 += packets,
-            None => self
-                .host
-                .outlet
-                .tell(Input::Link(link, LinkEvent::ProbeFailed { probe: question.0 })),
-        }
     }
 }
 
@@ -443,7 +437,7 @@ mod tests {
         hosts.number(Instant::from_secs(1), at(1, 53), true);
         assert_eq!(
             hosts.known[&first],
-            Host {
+            Witness {
                 at: at(1, 443),
                 resolves: true
             }

@@ -10,11 +10,11 @@
 //! # Checked by
 //! `probes::tests`, `daemon::tests`.
 
-use crate::daemon::act::acts::ActError;
-use crate::daemon::drive::world::World;
+use crate::daemon::host::outlet::Outlet;
+use crate::daemon::links::book::Links;
 use crate::daemon::links::ways::Way;
 use crate::probe::{Prober, SendError, Target};
-use policy::{ConnId, Input, LinkEvent, LinkId};
+use policy::LinkId;
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -54,6 +54,8 @@ struct Asked {
 pub(crate) struct Probes {
     prober: Prober,
     book: Book,
+    /// Whether peers are asked what they answer before a link is in doubt.
+    learns: bool,
 }
 
 #[derive(Debug, Default)]
@@ -67,7 +69,7 @@ struct Book {
 
 /// A host that is asked whether a link lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Host {
+pub(crate) struct Witness {
     /// Where it is, and the port that a program used last.
     pub(crate) at: SocketAddr,
     /// Whether it resolves names.
@@ -84,10 +86,10 @@ struct Means {
 
 /// What an answer was to, and how long it took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Answered {
-    link: LinkId,
-    probe: Option<u32>,
-    rtt: Duration,
+pub(crate) struct Answered {
+    pub(crate) link: LinkId,
+    pub(crate) probe: Option<u32>,
+    pub(crate) rtt: Duration,
 }
 
 impl Book {
@@ -111,7 +113,7 @@ impl Book {
     }
 
     /// The least that this host may answer; without `gently`, all that it may.
-    fn means(&mut self, host: Host, gently: bool) -> Means {
+    fn means(&mut self, host: Witness, gently: bool) -> Means {
         let peer = host.at.ip();
         let echoing = self.echoing.contains(&peer);
         if self.tried.len() == MOST_PEERS {
@@ -149,10 +151,11 @@ impl Book {
 }
 
 impl Probes {
-    pub(crate) fn open() -> io::Result<Self> {
+    pub(crate) fn open(learns: bool) -> io::Result<Self> {
         Ok(Self {
             prober: Prober::open()?,
             book: Book::default(),
+            learns,
         })
     }
 
@@ -167,7 +170,7 @@ impl Probes {
     }
 
     /// Sends an echo, and where the peer may not answer those, a handshake.
-    fn ask(
+    pub(crate) fn ask(
         &mut self,
         now: Instant,
         (link, way): (LinkId, &Way),
@@ -199,7 +202,7 @@ impl Probes {
         &mut self,
         now: Instant,
         (link, way): (LinkId, &Way),
-        host: Host,
+        host: Witness,
         question: (u32, bool),
     ) -> Result<u64, SendError> {
         let (probe, gently) = question;
@@ -231,12 +234,40 @@ impl Probes {
         }
     }
 
+    /// Learns whether a peer answers echoes, over the link on which its connection began.
+    pub(crate) fn learn_peer(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        peer: SocketAddr,
+        links: &Links,
+        outlet: &mut Outlet,
+    ) {
+        if !self.learns || self.book.echoing.contains(&peer.ip()) {
+            return;
+        }
+        let way = links.get(link).and_then(|link| link.way(peer.is_ipv6()));
+        if let Some(way) = way
+            && let Err(error) = self.ask(now, (link, &way), peer, None)
+        {
+            outlet.trouble("asking a peer whether it answers echoes", &error);
+        }
+    }
+
+    /// Forgets probes for whose answer nobody waits any more.
+    pub(crate) fn expire(&mut self, now: Instant) {
+        while let Some(asked) = self.book.expired(now) {
+            self.prober.give_up(asked.number * 2 + 1);
+        }
+    }
+
     /// Whether the socket with this inode is one of these probes.
     pub(crate) fn owns(&self, inode: u32) -> bool {
         self.prober.owns(inode)
     }
 
-    fn answered(&mut self, now: Instant) -> Option<Answered> {
+    /// The next answer to a probe that is under way.
+    pub(crate) fn answered(&mut self, now: Instant) -> Option<Answered> {
         loop {
             let name = self.prober.answer()?;
             let answered = self.book.answer(now, name / 2, name % 2 == 0);
@@ -253,59 +284,6 @@ impl Probes {
 impl AsRawFd for Probes {
     fn as_raw_fd(&self) -> RawFd {
         self.prober.as_raw_fd()
-    }
-}
-
-impl World {
-    pub(crate) fn probe(
-        &mut self,
-        now: Instant,
-        link: LinkId,
-        conn: ConnId,
-        probe: u32,
-    ) -> Result<(), ActError> {
-        let peer = self.peer_of(conn)?;
-        let way = self
-            .links
-            .get(link)
-            .and_then(|link| link.way(peer.is_ipv6()))
-            .ok_or(ActError::NoWay)?;
-        Ok(self
-            .probes
-            .ask(now, (link, &way), peer, Some(probe))
-            .map_err(crate::daemon::ask::probes::ProbeError::from)?)
-    }
-
-    /// Learns whether a peer answers echoes, over the link on which its connection began.
-    pub(crate) fn learn_peer(&mut self, now: Instant, link: LinkId, peer: SocketAddr) {
-        if self.kernel_managed || self.probes.book.echoing.contains(&peer.ip()) {
-            return;
-        }
-        let way = self.links.get(link).and_then(|link| link.way(peer.is_ipv6()));
-        if let Some(way) = way
-            && let Err(error) = self.probes.ask(now, (link, &way), peer, None)
-        {
-            self.host
-                .outlet
-                .trouble("asking a peer whether it answers echoes", &error);
-        }
-    }
-
-    pub(crate) fn read_probes(&mut self, now: Instant) {
-        while let Some(Answered { link, probe, rtt }) = self.probes.answered(now) {
-            self.idle.replied(link);
-            if let Some(probe) = probe {
-                self.host
-                    .outlet
-                    .tell(Input::Link(link, LinkEvent::ProbeAnswered { probe, rtt }));
-            }
-        }
-    }
-
-    pub(crate) fn expire_probes(&mut self, now: Instant) {
-        while let Some(asked) = self.probes.book.expired(now) {
-            self.probes.prober.give_up(asked.number * 2 + 1);
-        }
     }
 }
 
@@ -350,7 +328,7 @@ mod tests {
 
     #[test]
     fn a_host_is_asked_by_the_least_that_it_answers() {
-        let host = |last, resolves| Host {
+        let host = |last, resolves| Witness {
             at: (peer(last), 443).into(),
             resolves,
         };

@@ -9,8 +9,8 @@ use crate::daemon::api::observe::Observation;
 use crate::daemon::api::setup::AssociateFn;
 use crate::daemon::api::setup::Setup;
 use crate::daemon::ask::checks::Checks;
-use crate::daemon::ask::idle::Idle;
-use crate::daemon::ask::probes::Probes;
+use crate::daemon::ask::idle::{Idle, Owners};
+use crate::daemon::ask::probes::{Answered, Probes};
 use crate::daemon::bound::bounds::Bounds;
 use crate::daemon::flows::address_ids::AddressIds;
 use crate::daemon::flows::book::Flows;
@@ -23,7 +23,7 @@ use crate::daemon::host::outlet::Outlet;
 use crate::daemon::host::upkeep::Upkeep;
 use crate::daemon::links::book::{Links, Step};
 use crate::sysctl::PathManager;
-use policy::{Engine, LinkId, Policy};
+use policy::{Engine, Input, LinkEvent, LinkId, Policy};
 use units::Instant;
 
 /// See the module.
@@ -42,8 +42,6 @@ pub(crate) struct World {
     pub(crate) cla: Cla,
     pub(crate) endpoints: Endpoints,
     pub(crate) upkeep: Upkeep,
-    /// Whether connections belong to the kernel's own path manager.
-    pub(crate) kernel_managed: bool,
     pub(crate) associate: AssociateFn,
     pub(crate) host: Host,
     /// Steps that links want taken; empty between events.
@@ -65,7 +63,7 @@ impl World {
             joins: Joins::default(),
             priorities: Priorities::default(),
             farewells: Farewells::new(),
-            probes: Probes::open().map_err(StartError::Probes)?,
+            probes: Probes::open(!kernel_managed).map_err(StartError::Probes)?,
             idle: Idle::new(probing)?,
             checks: Checks::new(check).map_err(StartError::Loop)?,
             bounds: Bounds::new(setup.window, setup.fallback_window)?,
@@ -74,7 +72,6 @@ impl World {
             cla: Cla::start(setup.sender.as_ref(), setup.reports)?,
             endpoints: Endpoints::default(),
             upkeep: Upkeep::default(),
-            kernel_managed,
             associate: setup.associate,
             steps: Vec::new(),
         };
@@ -137,6 +134,37 @@ impl World {
         times.into_iter().flatten().min()
     }
 
+    pub(crate) fn read_probes(&mut self, now: Instant) {
+        while let Some(Answered { link, probe, rtt }) = self.probes.answered(now) {
+            self.idle.replied(link);
+            if let Some(probe) = probe {
+                let event = LinkEvent::ProbeAnswered { probe, rtt };
+                self.host.outlet.tell(Input::Link(link, event));
+            }
+        }
+    }
+
+    pub(crate) fn read_checks(&mut self) {
+        self.checks.read(&mut self.host.outlet);
+    }
+
+    fn watch_idle(&mut self, now: Instant) {
+        let owners = Owners {
+            links: &self.links,
+            flows: &self.flows,
+            probes: &self.probes,
+        };
+        self.idle.watch(now, &owners, &mut self.host);
+    }
+
+    /// The link can be used from now on: it is another one than it was, as far as what lies behind it is concerned.
+    pub(crate) fn usable(&mut self, link: LinkId) {
+        self.idle.begin_anew(link);
+        if self.checks.can_check() {
+            self.host.outlet.tell(Input::Link(link, LinkEvent::Checkable));
+        }
+    }
+
     fn keep_up(&mut self, now: Instant) {
         if self.upkeep.peers_are_due(now) {
             self.leave_what_leads_elsewhere(now);
@@ -155,7 +183,7 @@ impl World {
         self.give_up_waiting(now);
         self.set_priorities(now, doubted);
         self.say_farewells(now);
-        self.expire_probes(now);
+        self.probes.expire(now);
         self.watch_idle(now);
         self.bounds.tick(now, &self.flows, &self.links, &mut self.host);
     }

@@ -81,7 +81,13 @@ impl World {
         if let Some(subflow) = self.flows.add(new) {
             self.introduce(subflow);
         }
-        self.learn_peer(now, link, canonical(connection.initial.remote));
+        self.probes.learn_peer(
+            now,
+            link,
+            canonical(connection.initial.remote),
+            &self.links,
+            &mut self.host.outlet,
+        );
     }
 
     /// The engine learns of a connection.

@@ -112,7 +112,8 @@ impl World {
             .subflow(subflows[0])
             .map(|subflow| (subflow.link, subflow.ends.remote))
         {
-            self.learn_peer(now, link, canonical(remote));
+            self.probes
+                .learn_peer(now, link, canonical(remote), &self.links, &mut self.host.outlet);
         }
         subflows.into_iter().for_each(|subflow| self.introduce(subflow));
     }

@@ -8,7 +8,10 @@ use crate::cla::{Advice, Advisor, Teller};
 use crate::daemon::api::error::StartError;
 use crate::daemon::api::sender::Sender;
 use crate::daemon::api::setup::SignalReports;
-use crate::daemon::drive::world::World;
+use crate::daemon::flows::book::Flows;
+use crate::daemon::host::outlet::Outlet;
+use crate::daemon::links::book::Links;
+use crate::daemon::links::managed::Managed;
 use crate::mptcp_pm::AddressId;
 use policy::{ConnId, LinkId, LinkKind, Outlook, SubflowId};
 use std::collections::BTreeMap;
@@ -42,86 +45,96 @@ impl Cla {
     const fn is_idle(&self) -> bool {
         self.advisor.is_none() && self.teller.is_none()
     }
-}
 
-impl World {
     /// The engine says where a link's signal goes.
-    pub(crate) fn outlook(&mut self, now: Instant, link: LinkId, outlook: &Outlook) {
-        if self.cla.is_idle() {
+    pub(crate) fn outlook(
+        &mut self,
+        now: Instant,
+        (link, outlook): (LinkId, &Outlook),
+        flows: &Flows,
+        outlet: &mut Outlet,
+    ) {
+        if self.is_idle() {
             return;
         }
         if outlook.fading {
-            self.cla.fading.insert(link, (now, *outlook));
+            self.fading.insert(link, (now, *outlook));
         } else {
-            self.cla.fading.remove(&link);
+            self.fading.remove(&link);
         }
-        let paths: Vec<(ConnId, u8)> = self
-            .flows
+        let paths: Vec<(ConnId, u8)> = flows
             .living()
             .filter(|subflow| subflow.link == link)
             .map(|subflow| (subflow.conn, subflow.address_id))
             .collect();
         for (conn, address) in paths {
-            self.advise(conn, Advice::of(AddressId(address), outlook, false));
+            self.advise(
+                conn,
+                Advice::of(AddressId(address), outlook, false),
+                flows,
+                outlet,
+            );
         }
     }
 
     /// A subflow over one access point, while another fades, is a hand-off.
-    pub(crate) fn maybe_handed_off(&mut self, now: Instant, id: SubflowId) {
-        if self.cla.is_idle() {
+    pub(crate) fn maybe_handed_off(
+        &mut self,
+        id: SubflowId,
+        (flows, links): (&Flows, &Links),
+        outlet: &mut Outlet,
+    ) {
+        if self.is_idle() {
             return;
         }
-        let Some(subflow) = self.flows.subflow(id) else {
+        let Some(subflow) = flows.subflow(id) else {
             return;
         };
         let (conn, link, address) = (subflow.conn, subflow.link, subflow.address_id);
-        let is_wifi = |managed: &crate::daemon::links::managed::Managed| managed.spec.kind == LinkKind::Wifi;
+        let is_wifi = |managed: &Managed| managed.spec.kind == LinkKind::Wifi;
         let from = self
-            .cla
             .fading
             .iter()
-            .filter(|(other, (at, _))| **other != link && now.since(*at) <= HANDOFF_WITHIN)
+            .filter(|(other, (at, _))| **other != link && outlet.now.since(*at) <= HANDOFF_WITHIN)
             .map(|(_, (_, outlook))| *outlook)
             .next();
-        if let Some(outlook) = from.filter(|_| self.links.get(link).is_some_and(is_wifi)) {
-            self.advise(conn, Advice::of(AddressId(address), &outlook, true));
+        if let Some(outlook) = from.filter(|_| links.get(link).is_some_and(is_wifi)) {
+            self.advise(
+                conn,
+                Advice::of(AddressId(address), &outlook, true),
+                flows,
+                outlet,
+            );
         }
     }
 
-    fn advise(&mut self, conn: ConnId, advice: Advice) {
-        if let Some(advisor) = &mut self.cla.advisor
+    fn advise(&mut self, conn: ConnId, advice: Advice, flows: &Flows, outlet: &mut Outlet) {
+        if let Some(advisor) = &mut self.advisor
             && let Err(error) = advisor.hear(conn, advice)
         {
-            self.host
-                .outlet
-                .trouble("setting windows before a hand-off", &error);
+            outlet.trouble("setting windows before a hand-off", &error);
         }
-        let Some(peer) = self.flows.conn(conn).map(|conn| conn.remote.ip().to_canonical()) else {
+        let Some(peer) = flows.conn(conn).map(|conn| conn.remote.ip().to_canonical()) else {
             return;
         };
-        let locals: Vec<IpAddr> = self
-            .flows
+        let locals: Vec<IpAddr> = flows
             .subflows_of(conn)
             .filter(|subflow| subflow.living())
             .map(|subflow| subflow.ends.local.ip().to_canonical())
             .collect();
-        if let Some(teller) = &mut self.cla.teller
+        if let Some(teller) = &mut self.teller
             && let Err(error) = teller.tell(conn, peer, &locals, advice)
         {
-            self.host
-                .outlet
-                .trouble("telling a server how the signal goes", &error);
+            outlet.trouble("telling a server how the signal goes", &error);
         }
     }
 
     /// Nothing stands for a connection that has closed.
-    pub(crate) fn forget_advice(&mut self, conn: ConnId) {
-        if let Some(advisor) = &mut self.cla.advisor
+    pub(crate) fn forget(&mut self, conn: ConnId, outlet: &mut Outlet) {
+        if let Some(advisor) = &mut self.advisor
             && let Err(error) = advisor.forget(conn)
         {
-            self.host
-                .outlet
-                .trouble("taking back the windows of a closed connection", &error);
+            outlet.trouble("taking back the windows of a closed connection", &error);
         }
     }
 }

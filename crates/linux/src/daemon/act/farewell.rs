@@ -13,18 +13,15 @@
 //! # Checked by
 //! `daemon::tests`: one dead link, two at once, the first address, a word that is lost, all with a server that counts RM_ADDR. `tests`: what the kernel drops.
 
-use crate::daemon::act::acts::ActError;
-use crate::daemon::api::left_alone::LeftAlone;
-use crate::daemon::drive::world::World;
-use crate::daemon::flows::book::{Phase, Standing};
-use crate::daemon::flows::joins::Join;
-use crate::daemon::flows::names::pair;
-use crate::daemon::flows::names::token_of;
-use crate::mptcp_pm::{AddressId, DestroySubflowError, LocalAddress, RemoveError, Subflow, Token};
+use crate::daemon::act::conns::Conns;
+use crate::daemon::act::error::ActError;
+use crate::daemon::flows::book::{Standing, Subflow};
+use crate::daemon::flows::names::{pair, token_of};
+use crate::daemon::host::Host;
+use crate::mptcp_pm::{AddressId, DestroySubflowError, LocalAddress, RemoveError, Token};
 use crate::netstat;
 use policy::{Action, ConnId, SubflowId};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::time::Duration;
 use units::Instant;
 
@@ -104,8 +101,8 @@ impl Farewells {
     }
 }
 
-impl World {
-    pub(crate) fn destroy(&mut self, id: SubflowId) -> Result<(), ActError> {
+impl Conns {
+    pub(crate) fn destroy(&mut self, id: SubflowId, host: &mut Host) -> Result<(), ActError> {
         let subflow = self
             .flows
             .subflow(id)
@@ -114,12 +111,11 @@ impl World {
         let (conn, ends) = (subflow.conn, pair(&subflow.ends));
         self.priorities.forget(id);
         self.flows.end(id, Standing::Destroyed);
-        let commands = &mut self.host.commands;
+        let commands = &mut host.commands;
         let end = || commands.destroy_subflow(token_of(conn), &ends);
         let (ended, parted) = self.bounds.levers.parting(conn, ends.local.port(), end);
         if let Err(error) = parted {
-            self.host
-                .outlet
+            host.outlet
                 .trouble("keeping the window while a subflow is ended", &error);
         }
         match ended {
@@ -130,46 +126,15 @@ impl World {
     }
 
     /// Ends a subflow that the engine does not know of.
-    pub(crate) fn destroy_quietly(&mut self, id: SubflowId) {
-        if let Err(error) = self.destroy(id) {
-            self.host
-                .outlet
+    pub(crate) fn destroy_quietly(&mut self, id: SubflowId, host: &mut Host) {
+        if let Err(error) = self.destroy(id, host) {
+            host.outlet
                 .trouble("ending a subflow that the peer did not confirm", &error);
         }
     }
 
-    /// Ends the SYN_SENT half of a join that nobody answered; otherwise the kernel goes on asking for two minutes.
-    pub(crate) fn abandon(&mut self, join: &Join) {
-        let Some(remote) = self.flows.conn(join.conn).and_then(|conn| conn.joinable) else {
-            return;
-        };
-        let local_ports = match self.host.sockets.connecting(join.local, remote) {
-            Ok(ports) => ports,
-            Err(error) => {
-                return self
-                    .host
-                    .outlet
-                    .trouble("looking for a join that nobody answered", &error);
-            }
-        };
-        for port in local_ports {
-            let ends = Subflow {
-                local: (join.local, port).into(),
-                remote,
-            };
-            match self.host.commands.destroy_subflow(token_of(join.conn), &ends) {
-                Ok(())
-                | Err(DestroySubflowError::Absent { .. } | DestroySubflowError::ConnectionGone { .. }) => {}
-                Err(error) => self
-                    .host
-                    .outlet
-                    .trouble("ending a join that nobody answered", &error),
-            }
-        }
-    }
-
     /// Tells the peer that a subflow's address is gone: now, or as soon as it can hear it.
-    pub(crate) fn withdraw(&mut self, now: Instant, id: SubflowId) -> Result<(), ActError> {
+    pub(crate) fn withdraw(&mut self, now: Instant, id: SubflowId, host: &mut Host) -> Result<(), ActError> {
         let conn = self.flows.subflow(id).ok_or(ActError::NoSubflow)?.conn;
         let at = self.farewells.free_at(now, conn);
         let waiting = Waiting {
@@ -182,28 +147,27 @@ impl World {
             self.farewells.waiting.push(waiting);
             return Ok(());
         }
-        self.withdraw_now(now, waiting)
+        self.withdraw_now(now, waiting, host)
     }
 
-    fn withdraw_now(&mut self, now: Instant, waiting: Waiting) -> Result<(), ActError> {
-        self.withdraw_once(waiting.subflow)?;
+    fn withdraw_now(&mut self, now: Instant, waiting: Waiting, host: &mut Host) -> Result<(), ActError> {
+        self.withdraw_once(waiting.subflow, host)?;
         self.farewells.said(now, waiting, never_sent());
         Ok(())
     }
 
-    fn withdraw_once(&mut self, id: SubflowId) -> Result<(), ActError> {
+    fn withdraw_once(&mut self, id: SubflowId, host: &mut Host) -> Result<(), ActError> {
         let subflow = self.flows.subflow(id).ok_or(ActError::NoSubflow)?;
         let (conn, token) = (subflow.conn, token_of(subflow.conn));
         let address_id = AddressId(subflow.address_id);
         let addr = subflow.ends.local.ip().to_canonical();
         let ifindex = subflow.ends.ifindex;
-        let same =
-            |other: &crate::daemon::flows::book::Subflow| other.id != id && other.address_id == address_id.0;
+        let same = |other: &Subflow| other.id != id && other.address_id == address_id.0;
         let rejoined = self.flows.subflows_of(conn).any(same) || self.joins.has_id(conn, address_id.0);
         if rejoined {
             return Err(ActError::JoinedAgain);
         }
-        match self.host.commands.remove(token, address_id) {
+        match host.commands.remove(token, address_id) {
             Err(RemoveError::UnknownId { .. }) if address_id != AddressId::INITIAL => self
                 .announce_and_remove(
                     token,
@@ -213,48 +177,29 @@ impl World {
                         port: None,
                         ifindex,
                     },
+                    host,
                 ),
             result => Ok(result?),
         }
     }
 
-    fn announce_and_remove(&mut self, token: Token, local: LocalAddress) -> Result<(), ActError> {
-        self.host.commands.announce(token, &local)?;
-        Ok(self.host.commands.remove(token, local.id)?)
-    }
-
-    /// Leaves connections alone whose peers the user's routes lead to by a network of its own now, and ends the subflows that were added to them.
-    pub(crate) fn leave_what_leads_elsewhere(&mut self, now: Instant) {
-        let open = self.flows.conns().filter(|conn| conn.phase == Phase::Open);
-        let open: Vec<(ConnId, IpAddr)> = open.map(|conn| (conn.id, conn.remote.ip())).collect();
-        for (conn, peer) in open {
-            if !self.host.routes.is_led_elsewhere(&self.links, peer) {
-                continue;
-            }
-            let added = self.flows.subflows_of(conn).filter(|subflow| !subflow.initial);
-            for id in Vec::from_iter(added.map(|subflow| subflow.id)) {
-                if let Err(error) = self.withdraw(now, id) {
-                    self.host.outlet.trouble(
-                        "withdrawing the address of a subflow that leaves its link",
-                        &error,
-                    );
-                }
-                self.destroy_quietly(id);
-            }
-            self.leave_alone(conn, LeftAlone::Elsewhere);
-        }
+    fn announce_and_remove(
+        &mut self,
+        token: Token,
+        local: LocalAddress,
+        host: &mut Host,
+    ) -> Result<(), ActError> {
+        host.commands.announce(token, &local)?;
+        Ok(host.commands.remove(token, local.id)?)
     }
 
     /// Withdrawals whose time has come.
-    pub(crate) fn say_farewells(&mut self, now: Instant) {
+    pub(crate) fn say_farewells(&mut self, now: Instant, host: &mut Host) {
         while let Some(waiting) = self.farewells.due(now) {
-            match self.withdraw_now(now, waiting) {
+            match self.withdraw_now(now, waiting, host) {
                 // The connection is over or the subflow's address in use again: nothing left to say.
                 Ok(()) | Err(ActError::NoSubflow | ActError::JoinedAgain) => {}
-                Err(error) => self
-                    .host
-                    .outlet
-                    .failed(&Action::Withdraw(waiting.subflow), &error),
+                Err(error) => host.outlet.failed(&Action::Withdraw(waiting.subflow), &error),
             }
         }
     }

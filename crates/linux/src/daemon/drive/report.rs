@@ -28,14 +28,16 @@ impl World {
             since,
             links: self.report_links(),
             conns: self
+                .conns
                 .flows
                 .conns()
                 .map(|conn| self.report_conn(conn, &bounded, &controllers))
                 .collect(),
             fallbacks: self
+                .conns
                 .bounds
                 .fallbacks
-                .report(&self.flows, &self.links, &controllers),
+                .report(&self.conns.flows, &self.links, &controllers),
             levers: self.report_levers(),
             cc: sysctl::read(&default_controller()).unwrap_or_default(),
             why: engine.explain(),
@@ -44,10 +46,10 @@ impl World {
     }
 
     fn report_levers(&self) -> LeverReport {
-        let levers = self.bounds.levers.report(self.host.settings.buffer());
-        let marking = self.bounds.marks.arriving.run_time() + self.bounds.marks.sent.run_time();
+        let levers = self.conns.bounds.levers.report(self.host.settings.buffer());
+        let marking = self.conns.bounds.marks.arriving.run_time() + self.conns.bounds.marks.sent.run_time();
         LeverReport {
-            run_time: levers.run_time + self.bounds.fallbacks.run_time() + marking,
+            run_time: levers.run_time + self.conns.bounds.fallbacks.run_time() + marking,
             ..levers
         }
     }
@@ -73,16 +75,22 @@ impl World {
             default_route: begins[0] || begins[1],
             default_v4: begins[0],
             default_v6: begins[1],
-            marks: self.bounds.marks.arriving.of(link.id).map(MarkReport::from),
-            sent_marks: self.bounds.marks.sent.of(link.id).map(MarkReport::from),
-            marks_blocked: self.bounds.marks.arriving.blocked(link.id).map(str::to_owned),
-            sent_marks_blocked: self.bounds.marks.sent.blocked(link.id).map(str::to_owned),
-            marks_why: self.bounds.marks.why.get(&link.id).cloned(),
+            marks: self.conns.bounds.marks.arriving.of(link.id).map(MarkReport::from),
+            sent_marks: self.conns.bounds.marks.sent.of(link.id).map(MarkReport::from),
+            marks_blocked: self
+                .conns
+                .bounds
+                .marks
+                .arriving
+                .blocked(link.id)
+                .map(str::to_owned),
+            sent_marks_blocked: self.conns.bounds.marks.sent.blocked(link.id).map(str::to_owned),
+            marks_why: self.conns.bounds.marks.why.get(&link.id).cloned(),
         }
     }
 
     fn report_conn(&self, conn: &Conn, why: &[ConnExplanation], controllers: &Controllers) -> ConnReport {
-        let (window, unsent) = self.bounds.levers.bounds_of(conn.id);
+        let (window, unsent) = self.conns.bounds.levers.bounds_of(conn.id);
         let left_alone = match conn.phase {
             Phase::LeftAlone(why) => Some(why),
             Phase::Fresh | Phase::Open => None,
@@ -93,13 +101,14 @@ impl World {
             remote: conn.remote,
             left_alone,
             sample: conn.sample,
-            window: window.or_else(|| self.bounds.fallbacks.bound_of(conn.id)),
+            window: window.or_else(|| self.conns.bounds.fallbacks.bound_of(conn.id)),
             window_why: why.and_then(|why| why.window.clone()),
             unsent,
             unsent_why: why.and_then(|why| why.unsent.clone()),
             roles: why.map(|why| why.roles.clone()).unwrap_or_default(),
             controllers: controllers.of_conn(conn.id),
             subflows: self
+                .conns
                 .flows
                 .subflows_of(conn.id)
                 .map(|subflow| report_subflow(subflow, controllers))

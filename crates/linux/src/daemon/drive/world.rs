@@ -1,7 +1,7 @@
-//! Everything the loop acts on: the kernel's interfaces, the books, and what waits for the engine.
+//! Everything that the loop acts on: its parts, which of them is called when, and when the next one has something to do.
 
 use crate::daemon::act::cla::Cla;
-use crate::daemon::act::farewell::Farewells;
+use crate::daemon::act::conns::Conns;
 use crate::daemon::api::error::RunError;
 use crate::daemon::api::error::StartError;
 use crate::daemon::api::inlet::Inlet;
@@ -12,16 +12,14 @@ use crate::daemon::ask::checks::Checks;
 use crate::daemon::ask::idle::{Idle, Owners};
 use crate::daemon::ask::probes::{Answered, Probes};
 use crate::daemon::bound::bounds::Bounds;
-use crate::daemon::flows::address_ids::AddressIds;
-use crate::daemon::flows::book::Flows;
-use crate::daemon::flows::joins::Joins;
-use crate::daemon::flows::priorities::Priorities;
-use crate::daemon::hear::sampling::Sampler;
+use crate::daemon::hear::Hearing;
+use crate::daemon::hear::sampling::{Sampler, look_at};
 use crate::daemon::host::Host;
 use crate::daemon::host::endpoints::Endpoints;
 use crate::daemon::host::outlet::Outlet;
 use crate::daemon::host::upkeep::Upkeep;
 use crate::daemon::links::book::{Links, Step};
+use crate::mptcp_pm::Event;
 use crate::sysctl::PathManager;
 use policy::{Engine, Input, LinkEvent, LinkId, Policy};
 use units::Instant;
@@ -29,17 +27,11 @@ use units::Instant;
 /// See the module.
 pub(crate) struct World {
     pub(crate) links: Links,
-    pub(crate) flows: Flows,
-    pub(crate) ids: AddressIds,
-    pub(crate) joins: Joins,
-    pub(crate) priorities: Priorities,
-    pub(crate) farewells: Farewells,
+    pub(crate) conns: Conns,
     pub(crate) probes: Probes,
     pub(crate) idle: Idle,
     pub(crate) checks: Checks,
-    pub(crate) bounds: Bounds,
     pub(crate) sampler: Sampler,
-    pub(crate) cla: Cla,
     pub(crate) endpoints: Endpoints,
     pub(crate) upkeep: Upkeep,
     pub(crate) associate: AssociateFn,
@@ -56,28 +48,29 @@ impl World {
         let heeds = matches!(setup.engine.policy, Policy::Slowhand | Policy::SlowhandNoWindow);
         let probing = setup.probing.filter(|_| heeds);
         let check = probing.as_ref().and_then(|probing| probing.check.clone());
+        let links = Links::new(setup.links).asking_for_ecn(engine.asks_for_ecn());
+        let probes = Probes::open(!kernel_managed).map_err(StartError::Probes)?;
+        let idle = Idle::new(probing)?;
+        let checks = Checks::new(check).map_err(StartError::Loop)?;
+        let bounds = Bounds::new(setup.window, setup.fallback_window)?;
+        let host = Host::open(setup.journal.as_deref(), Outlet::new(setup.observe, now))?;
+        let cla = Cla::start(setup.sender.as_ref(), setup.reports)?;
         let mut world = Self {
-            links: Links::new(setup.links).asking_for_ecn(engine.asks_for_ecn()),
-            flows: Flows::default(),
-            ids: AddressIds::default(),
-            joins: Joins::default(),
-            priorities: Priorities::default(),
-            farewells: Farewells::new(),
-            probes: Probes::open(!kernel_managed).map_err(StartError::Probes)?,
-            idle: Idle::new(probing)?,
-            checks: Checks::new(check).map_err(StartError::Loop)?,
-            bounds: Bounds::new(setup.window, setup.fallback_window)?,
+            links,
+            conns: Conns::new(bounds, cla),
+            probes,
+            idle,
+            checks,
             sampler: Sampler::new(),
-            host: Host::open(setup.journal.as_deref(), Outlet::new(setup.observe, now))?,
-            cla: Cla::start(setup.sender.as_ref(), setup.reports)?,
             endpoints: Endpoints::default(),
             upkeep: Upkeep::default(),
             associate: setup.associate,
+            host,
             steps: Vec::new(),
         };
         world.tell_leftovers();
         if matches!(setup.engine.policy, Policy::Slowhand) {
-            world.bounds.load(&mut world.host.outlet);
+            world.conns.bounds.load(&mut world.host.outlet);
         }
         let manager = if kernel_managed {
             PathManager::Kernel
@@ -105,7 +98,7 @@ impl World {
 
     /// Puts everything back.
     pub(crate) fn leave(&mut self) -> Result<(), RunError> {
-        if let Err(error) = self.bounds.levers.release_all() {
+        if let Err(error) = self.conns.bounds.levers.release_all() {
             self.host.outlet.trouble("taking limits off sockets", &error);
         }
         let undone = self.host.settings.journal.undo()?;
@@ -121,17 +114,46 @@ impl World {
     pub(crate) fn wake_at(&self) -> Option<Instant> {
         let times = [
             self.links.wake_at(),
-            self.flows.wake_at(),
-            self.joins.wake_at(),
-            self.priorities.wake_at(),
-            self.farewells.wake_at(),
+            self.conns.wake_at(),
             self.probes.wake_at(),
             self.idle.wake_at(),
-            self.bounds.wake_at(),
             self.sampler.wake_at(),
             self.upkeep.wake_at(),
         ];
         times.into_iter().flatten().min()
+    }
+
+    fn hearing(&mut self) -> Hearing<'_> {
+        Hearing {
+            conns: &mut self.conns,
+            host: &mut self.host,
+            links: &self.links,
+            probes: &mut self.probes,
+        }
+    }
+
+    pub(crate) fn peer_event(&mut self, now: Instant, event: &Event) {
+        self.hearing().event(now, event);
+    }
+
+    pub(crate) fn take_stock(&mut self, now: Instant) {
+        self.hearing().take_stock(now);
+    }
+
+    /// Reads what is due.
+    pub(crate) fn sample(&mut self, now: Instant, in_doubt: bool) {
+        let (conns, host) = (&mut self.conns, &mut self.host);
+        self.sampler.sample(now, in_doubt, conns, host, &self.links);
+    }
+
+    /// Something happened that may make the next reading more urgent.
+    pub(crate) fn stir(&mut self, now: Instant, in_doubt: bool) {
+        self.sampler.stir(now, in_doubt, &self.conns.flows);
+    }
+
+    /// Reads what has come over one link, of whatever kind.
+    pub(crate) fn look_at(&mut self, link: LinkId) {
+        look_at(link, &mut self.host, &self.links);
     }
 
     pub(crate) fn read_probes(&mut self, now: Instant) {
@@ -151,7 +173,7 @@ impl World {
     fn watch_idle(&mut self, now: Instant) {
         let owners = Owners {
             links: &self.links,
-            flows: &self.flows,
+            flows: &self.conns.flows,
             probes: &self.probes,
         };
         self.idle.watch(now, &owners, &mut self.host);
@@ -167,9 +189,10 @@ impl World {
 
     fn keep_up(&mut self, now: Instant) {
         if self.upkeep.peers_are_due(now) {
-            self.leave_what_leads_elsewhere(now);
+            let (host, links) = (&mut self.host, &self.links);
+            self.conns.leave_what_leads_elsewhere(now, host, links);
         }
-        let names = (&self.links, &mut self.ids);
+        let names = (&self.links, &mut self.conns.ids);
         self.upkeep
             .keep_up(now, &mut self.host, &mut self.endpoints, names);
     }
@@ -180,12 +203,14 @@ impl World {
         self.links.tick(now, &mut steps);
         self.take_steps(now, steps);
         self.keep_up(now);
-        self.give_up_waiting(now);
-        self.set_priorities(now, doubted);
-        self.say_farewells(now);
+        let (host, links) = (&mut self.host, &self.links);
+        self.conns.give_up_waiting(now, host, links);
+        self.conns.set_priorities(now, doubted, host);
+        self.conns.say_farewells(now, host);
         self.probes.expire(now);
         self.watch_idle(now);
-        self.bounds.tick(now, &self.flows, &self.links, &mut self.host);
+        let Conns { bounds, flows, .. } = &mut self.conns;
+        bounds.tick(now, flows, &self.links, &mut self.host);
     }
 }
 
@@ -193,7 +218,7 @@ impl std::fmt::Debug for World {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("World")
             .field("links", &self.links)
-            .field("flows", &self.flows)
+            .field("conns", &self.conns)
             .finish_non_exhaustive()
     }
 }

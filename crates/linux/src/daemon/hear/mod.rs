@@ -7,3 +7,16 @@ pub(crate) mod pace;
 pub(crate) mod peers;
 pub(crate) mod sampling;
 pub(crate) mod stock;
+
+use crate::daemon::act::conns::Conns;
+use crate::daemon::ask::probes::Probes;
+use crate::daemon::host::Host;
+use crate::daemon::links::book::Links;
+
+/// What an event or a list may concern.
+pub(crate) struct Hearing<'w> {
+    pub(crate) conns: &'w mut Conns,
+    pub(crate) host: &'w mut Host,
+    pub(crate) links: &'w Links,
+    pub(crate) probes: &'w mut Probes,
+}

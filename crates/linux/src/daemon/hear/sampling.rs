@@ -13,8 +13,9 @@
 //! # Checked by
 //! `daemon::tests::sampling`: both ways of reading bring the same, and miss the same; `daemon::tests::cost`: neither allocates.
 
-use crate::daemon::drive::world::World;
-use crate::daemon::flows::book::{Flows, Phase, Standing, Subflow};
+use crate::daemon::act::conns::Conns;
+use crate::daemon::api::left_alone::LeftAlone;
+use crate::daemon::flows::book::{Conn, Flows, Phase, Standing, Subflow};
 use crate::daemon::hear::pace::{Pace, Watched, Whom};
 use crate::daemon::host::Host;
 use crate::daemon::host::sockets::{is_backup, is_closing};
@@ -86,11 +87,54 @@ impl Sampler {
         self.pace.wake_at()
     }
 
+    /// Reads what is due.
+    pub(crate) fn sample(
+        &mut self,
+        now: Instant,
+        in_doubt: bool,
+        conns: &mut Conns,
+        host: &mut Host,
+        links: &Links,
+    ) {
+        let Some(whom) = self.pace.due(now) else {
+            return;
+        };
+        // Whatever the thread did since the last reading is the cost of reading: the engine works on what was read.
+        let cpu = thread_cpu();
+        let cost = cpu - std::mem::replace(&mut self.cpu, cpu);
+        self.choose(now, whom, &conns.flows, links);
+        if let Err(error) = self.read(now, &mut conns.flows, host) {
+            host.outlet.trouble("reading counters", &error);
+        }
+        self.take_news(conns, host, links);
+        conns.bounds.mind_passage(now, &conns.flows, links, host);
+        let watched = watched(&conns.flows, now, in_doubt);
+        self.pace.read(now, whom, cost, watched);
+    }
+
+    fn take_news(&mut self, conns: &mut Conns, host: &mut Host, links: &Links) {
+        let mut news = std::mem::take(&mut self.news);
+        for item in news.drain(..) {
+            match item {
+                News::Proven(subflow) => conns.proven(subflow, host, links),
+                News::Missing(subflow) => missing(subflow, conns, host, links),
+                News::FellBack(conn) => conns.leave_alone(conn, LeftAlone::FellBack, host),
+                News::Closing(conn) => conns.leave_alone(conn, LeftAlone::Closing, host),
+                News::Gone(conn) => conns.closed(conn, host),
+            }
+        }
+        self.news = news;
+    }
+
+    /// Something happened that may make the next reading more urgent.
+    pub(crate) fn stir(&mut self, now: Instant, in_doubt: bool, flows: &Flows) {
+        let watched = watched(flows, now, in_doubt);
+        self.pace.stir(now, watched);
+    }
+
     /// Whom to read: connections by motion, their subflows, and the links of those.
     fn choose(&mut self, now: Instant, whom: Whom, flows: &Flows, links: &Links) {
-        let due = |conn: &&crate::daemon::flows::book::Conn| {
-            conn.phase == Phase::Open && (whom == Whom::All || conn.motion.is_busy(now))
-        };
+        let due = |conn: &&Conn| conn.phase == Phase::Open && (whom == Whom::All || conn.motion.is_busy(now));
         self.conns.clear();
         self.conns.extend(flows.conns().filter(due).map(|conn| conn.id));
         self.subflows.clear();
@@ -311,91 +355,45 @@ fn take_conn(
     inbox.push_back(Input::Conn(id, ConnEvent::Sample(conn.sample)));
 }
 
-impl World {
-    /// Reads what is due.
-    pub(crate) fn sample(&mut self, now: Instant, in_doubt: bool) {
-        let Some(whom) = self.sampler.pace.due(now) else {
-            return;
-        };
-        // Whatever the thread did since the last reading is the cost of reading: the engine works on what was read.
-        let cpu = thread_cpu();
-        let cost = cpu - std::mem::replace(&mut self.sampler.cpu, cpu);
-        self.sampler.choose(now, whom, &self.flows, &self.links);
-        if let Err(error) = self.sampler.read(now, &mut self.flows, &mut self.host) {
-            self.host.outlet.trouble("reading counters", &error);
-        }
-        self.take_news();
-        self.bounds
-            .mind_passage(now, &self.flows, &self.links, &mut self.host);
-        let watched = self.watched(now, in_doubt);
-        self.sampler.pace.read(now, whom, cost, watched);
-    }
+/// Reads what has come over one link, of whatever kind.
+pub(crate) fn look_at(link: LinkId, host: &mut Host, links: &Links) {
+    let ifindex = links.get(link).and_then(|link| link.ifindex);
+    let packets = ifindex.and_then(|ifindex| host.counters.received(ifindex));
+    host.outlet
+        .facts
+        .extend(packets.map(|packets| received(link, packets)));
+}
 
-    /// Reads what has come over one link, of whatever kind.
-    pub(crate) fn look_at(&mut self, link: LinkId) {
-        let ifindex = self.links.get(link).and_then(|link| link.ifindex);
-        let packets = ifindex.and_then(|ifindex| self.host.counters.received(ifindex));
-        self.host
-            .outlet
-            .facts
-            .extend(packets.map(|packets| received(link, packets)));
+/// A program may have bound its socket to the link; events do not say so, and then the socket is found only by both.
+fn missing(id: SubflowId, conns: &mut Conns, host: &mut Host, links: &Links) {
+    let Some(subflow) = conns.flows.subflow(id).filter(|subflow| subflow.living()) else {
+        return;
+    };
+    let ifindex = links.get(subflow.link).and_then(|link| link.ifindex);
+    let bound = Ends {
+        ifindex,
+        ..subflow.ends
+    };
+    if subflow.ends.ifindex.is_none() && matches!(host.sockets.diag.tcp(&bound), Ok(Some(_))) {
+        conns.flows.rebind(id, bound);
+    } else {
+        conns.subflow_gone(id, None, host, links);
     }
+}
 
-    fn take_news(&mut self) {
-        let mut news = std::mem::take(&mut self.sampler.news);
-        for item in news.drain(..) {
-            match item {
-                News::Proven(subflow) => self.proven(subflow),
-                News::Missing(subflow) => self.missing(subflow),
-                News::FellBack(conn) => {
-                    self.leave_alone(conn, crate::daemon::api::left_alone::LeftAlone::FellBack)
-                }
-                News::Closing(conn) => {
-                    self.leave_alone(conn, crate::daemon::api::left_alone::LeftAlone::Closing)
-                }
-                News::Gone(conn) => self.closed(conn),
-            }
-        }
-        self.sampler.news = news;
-    }
-
-    /// A program may have bound its socket to the link; events do not say so, and then the socket is found only by both.
-    fn missing(&mut self, id: SubflowId) {
-        let Some(subflow) = self.flows.subflow(id).filter(|subflow| subflow.living()) else {
-            return;
-        };
-        let ifindex = self.links.get(subflow.link).and_then(|link| link.ifindex);
-        let bound = Ends {
-            ifindex,
-            ..subflow.ends
-        };
-        if subflow.ends.ifindex.is_none() && matches!(self.host.sockets.diag.tcp(&bound), Ok(Some(_))) {
-            self.flows.rebind(id, bound);
+fn watched(flows: &Flows, now: Instant, in_doubt: bool) -> Watched {
+    let unproven = flows.wake_at().is_some();
+    let open = flows.conns().filter(|conn| conn.phase == Phase::Open);
+    let busy = |busy, conn: &Conn| {
+        if conn.motion.is_busy(now) {
+            Watched::Busy
         } else {
-            self.subflow_gone(id, None);
+            busy
         }
-    }
-
-    /// Something happened that may make the next reading more urgent.
-    pub(crate) fn stir(&mut self, now: Instant, in_doubt: bool) {
-        let watched = self.watched(now, in_doubt);
-        self.sampler.pace.stir(now, watched);
-    }
-
-    fn watched(&self, now: Instant, in_doubt: bool) -> Watched {
-        let unproven = self.flows.wake_at().is_some();
-        let open = self.flows.conns().filter(|conn| conn.phase == Phase::Open);
-        let busy = |busy, conn: &crate::daemon::flows::book::Conn| {
-            if conn.motion.is_busy(now) {
-                Watched::Busy
-            } else {
-                busy
-            }
-            .max(Watched::Idle)
-        };
-        match open.fold(Watched::Nothing, |most, conn| most.max(busy(most, conn))) {
-            Watched::Idle | Watched::Busy if in_doubt || unproven => Watched::Doubtful,
-            watched => watched,
-        }
+        .max(Watched::Idle)
+    };
+    match open.fold(Watched::Nothing, |most, conn| most.max(busy(most, conn))) {
+        Watched::Idle | Watched::Busy if in_doubt || unproven => Watched::Doubtful,
+        watched => watched,
     }
 }

@@ -287,11 +287,11 @@ fn a_connection_that_falls_back_after_its_window_was_bounded_ends_with_the_asked
         fell_back(&net);
         reader.speak();
         daemon.until("it is left alone", |daemon, _| {
-            let conn = daemon.world.flows.conn(conn);
+            let conn = daemon.world.conns.flows.conn(conn);
             conn.is_some_and(|conn| conn.phase == Phase::LeftAlone(LeftAlone::FellBack))
         });
         daemon.until("it is bounded", |daemon, _| {
-            daemon.world.bounds.fallbacks.bound_of(conn) == Some(SMALL)
+            daemon.world.conns.bounds.fallbacks.bound_of(conn) == Some(SMALL)
         });
         let reported = daemon.fallbacks(&Controllers::default());
         assert_eq!(reported[0].cause, FallbackCause::Later);

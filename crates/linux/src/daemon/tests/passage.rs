@@ -44,7 +44,7 @@ fn a_program_put_ahead_of_the_windows_makes_them_clamps_and_it_is_said() {
         settles_within(BOUNDED, || most_beside(&mut daemon, || queued(&net.server)));
         let _foreign = Foreign::attach(first_interface(), BPF_TCX_EGRESS, Verdict::Pass);
         daemon.until("windows are clamped", |daemon, _| {
-            daemon.world.bounds.levers.report(None).window == Ok(WindowKind::Clamp)
+            daemon.world.conns.bounds.levers.report(None).window == Ok(WindowKind::Clamp)
         });
         let why = daemon.report().window_refused.unwrap();
         assert_says(&why, "what leaves by");
@@ -67,6 +67,7 @@ fn where_only_one_way_may_be_gone_it_is_said_until_the_other_program_goes() {
         daemon.until("it is found", |daemon, _| {
             daemon
                 .world
+                .conns
                 .bounds
                 .levers
                 .report(None)
@@ -76,7 +77,14 @@ fn where_only_one_way_may_be_gone_it_is_said_until_the_other_program_goes() {
         assert_eq!(daemon.report().window, Ok(WindowKind::Egress));
         drop(foreign);
         daemon.until("it is over", |daemon, _| {
-            daemon.world.bounds.levers.report(None).unattached.is_empty()
+            daemon
+                .world
+                .conns
+                .bounds
+                .levers
+                .report(None)
+                .unattached
+                .is_empty()
         });
         settles_within(BOUNDED, || most_beside(&mut daemon, || queued(&net.server)));
     });
@@ -97,19 +105,22 @@ fn marks_that_are_not_made_are_not_claimed() {
         let _upload = Upload::start(&net);
         daemon.until("both are found", |daemon, _| {
             let world = &daemon.world;
-            world.bounds.marks.arriving.blocked(LINK).is_some()
-                && world.bounds.marks.sent.blocked(LINK).is_some()
+            world.conns.bounds.marks.arriving.blocked(LINK).is_some()
+                && world.conns.bounds.marks.sent.blocked(LINK).is_some()
         });
         let world = &daemon.daemon.world;
         assert_says(
-            world.bounds.marks.arriving.blocked(LINK).unwrap(),
+            world.conns.bounds.marks.arriving.blocked(LINK).unwrap(),
             "what arrives by",
         );
-        assert_says(world.bounds.marks.sent.blocked(LINK).unwrap(), "what leaves by");
+        assert_says(
+            world.conns.bounds.marks.sent.blocked(LINK).unwrap(),
+            "what leaves by",
+        );
         drop(foreign);
         daemon.until("both are made again", |daemon, _| {
             let world = &daemon.world;
-            let marks = [&world.bounds.marks.arriving, &world.bounds.marks.sent];
+            let marks = [&world.conns.bounds.marks.arriving, &world.conns.bounds.marks.sent];
             marks.iter().all(|marks| {
                 marks.blocked(LINK).is_none()
                     && marks

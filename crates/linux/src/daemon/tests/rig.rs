@@ -5,18 +5,18 @@ use super::net::{Net, PORT, SERVER, gateway};
 use crate::bpf::WindowKind;
 use crate::daemon::Daemon;
 use crate::daemon::DeclaredLink;
-use crate::daemon::FallbackReport;
 use crate::daemon::InletSender;
 use crate::daemon::LeverReport;
 use crate::daemon::Probing;
 use crate::daemon::Setup;
-use crate::daemon::act::acts::ActError;
+use crate::daemon::act::error::ActError;
 use crate::daemon::api::inlet::Stopper;
 use crate::daemon::api::observe::Observation;
 use crate::daemon::flows::book::Phase;
 use crate::daemon::host::controllers::Controllers;
 use crate::daemon::inlet;
 use crate::daemon::os::clock::monotonic_ns;
+use crate::daemon::{FallbackReport, LeftAlone};
 use crate::testing::Patience;
 use policy::{
     Action, Config, ConnEvent, ConnId, Input, JoinFailure, LinkId, LinkKind, LinkSpec, Policy, Role,
@@ -186,7 +186,7 @@ impl Manual {
 
     /// A connection that the kernel knows nothing of. The engine does not hear of it either.
     pub(super) fn pretend_open(&mut self, conn: ConnId) {
-        let opened = self.daemon.world.flows.open(conn, (SERVER, PORT).into());
+        let opened = self.daemon.world.conns.flows.open(conn, (SERVER, PORT).into());
         opened.phase = Phase::Open;
     }
 
@@ -216,11 +216,24 @@ impl Manual {
         self.daemon.report().levers
     }
 
+    /// The connection is left alone from now on, as one that fell back.
+    pub(super) fn leave_alone(&mut self, conn: ConnId) {
+        let world = &mut self.daemon.world;
+        let why = LeftAlone::FellBack;
+        world.conns.leave_alone(conn, why, &mut world.host);
+    }
+
+    /// The connection has closed.
+    pub(super) fn closed(&mut self, conn: ConnId) {
+        let world = &mut self.daemon.world;
+        world.conns.closed(conn, &mut world.host);
+    }
+
     /// Connections that fell back, as they are now.
     pub(super) fn fallbacks(&self, controllers: &Controllers) -> Vec<FallbackReport> {
         let world = &self.daemon.world;
-        let fallbacks = &world.bounds.fallbacks;
-        fallbacks.report(&world.flows, &world.links, controllers)
+        let fallbacks = &world.conns.bounds.fallbacks;
+        fallbacks.report(&world.conns.flows, &world.links, controllers)
     }
 
     /// Everything but numbers that the engine was told.
@@ -246,9 +259,9 @@ impl Manual {
     /// The only connection, once it is open.
     pub(super) fn conn(&mut self) -> ConnId {
         self.until("a connection opens", |daemon, _| {
-            daemon.world.flows.living().next().is_some()
+            daemon.world.conns.flows.living().next().is_some()
         });
-        self.daemon.world.flows.conns().next().unwrap().id
+        self.daemon.world.conns.flows.conns().next().unwrap().id
     }
 
     /// The living, proven subflow over this link, once there is one.
@@ -264,6 +277,7 @@ impl Manual {
             found = latest.filter(|id| {
                 daemon
                     .world
+                    .conns
                     .flows
                     .subflow(*id)
                     .is_some_and(|subflow| subflow.living())
@@ -303,6 +317,7 @@ impl Manual {
     pub(super) fn received(&self, id: SubflowId) -> u64 {
         self.daemon
             .world
+            .conns
             .flows
             .subflow(id)
             .unwrap()
@@ -316,6 +331,7 @@ impl Manual {
         self.until(&format!("{id:?} has received {goal} bytes"), |daemon, _| {
             daemon
                 .world
+                .conns
                 .flows
                 .subflow(id)
                 .unwrap()

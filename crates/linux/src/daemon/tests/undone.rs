@@ -214,6 +214,7 @@ fn loaded_victim() {
         until: world.host.outlet.now + units::Duration::from_secs(60),
     };
     let capped = world
+        .conns
         .bounds
         .levers
         .cap_pacing(cap, &mut world.host.settings.journal);

@@ -1,14 +1,12 @@
-//! Links in the kernel: their routes and rules, where new connections begin, and where levers are attached.
+//! What follows from what the kernel says of links: facts for the engine, routes and rules, limits attached to interfaces.
 
 use crate::daemon::api::observe::Observation;
 use crate::daemon::drive::world::World;
-use crate::daemon::flows::book::Subflow;
 use crate::daemon::links::book::Step;
 use crate::daemon::links::restore::Kind;
 use crate::routing::Applied;
 use crate::rtnl::Event;
-use policy::{Family, Input, LinkEvent, LinkId, SubflowEvent, SubflowId};
-use std::net::IpAddr;
+use policy::{Family, Input, LinkEvent, LinkId};
 use units::Instant;
 
 impl World {
@@ -50,12 +48,15 @@ impl World {
                     self.report_restored(now, applied);
                 }
             }
-            Step::Lost(link, address) => self.address_lost(link, address),
+            Step::Lost(link, address) => {
+                let (host, links) = (&mut self.host, &self.links);
+                self.conns.address_lost(link, address, host, links);
+            }
             Step::Attach(link, ifindex) => {
                 let (links, outlet) = (&self.links, &mut self.host.outlet);
-                self.bounds.attach(link, ifindex, links, outlet);
+                self.conns.bounds.attach(link, ifindex, links, outlet);
             }
-            Step::Detach(ifindex) => self.bounds.detach(ifindex, &mut self.host.outlet),
+            Step::Detach(ifindex) => self.conns.bounds.detach(ifindex, &mut self.host.outlet),
         }
     }
 
@@ -80,31 +81,6 @@ impl World {
             if self.links.restore.restored(now, kind) {
                 let why = format!("another program removed {count} of them; restored");
                 self.host.outlet.observe(Observation::Trouble { what, why: &why });
-            }
-        }
-    }
-
-    /// Ends the subflows of an address that is gone. The link as a whole is not lost, so the engine cannot know.
-    fn address_lost(&mut self, link: LinkId, address: IpAddr) {
-        let of_it =
-            |subflow: &&Subflow| subflow.link == link && subflow.ends.local.ip().to_canonical() == address;
-        let lost: Vec<SubflowId> = self
-            .flows
-            .living()
-            .filter(of_it)
-            .map(|subflow| subflow.id)
-            .collect();
-        for &id in &lost {
-            self.host.outlet.tell(Input::Subflow(id, SubflowEvent::Closed));
-            self.destroy_quietly(id);
-        }
-        for id in lost {
-            if let Err(error) = self.withdraw(self.host.outlet.now, id) {
-                self.host.outlet.trouble_on(
-                    &self.links.name_of(link),
-                    "withdrawing an address that is gone",
-                    &error,
-                );
             }
         }
     }

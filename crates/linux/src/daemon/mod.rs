@@ -1,28 +1,26 @@
 //! The driver of one [`policy::Engine`] over the calling thread's network namespace.
 //!
-//! One thread, one loop (`driver`): it sleeps until the kernel, another thread or a deadline has something, tells the engine, and
+//! One thread, one loop: it sleeps until the kernel, another thread or a deadline has something, tells the engine, and
 //! carries out what the engine asks for, in order. The engine decides; nothing here does.
 //!
-//! | file | concern |
-//! |---|---|
-//! | `driver`, `world` | the loop, and what it acts on |
-//! | `interfaces`, `links`, `managed`, `pattern` | what the kernel says of interfaces; which declared link is which |
-//! | `ways`, `paths`, `restore` | next hops and source addresses; routes and rules, also after somebody else removed them |
-//! | `flows`, `peers`, `stock` | connections and subflows, and what the kernel says of them |
-//! | `sampling`, `pace`, `counters` | reading counters: whose, how often, at what cost |
-//! | `acts`, `joins`, `priorities`, `farewell`, `address_ids` | subflows made, marked, ended and withdrawn |
-//! | `cla` | where signals go, told to whoever controls a sender's windows |
-//! | `probes` | asking whether a link still reaches a peer |
-//! | `idle`, `checks` | what shows whether links live while no connection does; whether they lead to the Internet |
-//! | `levers`, `passage`, `settings`, `sender` | bounding queues, and whether packets reach what bounds them; what is changed for the whole namespace, on record; congestion control |
-//! | `upkeep` | what other programs change under a running daemon |
-//! | `fallbacks` | connections that fell back to plain TCP: reported, and bounded where that is asked for |
-//! | `inlet`, `observe`, `report`, `controllers` | what other threads may say, see and ask |
-//! | `clock`, `poller`, `eventfd` | the kernel's small change |
+//! | room | what it does | what to change there |
+//! |---|---|---|
+//! | `drive` | runs the loop, owns all parts and calls them in order | order of work, the report, a new action or event |
+//! | `hear` | turns what the kernel says of connections into facts | events, counters and how often they are read |
+//! | `act` | joins, demotes, ends and withdraws subflows; opens and closes connections | commands for connections |
+//! | `ask` | probes peers and hosts, watches idle links, checks for captive portals | evidence whether a link lives |
+//! | `queues` | limits what peers and this host queue; marks packets | windows, unsent bytes, pacing, marks, plain TCP |
+//! | `host` | changes the host, on record, and says what happens | sysctls, routes, endpoints, journal, log lines |
+//! | `flows` | keeps what is known of connections and subflows | state of connections, joins under way |
+//! | `links` | matches interfaces with declared links and plans their routes | carrier, addresses, next hops, names |
+//! | `api` | holds what the program around the daemon sees | setup, inlet, observations, report, errors |
+//! | `os` | wraps clocks, epoll and eventfd | system calls of the loop |
+//!
+//! Each room uses only rooms below it in this table. `act` and the rooms below it know nothing of the loop.
 //!
 //! # Where we differ, and why
 //! 1. A subflow is told to the engine when the peer is known to have accepted it, not when the kernel says `established`: see
-//!    `flows`.
+//!    `flows::book`.
 //! 2. Connections of a namespace that other hosts began are not touched: the host that moves is the one that adds paths.
 //!
 //! # Checked by
@@ -31,13 +29,13 @@
 mod act;
 mod api;
 mod ask;
-mod bound;
 mod drive;
 mod flows;
 mod hear;
 mod host;
 mod links;
 mod os;
+mod queues;
 #[cfg(test)]
 mod tests;
 

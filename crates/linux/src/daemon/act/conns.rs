@@ -3,11 +3,11 @@
 use crate::daemon::act::cla::Cla;
 use crate::daemon::act::error::ActError;
 use crate::daemon::act::farewell::Farewells;
-use crate::daemon::bound::bounds::Bounds;
 use crate::daemon::flows::address_ids::AddressIds;
 use crate::daemon::flows::book::Flows;
 use crate::daemon::flows::joins::Joins;
 use crate::daemon::flows::priorities::Priorities;
+use crate::daemon::queues::bounds::Bounds;
 use policy::ConnId;
 use std::net::SocketAddr;
 use units::Instant;

@@ -1,9 +1,9 @@
 //! Why an action could not be carried out.
 
 use crate::daemon::ask::probes::ProbeError;
-use crate::daemon::bound::levers::LeverError;
-use crate::daemon::bound::marks::MarkError;
 use crate::daemon::host::endpoints::EndpointError;
+use crate::daemon::queues::levers::LeverError;
+use crate::daemon::queues::marks::MarkError;
 use crate::journal::SetSysctlError;
 use crate::mptcp_pm::{self, CreateSubflowError};
 use thiserror::Error;

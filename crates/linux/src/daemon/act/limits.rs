@@ -3,11 +3,11 @@
 use crate::bpf::PacedSubflow;
 use crate::daemon::act::conns::Conns;
 use crate::daemon::act::error::ActError;
-use crate::daemon::bound::caps::Cap;
-use crate::daemon::bound::levers::LeverError;
 use crate::daemon::flows::book::Phase;
 use crate::daemon::host::Host;
 use crate::daemon::links::book::Links;
+use crate::daemon::queues::caps::Cap;
+use crate::daemon::queues::levers::LeverError;
 use policy::{Ahead, ConnId, SubflowId};
 use units::{Bitrate, Bytes, Instant};
 

@@ -19,7 +19,7 @@
 //! 4. With many sockets the pause grows with what a look costs: less than a fiftieth of a core.
 //!
 //! # Checked by
-//! `idle::tests`, `daemon::tests::idle`.
+//! `ask::idle::tests`, `daemon::tests::idle`.
 
 use crate::daemon::api::error::StartError;
 use crate::daemon::api::setup::Probing;

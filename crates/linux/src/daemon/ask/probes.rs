@@ -8,7 +8,7 @@
 //!    is for those that a program waits for.
 //!
 //! # Checked by
-//! `probes::tests`, `daemon::tests`.
+//! `ask::probes::tests`, `daemon::tests`.
 
 use crate::daemon::host::outlet::Outlet;
 use crate::daemon::links::book::Links;

@@ -3,10 +3,8 @@
 //! One thread and one epoll. Nothing polls: between events the loop sleeps until the earliest of the engine's deadline and the
 //! books' ([`World::wake_at`]).
 
-use crate::daemon::api::error::RunError;
-use crate::daemon::api::error::StartError;
-use crate::daemon::api::inlet::Stopper;
-use crate::daemon::api::inlet::{Inlet, Word};
+use crate::daemon::api::error::{RunError, StartError};
+use crate::daemon::api::inlet::{Inlet, Stopper, Word};
 use crate::daemon::api::observe::Observation;
 use crate::daemon::api::setup::Setup;
 use crate::daemon::drive::world::World;

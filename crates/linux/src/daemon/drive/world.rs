@@ -2,16 +2,13 @@
 
 use crate::daemon::act::cla::Cla;
 use crate::daemon::act::conns::Conns;
-use crate::daemon::api::error::RunError;
-use crate::daemon::api::error::StartError;
+use crate::daemon::api::error::{RunError, StartError};
 use crate::daemon::api::inlet::Inlet;
 use crate::daemon::api::observe::Observation;
-use crate::daemon::api::setup::AssociateFn;
-use crate::daemon::api::setup::Setup;
+use crate::daemon::api::setup::{AssociateFn, Setup};
 use crate::daemon::ask::checks::Checks;
 use crate::daemon::ask::idle::{Idle, Owners};
 use crate::daemon::ask::probes::{Answered, Probes};
-use crate::daemon::bound::bounds::Bounds;
 use crate::daemon::hear::Hearing;
 use crate::daemon::hear::sampling::{Sampler, look_at};
 use crate::daemon::host::Host;
@@ -19,6 +16,7 @@ use crate::daemon::host::endpoints::Endpoints;
 use crate::daemon::host::outlet::Outlet;
 use crate::daemon::host::upkeep::Upkeep;
 use crate::daemon::links::book::{Links, Step};
+use crate::daemon::queues::bounds::Bounds;
 use crate::mptcp_pm::Event;
 use crate::sysctl::PathManager;
 use policy::{Engine, Input, LinkEvent, LinkId, Policy};

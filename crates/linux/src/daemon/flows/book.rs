@@ -11,7 +11,7 @@
 //! - RFC 8684 §3.2; net/mptcp/options.c (`check_fully_established`), Linux 6.18.
 //!
 //! # Checked by
-//! `flows::tests`; `daemon::tests::refused`.
+//! `flows::book::tests`; `daemon::tests::acts`.
 
 use crate::daemon::api::left_alone::LeftAlone;
 use crate::daemon::flows::motion::Motion;

@@ -9,7 +9,7 @@
 //!    second reading of the first connection came 100 ms after the first, and so did the news that its joins had been accepted.
 //!
 //! # Checked by
-//! `pace::tests`; bench `window-cost`.
+//! `hear::pace::tests`; bench `window-cost`.
 
 use std::time::Duration;
 use units::Instant;

@@ -8,7 +8,7 @@
 //! - net/mptcp/diag.c (`MPTCP_SUBFLOW_FLAG_*`), Linux 6.18.
 //!
 //! # Checked by
-//! `daemon::tests::restart`.
+//! `daemon::tests::life`.
 
 use crate::daemon::api::left_alone::LeftAlone;
 use crate::daemon::flows::book::{NewSubflow, Phase, Standing};

@@ -4,7 +4,7 @@
 //! - `include/uapi/linux/if_link.h` (`struct if_stats_msg`, `struct rtnl_link_stats64`), net/core/rtnetlink.c, Linux 6.18.
 //!
 //! # Checked by
-//! `counters::tests`.
+//! `host::counters::tests`.
 
 use crate::netlink::{Builder, OpenError, Protocol, RequestError, Socket};
 

@@ -9,7 +9,7 @@ use super::net::Net;
 use super::rig::{Manual, PATIENCE};
 use crate::bpf::{Pass, WindowKind, WindowLever, restore_subflows};
 use crate::daemon::act::error::ActError;
-use crate::daemon::bound::levers::LeverError;
+use crate::daemon::queues::levers::LeverError;
 use crate::journal::Change;
 use crate::rtnl::Rtnl;
 use crate::testing::{Patience, index, output};

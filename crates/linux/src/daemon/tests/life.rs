@@ -3,8 +3,7 @@
 use super::flow::{Download, Source};
 use super::net::Net;
 use super::rig::{self, PATIENCE, Record, Running, Seen, declared};
-use crate::daemon::DeclaredLink;
-use crate::daemon::SubflowReport;
+use crate::daemon::{DeclaredLink, SubflowReport};
 use crate::testing::{furnish, output};
 use policy::{Action, Input, LinkEvent, LinkId, Policy, SubflowEvent};
 

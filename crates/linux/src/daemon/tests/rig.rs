@@ -3,20 +3,15 @@
 
 use super::net::{Net, PORT, SERVER, gateway};
 use crate::bpf::WindowKind;
-use crate::daemon::Daemon;
-use crate::daemon::DeclaredLink;
-use crate::daemon::InletSender;
-use crate::daemon::LeverReport;
-use crate::daemon::Probing;
-use crate::daemon::Setup;
 use crate::daemon::act::error::ActError;
 use crate::daemon::api::inlet::Stopper;
 use crate::daemon::api::observe::Observation;
 use crate::daemon::flows::book::Phase;
 use crate::daemon::host::controllers::Controllers;
-use crate::daemon::inlet;
 use crate::daemon::os::clock::monotonic_ns;
-use crate::daemon::{FallbackReport, LeftAlone};
+use crate::daemon::{
+    Daemon, DeclaredLink, FallbackReport, InletSender, LeftAlone, LeverReport, Probing, Setup, inlet,
+};
 use crate::testing::Patience;
 use policy::{
     Action, Config, ConnEvent, ConnId, Input, JoinFailure, LinkId, LinkKind, LinkSpec, Policy, Role,

@@ -8,7 +8,7 @@ use super::net::Net;
 use super::objects::{Objects, Pins, on_the_way_out, with_own_bpffs};
 use super::rig::{self, Manual, PATIENCE, Record, Running};
 use crate::bpf::{PacedSubflow, Pass, UnsentLever, WindowKind, WindowLever, restore_subflows};
-use crate::daemon::bound::caps::Cap;
+use crate::daemon::queues::caps::Cap;
 use crate::daemon::recover;
 use crate::diag::{Diag, States};
 use crate::journal::{Change, Journal};

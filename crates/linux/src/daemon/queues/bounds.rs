@@ -3,14 +3,14 @@
 use crate::bpf::WindowKind;
 use crate::daemon::api::error::StartError;
 use crate::daemon::api::observe::Observation;
-use crate::daemon::bound::fallbacks::Fallbacks;
-use crate::daemon::bound::levers::Levers;
-use crate::daemon::bound::marking::Marking;
 use crate::daemon::flows::book::{Flows, Subflow};
 use crate::daemon::host::Host;
 use crate::daemon::host::counters::Moved;
 use crate::daemon::host::outlet::Outlet;
 use crate::daemon::links::book::Links;
+use crate::daemon::queues::fallbacks::Fallbacks;
+use crate::daemon::queues::levers::Levers;
+use crate::daemon::queues::marking::Marking;
 use crate::rtnl::IfName;
 use policy::{ConnId, LinkId};
 use std::time::Duration;

@@ -22,18 +22,17 @@
 //! `daemon::tests::fallback`.
 
 use crate::bpf::{ClampedSocket, FallbackLever, RunTime};
-use crate::daemon::api::error::StartError;
-use crate::daemon::api::error::chain;
+use crate::daemon::api::error::{StartError, chain};
 use crate::daemon::api::left_alone::LeftAlone;
 use crate::daemon::api::report::{FallbackBound, FallbackCause, FallbackReport};
-use crate::daemon::bound::levers::{Lever, LeverError};
-use crate::daemon::bound::walks::Walks;
 use crate::daemon::flows::book::{Flows, Phase};
 use crate::daemon::flows::names::{canonical, conn_of};
 use crate::daemon::host::Host;
 use crate::daemon::host::controllers::Controllers;
 use crate::daemon::host::outlet::Outlet;
 use crate::daemon::links::book::Links;
+use crate::daemon::queues::levers::{Lever, LeverError};
+use crate::daemon::queues::walks::Walks;
 use crate::diag::{Diag, DiagError, Ends, MptcpSubflow, States, TcpSocket};
 use crate::journal::{Change, Journal, JournalError};
 use policy::{ConnId, LinkId};

@@ -13,7 +13,7 @@
 //!
 //! # Where we differ, and why
 //! 1. Nothing lifts an unsent limit once it is set, so the sockets are walked when a limit was set or a subflow joined, and not on a timer; a
-//!    window clamp, which autotuning lifts, needs the timer ([`crate::daemon::bound::walks`]).
+//!    window clamp, which autotuning lifts, needs the timer ([`crate::daemon::queues::walks`]).
 //! 2. Unsent limits, caps and clamps stay on the sockets of whoever dies. That there are any is written down before the first one is set, not at the
 //!    start: where the better way bounds windows and nobody uploads, nothing has to be taken off.
 //!
@@ -24,9 +24,9 @@ use crate::bpf::{
     AttachError, Hook, LoadError, MapError, Pass, PassError, RunTime, UnsentLever, WindowKind, WindowLever,
 };
 use crate::daemon::api::report::LeverReport;
-use crate::daemon::bound::caps::{Cap, Caps};
-use crate::daemon::bound::passage::{Passage, Turn, cause};
-use crate::daemon::bound::walks::Walks;
+use crate::daemon::queues::caps::{Cap, Caps};
+use crate::daemon::queues::passage::{Passage, Turn, cause};
+use crate::daemon::queues::walks::Walks;
 use crate::journal::{Change, Journal, JournalError};
 use crate::rtnl::IfName;
 use policy::{Ahead, ConnId};

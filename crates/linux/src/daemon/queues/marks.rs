@@ -8,7 +8,7 @@
 //! `daemon::tests::marks`; `tests/bpf/marker.rs` (real packets); `lab`'s `tests/ecn.rs` (the engine's marks on real connections).
 
 use crate::bpf::{AttachError, Hook, LoadError, MapError, MarkCounters, MarkSlot, Marker};
-use crate::daemon::bound::passage::{Passage, Turn, cause};
+use crate::daemon::queues::passage::{Passage, Turn, cause};
 use crate::rtnl::IfName;
 use policy::LinkId;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Marks in both directions, and why.
 
 use crate::bpf::Hook;
-use crate::daemon::bound::marks::{MarkError, Marks};
+use crate::daemon::queues::marks::{MarkError, Marks};
 use policy::{LinkId, Note, Verb};
 use std::collections::BTreeMap;
 use units::Ratio;

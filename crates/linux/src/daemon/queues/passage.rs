@@ -2,7 +2,7 @@
 //!
 //! Our programs are at the head of their chains when they are attached. Another process may put one ahead later, and if that ends the chain, ours runs no
 //! more: no window is lowered and nothing is marked. The program's own count shows it: it stands still while the interface's goes on. What bounded
-//! windows there is then as good as not attached ([`crate::daemon::bound::levers`]), and marks are reported as not made.
+//! windows there is then as good as not attached ([`crate::daemon::queues::levers`]), and marks are reported as not made.
 //!
 //! # Where we differ, and why
 //! 1. By counts and not by the list of programs: most that go ahead pass packets on, and what else may take packets away (XDP) is in no such list.

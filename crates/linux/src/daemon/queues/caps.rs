@@ -10,8 +10,8 @@
 //! `daemon::tests::levers`, `daemon::tests::undone`; what a crash leaves on sockets: `tests/bpf/limits.rs`.
 
 use crate::bpf::{PacedSubflow, PacingLever, RunTime};
-use crate::daemon::bound::levers::{Lever, LeverError, walk};
-use crate::daemon::bound::walks::{AFTER_FAILURE, Walks};
+use crate::daemon::queues::levers::{Lever, LeverError, walk};
+use crate::daemon::queues::walks::{AFTER_FAILURE, Walks};
 use crate::journal::{Change, Journal};
 use policy::ConnId;
 use std::collections::BTreeMap;

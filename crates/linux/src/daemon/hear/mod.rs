@@ -13,7 +13,7 @@ use crate::daemon::ask::probes::Probes;
 use crate::daemon::host::Host;
 use crate::daemon::links::book::Links;
 
-/// What an event or a list may concern.
+/// The parts of the world that an event, or a list of sockets, may change.
 pub(crate) struct Hearing<'w> {
     pub(crate) conns: &'w mut Conns,
     pub(crate) host: &'w mut Host,

@@ -1,4 +1,4 @@
-//! Joining: a subflow over another link.
+//! Joins connections over further links, and ends joins that nobody answered.
 
 use crate::daemon::act::conns::Conns;
 use crate::daemon::act::error::ActError;

@@ -1,7 +1,8 @@
-//! What other programs change under a running daemon: the path manager and its endpoints are restored, and connections that the user's routes
-//! now lead elsewhere, as into a tunnel that came up, leave our links.
+//! What other programs change under a running daemon: the path manager and its endpoints are restored.
 //!
-//! The kernel tells nobody of a changed parameter or a flushed endpoint, so these are read every [`EVERY`].
+//! The kernel reports neither a changed parameter nor a flushed endpoint, so both are read every [`EVERY`]. After a
+//! change of routes, [`Upkeep::peers_are_due`] says when to check whether connections are led elsewhere, as into a tunnel
+//! that came up.
 //!
 //! # Checked by
 //! `daemon::tests::upkeep`; `crates/cli/tests/hosts`: beside a full tunnel nothing leaves in clear.

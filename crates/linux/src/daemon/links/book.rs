@@ -8,7 +8,7 @@
 //! 1. A link is an uplink in a family if the user has a default route over it in that family, or the configuration names its gateway. What the
 //!    user sends nowhere, we do not send there either: a camera's cable, an access point of this host's own, a network without IPv6.
 //! 2. A default route that vanishes while carrier and address stay may be on its way back, as when a DHCP client renews its lease: the way
-//!    stays for [`ROUTE_PATIENCE`].
+//!    stays for [`ROUTE_PATIENCE`](crate::daemon::links::managed::ROUTE_PATIENCE).
 //! 3. An interface that goes and comes back under a name that was declared keeps its [`LinkId`]: a modem that re-enumerates is the same modem.
 //!    Interfaces that a pattern found get a new number each time.
 //! 4. A renamed interface keeps its number and its connections; what is declared for its new name holds from then on. Names are looked at

@@ -1,4 +1,4 @@
-//! All limits together, and what they have to do with links and connections.
+//! All limits together: attached to interfaces as these come and go, released with connections.
 
 use crate::bpf::WindowKind;
 use crate::daemon::api::error::StartError;

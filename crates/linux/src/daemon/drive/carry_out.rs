@@ -20,14 +20,8 @@ impl World {
             return Ok(());
         }
         match *action {
-            Action::Associate(link) => {
-                (self.associate)(Association::Join(link));
-                Ok(())
-            }
-            Action::Leave(link) => {
-                (self.associate)(Association::Leave(link));
-                Ok(())
-            }
+            Action::Associate(link) => self.hand_over(Association::Join(link)),
+            Action::Leave(link) => self.hand_over(Association::Leave(link)),
             Action::DefaultRoute(family, link) => {
                 self.begin_connections_on(now, family, link);
                 Ok(())
@@ -85,6 +79,12 @@ impl World {
                 Ok(())
             }
         }
+    }
+
+    /// Whoever associates with access points does this.
+    fn hand_over(&mut self, wanted: Association) -> Result<(), ActError> {
+        (self.associate)(wanted);
+        Ok(())
     }
 
     /// Marks a share of what arrives by a link, or of what leaves. One that has lost its interface carries nothing.

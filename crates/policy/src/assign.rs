@@ -13,8 +13,8 @@
 
 use crate::flow::{AssignError, FlowId, MOST, PeerId, Peers, Pins};
 use crate::io::{Action, FlowEvent, LinkId, Verb, Wish};
-use crate::path::Path;
-use crate::state::State;
+use crate::known::path::Path;
+use crate::known::state::State;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;

@@ -15,11 +15,11 @@
 //! # Checked by
 //! `tests::slots`.
 
-use crate::conn::Conn;
 use crate::io::{LinkId, Role, Verb};
-use crate::path::Path;
+use crate::known::conn::Conn;
+use crate::known::path::Path;
+use crate::known::state::State;
 use crate::select::{Use, Want, is_sinking};
-use crate::state::State;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -12,8 +12,8 @@
 
 use crate::handover::audible;
 use crate::io::{LinkId, Verb};
-use crate::path::Path;
-use crate::state::State;
+use crate::known::path::Path;
+use crate::known::state::State;
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;

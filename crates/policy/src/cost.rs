@@ -11,7 +11,7 @@
 //! `tests/engine_cost.rs`.
 
 use crate::io::{ConnId, LinkId, SubflowId, Verb};
-use crate::state::{Change, State};
+use crate::known::state::{Change, State};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;

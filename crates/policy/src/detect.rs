@@ -15,7 +15,7 @@
 //! 2. Probes leave while the silence is still short, so that asking costs no time.
 //! 3. The time given to an answer is that of an empty queue: were the queue full, what is in it would arrive, or be acknowledged,
 //!    and end the doubt. Only where little came before the silence, the loaded round-trip time is given: then the queue may be another's.
-//! 4. A doubt does not ripen while nobody looks, or this host does not run ([`crate::doubt`]).
+//! 4. A doubt does not ripen while nobody looks, or this host does not run ([`crate::known::doubt`]).
 //! 5. No arming after slow start: a subflow that is silent between the bursts of its slow start is asked like any other, and answers. What arming would
 //!    prevent, a path given up for a silence alone, never happens: without unanswered probes nothing is given up. Six bursts over links of 20, 30 and
 //!    50 ms cost 20 small packets in all, 9 over one link at most, and no link.
@@ -30,12 +30,12 @@
 //! # Checked by
 //! `tests::loss`, `tests::looks`; `stall-drop`, `stall-backup` and `wrong-removals` in the benchmarks.
 
-use crate::conn::{Conn, Subflow};
-use crate::doubt::{Doubt, STOPPED};
 use crate::io::{ConnId, LinkId, LinkKind, SubflowId, Verb};
+use crate::known::conn::{Conn, Subflow};
+use crate::known::doubt::{Doubt, STOPPED};
+use crate::known::path::{Health, Path};
+use crate::known::state::State;
 use crate::liveness;
-use crate::path::{Health, Path};
-use crate::state::State;
 use alloc::format;
 use alloc::vec::Vec;
 use units::{Duration, Instant};

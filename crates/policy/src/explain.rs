@@ -12,14 +12,14 @@
 //! # Checked by
 //! `tests/engine_explains.rs`: every word is said, and documented; `tests/engine_air.rs`, `tests/engine_cost.rs`: the numbers behind them.
 
-use crate::air::{LEAST_FRAMES, View};
 use crate::bounds;
-use crate::conn::Conn;
 use crate::estimate::bandwidth::Limit;
 use crate::estimate::delivery::Estimate;
 use crate::io::{ConnId, LinkId, Role, Uplink, Verb};
-use crate::path::{Health, Path};
-use crate::state::State;
+use crate::known::air::{LEAST_FRAMES, View};
+use crate::known::conn::Conn;
+use crate::known::path::{Health, Path};
+use crate::known::state::State;
 use crate::thin;
 use alloc::format;
 use alloc::string::{String, ToString};

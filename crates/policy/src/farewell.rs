@@ -14,9 +14,9 @@
 //! # Checked by
 //! `tests::loss`; `fade` in the benchmarks.
 
-use crate::conn::{Conn, Subflow};
 use crate::io::{Action, ConnId, SubflowId, Verb};
-use crate::state::State;
+use crate::known::conn::{Conn, Subflow};
+use crate::known::state::State;
 use alloc::format;
 use units::{Bytes, Duration, Instant};
 

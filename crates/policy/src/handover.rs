@@ -19,11 +19,11 @@
 
 use crate::estimate::mobility::HANDOFF;
 use crate::io::{LinkId, LinkKind, SubflowId, Verb};
+use crate::known::path::Path;
+use crate::known::state::State;
 use crate::membership;
 use crate::outlook::snr;
-use crate::path::Path;
 use crate::select::{Use, Want};
-use crate::state::State;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -254,7 +254,8 @@ pub(crate) fn audible(now: Instant, state: &State) -> Vec<LinkId> {
 pub(crate) fn leave_others(now: Instant, state: &mut State, id: crate::io::ConnId, wants: &[Want]) {
     let Some(conn) = state.conns.get(&id) else { return };
     let wanted = |link: LinkId| wants.iter().any(|want| want.link == link);
-    let lost = |subflow: &&crate::conn::Subflow| membership::is_lost(state.paths.get(&subflow.link), subflow);
+    let lost =
+        |subflow: &&crate::known::conn::Subflow| membership::is_lost(state.paths.get(&subflow.link), subflow);
     let arrived = conn
         .subflows
         .iter()

@@ -25,7 +25,7 @@
 //! - RFC 6298 §2.1: the first retransmission of a SYN after 1 s is what most suspicions begin with.
 //!
 //! # Where we differ, and why
-//! 1. A suspicion is no doubt ([`crate::doubt`]): the link stays in use, since a program that knocks at closed doors raises one. What the interface receives
+//! 1. A suspicion is no doubt ([`crate::known::doubt`]): the link stays in use, since a program that knocks at closed doors raises one. What the interface receives
 //!    settles it neither way: a LAN is full of neighbours' broadcasts while nothing beyond the router is reached.
 //! 2. A reply of the next hop says that the next hop lives. A router replies, and resolves names from its cache, while its own uplink is dead.
 //! 3. One silent host is no dead link, unless another link reaches it at that moment. Limit: where the only host that this machine knows of is cut off on one
@@ -42,8 +42,8 @@ mod hosts;
 mod suspicion;
 
 use crate::io::{HostEvent, HostId, LinkId, LinkKind, Verb};
-use crate::path::{Health, Path};
-use crate::state::State;
+use crate::known::path::{Health, Path};
+use crate::known::state::State;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -20,12 +20,12 @@
 //! # Checked by
 //! `tests`.
 
-use crate::conn::{Conn, Subflow};
 use crate::farewell::{self, EMPTY_AFTER};
 use crate::io::{ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowId, Verb};
-use crate::path::{Health, Path};
+use crate::known::conn::{Conn, Subflow};
+use crate::known::path::{Health, Path};
+use crate::known::state::State;
 use crate::select::{Use, Want, is_faded};
-use crate::state::State;
 use alloc::format;
 use alloc::vec::Vec;
 use units::{Duration, Instant};

@@ -12,8 +12,8 @@
 
 use crate::estimate::mobility::{HANDOFF, Trend};
 use crate::io::{Action, LinkId, Verb};
-use crate::path::Path;
-use crate::state::State;
+use crate::known::path::Path;
+use crate::known::state::State;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;

@@ -12,8 +12,8 @@
 //! `tests`.
 
 use crate::io::Role;
+use crate::known::state::State;
 use crate::select::{Use, Want, prospect};
-use crate::state::State;
 use units::{Bitrate, Duration, Instant};
 
 const FULL_PERCENT: u64 = 90;
@@ -76,7 +76,7 @@ fn load(now: Instant, state: &State) -> (Bitrate, Bitrate) {
         .map(|subflow| subflow.arrivals.rate(now))
         .sum();
     let in_use = |link| subflows().any(|subflow| subflow.link == link && !subflow.backup);
-    let capacity = |path: &crate::path::Path| {
+    let capacity = |path: &crate::known::path::Path| {
         if path.is_wifi() {
             prospect(path).min(path.shown)
         } else {

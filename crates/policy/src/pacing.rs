@@ -20,11 +20,11 @@
 //! `tests::pacing`; `window-upload` in the benchmarks.
 
 use crate::aqm::begins_to_fill;
-use crate::conn::Subflow;
 use crate::io::{Action, ConnId, LinkId, LinkKind, Note, SubflowId, Verb};
-use crate::path::Path;
+use crate::known::conn::Subflow;
+use crate::known::path::Path;
+use crate::known::state::State;
 use crate::queues::{BUSY_SEGMENTS, is_young, sends_much};
-use crate::state::State;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use units::{Bitrate, Duration, Instant};

@@ -23,8 +23,8 @@
 //! `tests::portal`; `daemon::tests::portal` on a real kernel.
 
 use crate::io::{Action, Checked, LinkId, Verb};
-use crate::path::Path;
-use crate::state::State;
+use crate::known::path::Path;
+use crate::known::state::State;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;

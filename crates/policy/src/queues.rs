@@ -23,12 +23,12 @@
 
 use crate::aqm::{self, Load, Queue};
 use crate::bounds::is_queued;
-use crate::conn::Subflow;
 use crate::estimate::arrivals::LATELY;
 use crate::io::{LinkId, LinkKind, SubflowId, Verb};
-use crate::path::Path;
+use crate::known::conn::Subflow;
+use crate::known::path::Path;
+use crate::known::state::State;
 use crate::select::is_sinking;
-use crate::state::State;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;

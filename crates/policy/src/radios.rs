@@ -14,9 +14,9 @@
 //! `tests/engine_slots.rs`, also which channels are left out; [`crate::slot`]'s own tests.
 
 use crate::io::{Action, Division, LinkId, RadioEvent, RadioId, Verb};
+use crate::known::state::State;
 use crate::select;
 use crate::slot::{Occupant, Refused, Rotation, Rules, ScanChannels, Slot, by_weight};
-use crate::state::State;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};

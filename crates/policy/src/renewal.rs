@@ -27,11 +27,11 @@
 //! # Checked by
 //! `tests::renewal`; `window-mixes` in the benchmarks.
 
-use crate::conn::{Conn, Subflow};
 use crate::io::{ConnId, LinkId, SubflowId, Verb};
+use crate::known::conn::{Conn, Subflow};
+use crate::known::state::State;
 use crate::membership;
 use crate::sched::BURST;
-use crate::state::State;
 use alloc::format;
 use units::{Bitrate, Bytes, Duration, Instant};
 

@@ -26,11 +26,11 @@
 //! # Checked by
 //! `tests::reserves`.
 
-use crate::conn::{Conn, Subflow};
 use crate::detect;
 use crate::io::{ConnId, LinkId, LinkKind};
-use crate::path::Path;
-use crate::state::State;
+use crate::known::conn::{Conn, Subflow};
+use crate::known::path::Path;
+use crate::known::state::State;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use units::{Duration, Instant};

@@ -15,9 +15,9 @@
 //! `tests::routes`; `crates/cli/tests/hosts`.
 
 use crate::io::{Family, LinkId, LinkKind, Uplink};
-use crate::path::{Health, Path};
+use crate::known::path::{Health, Path};
+use crate::known::state::State;
 use crate::select::{Use, Want};
-use crate::state::State;
 use alloc::collections::BTreeMap;
 use units::{Duration, Instant};
 

@@ -23,7 +23,7 @@
 
 use crate::estimate::signal::{EDGE, expected_goodput};
 use crate::io::{LinkId, LinkKind, Role};
-use crate::path::Path;
+use crate::known::path::Path;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::cmp::Reverse;

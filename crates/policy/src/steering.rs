@@ -13,15 +13,15 @@
 //! # Checked by
 //! `tests/engine_steering.rs`; `steer`'s own tests.
 
-use crate::air::expected_packet_time;
 use crate::baseline::KernelPaths;
 use crate::estimate::phy::Phy;
 use crate::handover::audible;
 use crate::io::{ConnId, LinkId, Role, Verb};
+use crate::known::air::expected_packet_time;
+use crate::known::path::Path;
+use crate::known::state::State;
 use crate::membership;
-use crate::path::Path;
 use crate::select::{Use, Want, is_fading};
-use crate::state::State;
 use crate::steer::{AccessPoint, Form, Marking, OnOff, Order, Reading, Steering, Step};
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};

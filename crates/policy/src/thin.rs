@@ -23,9 +23,9 @@
 mod tests;
 
 use crate::io::{Action, ConnId, LinkId, Note, Verb};
-use crate::path::Path;
+use crate::known::path::Path;
+use crate::known::state::State;
 use crate::select::{Use, Want};
-use crate::state::State;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;

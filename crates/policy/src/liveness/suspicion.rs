@@ -8,7 +8,7 @@
 
 use super::hosts::Hosts;
 use crate::io::{HostId, LinkId};
-use crate::state::State;
+use crate::known::state::State;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -3,7 +3,6 @@
 mod beginnings;
 mod endings;
 
-use crate::conn::{Conn, Joining, Subflow};
 use crate::cost::{self, Allowed};
 use crate::detect;
 use crate::estimate::acked::Acked;
@@ -17,8 +16,9 @@ use crate::io::{
     Action, Checked, ConnEvent, ConnId, HostId, Input, JoinFailure, LONGEST, LinkEvent, LinkId, LinkSpec,
     Note, SubflowEvent, SubflowId, SubflowSample, Verb,
 };
+use crate::known::conn::{Conn, Joining, Subflow};
+use crate::known::path::{Health, Marks, Path, Tally};
 use crate::liveness::Liveness;
-use crate::path::{Health, Marks, Path, Tally};
 use crate::portal::Portals;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;

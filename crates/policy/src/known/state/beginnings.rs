@@ -2,7 +2,7 @@
 
 use super::State;
 use crate::io::{Action, Family, LinkId, Uplink};
-use crate::path::Path;
+use crate::known::path::Path;
 
 impl State {
     /// New connections of this family begin on this link; `None`: as the user's routes say.

@@ -7,9 +7,9 @@
 //! `tests::loss`, `tests::peer`, `tests::renewal`.
 
 use super::State;
-use crate::conn::{Subflow, Withdrawn};
 use crate::io::{Action, ConnId, LinkId, SubflowId};
-use crate::path::Path;
+use crate::known::conn::{Subflow, Withdrawn};
+use crate::known::path::Path;
 use alloc::vec::Vec;
 use units::{Bytes, Duration, Instant};
 

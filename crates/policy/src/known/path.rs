@@ -1,8 +1,6 @@
 //! Everything known about one link; the only home of path state.
 
-use crate::air::Air;
 use crate::cost::Cost;
-use crate::doubt::Doubt;
 use crate::estimate::beacons::Beacons;
 use crate::estimate::energy;
 use crate::estimate::gap::Gap;
@@ -10,6 +8,8 @@ use crate::estimate::mobility::Mobility;
 use crate::estimate::phy::Phy;
 use crate::estimate::signal::{self, Signal};
 use crate::io::{ConnId, Family, LinkKind, LinkSpec, Note, Role, Uplink};
+use crate::known::air::Air;
+use crate::known::doubt::Doubt;
 use crate::portal::Held;
 use alloc::boxed::Box;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant, Ratio};

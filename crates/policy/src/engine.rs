@@ -1,9 +1,9 @@
 //! The engine: takes facts in, hands actions out. It only dispatches.
 
+use crate::alive::silence;
 use crate::assign::Assignments;
 use crate::baseline::{self, KernelPaths};
 use crate::cost::{self, Allowed};
-use crate::detect;
 use crate::energy_schedule::Variant;
 use crate::explain::{self, ConnExplanation, Explanation};
 use crate::foresight::Foresight;
@@ -162,7 +162,7 @@ impl Engine {
     pub fn tick(&mut self, now: Instant) {
         self.wake(now);
         if self.due(now) {
-            detect::settle(now, &mut self.state);
+            silence::settle(now, &mut self.state);
             self.decide(now);
         }
         debug_assert_eq!(self.wake_at, self.next_wake());
@@ -175,7 +175,7 @@ impl Engine {
             .map_or(Duration::ZERO, |(at, _)| now - at.max(self.now));
         self.now = self.now.max(now);
         if late >= OVERSLEPT {
-            detect::overslept(now, &mut self.state, late);
+            silence::overslept(now, &mut self.state, late);
             self.wake_at = self.next_wake();
         }
     }
@@ -210,7 +210,7 @@ impl Engine {
     fn next_wake(&self) -> Option<(Instant, &'static str)> {
         let look = (!self.state.paths.is_empty()).then_some((self.next_look, "look"));
         let own = match &self.strategy {
-            Strategy::Slowhand(_) => detect::wake_at(&self.state).map(|at| (at, "doubt")),
+            Strategy::Slowhand(_) => silence::wake_at(&self.state).map(|at| (at, "doubt")),
             Strategy::Foresight(foresight) => foresight.wake_at().map(|at| (at, "foresight")),
             Strategy::Thrift(thrift) => thrift.wake_at().map(|at| (at, "energy")),
             _ => None,

@@ -23,6 +23,7 @@
 
 extern crate alloc;
 
+mod alive;
 mod aqm;
 mod assign;
 mod audition;
@@ -30,7 +31,6 @@ mod baseline;
 mod bounds;
 pub mod cc;
 mod cost;
-mod detect;
 pub mod energy_schedule;
 mod engine;
 pub mod estimate;
@@ -41,18 +41,15 @@ mod foresight;
 mod handover;
 mod io;
 mod known;
-mod liveness;
 pub mod mark;
 mod membership;
 pub mod omniscient;
 mod outlook;
 mod overflow;
 mod pacing;
-mod portal;
 mod queues;
 mod radios;
 mod renewal;
-mod reserves;
 mod route;
 pub mod sched;
 mod select;

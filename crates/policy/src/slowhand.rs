@@ -10,21 +10,21 @@
 //! # Checked by
 //! `tests`; `tests/engine_steering.rs`, `tests/engine_properties.rs`; the scenarios.
 
+use crate::alive::idle;
+use crate::alive::portal;
+use crate::alive::reserves::Reserves;
+use crate::alive::silence;
 use crate::audition::Audition;
 use crate::bounds;
-use crate::detect;
 use crate::estimate::signal::EDGE;
 use crate::io::{ConnId, LinkId, Role, SubflowId, Verb};
 use crate::known::path::Path;
 use crate::known::state::State;
-use crate::liveness;
 use crate::membership;
 use crate::overflow::Overflow;
 use crate::pacing;
-use crate::portal;
 use crate::queues::Queues;
 use crate::renewal;
-use crate::reserves::Reserves;
 use crate::route::Routes;
 use crate::select::{Selection, Use, Want, is_fading, prospect};
 use crate::steering::{Channels, Way};
@@ -84,7 +84,7 @@ impl Slowhand {
             self.queues.look(now, state);
             pacing::look(now, state, conn, subflow);
         }
-        detect::inspect(now, state, conn, subflow)
+        silence::inspect(now, state, conn, subflow)
     }
 
     /// A connection's counters were read; those of its subflows come before.
@@ -95,9 +95,9 @@ impl Slowhand {
     }
 
     pub(crate) fn decide(&mut self, now: Instant, state: &mut State) {
-        detect::ask_again(now, state);
-        detect::retry(now, state);
-        liveness::look(now, state);
+        silence::ask_again(now, state);
+        silence::retry(now, state);
+        idle::look(now, state);
         portal::look(now, state);
         self.reserves.look(now, state);
         associate_all(now, state);

@@ -1,7 +1,7 @@
 //! An open question to a link: what was asked, how long answers may take, and when their absence is proof.
 //!
 //! # Sources
-//! - None of its own: what makes a link doubtful is in [`crate::detect`], what its answers prove, too.
+//! - None of its own: what makes a link doubtful is in [`crate::alive::silence`], what its answers prove, too.
 //!
 //! # Where we differ, and why
 //! 1. Silence is what a look has found, not the time since the last look. The counters of many subflows are read every 100 ms at most, and meanwhile a

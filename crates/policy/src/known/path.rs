@@ -1,5 +1,6 @@
 //! Everything known about one link; the only home of path state.
 
+use crate::alive::portal::Held;
 use crate::cost::Cost;
 use crate::estimate::beacons::Beacons;
 use crate::estimate::energy;
@@ -10,7 +11,6 @@ use crate::estimate::signal::{self, Signal};
 use crate::io::{ConnId, Family, LinkKind, LinkSpec, Note, Role, Uplink};
 use crate::known::air::Air;
 use crate::known::doubt::Doubt;
-use crate::portal::Held;
 use alloc::boxed::Box;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant, Ratio};
 

@@ -3,8 +3,10 @@
 mod beginnings;
 mod endings;
 
+use crate::alive::idle::Liveness;
+use crate::alive::portal::Portals;
+use crate::alive::silence;
 use crate::cost::{self, Allowed};
-use crate::detect;
 use crate::estimate::acked::Acked;
 use crate::estimate::arrivals::Arrivals;
 use crate::estimate::carries::Carries;
@@ -18,8 +20,6 @@ use crate::io::{
 };
 use crate::known::conn::{Conn, Joining, Subflow};
 use crate::known::path::{Health, Marks, Path, Tally};
-use crate::liveness::Liveness;
-use crate::portal::Portals;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -97,7 +97,7 @@ impl State {
             Input::Conn(conn, event) => self.about_conn(now, conn, event),
             Input::Subflow(subflow, event) => self.about_subflow(now, subflow, event),
             Input::Resumed => {
-                detect::resumed(now, self);
+                silence::resumed(now, self);
                 Change::Shape
             }
             Input::Radio(..) | Input::Flow(..) | Input::Allow(..) => Change::Counters,

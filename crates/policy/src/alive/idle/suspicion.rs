@@ -1,7 +1,7 @@
 //! One suspicion: which hosts are probed over which links, and what their replies amount to.
 //!
 //! # Sources
-//! - None of its own: [`crate::liveness`] has them, and the table of verdicts.
+//! - None of its own: [`crate::alive::idle`] has them, and the table of verdicts.
 //!
 //! # Checked by
 //! `tests::liveness`.

@@ -20,7 +20,7 @@
 //!    prevent, a path given up for a silence alone, never happens: without unanswered probes nothing is given up. Six bursts over links of 20, 30 and
 //!    50 ms cost 20 small packets in all, 9 over one link at most, and no link.
 //!
-//! 6. A backup that brings nothing is not asked here, since it brings nothing while others carry: [`crate::reserves`] asks it. What we sent over it and is
+//! 6. A backup that brings nothing is not asked here, since it brings nothing while others carry: [`crate::alive::reserves`] asks it. What we sent over it and is
 //!    not acknowledged is missed as on any other.
 //! 7. A link over which a look has found something is not doubted for what the same look has found of one of its subflows, which may wait for a time-out
 //!    of its own.
@@ -30,12 +30,12 @@
 //! # Checked by
 //! `tests::loss`, `tests::looks`; `stall-drop`, `stall-backup` and `wrong-removals` in the benchmarks.
 
+use crate::alive::idle;
 use crate::io::{ConnId, LinkId, LinkKind, SubflowId, Verb};
 use crate::known::conn::{Conn, Subflow};
 use crate::known::doubt::{Doubt, STOPPED};
 use crate::known::path::{Health, Path};
 use crate::known::state::State;
-use crate::liveness;
 use alloc::format;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
@@ -264,7 +264,7 @@ pub(crate) fn retry(now: Instant, state: &mut State) {
     for (link, tries) in due {
         match conn.filter(|_| !state.liveness.has_lost(link)) {
             Some(conn) => state.probe(link, conn),
-            None => liveness::retry(now, state, link, tries),
+            None => idle::retry(now, state, link, tries),
         }
     }
 }

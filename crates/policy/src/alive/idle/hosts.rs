@@ -1,7 +1,7 @@
 //! Which hosts are known over which link, and which of them are worth a probe.
 //!
 //! # Sources
-//! - None: what a reply proves is in [`crate::liveness`].
+//! - None: what a reply proves is in [`crate::alive::idle`].
 //!
 //! # Where we differ, and why
 //! 1. A host counts as silent only over a link over which it has replied before: many hosts never reply to a probe, so their silence says nothing.

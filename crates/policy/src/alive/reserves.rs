@@ -20,13 +20,13 @@
 //! 3. Limit: no reserve that counts as sound is asked over a mobile network, over a metered link, or over WiFi: a question wakes a radio that sleeps, and
 //!    keeps it awake for longer than it takes. (A WiFi link is, if the world tells by [`crate::LinkEvent::Draws`] that its radio has no tail; none does yet.)
 //!    Whether such a reserve is dead is found when it is used. `fade` had gaps of 84 ms (median) where more questions woke a WiFi link. One that was given up is
-//!    asked whether it is back, over any link, every 6.4 s in the end ([`crate::detect`]).
+//!    asked whether it is back, over any link, every 6.4 s in the end ([`crate::alive::silence`]).
 //! 4. Limit: a peer that answers no echoes is asked by a handshake, and its server has to accept that: hence seconds and minutes, not moments.
 //!
 //! # Checked by
 //! `tests::reserves`.
 
-use crate::detect;
+use crate::alive::silence;
 use crate::io::{ConnId, LinkId, LinkKind};
 use crate::known::conn::{Conn, Subflow};
 use crate::known::path::Path;
@@ -90,7 +90,7 @@ impl Reserves {
             Some(asked) if asked.open && reserve.heard >= asked.at => self.close(link),
             Some(asked) if asked.open && now - asked.at >= PATIENCE => {
                 self.close(link);
-                detect::doubt(now, state, link, reserve.conn, now - reserve.heard, PATIENCE);
+                silence::doubt(now, state, link, reserve.conn, now - reserve.heard, PATIENCE);
             }
             Some(asked) if asked.open => {}
             _ if now - last.map_or(reserve.heard, |asked| asked.at.max(reserve.heard)) >= pause => {

@@ -1,0 +1,10 @@
+//! Which links still lead anywhere.
+//!
+//! In go the silence of subflows, hosts that do not reply, and the results of checks.
+//! Out come probes and checks, and a verdict for each link: alive, doubted, dead, or held out.
+//! `silence` watches links that carry data, `reserves` backups, `idle` links without any connection, `portal` captive portals.
+
+pub(crate) mod idle;
+pub(crate) mod portal;
+pub(crate) mod reserves;
+pub(crate) mod silence;

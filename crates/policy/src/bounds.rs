@@ -12,13 +12,13 @@
 //! # Checked by
 //! `tests::bounds`; `window-…` in the benchmarks.
 
+use crate::choose::rank::{Use, Want, is_sinking, prospect};
 use crate::estimate::arrivals::LATELY;
 use crate::io::{Action, ConnId, LinkId, LinkKind, Note, Verb};
 use crate::known::conn::{Conn, Subflow};
 use crate::known::path::Path;
 use crate::known::state::State;
 use crate::queues::BUSY_SEGMENTS;
-use crate::select::{Use, Want, is_sinking, prospect};
 use crate::slow::{Look, View};
 use crate::window::Need;
 use alloc::format;

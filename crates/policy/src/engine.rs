@@ -3,7 +3,7 @@
 use crate::alive::silence;
 use crate::assign::Assignments;
 use crate::baseline::{self, KernelPaths};
-use crate::cost::{self, Allowed};
+use crate::choose::cost::{self, Allowed};
 use crate::energy_schedule::Variant;
 use crate::explain::{self, ConnExplanation, Explanation};
 use crate::foresight::Foresight;

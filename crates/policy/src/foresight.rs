@@ -10,12 +10,12 @@
 //! # Checked by
 //! `tests/engine_baselines.rs`.
 
+use crate::choose::rank::{Use, Want};
 use crate::handover::{audible, leave_others};
 use crate::io::{ConnId, LinkId, Verb};
 use crate::known::state::State;
 use crate::membership;
 use crate::omniscient::OmniscientPath;
-use crate::select::{Use, Want};
 use alloc::format;
 use alloc::vec::Vec;
 use units::{Bytes, Instant};

@@ -17,13 +17,13 @@
 //! # Checked by
 //! `tests` (counts and the moment of the switch); `tests/engine_baselines.rs` (the trigger); `walk` in the benchmarks.
 
+use crate::choose::rank::{Use, Want};
 use crate::estimate::mobility::HANDOFF;
 use crate::io::{LinkId, LinkKind, SubflowId, Verb};
 use crate::known::path::Path;
 use crate::known::state::State;
 use crate::membership;
 use crate::outlook::snr;
-use crate::select::{Use, Want};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;

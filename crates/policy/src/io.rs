@@ -9,7 +9,7 @@
 //! ([`crate::mark`]), which subflow or block is next ([`crate::sched`], [`crate::flow::Stripe`]), how a window grows ([`crate::cc`]).
 //! Those are objects that a world's data plane owns; what they are told comes from actions.
 
-use crate::cost::{Tariff, Trust};
+use crate::choose::cost::{Tariff, Trust};
 use crate::estimate::bandwidth::Sight;
 use crate::estimate::delivery::Frame;
 use crate::estimate::energy;

@@ -26,11 +26,10 @@ extern crate alloc;
 mod alive;
 mod aqm;
 mod assign;
-mod audition;
 mod baseline;
 mod bounds;
 pub mod cc;
-mod cost;
+mod choose;
 pub mod energy_schedule;
 mod engine;
 pub mod estimate;
@@ -45,25 +44,22 @@ pub mod mark;
 mod membership;
 pub mod omniscient;
 mod outlook;
-mod overflow;
 mod pacing;
 mod queues;
 mod radios;
 mod renewal;
-mod route;
 pub mod sched;
-mod select;
 pub mod slot;
 mod slow;
 mod slowhand;
 pub mod steer;
 mod steering;
-mod thin;
 mod thrift;
 mod uplink;
 mod window;
 
-pub use cost::{Tariff, Trust};
+pub use choose::cost::{Tariff, Trust};
+pub use choose::low_traffic::LITTLE_MOVES;
 pub use engine::{Config, Engine, Policy};
 pub use explain::{ConnExplanation, Explanation, RoleExplanation};
 pub use io::{
@@ -72,7 +68,6 @@ pub use io::{
     SubflowId, SubflowSample, Uplink, Verb, Wish,
 };
 pub use outlook::Outlook;
-pub use thin::LITTLE_MOVES;
 
 #[cfg(test)]
 mod tests;

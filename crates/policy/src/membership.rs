@@ -15,17 +15,17 @@
 //! 4. From RFC 8684 §3.3.8, which leaves roles to both ends: only over a path against which nothing speaks, for MP_PRIO is sent on the subflow that it is about;
 //!    and withdrawals come first.
 //! 5. The last path is never closed, however dead: a connection without a subflow ends after a minute (`net.mptcp.close_timeout`). Only a link that may not be
-//!    used any more is left at once ([`crate::cost`]).
+//!    used any more is left at once ([`crate::choose::cost`]).
 //!
 //! # Checked by
 //! `tests`.
 
+use crate::choose::rank::{Use, Want, is_faded};
 use crate::farewell::{self, EMPTY_AFTER};
 use crate::io::{ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowId, Verb};
 use crate::known::conn::{Conn, Subflow};
 use crate::known::path::{Health, Path};
 use crate::known::state::State;
-use crate::select::{Use, Want, is_faded};
 use alloc::format;
 use alloc::vec::Vec;
 use units::{Duration, Instant};

@@ -23,12 +23,12 @@
 
 use crate::aqm::{self, Load, Queue};
 use crate::bounds::is_queued;
+use crate::choose::rank::is_sinking;
 use crate::estimate::arrivals::LATELY;
 use crate::io::{LinkId, LinkKind, SubflowId, Verb};
 use crate::known::conn::Subflow;
 use crate::known::path::Path;
 use crate::known::state::State;
-use crate::select::is_sinking;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;

@@ -13,9 +13,9 @@
 //! # Checked by
 //! `tests/engine_slots.rs`, also which channels are left out; [`crate::slot`]'s own tests.
 
+use crate::choose::rank;
 use crate::io::{Action, Division, LinkId, RadioEvent, RadioId, Verb};
 use crate::known::state::State;
-use crate::select;
 use crate::slot::{Occupant, Refused, Rotation, Rules, ScanChannels, Slot, by_weight};
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -206,7 +206,7 @@ impl Radio {
         let plan = &self.plan;
         let held = |link| plan.iter().any(|slot| slot.occupant == Occupant::Network(link));
         self.rotation
-            .rank(&select::best_first(&state.paths, networks, held));
+            .rank(&rank::best_first(&state.paths, networks, held));
     }
 
     fn left_out(&self) -> &[LinkId] {

@@ -14,21 +14,21 @@ use crate::alive::idle;
 use crate::alive::portal;
 use crate::alive::reserves::Reserves;
 use crate::alive::silence;
-use crate::audition::Audition;
 use crate::bounds;
+use crate::choose::audition::Audition;
+use crate::choose::low_traffic;
+use crate::choose::overflow::Overflow;
+use crate::choose::rank::{Selection, Use, Want, is_fading, prospect};
+use crate::choose::routes::Routes;
 use crate::estimate::signal::EDGE;
 use crate::io::{ConnId, LinkId, Role, SubflowId, Verb};
 use crate::known::path::Path;
 use crate::known::state::State;
 use crate::membership;
-use crate::overflow::Overflow;
 use crate::pacing;
 use crate::queues::Queues;
 use crate::renewal;
-use crate::route::Routes;
-use crate::select::{Selection, Use, Want, is_fading, prospect};
 use crate::steering::{Channels, Way};
-use crate::thin;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
@@ -117,7 +117,7 @@ impl Slowhand {
                 membership::fit(now, state, conn, &wants);
                 continue;
             }
-            let own = thin::on_quickest(now, state, conn, &wants)
+            let own = low_traffic::on_quickest(now, state, conn, &wants)
                 .or_else(|| bounds::without_slow(now, state, conn, &wants));
             match own {
                 Some(wants) => membership::fit(now, state, conn, &wants),

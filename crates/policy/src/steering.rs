@@ -14,6 +14,7 @@
 //! `tests/engine_steering.rs`; `steer`'s own tests.
 
 use crate::baseline::KernelPaths;
+use crate::choose::rank::{Use, Want, is_fading};
 use crate::estimate::phy::Phy;
 use crate::handover::audible;
 use crate::io::{ConnId, LinkId, Role, Verb};
@@ -21,7 +22,6 @@ use crate::known::air::expected_packet_time;
 use crate::known::path::Path;
 use crate::known::state::State;
 use crate::membership;
-use crate::select::{Use, Want, is_fading};
 use crate::steer::{AccessPoint, Form, Marking, OnOff, Order, Reading, Steering, Step};
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};

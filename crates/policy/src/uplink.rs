@@ -1,4 +1,4 @@
-//! How the user's own routes rank links. What [`crate::route`] decides by.
+//! How the user's own routes rank links. What [`crate::choose::routes`] decides by.
 
 /// A version of IP. Routes, and so the link on which new connections begin, may differ between the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,5 +1,6 @@
 //! Everything known about one connection and its subflows.
 
+use crate::choose::low_traffic::Thin;
 use crate::estimate::acked::Acked;
 use crate::estimate::arrivals::Arrivals;
 use crate::estimate::carries::Carries;
@@ -9,7 +10,6 @@ use crate::estimate::trickle::Trickle;
 use crate::io::{ConnSample, JoinFailure, LinkId, SubflowId, SubflowSample};
 use crate::renewal::Renewals;
 use crate::slow::Slow;
-use crate::thin::Thin;
 use crate::window::Window;
 use alloc::string::String;
 use alloc::vec::Vec;

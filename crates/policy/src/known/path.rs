@@ -1,7 +1,7 @@
 //! Everything known about one link; the only home of path state.
 
 use crate::alive::portal::Held;
-use crate::cost::Cost;
+use crate::choose::cost::Cost;
 use crate::estimate::beacons::Beacons;
 use crate::estimate::energy;
 use crate::estimate::gap::Gap;

@@ -6,7 +6,7 @@ mod endings;
 use crate::alive::idle::Liveness;
 use crate::alive::portal::Portals;
 use crate::alive::silence;
-use crate::cost::{self, Allowed};
+use crate::choose::cost::{self, Allowed};
 use crate::estimate::acked::Acked;
 use crate::estimate::arrivals::Arrivals;
 use crate::estimate::carries::Carries;

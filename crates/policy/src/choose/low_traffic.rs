@@ -22,10 +22,10 @@
 #[cfg(test)]
 mod tests;
 
+use crate::choose::rank::{Use, Want};
 use crate::io::{Action, ConnId, LinkId, Note, Verb};
 use crate::known::path::Path;
 use crate::known::state::State;
-use crate::select::{Use, Want};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;

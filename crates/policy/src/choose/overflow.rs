@@ -11,9 +11,9 @@
 //! # Checked by
 //! `tests`.
 
+use crate::choose::rank::{Use, Want, prospect};
 use crate::io::Role;
 use crate::known::state::State;
-use crate::select::{Use, Want, prospect};
 use units::{Bitrate, Duration, Instant};
 
 const FULL_PERCENT: u64 = 90;

@@ -14,10 +14,10 @@
 //! # Checked by
 //! `tests::routes`; `crates/cli/tests/hosts`.
 
+use crate::choose::rank::{Use, Want};
 use crate::io::{Family, LinkId, LinkKind, Uplink};
 use crate::known::path::{Health, Path};
 use crate::known::state::State;
-use crate::select::{Use, Want};
 use alloc::collections::BTreeMap;
 use units::{Duration, Instant};
 

@@ -15,11 +15,11 @@
 //! # Checked by
 //! `tests::slots`.
 
+use crate::choose::rank::{Use, Want, is_sinking};
 use crate::io::{LinkId, Role, Verb};
 use crate::known::conn::Conn;
 use crate::known::path::Path;
 use crate::known::state::State;
-use crate::select::{Use, Want, is_sinking};
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;

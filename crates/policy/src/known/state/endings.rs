@@ -1,7 +1,7 @@
 //! How subflows end, and what the peer is told of it.
 //!
 //! # Sources
-//! - RFC 8684 §3.4.2 (REMOVE_ADDR). The rest is in [`crate::membership`] and [`crate::renewal`], which decide.
+//! - RFC 8684 §3.4.2 (REMOVE_ADDR). The rest is in [`crate::subflow::membership`] and [`crate::subflow::renewal`], which decide.
 //!
 //! # Checked by
 //! `tests::loss`, `tests::peer`, `tests::renewal`.

@@ -30,8 +30,8 @@
 use crate::io::{ConnId, LinkId, SubflowId, Verb};
 use crate::known::conn::{Conn, Subflow};
 use crate::known::state::State;
-use crate::membership;
 use crate::sched::BURST;
+use crate::subflow::membership;
 use alloc::format;
 use units::{Bitrate, Bytes, Duration, Instant};
 

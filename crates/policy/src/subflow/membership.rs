@@ -21,11 +21,11 @@
 //! `tests`.
 
 use crate::choose::rank::{Use, Want, is_faded};
-use crate::farewell::{self, EMPTY_AFTER};
 use crate::io::{ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowId, Verb};
 use crate::known::conn::{Conn, Subflow};
 use crate::known::path::{Health, Path};
 use crate::known::state::State;
+use crate::subflow::farewell::{self, EMPTY_AFTER};
 use alloc::format;
 use alloc::vec::Vec;
 use units::{Duration, Instant};

@@ -12,7 +12,6 @@
 //! # Checked by
 //! `tests/engine_explains.rs`: every word is said, and documented; `tests/engine_air.rs`, `tests/engine_cost.rs`: the numbers behind them.
 
-use crate::bounds;
 use crate::choose::low_traffic;
 use crate::estimate::bandwidth::Limit;
 use crate::estimate::delivery::Estimate;
@@ -21,6 +20,7 @@ use crate::known::air::{LEAST_FRAMES, View};
 use crate::known::conn::Conn;
 use crate::known::path::{Health, Path};
 use crate::known::state::State;
+use crate::queue::bounds;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

@@ -6,7 +6,7 @@
 //! numbers.
 //!
 //! Two kinds of question do not pass here, because a data plane asks them per packet: which packet is to be marked
-//! ([`crate::mark`]), which subflow or block is next ([`crate::sched`], [`crate::flow::Stripe`]), how a window grows ([`crate::cc`]).
+//! ([`crate::queue::mark`]), which subflow or block is next ([`crate::sched`], [`crate::flow::Stripe`]), how a window grows ([`crate::cc`]).
 //! Those are objects that a world's data plane owns; what they are told comes from actions.
 
 use crate::choose::cost::{Tariff, Trust};

@@ -24,10 +24,8 @@
 extern crate alloc;
 
 mod alive;
-mod aqm;
 mod assign;
 mod baseline;
-mod bounds;
 pub mod cc;
 mod choose;
 pub mod energy_schedule;
@@ -39,11 +37,9 @@ mod foresight;
 mod handover;
 mod io;
 mod known;
-pub mod mark;
 pub mod omniscient;
 mod outlook;
-mod pacing;
-mod queues;
+mod queue;
 mod radios;
 pub mod sched;
 pub mod slot;
@@ -66,6 +62,7 @@ pub use io::{
     SubflowId, SubflowSample, Uplink, Verb, Wish,
 };
 pub use outlook::Outlook;
+pub use queue::mark;
 
 #[cfg(test)]
 mod tests;

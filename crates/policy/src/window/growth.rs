@@ -22,7 +22,7 @@
 
 use super::Need;
 use super::trial::Factor;
-use crate::aqm::EVERY_READING;
+use crate::queue::aqm::EVERY_READING;
 use units::{Bitrate, Bytes, Duration, Instant};
 
 /// Slow start goes on while what the links bring has become more by this within [`STILL`].

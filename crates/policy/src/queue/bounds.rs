@@ -18,7 +18,7 @@ use crate::io::{Action, ConnId, LinkId, LinkKind, Note, Verb};
 use crate::known::conn::{Conn, Subflow};
 use crate::known::path::Path;
 use crate::known::state::State;
-use crate::queues::BUSY_SEGMENTS;
+use crate::queue::queues::BUSY_SEGMENTS;
 use crate::slow::{Look, View};
 use crate::window::Need;
 use alloc::format;

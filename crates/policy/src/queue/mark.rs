@@ -46,7 +46,7 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    const GOLDEN: &str = include_str!("../../../golden/mark.csv");
+    const GOLDEN: &str = include_str!("../../../../golden/mark.csv");
 
     #[test]
     fn golden_answers() {

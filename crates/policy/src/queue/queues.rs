@@ -21,14 +21,14 @@
 //! # Checked by
 //! `tests::queues`; `window::tests::fluid::many`.
 
-use crate::aqm::{self, Load, Queue};
-use crate::bounds::is_queued;
 use crate::choose::rank::is_sinking;
 use crate::estimate::arrivals::LATELY;
 use crate::io::{LinkId, LinkKind, SubflowId, Verb};
 use crate::known::conn::Subflow;
 use crate::known::path::Path;
 use crate::known::state::State;
+use crate::queue::aqm::{self, Load, Queue};
+use crate::queue::bounds::is_queued;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;

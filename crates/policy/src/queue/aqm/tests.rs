@@ -1,5 +1,5 @@
 use super::*;
-use crate::mark::Diffusion;
+use crate::queue::mark::Diffusion;
 use proptest::prelude::*;
 
 const MS: Duration = Duration::from_millis(1);

@@ -9,7 +9,7 @@
 //! - Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016: what startup overshoots.
 //!
 //! # Where we differ, and why
-//! 1. Once for each subflow, over cables: what the round trip shows over radio comes from the air. The sign is that of [`crate::aqm`], but in the subflow's own round
+//! 1. Once for each subflow, over cables: what the round trip shows over radio comes from the air. The sign is that of [`crate::queue::aqm`], but in the subflow's own round
 //!    trips: another peer may be nearer, and a queue that stands when it begins is not its own.
 //! 2. Not beside one that is past its start and moves much over the same link: it may be its queue.
 //! 3. Half of what is under way in a round trip is the least that is believed to arrive. In a start it is about what does; where one reading came before a burst of
@@ -19,12 +19,12 @@
 //! # Checked by
 //! `tests::pacing`; `window-upload` in the benchmarks.
 
-use crate::aqm::begins_to_fill;
 use crate::io::{Action, ConnId, LinkId, LinkKind, Note, SubflowId, Verb};
 use crate::known::conn::Subflow;
 use crate::known::path::Path;
 use crate::known::state::State;
-use crate::queues::{BUSY_SEGMENTS, is_young, sends_much};
+use crate::queue::aqm::begins_to_fill;
+use crate::queue::queues::{BUSY_SEGMENTS, is_young, sends_much};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use units::{Bitrate, Duration, Instant};

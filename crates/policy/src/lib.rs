@@ -38,18 +38,14 @@ mod handover;
 mod io;
 mod known;
 pub mod omniscient;
-mod outlook;
 mod queue;
-mod radios;
 pub mod sched;
-pub mod slot;
 mod slow;
 mod slowhand;
-pub mod steer;
-mod steering;
 mod subflow;
 mod thrift;
 mod uplink;
+mod wifi;
 mod window;
 
 pub use choose::cost::{Tariff, Trust};
@@ -61,8 +57,9 @@ pub use io::{
     Input, JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Note, RadioEvent, RadioId, Role, SubflowEvent,
     SubflowId, SubflowSample, Uplink, Verb, Wish,
 };
-pub use outlook::Outlook;
 pub use queue::mark;
+pub use wifi::outlook::Outlook;
+pub use wifi::{slot, steer};
 
 #[cfg(test)]
 mod tests;

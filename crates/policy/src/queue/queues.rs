@@ -10,7 +10,7 @@
 //! # Where we differ, and why
 //! 1. Only links that are busy are judged: data that comes by the way echoes time stamps of long ago.
 //! 2. Only cables are always marked. Over WiFi the round trip comes and goes with the air, and a walk past five access points brought 4 % less for it
-//!    (one run); what is poor there, [`crate::steering`] sees by its airtime. With marks on the cell, too, one of eight plays of `fade` had a gap of
+//!    (one run); what is poor there, [`crate::wifi::steering`] sees by its airtime. With marks on the cell, too, one of eight plays of `fade` had a gap of
 //!    120 ms; without, none of twenty over 83.
 //! 3. Over radio what arrives is marked, too, while a link beside it that has no queue is given less than it has shown that it can carry: a queue that stands then is what draws too
 //!    much. A link that joins a running connection meets no loss inside the bounded window, its congestion window ends far over what it carries, and

@@ -10,7 +10,7 @@
 
 use crate::cc::{Controller, Flow, Interval};
 use crate::io::LinkId;
-use crate::steer::{AccessPoint, Order, Reading, Steering, Step};
+use crate::wifi::steer::{AccessPoint, Order, Reading, Steering, Step};
 use std::collections::VecDeque;
 use units::{Bitrate, Bytes, Duration, Instant, Ratio, Rng};
 

@@ -2,7 +2,7 @@
 
 use super::fluid::{PACKET, Point, World};
 use crate::cc::Controller;
-use crate::steer::*;
+use crate::wifi::steer::*;
 
 const OPTIMUM: f64 = 24.0;
 const CONTROLLERS: [Controller; 3] = [Controller::Lia, Controller::Olia, Controller::Reno];

@@ -1,7 +1,7 @@
 //! How rates move and readings are smoothed, as the golden files have it.
 
-use crate::steer::smooth::Smooth;
-use crate::steer::{Instant, Ramp, Ratio};
+use crate::wifi::steer::smooth::Smooth;
+use crate::wifi::steer::{Instant, Ramp, Ratio};
 use alloc::vec::Vec;
 use units::Duration;
 
@@ -36,7 +36,7 @@ fn rows(text: &str) -> Vec<(&str, Vec<u64>)> {
 
 #[test]
 fn golden_ramps() {
-    let rows = rows(include_str!("../../../../../golden/ramp.csv"));
+    let rows = rows(include_str!("../../../../../../golden/ramp.csv"));
     for (cell, expected) in &rows {
         let mut ramp = Ramp::new();
         let rates: Vec<u64> = looks(cell)
@@ -50,7 +50,7 @@ fn golden_ramps() {
 
 #[test]
 fn golden_means() {
-    let rows = rows(include_str!("../../../../../golden/smooth.csv"));
+    let rows = rows(include_str!("../../../../../../golden/smooth.csv"));
     for (cell, expected) in &rows {
         let mut smooth = Smooth::over(Duration::from_secs(1));
         let means: Vec<u64> = looks(cell).map(|(now, value)| smooth.read(now, value)).collect();

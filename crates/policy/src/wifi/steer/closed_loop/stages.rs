@@ -3,7 +3,7 @@
 use super::watched::{Mean, Pause, Watched};
 use super::{ClosedLoop, Why};
 use crate::io::LinkId;
-use crate::steer::CAP;
+use crate::wifi::steer::CAP;
 use units::{Bitrate, Duration, Instant, Ratio};
 
 /// Of what another could carry: less than this is short.
@@ -202,7 +202,7 @@ impl ClosedLoop {
             }
             _ if room && evidence.idle >= IDLE_FOR => {
                 self.held = true;
-                self.hold = crate::steer::Ramp::at(now, CAP);
+                self.hold = crate::wifi::steer::Ramp::at(now, CAP);
                 self.begin_trial(now, next.link, Why::IdleAir { busy: idle });
             }
             _ => {}

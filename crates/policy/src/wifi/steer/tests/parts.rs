@@ -3,11 +3,11 @@
 use super::super::lanes::Lanes;
 use super::super::smooth::Smooth;
 use crate::io::LinkId;
-use crate::steer::*;
+use crate::wifi::steer::*;
 use proptest::prelude::*;
 use units::{Bitrate, Duration, Instant, Ratio};
 
-const GOLDEN: &str = include_str!("../../../../../golden/steer.csv");
+const GOLDEN: &str = include_str!("../../../../../../golden/steer.csv");
 
 fn us(us: u64) -> Duration {
     Duration::from_micros(us)

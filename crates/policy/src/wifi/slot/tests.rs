@@ -312,7 +312,7 @@ fn golden(cells: &[&str]) -> Vec<u64> {
 
 #[test]
 fn golden_vectors_hold() {
-    let rows = include_str!("../../../../golden/slot.csv")
+    let rows = include_str!("../../../../../golden/slot.csv")
         .lines()
         .filter(|line| !line.starts_with("#") && !line.starts_with("form"));
     let mut count = 0;

@@ -1,4 +1,4 @@
-//! Steering in the engine: what was measured of each channel's access points goes to [`crate::steer`], what it orders to the world.
+//! Steering in the engine: what was measured of each channel's access points goes to [`crate::wifi::steer`], what it orders to the world.
 //!
 //! # Sources
 //! - nsdi15 §5.2: marks on every access point that is clearly worse than the best of its channel; FatVAP, juggler: one at a time.
@@ -21,8 +21,8 @@ use crate::io::{ConnId, LinkId, Role, Verb};
 use crate::known::air::expected_packet_time;
 use crate::known::path::Path;
 use crate::known::state::State;
-use crate::steer::{AccessPoint, Form, Marking, OnOff, Order, Reading, Steering, Step};
 use crate::subflow::membership;
+use crate::wifi::steer::{AccessPoint, Form, Marking, OnOff, Order, Reading, Steering, Step};
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

@@ -4,8 +4,8 @@
 //! `tests` below: `golden/left-air.csv`; `steer::tests`.
 
 use crate::io::LinkId;
-use crate::steer::AccessPoint;
-use crate::steer::smooth::Smooth;
+use crate::wifi::steer::AccessPoint;
+use crate::wifi::steer::smooth::Smooth;
 use units::{Bitrate, Bytes, Duration, Instant, Ratio};
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -130,7 +130,7 @@ mod tests {
     /// `golden/left-air.csv`: packet time, round trip without queue, goodput, share of the air; alone, held, taken.
     #[test]
     fn golden_vectors_hold() {
-        let rows = include_str!("../../../../../golden/left-air.csv")
+        let rows = include_str!("../../../../../../golden/left-air.csv")
             .lines()
             .filter(|line| !line.starts_with(['#', 'p']));
         let mut count = 0;

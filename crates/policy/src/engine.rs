@@ -2,16 +2,16 @@
 
 use crate::alive::silence;
 use crate::assign::Assignments;
-use crate::baseline::{self, KernelPaths};
 use crate::choose::cost::{self, Allowed};
-use crate::energy_schedule::Variant;
 use crate::explain::{self, ConnExplanation, Explanation};
-use crate::foresight::Foresight;
-use crate::handover::{Form, Handover};
 use crate::io::{Action, ConnEvent, ConnId, Input, LinkEvent, LinkId, SubflowEvent, SubflowId};
 use crate::known::state::{Change, State};
-use crate::slowhand::{LOOK_EVERY, Slowhand};
-use crate::thrift::Thrift;
+use crate::strategy::energy_schedule::Variant;
+use crate::strategy::foresight::Foresight;
+use crate::strategy::handover::{Form, Handover};
+use crate::strategy::kernel::{self, KernelPaths};
+use crate::strategy::slowhand::{LOOK_EVERY, Slowhand};
+use crate::strategy::thrift::Thrift;
 use crate::wifi::outlook::Outlooks;
 use crate::wifi::radios::Radios;
 use crate::wifi::steer;
@@ -278,7 +278,7 @@ impl Strategy {
 
     fn decide(&mut self, now: Instant, state: &mut State) {
         match self {
-            Self::Tcp(link) => baseline::one_link(now, state, *link),
+            Self::Tcp(link) => kernel::one_link(now, state, *link),
             Self::Kernel(kernel) => kernel.decide(now, state),
             Self::Ecn(ecn) => ecn.decide(now, state),
             Self::OneAtATime(one) => one.decide(now, state),

@@ -25,25 +25,19 @@ extern crate alloc;
 
 mod alive;
 mod assign;
-mod baseline;
 pub mod cc;
 mod choose;
-pub mod energy_schedule;
 mod engine;
 pub mod estimate;
 mod explain;
 pub mod flow;
-mod foresight;
-mod handover;
 mod io;
 mod known;
-pub mod omniscient;
 mod queue;
 pub mod sched;
 mod slow;
-mod slowhand;
+mod strategy;
 mod subflow;
-mod thrift;
 mod uplink;
 mod wifi;
 mod window;
@@ -58,6 +52,7 @@ pub use io::{
     SubflowId, SubflowSample, Uplink, Verb, Wish,
 };
 pub use queue::mark;
+pub use strategy::{energy_schedule, omniscient};
 pub use wifi::outlook::Outlook;
 pub use wifi::{slot, steer};
 

@@ -13,14 +13,14 @@
 //! # Checked by
 //! `tests/engine_steering.rs`; `steer`'s own tests.
 
-use crate::baseline::KernelPaths;
 use crate::choose::rank::{Use, Want, is_fading};
 use crate::estimate::phy::Phy;
-use crate::handover::audible;
 use crate::io::{ConnId, LinkId, Role, Verb};
 use crate::known::air::expected_packet_time;
 use crate::known::path::Path;
 use crate::known::state::State;
+use crate::strategy::handover::audible;
+use crate::strategy::kernel::KernelPaths;
 use crate::subflow::membership;
 use crate::wifi::steer::{AccessPoint, Form, Marking, OnOff, Order, Reading, Steering, Step};
 use alloc::collections::BTreeMap;

@@ -43,7 +43,7 @@ fn said(on: On) -> &'static str {
 /// One line of `golden/energy-schedule.csv`: variant, mean association in s, `s:wifi:cell` of each look in Mb/J, what is on.
 #[test]
 fn golden_timelines() {
-    let golden = include_str!("../../../../golden/energy-schedule.csv");
+    let golden = include_str!("../../../../../golden/energy-schedule.csv");
     let mut count = 0;
     for line in golden
         .lines()

@@ -1,4 +1,4 @@
-//! The energy schedulers in the engine: what each radio moves for a joule goes to [`crate::energy_schedule`], and only the radios that are
+//! The energy schedulers in the engine: what each radio moves for a joule goes to [`crate::strategy::energy_schedule`], and only the radios that are
 //! to be on get subflows. A radio that carries nothing goes to sleep by itself when its tail is over.
 //!
 //! # Sources
@@ -11,14 +11,14 @@
 //! # Checked by
 //! `tests/engine_baselines.rs`.
 
-use crate::energy_schedule::{EnergySchedule, Look, Plan, RadioView, Variant};
 use crate::estimate::energy::{Radio, Set, Technology};
-use crate::foresight::only;
-use crate::handover::audible;
 use crate::io::{LinkId, LinkKind, Verb};
 use crate::known::path::Path;
 use crate::known::state::State;
-use crate::omniscient;
+use crate::strategy::energy_schedule::{EnergySchedule, Look, Plan, RadioView, Variant};
+use crate::strategy::foresight::only;
+use crate::strategy::handover::audible;
+use crate::strategy::omniscient;
 use alloc::collections::BTreeMap;
 use alloc::string::ToString;
 use alloc::vec::Vec;

@@ -1,7 +1,7 @@
 //! The omniscient single path in the engine: a world that knows the next ten seconds says so, and one path at a time is used.
 //!
 //! # Sources
-//! - mobiarch11 §3.1: [`crate::omniscient`] decides.
+//! - mobiarch11 §3.1: [`crate::strategy::omniscient`] decides.
 //!
 //! # Where we differ, and why
 //! 1. The paper's path changes without cost. Here every usable link is associated beforehand, but the subflow has to be joined: a world that
@@ -11,10 +11,10 @@
 //! `tests/engine_baselines.rs`.
 
 use crate::choose::rank::{Use, Want};
-use crate::handover::{audible, leave_others};
 use crate::io::{ConnId, LinkId, Verb};
 use crate::known::state::State;
-use crate::omniscient::OmniscientPath;
+use crate::strategy::handover::{audible, leave_others};
+use crate::strategy::omniscient::OmniscientPath;
 use crate::subflow::membership;
 use alloc::format;
 use alloc::vec::Vec;

@@ -10,10 +10,10 @@
 //! # Checked by
 //! `tests::baselines`.
 
-use crate::handover::audible;
 use crate::io::{LinkId, Verb};
 use crate::known::path::Path;
 use crate::known::state::State;
+use crate::strategy::handover::audible;
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;

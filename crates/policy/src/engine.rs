@@ -1,9 +1,9 @@
 //! The engine: takes facts in, hands actions out. It only dispatches.
 
 use crate::alive::silence;
-use crate::assign::Assignments;
 use crate::choose::cost::{self, Allowed};
 use crate::explain::{self, ConnExplanation, Explanation};
+use crate::flow::assign::Assignments;
 use crate::io::{Action, ConnEvent, ConnId, Input, LinkEvent, LinkId, SubflowEvent, SubflowId};
 use crate::known::state::{Change, State};
 use crate::strategy::energy_schedule::Variant;

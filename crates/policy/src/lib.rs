@@ -24,7 +24,6 @@
 extern crate alloc;
 
 mod alive;
-mod assign;
 pub mod cc;
 mod choose;
 mod engine;

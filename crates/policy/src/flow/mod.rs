@@ -15,6 +15,7 @@
 //! # Checked by
 //! `tests`: golden vectors, properties, and juggler's video over links of constant rate; `tests/engine_flows.rs`: through the engine.
 
+pub(crate) mod assign;
 mod peers;
 mod pin;
 mod stripe;

@@ -37,22 +37,19 @@ pub mod sched;
 mod slow;
 mod strategy;
 mod subflow;
-mod uplink;
 mod wifi;
 mod window;
 
-pub use choose::cost::{Tariff, Trust};
 pub use choose::low_traffic::LITTLE_MOVES;
 pub use engine::{Config, Engine, Policy};
 pub use explain::{ConnExplanation, Explanation, RoleExplanation};
 pub use io::{
     Action, Ahead, Checked, ConnEvent, ConnId, ConnSample, Division, Family, FlowEvent, HostEvent, HostId,
-    Input, JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Note, RadioEvent, RadioId, Role, SubflowEvent,
-    SubflowId, SubflowSample, Uplink, Verb, Wish,
+    Input, JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Note, Outlook, RadioEvent, RadioId, Role,
+    SubflowEvent, SubflowId, SubflowSample, Tariff, Trust, Uplink, Verb, Wish,
 };
 pub use queue::mark;
 pub use strategy::{energy_schedule, omniscient};
-pub use wifi::outlook::Outlook;
 pub use wifi::{slot, steer};
 
 #[cfg(test)]

@@ -10,37 +10,12 @@
 //! # Checked by
 //! `tests/engine_cost.rs`.
 
-use crate::io::{ConnId, LinkId, SubflowId, Verb};
+use crate::io::{ConnId, LinkId, SubflowId, Tariff, Trust, Verb};
 use crate::known::state::{Change, State};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use units::{Bytes, Instant};
-
-/// Whose network a link leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Trust {
-    /// The user has configured it, or owns it.
-    #[default]
-    Known,
-    /// Anybody may join it, and anybody may listen.
-    Open,
-    /// It has a key, but the user has never named it.
-    Unknown,
-}
-
-/// What the use of a link costs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Tariff {
-    /// Nothing.
-    #[default]
-    Flat,
-    /// By the byte, up to the cap in each metering period.
-    Metered {
-        /// `None`: no cap, but the user would rather use another.
-        cap: Option<Bytes>,
-    },
-}
 
 /// What is known of a link's cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

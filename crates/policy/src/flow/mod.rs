@@ -22,6 +22,7 @@ mod stripe;
 #[cfg(test)]
 mod tests;
 
-pub use peers::{PeerId, Peers};
-pub use pin::{AssignError, FlowId, MOST, Pins};
+pub use crate::io::{FlowId, PeerId};
+pub use peers::Peers;
+pub use pin::{AssignError, MOST, Pins};
 pub use stripe::{Skip, Stripe};

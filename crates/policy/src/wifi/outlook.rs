@@ -11,30 +11,17 @@
 //! `tests/engine_air.rs`.
 
 use crate::estimate::mobility::{HANDOFF, Trend};
-use crate::io::{Action, LinkId, Verb};
+use crate::io::{Action, LinkId, Outlook, Verb};
 use crate::known::path::Path;
 use crate::known::state::State;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use units::{Db, Dbm, Duration, Instant, Ratio, wifi};
+use units::{Db, Dbm, Duration, Instant, wifi};
 
 /// Between two looks.
 const EVERY: Duration = Duration::from_millis(200);
-
-/// How a signal goes, in cla's terms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outlook {
-    /// `MI`, −1,000,000 to 1,000,000: negative when the signal sinks.
-    pub mobility_ppm: i32,
-    /// `Q`: how good it is beside the next candidate, half if they are alike.
-    pub quality: Ratio,
-    /// Whether it sinks and another is as good.
-    pub fading: bool,
-    /// Until the signal is too weak, if it goes on like this; `None` if it does not sink.
-    pub handoff_in: Option<Duration>,
-}
 
 /// What was said last of each link that fades.
 #[derive(Debug, Default)]

@@ -37,6 +37,7 @@ mod rotation;
 #[cfg(test)]
 mod tests;
 
+pub use crate::io::radios::{Occupant, Radio, Rules, Slot};
 pub use refused::Refused;
 pub use rotation::{Rotation, ScanChannels};
 
@@ -51,17 +52,6 @@ pub const LARGEST_ALPHA: u32 = 4;
 
 /// Keeps a time and a weight of 2⁸⁰ inside 128 bits.
 const DAY: Duration = Duration::from_secs(86_400);
-
-/// For whom the radio listens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Occupant {
-    /// An access point, or all that are used on one channel.
-    Network(LinkId),
-    /// Peers without an access point.
-    AdHoc(LinkId),
-    /// Whoever sends beacons.
-    Scan,
-}
 
 /// How much of a cycle an occupant gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,41 +71,6 @@ pub struct Seat {
     pub channel: u16,
     /// How much.
     pub share: Share,
-}
-
-/// A part of a cycle: first the radio switches, then it stays.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slot {
-    /// Who.
-    pub occupant: Occupant,
-    /// Where.
-    pub channel: u16,
-    /// How long the radio is deaf before.
-    pub switch: Duration,
-    /// How long it listens.
-    pub stays: Duration,
-}
-
-/// What a radio can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Radio {
-    /// Deaf while it changes channel.
-    pub switch: Duration,
-    /// Deaf while it changes network on one channel.
-    pub same_channel: Duration,
-    /// No slot is shorter.
-    pub least: Duration,
-}
-
-/// How an adaptive cycle is divided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rules {
-    /// C, at most [`LONGEST_CYCLE`].
-    pub cycle: Duration,
-    /// How strongly good channels are preferred: 0 (equal slots) to [`LARGEST_ALPHA`].
-    pub alpha: u32,
-    /// The radio.
-    pub radio: Radio,
 }
 
 impl Radio {

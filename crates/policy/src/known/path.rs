@@ -197,7 +197,7 @@ impl Path {
         self.signal.hear(now, signal);
         self.mobility
             .get_or_insert_default()
-            .hear(now, crate::wifi::outlook::snr(signal));
+            .hear(now, signal::snr(signal));
     }
 
     /// Nothing speaks against it at all.

@@ -19,11 +19,11 @@
 
 use crate::choose::rank::{Use, Want};
 use crate::estimate::mobility::HANDOFF;
+use crate::estimate::signal::snr;
 use crate::io::{LinkId, LinkKind, SubflowId, Verb};
 use crate::known::path::Path;
 use crate::known::state::State;
 use crate::subflow::membership;
-use crate::wifi::outlook::snr;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;

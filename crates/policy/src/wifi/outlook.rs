@@ -11,6 +11,7 @@
 //! `tests/engine_air.rs`.
 
 use crate::estimate::mobility::{HANDOFF, Trend};
+use crate::estimate::signal::snr;
 use crate::io::{Action, LinkId, Outlook, Verb};
 use crate::known::path::Path;
 use crate::known::state::State;
@@ -18,7 +19,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use units::{Db, Dbm, Duration, Instant, wifi};
+use units::{Db, Duration, Instant};
 
 /// Between two looks.
 const EVERY: Duration = Duration::from_millis(200);
@@ -28,11 +29,6 @@ const EVERY: Duration = Duration::from_millis(200);
 pub(crate) struct Outlooks {
     fading: BTreeMap<LinkId, Outlook>,
     next: Instant,
-}
-
-/// A ratio of signal to noise at this signal.
-pub(crate) fn snr(signal: Dbm) -> Db {
-    signal - Dbm::from_mbm(wifi::NOISE_FLOOR_MBM)
 }
 
 impl Outlook {

@@ -1,11 +1,13 @@
 //! The engine: takes facts in, hands actions out. It only dispatches.
 
 use crate::alive::silence;
-use crate::choose::cost::{self, Allowed};
+use crate::choose::cost;
 use crate::explain::{self, ConnExplanation, Explanation};
 use crate::flow::assign::Assignments;
 use crate::io::{Action, ConnEvent, ConnId, Input, LinkEvent, LinkId, SubflowEvent, SubflowId};
-use crate::known::state::{Change, State};
+use crate::known::change::Change;
+use crate::known::cost::Allowed;
+use crate::known::state::State;
 use crate::strategy::energy_schedule::Variant;
 use crate::strategy::foresight::Foresight;
 use crate::strategy::handover::{Form, Handover};
@@ -116,7 +118,7 @@ impl Engine {
     fn take_in(&mut self, now: Instant, input: Input) {
         self.wake(now);
         let change = match self.dispatch(now, input) {
-            Change::Cost => self.state.judge_costs(self.allowed),
+            Change::Cost => cost::judge(&mut self.state, self.allowed),
             change => change,
         };
         if change == Change::Doubt {

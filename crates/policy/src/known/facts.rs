@@ -4,8 +4,8 @@
 //! `tests/engine_air.rs`, `tests/engine_cost.rs`, `tests/engine_baselines.rs`.
 
 use crate::io::LinkEvent;
+use crate::known::change::Change;
 use crate::known::path::Path;
-use crate::known::state::Change;
 use units::Instant;
 
 impl Path {

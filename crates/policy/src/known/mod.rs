@@ -5,7 +5,9 @@
 //! Nothing here decides: a decision needs `alive`, `choose`, `subflow`, `queue`, `wifi`, `flow` or `strategy`.
 
 pub(crate) mod air;
+pub(crate) mod change;
 pub(crate) mod conn;
+pub(crate) mod cost;
 pub(crate) mod doubt;
 pub(crate) mod facts;
 pub(crate) mod path;

@@ -1,7 +1,6 @@
 //! Everything known about one link; the only home of path state.
 
 use crate::alive::portal::Held;
-use crate::choose::cost::Cost;
 use crate::estimate::beacons::Beacons;
 use crate::estimate::energy;
 use crate::estimate::gap::Gap;
@@ -10,6 +9,7 @@ use crate::estimate::phy::Phy;
 use crate::estimate::signal::{self, Signal};
 use crate::io::{ConnId, Family, LinkKind, LinkSpec, Note, Role, Uplink};
 use crate::known::air::Air;
+use crate::known::cost::Cost;
 use crate::known::doubt::Doubt;
 use alloc::boxed::Box;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant, Ratio};

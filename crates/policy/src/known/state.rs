@@ -6,7 +6,6 @@ mod endings;
 use crate::alive::idle::Liveness;
 use crate::alive::portal::Portals;
 use crate::alive::silence;
-use crate::choose::cost::{self, Allowed};
 use crate::estimate::acked::Acked;
 use crate::estimate::arrivals::Arrivals;
 use crate::estimate::carries::Carries;
@@ -18,6 +17,7 @@ use crate::io::{
     Action, Checked, ConnEvent, ConnId, HostId, Input, JoinFailure, LONGEST, LinkEvent, LinkId, LinkSpec,
     Note, SubflowEvent, SubflowId, SubflowSample, Verb,
 };
+use crate::known::change::Change;
 use crate::known::conn::{Conn, Joining, Subflow};
 use crate::known::path::{Health, Marks, Path, Tally};
 use alloc::collections::{BTreeMap, VecDeque};
@@ -49,19 +49,6 @@ pub(crate) struct State {
     peer_subflows: usize,
     pub(crate) liveness: Liveness,
     pub(crate) portals: Portals,
-}
-
-/// What a fact changed, for the strategy that decides next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Change {
-    /// Numbers only.
-    Counters,
-    /// A link came into doubt, or a doubt is proven: there is something to be woken for.
-    Doubt,
-    /// Links or subflows came, went, or changed their state.
-    Shape,
-    /// Whether a link may be used has to be judged anew.
-    Cost,
 }
 
 impl State {
@@ -232,21 +219,6 @@ impl State {
                 tally.rate = tally.rate + subflow.arrivals.rate(now);
             }
         }
-    }
-
-    /// Judges anew which links may be used, and says what changed.
-    pub(crate) fn judge_costs(&mut self, allowed: Allowed) -> Change {
-        let mut changed = Vec::new();
-        for (&link, path) in &mut self.paths {
-            if path.cost.judge(allowed) {
-                changed.push(link);
-            }
-        }
-        if changed.is_empty() {
-            return Change::Counters;
-        }
-        changed.into_iter().for_each(|link| cost::announce(self, link));
-        Change::Shape
     }
 
     /// It has another address, or none: what was known of where it leads is void.

@@ -1,6 +1,5 @@
 //! Everything known about one connection and its subflows.
 
-use crate::choose::low_traffic::Thin;
 use crate::estimate::acked::Acked;
 use crate::estimate::arrivals::Arrivals;
 use crate::estimate::carries::Carries;
@@ -8,6 +7,7 @@ use crate::estimate::losses::Losses;
 use crate::estimate::segments::Segments;
 use crate::estimate::trickle::Trickle;
 use crate::io::{ConnSample, JoinFailure, LinkId, SubflowId, SubflowSample};
+use crate::known::traffic::Thin;
 use crate::slow::Slow;
 use crate::subflow::renewal::Renewals;
 use crate::window::Window;

@@ -12,3 +12,4 @@ pub(crate) mod doubt;
 pub(crate) mod facts;
 pub(crate) mod path;
 pub(crate) mod state;
+pub(crate) mod traffic;

@@ -11,5 +11,6 @@ pub(crate) mod cost;
 pub(crate) mod doubt;
 pub(crate) mod facts;
 pub(crate) mod path;
+pub(crate) mod renewals;
 pub(crate) mod state;
 pub(crate) mod traffic;

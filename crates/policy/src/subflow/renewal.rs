@@ -29,6 +29,7 @@
 
 use crate::io::{ConnId, LinkId, SubflowId, Verb};
 use crate::known::conn::{Conn, Subflow};
+use crate::known::renewals::{Renewal, Renewals};
 use crate::known::state::State;
 use crate::sched::BURST;
 use crate::subflow::membership;
@@ -47,33 +48,6 @@ const FRESH: Duration = Duration::from_secs(1);
 const LATE: Duration = Duration::from_secs(10);
 /// More segments of ours under way are an upload, whose peer's queue is not what is waited for.
 const FEW_SEGMENTS: u32 = 8;
-
-/// What is replaced in one connection, and when that last began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Renewals {
-    going_on: Option<Renewal>,
-    last: Option<Instant>,
-}
-
-impl Renewals {
-    /// Whether a subflow over this link is being replaced.
-    pub(crate) fn is_over(&self, link: LinkId) -> bool {
-        self.going_on.is_some_and(|renewal| renewal.link == link)
-    }
-
-    /// The other subflow over this link cannot come any more: its join was refused, not only late.
-    pub(crate) fn join_failed(&mut self, link: LinkId) {
-        self.going_on = self.going_on.filter(|renewal| renewal.link != link);
-    }
-}
-
-/// A subflow that is about to be replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Renewal {
-    old: SubflowId,
-    link: LinkId,
-    since: Instant,
-}
 
 /// Subflows that were given up, and something was lost with them.
 #[derive(Debug, Clone, Copy)]

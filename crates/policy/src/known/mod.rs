@@ -11,6 +11,7 @@ pub(crate) mod cost;
 pub(crate) mod doubt;
 pub(crate) mod facts;
 pub(crate) mod path;
+pub(crate) mod portals;
 pub(crate) mod renewals;
 pub(crate) mod state;
 pub(crate) mod traffic;

@@ -1,6 +1,5 @@
 //! Everything known about one link; the only home of path state.
 
-use crate::alive::portal::Held;
 use crate::estimate::beacons::Beacons;
 use crate::estimate::energy;
 use crate::estimate::gap::Gap;
@@ -11,6 +10,7 @@ use crate::io::{ConnId, Family, LinkKind, LinkSpec, Note, Role, Uplink};
 use crate::known::air::Air;
 use crate::known::cost::Cost;
 use crate::known::doubt::Doubt;
+use crate::known::portals::Held;
 use alloc::boxed::Box;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant, Ratio};
 

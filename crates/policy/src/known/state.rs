@@ -4,7 +4,6 @@ mod beginnings;
 mod endings;
 
 use crate::alive::idle::Liveness;
-use crate::alive::portal::Portals;
 use crate::alive::silence;
 use crate::estimate::acked::Acked;
 use crate::estimate::arrivals::Arrivals;
@@ -20,9 +19,9 @@ use crate::io::{
 use crate::known::change::Change;
 use crate::known::conn::{Conn, Joining, Subflow};
 use crate::known::path::{Health, Marks, Path, Tally};
+use crate::known::portals::Portals;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
-use alloc::vec::Vec;
 use units::{Bitrate, Duration, Instant};
 
 /// More links than any host has; a bound for memory whatever a world says.

@@ -135,6 +135,10 @@ impl Engine {
             Input::Radio(radio, event) => self.radios.about(now, &mut self.state, radio, event),
             Input::Flow(flow, event) => self.assignments.about(&mut self.state, flow, event),
             Input::Allow(trust, allowed) => return self.allowed.set(trust, allowed),
+            Input::Resumed => {
+                silence::resumed(now, &mut self.state);
+                return Change::Shape;
+            }
             input => return self.learn(now, input),
         }
         Change::Counters

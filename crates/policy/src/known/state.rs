@@ -4,7 +4,6 @@ mod beginnings;
 mod endings;
 
 use crate::alive::idle::Liveness;
-use crate::alive::silence;
 use crate::estimate::acked::Acked;
 use crate::estimate::arrivals::Arrivals;
 use crate::estimate::carries::Carries;
@@ -82,11 +81,7 @@ impl State {
             Input::Link(link, event) => self.about_link(now, link, event),
             Input::Conn(conn, event) => self.about_conn(now, conn, event),
             Input::Subflow(subflow, event) => self.about_subflow(now, subflow, event),
-            Input::Resumed => {
-                silence::resumed(now, self);
-                Change::Shape
-            }
-            Input::Radio(..) | Input::Flow(..) | Input::Allow(..) => Change::Counters,
+            Input::Radio(..) | Input::Flow(..) | Input::Allow(..) | Input::Resumed => Change::Counters,
         }
     }
 

@@ -8,3 +8,4 @@ pub(crate) mod idle;
 pub(crate) mod portal;
 pub(crate) mod reserves;
 pub(crate) mod silence;
+mod suspicion;

@@ -3,7 +3,6 @@
 mod beginnings;
 mod endings;
 
-use crate::alive::idle::Liveness;
 use crate::estimate::acked::Acked;
 use crate::estimate::arrivals::Arrivals;
 use crate::estimate::carries::Carries;
@@ -19,6 +18,7 @@ use crate::known::change::Change;
 use crate::known::conn::{Conn, Joining, Subflow};
 use crate::known::path::{Health, Marks, Path, Tally};
 use crate::known::portals::Portals;
+use crate::known::watches::Liveness;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use units::{Bitrate, Duration, Instant};

@@ -6,9 +6,10 @@
 //! # Checked by
 //! `tests::liveness`.
 
-use super::hosts::Hosts;
 use crate::io::{HostId, LinkId};
+use crate::known::hosts::Hosts;
 use crate::known::state::State;
+use crate::known::suspicion::{Counts, Suspicion, Target};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -32,40 +33,6 @@ const METERED_FROM: u32 = 2;
 pub(super) struct Other {
     pub(super) metered: bool,
     pub(super) link: LinkId,
-}
-
-/// Which hosts are probed, and what came of it.
-#[derive(Debug, Clone)]
-pub(super) struct Suspicion {
-    pub(super) since: Instant,
-    link: LinkId,
-    until: Instant,
-    next: Instant,
-    rounds: u32,
-    targets: Vec<Target>,
-    /// A link, and a host, that replied there: it lives.
-    living: Option<LinkId>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Target {
-    host: HostId,
-    counts: Counts,
-    /// Over which other link it has replied.
-    elsewhere: Option<LinkId>,
-}
-
-/// What it says that a host is silent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Counts {
-    /// A program waits for it.
-    Wanted,
-    /// It has replied over the link before.
-    Before,
-    /// It is the link's next hop, and has replied before.
-    NextHop,
-    /// Nothing: it was only heard over another link.
-    Nothing,
 }
 
 /// What a suspicion has come to.
@@ -171,23 +138,6 @@ impl Suspicion {
         })
     }
 
-    /// A reply over some link.
-    pub(super) fn replied(&mut self, over: LinkId, host: HostId) {
-        if over == self.link {
-            self.targets.retain(|target| target.host != host);
-            return;
-        }
-        self.living.get_or_insert(over);
-        for target in self.targets.iter_mut().filter(|target| target.host == host) {
-            target.elsewhere.get_or_insert(over);
-        }
-    }
-
-    /// It cannot be probed over the suspect.
-    pub(super) fn failed(&mut self, host: HostId) {
-        self.targets.retain(|target| target.host != host);
-    }
-
     /// The probes that are due: over which link, whom, and how.
     pub(super) fn round(
         &mut self,
@@ -269,14 +219,5 @@ impl Suspicion {
         let mut lost: Vec<Target> = counting.copied().collect();
         lost.sort_by_key(|target| target.elsewhere.is_none());
         lost.into_iter().map(|target| target.host).collect()
-    }
-
-    /// A sentence while it lasts.
-    pub(super) fn word(&self, now: Instant) -> String {
-        format!(
-            "nothing beyond it has replied for {} ms: {} hosts are probed over it and over other links",
-            (now - self.since).as_millis(),
-            self.targets.len()
-        )
     }
 }

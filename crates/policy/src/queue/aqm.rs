@@ -29,12 +29,11 @@
 mod tests;
 
 use crate::io::SubflowId;
+use crate::window::EVERY_READING;
 use units::{Duration, Instant, Ratio};
 
 /// Between two looks.
 pub(crate) const EVERY: Duration = Duration::from_millis(50);
-/// The same in slow start: with every reading. They come ten milliseconds apart, and none that comes a little early is to be missed.
-pub(crate) const EVERY_READING: Duration = Duration::from_millis(9);
 /// The queue that may stand: these percent of the base round trip, within these bounds.
 const TARGET_PERCENT: u32 = 75;
 const LEAST_TARGET: Duration = Duration::from_millis(5);

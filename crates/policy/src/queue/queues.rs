@@ -29,6 +29,7 @@ use crate::known::path::Path;
 use crate::known::state::State;
 use crate::queue::aqm::{self, Load, Queue};
 use crate::queue::bounds::is_queued;
+use crate::window::EVERY_READING;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
@@ -97,7 +98,7 @@ impl Queues {
         if is_mean {
             self.next_mean = now + aqm::EVERY;
         }
-        self.next = now + if young { aqm::EVERY_READING } else { aqm::EVERY };
+        self.next = now + if young { EVERY_READING } else { aqm::EVERY };
     }
 
     /// What all subflows meet now; whether one of them may be in its slow start.

@@ -53,6 +53,8 @@ use missed::Missed;
 use trial::{Factor, Reading, Trial};
 use units::{Bitrate, Bytes, Duration, Instant};
 
+/// Between two looks in slow start: with every reading. They come ten milliseconds apart, and none that comes a little early is to be missed.
+pub(crate) const EVERY_READING: Duration = Duration::from_millis(9);
 const LEAST: Bytes = Bytes::from_kib(96);
 const MOST: Bytes = Bytes::from_kib(16 * 1024);
 /// A connection that has brought less than this is left alone: the window of a short transfer never matters.

@@ -9,4 +9,5 @@ pub(crate) mod handover;
 pub(crate) mod kernel;
 pub mod omniscient;
 pub(crate) mod slowhand;
+pub(crate) mod steered;
 pub(crate) mod thrift;

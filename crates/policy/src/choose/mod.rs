@@ -10,3 +10,4 @@ pub(crate) mod low_traffic;
 pub(crate) mod overflow;
 pub(crate) mod rank;
 pub(crate) mod routes;
+pub(crate) mod slow_links;

@@ -23,6 +23,7 @@
 
 use crate::estimate::signal::{EDGE, expected_goodput};
 use crate::io::{LinkId, LinkKind, Role};
+use crate::known::conn::Subflow;
 use crate::known::path::Path;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -260,6 +261,16 @@ fn prospect_below(path: &Path, doubt: Db) -> Bitrate {
         Some(signal) => expected_goodput(signal - doubt).min(path.expected().max(Bitrate::from_bps(1))),
         None => path.expected(),
     }
+}
+
+/// The most that a subflow has brought lately, or for WiFi what a known signal promises.
+pub(crate) fn shown(now: Instant, subflow: &Subflow, path: &Path) -> Bitrate {
+    let promised = if path.is_heard() {
+        prospect(path)
+    } else {
+        Bitrate::ZERO
+    };
+    subflow.arrivals.best_rate(now).max(promised)
 }
 
 /// A WiFi link whose signal is about to be too weak, or is already.

@@ -7,6 +7,7 @@ use crate::estimate::losses::Losses;
 use crate::estimate::segments::Segments;
 use crate::estimate::trickle::Trickle;
 use crate::io::{ConnSample, JoinFailure, LinkId, SubflowId, SubflowSample};
+use crate::known::path::Path;
 use crate::known::renewals::Renewals;
 use crate::known::traffic::Thin;
 use crate::slow::Slow;
@@ -271,4 +272,9 @@ impl Subflow {
             Duration::ZERO
         }
     }
+}
+
+/// Whether a queue of half a base round trip stands before it, as of the last data.
+pub(crate) fn is_queued(subflow: &Subflow, path: &Path) -> bool {
+    subflow.sample.data_rtt >= path.rtt() * 3 / 2
 }

@@ -1,11 +1,12 @@
 //! Keeps queues short, at the peer, before each link, and in this host.
 //!
 //! In go round-trip times, rates and backlogs of subflows. Out come congestion marks, windows, limits on unsent data and caps on pacing.
-//! `queues` watches links and `aqm` computes their marks, `mark` spreads marks over packets, `bounds` limits connections, and `pacing`
+//! `queues` watches links and `aqm` computes their marks, `mark` spreads marks over packets, `windows` and `unsent` limit connections, and `pacing`
 //! slows down an upload's slow start.
 
 pub(crate) mod aqm;
-pub(crate) mod bounds;
 pub mod mark;
 pub(crate) mod pacing;
 pub(crate) mod queues;
+mod unsent;
+pub(crate) mod windows;

@@ -24,11 +24,10 @@
 use crate::choose::rank::is_sinking;
 use crate::estimate::arrivals::LATELY;
 use crate::io::{LinkId, LinkKind, SubflowId, Verb};
-use crate::known::conn::Subflow;
+use crate::known::conn::{Subflow, is_queued};
 use crate::known::path::Path;
 use crate::known::state::State;
 use crate::queue::aqm::{self, Load, Queue};
-use crate::queue::bounds::is_queued;
 use crate::window::EVERY_READING;
 use alloc::collections::BTreeMap;
 use alloc::format;

@@ -19,13 +19,14 @@ use crate::choose::low_traffic;
 use crate::choose::overflow::Overflow;
 use crate::choose::rank::{Selection, Use, Want, is_fading, prospect};
 use crate::choose::routes::Routes;
+use crate::choose::slow_links;
 use crate::estimate::signal::EDGE;
 use crate::io::{ConnId, LinkId, Role, SubflowId, Verb};
 use crate::known::path::Path;
 use crate::known::state::State;
-use crate::queue::bounds;
 use crate::queue::pacing;
 use crate::queue::queues::Queues;
+use crate::queue::windows;
 use crate::subflow::membership;
 use crate::subflow::renewal;
 use crate::wifi::steering::{Channels, Way};
@@ -90,7 +91,7 @@ impl Slowhand {
     /// A connection's counters were read; those of its subflows come before.
     pub(crate) fn read(&self, now: Instant, state: &mut State, conn: ConnId) {
         if self.bounds_window {
-            bounds::bound_growing(now, state, conn);
+            windows::bound_growing(now, state, conn);
         }
     }
 
@@ -118,13 +119,13 @@ impl Slowhand {
                 continue;
             }
             let own = low_traffic::on_quickest(now, state, conn, &wants)
-                .or_else(|| bounds::without_slow(now, state, conn, &wants));
+                .or_else(|| slow_links::without_slow(now, state, conn, &wants));
             match own {
                 Some(wants) => membership::fit(now, state, conn, &wants),
                 None => membership::fit(now, state, conn, &wants),
             }
             renewal::look(now, state, conn);
-            bounds::bound(now, state, conn);
+            windows::bound(now, state, conn);
         }
     }
 

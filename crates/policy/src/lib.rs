@@ -19,6 +19,16 @@
 //! let actions: Vec<Action> = std::iter::from_fn(|| engine.poll()).collect();
 //! assert!(actions.contains(&Action::DefaultRoute(Family::V4, Some(cable))));
 //! ```
+//!
+//! The rooms, lowest first. A room uses only rooms of earlier lines:
+//!
+//! 1. `io` (the values of inputs and actions), `cc` (congestion controllers)
+//! 2. `estimate` (measured quantities), `sched` (packet schedulers), `window` and `slow` (the arithmetic of one connection)
+//! 3. `known` (all links, connections and subflows)
+//! 4. `alive` (which links live), `choose` (which links to use), `flow` (flows without MPTCP)
+//! 5. `subflow` (joins and ends), `queue` (short queues), `wifi` (shared channels and radios), `explain.rs`
+//! 6. `strategy` (one file for each policy)
+//! 7. `engine.rs`
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;

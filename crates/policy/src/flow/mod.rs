@@ -1,5 +1,8 @@
 //! Which network a flow, a block or a peer goes over, where one connection cannot use several paths.
 //!
+//! In go flows, blocks and peers, and the links that are up. Out comes the link of each.
+//! `assign` passes those of flows and peers to the world.
+//!
 //! A peer without MPTCP sees each flow come from one address. Then the choice is made once for each flow ([`Pins`]), and an application
 //! that opens several can spread its work: blocks of a file by their deadlines ([`Stripe`]), peers of a swarm evenly ([`Peers`]).
 //!

@@ -1,8 +1,9 @@
 //! Everything the engine knows: links, connections with their subflows, and the state that holds both.
 //!
-//! Inputs go in. What was measured goes through `estimate`, so that the rooms above find numbers and no raw counters.
-//! They read this state and act only through its verbs, each of which queues one action.
-//! Nothing here decides: a decision needs `alive`, `choose`, `subflow`, `queue`, `wifi`, `flow` or `strategy`.
+//! In go inputs. Out come numbers: what was measured has gone through `estimate`.
+//! `state` takes inputs in, and its verbs are the only way to act: each queues at most one action.
+//! `path` is one link, with its `air`, `cost`, `doubt`, `portals`, `hosts`, `suspicion` and `watches`.
+//! `conn` is one connection, with its `traffic` and `renewals`. Nothing here decides.
 
 pub(crate) mod air;
 pub(crate) mod change;

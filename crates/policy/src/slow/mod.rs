@@ -1,5 +1,8 @@
 //! Whether a slow link pays for its place in a connection.
 //!
+//! In go the rates of the links of one connection and its out-of-order bytes.
+//! Out come the links that are better backups, each with a sentence. `choose::slow_links` asks and applies them.
+//!
 //! A sender gives every link a share of the data, and everything behind what a slow one brings late waits for it. Beside links
 //! that bring twenty times as much, a deep buffer costs more than the link carries: as a backup it is worth more. No sign that a
 //! client sees says so for certain, so it is tried, and tried again: first after 15 s, or after a minute where a queue had shown which link it is.

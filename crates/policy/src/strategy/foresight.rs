@@ -1,7 +1,7 @@
 //! The omniscient single path in the engine: a world that knows the next ten seconds says so, and one path at a time is used.
 //!
 //! # Sources
-//! - mobiarch11 §3.1: [`crate::strategy::omniscient`] decides.
+//! - mobiarch11 §3.1: [`crate::omniscient`] decides.
 //!
 //! # Where we differ, and why
 //! 1. The paper's path changes without cost. Here every usable link is associated beforehand, but the subflow has to be joined: a world that

@@ -4,7 +4,7 @@
 //! - mobiarch11 §2.1 (make before break, every link at once), nsdi15 §4–§6 (one channel's access points), RFC 8684 §3.3.8 (MP_PRIO).
 //!
 //! # Where we differ, and why
-//! 1. nsdi15 leaves the choice of access points to the sender and marks; here selection and the closed loop of [`crate::wifi::steer`] decide, and the
+//! 1. nsdi15 leaves the choice of access points to the sender and marks; here selection and the closed loop of [`crate::steer`] decide, and the
 //!    window bounds what a wrong choice can cost.
 //!
 //! # Checked by

@@ -1,4 +1,4 @@
-//! The energy schedulers in the engine: what each radio moves for a joule goes to [`crate::strategy::energy_schedule`], and only the radios that are
+//! The energy schedulers in the engine: what each radio moves for a joule goes to [`crate::energy_schedule`], and only the radios that are
 //! to be on get subflows. A radio that carries nothing goes to sleep by itself when its tail is over.
 //!
 //! # Sources

@@ -1,6 +1,6 @@
 //! Radios that cannot listen to all of their links at once: each gets a plan of slots.
 //!
-//! The decision is [`crate::wifi::slot`]'s; here it is kept who shares which radio, and a plan is handed out when it changed.
+//! The decision is [`crate::slot`]'s; here it is kept who shares which radio, and a plan is handed out when it changed.
 //!
 //! # Sources
 //! - nsdi15 §7 (a cycle follows from what the one before brought); juggler §3.3 (weights, scanning slot, ad hoc networks).
@@ -11,7 +11,7 @@
 //! 2. A plan that cannot be made to fit is refused with the reason, and the one before stays in force.
 //!
 //! # Checked by
-//! `tests/engine_slots.rs`, also which channels are left out; [`crate::wifi::slot`]'s own tests.
+//! `tests/engine_slots.rs`, also which channels are left out; [`crate::slot`]'s own tests.
 
 use crate::choose::rank;
 use crate::io::{Action, Division, LinkId, RadioEvent, RadioId, Verb};

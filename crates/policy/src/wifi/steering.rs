@@ -1,4 +1,4 @@
-//! Steering in the engine: what was measured of each channel's access points goes to [`crate::wifi::steer`], what it orders to the world.
+//! Steering in the engine: what was measured of each channel's access points goes to [`crate::steer`], what it orders to the world.
 //!
 //! # Sources
 //! - nsdi15 §5.2: marks on every access point that is clearly worse than the best of its channel; FatVAP, juggler: one at a time.

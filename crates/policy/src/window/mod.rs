@@ -1,5 +1,8 @@
 //! How far ahead the peer may send on one connection.
 //!
+//! In go rates, round-trip times and out-of-order bytes of one connection. Out comes its window.
+//! `queue::windows` asks and applies it.
+//!
 //! A stock sender assigns megabytes to its subflows that it cannot send yet; whatever is on the wrong one holds up everything
 //! behind it. The receiver's window bounds that: `W = f · Σ rate · longest base RTT` over the links in use, where a round trip of less
 //! than 64 ms counts for a little more than it is.

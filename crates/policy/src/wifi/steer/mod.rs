@@ -12,7 +12,7 @@
 //! 1. nsdi15 marks; the default here is [`ClosedLoop`], which watches what an order did and takes it back if it was wrong.
 //!    No open formula gives nsdi15's results in both of its scenarios.
 //!
-//! In the engine `steering.rs` makes the readings and carries the orders out, for the policies `ecn`, one at a time and `slowhand`.
+//! In the engine `wifi/steering.rs` makes the readings and carries the orders out, for the policies `ecn`, one at a time and `slowhand`.
 //!
 //! # Checked by
 //! `tests/engine_steering.rs`: through the engine. `tests`: golden vectors, properties, and a fluid model of both scenarios of nsdi15 §6.2.1.

@@ -61,7 +61,7 @@ pub enum Action {
     },
     /// Check whether this link leads to the Internet, or to a captive portal.
     Check(LinkId),
-    /// Bound how far ahead the peer may send (`None`: as the kernel likes). A [`Verb::Window`] note before it says why, where that is worth a word.
+    /// Bound how far ahead the peer may send (`None`: as the kernel likes). A [`crate::Verb::Window`] note before it says why, where that is worth a word.
     Window(ConnId, Option<Ahead>),
     /// Bound what this host assigns to the connection's subflows before it can be sent (`None`: as the kernel likes).
     Unsent(ConnId, Option<Bytes>),

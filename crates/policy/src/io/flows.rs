@@ -5,7 +5,7 @@ use super::ids::{LinkId, PeerId};
 /// What can happen to a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlowEvent {
-    /// Its first packet waits for an answer: [`Action::Assign`] or [`Action::Hold`].
+    /// Its first packet waits for an answer: [`crate::Action::Assign`] or [`crate::Action::Hold`].
     Began(Wish),
     /// It is over.
     Ended,

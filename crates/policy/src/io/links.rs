@@ -86,7 +86,7 @@ pub enum LinkEvent {
         /// The interface's counter, less the replies.
         received: u64,
     },
-    /// The world can check whether the link leads to the Internet ([`Action::Check`]), and now is a good time.
+    /// The world can check whether the link leads to the Internet ([`crate::Action::Check`]), and now is a good time.
     Checkable,
     /// What a check found.
     Checked(Checked),

@@ -1,4 +1,4 @@
-//! What the brain is told and what it asks for. After the README, the second file to read.
+//! What the brain is told and what it asks for. After the README, read this folder.
 //!
 //! Values only: an [`Input`] goes in, an [`Action`] comes out. Each file holds the values of one theme.
 //!

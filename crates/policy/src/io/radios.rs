@@ -86,9 +86,9 @@ pub struct Radio {
 /// How an adaptive cycle is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// C, at most [`LONGEST_CYCLE`].
+    /// C, at most [`crate::slot::LONGEST_CYCLE`].
     pub cycle: Duration,
-    /// How strongly good channels are preferred: 0 (equal slots) to [`LARGEST_ALPHA`].
+    /// How strongly good channels are preferred: 0 (equal slots) to [`crate::slot::LARGEST_ALPHA`].
     pub alpha: u32,
     /// The radio.
     pub radio: Radio,

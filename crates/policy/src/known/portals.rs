@@ -11,13 +11,10 @@ use units::{Duration, Instant};
 
 /// From one check to the next while it passes.
 const WHILE_OPEN: Duration = Duration::from_secs(300);
-
 /// The same while the link is held out, or may have to be.
 const WHILE_HELD: Duration = Duration::from_secs(30);
-
 /// After the first check without a reply.
 const AGAIN: Duration = Duration::from_secs(5);
-
 /// Checks without a reply that hold a link out.
 pub(crate) const LEAST_FAILURES: u32 = 2;
 

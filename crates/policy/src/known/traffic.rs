@@ -13,14 +13,10 @@ use units::{Bytes, Duration, Instant};
 
 /// Less than this in a second is little; idle connections say nothing.
 const LITTLE: Bytes = Bytes::from_kib(48);
-
 /// More than this in a second or less is much.
 const MUCH: Bytes = Bytes::from_kib(96);
-
 const MARKS: usize = 5;
-
 const MARK_EVERY: Duration = Duration::from_millis(250);
-
 /// Another link is quicker if it takes no more than these percent of the present one's time.
 const QUICKER_PERCENT: u32 = 75;
 

@@ -15,19 +15,14 @@ use units::{Duration, Instant};
 
 /// What must have been sent, and nearly nothing come, for the counters alone to raise a suspicion.
 const ONE_WAY: (u64, Duration) = (4, Duration::from_secs(2));
-
 /// Counters are compared over no more than this.
 const LOOKBACK: Duration = Duration::from_secs(6);
-
 /// The pause for a host that was not probed then.
 const NEWS_PAUSE: Duration = Duration::from_secs(2);
-
 /// The first pause after a suspicion that came to nothing; it doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
-
 /// The longest such pause where the link was found alive.
 pub(crate) const CLEARED_PAUSE: Duration = Duration::from_secs(60);
-
 /// The longest such pause where nothing was found out.
 pub(crate) const OPEN_PAUSE: Duration = Duration::from_secs(15);
 

@@ -19,7 +19,6 @@ use units::{Bitrate, Bytes};
 
 /// More than this waiting at this host is worth bounding.
 const BACKLOG_WORTH_BOUNDING: Bytes = Bytes::from_kib(256);
-
 /// What is left waiting on the subflows: enough for a burst, too little to matter when a path dies.
 const UNSENT_LIMIT: Bytes = Bytes::from_kib(64);
 

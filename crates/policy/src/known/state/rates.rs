@@ -8,7 +8,6 @@ use units::{Bitrate, Duration, Instant};
 
 /// A subflow has found its rate by then.
 const GROWN_AFTER: Duration = Duration::from_secs(3);
-
 /// While all others bring this share of what they can, an application asks for more than they have: what a link then brings is what it can.
 const FULL_PERCENT: u64 = 80;
 

@@ -1,5 +1,6 @@
 //! Socket statistics (`inet_diag`): finds one TCP socket by its addresses, one MPTCP connection by its token,
 //! or all of them. It can also close a socket.
+//!
 //! Exact lookups ([`Diag::tcp`], [`Diag::mptcp`]) take a few microseconds and allocate nothing, so a subflow
 //! can be polled every few milliseconds. Dumps ([`Diag::each_tcp`], [`Diag::each_mptcp`]) walk all sockets of
 //! the namespace and suit reading many at once.

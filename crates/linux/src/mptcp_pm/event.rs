@@ -48,6 +48,7 @@ const FLAG_DENY_JOIN_ID0: u16 = 1;
 const FLAG_SERVER_SIDE: u16 = 2;
 
 /// A new or ready connection.
+///
 /// Addresses have the kernel's form: an IPv4 connection of a dual-stack socket shows `::ffff:a.b.c.d`.
 /// Commands for the connection need the same form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -301,6 +302,7 @@ impl Fields {
 }
 
 /// Receives the events of one namespace.
+///
 /// Register it with `epoll`. After every wake-up call [`next`](Self::next) until it returns `None`.
 #[derive(Debug)]
 pub struct Events {
@@ -324,6 +326,7 @@ impl Events {
     }
 
     /// Returns the next event without blocking, or `None` if none is pending.
+    ///
     /// After [`ReceiveError::Overrun`](crate::netlink::ReceiveError::Overrun), list the connections again
     /// (`diag`) and continue.
     #[expect(clippy::should_implement_trait, reason = "an error does not end the events")]

@@ -10,6 +10,7 @@ const RTAX_FEATURE_ECN: u32 = 1;
 const COUNT: usize = 18;
 
 /// The values of `RTA_METRICS` by their `RTAX_*` number, 0 if not set.
+///
 /// The only one that is a name, `congctl`, is not parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Metrics([u32; COUNT]);

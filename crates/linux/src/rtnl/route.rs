@@ -344,6 +344,7 @@ impl Rtnl {
 
     /// Finds the current route to `to` for a packet of this host. The sending socket has no source address,
     /// and is bound to the link `oif` if that is set. `None` if there is no route.
+    ///
     /// This looks up the routing tables and sends no packet.
     pub fn lookup(&mut self, to: IpAddr, oif: Option<u32>) -> Option<Route> {
         let mut header = dump_header();

@@ -50,6 +50,7 @@ pub struct View {
 }
 
 /// Monitors the links, addresses and routes of one namespace.
+///
 /// Register it with `epoll`. After every wake-up call [`next`](Self::next) until it returns `None`.
 #[derive(Debug)]
 pub struct Watch {
@@ -88,6 +89,7 @@ impl Watch {
     }
 
     /// Returns the next change without blocking, or `None` if none is pending.
+    ///
     /// If events were lost, the state is read again and the differences follow as events.
     #[expect(clippy::should_implement_trait, reason = "an error does not end the watch")]
     pub fn next(&mut self) -> Result<Option<Event>, WatchError> {

@@ -25,7 +25,7 @@ const PARTS: [(Part, Missing, &str); 6] = [
     (
         Part::Struct("bpf_struct_ops_tcp_congestion_ops"),
         Missing::StructOps,
-        "no congestion controllers as BPF (struct_ops); it needs CONFIG_BPF_SYSCALL=y",
+        "does not support congestion controllers as BPF programs (struct_ops); it needs CONFIG_BPF_SYSCALL=y",
     ),
     (
         Part::Struct("bpf_struct_ops_link"),

@@ -6,10 +6,8 @@
 //!
 //! | rule | why |
 //! |---|---|
-//! | `lookup main suppress_prefixlength 0` | routes more specific than a default are the user's, for every
-//! packet |
-//! | `from ADDRESS oif LINK lookup TABLE` | two networks on one interface: source and gateway belong together
-//! |
+//! | `lookup main suppress_prefixlength 0` | routes more specific than a default are the user's |
+//! | `from ADDRESS oif LINK lookup TABLE` | two networks on one link: source and gateway belong together |
 //! | `oif LINK lookup TABLE` | sockets bound to a link: added subflows, probes |
 //! | `from ADDRESS lookup TABLE` | a connection stays on the link of its address, wherever new ones begin |
 //! | `lookup TABLE` | only while new connections avoid the user's first default route |

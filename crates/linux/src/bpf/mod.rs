@@ -2,13 +2,10 @@
 //!
 //! | lever | program | what it does |
 //! |---|---|---|
-//! | [`WindowLever`] | `bpf/window.bpf.c`, else `bpf/clamp.bpf.c` | limits how far ahead the peer may queue
-//! (downloads) |
-//! | [`FallbackLever`] | `bpf/clamp.bpf.c` | the same for a connection that fell back to plain TCP, if the
-//! user enables it |
+//! | [`WindowLever`] | `bpf/window.bpf.c`, else `bpf/clamp.bpf.c` | limits the peer's queue (downloads) |
+//! | [`FallbackLever`] | `bpf/clamp.bpf.c` | the same after a fallback to plain TCP, if the user enables it |
 //! | [`UnsentLever`] | `bpf/clamp.bpf.c` | limits unsent bytes on our own subflows (uploads) |
-//! | [`PacingLever`] | `bpf/clamp.bpf.c` | temporarily caps the pacing rate of one of our own subflows
-//! (uploads) |
+//! | [`PacingLever`] | `bpf/clamp.bpf.c` | temporarily caps the pacing rate of one subflow (uploads) |
 //! | [`Marker`] | `bpf/marker.bpf.c` | marks arriving packets CE, so that the peer slows down on one path |
 //! | [`cc::Controller`] | `bpf/cc/*.bpf.c` | couples the congestion windows of a connection's subflows |
 //!

@@ -12,7 +12,8 @@
 //!
 //! # Where we differ, and why
 //! 1. The kernel lets any number of raw sockets bind one address, so a claim first sets its mark and then
-//! looks for others. Of two daemons that start at the same moment, both may give way, but never do both stay.
+//!    looks for others. Of two daemons that start at the same moment, both may give way, but never do both
+//!    stay.
 //!
 //! # Checked by
 //! `tests`; `crates/cli/tests/host/start.rs`, with two daemons.

@@ -139,11 +139,11 @@ fn path_manager() -> Result<String, String> {
 
 fn window_lever() -> Result<String, String> {
     let kind = |lever: WindowLever| (lever.kind(), lever.refused().map(ToString::to_string));
-    describe_window(WindowLever::load().map(kind))
+    window_in_words(WindowLever::load().map(kind))
 }
 
 /// Describes the loaded lever, and why the better one is not loaded.
-fn describe_window(loaded: Result<(WindowKind, Option<String>), LoadError>) -> Result<String, String> {
+fn window_in_words(loaded: Result<(WindowKind, Option<String>), LoadError>) -> Result<String, String> {
     match loaded {
         Ok((kind, None)) => Ok(format!("{kind:?}: the window field of outgoing segments")),
         Ok((kind, Some(why))) => Ok(format!("{kind:?}, the coarser method, because: {why}")),
@@ -263,15 +263,15 @@ mod tests {
 
     #[test]
     fn the_window_method_is_named_with_the_reason() {
-        let egress = describe_window(Ok((WindowKind::Egress, None))).unwrap();
+        let egress = window_in_words(Ok((WindowKind::Egress, None))).unwrap();
         assert_eq!(egress, "Egress: the window field of outgoing segments");
         let why = LoadError::NoTcx.to_string();
-        let clamp = describe_window(Ok((WindowKind::Clamp, Some(why)))).unwrap();
+        let clamp = window_in_words(Ok((WindowKind::Clamp, Some(why)))).unwrap();
         assert!(
             clamp.starts_with("Clamp, the coarser method, because: this kernel has no tcx links"),
             "{clamp}"
         );
-        let none = describe_window(Err(LoadError::NoBtf)).unwrap_err();
+        let none = window_in_words(Err(LoadError::NoBtf)).unwrap_err();
         assert!(
             none.starts_with("this kernel has no BTF") && none.contains("(tcp_rmem)"),
             "{none}"

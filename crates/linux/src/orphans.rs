@@ -1,10 +1,10 @@
 //! Releases connections that no program holds, at an address whose endpoint is about to be removed.
 //!
-//! When an endpoint is removed, the kernel's path manager closes the subflows from its address. If the
-//! program has closed the connection, its first subflow has ended and this is the last one, the kernel
-//! considers the connection closed and never frees it. The socket, its queued data, its congestion controller
-//! and its network namespace then stay until a reboot. If a subflow is *reset*, the connection's own worker
-//! closes it and frees the connection. So these subflows are reset before the endpoint is removed.
+//! When an endpoint is removed, the kernel's path manager closes the subflows from its address. One of them
+//! may be the last of a connection that its program has closed and whose first subflow has ended. The kernel
+//! then considers that connection closed and never frees it. The socket, its queued data, its congestion
+//! controller and its network namespace stay until a reboot. If a subflow is *reset*, the connection's own
+//! worker closes it and frees the connection. So these subflows are reset before the endpoint is removed.
 //!
 //! A connection that is closed between the two steps is missed. The worker needs a processor: usually it
 //! finishes within two polls. On a machine with more urgent work it may take much longer, and removing the

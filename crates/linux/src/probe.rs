@@ -11,7 +11,7 @@
 //!
 //! # Where we differ, and why
 //! 1. A resolver is queried for the root name servers. It has them cached, and they reveal nothing about this
-//! host.
+//!    host.
 //! 2. A completed handshake is reset at once (SO_LINGER 0), so that no state stays at the peer.
 //!
 //! # Checked by

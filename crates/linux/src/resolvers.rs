@@ -9,7 +9,7 @@
 //!
 //! # Where we differ, and why
 //! 1. Files instead of D-Bus: they exist without a bus, and an unreadable file is not an error. A host
-//! without any of them has no resolver to probe.
+//!    without any of them has no resolver to probe.
 //! 2. A server on this host (the stub, dnsmasq) proves nothing about a link, and is skipped.
 //!
 //! # Checked by

@@ -21,9 +21,9 @@
 //!
 //! # Where we differ, and why
 //! 1. A rule overrides the default route, instead of a route with a lower metric. A default with metric 0
-//! cannot be overridden in `main`, and `main` stays as other programs wrote it.
+//!    cannot be overridden in `main`, and `main` stays as other programs wrote it.
 //! 2. Rules are exchanged by first adding the new ones after the old ones, so that no packet is routed by an
-//! incomplete set.
+//!    incomplete set.
 //! 3. Everything carries slowhand's protocol number, so that it can always be removed.
 //!
 //! # Checked by

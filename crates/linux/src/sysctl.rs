@@ -5,7 +5,7 @@
 //!
 //! # Where we differ, and why
 //! 1. The path manager's parameter is searched under both its names: `path_manager` (a word) from Linux 6.16
-//! on, and `pm_type` (a number) in older kernels. Features are detected instead of versions.
+//!    on, and `pm_type` (a number) in older kernels. Features are detected instead of versions.
 //!
 //! # Checked by
 //! `tests`, in fresh namespaces.
@@ -58,7 +58,7 @@ pub enum SysctlError {
     /// The kernel does not have the parameter.
     #[error("this kernel has no {0}; a newer kernel, or one built with the feature, has it")]
     Missing(Key),
-    /// Not allowed.
+    /// Permission denied.
     #[error("{0} may not be changed; run as root, or with CAP_NET_ADMIN in this namespace")]
     Denied(Key),
     /// `/proc/sys` is mounted read-only, as in most containers.

@@ -2,7 +2,8 @@
 //! return TCX_NEXT ends the chain, so later ones never see the packet.
 //!
 //! # Sources
-//! - kernel/bpf/mprog.c, include/net/tcx.h, kernel/bpf/syscall.c (`bpf_prog_get_fd_by_id` needs CAP_SYS_ADMIN), Linux 6.18.
+//! - kernel/bpf/mprog.c, include/net/tcx.h, kernel/bpf/syscall.c (`bpf_prog_get_fd_by_id` needs
+//!   CAP_SYS_ADMIN), Linux 6.18.
 //!
 //! # Checked by
 //! `tests/bpf/chain.rs`.
@@ -150,16 +151,17 @@ mod tests {
         inside(|| {
             plug("eth0");
             let eth0 = index(&mut Rtnl::open().unwrap(), "eth0");
-            assert_eq!(in_words().unwrap(), "no interface has a tcx program of another owner");
+            assert_eq!(
+                in_words().unwrap(),
+                "no interface has a tcx program of another owner"
+            );
             let behind = Foreign::attach(eth0, libbpf_sys::BPF_TCX_INGRESS, Verdict::Pass);
             let behind_id = programs_at(eth0, Hook::Ingress).unwrap()[0].id;
             let mut marker = Marker::load(Hook::Ingress).unwrap();
             marker.attach(eth0).unwrap();
             assert_eq!(
                 in_words().unwrap(),
-                format!(
-                    "slowhand's programs run before `foreign` (BPF program {behind_id}) on eth0 ingress"
-                )
+                format!("slowhand's programs run before `foreign` (BPF program {behind_id}) on eth0 ingress")
             );
             drop(behind);
             let mut window = WindowLever::load_kind(WindowKind::Egress).unwrap();

@@ -8,7 +8,7 @@
 //! # Where we differ, and why
 //! 1. A smaller clamp is kept, because the program itself may set one on such a socket.
 //! 2. Restoring removes any clamp of exactly the set size, on any socket. A dead process cannot tell which
-//! sockets had it.
+//!    sockets had it.
 //!
 //! # Checked by
 //! `daemon::tests::fallback`; `tests` below.

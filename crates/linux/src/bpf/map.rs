@@ -8,7 +8,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 /// kernel byte by byte.
 ///
 /// # Safety
-/// The implementer must be `repr(C)` or a primitive integer, and have no padding, references or invalid values.
+/// The implementer must be `repr(C)` or a primitive integer. It must have no padding, references or invalid
+/// values.
 pub(super) unsafe trait Plain: Copy + Default {}
 
 // SAFETY: a primitive integer.

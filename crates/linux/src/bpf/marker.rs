@@ -6,7 +6,7 @@
 //! floor(n · rate) marks.
 //!
 //! # Where we differ, and why
-//! A step in the rate can starve a whole MPTCP connection for seconds, because the peer has queued data on
+//! A step in the rate can starve a whole MPTCP connection for seconds, because the peer has data queued on
 //! the marked subflow. This module sets the rate it is given. The caller must ramp it.
 //!
 //! # Checked by

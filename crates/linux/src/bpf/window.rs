@@ -3,10 +3,10 @@
 //! Two methods, tried in this order by [`WindowLever::load`]:
 //!
 //! 1. [`WindowKind::Egress`]: lowers the window field of every outgoing segment (`bpf/window.bpf.c`, which
-//! explains the field). It acts from the next segment on, releases within 40 ms and ends with the process.
+//!    explains the field). It acts from the next segment on, releases within 40 ms and ends with the process.
 //! 2. [`WindowKind::Clamp`]: TCP_WINDOW_CLAMP on every subflow (`bpf/clamp.bpf.c`). It is coarser, because
-//! autotuning lifts it. Call [`WindowLever::apply`] every [`WindowLever::apply_every`] while it has something
-//! to set again, and occasionally otherwise. Settings stay on the sockets.
+//!    autotuning lifts it. Call [`WindowLever::apply`] every [`WindowLever::apply_every`] while it has
+//!    something to set again, and occasionally otherwise. Settings stay on the sockets.
 //!
 //! Callers treat both alike: [`attach`](WindowLever::attach) each link, [`set`](WindowLever::set) and
 //! [`clear`](WindowLever::clear) connections, then [`apply`](WindowLever::apply) once.

@@ -9,7 +9,7 @@
 //!
 //! # Where we differ, and why
 //! 1. The device is not switched to monitor mode: it must be a monitor interface already, as its type shows.
-//! Any other device is refused.
+//!    Any other device is refused.
 //! 2. Only the beginning of a frame is read, because only the headers are needed.
 //! 3. Frames with a bad checksum are skipped, because their addresses are not reliable.
 //!

@@ -210,7 +210,8 @@ fn receive(
         header.msg_hdr.msg_iov = part;
         header.msg_hdr.msg_iovlen = 1;
     }
-    // SAFETY: every header points to one part, every part to a buffer of its length, and all outlive the call.
+    // SAFETY: every header points to one part and every part to a buffer of its length. All outlive the
+    // call.
     let count = unsafe {
         libc::recvmmsg(
             socket.as_raw_fd(),

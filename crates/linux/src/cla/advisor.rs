@@ -213,12 +213,18 @@ impl Advisor {
     }
 
     fn order(&self, conn: ConnId, address: AddressId, order: WindowOrder) -> Result<(), AdviceError> {
-        let orders = self.controller.orders().expect("`new` checked that the controller has orders");
+        let orders = self
+            .controller
+            .orders()
+            .expect("`new` checked that the controller has orders");
         Ok(orders.give(conn, self.end, address, order)?)
     }
 
     fn take_back(&self, conn: ConnId, address: AddressId) -> Result<(), AdviceError> {
-        let orders = self.controller.orders().expect("`new` checked that the controller has orders");
+        let orders = self
+            .controller
+            .orders()
+            .expect("`new` checked that the controller has orders");
         orders.take_back(conn, self.end, address)?;
         Ok(())
     }

@@ -11,8 +11,8 @@
 //! - Addresses have the kernel's form: an IPv4 subflow of a dual-stack socket is `::ffff:a.b.c.d`.
 //!
 //! # Sources
-//! - `sock_diag(7)`; `include/uapi/linux/inet_diag.h`, `net/ipv4/inet_diag.c`, `net/mptcp/{diag,mptcp_diag}.c`
-//!   (Linux 6.18).
+//! - `sock_diag(7)`; `include/uapi/linux/inet_diag.h`, `net/ipv4/inet_diag.c`,
+//!   `net/mptcp/{diag,mptcp_diag}.c` (Linux 6.18).
 //!
 //! # Checked by
 //! `tests`: live connections, IPv4 and IPv6, against their own sockets and against the output of `ss`. A warm

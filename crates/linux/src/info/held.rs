@@ -11,7 +11,7 @@
 //!
 //! # Where we differ, and why
 //! 1. The queue counts memory instead of payload, and includes what the application has not read yet. It is
-//! only an upper limit. An empty queue resets the estimate.
+//!    only an upper limit. An empty queue resets the estimate.
 //!
 //! # Checked by
 //! `tests` below. In the lab, `world.rs`: two links of different delay hold out-of-order bytes, one link

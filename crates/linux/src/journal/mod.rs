@@ -14,9 +14,9 @@
 //!
 //! # Where we differ, and why
 //! 1. The file is locked with `flock`. The kernel drops the lock of a dead process, so a stale owner cannot
-//! block a start, and process ids need not be trusted.
+//!    block a start, and process ids need not be trusted.
 //! 2. The file names the boot and the network namespace. After a reboot there is nothing to undo, and in
-//! another namespace the undo would affect the wrong host.
+//!    another namespace the undo would affect the wrong host.
 //!
 //! # Checked by
 //! `tests`: lines that parse back, random changes in any order with a crash at any point, and values that the

@@ -141,7 +141,7 @@ impl Record {
     }
 
     /// Keeps a word that is in the list already without a holder.
-    fn keep_existing(&mut self, now: &str, word: &str) {
+    fn keep_what_stands(&mut self, now: &str, word: &str) {
         let stands = now.split_whitespace().any(|other| other == word);
         if stands
             && !self.words().contains(word)
@@ -174,7 +174,7 @@ impl Shared {
         };
         let now = sysctl::read(&list.key)?;
         shared.change(|record, holder| {
-            record.keep_existing(&now, &holder.word);
+            record.keep_what_stands(&now, &holder.word);
             record.holders.push(holder);
         })?;
         Ok(shared)
@@ -313,14 +313,14 @@ mod tests {
     #[test]
     fn a_word_that_was_there_before_it_was_held_stays() {
         let mut record = record("reno", &[]);
-        record.keep_existing("reno slow_lia", "slow_lia");
+        record.keep_what_stands("reno slow_lia", "slow_lia");
         assert_eq!(
             record.value("reno slow_lia", "reno slow_lia", &released(&["slow_lia"])),
             None
         );
         // A word that a holder added does not stay.
         let mut record = self::record("reno", &["cubic"]);
-        record.keep_existing("reno cubic", "cubic");
+        record.keep_what_stands("reno cubic", "cubic");
         assert_eq!(record.before, "reno");
     }
 }

@@ -58,7 +58,7 @@ pub enum AddEndpointError {
         /// The address.
         addr: IpAddr,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("adding endpoint {addr} needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The address.
@@ -69,7 +69,7 @@ pub enum AddEndpointError {
     Kernel {
         /// The address.
         addr: IpAddr,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -95,7 +95,7 @@ pub enum DelEndpointError {
         /// The id.
         id: AddressId,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("removing endpoints needs CAP_NET_ADMIN: run as root")]
     NotPermitted,
     /// Anything else.
@@ -103,7 +103,7 @@ pub enum DelEndpointError {
     Kernel {
         /// The id.
         id: AddressId,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -121,7 +121,7 @@ impl DelEndpointError {
 /// Why endpoints could not be listed.
 #[derive(Debug, Error)]
 pub enum ListEndpointsError {
-    /// Not allowed.
+    /// Permission denied.
     #[error("listing endpoints needs CAP_NET_ADMIN: run as root")]
     NotPermitted,
     /// The connection is closed.
@@ -151,7 +151,7 @@ pub enum SetFlagsError {
         /// The endpoint.
         endpoint: Endpoint,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("changing endpoint `{endpoint}` needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The endpoint.
@@ -162,7 +162,7 @@ pub enum SetFlagsError {
     Kernel {
         /// The endpoint.
         endpoint: Endpoint,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -181,7 +181,7 @@ impl SetFlagsError {
 /// Why limits could not be read or set.
 #[derive(Debug, Error)]
 pub enum LimitsError {
-    /// Not allowed.
+    /// Permission denied.
     #[error("setting MPTCP limits needs CAP_NET_ADMIN: run as root")]
     NotPermitted,
     /// A value exceeds 8, or anything else.
@@ -237,14 +237,12 @@ pub enum AnnounceError {
         token: Token,
     },
     /// The address already has another id, the id another address, or the id is 0.
-    #[error(
-        "connection {token}: the address and the id do not match; use the id it was first given"
-    )]
+    #[error("connection {token}: the address and the id do not match; use the id it was first given")]
     IdConflict {
         /// The connection.
         token: Token,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("announcing an address needs CAP_NET_ADMIN: run as root")]
     NotPermitted,
     /// Anything else.
@@ -252,7 +250,7 @@ pub enum AnnounceError {
     Kernel {
         /// The connection.
         token: Token,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -302,7 +300,7 @@ pub enum RemoveError {
         /// The id.
         id: AddressId,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("removing an address needs CAP_NET_ADMIN: run as root")]
     NotPermitted,
     /// Anything else.
@@ -312,7 +310,7 @@ pub enum RemoveError {
         token: Token,
         /// The id.
         id: AddressId,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -387,7 +385,7 @@ pub enum CreateSubflowError {
         /// The peer's.
         remote: SocketAddr,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("opening a subflow needs CAP_NET_ADMIN: run as root")]
     NotPermitted,
     /// Anything else.
@@ -399,7 +397,7 @@ pub enum CreateSubflowError {
         addr: IpAddr,
         /// The peer's.
         remote: SocketAddr,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -467,7 +465,7 @@ pub enum DestroySubflowError {
         /// The subflow.
         subflow: Subflow,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("closing a subflow needs CAP_NET_ADMIN: run as root")]
     NotPermitted,
     /// Anything else.
@@ -477,7 +475,7 @@ pub enum DestroySubflowError {
         token: Token,
         /// The subflow.
         subflow: Subflow,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -519,7 +517,7 @@ pub enum SetBackupError {
     },
     /// The subflow does not exist, or its join is not complete.
     #[error(
-        "connection {token} has no ready subflow {} to {}; if it was made just now, try again after one RTT",
+        "connection {token} has no ready subflow {} to {}; if it was opened just now, try again after one RTT",
         subflow.local, subflow.remote
     )]
     NotReady {
@@ -528,7 +526,7 @@ pub enum SetBackupError {
         /// The subflow.
         subflow: Subflow,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("changing a subflow's priority needs CAP_NET_ADMIN: run as root")]
     NotPermitted,
     /// Anything else.
@@ -538,7 +536,7 @@ pub enum SetBackupError {
         token: Token,
         /// The subflow.
         subflow: Subflow,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }

@@ -21,18 +21,18 @@
 //!   two.
 //!
 //! # Sources
-//! - `include/uapi/linux/mptcp_pm.h`, `include/uapi/linux/mptcp.h`, `net/mptcp/pm_{netlink,kernel,userspace}.c`
-//!   (Linux 6.18); `Documentation/netlink/specs/mptcp_pm.yaml`.
+//! - `include/uapi/linux/mptcp_pm.h`, `include/uapi/linux/mptcp.h`,
+//!   `net/mptcp/pm_{netlink,kernel,userspace}.c` (Linux 6.18); `Documentation/netlink/specs/mptcp_pm.yaml`.
 //! - [RFC 8684] §3.4 (address advertisement), §3.3.8 (priority), §3.6 (reset reasons).
 //!
 //! # Where we differ, and why
 //! 1. The YAML says that the address port is big-endian. The kernel reads and writes it in host order
-//! (`mptcp_pm_parse_addr`, `mptcp_nl_fill_addr`), and so does this module.
+//!    (`mptcp_pm_parse_addr`, `mptcp_nl_fill_addr`), and so does this module.
 //!
 //! # Checked by
-//! `tests`: every encoder against its decoder (property tests), endpoints and limits against the output of
-//! `ip mptcp`, events against `ip mptcp monitor`, and every user-space command on live connections, IPv4 and
-//! IPv6.
+//! `tests`: every encoder against its decoder (property tests), and endpoints and limits against the output
+//! of `ip mptcp`. Events are compared with `ip mptcp monitor`, and every user-space command runs on live
+//! connections, IPv4 and IPv6.
 //!
 //! [RFC 8684]: https://www.rfc-editor.org/rfc/rfc8684
 

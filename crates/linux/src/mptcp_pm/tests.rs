@@ -299,7 +299,10 @@ fn subflows_come_and_go(v6: bool) {
         session.commands.remove(token, AddressId(1)),
         Err(RemoveError::ConnectionGone { .. })
     ) {
-        assert!(deadline.lasts(), "{token} still exists after its connection closed");
+        assert!(
+            deadline.lasts(),
+            "{token} still exists after its connection closed"
+        );
         std::thread::sleep(Duration::from_millis(1));
     }
     drop(session.pair);

@@ -173,7 +173,7 @@ impl Story {
             .until(|event| matches!(event, Event::Removed(..)).then_some(()));
     }
 
-    fn a_subflow_comes_and_goes(&mut self) {
+    fn open_and_close_a_subflow(&mut self) {
         let new = NewSubflow {
             addr: self.address(1),
             id: AddressId(1),
@@ -215,7 +215,7 @@ impl Story {
     }
 }
 
-fn every_event_of_a_connection_is_what_ip_prints(v6: bool) {
+fn every_event_of_a_connection_matches_what_ip_prints(v6: bool) {
     let Some(pair) = Pair::joined(2) else { return };
     for netns in [&pair.client, &pair.server] {
         let userspace = || std::fs::write("/proc/sys/net/mptcp/pm_type", "1").unwrap();
@@ -231,7 +231,7 @@ fn every_event_of_a_connection_is_what_ip_prints(v6: bool) {
     let (mut monitor, events) = pair.client.run(listening).unwrap();
     let mut story = Story::begin(&pair, v6, events);
     story.the_server_announces_and_takes_back();
-    story.a_subflow_comes_and_goes();
+    story.open_and_close_a_subflow();
     let lines: BTreeSet<String> = story.end().iter().filter_map(monitor_line).collect();
     assert_eq!(lines.len(), 8, "each kind once: {lines:#?}");
     lines.iter().for_each(|line| monitor.await_line(line));
@@ -239,12 +239,12 @@ fn every_event_of_a_connection_is_what_ip_prints(v6: bool) {
 
 #[test]
 fn every_event_of_a_connection_matches_what_ip_prints_v4() {
-    every_event_of_a_connection_is_what_ip_prints(false);
+    every_event_of_a_connection_matches_what_ip_prints(false);
 }
 
 #[test]
 fn every_event_of_a_connection_matches_what_ip_prints_v6() {
-    every_event_of_a_connection_is_what_ip_prints(true);
+    every_event_of_a_connection_matches_what_ip_prints(true);
 }
 
 /// The part of a line of `ip mptcp monitor` that corresponds to the event. For listeners, iproute2 6.1 prints

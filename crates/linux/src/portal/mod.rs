@@ -7,14 +7,15 @@
 //! | none, one of 5xx, or one that is not HTTP | nothing |
 //!
 //! # Sources
-//! - RFC 9112 §2–§4 (messages of HTTP/1.1), RFC 6585 §6 (status 511), RFC 8952 §2 (captive portals answer in place of others).
-//! - NetworkManager.conf(5), `[connectivity]`: what a reply has to begin with.
+//! - RFC 9112 §2–§4 (HTTP/1.1 messages), RFC 6585 §6 (status 511), RFC 8952 §2 (captive portals answer in
+//!   place of others).
+//! - NetworkManager.conf(5), `[connectivity]`: how a reply must begin.
 //!
 //! # Where we differ, and why
 //! 1. Plain HTTP only: a portal cannot answer for a host over TLS, so the check would show only a failure.
 //! 2. The socket is bound to the link. So is the DNS query for the host's address, which goes to the link's
-//! own resolver. A portal's resolver returns the portal's address, and the reply then shows the portal. A URL
-//! with an IP address needs no resolver.
+//!    own resolver. A portal's resolver returns the portal's address, and the reply then shows the portal. A
+//!    URL with an IP address needs no resolver.
 //! 3. The reply is only compared: at most [`LONGEST_REPLY`] within [`PATIENCE`].
 //!
 //! # Checked by

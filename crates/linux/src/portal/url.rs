@@ -30,9 +30,7 @@ pub struct Url {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum UrlError {
     /// The URL is encrypted or not HTTP.
-    #[error(
-        "only http:// can be checked: a captive portal cannot answer in place of a TLS host"
-    )]
+    #[error("only http:// can be checked: a captive portal cannot answer in place of a TLS host")]
     Scheme,
     /// The host is missing, or is neither a name nor an address.
     #[error("the host must be a name or an address, as in http://example.org/check")]

@@ -18,7 +18,7 @@ pub enum LinkError {
         /// The link.
         ifindex: u32,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("changing link {ifindex} needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The link.
@@ -53,8 +53,8 @@ pub enum NewLinkError {
         /// The requested name.
         name: IfName,
     },
-    /// Not allowed.
-    #[error("making link `{name}` needs CAP_NET_ADMIN: run as root")]
+    /// Permission denied.
+    #[error("creating link `{name}` needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The name.
         name: IfName,
@@ -66,7 +66,7 @@ pub enum NewLinkError {
         name: IfName,
     },
     /// Anything else.
-    #[error("making link `{name}`: {source}")]
+    #[error("creating link `{name}`: {source}")]
     Kernel {
         /// The name.
         name: IfName,
@@ -103,7 +103,7 @@ pub enum AddAddressError {
         /// The link.
         ifindex: u32,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("adding {prefix} needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The address.
@@ -148,7 +148,7 @@ pub enum DelAddressError {
         /// The address.
         prefix: Prefix,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("removing {prefix} needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The address.
@@ -212,7 +212,7 @@ pub enum AddRouteError {
         /// The destination.
         dst: Prefix,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("adding a route to {dst} needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The destination.
@@ -256,7 +256,7 @@ pub enum DelRouteError {
         /// The destination.
         dst: Prefix,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("removing a route to {dst} needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The destination.
@@ -295,7 +295,7 @@ pub enum AddRuleError {
         /// The rule.
         rule: Box<Rule>,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("adding the rule `{rule}` needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The rule.
@@ -337,7 +337,7 @@ pub enum DelRuleError {
         /// The rule.
         rule: Box<Rule>,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("removing the rule `{rule}` needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The rule.

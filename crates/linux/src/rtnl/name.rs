@@ -23,7 +23,7 @@ impl IfName {
     /// The name as text.
     pub fn as_str(&self) -> &str {
         let end = self.bytes.iter().position(|&b| b == 0).unwrap_or(IFNAMSIZ);
-        std::str::from_utf8(&self.bytes[..end]).expect("made from a str")
+        std::str::from_utf8(&self.bytes[..end]).expect("created from a str")
     }
 }
 

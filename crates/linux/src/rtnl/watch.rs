@@ -228,9 +228,9 @@ impl Change<'_> {
             self.link_gone(link.ifindex);
         }
         let old = self.view.links.insert(link.ifindex, link.clone());
-        // The kernel sends no events when a link goes down and it drops the link's IPv4 routes
-        // (`fib_sync_down_dev`) or disables it as a next hop of a multipath route. The same holds when it
-        // enables the next hop again.
+        // When a link goes down, the kernel drops the link's IPv4 routes (`fib_sync_down_dev`) and disables
+        // it as a next hop of multipath routes. It sends no events for that, nor when it enables the next hop
+        // again.
         let (was_up, is_up) = (
             old.is_some_and(|old| old.up && old.carrier),
             link.up && link.carrier,

@@ -59,7 +59,9 @@ pub enum SocketError {
 #[derive(Debug, Error)]
 pub enum InfoError {
     /// It is not an MPTCP socket, or it fell back to plain TCP.
-    #[error("the connection is plain TCP; open it with IPPROTO_MPTCP, and check whether the peer supports MPTCP")]
+    #[error(
+        "the connection is plain TCP; open it with IPPROTO_MPTCP, and check whether the peer supports MPTCP"
+    )]
     NotMptcp,
     /// The kernel does not support the option.
     #[error("this kernel lacks the socket option; it needs Linux {since}")]
@@ -104,7 +106,7 @@ pub enum SetCongestionError {
     Kernel {
         /// The name.
         name: String,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: io::Error,
     },
 }
@@ -231,7 +233,8 @@ fn refused(error: io::Error, since: &'static str) -> InfoError {
 fn get(socket: &impl AsFd, level: i32, option: i32, into: &mut [u8]) -> io::Result<usize> {
     let mut len = libc::socklen_t::try_from(into.len()).expect("a few kilobytes");
     let fd = socket.as_fd().as_raw_fd();
-    // SAFETY: the buffer is live and its length is passed with it; so are the arrays that MPTCP_FULL_INFO's names.
+    // SAFETY: the buffer is live and its length is passed with it. So are the arrays to which
+    // MPTCP_FULL_INFO's buffer points.
     let rc = unsafe { libc::getsockopt(fd, level, option, into.as_mut_ptr().cast(), &raw mut len) };
     if rc < 0 {
         Err(io::Error::last_os_error())

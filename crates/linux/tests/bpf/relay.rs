@@ -59,7 +59,10 @@ impl Relay {
         let (client_too, server_too) = (duplicate(&client), duplicate(&server));
         let look_up = Arc::clone(&seen);
         let up = carry(client, server, stop.clone(), move |packet| {
-            look(&mut look_up.lock().expect("no thread panicked with the lock"), packet);
+            look(
+                &mut look_up.lock().expect("no thread panicked with the lock"),
+                packet,
+            );
             pass(wire, packet);
         });
         let down = carry(server_too, client_too, stop.clone(), move |packet| {
@@ -73,7 +76,10 @@ impl Relay {
     }
 
     pub fn seen(&self) -> Seen {
-        self.seen.lock().expect("no thread panicked with the lock").clone()
+        self.seen
+            .lock()
+            .expect("no thread panicked with the lock")
+            .clone()
     }
 
     pub fn forget(&self) {

@@ -168,9 +168,9 @@ fn segments_of_an_idle_backup_do_not_widen_the_window() {
     assert!(most <= 8 * WINDOW.get(), "{most} B, {}", state());
 }
 
-/// Checks on the wire of TUN links that a segment of an idle connection leaves without its DATA_ACK, if the
-/// peer would otherwise apply an older, wider window. Its checksum is right, and the connection continues and
-/// ends normally.
+/// Checks on the wire of TUN links that a segment of an idle connection leaves without its DATA_ACK. With it
+/// the peer would apply an older, wider window. The checksum is right, and the connection continues and ends
+/// normally.
 fn an_overruled_acknowledgement_is_left_out(addresses: [&str; 2]) {
     const WIDE: Bytes = Bytes::from_kib(256);
     let hosts = Hosts::apart();
@@ -190,12 +190,20 @@ fn an_overruled_acknowledgement_is_left_out(addresses: [&str; 2]) {
     let muted = || counters(&lever, transfer.conn()).muted;
     let state = || format!("{:?}, {:?}", counters(&lever, transfer.conn()), relay.seen());
     eventually("the DATA_ACK is left out", || muted() > 0, state);
-    eventually("a segment without DATA_ACK on the wire", || relay.seen().without_mptcp > 0, state);
+    eventually(
+        "a segment without DATA_ACK on the wire",
+        || relay.seen().without_mptcp > 0,
+        state,
+    );
     assert_eq!(relay.seen().bad_checksums, 0, "{}", state());
 
     let enough = transfer.received() + 20 * WINDOW.get();
     transfer.pause(false);
-    eventually("the transfer continues", || transfer.received() > enough, received);
+    eventually(
+        "the transfer continues",
+        || transfer.received() > enough,
+        received,
+    );
     let spoken = muted();
     transfer.server.shutdown(Shutdown::Write).expect("shut down");
     let acknowledged = || Info::of(&transfer.server).is_ok_and(|info| info.end_is_acknowledged);

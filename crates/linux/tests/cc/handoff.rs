@@ -80,7 +80,7 @@ impl Handoff {
     }
 
     /// Runs a hand-off. `advise` sends the advice to the sender.
-    fn happens(&mut self, mut advise: impl FnMut(Advice)) {
+    fn run_hand_off(&mut self, mut advise: impl FnMut(Advice)) {
         advise(sinks(BEFORE));
         eventually(
             "ordered",
@@ -100,18 +100,18 @@ impl Handoff {
         assert_eq!(order.cwnd, BOUND, "{order:?}");
         let threshold = order.ssthresh.expect("the rate of the previous path is known");
         assert!(left.cwnd > BOUND && left.ssthresh != threshold, "{left:?}");
-        self.path_before_goes();
-        self.is_carried_out(threshold);
+        self.remove_previous_path();
+        self.assert_order_applied(threshold);
     }
 
-    fn path_before_goes(&self) {
+    fn remove_previous_path(&self) {
         run(&self.hosts.client, "ip mptcp endpoint delete id 0 10.77.1.1");
         let left = || windows(self.sender(), self.conn, end(self.direction)).len() == 1;
         eventually("gone", left, || "two paths".to_owned());
     }
 
     /// Checks the kernel's window and threshold. Nothing but the order changes them meanwhile.
-    fn is_carried_out(&mut self, threshold: u32) {
+    fn assert_order_applied(&mut self, threshold: u32) {
         for _ in 0..5 {
             self.talk.say();
         }
@@ -137,7 +137,7 @@ fn an_uploading_mobile_starts_the_next_path_as_ordered() {
     let mut advisor = Advisor::new(Arc::clone(&handoff.controller), AddressEnd::Local).expect("it is CLA");
     let client = handoff.hosts.client.try_clone().expect("the client again");
     let conn = handoff.conn;
-    handoff.happens(|advice| {
+    handoff.run_hand_off(|advice| {
         let ordered = client.run(|| advisor.hear(conn, advice)).expect("enter");
         assert!(ordered.expect("order") > 0);
     });
@@ -175,7 +175,7 @@ fn a_server_starts_the_next_path_of_a_mobile_as_ordered() {
     let client = handoff.hosts.client.try_clone().expect("the client again");
     let conn = token(&handoff.talk.client);
     let mut teller = Teller::new(Key::new(KEY), server.port()).expect("a random number");
-    handoff.happens(|advice| {
+    handoff.run_hand_off(|advice| {
         let told = client.run(|| {
             let locals: Vec<IpAddr> = client_addresses(conn);
             teller.tell(conn, server.ip(), &locals, advice)

@@ -96,7 +96,7 @@ impl Soak {
         }
     }
 
-    fn goes_on(&self) -> bool {
+    fn continues(&self) -> bool {
         let counts = [
             (&self.begun, CONNECTIONS),
             (&self.loads, LOADS),
@@ -125,7 +125,7 @@ impl Soak {
     fn work(&self, worker: u16) {
         let _failure = EndsAll(&self.failed);
         let listener = Listener::start(&self.hosts, self.hosts.server_address(7_300 + worker));
-        while self.goes_on() {
+        while self.continues() {
             let number = self.begun.fetch_add(1, Ordering::Relaxed);
             let way = Way {
                 ending: Ending::of(number),
@@ -142,7 +142,7 @@ impl Soak {
     fn open_and_close_subflows(&self) {
         let _failure = EndsAll(&self.failed);
         for link in (2..=LINKS).cycle() {
-            if !self.goes_on() {
+            if !self.continues() {
                 return;
             }
             let id = link - 1;
@@ -178,7 +178,7 @@ impl Soak {
         let _failure = EndsAll(&self.failed);
         let mut last: Option<Controller> = None;
         for coupled in Coupled::ALL.into_iter().cycle() {
-            if !self.goes_on() {
+            if !self.continues() {
                 break;
             }
             let next = load(coupled);

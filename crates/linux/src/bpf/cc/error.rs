@@ -60,7 +60,7 @@ pub enum PinError {
     Kernel {
         /// The path.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: io::Error,
     },
 }
@@ -83,7 +83,7 @@ pub enum UnloadError {
     Kernel {
         /// The path.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: io::Error,
     },
 }

@@ -71,8 +71,8 @@ impl Coupled {
     /// A one-line description for users.
     pub const fn about(self) -> &'static str {
         match self {
-            Self::Lia => "RFC 6356: together, what one TCP takes on the best path",
-            Self::Olia => "Khalili et al.: as lia, and lets go of congested paths",
+            Self::Lia => "RFC 6356: in total, the rate of one TCP flow on the best path",
+            Self::Olia => "Khalili et al.: as lia, and moves traffic away from congested paths",
             Self::Balia => "draft-walid: between lia's responsiveness and olia's fairness",
             Self::Cla => "lia, with windows that follow the radio around a hand-off",
         }

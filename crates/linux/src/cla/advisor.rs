@@ -44,8 +44,8 @@ impl Advice {
 const HALF_PPM: u32 = 500_000;
 /// Smallest window, in segments.
 const LEAST_WINDOW: u32 = 2;
-/// RFC 9406's lower bound of `RttThresh`, in seconds. `RttThresh` is an eighth of the round trip, and less
-/// delay than that is not a queue.
+/// RFC 9406's limits of `RttThresh`, in seconds. `RttThresh` is an eighth of the round trip, and a smaller
+/// delay is not a queue.
 const LEAST_JITTER_S: f64 = 0.004;
 const MOST_JITTER_S: f64 = 0.016;
 /// A path without a queue may have this many times the rate that it, or the previous access point, carried.

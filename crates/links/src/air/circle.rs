@@ -7,7 +7,6 @@
 //! # Checked by
 //! `tests`.
 
-use super::far;
 use crate::Position;
 
 /// A circle around some places.
@@ -80,8 +79,13 @@ fn middle(places: impl Iterator<Item = Position>) -> Option<Position> {
 }
 
 fn squared_mm(from: Position, to: Position) -> f64 {
-    let (x, y) = far::millimetres(from, to);
+    let (x, y) = millimetres(from, to);
     x * x + y * y
+}
+
+/// From one place to another.
+pub(super) fn millimetres(from: Position, to: Position) -> (f64, f64) {
+    ((to.x_mm - from.x_mm) as f64, (to.y_mm - from.y_mm) as f64)
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use units::Rng;
 
 use super::clique::{Cliques, Reach};
 use super::config::{Eifs, Rules};
-use super::flight::Flights;
+use super::flight::{Flights, NONE};
 use super::hearing::{Audience, Run};
 use super::io::Kind;
-use super::radio::{NONE, Phase, Radio};
+use super::radio::{Phase, Radio};
 use super::reception::{Ether, Outcome};
 use super::schedule::{NEVER, Schedule};
 use super::timing::Timing;

@@ -14,11 +14,11 @@
 use super::config::Countdown;
 use super::ears::ending;
 use super::engine::Air;
-use super::flight::Flight;
+use super::flight::{Flight, NONE};
 use super::io::{Destination, Fate, Kind, Output, Packet, StationId};
 use super::mode::Mode;
 use super::places::AWAY;
-use super::radio::{NONE, Phase};
+use super::radio::Phase;
 use super::schedule::{NEVER, Schedule};
 use super::session::{EVERYONE, Session};
 use super::station::Answer;

@@ -24,7 +24,6 @@ use super::circle::Circle;
 use super::field::Stretch;
 use super::four::Four;
 use super::rough::Rough;
-use crate::Position;
 
 /// From where on a source is far, for all frames of a run.
 #[derive(Debug, Clone, Copy)]
@@ -371,11 +370,6 @@ fn nearer(distance_mm: f64, nearest_mm: f64, powers: usize) -> f64 {
 fn reach(x: f64, y: f64) -> f64 {
     let (long, short) = (x.abs().max(y.abs()), x.abs().min(y.abs()));
     long + 0.415 * short
-}
-
-/// From one place to another.
-pub(super) fn millimetres(from: Position, to: Position) -> (f64, f64) {
-    ((to.x_mm - from.x_mm) as f64, (to.y_mm - from.y_mm) as f64)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@ use units::wifi::Standard;
 use units::{Bitrate, Dbm};
 
 use super::super::arrival::Arrival;
+use super::super::circle::millimetres;
 use super::super::flight::{Flight, Flights, Source};
 use super::super::foresight::Border;
 use super::super::geometry::Geometry;
@@ -11,6 +12,7 @@ use super::super::io::Kind;
 use super::super::mode::Mode;
 use super::super::reception::milliwatts;
 use super::*;
+use crate::Position;
 use crate::wifi::Propagation;
 use alloc::vec::Vec;
 

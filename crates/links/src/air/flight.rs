@@ -11,6 +11,9 @@ use super::io::Kind;
 use super::mode::Mode;
 use crate::Position;
 
+/// No frame.
+pub(super) const NONE: u16 = u16::MAX;
+
 /// One frame on the air.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Flight {

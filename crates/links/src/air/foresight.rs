@@ -13,7 +13,8 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::arrival::Arrival;
-use super::far::{self, INEXACT, Limits};
+use super::circle::millimetres;
+use super::far::{INEXACT, Limits};
 use super::flight::Flight;
 use super::four::{Four, Mask};
 use super::mode::Mode;
@@ -164,7 +165,7 @@ impl Sums {
 impl Foresight {
     /// Adds up what is near one receiver of a frame, and bounds what is far.
     pub(super) fn look_ahead(&mut self, ether: &Ether, case: &Case<'_>, scene: &Scene, limits: &Limits) {
-        let (x, y) = far::millimetres(case.flight.circle.middle, case.place);
+        let (x, y) = millimetres(case.flight.circle.middle, case.place);
         let spot = Spot {
             number: case.receiver,
             place: (x as f32, y as f32),

@@ -10,9 +10,10 @@
 
 use super::circle::Circle;
 use super::engine::Air;
+use super::flight::NONE;
 use super::hearing::{Audience, Strength};
 use super::io::StationId;
-use super::radio::{NONE, Phase};
+use super::radio::Phase;
 use super::reception::milliwatts;
 use super::schedule::{NEVER, Schedule};
 use super::station::Changes;

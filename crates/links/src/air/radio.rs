@@ -14,10 +14,8 @@
 //! `radio_tests`.
 
 use super::config::Countdown;
+use super::flight::NONE;
 use super::timing::Timing;
-
-/// No frame.
-pub(super) const NONE: u16 = u16::MAX;
 
 /// What a radio is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

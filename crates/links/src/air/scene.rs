@@ -5,7 +5,8 @@
 
 use alloc::vec::Vec;
 
-use super::far::{self, Background, FarField, Limits, Nearby};
+use super::circle::millimetres;
+use super::far::{Background, FarField, Limits, Nearby};
 use super::flight::{Flight, Flights, Source};
 use super::four::Four;
 
@@ -109,7 +110,7 @@ impl Scene {
             self.fours.push(Nears::NOBODY);
             self.near.extend([Near::NOBODY; 4]);
         }
-        let (x, y) = far::millimetres(flight.circle.middle, source.position);
+        let (x, y) = millimetres(flight.circle.middle, source.position);
         let part = source.beside(flight) as i64 as f64 / (flight.end - flight.start) as i64 as f64;
         let four = &mut self.fours[four];
         four.from[lane] = source.from;

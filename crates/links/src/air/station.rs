@@ -9,10 +9,10 @@ use units::wifi::{ACK_BYTES, Standard};
 use units::{Bitrate, Rng, SeqNum};
 
 use super::config::{Ht, RateControl, StationConfig};
+use super::flight::NONE;
 use super::io::{Counters, Packet};
 use super::mode::Mode;
 use super::queue::Queue;
-use super::radio::NONE;
 use super::rate::Rate;
 use super::session::{EVERYONE, Scoreboard, Session};
 use super::timing::{Timing, nanos};

@@ -3,7 +3,8 @@
 use super::{Clique, Cliques, IDLE, Members};
 use crate::air::ears::{Ears, is_broken, starting};
 use crate::air::engine::Air;
-use crate::air::radio::{NONE, Radio};
+use crate::air::flight::NONE;
+use crate::air::radio::Radio;
 use crate::air::reception::Outcome;
 use crate::air::rival::Rival;
 use crate::air::schedule::{NEVER, Schedule};

@@ -20,9 +20,9 @@
 
 use alloc::vec::Vec;
 
-use super::circle::Circle;
 use super::field::Stretch;
 use super::four::Four;
+use super::place::circle::Circle;
 use super::rough::Rough;
 
 /// From where on a source is far, for all frames of a run.

@@ -3,13 +3,13 @@ use units::wifi::Standard;
 use units::{Bitrate, Dbm};
 
 use super::super::arrival::Arrival;
-use super::super::circle::millimetres;
 use super::super::flight::{Flight, Flights, Source};
 use super::super::foresight::Border;
-use super::super::geometry::Geometry;
-use super::super::grid::Grid;
 use super::super::io::Kind;
 use super::super::mode::Mode;
+use super::super::place::circle::millimetres;
+use super::super::place::geometry::Geometry;
+use super::super::place::grid::Grid;
 use super::super::reception::milliwatts;
 use super::*;
 use crate::Position;

@@ -14,7 +14,7 @@ use core::ops::Range;
 
 use super::far::{Rings, Spot, Spots};
 use super::flight::{Flight, Source};
-use super::grid::Grid;
+use super::place::grid::Grid;
 
 /// Single precision counts nanoseconds up to here.
 pub(super) const EXACT: f32 = 16_777_216.0;

@@ -3,12 +3,12 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::circle::Circle;
 use super::far::{Rings, Sight, Spot};
 use super::field::{EXACT, Field, Place, Stretch};
-use super::grid::Grid;
 use super::io::Kind;
 use super::mode::Mode;
+use super::place::circle::Circle;
+use super::place::grid::Grid;
 use crate::Position;
 
 /// No frame.

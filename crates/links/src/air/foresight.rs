@@ -13,11 +13,11 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::arrival::Arrival;
-use super::circle::millimetres;
 use super::far::{INEXACT, Limits};
 use super::flight::Flight;
 use super::four::{Four, Mask};
 use super::mode::Mode;
+use super::place::circle::millimetres;
 use super::reception::{Case, Ether, HEADER_BITS, Outcome};
 use super::scene::{Nears, Scene};
 

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use units::Dbm;
 use units::wifi::Standard;
 
-use super::super::geometry::Geometry;
+use super::super::place::geometry::Geometry;
 use super::super::reception::milliwatts;
 use super::*;
 use crate::Position;

@@ -11,8 +11,8 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use core::slice;
 
-use super::circle::Circle;
 use super::clique::Reach;
+use super::place::circle::Circle;
 use crate::Position;
 
 /// Stations with consecutive numbers.

@@ -8,11 +8,11 @@
 //! # Checked by
 //! `places_tests`.
 
-use super::circle::Circle;
 use super::engine::Air;
 use super::flight::NONE;
 use super::hearing::{Audience, Strength};
 use super::io::StationId;
+use super::place::circle::Circle;
 use super::radio::Phase;
 use super::reception::milliwatts;
 use super::schedule::{NEVER, Schedule};

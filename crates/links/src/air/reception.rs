@@ -34,8 +34,8 @@ use super::fading::Fades;
 use super::far::{Limits, Rings};
 use super::flight::{Flight, Flights, Source};
 use super::foresight::Foresight;
-use super::geometry::Geometry;
 use super::mode::Mode;
+use super::place::geometry::Geometry;
 use super::scene::Scene;
 use crate::Position;
 

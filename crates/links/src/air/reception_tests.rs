@@ -2,9 +2,9 @@ use proptest::prelude::*;
 use units::wifi::Standard;
 use units::{Db, Rng};
 
-use super::super::circle::Circle;
-use super::super::grid::Grid;
 use super::super::io::Kind;
+use super::super::place::circle::Circle;
+use super::super::place::grid::Grid;
 use super::*;
 use crate::wifi::{Propagation, frame_loss};
 

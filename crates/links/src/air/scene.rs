@@ -5,10 +5,10 @@
 
 use alloc::vec::Vec;
 
-use super::circle::millimetres;
 use super::far::{Background, FarField, Limits, Nearby};
 use super::flight::{Flight, Flights, Source};
 use super::four::Four;
+use super::place::circle::millimetres;
 
 /// The frames that overlap with one.
 #[derive(Debug, Default)]

@@ -11,9 +11,9 @@ use crate::Position;
 
 /// A circle around some places.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Circle {
-    pub(super) middle: Position,
-    pub(super) radius_mm: f64,
+pub(in crate::air) struct Circle {
+    pub(in crate::air) middle: Position,
+    pub(in crate::air) radius_mm: f64,
 }
 
 /// No circle is narrower: what single precision makes inexact of places must be small beside it.
@@ -21,7 +21,7 @@ const LEAST_MM: f64 = 5e3;
 
 impl Circle {
     /// Nobody but those who stand there.
-    pub(super) const fn at(middle: Position) -> Self {
+    pub(in crate::air) const fn at(middle: Position) -> Self {
         Self {
             middle,
             radius_mm: LEAST_MM,
@@ -29,7 +29,7 @@ impl Circle {
     }
 
     /// Around all these places, not wider than one with `sender` in the middle would have to be; the sender is within twice the radius.
-    pub(super) fn around(sender: Position, places: impl Iterator<Item = Position> + Clone) -> Self {
+    pub(in crate::air) fn around(sender: Position, places: impl Iterator<Item = Position> + Clone) -> Self {
         let Some(middle) = middle(places.clone()) else {
             return Self::at(sender);
         };
@@ -52,7 +52,7 @@ impl Circle {
         }
     }
 
-    pub(super) fn contains(&self, place: Position) -> bool {
+    pub(in crate::air) fn contains(&self, place: Position) -> bool {
         squared_mm(self.middle, place) <= self.radius_mm * self.radius_mm
     }
 }
@@ -84,7 +84,7 @@ fn squared_mm(from: Position, to: Position) -> f64 {
 }
 
 /// From one place to another.
-pub(super) fn millimetres(from: Position, to: Position) -> (f64, f64) {
+pub(in crate::air) fn millimetres(from: Position, to: Position) -> (f64, f64) {
     ((to.x_mm - from.x_mm) as f64, (to.y_mm - from.y_mm) as f64)
 }
 

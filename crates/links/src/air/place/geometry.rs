@@ -31,14 +31,14 @@ const fn step_of(squared_mm: f64) -> u64 {
 
 /// The gain between any two places.
 #[derive(Debug)]
-pub(super) struct Geometry {
+pub(in crate::air) struct Geometry {
     gains: Box<[f64]>,
     walls: Vec<Wall>,
     propagation: Propagation,
 }
 
 impl Geometry {
-    pub(super) fn new(propagation: Propagation, walls: &[Wall]) -> Self {
+    pub(in crate::air) fn new(propagation: Propagation, walls: &[Wall]) -> Self {
         let gain = |step: usize| {
             let squared = f64::from_bits((FIRST + step as u64) << (52 - STEP_BITS));
             distance_gain(&propagation, squared)
@@ -52,7 +52,7 @@ impl Geometry {
 
     /// Received over transmitted power, as a ratio.
     #[inline]
-    pub(super) fn gain(&self, from: Position, to: Position) -> f64 {
+    pub(in crate::air) fn gain(&self, from: Position, to: Position) -> f64 {
         if self.walls.is_empty() {
             self.open(from, to)
         } else {
@@ -61,26 +61,26 @@ impl Geometry {
     }
 
     /// How far one can be away for this gain without a wall, in mm.
-    pub(super) fn distance_mm(&self, gain: f64) -> i64 {
+    pub(in crate::air) fn distance_mm(&self, gain: f64) -> i64 {
         let step = self.gains.partition_point(|&nearer| nearer > gain);
         let squared = f64::from_bits((FIRST + step as u64) << (52 - STEP_BITS));
         libm::ceil(libm::sqrt(squared)) as i64
     }
 
     /// What arrives after a metre, as a part of what is sent, and the exponent with which it falls with the distance.
-    pub(super) fn law(&self) -> (f64, f64) {
+    pub(in crate::air) fn law(&self) -> (f64, f64) {
         let reference = libm::exp10(-self.propagation.reference.as_db_f64() / 10.0);
         (reference, f64::from(self.propagation.exponent_centi) / 100.0)
     }
 
     /// Whether walls make gains depend on more than the distance.
-    pub(super) const fn has_walls(&self) -> bool {
+    pub(in crate::air) const fn has_walls(&self) -> bool {
         !self.walls.is_empty()
     }
 
     /// Received over transmitted power where nothing stands in the way.
     #[inline]
-    pub(super) fn open(&self, from: Position, to: Position) -> f64 {
+    pub(in crate::air) fn open(&self, from: Position, to: Position) -> f64 {
         let (x, y) = ((to.x_mm - from.x_mm) as f64, (to.y_mm - from.y_mm) as f64);
         self.over(x * x + y * y)
     }

@@ -9,7 +9,7 @@ use crate::Position;
 
 /// Tiles of one size that cover all places; what lies outside belongs to the tile at the edge.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Grid {
+pub(in crate::air) struct Grid {
     corner: Position,
     size_mm: i64,
     columns: i64,
@@ -24,7 +24,7 @@ const FINE: i64 = 2;
 
 impl Grid {
     /// Covers these places with tiles of a size that fits `reach_mm`.
-    pub(super) fn new(places: impl Iterator<Item = Position> + Clone, reach_mm: i64) -> Self {
+    pub(in crate::air) fn new(places: impl Iterator<Item = Position> + Clone, reach_mm: i64) -> Self {
         let (x, y) = (places.clone().map(|at| at.x_mm), places.map(|at| at.y_mm));
         let corner = Position {
             x_mm: x.clone().min().unwrap_or(0),
@@ -42,43 +42,43 @@ impl Grid {
     }
 
     /// How many tiles there are.
-    pub(super) const fn tiles(&self) -> usize {
+    pub(in crate::air) const fn tiles(&self) -> usize {
         (self.columns * self.rows) as usize
     }
 
     /// How many of them lie side by side from west to east.
-    pub(super) const fn columns(&self) -> usize {
+    pub(in crate::air) const fn columns(&self) -> usize {
         self.columns as usize
     }
 
     /// How far east and north of its corner a place is, in m.
-    pub(super) fn metres(&self, at: Position) -> (f64, f64) {
+    pub(in crate::air) fn metres(&self, at: Position) -> (f64, f64) {
         let (x, y) = (at.x_mm - self.corner.x_mm, at.y_mm - self.corner.y_mm);
         (x as f64 / 1e3, y as f64 / 1e3)
     }
 
     /// The tile of a place.
     #[cfg(test)]
-    pub(super) fn tile(&self, at: Position) -> usize {
+    pub(in crate::air) fn tile(&self, at: Position) -> usize {
         let (row, column) = self.place(at);
         row * self.columns() + column
     }
 
     /// The row and the column of a place.
     #[inline]
-    pub(super) fn place(&self, at: Position) -> (usize, usize) {
+    pub(in crate::air) fn place(&self, at: Position) -> (usize, usize) {
         (self.row(at.y_mm) as usize, self.column(at.x_mm) as usize)
     }
 
     /// Whether a place is nearer to the corner than that, on either axis.
-    pub(super) const fn is_within(&self, at: Position, mm: u64) -> bool {
+    pub(in crate::air) const fn is_within(&self, at: Position, mm: u64) -> bool {
         let (x, y) = (at.x_mm - self.corner.x_mm, at.y_mm - self.corner.y_mm);
         x.unsigned_abs() < mm && y.unsigned_abs() < mm
     }
 
     /// The tiles in which everybody is who is no farther away than that, in spans of tiles that lie side by side.
     #[inline]
-    pub(super) fn spans(&self, at: Position, reach_mm: i64) -> impl Iterator<Item = Range<usize>> {
+    pub(in crate::air) fn spans(&self, at: Position, reach_mm: i64) -> impl Iterator<Item = Range<usize>> {
         let columns = self.column(at.x_mm - reach_mm)..self.column(at.x_mm + reach_mm) + 1;
         let rows = self.row(at.y_mm - reach_mm)..self.row(at.y_mm + reach_mm) + 1;
         let width = self.columns;
@@ -87,7 +87,7 @@ impl Grid {
 
     /// As [`Grid::spans`], without tiles at the corners of which every place is farther away.
     #[inline]
-    pub(super) fn disc(&self, at: Position, reach_mm: i64) -> impl Iterator<Item = Range<usize>> {
+    pub(in crate::air) fn disc(&self, at: Position, reach_mm: i64) -> impl Iterator<Item = Range<usize>> {
         let columns = self.column(at.x_mm - reach_mm)..self.column(at.x_mm + reach_mm) + 1;
         let rows = self.row(at.y_mm - reach_mm)..self.row(at.y_mm + reach_mm) + 1;
         let (x, y) = (at.x_mm - self.corner.x_mm, at.y_mm - self.corner.y_mm);

@@ -6,7 +6,7 @@ use units::wifi::ht::{AGGREGATE_BYTES, AGGREGATE_FRAMES, Band, Width};
 
 use super::config::{AirConfig, Ht, StationConfig};
 use super::error::AirError;
-use super::mode::Mode;
+use super::phy::mode::Mode;
 
 /// Refuses a plan that cannot be.
 pub(super) fn check(config: &AirConfig) -> Result<(), AirError> {

@@ -9,16 +9,17 @@ use units::{Dbm, Instant, Rng};
 use super::check::check;
 use super::clique::{Cliques, LEAST};
 use super::config::{AirConfig, NoiseConfig, Rules, StationConfig};
-use super::decoder::Decoder;
 use super::ears::{Ears, Heard};
 use super::error::AirError;
-use super::fading::Fades;
 use super::flight::Flights;
 use super::hearing::Audience;
 use super::io::{Counters, Input, Output, Packet, StationId};
-use super::mode::Mode;
 use super::monitor::Overheard;
 use super::noise::Noise;
+use super::phy::decoder::Decoder;
+use super::phy::fading::Fades;
+use super::phy::mode::Mode;
+use super::phy::timing::Timing;
 use super::place::geometry::Geometry;
 use super::place::grid::Grid;
 use super::places::Receiver;
@@ -26,7 +27,6 @@ use super::radio::{Phase, Radio};
 use super::reception::{Ether, Site, dbm, milliwatts};
 use super::schedule::{Blocks, NEVER, Schedule};
 use super::station::{Capabilities, Station};
-use super::timing::Timing;
 
 /// All stations of a run and what is on the air between them. The contract is in the module's own documentation.
 ///

@@ -16,7 +16,7 @@ use super::ears::ending;
 use super::engine::Air;
 use super::flight::{Flight, NONE};
 use super::io::{Destination, Fate, Kind, Output, Packet, StationId};
-use super::mode::Mode;
+use super::phy::mode::Mode;
 use super::places::AWAY;
 use super::radio::Phase;
 use super::schedule::{NEVER, Schedule};
@@ -138,8 +138,8 @@ impl<S: Schedule> Air<S> {
         sender.requested = true;
         let sifs = self.timings[usize::from(self.radios[place].timing)].sifs;
         let mode = frame.mode.response();
-        let time = super::timing::nanos(mode.time(sender.standard, RTS_BYTES));
-        let cts = super::timing::nanos(mode.response().time(sender.standard, ACK_BYTES));
+        let time = super::phy::timing::nanos(mode.time(sender.standard, RTS_BYTES));
+        let cts = super::phy::timing::nanos(mode.response().time(sender.standard, ACK_BYTES));
         let answer = sifs + cts + sifs + frame.time + frame.answer;
         let id = self.launch(
             place,
@@ -204,7 +204,7 @@ impl<S: Schedule> Air<S> {
     pub(super) fn launch(&mut self, place: usize, frame: Frame) -> u16 {
         let (now, station) = (self.now, &mut self.stations[place]);
         let end = now + frame.time;
-        let preamble = super::timing::nanos(frame.mode.preamble());
+        let preamble = super::phy::timing::nanos(frame.mode.preamble());
         let site = self.ether.sites[place];
         let id = self.flights.begin(Flight {
             position: site.position,

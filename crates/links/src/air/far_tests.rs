@@ -6,7 +6,7 @@ use super::super::arrival::Arrival;
 use super::super::flight::{Flight, Flights, Source};
 use super::super::foresight::Border;
 use super::super::io::Kind;
-use super::super::mode::Mode;
+use super::super::phy::mode::Mode;
 use super::super::place::circle::millimetres;
 use super::super::place::geometry::Geometry;
 use super::super::place::grid::Grid;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::far::{Rings, Sight, Spot};
 use super::field::{EXACT, Field, Place, Stretch};
 use super::io::Kind;
-use super::mode::Mode;
+use super::phy::mode::Mode;
 use super::place::circle::Circle;
 use super::place::grid::Grid;
 use crate::Position;

@@ -16,7 +16,7 @@ use super::arrival::Arrival;
 use super::far::{INEXACT, Limits};
 use super::flight::Flight;
 use super::four::{Four, Mask};
-use super::mode::Mode;
+use super::phy::mode::Mode;
 use super::place::circle::millimetres;
 use super::reception::{Case, Ether, HEADER_BITS, Outcome};
 use super::scene::{Nears, Scene};

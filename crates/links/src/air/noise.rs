@@ -14,10 +14,10 @@ use super::config::NoiseConfig;
 use super::engine::Air;
 use super::exchange::Frame;
 use super::io::Kind;
-use super::mode::Mode;
+use super::phy::mode::Mode;
+use super::phy::timing::nanos;
 use super::radio::Phase;
 use super::schedule::Schedule;
-use super::timing::nanos;
 use units::wifi::Standard;
 
 /// When one source is on.

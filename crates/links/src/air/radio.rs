@@ -15,7 +15,7 @@
 
 use super::config::Countdown;
 use super::flight::NONE;
-use super::timing::Timing;
+use super::phy::timing::Timing;
 
 /// What a radio is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

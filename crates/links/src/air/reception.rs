@@ -29,12 +29,12 @@ use units::wifi::NOISE_FLOOR_MBM;
 use units::{Db, Dbm, Rng};
 
 use super::config::Rules;
-use super::decoder::Decoder;
-use super::fading::Fades;
 use super::far::{Limits, Rings};
 use super::flight::{Flight, Flights, Source};
 use super::foresight::Foresight;
-use super::mode::Mode;
+use super::phy::decoder::Decoder;
+use super::phy::fading::Fades;
+use super::phy::mode::Mode;
 use super::place::geometry::Geometry;
 use super::scene::Scene;
 use crate::Position;

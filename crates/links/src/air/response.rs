@@ -12,11 +12,11 @@ use super::engine::Air;
 use super::exchange::Frame;
 use super::flight::Flight;
 use super::io::{Kind, StationId};
-use super::mode::Mode;
+use super::phy::mode::Mode;
+use super::phy::timing::nanos;
 use super::radio::Phase;
 use super::schedule::Schedule;
 use super::station::{Answer, ack_time};
-use super::timing::nanos;
 
 impl<S: Schedule> Air<S> {
     /// What stations make of the frame that has just ended.

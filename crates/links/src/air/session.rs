@@ -21,7 +21,7 @@ use units::{Rng, SeqNum};
 
 use super::config::Ht;
 use super::io::Packet;
-use super::mode::Mode;
+use super::phy::mode::Mode;
 use super::rate::{Chain, Rate};
 use super::window::Window;
 

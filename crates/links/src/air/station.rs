@@ -11,11 +11,11 @@ use units::{Bitrate, Rng, SeqNum};
 use super::config::{Ht, RateControl, StationConfig};
 use super::flight::NONE;
 use super::io::{Counters, Packet};
-use super::mode::Mode;
+use super::phy::mode::Mode;
+use super::phy::timing::{Timing, nanos};
 use super::queue::Queue;
 use super::rate::Rate;
 use super::session::{EVERYONE, Scoreboard, Session};
-use super::timing::{Timing, nanos};
 use crate::Position;
 
 #[derive(Debug)]

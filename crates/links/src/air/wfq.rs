@@ -199,7 +199,7 @@ impl Wfq {
 impl Station {
     fn new(config: &WfqStation) -> Self {
         Self {
-            time: super::timing::nanos(config.time),
+            time: super::phy::timing::nanos(config.time),
             step: UNIT / u64::from(config.weight),
             room: config.queue,
             packets: VecDeque::new(),

@@ -18,9 +18,9 @@ use alloc::vec::Vec;
 
 use super::config::Countdown;
 use super::hearing::Listeners;
+use super::phy::timing::Timing;
 use super::radio::{Phase, Radio};
 use super::rival::Rival;
-use super::timing::Timing;
 
 /// Members are numbered within so many of the first.
 const MOST: usize = 64;

@@ -10,7 +10,7 @@
 
 use alloc::vec::Vec;
 
-use crate::air::mode::Mode;
+use crate::air::phy::mode::Mode;
 
 const LEAST: u32 = 10;
 const MOST: u32 = 50;

@@ -20,8 +20,8 @@ use units::wifi::Standard;
 
 use super::statistics::Statistics;
 use super::{Chain, backoff, exchange, tries};
-use crate::air::mode::Mode;
-use crate::air::timing::Timing;
+use crate::air::phy::mode::Mode;
+use crate::air::phy::timing::Timing;
 
 /// How often means are taken, in ns.
 const INTERVAL: u64 = 100_000_000;

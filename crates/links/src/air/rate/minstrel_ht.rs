@@ -28,8 +28,8 @@ use units::wifi::{ACK_BYTES, Standard};
 
 use super::statistics::Statistics;
 use super::{COMPARED_BYTES, Chain, backoff, exchange, tries};
-use crate::air::mode::Mode;
-use crate::air::timing::{Timing, nanos};
+use crate::air::phy::mode::Mode;
+use crate::air::phy::timing::{Timing, nanos};
 
 /// How often means are taken, in ns.
 const INTERVAL: u64 = 50_000_000;

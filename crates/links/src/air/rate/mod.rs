@@ -19,8 +19,8 @@ use units::wifi::ht::{Guard, Mode as HtMode, Width};
 use units::wifi::{ACK_BYTES, Standard};
 
 use super::config::{Ht, RateControl};
-use super::mode::Mode;
-use super::timing::{Timing, nanos};
+use super::phy::mode::Mode;
+use super::phy::timing::{Timing, nanos};
 use aarf::Aarf;
 use minstrel::Minstrel;
 use minstrel_ht::MinstrelHt;

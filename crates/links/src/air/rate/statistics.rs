@@ -1,6 +1,6 @@
 //! What Minstrel keeps of a mode: attempts and successes of the present interval, and the mean of the past ones.
 
-use crate::air::mode::Mode;
+use crate::air::phy::mode::Mode;
 
 /// Weight of the past in the mean, in percent.
 const PAST: f64 = 0.75;

@@ -16,24 +16,24 @@ use units::wifi::{ACK_BYTES, Standard};
 
 /// What one standard asks of a station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Timing {
-    pub(super) slot: u32,
-    pub(super) sifs: u64,
-    pub(super) difs: u64,
-    pub(super) eifs: u64,
+pub(in crate::air) struct Timing {
+    pub(in crate::air) slot: u32,
+    pub(in crate::air) sifs: u64,
+    pub(in crate::air) difs: u64,
+    pub(in crate::air) eifs: u64,
     /// From the end of a frame until its sender knows that no acknowledgement has begun.
-    pub(super) ack_timeout: u64,
+    pub(in crate::air) ack_timeout: u64,
     /// How long a transmission can be on the air before a station that is about to transmit notices: CCA time and turnaround.
-    pub(super) blind: u64,
+    pub(in crate::air) blind: u64,
     /// From the start of a preamble to the moment at which the PHY reports that a frame has begun.
-    pub(super) start_delay: u64,
-    pub(super) cw_min: u32,
-    pub(super) cw_max: u32,
+    pub(in crate::air) start_delay: u64,
+    pub(in crate::air) cw_min: u32,
+    pub(in crate::air) cw_max: u32,
 }
 
 impl Timing {
     /// `qos`: the station has 802.11n, and contends with AIFS of the best-effort class in the place of DIFS.
-    pub(super) fn of(standard: Standard, qos: bool) -> Self {
+    pub(in crate::air) fn of(standard: Standard, qos: bool) -> Self {
         let (slot, sifs, difs) = (
             nanos(standard.slot()),
             nanos(standard.sifs()),
@@ -55,7 +55,7 @@ impl Timing {
     }
 }
 
-pub(super) const fn nanos(duration: Duration) -> u64 {
+pub(in crate::air) const fn nanos(duration: Duration) -> u64 {
     duration.as_nanos() as u64
 }
 

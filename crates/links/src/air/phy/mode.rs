@@ -60,7 +60,7 @@ impl Mode {
     }
 
     /// The mode of frames to everybody and of the PHY's header: the slowest.
-    pub(super) const fn basic(standard: Standard) -> Self {
+    pub(in crate::air) const fn basic(standard: Standard) -> Self {
         match standard {
             Standard::B => Self(0),
             Standard::A | Standard::G => Self(OFDM),
@@ -76,7 +76,7 @@ impl Mode {
     }
 
     /// Which curve of bit errors it has, of [`Self::CURVES`]: those of the modes before 802.11n, and one more.
-    pub(super) const fn curve(self) -> usize {
+    pub(in crate::air) const fn curve(self) -> usize {
         if self.0 < HT {
             self.0 as usize
         } else {
@@ -88,7 +88,7 @@ impl Mode {
     pub(super) const CURVES: usize = HT as usize + 1;
 
     /// Spatial streams, among which a sender divides its power.
-    pub(super) const fn streams(self) -> u32 {
+    pub(in crate::air) const fn streams(self) -> u32 {
         if self.0 < HT {
             1
         } else {
@@ -97,7 +97,7 @@ impl Mode {
     }
 
     /// How many times the noise of 20 MHz its channel has.
-    pub(super) const fn noise(self) -> f64 {
+    pub(in crate::air) const fn noise(self) -> f64 {
         if self.0 >= HT && (self.0 - HT) / 2 % 2 == 1 {
             2.0
         } else {
@@ -106,12 +106,12 @@ impl Mode {
     }
 
     /// The standard whose PHY it belongs to.
-    pub(super) const fn phy(self) -> Standard {
+    pub(in crate::air) const fn phy(self) -> Standard {
         if self.0 < OFDM { Standard::B } else { Standard::A }
     }
 
     /// The mode of the acknowledgement of a frame in this mode.
-    pub(super) fn response(self) -> Self {
+    pub(in crate::air) fn response(self) -> Self {
         let standard = self.phy();
         let rate = match self.as_ht() {
             Some(mode) => mode.ack_rate(band(standard)),
@@ -121,7 +121,7 @@ impl Mode {
     }
 
     /// Preamble and header of a frame: what is sent at the slowest rate.
-    pub(super) const fn preamble(self) -> Duration {
+    pub(in crate::air) const fn preamble(self) -> Duration {
         match self.as_ht() {
             Some(mode) => mode.preamble(),
             None => self.phy().preamble(),

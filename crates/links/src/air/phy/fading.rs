@@ -34,7 +34,7 @@ const DEEPEST: f64 = 1e-6;
 
 /// The fading of all pairs of stations; those that are never asked for take no room.
 #[derive(Debug)]
-pub(super) struct Fades {
+pub(in crate::air) struct Fades {
     config: Fading,
     seed: u64,
     names: Box<[String]>,
@@ -42,7 +42,7 @@ pub(super) struct Fades {
 }
 
 impl Fades {
-    pub(super) fn new(seed: u64, config: Fading, names: impl Iterator<Item = String>) -> Self {
+    pub(in crate::air) fn new(seed: u64, config: Fading, names: impl Iterator<Item = String>) -> Self {
         Self {
             config,
             seed,
@@ -52,7 +52,7 @@ impl Fades {
     }
 
     /// The gain between two stations at a moment, as a ratio of powers with mean 1.
-    pub(super) fn gain(&mut self, one: u32, other: u32, now: u64) -> f64 {
+    pub(in crate::air) fn gain(&mut self, one: u32, other: u32, now: u64) -> f64 {
         let pair = (one.min(other), one.max(other));
         let link = self.links.entry(pair).or_insert_with(|| {
             let mut names = [&self.names[pair.0 as usize], &self.names[pair.1 as usize]];

@@ -41,7 +41,7 @@ const SURE_HAZARD: f64 = 1.9e-15;
 
 /// The curves of all modes, behind one implementation loss.
 #[derive(Debug)]
-pub(super) struct Decoder {
+pub(in crate::air) struct Decoder {
     curves: Box<[Curve]>,
     /// What the implementation loses, as a ratio of powers.
     loss: f64,
@@ -56,7 +56,7 @@ struct Curve {
 }
 
 impl Decoder {
-    pub(super) fn new(implementation_loss: Db) -> Self {
+    pub(in crate::air) fn new(implementation_loss: Db) -> Self {
         let loss = implementation_loss.linear();
         Self {
             curves: (0..Mode::CURVES).map(|curve| Curve::new(curve, loss)).collect(),
@@ -65,12 +65,12 @@ impl Decoder {
     }
 
     /// The linear ratio at the antenna from which on every frame in this mode is received.
-    pub(super) fn sure(&self, mode: Mode) -> f64 {
+    pub(in crate::air) fn sure(&self, mode: Mode) -> f64 {
         self.curves[mode.curve()].sure * f64::from(mode.streams())
     }
 
     /// −ln of the probability that one bit is right at this linear ratio (at the antenna).
-    pub(super) fn hazard(&self, mode: Mode, ratio: f64) -> f64 {
+    pub(in crate::air) fn hazard(&self, mode: Mode, ratio: f64) -> f64 {
         let curve = &self.curves[mode.curve()];
         let ratio = ratio / f64::from(mode.streams());
         if ratio >= curve.sure {

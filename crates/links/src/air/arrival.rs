@@ -6,11 +6,11 @@
 //! # Checked by
 //! `far`'s tests: bounds against exact sums; `reception`'s tests: outcomes with and without.
 
-use super::far::{INEXACT, Limits, Sight};
-use super::field::Stretch;
-use super::flight::{Flight, Flights};
 use super::foresight::Border;
-use super::four::Four;
+use super::transmission::far::{INEXACT, Limits, Sight};
+use super::transmission::field::Stretch;
+use super::transmission::flight::{Flight, Flights};
+use super::transmission::four::Four;
 use crate::Position;
 
 /// The least and the most that far sources of one frame add at a receiver, in mW times ns.

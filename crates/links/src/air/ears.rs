@@ -6,13 +6,13 @@ use units::Rng;
 
 use super::clique::{Cliques, Reach};
 use super::config::{Eifs, Rules};
-use super::flight::{Flights, NONE};
 use super::hearing::{Audience, Run};
 use super::io::Kind;
 use super::phy::timing::Timing;
 use super::radio::{Phase, Radio};
 use super::reception::{Ether, Outcome};
 use super::schedule::{NEVER, Schedule};
+use super::transmission::flight::{Flights, NONE};
 
 /// When a countdown ends: after everything that ends at the same moment.
 pub(super) const fn starting(at: u64) -> u64 {

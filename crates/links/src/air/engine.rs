@@ -11,7 +11,6 @@ use super::clique::{Cliques, LEAST};
 use super::config::{AirConfig, NoiseConfig, Rules, StationConfig};
 use super::ears::{Ears, Heard};
 use super::error::AirError;
-use super::flight::Flights;
 use super::hearing::Audience;
 use super::io::{Counters, Input, Output, Packet, StationId};
 use super::monitor::Overheard;
@@ -27,6 +26,7 @@ use super::radio::{Phase, Radio};
 use super::reception::{Ether, Site, dbm, milliwatts};
 use super::schedule::{Blocks, NEVER, Schedule};
 use super::station::{Capabilities, Station};
+use super::transmission::flight::Flights;
 
 /// All stations of a run and what is on the air between them. The contract is in the module's own documentation.
 ///

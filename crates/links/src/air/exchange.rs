@@ -14,7 +14,6 @@
 use super::config::Countdown;
 use super::ears::ending;
 use super::engine::Air;
-use super::flight::{Flight, NONE};
 use super::io::{Destination, Fate, Kind, Output, Packet, StationId};
 use super::phy::mode::Mode;
 use super::places::AWAY;
@@ -22,6 +21,7 @@ use super::radio::Phase;
 use super::schedule::{NEVER, Schedule};
 use super::session::{EVERYONE, Session};
 use super::station::Answer;
+use super::transmission::flight::{Flight, NONE};
 use units::Duration;
 use units::wifi::ACK_BYTES;
 

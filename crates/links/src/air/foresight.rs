@@ -13,13 +13,13 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::arrival::Arrival;
-use super::far::{INEXACT, Limits};
-use super::flight::Flight;
-use super::four::{Four, Mask};
 use super::phy::mode::Mode;
 use super::place::circle::millimetres;
 use super::reception::{Case, Ether, HEADER_BITS, Outcome};
-use super::scene::{Nears, Scene};
+use super::transmission::far::{INEXACT, Limits};
+use super::transmission::flight::Flight;
+use super::transmission::four::{Four, Mask};
+use super::transmission::scene::{Nears, Scene};
 
 /// Interference at one receiver, while one of its frames is weighed.
 #[derive(Debug, Default)]

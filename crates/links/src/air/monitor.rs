@@ -11,12 +11,12 @@ use alloc::sync::Arc;
 use units::{Dbm, Duration, Instant, SeqNum};
 
 use super::engine::Air;
-use super::flight::Flight;
 use super::io::{Kind, StationId, Subtype};
 use super::phy::mode::Mode;
 use super::reception::dbm;
 use super::schedule::Schedule;
 use super::tim::{Aid, Tim};
+use super::transmission::flight::Flight;
 
 /// A frame as a monitor interface shows it; of an aggregate, each frame of it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,6 @@
 //! `places_tests`.
 
 use super::engine::Air;
-use super::flight::NONE;
 use super::hearing::{Audience, Strength};
 use super::io::StationId;
 use super::place::circle::Circle;
@@ -17,6 +16,7 @@ use super::radio::Phase;
 use super::reception::milliwatts;
 use super::schedule::{NEVER, Schedule};
 use super::station::Changes;
+use super::transmission::flight::NONE;
 use crate::Position;
 use units::Db;
 

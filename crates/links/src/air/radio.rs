@@ -14,8 +14,8 @@
 //! `radio_tests`.
 
 use super::config::Countdown;
-use super::flight::NONE;
 use super::phy::timing::Timing;
+use super::transmission::flight::NONE;
 
 /// What a radio is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -29,14 +29,14 @@ use units::wifi::NOISE_FLOOR_MBM;
 use units::{Db, Dbm, Rng};
 
 use super::config::Rules;
-use super::far::{Limits, Rings};
-use super::flight::{Flight, Flights, Source};
 use super::foresight::Foresight;
 use super::phy::decoder::Decoder;
 use super::phy::fading::Fades;
 use super::phy::mode::Mode;
 use super::place::geometry::Geometry;
-use super::scene::Scene;
+use super::transmission::far::{Limits, Rings};
+use super::transmission::flight::{Flight, Flights, Source};
+use super::transmission::scene::Scene;
 use crate::Position;
 
 /// Where a radio is and how strongly it transmits.

@@ -10,13 +10,13 @@ use units::wifi::ht::BLOCK_ACK_BYTES;
 use super::ears::{Heard, starting};
 use super::engine::Air;
 use super::exchange::Frame;
-use super::flight::Flight;
 use super::io::{Kind, StationId};
 use super::phy::mode::Mode;
 use super::phy::timing::nanos;
 use super::radio::Phase;
 use super::schedule::Schedule;
 use super::station::{Answer, ack_time};
+use super::transmission::flight::Flight;
 
 impl<S: Schedule> Air<S> {
     /// What stations make of the frame that has just ended.

@@ -6,8 +6,8 @@
 //! # Checked by
 //! `tests`: outcomes with and without; `sim`'s tests of capture.
 
-use super::flight::Flight;
 use super::reception::Ether;
+use super::transmission::flight::Flight;
 use crate::Position;
 
 /// What was on the air while the header of a frame was that is followed.

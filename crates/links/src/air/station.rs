@@ -9,13 +9,13 @@ use units::wifi::{ACK_BYTES, Standard};
 use units::{Bitrate, Rng, SeqNum};
 
 use super::config::{Ht, RateControl, StationConfig};
-use super::flight::NONE;
 use super::io::{Counters, Packet};
 use super::phy::mode::Mode;
 use super::phy::timing::{Timing, nanos};
 use super::queue::Queue;
 use super::rate::Rate;
 use super::session::{EVERYONE, Scoreboard, Session};
+use super::transmission::flight::NONE;
 use crate::Position;
 
 #[derive(Debug)]

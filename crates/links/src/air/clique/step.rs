@@ -3,12 +3,12 @@
 use super::{Clique, Cliques, IDLE, Members};
 use crate::air::ears::{Ears, is_broken, starting};
 use crate::air::engine::Air;
-use crate::air::flight::NONE;
 use crate::air::phy::timing::Timing;
 use crate::air::radio::Radio;
 use crate::air::reception::Outcome;
 use crate::air::rival::Rival;
 use crate::air::schedule::{NEVER, Schedule};
+use crate::air::transmission::flight::NONE;
 
 impl<S: Schedule> Air<S> {
     /// From now on a station goes by itself.

@@ -31,11 +31,11 @@ pub(super) struct Rough {
     origin: f32,
     slope: f32,
     /// What results are off by at most, as a part of them; beside that single precision makes them inexact.
-    pub(super) off: f64,
+    pub(in crate::air) off: f64,
 }
 
 impl Rough {
-    pub(super) fn new(exponent: f64) -> Self {
+    pub(in crate::air) fn new(exponent: f64) -> Self {
         let excess = (1.0 + exponent) * EXCESS / 2.0;
         let origin = (BIAS * (1.0 + exponent) - excess) * STEPS + INTEGERS;
         Self {
@@ -47,7 +47,7 @@ impl Rough {
 
     /// For numbers x ≥ 1, where results are normal numbers; otherwise it is anything.
     #[inline]
-    pub(super) fn of(&self, x: Four) -> Four {
+    pub(in crate::air) fn of(&self, x: Four) -> Four {
         Four(from_fn(|lane| {
             let bits = x.0[lane].to_bits().cast_signed() as f32;
             f32::from_bits((self.origin - self.slope * bits).to_bits() << 9)

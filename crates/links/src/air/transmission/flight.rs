@@ -5,64 +5,64 @@ use alloc::vec::Vec;
 
 use super::far::{Rings, Sight, Spot};
 use super::field::{EXACT, Field, Place, Stretch};
-use super::io::Kind;
-use super::phy::mode::Mode;
-use super::place::circle::Circle;
-use super::place::grid::Grid;
 use crate::Position;
+use crate::air::io::Kind;
+use crate::air::phy::mode::Mode;
+use crate::air::place::circle::Circle;
+use crate::air::place::grid::Grid;
 
 /// No frame.
-pub(super) const NONE: u16 = u16::MAX;
+pub(in crate::air) const NONE: u16 = u16::MAX;
 
 /// One frame on the air.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Flight {
-    pub(super) from: u32,
+pub(in crate::air) struct Flight {
+    pub(in crate::air) from: u32,
     /// `None`: to everybody.
-    pub(super) to: Option<u32>,
-    pub(super) kind: Kind,
-    pub(super) mode: Mode,
-    pub(super) channel: u8,
-    pub(super) bytes: u32,
+    pub(in crate::air) to: Option<u32>,
+    pub(in crate::air) kind: Kind,
+    pub(in crate::air) mode: Mode,
+    pub(in crate::air) channel: u8,
+    pub(in crate::air) bytes: u32,
     /// Frames in it: more than one is an aggregate.
-    pub(super) count: u32,
+    pub(in crate::air) count: u32,
     /// What it acknowledges of an aggregate.
-    pub(super) got: u64,
+    pub(in crate::air) got: u64,
     /// Where its sender stands.
-    pub(super) position: Position,
+    pub(in crate::air) position: Position,
     /// Where those stand who hear it.
-    pub(super) circle: Circle,
-    pub(super) milliwatts: f64,
+    pub(in crate::air) circle: Circle,
+    pub(in crate::air) milliwatts: f64,
     /// Where it is near and where far, for others' frames.
-    pub(super) rings: Rings,
-    pub(super) start: u64,
+    pub(in crate::air) rings: Rings,
+    pub(in crate::air) start: u64,
     /// When the payload begins: preamble and header are over.
-    pub(super) payload: u64,
-    pub(super) end: u64,
+    pub(in crate::air) payload: u64,
+    pub(in crate::air) end: u64,
     /// Until when it reserves the medium.
-    pub(super) nav: u64,
+    pub(in crate::air) nav: u64,
     /// Everybody who hears it receives it, unless something else is on the air.
-    pub(super) sure: bool,
+    pub(in crate::air) sure: bool,
     /// It had the channel to itself so far, as its place in the channel's count of frames.
-    pub(super) alone: Option<u32>,
-    pub(super) over: bool,
+    pub(in crate::air) alone: Option<u32>,
+    pub(in crate::air) over: bool,
 }
 
 /// What a receiver must know of a frame that disturbs another, kept where it is looked for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Source {
-    pub(super) from: u32,
+pub(in crate::air) struct Source {
+    pub(in crate::air) from: u32,
     /// It is over, and told of because it overlaps with what is not.
-    pub(super) over: bool,
-    pub(super) start: u64,
-    pub(super) end: u64,
-    pub(super) position: Position,
-    pub(super) milliwatts: f64,
+    pub(in crate::air) over: bool,
+    pub(in crate::air) start: u64,
+    pub(in crate::air) end: u64,
+    pub(in crate::air) position: Position,
+    pub(in crate::air) milliwatts: f64,
 }
 
 impl Source {
     /// A place that nobody takes.
-    pub(super) const NOBODY: Self = Self {
+    pub(in crate::air) const NOBODY: Self = Self {
         from: u32::MAX,
         over: true,
         start: 0,
@@ -71,7 +71,7 @@ impl Source {
         milliwatts: 0.0,
     };
 
-    pub(super) const fn of(flight: &Flight) -> Self {
+    pub(in crate::air) const fn of(flight: &Flight) -> Self {
         Self {
             from: flight.from,
             over: false,
@@ -83,7 +83,7 @@ impl Source {
     }
 
     /// As sums of far sources see it where times are counted from `since` on.
-    pub(super) fn spot(&self, grid: &Grid, since: u64) -> Spot {
+    pub(in crate::air) fn spot(&self, grid: &Grid, since: u64) -> Spot {
         let (x, y) = grid.metres(self.position);
         let moment = |at: u64| at.wrapping_sub(since).cast_signed() as f32;
         Spot {
@@ -95,21 +95,21 @@ impl Source {
     }
 
     /// How long it was on the air together with a frame.
-    pub(super) fn beside(&self, flight: &Flight) -> u64 {
+    pub(in crate::air) fn beside(&self, flight: &Flight) -> u64 {
         self.end
             .min(flight.end)
             .saturating_sub(self.start.max(flight.start))
     }
 
     /// Whether it disturbs a frame: it was on the air with it, and is not that frame itself (nobody has two frames on the air).
-    pub(super) fn disturbs(&self, flight: &Flight) -> bool {
+    pub(in crate::air) fn disturbs(&self, flight: &Flight) -> bool {
         self.from != flight.from && self.beside(flight) > 0
     }
 }
 
 /// All frames of all channels.
 #[derive(Debug)]
-pub(super) struct Flights {
+pub(in crate::air) struct Flights {
     all: Vec<Flight>,
     /// Where the frames of each aggregate end, in bytes.
     ends: Vec<Vec<u32>>,
@@ -152,7 +152,7 @@ impl Channel {
 }
 
 impl Flights {
-    pub(super) fn new(channels: usize, grid: Grid) -> Self {
+    pub(in crate::air) fn new(channels: usize, grid: Grid) -> Self {
         Self {
             all: Vec::new(),
             ends: Vec::new(),
@@ -163,7 +163,7 @@ impl Flights {
         }
     }
 
-    pub(super) fn get(&self, id: u16) -> &Flight {
+    pub(in crate::air) fn get(&self, id: u16) -> &Flight {
         &self.all[usize::from(id)]
     }
 
@@ -171,7 +171,7 @@ impl Flights {
     ///
     /// # Panics
     /// If more than 65,534 frames are on the air at the same time.
-    pub(super) fn begin(&mut self, mut flight: Flight) -> u16 {
+    pub(in crate::air) fn begin(&mut self, mut flight: Flight) -> u16 {
         let channel = &mut self.channels[usize::from(flight.channel)];
         channel.begun = channel.begun.wrapping_add(1);
         channel.on_air += 1;
@@ -192,7 +192,7 @@ impl Flights {
     }
 
     /// A frame as sums of far sources of a field see it.
-    pub(super) fn sight(&self, field: &Field, flight: &Flight) -> Sight {
+    pub(in crate::air) fn sight(&self, field: &Field, flight: &Flight) -> Sight {
         let spot = field.spot(&self.grid, &Source::of(flight));
         let is_in_time = spot.start > -EXACT && spot.end < EXACT;
         let (x, y) = self.grid.metres(flight.circle.middle);
@@ -205,13 +205,13 @@ impl Flights {
     }
 
     /// How far east and north of the plan's corner a place is, in m, if single precision tells it to a millimetre.
-    pub(super) fn fine(&self, at: Position) -> Option<(f32, f32)> {
+    pub(in crate::air) fn fine(&self, at: Position) -> Option<(f32, f32)> {
         let (x, y) = self.grid.metres(at);
         self.grid.is_within(at, FINE_MM).then_some((x as f32, y as f32))
     }
 
     /// Says how long each frame of an aggregate is.
-    pub(super) fn divide(&mut self, id: u16, frames: impl Iterator<Item = u32>) {
+    pub(in crate::air) fn divide(&mut self, id: u16, frames: impl Iterator<Item = u32>) {
         let ends = &mut self.ends[usize::from(id)];
         ends.clear();
         ends.extend(frames.scan(0, |end, bytes| {
@@ -221,7 +221,7 @@ impl Flights {
     }
 
     /// Where the frames of an aggregate end, in bytes; nothing for what is none.
-    pub(super) fn ends(&self, id: u16) -> &[u32] {
+    pub(in crate::air) fn ends(&self, id: u16) -> &[u32] {
         if self.get(id).count > 1 {
             &self.ends[usize::from(id)]
         } else {
@@ -230,13 +230,13 @@ impl Flights {
     }
 
     /// Whether nothing else was on the channel from the frame's start until now.
-    pub(super) fn is_alone(&self, id: u16) -> bool {
+    pub(in crate::air) fn is_alone(&self, id: u16) -> bool {
         let flight = self.get(id);
         flight.alone == Some(self.channels[usize::from(flight.channel)].begun)
     }
 
     /// What is on the air of a channel now.
-    pub(super) fn present(&self, channel: u8) -> impl Iterator<Item = (u16, &Flight)> {
+    pub(in crate::air) fn present(&self, channel: u8) -> impl Iterator<Item = (u16, &Flight)> {
         let order = self.channels[usize::from(channel)].order.iter();
         order
             .map(|&(start, id)| (start, id, self.get(id)))
@@ -245,20 +245,25 @@ impl Flights {
     }
 
     /// What is or was on a channel's air, by what it was sent with.
-    pub(super) fn fields(&self, channel: u8) -> &[Field] {
+    pub(in crate::air) fn fields(&self, channel: u8) -> &[Field] {
         &self.channels[usize::from(channel)].fields
     }
 
     /// What is or was on a channel's air within that reach of a place, span by span of tiles: some of it is farther away, some of it was over
     /// before anything that is on the air now began, some is nobody.
-    pub(super) fn around(&self, channel: u8, at: Position, reach_mm: i64) -> impl Iterator<Item = &[Source]> {
+    pub(in crate::air) fn around(
+        &self,
+        channel: u8,
+        at: Position,
+        reach_mm: i64,
+    ) -> impl Iterator<Item = &[Source]> {
         let spans = move |field| self.grid.spans(at, reach_mm).map(move |span| (field, span));
         let spans = self.fields(channel).iter().flat_map(spans);
         spans.map(|(field, span)| field.stretch(self.grid.columns(), span).sources)
     }
 
     /// As [`Flights::around`], of one field, without tiles of which no part is that near.
-    pub(super) fn within<'a>(
+    pub(in crate::air) fn within<'a>(
         &'a self,
         field: &'a Field,
         at: Position,
@@ -269,7 +274,7 @@ impl Flights {
     }
 
     /// Takes a frame off the air, and forgets what overlaps with nothing that is still on it. Its number is free for the next one.
-    pub(super) fn end(&mut self, id: u16) {
+    pub(in crate::air) fn end(&mut self, id: u16) {
         let flight = &mut self.all[usize::from(id)];
         flight.over = true;
         self.free.push(id);
@@ -305,4 +310,4 @@ fn rings(grid: &Grid, flight: &Flight) -> Rings {
 
 #[cfg(test)]
 #[path = "flight_tests.rs"]
-pub(super) mod tests;
+pub(in crate::air) mod tests;

@@ -1,6 +1,6 @@
-use super::super::flight::tests::flying;
 use super::*;
 use crate::Position;
+use crate::air::transmission::flight::tests::flying;
 use alloc::collections::BTreeMap;
 use proptest::prelude::*;
 

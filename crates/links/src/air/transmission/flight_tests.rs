@@ -1,5 +1,5 @@
-use super::super::io::Kind;
 use super::*;
+use crate::air::io::Kind;
 use units::wifi::Standard;
 
 fn at(x_mm: i64) -> Position {

@@ -14,7 +14,7 @@ use core::ops::Range;
 
 use super::far::{Rings, Spot, Spots};
 use super::flight::{Flight, Source};
-use super::place::grid::Grid;
+use crate::air::place::grid::Grid;
 
 /// Single precision counts nanoseconds up to here.
 pub(super) const EXACT: f32 = 16_777_216.0;
@@ -25,7 +25,7 @@ const MOVES: u64 = 1 << 23;
 #[derive(Debug)]
 pub(super) struct Field {
     /// Where its sources are near and where far: for each of them, or the widest of what may be.
-    pub(super) rings: Rings,
+    pub(in crate::air) rings: Rings,
     /// From when on times are counted.
     since: u64,
     rows: Vec<Row>,
@@ -61,15 +61,15 @@ const KEPT: u32 = 1;
 
 /// Sources of tiles that lie side by side.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stretch<'a> {
-    pub(super) rings: &'a Rings,
-    pub(super) spots: &'a [Spots],
+pub(in crate::air) struct Stretch<'a> {
+    pub(in crate::air) rings: &'a Rings,
+    pub(in crate::air) spots: &'a [Spots],
     /// Four for each of the spots; some are nobody.
-    pub(super) sources: &'a [Source],
+    pub(in crate::air) sources: &'a [Source],
 }
 
 impl Field {
-    pub(super) fn new(grid: &Grid, rings: Rings, since: u64) -> Self {
+    pub(in crate::air) fn new(grid: &Grid, rings: Rings, since: u64) -> Self {
         let row = Row {
             // One more, which says where the last one ends.
             tiles: vec![Tile::default(); grid.columns() + 1],
@@ -84,12 +84,12 @@ impl Field {
     }
 
     /// A source as the sums of this field see it.
-    pub(super) fn spot(&self, grid: &Grid, source: &Source) -> Spot {
+    pub(in crate::air) fn spot(&self, grid: &Grid, source: &Source) -> Spot {
         source.spot(grid, self.since)
     }
 
     /// Takes a frame in; says where it is, for its end.
-    pub(super) fn begin(&mut self, grid: &Grid, flight: &Flight) -> Place {
+    pub(in crate::air) fn begin(&mut self, grid: &Grid, flight: &Flight) -> Place {
         if flight.start.abs_diff(self.since) > MOVES {
             self.count_from(flight.start, grid);
         }
@@ -100,7 +100,7 @@ impl Field {
     }
 
     /// A frame is over; what was over before `earliest` may be forgotten.
-    pub(super) fn end(&mut self, place: Place, flight: &Flight, earliest: u64) {
+    pub(in crate::air) fn end(&mut self, place: Place, flight: &Flight, earliest: u64) {
         let (row, column) = (&mut self.rows[place.row], place.column);
         let tile = row.tiles[column];
         if tile.present == 1 && flight.end <= earliest {
@@ -117,7 +117,7 @@ impl Field {
     }
 
     /// What is there in some of the tiles of a row.
-    pub(super) fn stretch(&self, columns: usize, tiles: Range<usize>) -> Stretch<'_> {
+    pub(in crate::air) fn stretch(&self, columns: usize, tiles: Range<usize>) -> Stretch<'_> {
         // Divided as 32-bit numbers: that takes a third of the time.
         let number = tiles.start as u32 / columns as u32;
         let row = &self.rows[number as usize];

@@ -2,17 +2,17 @@ use proptest::prelude::*;
 use units::wifi::Standard;
 use units::{Bitrate, Dbm};
 
-use super::super::arrival::Arrival;
-use super::super::flight::{Flight, Flights, Source};
-use super::super::foresight::Border;
-use super::super::io::Kind;
-use super::super::phy::mode::Mode;
-use super::super::place::circle::millimetres;
-use super::super::place::geometry::Geometry;
-use super::super::place::grid::Grid;
-use super::super::reception::milliwatts;
 use super::*;
 use crate::Position;
+use crate::air::arrival::Arrival;
+use crate::air::foresight::Border;
+use crate::air::io::Kind;
+use crate::air::phy::mode::Mode;
+use crate::air::place::circle::millimetres;
+use crate::air::place::geometry::Geometry;
+use crate::air::place::grid::Grid;
+use crate::air::reception::milliwatts;
+use crate::air::transmission::flight::{Flight, Flights, Source};
 use crate::wifi::Propagation;
 use alloc::vec::Vec;
 

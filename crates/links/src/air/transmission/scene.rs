@@ -8,11 +8,11 @@ use alloc::vec::Vec;
 use super::far::{Background, FarField, Limits, Nearby};
 use super::flight::{Flight, Flights, Source};
 use super::four::Four;
-use super::place::circle::millimetres;
+use crate::air::place::circle::millimetres;
 
 /// The frames that overlap with one.
 #[derive(Debug, Default)]
-pub(super) struct Scene {
+pub(in crate::air) struct Scene {
     /// The frame, and when it began.
     of: Option<(u16, u64)>,
     near: Vec<Near>,
@@ -20,7 +20,7 @@ pub(super) struct Scene {
     fours: Vec<Nears>,
     /// So many of them are of this frame.
     count: usize,
-    pub(super) far: Background,
+    pub(in crate::air) far: Background,
     /// Room for the near ones in a span of tiles.
     nearby: Nearby,
     /// Where near ones begin and end while the frame is on the air, in the order of time; worked out when it is asked for.
@@ -30,11 +30,11 @@ pub(super) struct Scene {
 
 /// What is too near to be summed up with others: from when to when it was on the air together with the frame.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Near {
+pub(in crate::air) struct Near {
     start: u64,
     end: u64,
     /// 1 if it was on the air when the frame began, otherwise 0.
-    pub(super) first: f64,
+    pub(in crate::air) first: f64,
 }
 
 impl Near {
@@ -47,18 +47,18 @@ impl Near {
 
 /// Four of the near ones side by side.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Nears {
-    pub(super) from: [u32; 4],
+pub(in crate::air) struct Nears {
+    pub(in crate::air) from: [u32; 4],
     /// How far east and north of the middle of those who hear the frame they stand, in mm: in single precision, too, these are whole numbers up to 16 km.
-    pub(super) x: Four,
-    pub(super) y: Four,
-    pub(super) milliwatts: Four,
+    pub(in crate::air) x: Four,
+    pub(in crate::air) y: Four,
+    pub(in crate::air) milliwatts: Four,
     /// How long each was on the air together with the frame, as a part of that.
-    pub(super) part: Four,
+    pub(in crate::air) part: Four,
 }
 
 impl Nears {
-    pub(super) const NOBODY: Self = Self {
+    pub(in crate::air) const NOBODY: Self = Self {
         from: [u32::MAX; 4],
         x: Four([0.0; 4]),
         y: Four([0.0; 4]),
@@ -70,15 +70,15 @@ impl Nears {
 /// One of the near ones ends, or begins.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Edge {
-    pub(super) at: u64,
+    pub(in crate::air) at: u64,
     /// Its place among the near ones.
-    pub(super) near: u32,
-    pub(super) ends: bool,
+    pub(in crate::air) near: u32,
+    pub(in crate::air) ends: bool,
 }
 
 impl Scene {
     /// Gathers what is near a frame, and bounds of what is far: the same for all who receive it, as until its end nothing else begins or ends.
-    pub(super) fn gather(&mut self, flights: &Flights, id: u16, limits: &Limits) {
+    pub(in crate::air) fn gather(&mut self, flights: &Flights, id: u16, limits: &Limits) {
         let flight = flights.get(id);
         let of = Some((id, flight.start));
         if self.of == of {
@@ -126,12 +126,12 @@ impl Scene {
     }
 
     /// The near ones of the frame.
-    pub(super) fn near(&self) -> &[Near] {
+    pub(in crate::air) fn near(&self) -> &[Near] {
         &self.near[..self.count]
     }
 
     /// The same, four by four.
-    pub(super) fn fours(&self) -> &[Nears] {
+    pub(in crate::air) fn fours(&self) -> &[Nears] {
         &self.fours[..self.count.div_ceil(4)]
     }
 
@@ -146,7 +146,7 @@ impl Scene {
     }
 
     /// Where the near ones of that frame begin and end while it is on the air, in the order of time.
-    pub(super) fn edges(&mut self, flight: &Flight) -> &[Edge] {
+    pub(in crate::air) fn edges(&mut self, flight: &Flight) -> &[Edge] {
         if !self.has_edges {
             self.has_edges = true;
             self.edges.clear();

@@ -22,14 +22,14 @@ use alloc::vec::Vec;
 
 use super::field::Stretch;
 use super::four::Four;
-use super::place::circle::Circle;
 use super::rough::Rough;
+use crate::air::place::circle::Circle;
 
 /// From where on a source is far, for all frames of a run.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
+pub(in crate::air) struct Limits {
     /// The widest circle that frames are bounded in: whoever is heard at all is nearer than this, in mm.
-    pub(super) around_mm: f64,
+    pub(in crate::air) around_mm: f64,
     /// Whoever is farther away than this is out of reach, in mm.
     reach_mm: i64,
     /// What arrives after a metre, as a part of what is sent.
@@ -39,7 +39,7 @@ pub(super) struct Limits {
     /// The exponent with which power falls with the distance.
     falls: f64,
     /// What is left of that beside the square, by the square of the distance.
-    pub(super) rest: Rough,
+    pub(in crate::air) rest: Rough,
     /// A whole number, not less than that.
     powers: usize,
     /// The least that any power has of either, in mm: how far it stands out of the noise, and how far it counts.
@@ -48,7 +48,7 @@ pub(super) struct Limits {
 
 /// How far a source of some power is what it can be to a receiver, in m.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Rings {
+pub(in crate::air) struct Rings {
     /// Farther away than this it does not stand out of the noise.
     noise: f32,
     /// Nearer than this it counts.
@@ -59,14 +59,14 @@ pub(super) struct Rings {
 
 impl Rings {
     /// A source that has to be looked at by itself wherever it is.
-    pub(super) const NEAR: Self = Self {
+    pub(in crate::air) const NEAR: Self = Self {
         noise: f32::INFINITY,
         sure: 0.0,
         any: 0.0,
     };
 
     /// For sources of which each has one or the other.
-    pub(super) const fn with(self, other: Self) -> Self {
+    pub(in crate::air) const fn with(self, other: Self) -> Self {
         Self {
             noise: self.noise.max(other.noise),
             sure: self.sure.min(other.sure),
@@ -84,11 +84,11 @@ impl Rings {
 }
 
 /// What a table of gains, single precision, and polynomials in the place of functions may be off, as a part.
-pub(super) const INEXACT: f64 = 0.003;
+pub(in crate::air) const INEXACT: f64 = 0.003;
 
 impl Limits {
     /// `reference` and `falls`: what arrives of each milliwatt after a metre, and the exponent with which it falls with the distance.
-    pub(super) fn new((reference, falls): (f64, f64), around_mm: i64, reach_mm: i64) -> Self {
+    pub(in crate::air) fn new((reference, falls): (f64, f64), around_mm: i64, reach_mm: i64) -> Self {
         Self {
             around_mm: around_mm as f64,
             reach_mm,
@@ -102,19 +102,19 @@ impl Limits {
     }
 
     /// Whoever is farther than this from the middle of a circle is out of reach for all in it, in mm.
-    pub(super) const fn scope_mm(&self, circle: &Circle) -> i64 {
+    pub(in crate::air) const fn scope_mm(&self, circle: &Circle) -> i64 {
         // A radius is a whole number.
         self.reach_mm + circle.radius_mm as i64
     }
 
     /// What arrives of four sources of some power, by the squares of their distances in m².
     #[inline]
-    pub(super) fn arriving(&self, milliwatts: Four, squared: Four) -> Four {
+    pub(in crate::air) fn arriving(&self, milliwatts: Four, squared: Four) -> Four {
         milliwatts * squared.power(self.reference, self.falls as f32 / 2.0)
     }
 
     /// The rings of sources that send with that power. They count from now on for [`Background::at`].
-    pub(super) fn rings(&mut self, milliwatts: f64, noise: f64, negligible: f64) -> Rings {
+    pub(in crate::air) fn rings(&mut self, milliwatts: f64, noise: f64, negligible: f64) -> Rings {
         let distance = |power| 1e3 * libm::pow(self.metre * milliwatts / power, 1.0 / self.falls);
         let (noise, negligible) = (distance(noise), distance(negligible));
         let (sure, any) = (negligible * (1.0 - INEXACT), negligible * (1.0 + INEXACT));
@@ -134,17 +134,17 @@ impl Limits {
 
 /// What the sum of far sources must know of one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Spot {
+pub(in crate::air) struct Spot {
     /// In ns, as its field counts time.
-    pub(super) start: f32,
-    pub(super) end: f32,
+    pub(in crate::air) start: f32,
+    pub(in crate::air) end: f32,
     /// East and north of the plan's corner, in m.
-    pub(super) place: (f32, f32),
-    pub(super) milliwatts: f32,
+    pub(in crate::air) place: (f32, f32),
+    pub(in crate::air) milliwatts: f32,
 }
 
 impl Spot {
-    pub(super) const NOBODY: Self = Self {
+    pub(in crate::air) const NOBODY: Self = Self {
         start: 0.0,
         end: 0.0,
         place: (0.0, 0.0),
@@ -157,13 +157,13 @@ impl Spot {
 pub(super) struct Spots {
     start: Four,
     end: Four,
-    pub(super) x: Four,
-    pub(super) y: Four,
-    pub(super) milliwatts: Four,
+    pub(in crate::air) x: Four,
+    pub(in crate::air) y: Four,
+    pub(in crate::air) milliwatts: Four,
 }
 
 impl Spots {
-    pub(super) const NOBODY: Self = Self {
+    pub(in crate::air) const NOBODY: Self = Self {
         start: Four([0.0; 4]),
         end: Four([0.0; 4]),
         x: Four([0.0; 4]),
@@ -171,13 +171,13 @@ impl Spots {
         milliwatts: Four([0.0; 4]),
     };
 
-    pub(super) fn set(&mut self, lane: usize, spot: &Spot) {
+    pub(in crate::air) fn set(&mut self, lane: usize, spot: &Spot) {
         (self.start.0[lane], self.end.0[lane]) = (spot.start, spot.end);
         (self.x.0[lane], self.y.0[lane]) = spot.place;
         self.milliwatts.0[lane] = spot.milliwatts;
     }
 
-    pub(super) fn get(&self, lane: usize) -> Spot {
+    pub(in crate::air) fn get(&self, lane: usize) -> Spot {
         Spot {
             start: self.start.0[lane],
             end: self.end.0[lane],
@@ -189,25 +189,25 @@ impl Spots {
 
 /// A frame as the sum of what is far sees it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sight {
-    pub(super) time: (f32, f32),
+pub(in crate::air) struct Sight {
+    pub(in crate::air) time: (f32, f32),
     /// The middle of those who hear it, as places of sources are told, and how far they are from there.
-    pub(super) middle: (f32, f32),
-    pub(super) radius: f32,
+    pub(in crate::air) middle: (f32, f32),
+    pub(in crate::air) radius: f32,
     /// Its place and its times are precise: where they are not, nothing is far.
-    pub(super) exact: bool,
+    pub(in crate::air) exact: bool,
 }
 
 impl Sight {
     /// As [`Rings::squared`].
-    pub(super) fn rings(&self, of: &Rings) -> [Four; 3] {
+    pub(in crate::air) fn rings(&self, of: &Rings) -> [Four; 3] {
         let rings = if self.exact { *of } else { Rings::NEAR };
         rings.squared(self.radius).map(Four::all)
     }
 
     /// How long those of them that are far are on the air together with the frame: [`FarField::add`] must take the same ones for far.
     #[inline]
-    pub(super) fn far(&self, near_ring: Four, spots: &Spots) -> Four {
+    pub(in crate::air) fn far(&self, near_ring: Four, spots: &Spots) -> Four {
         let (x, y) = (
             spots.x - Four::all(self.middle.0),
             spots.y - Four::all(self.middle.1),
@@ -236,7 +236,7 @@ impl Nearby {
     }
 
     /// Their places in the stretch.
-    pub(super) fn places(&mut self) -> &[u32] {
+    pub(in crate::air) fn places(&mut self) -> &[u32] {
         let room = 4 * self.count;
         if self.places.len() < room {
             self.places.resize(room, 0);
@@ -274,7 +274,7 @@ impl FarField {
     /// Every source takes the same way through this, because what it would branch on cannot be predicted: what does not count is 0. A function
     /// of its own: among other code compilers take the four apart.
     #[inline(never)]
-    pub(super) fn add(&mut self, to: &Sight, stretch: &Stretch<'_>, rest: Rough, near: &mut Nearby) {
+    pub(in crate::air) fn add(&mut self, to: &Sight, stretch: &Stretch<'_>, rest: Rough, near: &mut Nearby) {
         let (east, north) = (Four::all(to.middle.0), Four::all(to.middle.1));
         let (from, until) = (Four::all(to.time.0), Four::all(to.time.1));
         let [near_ring, sure_ring, any_ring] = to.rings(stretch.rings);
@@ -307,7 +307,7 @@ impl FarField {
     }
 
     /// Closes the sum for a frame of that many nanoseconds and those who hear it.
-    pub(super) fn over(&self, nanos: u64, circle: &Circle, limits: &Limits) -> Background {
+    pub(in crate::air) fn over(&self, nanos: u64, circle: &Circle, limits: &Limits) -> Background {
         let each = limits.metre / nanos as i64 as f64;
         let (level, curve) = (self.level.sum() * each, self.curve.sum() * each);
         let (nearest_mm, rim_mm) = limits.nearest_mm(circle.radius_mm);
@@ -324,7 +324,7 @@ impl FarField {
 
 /// What the far sources of a frame come to in the mean over it, in mW; distances in m.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Background {
+pub(in crate::air) struct Background {
     level: f64,
     /// Of what counts in some places and in others does not: not more than this anywhere.
     rim: f64,
@@ -339,7 +339,7 @@ pub(super) struct Background {
 
 impl Background {
     /// The least and the most that they add so far east and north of the middle, which must be in the circle.
-    pub(super) fn at(&self, limits: &Limits, (x, y): (f64, f64)) -> [f64; 2] {
+    pub(in crate::air) fn at(&self, limits: &Limits, (x, y): (f64, f64)) -> [f64; 2] {
         let change = limits.falls * (self.slope.0 * x + self.slope.1 * y) / 1e3;
         // Half of what may be there whole, or not at all.
         let rim = self.rim / 2.0;

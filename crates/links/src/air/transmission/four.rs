@@ -13,11 +13,11 @@ use core::ops::{Add, AddAssign, Div, Mul, Sub};
 /// Four numbers, each of which is calculated with by itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[repr(align(16))]
-pub(super) struct Four(pub(super) [f32; 4]);
+pub(in crate::air) struct Four(pub(in crate::air) [f32; 4]);
 
 impl Four {
     #[inline]
-    pub(super) fn all(value: f32) -> Self {
+    pub(in crate::air) fn all(value: f32) -> Self {
         Self([value; 4])
     }
 
@@ -33,7 +33,7 @@ impl Four {
 
     /// Where finite numbers are less than those of `limit`.
     #[inline]
-    pub(super) fn less(self, limit: Self) -> Mask {
+    pub(in crate::air) fn less(self, limit: Self) -> Mask {
         Mask(from_fn(|lane| {
             let sign = (self.0[lane] - limit.0[lane]).to_bits().cast_signed() >> 31;
             sign.cast_unsigned()
@@ -41,7 +41,7 @@ impl Four {
     }
 
     #[inline]
-    pub(super) fn at_least(self, least: Self) -> Self {
+    pub(in crate::air) fn at_least(self, least: Self) -> Self {
         self.with(least, |value, least| if value > least { value } else { least })
     }
 
@@ -53,7 +53,7 @@ impl Four {
     /// 2 to the power of `reference − exponent·log₂ x` for numbers x ≥ 1 and results that are normal numbers, within 0.04 % for exponents up
     /// to 3: both functions are polynomials through Chebyshev's points.
     #[inline]
-    pub(super) fn power(self, reference: f32, exponent: f32) -> Self {
+    pub(in crate::air) fn power(self, reference: f32, exponent: f32) -> Self {
         /// log₂(1 + x) from 0 to 1, within 1.2·10⁻⁴.
         const LOG: [f32; 5] = [
             0.000_114_58,
@@ -93,25 +93,25 @@ impl Four {
         one | two | three | four != 0
     }
 
-    pub(super) fn sum(self) -> f64 {
+    pub(in crate::air) fn sum(self) -> f64 {
         self.0.iter().map(|&each| f64::from(each)).sum()
     }
 }
 
 /// Where something holds: all bits of a number, or none.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Mask([u32; 4]);
+pub(in crate::air) struct Mask([u32; 4]);
 
 impl Mask {
     /// Where a number is not that one.
     #[inline]
-    pub(super) fn unlike(numbers: &[u32; 4], one: u32) -> Self {
+    pub(in crate::air) fn unlike(numbers: &[u32; 4], one: u32) -> Self {
         Self(from_fn(|lane| u32::from(numbers[lane] != one).wrapping_neg()))
     }
 
     /// The numbers where it holds, and 0 elsewhere.
     #[inline]
-    pub(super) fn keep(self, numbers: Four) -> Four {
+    pub(in crate::air) fn keep(self, numbers: Four) -> Four {
         Four(from_fn(|lane| {
             f32::from_bits(numbers.0[lane].to_bits() & self.0[lane])
         }))
@@ -119,7 +119,7 @@ impl Mask {
 
     /// The numbers where it does not hold, and 0 elsewhere.
     #[inline]
-    pub(super) fn drop(self, numbers: Four) -> Four {
+    pub(in crate::air) fn drop(self, numbers: Four) -> Four {
         Four(from_fn(|lane| {
             f32::from_bits(numbers.0[lane].to_bits() & !self.0[lane])
         }))

@@ -10,7 +10,7 @@ use super::hearing::{Audience, Run};
 use super::io::Kind;
 use super::phy::timing::Timing;
 use super::radio::{Phase, Radio};
-use super::reception::{Ether, Outcome};
+use super::rx::reception::{Ether, Outcome};
 use super::schedule::{NEVER, Schedule};
 use super::transmission::flight::{Flights, NONE};
 

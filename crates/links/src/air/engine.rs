@@ -23,7 +23,7 @@ use super::place::geometry::Geometry;
 use super::place::grid::Grid;
 use super::places::Receiver;
 use super::radio::{Phase, Radio};
-use super::reception::{Ether, Site, dbm, milliwatts};
+use super::rx::reception::{Ether, Site, dbm, milliwatts};
 use super::schedule::{Blocks, NEVER, Schedule};
 use super::station::{Capabilities, Station};
 use super::transmission::flight::Flights;

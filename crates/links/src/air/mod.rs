@@ -85,7 +85,6 @@
 //! | a coarser medium behind the same contract | [`Medium`], [`Wfq`] |
 //! | deadlines of all stations | [`schedule`] |
 
-mod arrival;
 mod bodies;
 mod check;
 mod clique;
@@ -94,7 +93,6 @@ mod ears;
 mod engine;
 mod error;
 mod exchange;
-mod foresight;
 mod fq_codel;
 mod frames;
 mod hearing;
@@ -108,9 +106,8 @@ mod places;
 mod queue;
 mod radio;
 mod rate;
-mod reception;
 mod response;
-mod rival;
+mod rx;
 pub mod schedule;
 mod session;
 mod station;

@@ -13,7 +13,7 @@ use units::{Dbm, Duration, Instant, SeqNum};
 use super::engine::Air;
 use super::io::{Kind, StationId, Subtype};
 use super::phy::mode::Mode;
-use super::reception::dbm;
+use super::rx::reception::dbm;
 use super::schedule::Schedule;
 use super::tim::{Aid, Tim};
 use super::transmission::flight::Flight;

@@ -13,7 +13,7 @@ use super::hearing::{Audience, Strength};
 use super::io::StationId;
 use super::place::circle::Circle;
 use super::radio::Phase;
-use super::reception::milliwatts;
+use super::rx::reception::milliwatts;
 use super::schedule::{NEVER, Schedule};
 use super::station::Changes;
 use super::transmission::flight::NONE;

@@ -20,7 +20,7 @@ use super::config::Countdown;
 use super::hearing::Listeners;
 use super::phy::timing::Timing;
 use super::radio::{Phase, Radio};
-use super::rival::Rival;
+use super::rx::rival::Rival;
 
 /// Members are numbered within so many of the first.
 const MOST: usize = 64;

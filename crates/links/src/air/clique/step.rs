@@ -5,8 +5,8 @@ use crate::air::ears::{Ears, is_broken, starting};
 use crate::air::engine::Air;
 use crate::air::phy::timing::Timing;
 use crate::air::radio::Radio;
-use crate::air::reception::Outcome;
-use crate::air::rival::Rival;
+use crate::air::rx::reception::Outcome;
+use crate::air::rx::rival::Rival;
 use crate::air::schedule::{NEVER, Schedule};
 use crate::air::transmission::flight::NONE;
 

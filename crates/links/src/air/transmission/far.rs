@@ -154,7 +154,7 @@ impl Spot {
 
 /// Four sources side by side.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Spots {
+pub(in crate::air) struct Spots {
     start: Four,
     end: Four,
     pub(in crate::air) x: Four,

@@ -4,14 +4,14 @@ use units::{Bitrate, Dbm};
 
 use super::*;
 use crate::Position;
-use crate::air::arrival::Arrival;
-use crate::air::foresight::Border;
 use crate::air::io::Kind;
 use crate::air::phy::mode::Mode;
 use crate::air::place::circle::millimetres;
 use crate::air::place::geometry::Geometry;
 use crate::air::place::grid::Grid;
-use crate::air::reception::milliwatts;
+use crate::air::rx::arrival::Arrival;
+use crate::air::rx::foresight::Border;
+use crate::air::rx::reception::milliwatts;
 use crate::air::transmission::flight::{Flight, Flights, Source};
 use crate::wifi::Propagation;
 use alloc::vec::Vec;

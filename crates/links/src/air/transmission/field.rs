@@ -23,7 +23,7 @@ const MOVES: u64 = 1 << 23;
 
 /// All that has been sent with powers that reach about as far.
 #[derive(Debug)]
-pub(super) struct Field {
+pub(in crate::air) struct Field {
     /// Where its sources are near and where far: for each of them, or the widest of what may be.
     pub(in crate::air) rings: Rings,
     /// From when on times are counted.
@@ -51,7 +51,7 @@ struct Tile {
 
 /// The tile of a frame.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
+pub(in crate::air) struct Place {
     row: usize,
     column: usize,
 }

@@ -27,7 +27,7 @@ const BIAS: f64 = 127.0;
 
 /// x⁻ᵉ for one exponent.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rough {
+pub(in crate::air) struct Rough {
     origin: f32,
     slope: f32,
     /// What results are off by at most, as a part of them; beside that single precision makes them inexact.

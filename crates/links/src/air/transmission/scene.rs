@@ -69,7 +69,7 @@ impl Nears {
 
 /// One of the near ones ends, or begins.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Edge {
+pub(in crate::air) struct Edge {
     pub(in crate::air) at: u64,
     /// Its place among the near ones.
     pub(in crate::air) near: u32,

@@ -2,10 +2,10 @@ use proptest::prelude::*;
 use units::Dbm;
 use units::wifi::Standard;
 
-use super::super::place::geometry::Geometry;
-use super::super::reception::milliwatts;
 use super::*;
 use crate::Position;
+use crate::air::place::geometry::Geometry;
+use crate::air::rx::reception::milliwatts;
 use crate::wifi::Propagation;
 
 /// What stands near a frame's sender, which is at 0: where, with which power it sends, and for how much of the frame.

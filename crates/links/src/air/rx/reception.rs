@@ -17,7 +17,7 @@
 //! 4. Not all interferers are looked at one by one: where bounds of what the far ones add (`far`, `foresight`) leave no doubt about the outcome, they
 //!    are not asked. The outcome, and the random numbers drawn for it, are those of the whole sum.
 //!
-//! [`Radio::disturbed`]: super::radio::Radio
+//! [`Radio::disturbed`]: crate::air::radio::Radio
 //!
 //! # Checked by
 //! `tests`: sections, and outcomes with bounds against those of the whole sum; `sim`'s tests of hidden terminals, capture and networks.
@@ -28,27 +28,27 @@ use core::ops::Range;
 use units::wifi::NOISE_FLOOR_MBM;
 use units::{Db, Dbm, Rng};
 
-use super::config::Rules;
 use super::foresight::Foresight;
-use super::phy::decoder::Decoder;
-use super::phy::fading::Fades;
-use super::phy::mode::Mode;
-use super::place::geometry::Geometry;
-use super::transmission::far::{Limits, Rings};
-use super::transmission::flight::{Flight, Flights, Source};
-use super::transmission::scene::Scene;
 use crate::Position;
+use crate::air::config::Rules;
+use crate::air::phy::decoder::Decoder;
+use crate::air::phy::fading::Fades;
+use crate::air::phy::mode::Mode;
+use crate::air::place::geometry::Geometry;
+use crate::air::transmission::far::{Limits, Rings};
+use crate::air::transmission::flight::{Flight, Flights, Source};
+use crate::air::transmission::scene::Scene;
 
 /// Where a radio is and how strongly it transmits.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Site {
-    pub(super) position: Position,
-    pub(super) milliwatts: f64,
+pub(in crate::air) struct Site {
+    pub(in crate::air) position: Position,
+    pub(in crate::air) milliwatts: f64,
 }
 
 /// What became of a frame at one receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(in crate::air) enum Outcome {
     /// Nothing that could be told from noise.
     Missed,
     /// A header, but broken contents.
@@ -59,18 +59,18 @@ pub(super) enum Outcome {
 
 /// Everything that decides about reception.
 #[derive(Debug)]
-pub(super) struct Ether {
-    pub(super) sites: Vec<Site>,
-    pub(super) geometry: Geometry,
-    pub(super) decoder: Decoder,
+pub(in crate::air) struct Ether {
+    pub(in crate::air) sites: Vec<Site>,
+    pub(in crate::air) geometry: Geometry,
+    pub(in crate::air) decoder: Decoder,
     fades: Option<Fades>,
     /// What arrives between a pair of stations, as a part of what the plan alone would let arrive; in the order of the pairs.
     pairs: Vec<((u32, u32), f64)>,
     /// Which frames of the last aggregate that was weighed were received, one bit each.
-    pub(super) got: u64,
-    pub(super) noise: f64,
+    pub(in crate::air) got: u64,
+    pub(in crate::air) noise: f64,
     /// Power that is left out of sums.
-    pub(super) negligible: f64,
+    pub(in crate::air) negligible: f64,
     /// How far anybody is received above what is left out, in mm.
     reach_mm: i64,
     /// `None`: what arrives depends on more than the distance.
@@ -79,8 +79,8 @@ pub(super) struct Ether {
     rings: Vec<(f64, Rings)>,
     /// Away while a frame is being weighed.
     room: Option<Box<Room>>,
-    pub(super) preamble: f64,
-    pub(super) capture: Option<f64>,
+    pub(in crate::air) preamble: f64,
+    pub(in crate::air) capture: Option<f64>,
 }
 
 /// Room for what is worked out about a frame that is being weighed.
@@ -96,13 +96,13 @@ struct Room {
 
 /// One frame at one receiver.
 pub(super) struct Case<'a> {
-    pub(super) flights: &'a Flights,
+    pub(in crate::air) flights: &'a Flights,
     id: u16,
-    pub(super) flight: &'a Flight,
-    pub(super) receiver: u32,
-    pub(super) place: Position,
-    pub(super) signal: f64,
-    pub(super) noise: f64,
+    pub(in crate::air) flight: &'a Flight,
+    pub(in crate::air) receiver: u32,
+    pub(in crate::air) place: Position,
+    pub(in crate::air) signal: f64,
+    pub(in crate::air) noise: f64,
 }
 
 /// Something else on the air while a frame was.
@@ -113,16 +113,16 @@ struct Interferer {
     power: f64,
 }
 
-pub(super) fn dbm(milliwatts: f64) -> Dbm {
+pub(in crate::air) fn dbm(milliwatts: f64) -> Dbm {
     Dbm::from_mbm(libm::round(1_000.0 * libm::log10(milliwatts)) as i32)
 }
 
-pub(super) fn milliwatts(power: Dbm) -> f64 {
+pub(in crate::air) fn milliwatts(power: Dbm) -> f64 {
     libm::exp10(power.as_dbm_f64() / 10.0)
 }
 
 impl Ether {
-    pub(super) fn new(
+    pub(in crate::air) fn new(
         sites: Vec<Site>,
         geometry: Geometry,
         decoder: Decoder,
@@ -149,7 +149,7 @@ impl Ether {
     }
 
     /// The power at which one station receives another at a moment, in mW.
-    pub(super) fn power_at(&mut self, from: u32, to: u32, now: u64) -> f64 {
+    pub(in crate::air) fn power_at(&mut self, from: u32, to: u32, now: u64) -> f64 {
         let (source, place) = (self.sites[from as usize], self.sites[to as usize]);
         source.milliwatts * self.geometry.gain(source.position, place.position) * self.fade(from, to, now)
     }
@@ -161,7 +161,7 @@ impl Ether {
     }
 
     /// From now on so much less arrives between two stations than the plan alone would let arrive.
-    pub(super) fn attenuate(&mut self, one: u32, other: u32, loss: Db) {
+    pub(in crate::air) fn attenuate(&mut self, one: u32, other: u32, loss: Db) {
         // Bounds of what far ones add go by the distance.
         self.limits = None;
         let pair = (one.min(other), one.max(other));
@@ -182,19 +182,19 @@ impl Ether {
     }
 
     /// The mean power at which one station receives another, in mW.
-    pub(super) fn power(&self, from: u32, to: u32) -> f64 {
+    pub(in crate::air) fn power(&self, from: u32, to: u32) -> f64 {
         let (source, place) = (&self.sites[from as usize], &self.sites[to as usize]);
         source.milliwatts * self.geometry.gain(source.position, place.position) * self.share(from, to)
     }
 
     /// How far, in mm, the strongest transmitter is received above what is left out.
-    pub(super) fn reach_mm(&self) -> i64 {
+    pub(in crate::air) fn reach_mm(&self) -> i64 {
         let strongest = self.sites.iter().map(|site| site.milliwatts).fold(0.0, f64::max);
         self.geometry.distance_mm(self.negligible / strongest)
     }
 
     /// Takes over what the best receiver needs to hear somebody.
-    pub(super) fn prepare(&mut self, faintest: f64) {
+    pub(in crate::air) fn prepare(&mut self, faintest: f64) {
         let strongest = self.sites.iter().map(|site| site.milliwatts).fold(0.0, f64::max);
         self.reach_mm = self.reach_mm();
         let around = self.geometry.distance_mm(faintest / strongest);
@@ -213,13 +213,13 @@ impl Ether {
     }
 
     /// Where one who sends with that power is near and where far.
-    pub(super) fn rings(&self, milliwatts: f64) -> Rings {
+    pub(in crate::air) fn rings(&self, milliwatts: f64) -> Rings {
         let known = self.rings.iter().find(|(power, _)| *power == milliwatts);
         known.map_or(Rings::NEAR, |(_, rings)| *rings)
     }
 
     /// Whether a signal of this power is received for sure when nothing else is on the air.
-    pub(super) fn is_sure(&self, power: f64, mode: Mode) -> bool {
+    pub(in crate::air) fn is_sure(&self, power: f64, mode: Mode) -> bool {
         self.fades.is_none() && self.stands_out(power / (self.noise * mode.noise()), mode)
     }
 
@@ -233,7 +233,13 @@ impl Ether {
     }
 
     /// What a receiver that followed this frame to its end makes of it.
-    pub(super) fn outcome(&mut self, flights: &Flights, id: u16, receiver: u32, rng: &mut Rng) -> Outcome {
+    pub(in crate::air) fn outcome(
+        &mut self,
+        flights: &Flights,
+        id: u16,
+        receiver: u32,
+        rng: &mut Rng,
+    ) -> Outcome {
         let (flight, place) = (flights.get(id), self.sites[receiver as usize].position);
         let signal = flight.milliwatts
             * self.geometry.gain(flight.position, place)
@@ -404,7 +410,7 @@ const fn whole(outcome: Outcome) -> (Outcome, u64) {
 }
 
 /// Exponential with mean 1: what a sum of −ln of probabilities is held against.
-pub(super) fn exponential(rng: &mut Rng) -> f64 {
+pub(in crate::air) fn exponential(rng: &mut Rng) -> f64 {
     -libm::log(1.0 - rng.unit())
 }
 

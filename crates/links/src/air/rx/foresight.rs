@@ -13,13 +13,13 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::arrival::Arrival;
-use super::phy::mode::Mode;
-use super::place::circle::millimetres;
 use super::reception::{Case, Ether, HEADER_BITS, Outcome};
-use super::transmission::far::{INEXACT, Limits};
-use super::transmission::flight::Flight;
-use super::transmission::four::{Four, Mask};
-use super::transmission::scene::{Nears, Scene};
+use crate::air::phy::mode::Mode;
+use crate::air::place::circle::millimetres;
+use crate::air::transmission::far::{INEXACT, Limits};
+use crate::air::transmission::flight::Flight;
+use crate::air::transmission::four::{Four, Mask};
+use crate::air::transmission::scene::{Nears, Scene};
 
 /// Interference at one receiver, while one of its frames is weighed.
 #[derive(Debug, Default)]
@@ -110,10 +110,10 @@ struct Spot {
 
 /// Something that powers are held against, which are known within [`INEXACT`]: the least and the most, in mW, that they may seem to be there.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Border([f32; 2]);
+pub(in crate::air) struct Border([f32; 2]);
 
 impl Border {
-    pub(super) fn at(milliwatts: f64) -> Self {
+    pub(in crate::air) fn at(milliwatts: f64) -> Self {
         Self([1.0 - INEXACT, 1.0 + INEXACT].map(|part| (milliwatts * part) as f32))
     }
 

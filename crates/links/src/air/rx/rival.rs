@@ -7,18 +7,18 @@
 //! `tests`: outcomes with and without; `sim`'s tests of capture.
 
 use super::reception::Ether;
-use super::transmission::flight::Flight;
 use crate::Position;
+use crate::air::transmission::flight::Flight;
 
 /// What was on the air while the header of a frame was that is followed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rival {
+pub(in crate::air) struct Rival {
     position: Position,
     milliwatts: f64,
 }
 
 impl Rival {
-    pub(super) const fn of(flight: &Flight) -> Self {
+    pub(in crate::air) const fn of(flight: &Flight) -> Self {
         Self {
             position: flight.position,
             milliwatts: flight.milliwatts,
@@ -33,7 +33,7 @@ impl Ether {
     /// Whether a receiver that follows `held` turns to `new`, which has just begun.
     ///
     /// During the preamble of `held` it takes what stands out; later it takes what is stronger by the capture margin.
-    pub(super) fn captures(&mut self, receiver: u32, held: &Flight, new: &Flight) -> bool {
+    pub(in crate::air) fn captures(&mut self, receiver: u32, held: &Flight, new: &Flight) -> bool {
         let margin = if new.start < held.payload {
             Some(self.preamble)
         } else {
@@ -49,7 +49,7 @@ impl Ether {
     }
 
     /// Whether a receiver cannot have found the preamble of a frame, whatever else was on the air beside a rival. `false`: it must be weighed.
-    pub(super) fn is_lost(&self, receiver: u32, flight: &Flight, rival: &Rival) -> bool {
+    pub(in crate::air) fn is_lost(&self, receiver: u32, flight: &Flight, rival: &Rival) -> bool {
         if !self.goes_by_distance() {
             return false;
         }

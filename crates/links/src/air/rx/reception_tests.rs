@@ -2,10 +2,10 @@ use proptest::prelude::*;
 use units::wifi::Standard;
 use units::{Db, Rng};
 
-use super::super::io::Kind;
-use super::super::place::circle::Circle;
-use super::super::place::grid::Grid;
 use super::*;
+use crate::air::io::Kind;
+use crate::air::place::circle::Circle;
+use crate::air::place::grid::Grid;
 use crate::wifi::{Propagation, frame_loss};
 
 #[test]

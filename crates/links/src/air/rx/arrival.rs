@@ -7,15 +7,15 @@
 //! `far`'s tests: bounds against exact sums; `reception`'s tests: outcomes with and without.
 
 use super::foresight::Border;
-use super::transmission::far::{INEXACT, Limits, Sight};
-use super::transmission::field::Stretch;
-use super::transmission::flight::{Flight, Flights};
-use super::transmission::four::Four;
 use crate::Position;
+use crate::air::transmission::far::{INEXACT, Limits, Sight};
+use crate::air::transmission::field::Stretch;
+use crate::air::transmission::flight::{Flight, Flights};
+use crate::air::transmission::four::Four;
 
 /// The least and the most that far sources of one frame add at a receiver, in mW times ns.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Arrival {
+pub(in crate::air) struct Arrival {
     least: Four,
     most: Four,
 }
@@ -23,7 +23,7 @@ pub(super) struct Arrival {
 impl Arrival {
     /// The least and the most in mW that what is far of a frame adds at a place, in the mean over the frame; `None` where single precision does not tell
     /// the place to a millimetre.
-    pub(super) fn at(
+    pub(in crate::air) fn at(
         flights: &Flights,
         flight: &Flight,
         place: Position,
@@ -44,7 +44,7 @@ impl Arrival {
     /// Takes in what is far of a frame, at a place so many metres east and north of the plan's corner. A function of its own: among other code
     /// compilers take the four apart.
     #[inline(never)]
-    pub(super) fn add(
+    pub(in crate::air) fn add(
         &mut self,
         to: &Sight,
         at: (f32, f32),
@@ -67,7 +67,7 @@ impl Arrival {
     }
 
     /// The same in the mean over a frame of that many nanoseconds, in mW.
-    pub(super) fn over(&self, nanos: u64) -> [f64; 2] {
+    pub(in crate::air) fn over(&self, nanos: u64) -> [f64; 2] {
         let nanos = nanos as i64 as f64;
         [
             self.least.sum() / nanos * (1.0 - INEXACT),

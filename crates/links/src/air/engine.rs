@@ -13,6 +13,7 @@ use super::ears::{Ears, Heard};
 use super::error::AirError;
 use super::hearing::Audience;
 use super::io::{Counters, Input, Output, Packet, StationId};
+use super::mac::station::{Capabilities, Station};
 use super::monitor::Overheard;
 use super::noise::Noise;
 use super::phy::decoder::Decoder;
@@ -25,7 +26,6 @@ use super::places::Receiver;
 use super::radio::{Phase, Radio};
 use super::rx::reception::{Ether, Site, dbm, milliwatts};
 use super::schedule::{Blocks, NEVER, Schedule};
-use super::station::{Capabilities, Station};
 use super::transmission::flight::Flights;
 
 /// All stations of a run and what is on the air between them. The contract is in the module's own documentation.

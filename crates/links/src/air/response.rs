@@ -11,11 +11,11 @@ use super::ears::{Heard, starting};
 use super::engine::Air;
 use super::exchange::Frame;
 use super::io::{Kind, StationId};
+use super::mac::station::{Answer, ack_time};
 use super::phy::mode::Mode;
 use super::phy::timing::nanos;
 use super::radio::Phase;
 use super::schedule::Schedule;
-use super::station::{Answer, ack_time};
 use super::transmission::flight::Flight;
 
 impl<S: Schedule> Air<S> {

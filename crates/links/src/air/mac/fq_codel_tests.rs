@@ -1,5 +1,5 @@
-use super::super::StationId;
 use super::*;
+use crate::air::StationId;
 use units::Duration;
 
 const CODEL: crate::Codel = crate::Codel {

@@ -16,7 +16,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use units::Instant;
 
-use super::io::{Destination, Packet};
+use crate::air::io::{Destination, Packet};
 use crate::codel::{Codel, Verdict};
 
 /// What a flow may send in a turn, in bytes.
@@ -27,7 +27,7 @@ const FULL_PACKET: u64 = 1_500;
 type Key = (Destination, u8, u32);
 
 #[derive(Debug)]
-pub(super) struct FqCodel {
+pub(in crate::air) struct FqCodel {
     config: crate::Codel,
     flows: Vec<Flow>,
     places: BTreeMap<Key, u32>,
@@ -35,7 +35,7 @@ pub(super) struct FqCodel {
     fresh: VecDeque<u32>,
     old: VecDeque<u32>,
     length: usize,
-    pub(super) dropped: VecDeque<Packet>,
+    pub(in crate::air) dropped: VecDeque<Packet>,
 }
 
 #[derive(Debug)]
@@ -48,7 +48,7 @@ struct Flow {
 }
 
 impl FqCodel {
-    pub(super) const fn new(config: crate::Codel) -> Self {
+    pub(in crate::air) const fn new(config: crate::Codel) -> Self {
         Self {
             config,
             flows: Vec::new(),
@@ -60,11 +60,11 @@ impl FqCodel {
         }
     }
 
-    pub(super) const fn len(&self) -> usize {
+    pub(in crate::air) const fn len(&self) -> usize {
         self.length
     }
 
-    pub(super) fn push(&mut self, now: u64, packet: Packet) {
+    pub(in crate::air) fn push(&mut self, now: u64, packet: Packet) {
         let (flows, config) = (&mut self.flows, self.config);
         let place = *self
             .places
@@ -92,7 +92,7 @@ impl FqCodel {
     }
 
     /// Keeps what stays.
-    pub(super) fn retain(&mut self, mut stays: impl FnMut(&Packet) -> bool) {
+    pub(in crate::air) fn retain(&mut self, mut stays: impl FnMut(&Packet) -> bool) {
         for flow in &mut self.flows {
             flow.packets.retain(|(_, packet)| stays(packet));
             flow.bytes = flow
@@ -105,7 +105,7 @@ impl FqCodel {
     }
 
     /// The packet whose turn it is, unless CoDel drops it when it is taken.
-    pub(super) fn first(&mut self, _now: u64) -> Option<&Packet> {
+    pub(in crate::air) fn first(&mut self, _now: u64) -> Option<&Packet> {
         let place = self.turn(|_| true)?;
         self.flows[place as usize].head()
     }

@@ -19,28 +19,28 @@ use alloc::vec::Vec;
 use units::wifi::ht::subframe_bytes;
 use units::{Rng, SeqNum};
 
-use super::config::Ht;
-use super::io::Packet;
-use super::phy::mode::Mode;
 use super::rate::{Chain, Rate};
 use super::window::Window;
+use crate::air::config::Ht;
+use crate::air::io::Packet;
+use crate::air::phy::mode::Mode;
 
 /// Frames to everybody.
-pub(super) const EVERYONE: u32 = u32::MAX;
+pub(in crate::air) const EVERYONE: u32 = u32::MAX;
 
 /// Most frames between the first that is not acknowledged and the last that was sent: the bits of a compressed block acknowledgement.
 const WINDOW: usize = 64;
 
 /// One numbered frame.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Mpdu {
-    pub(super) packet: Packet,
-    pub(super) number: SeqNum,
-    pub(super) attempts: u32,
+pub(in crate::air) struct Mpdu {
+    pub(in crate::air) packet: Packet,
+    pub(in crate::air) number: SeqNum,
+    pub(in crate::air) attempts: u32,
     /// In which mode it was last on the air, if it was.
     sent: Option<Mode>,
     /// The retry bit of what is on the air.
-    pub(super) retry: bool,
+    pub(in crate::air) retry: bool,
     /// Its receiver has it.
     received: bool,
     /// Its receiver has handed it on.
@@ -51,7 +51,7 @@ pub(super) struct Mpdu {
 
 impl Mpdu {
     /// One that has not been on the air.
-    pub(super) const fn fresh(packet: Packet, number: SeqNum) -> Self {
+    pub(in crate::air) const fn fresh(packet: Packet, number: SeqNum) -> Self {
         Self {
             packet,
             number,
@@ -67,17 +67,17 @@ impl Mpdu {
 
 /// What a block acknowledgement says: a bit for each frame of a traffic class from `start` on that the recipient has.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Scoreboard {
-    pub(super) tid: u8,
-    pub(super) start: SeqNum,
-    pub(super) bitmap: u64,
+pub(in crate::air) struct Scoreboard {
+    pub(in crate::air) tid: u8,
+    pub(in crate::air) start: SeqNum,
+    pub(in crate::air) bitmap: u64,
 }
 
 /// Frames to one receiver.
 #[derive(Debug)]
-pub(super) struct Session {
-    pub(super) to: u32,
-    pub(super) tid: u8,
+pub(in crate::air) struct Session {
+    pub(in crate::air) to: u32,
+    pub(in crate::air) tid: u8,
     /// What both sides have of 802.11n; elsewhere, as most who have nothing of it would carry it for nothing.
     ht: Option<Box<Ht>>,
     rate: Rate,
@@ -92,7 +92,7 @@ pub(super) struct Session {
 
 impl Session {
     /// `mode` is what the chain begins with before the rate control says otherwise.
-    pub(super) fn new(to: u32, tid: u8, ht: Option<Ht>, rate: Rate, mode: Mode) -> Self {
+    pub(in crate::air) fn new(to: u32, tid: u8, ht: Option<Ht>, rate: Rate, mode: Mode) -> Self {
         Self {
             to,
             tid,
@@ -107,29 +107,29 @@ impl Session {
     }
 
     /// Whether its data frames are QoS data.
-    pub(super) const fn is_qos(&self) -> bool {
+    pub(in crate::air) const fn is_qos(&self) -> bool {
         self.ht.is_some()
     }
 
     /// From now on fresh data goes in this mode, unless a rate control decides about it.
-    pub(super) fn keep_to(&mut self, mode: Mode) {
+    pub(in crate::air) fn keep_to(&mut self, mode: Mode) {
         if let Rate::Fixed(kept) = &mut self.rate {
             *kept = mode;
         }
     }
 
     /// The mode of the next try.
-    pub(super) fn mode(&self) -> Mode {
+    pub(in crate::air) fn mode(&self) -> Mode {
         self.chain.mode(self.tries)
     }
 
     /// Whether its rate control wants a request to send before the next try.
-    pub(super) fn asks(&self) -> bool {
+    pub(in crate::air) fn asks(&self) -> bool {
         self.chain.asks(self.tries)
     }
 
     /// Of what was tried, so many frames were acknowledged.
-    pub(super) fn report(&mut self, acknowledged: u32) {
+    pub(in crate::air) fn report(&mut self, acknowledged: u32) {
         self.chain = self
             .rate
             .tried(self.chain, self.mode(), self.count(), acknowledged);
@@ -137,12 +137,12 @@ impl Session {
     }
 
     /// Whether what is being tried should be put together anew, with other modes.
-    pub(super) fn is_used_up(&self) -> bool {
+    pub(in crate::air) fn is_used_up(&self) -> bool {
         self.count() == 0 || self.is_qos() && self.tries >= self.chain.total()
     }
 
     /// Takes away everything that is not done with.
-    pub(super) fn clear(&mut self, packets: &mut Vec<Packet>) {
+    pub(in crate::air) fn clear(&mut self, packets: &mut Vec<Packet>) {
         let left = self.window.iter().filter(|mpdu| !mpdu.settled && !mpdu.received);
         packets.extend(left.map(|mpdu| mpdu.packet));
         self.window.clear();
@@ -156,7 +156,7 @@ impl Session {
 
     /// Puts together what is tried next: what is left of the window, then fresh packets as far as `next` gives any that fit. It is asked with
     /// the bytes that are left; `shared` numbers what is not QoS data.
-    pub(super) fn fill(
+    pub(in crate::air) fn fill(
         &mut self,
         (now, rng): (u64, &mut Rng),
         shared: &mut SeqNum,
@@ -207,12 +207,12 @@ impl Session {
     }
 
     /// Bytes that a packet takes in an aggregate.
-    pub(super) const fn subframe_bytes(&self, packet: &Packet) -> u32 {
+    pub(in crate::air) const fn subframe_bytes(&self, packet: &Packet) -> u32 {
         subframe_bytes(packet.mpdu_bytes(self.is_qos()))
     }
 
     /// The frames that are being tried.
-    pub(super) fn tried(&self) -> impl Iterator<Item = &Mpdu> {
+    pub(in crate::air) fn tried(&self) -> impl Iterator<Item = &Mpdu> {
         let bits = self.tried;
         let window = self.window.iter().enumerate();
         window
@@ -221,17 +221,17 @@ impl Session {
     }
 
     /// How many of the frames that are being tried are among those of the window.
-    pub(super) const fn arrived(&self, bits: u64) -> u32 {
+    pub(in crate::air) const fn arrived(&self, bits: u64) -> u32 {
         (bits & self.tried).count_ones()
     }
 
     /// How many frames are being tried.
-    pub(super) const fn count(&self) -> u32 {
+    pub(in crate::air) const fn count(&self) -> u32 {
         self.tried.count_ones()
     }
 
     /// Length of what is being tried: of the one frame, or of the aggregate.
-    pub(super) fn psdu_bytes(&self) -> u32 {
+    pub(in crate::air) fn psdu_bytes(&self) -> u32 {
         if self.count() > 1 {
             self.tried().map(|mpdu| self.subframe_bytes(&mpdu.packet)).sum()
         } else {
@@ -250,12 +250,12 @@ impl Session {
     }
 
     /// One more attempt of what is being tried.
-    pub(super) fn attempt(&mut self) {
+    pub(in crate::air) fn attempt(&mut self) {
         self.tried_mut().for_each(|mpdu| mpdu.attempts += 1);
     }
 
     /// What is being tried goes on the air: repeats have the retry bit, `only_at_same_rate` unless their mode is another than before.
-    pub(super) fn sent(&mut self, only_at_same_rate: bool) {
+    pub(in crate::air) fn sent(&mut self, only_at_same_rate: bool) {
         let mode = self.mode();
         for mpdu in self.tried_mut() {
             let last = mpdu.sent.replace(mode);
@@ -264,7 +264,7 @@ impl Session {
     }
 
     /// The receiver has those of the frames (bits in their order within the aggregate); where they stand in the window.
-    pub(super) fn receive(&mut self, got: u64) -> u64 {
+    pub(in crate::air) fn receive(&mut self, got: u64) -> u64 {
         let (mut bits, mut order) = (0, 0);
         let tried = self.tried;
         for (place, mpdu) in self.window.iter_mut().enumerate() {
@@ -280,7 +280,7 @@ impl Session {
     }
 
     /// What the receiver has of the window, whose numbers follow each other without a gap.
-    pub(super) fn scoreboard(&self) -> Scoreboard {
+    pub(in crate::air) fn scoreboard(&self) -> Scoreboard {
         let window = self.window.iter().enumerate();
         let received = window.filter(|(_, mpdu)| mpdu.received);
         Scoreboard {
@@ -291,7 +291,7 @@ impl Session {
     }
 
     /// What the receiver can now hand on: everything up to the first frame that is still missing.
-    pub(super) fn deliver(&mut self, packets: &mut Vec<Packet>) {
+    pub(in crate::air) fn deliver(&mut self, packets: &mut Vec<Packet>) {
         for mpdu in self.window.iter_mut() {
             if mpdu.received {
                 if !core::mem::replace(&mut mpdu.delivered, true) {
@@ -304,7 +304,7 @@ impl Session {
     }
 
     /// The sender is done with those frames of the window that it tried.
-    pub(super) fn settle(&mut self, bits: u64, packets: &mut Vec<Packet>) {
+    pub(in crate::air) fn settle(&mut self, bits: u64, packets: &mut Vec<Packet>) {
         let bits = bits & self.tried;
         self.tried &= !bits;
         for (place, mpdu) in self.window.iter_mut().enumerate() {
@@ -316,7 +316,7 @@ impl Session {
     }
 
     /// Those that have had all their attempts, of what is being tried.
-    pub(super) fn exhausted(&self, attempts: Option<u32>) -> u64 {
+    pub(in crate::air) fn exhausted(&self, attempts: Option<u32>) -> u64 {
         let attempts = if self.rate.chain_limits_attempts() {
             Some(self.chain.total())
         } else {
@@ -332,7 +332,7 @@ impl Session {
     }
 
     /// Moves the window past what is done with; what is being tried is kept in sight.
-    pub(super) fn slide(&mut self) {
+    pub(in crate::air) fn slide(&mut self) {
         while self.window.pop_front_if(|mpdu| mpdu.settled) {
             self.tried >>= 1;
         }

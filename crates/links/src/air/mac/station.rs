@@ -8,22 +8,22 @@ use units::wifi::ht::{BLOCK_ACK_BYTES, subframe_bytes};
 use units::wifi::{ACK_BYTES, Standard};
 use units::{Bitrate, Rng, SeqNum};
 
-use super::config::{Ht, RateControl, StationConfig};
-use super::io::{Counters, Packet};
-use super::phy::mode::Mode;
-use super::phy::timing::{Timing, nanos};
 use super::queue::Queue;
 use super::rate::Rate;
 use super::session::{EVERYONE, Scoreboard, Session};
-use super::transmission::flight::NONE;
 use crate::Position;
+use crate::air::config::{Ht, RateControl, StationConfig};
+use crate::air::io::{Counters, Packet};
+use crate::air::phy::mode::Mode;
+use crate::air::phy::timing::{Timing, nanos};
+use crate::air::transmission::flight::NONE;
 
 #[derive(Debug)]
-pub(super) struct Station {
-    pub(super) standard: Standard,
+pub(in crate::air) struct Station {
+    pub(in crate::air) standard: Standard,
     /// How it sends data to those without 802.11n.
     mode: Mode,
-    pub(super) queue: Queue,
+    pub(in crate::air) queue: Queue,
     sessions: Vec<Session>,
     /// The session that was asked for last, which is mostly asked for again.
     latest: u16,
@@ -34,22 +34,22 @@ pub(super) struct Station {
     /// The sequence number of its next frame that is not QoS data.
     number: SeqNum,
     /// How often what is being tried has failed in a row: decides the contention window.
-    pub(super) failures: u32,
+    pub(in crate::air) failures: u32,
     /// What it answers after SIFS.
-    pub(super) answer: Option<Answer>,
+    pub(in crate::air) answer: Option<Answer>,
     /// What its last block acknowledgement says.
-    pub(super) scoreboard: Scoreboard,
+    pub(in crate::air) scoreboard: Scoreboard,
     /// Frames longer than this are preceded by a request to send.
-    pub(super) rts: Option<u32>,
+    pub(in crate::air) rts: Option<u32>,
     /// It has sent such a request and waits for the answer.
-    pub(super) requested: bool,
+    pub(in crate::air) requested: bool,
     /// Where it goes and what it turns to when its exchange is over.
-    pub(super) changes: Option<Box<Changes>>,
+    pub(in crate::air) changes: Option<Box<Changes>>,
     /// The frame it has on the air.
-    pub(super) flight: u16,
+    pub(in crate::air) flight: u16,
     /// When its wait for an answer is over.
-    pub(super) patience: u64,
-    pub(super) counters: Counters,
+    pub(in crate::air) patience: u64,
+    pub(in crate::air) counters: Counters,
     backoff: Rng,
     airtime: Airtime,
     seldom: Box<Seldom>,
@@ -69,15 +69,15 @@ struct Seldom {
 
 /// What waits for the end of an exchange.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Changes {
-    pub(super) position: Option<Position>,
+pub(in crate::air) struct Changes {
+    pub(in crate::air) position: Option<Position>,
     /// A place in the air's list of channels, or away from all.
-    pub(super) channel: Option<u8>,
+    pub(in crate::air) channel: Option<u8>,
 }
 
 /// What a station sends after SIFS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(in crate::air) enum Answer {
     /// An acknowledgement of a frame in this mode; of an aggregate, with what arrived of it.
     Ack { to: u32, mode: Mode, got: Option<u64> },
     /// Leave to send, to one that will be done by then.
@@ -97,13 +97,13 @@ struct Airtime {
 }
 
 /// What others must know of a station to send to it.
-pub(super) type Capabilities = Option<Ht>;
+pub(in crate::air) type Capabilities = Option<Ht>;
 
 /// Management and control frames have a session of their own, after the sixteen traffic classes.
 const MANAGEMENT: u8 = 16;
 
 impl Station {
-    pub(super) fn new(seed: u64, config: &StationConfig, mode: Mode) -> Self {
+    pub(in crate::air) fn new(seed: u64, config: &StationConfig, mode: Mode) -> Self {
         Self {
             standard: config.standard,
             mode,
@@ -141,17 +141,17 @@ impl Station {
     }
 
     /// How many packets wait, those that are being tried included.
-    pub(super) fn waiting(&self) -> usize {
+    pub(in crate::air) fn waiting(&self) -> usize {
         self.queue.len() + self.sessions.iter().map(Session::pending).sum::<usize>()
     }
 
     /// Whether there is anything to send.
-    pub(super) fn has_work(&self) -> bool {
+    pub(in crate::air) fn has_work(&self) -> bool {
         self.current.is_some() || !self.again.is_empty() || !self.queue.is_empty()
     }
 
     /// Takes everything back that waits for this receiver; `busy`: what is being tried is on the air, or its answer is awaited.
-    pub(super) fn withdraw(&mut self, receiver: u32, busy: bool, packets: &mut Vec<Packet>) {
+    pub(in crate::air) fn withdraw(&mut self, receiver: u32, busy: bool, packets: &mut Vec<Packet>) {
         let trying = self.current.filter(|_| busy);
         for (place, session) in self.sessions.iter_mut().enumerate() {
             if session.to == receiver && session.tid != MANAGEMENT && trying != Some(place as u16) {
@@ -172,16 +172,16 @@ impl Station {
     }
 
     /// The session of the frame that is being tried.
-    pub(super) fn current(&self) -> Option<&Session> {
+    pub(in crate::air) fn current(&self) -> Option<&Session> {
         self.current.map(|place| &self.sessions[usize::from(place)])
     }
 
-    pub(super) fn current_mut(&mut self) -> Option<&mut Session> {
+    pub(in crate::air) fn current_mut(&mut self) -> Option<&mut Session> {
         self.current.map(|place| &mut self.sessions[usize::from(place)])
     }
 
     /// The frame that is being tried is done with; what is left of its window gets another turn.
-    pub(super) fn put_away(&mut self) {
+    pub(in crate::air) fn put_away(&mut self) {
         self.failures = 0;
         if let Some(place) = self.current.take()
             && self.sessions[usize::from(place)].pending() > 0
@@ -195,7 +195,7 @@ impl Station {
     ///
     /// What windows hold is filled up with fresh packets only while the oldest of them is for the same receiver: losses on the way to
     /// one receiver must not keep the others waiting.
-    pub(super) fn prepare(&mut self, now: u64, all: &[Capabilities]) -> bool {
+    pub(in crate::air) fn prepare(&mut self, now: u64, all: &[Capabilities]) -> bool {
         if self.current.is_some() {
             return true;
         }
@@ -259,7 +259,7 @@ impl Station {
     }
 
     /// Data for this receiver goes at this rate from now on.
-    pub(super) fn keep_to(&mut self, receiver: u32, rate: Bitrate) {
+    pub(in crate::air) fn keep_to(&mut self, receiver: u32, rate: Bitrate) {
         let Some(mode) = Mode::of(self.standard, rate) else {
             return;
         };
@@ -275,7 +275,7 @@ impl Station {
     }
 
     /// Slots to count before the next attempt, after this many failures of the frame.
-    pub(super) fn draw(&mut self, failures: u32, timing: &Timing) -> u16 {
+    pub(in crate::air) fn draw(&mut self, failures: u32, timing: &Timing) -> u16 {
         let doubled = (u64::from(timing.cw_min) + 1) << failures.min(16);
         let window = doubled.min(u64::from(timing.cw_max) + 1);
         // Windows are powers of two: some of the bits are uniform without rejection.
@@ -283,7 +283,7 @@ impl Station {
     }
 
     /// How long a frame or an aggregate of that many bytes is on the air, and the acknowledgement of it.
-    pub(super) fn times(&mut self, mode: Mode, bytes: u32, aggregate: bool) -> (u64, u64) {
+    pub(in crate::air) fn times(&mut self, mode: Mode, bytes: u32, aggregate: bool) -> (u64, u64) {
         let known = &self.airtime;
         if (known.bytes, known.mode, known.aggregate) != (bytes, mode, aggregate) {
             self.airtime = Airtime {
@@ -313,7 +313,7 @@ fn key_of(packet: &Packet) -> u64 {
 }
 
 /// How long the acknowledgement of a frame in this mode lasts, or of an aggregate.
-pub(super) fn ack_time(standard: Standard, mode: Mode, aggregate: bool) -> u64 {
+pub(in crate::air) fn ack_time(standard: Standard, mode: Mode, aggregate: bool) -> u64 {
     let bytes = if aggregate { BLOCK_ACK_BYTES } else { ACK_BYTES };
     nanos(mode.response().time(standard, bytes))
 }

@@ -15,7 +15,7 @@ pub(super) enum Window {
 }
 
 impl Window {
-    pub(super) const EMPTY: Self = Self::One(None);
+    pub(in crate::air) const EMPTY: Self = Self::One(None);
 
     fn slices(&self) -> (&[Mpdu], &[Mpdu]) {
         match self {
@@ -25,13 +25,13 @@ impl Window {
     }
 
     #[inline]
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Mpdu> {
+    pub(in crate::air) fn iter(&self) -> impl Iterator<Item = &Mpdu> {
         let (one, other) = self.slices();
         one.iter().chain(other)
     }
 
     #[inline]
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Mpdu> {
+    pub(in crate::air) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Mpdu> {
         let (one, other) = match self {
             Self::One(mpdu) => (mpdu.as_mut_slice(), [].as_mut_slice()),
             Self::Many(mpdus) => mpdus.as_mut_slices(),
@@ -39,16 +39,16 @@ impl Window {
         one.iter_mut().chain(other)
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::air) fn len(&self) -> usize {
         let (one, other) = self.slices();
         one.len() + other.len()
     }
 
-    pub(super) fn front(&self) -> Option<&Mpdu> {
+    pub(in crate::air) fn front(&self) -> Option<&Mpdu> {
         self.iter().next()
     }
 
-    pub(super) fn push_back(&mut self, mpdu: Mpdu) {
+    pub(in crate::air) fn push_back(&mut self, mpdu: Mpdu) {
         match self {
             Self::One(one @ None) => *one = Some(mpdu),
             Self::One(Some(first)) => {
@@ -70,7 +70,7 @@ impl Window {
         found
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(in crate::air) fn clear(&mut self) {
         match self {
             Self::One(mpdu) => *mpdu = None,
             Self::Many(mpdus) => mpdus.clear(),
@@ -80,8 +80,8 @@ impl Window {
 
 #[cfg(test)]
 mod tests {
-    use super::super::io::{Destination, Packet};
     use super::*;
+    use crate::air::io::{Destination, Packet};
     use alloc::vec::Vec;
     use proptest::prelude::*;
 

@@ -18,19 +18,19 @@ use units::Rng;
 use units::wifi::ht::{Guard, Mode as HtMode, Width};
 use units::wifi::{ACK_BYTES, Standard};
 
-use super::config::{Ht, RateControl};
-use super::phy::mode::Mode;
-use super::phy::timing::{Timing, nanos};
+use crate::air::config::{Ht, RateControl};
+use crate::air::phy::mode::Mode;
+use crate::air::phy::timing::{Timing, nanos};
 use aarf::Aarf;
 use minstrel::Minstrel;
 use minstrel_ht::MinstrelHt;
 
 /// The modes of a frame, and how often each is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Chain {
+pub(in crate::air) struct Chain {
     stages: [(Mode, u8); STAGES],
     /// It tries a mode out: in 802.11n, with a single frame.
-    pub(super) probe: bool,
+    pub(in crate::air) probe: bool,
     /// A request to send precedes every stage but the first.
     guarded: bool,
 }
@@ -39,7 +39,7 @@ const STAGES: usize = 4;
 
 impl Chain {
     /// One mode, as often as it takes.
-    pub(super) const fn always(mode: Mode) -> Self {
+    pub(in crate::air) const fn always(mode: Mode) -> Self {
         Self {
             stages: [(mode, u8::MAX); STAGES],
             probe: false,
@@ -59,12 +59,12 @@ impl Chain {
     }
 
     /// The mode after so many tries.
-    pub(super) fn mode(&self, tries: u32) -> Mode {
+    pub(in crate::air) fn mode(&self, tries: u32) -> Mode {
         self.stages[self.stage(tries)].0
     }
 
     /// Whether a request to send precedes the next frame, after so many tries.
-    pub(super) fn asks(&self, tries: u32) -> bool {
+    pub(in crate::air) fn asks(&self, tries: u32) -> bool {
         self.guarded && self.stage(tries) > 0
     }
 
@@ -74,7 +74,7 @@ impl Chain {
     }
 
     /// Its modes.
-    pub(super) fn modes(&self) -> impl Iterator<Item = Mode> + '_ {
+    pub(in crate::air) fn modes(&self) -> impl Iterator<Item = Mode> + '_ {
         let used = self.stages.iter().filter(|(_, times)| *times > 0);
         used.map(|&(mode, _)| mode)
     }
@@ -82,7 +82,7 @@ impl Chain {
 
 /// What decides about the modes of the frames to one receiver.
 #[derive(Debug)]
-pub(super) enum Rate {
+pub(in crate::air) enum Rate {
     Fixed(Mode),
     Aarf(Box<Aarf>),
     Minstrel(Box<Minstrel>),
@@ -91,7 +91,12 @@ pub(super) enum Rate {
 
 impl Rate {
     /// `fixed` is the mode of those who keep one, and of those who have one only.
-    pub(super) fn new(control: RateControl, standard: Standard, ht: Option<&Ht>, fixed: Mode) -> Self {
+    pub(in crate::air) fn new(
+        control: RateControl,
+        standard: Standard,
+        ht: Option<&Ht>,
+        fixed: Mode,
+    ) -> Self {
         match (control, ht) {
             (RateControl::Fixed, _) => Self::Fixed(fixed),
             (RateControl::Aarf, _) => Self::Aarf(Box::new(Aarf::new(ladder(standard, ht)))),
@@ -105,7 +110,7 @@ impl Rate {
     }
 
     /// The chain of a fresh frame.
-    pub(super) fn chain(&mut self, now: u64, rng: &mut Rng) -> Chain {
+    pub(in crate::air) fn chain(&mut self, now: u64, rng: &mut Rng) -> Chain {
         match self {
             Self::Fixed(mode) => Chain::always(*mode),
             Self::Aarf(aarf) => Chain::always(aarf.mode()),
@@ -115,7 +120,13 @@ impl Rate {
     }
 
     /// So many frames were sent together in that mode, and so many of them acknowledged; what the chain of a frame that failed becomes.
-    pub(super) fn tried(&mut self, chain: Chain, mode: Mode, frames: u32, acknowledged: u32) -> Chain {
+    pub(in crate::air) fn tried(
+        &mut self,
+        chain: Chain,
+        mode: Mode,
+        frames: u32,
+        acknowledged: u32,
+    ) -> Chain {
         match self {
             Self::Fixed(_) => chain,
             Self::Aarf(aarf) => {

@@ -4,13 +4,13 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::config::Discipline;
 use super::fq_codel::FqCodel;
-use super::io::Packet;
+use crate::air::config::Discipline;
+use crate::air::io::Packet;
 
 /// In which order packets leave.
 #[derive(Debug)]
-pub(super) struct Queue {
+pub(in crate::air) struct Queue {
     capacity: usize,
     /// What goes before everything else.
     urgent: VecDeque<Packet>,
@@ -24,7 +24,7 @@ enum Order {
 }
 
 impl Queue {
-    pub(super) fn new(capacity: usize, discipline: Discipline) -> Self {
+    pub(in crate::air) fn new(capacity: usize, discipline: Discipline) -> Self {
         let order = match discipline {
             Discipline::TailDrop => Order::Arrival(VecDeque::new()),
             Discipline::FqCodel(codel) => Order::Flows(Box::new(FqCodel::new(codel))),
@@ -37,7 +37,7 @@ impl Queue {
     }
 
     /// Takes a packet in; the packet for which there is no room then, which need not be the same.
-    pub(super) fn push(&mut self, now: u64, packet: Packet) -> Option<Packet> {
+    pub(in crate::air) fn push(&mut self, now: u64, packet: Packet) -> Option<Packet> {
         match &mut self.order {
             Order::Arrival(packets) if packets.len() >= self.capacity => Some(packet),
             Order::Arrival(packets) => {
@@ -59,7 +59,7 @@ impl Queue {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::air) fn len(&self) -> usize {
         self.urgent.len()
             + match &self.order {
                 Order::Arrival(packets) => packets.len(),
@@ -67,12 +67,12 @@ impl Queue {
             }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::air) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The packet whose turn it is.
-    pub(super) fn first(&mut self, now: u64) -> Option<&Packet> {
+    pub(in crate::air) fn first(&mut self, now: u64) -> Option<&Packet> {
         if !self.urgent.is_empty() {
             return self.urgent.front();
         }
@@ -102,12 +102,12 @@ impl Queue {
     }
 
     /// Puts a packet before all others, however many there are.
-    pub(super) fn push_first(&mut self, packet: Packet) {
+    pub(in crate::air) fn push_first(&mut self, packet: Packet) {
         self.urgent.push_back(packet);
     }
 
     /// Takes all packets of this kind back.
-    pub(super) fn withdraw(&mut self, wanted: impl Fn(&Packet) -> bool, taken: &mut Vec<Packet>) {
+    pub(in crate::air) fn withdraw(&mut self, wanted: impl Fn(&Packet) -> bool, taken: &mut Vec<Packet>) {
         let mut keep = |packet: &Packet| {
             let stays = !wanted(packet);
             if !stays {
@@ -123,7 +123,7 @@ impl Queue {
     }
 
     /// Whether the queue's management has dropped anything that nobody was told of.
-    pub(super) fn has_dropped(&self) -> bool {
+    pub(in crate::air) fn has_dropped(&self) -> bool {
         match &self.order {
             Order::Arrival(_) => false,
             Order::Flows(flows) => !flows.dropped.is_empty(),
@@ -131,7 +131,7 @@ impl Queue {
     }
 
     /// The next of those.
-    pub(super) fn dropped(&mut self) -> Option<Packet> {
+    pub(in crate::air) fn dropped(&mut self) -> Option<Packet> {
         match &mut self.order {
             Order::Arrival(_) => None,
             Order::Flows(flows) => flows.dropped.pop_front(),

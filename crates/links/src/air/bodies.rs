@@ -17,7 +17,7 @@ use units::{Duration, Instant};
 
 use super::config::{Ht, StationConfig};
 use super::io::Subtype;
-use super::monitor::{Overheard, Says};
+use super::overheard::{Overheard, Says};
 use super::tim::{Aid, Tim};
 
 /// Time units, 1,024 µs, are what intervals are given in.

@@ -14,8 +14,8 @@ use super::error::AirError;
 use super::hearing::Audience;
 use super::io::{Counters, Input, Output, Packet, StationId};
 use super::mac::station::{Capabilities, Station};
-use super::monitor::Overheard;
 use super::noise::Noise;
+use super::overheard::Overheard;
 use super::phy::decoder::Decoder;
 use super::phy::fading::Fades;
 use super::phy::mode::Mode;
@@ -223,6 +223,23 @@ impl<S: Schedule> Air<S> {
             Phase::Transmitting => self.finish(station),
             Phase::Awaiting => self.time_out(station),
             Phase::Responding => self.answer(station),
+        }
+    }
+
+    /// From now on a station goes by itself.
+    #[inline]
+    pub(super) fn part(&mut self, station: usize) {
+        if self.radios[station].in_step {
+            self.ears().0.leave(station);
+        }
+    }
+
+    /// A station goes on with the others of its clique, if it sees the medium as they do.
+    #[inline]
+    pub(super) fn join(&mut self, station: usize) {
+        if self.cliques.may_take(&self.radios[station]) {
+            let now = self.now;
+            self.ears().0.fall_in(station, now);
         }
     }
 

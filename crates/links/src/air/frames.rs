@@ -22,7 +22,7 @@ use wire::radiotap::{Radiotap, Rate};
 use super::bodies::{self, Speaker};
 use super::config::AirConfig;
 use super::io::{StationId, Subtype};
-use super::monitor::{FrameKind, Overheard};
+use super::overheard::{FrameKind, Overheard};
 
 /// Who is who on the air, for addresses and for what frames say of their senders.
 #[derive(Debug, Clone)]

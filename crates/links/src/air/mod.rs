@@ -86,6 +86,7 @@
 //! | deadlines of all stations | [`schedule`] |
 
 mod bodies;
+mod capture;
 mod check;
 mod clique;
 mod config;
@@ -98,8 +99,8 @@ mod hearing;
 mod io;
 mod mac;
 mod medium;
-mod monitor;
 mod noise;
+mod overheard;
 mod phy;
 mod place;
 mod places;
@@ -120,7 +121,7 @@ pub use error::AirError;
 pub use frames::Addresses;
 pub use io::{Counters, Destination, Fate, Input, Output, Packet, StationId, Subtype};
 pub use medium::Medium;
-pub use monitor::{FrameKind, Overheard, Says};
+pub use overheard::{FrameKind, Overheard, Says};
 pub use phy::mode::Mode;
 pub use tim::{Aid, Tim};
 pub use wfq::{Wfq, WfqError, WfqStation};

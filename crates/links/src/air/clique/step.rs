@@ -2,7 +2,6 @@
 
 use super::{Clique, Cliques, IDLE, Members};
 use crate::air::ears::{Ears, is_broken, starting};
-use crate::air::engine::Air;
 use crate::air::phy::timing::Timing;
 use crate::air::radio::Radio;
 use crate::air::rx::reception::Outcome;
@@ -10,32 +9,13 @@ use crate::air::rx::rival::Rival;
 use crate::air::schedule::{NEVER, Schedule};
 use crate::air::transmission::flight::NONE;
 
-impl<S: Schedule> Air<S> {
-    /// From now on a station goes by itself.
-    #[inline]
-    pub(in crate::air) fn part(&mut self, station: usize) {
-        if self.radios[station].in_step {
-            self.ears().0.leave(station);
-        }
-    }
-
-    /// A station goes on with the others of its clique, if it sees the medium as they do.
-    #[inline]
-    pub(in crate::air) fn join(&mut self, station: usize) {
-        if self.cliques.may_take(&self.radios[station]) {
-            let now = self.now;
-            self.ears().0.fall_in(station, now);
-        }
-    }
-}
-
 impl<S: Schedule> Ears<'_, S> {
     /// Members of a clique that go by themselves.
     pub(in crate::air) fn apart(&self, clique: u16) -> Members {
         self.cliques.all[usize::from(clique)].apart()
     }
 
-    /// As [`Air::part`].
+    /// From now on a station goes by itself.
     #[inline]
     pub(in crate::air) fn part(&mut self, station: usize) {
         if self.radios[station].in_step {
@@ -44,7 +24,7 @@ impl<S: Schedule> Ears<'_, S> {
     }
 
     #[inline(never)]
-    fn leave(&mut self, station: usize) {
+    pub(in crate::air) fn leave(&mut self, station: usize) {
         let Some(clique) = self.cliques.of(station) else {
             unreachable!("whoever is in step is so with others of its clique")
         };
@@ -82,7 +62,7 @@ impl<S: Schedule> Ears<'_, S> {
         were
     }
 
-    /// As [`Air::join`].
+    /// A station goes on with the others of its clique, if it sees the medium as they do.
     #[inline]
     pub(in crate::air) fn join(&mut self, station: usize, now: u64) {
         if self.cliques.may_take(&self.radios[station]) {
@@ -91,7 +71,7 @@ impl<S: Schedule> Ears<'_, S> {
     }
 
     #[inline(never)]
-    fn fall_in(&mut self, station: usize, now: u64) {
+    pub(in crate::air) fn fall_in(&mut self, station: usize, now: u64) {
         let radio = &mut self.radios[station];
         let Some(clique) = self.cliques.of(station) else {
             return;

@@ -7,11 +7,8 @@ use units::wifi::Standard;
 use units::{Dbm, Instant, Rng};
 
 use super::check::check;
-use super::clique::{Cliques, LEAST};
 use super::config::{AirConfig, NoiseConfig, Rules, StationConfig};
-use super::ears::{Ears, Heard};
 use super::error::AirError;
-use super::hearing::Audience;
 use super::io::{Counters, Input, Output, Packet, StationId};
 use super::mac::station::{Capabilities, Station};
 use super::noise::Noise;
@@ -23,9 +20,12 @@ use super::phy::timing::Timing;
 use super::place::geometry::Geometry;
 use super::place::grid::Grid;
 use super::places::Receiver;
-use super::radio::{Phase, Radio};
 use super::rx::reception::{Ether, Site, dbm, milliwatts};
 use super::schedule::{Blocks, NEVER, Schedule};
+use super::sense::clique::{Cliques, LEAST};
+use super::sense::ears::{Ears, Heard};
+use super::sense::hearing::Audience;
+use super::sense::radio::{Phase, Radio};
 use super::transmission::flight::Flights;
 
 /// All stations of a run and what is on the air between them. The contract is in the module's own documentation.

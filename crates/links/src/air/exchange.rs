@@ -12,15 +12,15 @@
 //! 3. The window of an 802.11n station doubles when no block acknowledgement comes; frames missing in one that does are no reason to.
 
 use super::config::Countdown;
-use super::ears::ending;
 use super::engine::Air;
 use super::io::{Destination, Fate, Kind, Output, Packet, StationId};
 use super::mac::session::{EVERYONE, Session};
 use super::mac::station::Answer;
 use super::phy::mode::Mode;
 use super::places::AWAY;
-use super::radio::Phase;
 use super::schedule::{NEVER, Schedule};
+use super::sense::ears::ending;
+use super::sense::radio::Phase;
 use super::transmission::flight::{Flight, NONE};
 use units::Duration;
 use units::wifi::ACK_BYTES;
@@ -85,7 +85,7 @@ impl<S: Schedule> Air<S> {
         }
         if idle {
             self.schedule
-                .set(place, super::ears::starting(radio.access(timing)));
+                .set(place, super::sense::ears::starting(radio.access(timing)));
             self.join(place);
         }
     }
@@ -463,7 +463,7 @@ impl<S: Schedule> Air<S> {
         let radio = &self.radios[place];
         let timing = &self.timings[usize::from(radio.timing)];
         let deadline = if radio.wants && radio.counting {
-            super::ears::starting(radio.access(timing))
+            super::sense::ears::starting(radio.access(timing))
         } else {
             NEVER
         };

@@ -16,8 +16,8 @@ use super::exchange::Frame;
 use super::io::Kind;
 use super::phy::mode::Mode;
 use super::phy::timing::nanos;
-use super::radio::Phase;
 use super::schedule::Schedule;
+use super::sense::radio::Phase;
 use units::wifi::Standard;
 
 /// When one source is on.
@@ -54,7 +54,7 @@ impl<S: Schedule> Air<S> {
         for number in 0..self.noises.len() {
             let pause = self.noises[number].off;
             self.schedule
-                .set(self.first_noise + number, super::ears::starting(pause / 2));
+                .set(self.first_noise + number, super::sense::ears::starting(pause / 2));
         }
     }
 
@@ -84,6 +84,7 @@ impl<S: Schedule> Air<S> {
         let number = place - self.first_noise;
         let mean = self.noises[number].off;
         let pause = self.noises[number].draw(mean);
-        self.schedule.set(place, super::ears::starting(self.now + pause));
+        self.schedule
+            .set(place, super::sense::ears::starting(self.now + pause));
     }
 }

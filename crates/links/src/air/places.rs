@@ -9,13 +9,13 @@
 //! `places_tests`.
 
 use super::engine::Air;
-use super::hearing::{Audience, Strength};
 use super::io::StationId;
 use super::mac::station::Changes;
 use super::place::circle::Circle;
-use super::radio::Phase;
 use super::rx::reception::milliwatts;
 use super::schedule::{NEVER, Schedule};
+use super::sense::hearing::{Audience, Strength};
+use super::sense::radio::Phase;
 use super::transmission::flight::NONE;
 use crate::Position;
 use units::Db;

@@ -7,15 +7,15 @@
 use units::wifi::ACK_BYTES;
 use units::wifi::ht::BLOCK_ACK_BYTES;
 
-use super::ears::{Heard, starting};
 use super::engine::Air;
 use super::exchange::Frame;
 use super::io::{Kind, StationId};
 use super::mac::station::{Answer, ack_time};
 use super::phy::mode::Mode;
 use super::phy::timing::nanos;
-use super::radio::Phase;
 use super::schedule::Schedule;
+use super::sense::ears::{Heard, starting};
+use super::sense::radio::Phase;
 use super::transmission::flight::Flight;
 
 impl<S: Schedule> Air<S> {

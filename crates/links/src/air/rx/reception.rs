@@ -17,7 +17,7 @@
 //! 4. Not all interferers are looked at one by one: where bounds of what the far ones add (`far`, `foresight`) leave no doubt about the outcome, they
 //!    are not asked. The outcome, and the random numbers drawn for it, are those of the whole sum.
 //!
-//! [`Radio::disturbed`]: crate::air::radio::Radio
+//! [`Radio::disturbed`]: crate::air::sense::radio::Radio
 //!
 //! # Checked by
 //! `tests`: sections, and outcomes with bounds against those of the whole sum; `sim`'s tests of hidden terminals, capture and networks.

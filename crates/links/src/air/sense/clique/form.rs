@@ -6,8 +6,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{ALONE, Clique, Cliques, MOST, Reach};
-use crate::air::hearing::{Audience, Run};
-use crate::air::radio::Radio;
+use crate::air::sense::hearing::{Audience, Run};
+use crate::air::sense::radio::Radio;
 
 /// Cliques so far, and who hears their members, by the first of those, channel and timing.
 type Known = BTreeMap<(u32, u8, u8), Vec<(u16, Vec<Run>)>>;

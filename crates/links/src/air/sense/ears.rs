@@ -5,28 +5,28 @@ use core::ops::Range;
 use units::Rng;
 
 use super::clique::{Cliques, Reach};
-use super::config::{Eifs, Rules};
 use super::hearing::{Audience, Run};
-use super::io::Kind;
-use super::phy::timing::Timing;
 use super::radio::{Phase, Radio};
-use super::rx::reception::{Ether, Outcome};
-use super::schedule::{NEVER, Schedule};
-use super::transmission::flight::{Flights, NONE};
+use crate::air::config::{Eifs, Rules};
+use crate::air::io::Kind;
+use crate::air::phy::timing::Timing;
+use crate::air::rx::reception::{Ether, Outcome};
+use crate::air::schedule::{NEVER, Schedule};
+use crate::air::transmission::flight::{Flights, NONE};
 
 /// When a countdown ends: after everything that ends at the same moment.
-pub(super) const fn starting(at: u64) -> u64 {
+pub(in crate::air) const fn starting(at: u64) -> u64 {
     at << 1 | 1
 }
 
 /// When a frame or a wait ends.
-pub(super) const fn ending(at: u64) -> u64 {
+pub(in crate::air) const fn ending(at: u64) -> u64 {
     at << 1
 }
 
 /// What a station must react to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(in crate::air) enum Heard {
     /// A frame for it, or for everybody; of an aggregate, which of its frames, one bit each.
     Frame(u64),
     /// It waits for an answer, and a frame has arrived that is none.
@@ -38,23 +38,23 @@ pub(super) enum Heard {
 }
 
 /// All who listen, while one frame begins or ends.
-pub(super) struct Ears<'a, S> {
-    pub(super) radios: &'a mut [Radio],
-    pub(super) cliques: &'a mut Cliques,
-    pub(super) schedule: &'a mut S,
-    pub(super) timings: &'a [Timing],
-    pub(super) rules: &'a Rules,
-    pub(super) flights: &'a Flights,
-    pub(super) ether: &'a mut Ether,
-    pub(super) rngs: &'a mut [Rng],
-    pub(super) heard: &'a mut Vec<(u32, Heard)>,
+pub(in crate::air) struct Ears<'a, S> {
+    pub(in crate::air) radios: &'a mut [Radio],
+    pub(in crate::air) cliques: &'a mut Cliques,
+    pub(in crate::air) schedule: &'a mut S,
+    pub(in crate::air) timings: &'a [Timing],
+    pub(in crate::air) rules: &'a Rules,
+    pub(in crate::air) flights: &'a Flights,
+    pub(in crate::air) ether: &'a mut Ether,
+    pub(in crate::air) rngs: &'a mut [Rng],
+    pub(in crate::air) heard: &'a mut Vec<(u32, Heard)>,
     /// Monitors that have made sense of the frame that ends; of an aggregate, of which of its frames, one bit each.
-    pub(super) overheard: &'a mut Vec<(u32, u64)>,
+    pub(in crate::air) overheard: &'a mut Vec<(u32, u64)>,
 }
 
 impl<S: Schedule> Ears<'_, S> {
     /// A frame begins.
-    pub(super) fn begin(&mut self, id: u16, audience: &Audience, now: u64) {
+    pub(in crate::air) fn begin(&mut self, id: u16, audience: &Audience, now: u64) {
         let (loud, faint) = audience.by_themselves();
         if let Some(reach) = &audience.reach {
             self.begin_at_cliques(id, reach, now);
@@ -157,7 +157,7 @@ impl<S: Schedule> Ears<'_, S> {
     }
 
     /// A frame ends.
-    pub(super) fn end(&mut self, id: u16, audience: &Audience, now: u64) {
+    pub(in crate::air) fn end(&mut self, id: u16, audience: &Audience, now: u64) {
         let quiet = self.flights.get(id).sure && self.flights.is_alone(id);
         let (loud, faint) = audience.by_themselves();
         if let Some(reach) = &audience.reach {
@@ -231,7 +231,7 @@ impl<S: Schedule> Ears<'_, S> {
     }
 
     /// What a station that followed a frame to its end makes of it.
-    pub(super) fn outcome(&mut self, station: usize, id: u16) -> Outcome {
+    pub(in crate::air) fn outcome(&mut self, station: usize, id: u16) -> Outcome {
         let rng = &mut self.rngs[station];
         self.ether.outcome(self.flights, id, station as u32, rng)
     }
@@ -265,7 +265,7 @@ impl<S: Schedule> Ears<'_, S> {
 
     /// Lets a countdown go on if the medium is idle now and was not before.
     #[inline]
-    pub(super) fn go_on(&mut self, station: usize, now: u64) {
+    pub(in crate::air) fn go_on(&mut self, station: usize, now: u64) {
         let radio = &mut self.radios[station];
         if radio.counting || !radio.is_idle() {
             return;

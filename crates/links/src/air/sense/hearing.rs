@@ -12,15 +12,15 @@ use core::ops::Range;
 use core::slice;
 
 use super::clique::Reach;
-use super::place::circle::Circle;
 use crate::Position;
+use crate::air::place::circle::Circle;
 
 /// Stations with consecutive numbers.
 pub(super) type Run = Range<u32>;
 
 /// How strongly a transmission arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Strength {
+pub(in crate::air) enum Strength {
     /// Not so that anybody would notice.
     Unheard,
     /// Its preamble can be found; its energy alone does not make the medium busy.
@@ -31,20 +31,20 @@ pub(super) enum Strength {
 
 /// Who hears one station.
 #[derive(Debug, Clone)]
-pub(super) struct Audience {
-    pub(super) loud: Listeners,
+pub(in crate::air) struct Audience {
+    pub(in crate::air) loud: Listeners,
     pub(super) faint: Listeners,
     /// The weakest power at which any of them receives it, in mW.
-    pub(super) weakest: f64,
+    pub(in crate::air) weakest: f64,
     /// Where they stand.
-    pub(super) circle: Circle,
+    pub(in crate::air) circle: Circle,
     /// Which cliques are among them.
-    pub(super) reach: Option<Box<Reach>>,
+    pub(in crate::air) reach: Option<Box<Reach>>,
 }
 
 impl Audience {
     /// Collects the audience of one station from how strongly each of `count` stations receives it; where they stand is not said yet.
-    pub(super) fn collect(count: usize, mut received: impl FnMut(u32) -> (Strength, f64)) -> Self {
+    pub(in crate::air) fn collect(count: usize, mut received: impl FnMut(u32) -> (Strength, f64)) -> Self {
         let (mut loud, mut faint) = (Vec::new(), Vec::new());
         let mut weakest = f64::INFINITY;
         for station in 0..count as u32 {
@@ -87,12 +87,12 @@ impl Audience {
     }
 
     /// All who hear it.
-    pub(super) fn all(&self) -> impl Iterator<Item = u32> + Clone {
+    pub(in crate::air) fn all(&self) -> impl Iterator<Item = u32> + Clone {
         self.loud.runs().chain(self.faint.runs()).flatten()
     }
 
     /// A station receives this one from another place, with another strength; whether that makes a difference to where its listeners stand.
-    pub(super) fn set(&mut self, station: u32, strength: Strength, power: f64) -> bool {
+    pub(in crate::air) fn set(&mut self, station: u32, strength: Strength, power: f64) -> bool {
         let hears = strength != Strength::Unheard;
         let moves = hears || self.strength(station) != Strength::Unheard;
         self.loud.change(station, strength == Strength::Loud);
@@ -104,7 +104,7 @@ impl Audience {
     }
 
     /// Whether the station notices when this one transmits, and how.
-    pub(super) fn strength(&self, station: u32) -> Strength {
+    pub(in crate::air) fn strength(&self, station: u32) -> Strength {
         if self.loud.contains(station) {
             Strength::Loud
         } else if self.faint.contains(station) {
@@ -117,7 +117,7 @@ impl Audience {
 
 /// Some stations, in the order of their numbers.
 #[derive(Debug, Clone)]
-pub(super) enum Listeners {
+pub(in crate::air) enum Listeners {
     /// A bit for each of 64 from the first on: a cell finds room here, and then it needs no memory elsewhere.
     Near {
         first: u32,
@@ -151,7 +151,7 @@ impl Listeners {
 
     /// In runs of consecutive numbers.
     #[inline]
-    pub(super) fn runs(&self) -> Runs<'_> {
+    pub(in crate::air) fn runs(&self) -> Runs<'_> {
         let (at, bits, rest) = match self {
             Self::Near { first, bits } => (*first, *bits, [].as_slice()),
             Self::Runs(runs) => (0, 0, runs.as_slice()),
@@ -200,7 +200,7 @@ impl FromIterator<u32> for Listeners {
 
 /// Runs out of bits, and others after them.
 #[derive(Clone)]
-pub(super) struct Runs<'a> {
+pub(in crate::air) struct Runs<'a> {
     at: u32,
     bits: u64,
     rest: slice::Iter<'a, Run>,

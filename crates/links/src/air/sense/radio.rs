@@ -13,13 +13,13 @@
 //! # Checked by
 //! `radio_tests`.
 
-use super::config::Countdown;
-use super::phy::timing::Timing;
-use super::transmission::flight::NONE;
+use crate::air::config::Countdown;
+use crate::air::phy::timing::Timing;
+use crate::air::transmission::flight::NONE;
 
 /// What a radio is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(in crate::air) enum Phase {
     /// It listens, and counts down if it has something to send.
     Listening,
     /// It has a frame on the air.
@@ -32,40 +32,40 @@ pub(super) enum Phase {
 
 /// The part of a station that every frame in its reach touches: kept small, because that is where the time goes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Radio {
+pub(in crate::air) struct Radio {
     /// When the countdown began, or will: the end of DIFS or EIFS.
-    pub(super) from: u64,
+    pub(in crate::air) from: u64,
     /// Until when frames that were heard have reserved the medium.
-    pub(super) nav: u64,
+    pub(in crate::air) nav: u64,
     /// Slots that are left to count.
-    pub(super) slots: u16,
+    pub(in crate::air) slots: u16,
     /// Frames on the air whose energy alone makes the medium busy here.
-    pub(super) loud: u16,
+    pub(in crate::air) loud: u16,
     /// The frame to which the receiver is synchronised.
-    pub(super) lock: u16,
-    pub(super) phase: Phase,
+    pub(in crate::air) lock: u16,
+    pub(in crate::air) phase: Phase,
     /// It has a frame to send and counts down for it.
-    pub(super) wants: bool,
+    pub(in crate::air) wants: bool,
     /// The medium is idle, physically, and the countdown runs from `from`.
-    pub(super) counting: bool,
+    pub(in crate::air) counting: bool,
     /// Something else was on the air while it was synchronised.
-    pub(super) disturbed: bool,
+    pub(in crate::air) disturbed: bool,
     /// The last frame that it received was broken: EIFS comes next.
-    pub(super) broken: bool,
+    pub(in crate::air) broken: bool,
     /// It waits for its first access without a backoff: one becomes due if the medium gets busy before.
-    pub(super) fresh: bool,
+    pub(in crate::air) fresh: bool,
     /// Which of the air's timings it keeps.
-    pub(super) timing: u8,
+    pub(in crate::air) timing: u8,
     /// The channel that it is on, as its place in the air's list.
-    pub(super) channel: u8,
+    pub(in crate::air) channel: u8,
     /// The world is told of every frame that it makes sense of.
-    pub(super) monitor: bool,
+    pub(in crate::air) monitor: bool,
     /// Its clique keeps its countdown and its view of the medium: here, only phase, `wants`, timing and channel are true.
-    pub(super) in_step: bool,
+    pub(in crate::air) in_step: bool,
 }
 
 impl Radio {
-    pub(super) const fn new(timing: u8, channel: u8) -> Self {
+    pub(in crate::air) const fn new(timing: u8, channel: u8) -> Self {
         Self {
             from: 0,
             nav: 0,
@@ -86,7 +86,7 @@ impl Radio {
     }
 
     /// When its countdown ends if the medium stays idle.
-    pub(super) fn access(&self, timing: &Timing) -> u64 {
+    pub(in crate::air) fn access(&self, timing: &Timing) -> u64 {
         self.from + u64::from(self.slots) * u64::from(timing.slot)
     }
 
@@ -96,13 +96,13 @@ impl Radio {
     }
 
     /// The medium is idle, as far as this radio can tell.
-    pub(super) const fn is_idle(&self) -> bool {
+    pub(in crate::air) const fn is_idle(&self) -> bool {
         self.loud == 0 && self.lock == NONE && !matches!(self.phase, Phase::Transmitting)
     }
 
     /// The medium becomes busy: takes off the slots that have passed.
     #[inline]
-    pub(super) fn freeze(&mut self, now: u64, timing: &Timing, countdown: Countdown) {
+    pub(in crate::air) fn freeze(&mut self, now: u64, timing: &Timing, countdown: Countdown) {
         self.counting = false;
         if now < self.from {
             return;
@@ -115,7 +115,7 @@ impl Radio {
 
     /// The medium becomes idle: the countdown goes on after DIFS, or EIFS after a broken frame.
     #[inline]
-    pub(super) fn resume(&mut self, now: u64, timing: &Timing) {
+    pub(in crate::air) fn resume(&mut self, now: u64, timing: &Timing) {
         let space = if self.broken { timing.eifs } else { timing.difs };
         self.from = now.max(self.nav) + space;
         self.broken = false;
@@ -123,7 +123,7 @@ impl Radio {
     }
 
     /// Begins a backoff of `slots` at `now`: on an idle medium at the next boundary of a slot (802.11-2020 figure 10-26).
-    pub(super) fn begin_backoff(&mut self, now: u64, slots: u16, timing: &Timing) {
+    pub(in crate::air) fn begin_backoff(&mut self, now: u64, slots: u16, timing: &Timing) {
         if self.counting && now > self.from {
             let slot = u64::from(timing.slot);
             self.from += (now - self.from).div_ceil(slot) * slot;

@@ -1,12 +1,12 @@
 //! What happens to those of a clique who are in step, once for all of them; and who comes and goes.
 
 use super::{Clique, Cliques, IDLE, Members};
-use crate::air::ears::{Ears, is_broken, starting};
 use crate::air::phy::timing::Timing;
-use crate::air::radio::Radio;
 use crate::air::rx::reception::Outcome;
 use crate::air::rx::rival::Rival;
 use crate::air::schedule::{NEVER, Schedule};
+use crate::air::sense::ears::{Ears, is_broken, starting};
+use crate::air::sense::radio::Radio;
 use crate::air::transmission::flight::NONE;
 
 impl<S: Schedule> Ears<'_, S> {

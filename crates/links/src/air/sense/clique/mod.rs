@@ -16,16 +16,16 @@ mod step;
 
 use alloc::vec::Vec;
 
-use super::config::Countdown;
 use super::hearing::Listeners;
-use super::phy::timing::Timing;
 use super::radio::{Phase, Radio};
-use super::rx::rival::Rival;
+use crate::air::config::Countdown;
+use crate::air::phy::timing::Timing;
+use crate::air::rx::rival::Rival;
 
 /// Members are numbered within so many of the first.
 const MOST: usize = 64;
 /// With fewer, going by themselves and together again takes about the time that it saves.
-pub(super) const LEAST: u32 = 16;
+pub(in crate::air) const LEAST: u32 = 16;
 /// The clock's reading that never comes: somebody has nothing to send.
 const IDLE: i32 = i32::MAX;
 /// When the clock is set back.
@@ -56,19 +56,19 @@ pub(super) struct Clique {
 
 /// Who hears a station, by cliques.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Reach {
+pub(in crate::air) struct Reach {
     /// All members do, but for the station itself; for whom of them it is loud.
-    pub(super) whole: Vec<(u16, u64)>,
+    pub(in crate::air) whole: Vec<(u16, u64)>,
     /// Some do.
     pub(super) partly: Vec<u16>,
     /// Who else does.
-    pub(super) loud: Listeners,
+    pub(in crate::air) loud: Listeners,
     pub(super) faint: Listeners,
 }
 
 /// All cliques of an air.
 #[derive(Debug, Default)]
-pub(super) struct Cliques {
+pub(in crate::air) struct Cliques {
     all: Vec<Clique>,
     /// Each station's; empty where there are none.
     of: Vec<u16>,
@@ -196,7 +196,7 @@ impl Clique {
 
 /// Stations, in the order of their numbers.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Members {
+pub(in crate::air) struct Members {
     first: u32,
     bits: u64,
 }

@@ -11,10 +11,10 @@ use units::{Duration, Instant};
 
 use super::engine::Air;
 use super::io::{Kind, StationId};
-use super::overheard::{FrameKind, Overheard, Says};
 use super::rx::reception::dbm;
 use super::schedule::Schedule;
 use super::transmission::flight::Flight;
+use super::watch::overheard::{FrameKind, Overheard, Says};
 
 impl<S: Schedule> Air<S> {
     /// From now on the world is told of every frame that this station makes sense of or sends.

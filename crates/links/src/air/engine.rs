@@ -12,7 +12,6 @@ use super::error::AirError;
 use super::io::{Counters, Input, Output, Packet, StationId};
 use super::mac::station::{Capabilities, Station};
 use super::noise::Noise;
-use super::overheard::Overheard;
 use super::phy::decoder::Decoder;
 use super::phy::fading::Fades;
 use super::phy::mode::Mode;
@@ -27,6 +26,7 @@ use super::sense::ears::{Ears, Heard};
 use super::sense::hearing::Audience;
 use super::sense::radio::{Phase, Radio};
 use super::transmission::flight::Flights;
+use super::watch::overheard::Overheard;
 
 /// All stations of a run and what is on the air between them. The contract is in the module's own documentation.
 ///

@@ -85,19 +85,16 @@
 //! | a coarser medium behind the same contract | [`Medium`], [`Wfq`] |
 //! | deadlines of all stations | [`schedule`] |
 
-mod bodies;
 mod capture;
 mod check;
 mod config;
 mod engine;
 mod error;
 mod exchange;
-mod frames;
 mod io;
 mod mac;
 mod medium;
 mod noise;
-mod overheard;
 mod phy;
 mod place;
 mod places;
@@ -105,8 +102,8 @@ mod response;
 mod rx;
 pub mod schedule;
 mod sense;
-mod tim;
 mod transmission;
+mod watch;
 mod wfq;
 pub mod wlan;
 
@@ -115,12 +112,12 @@ pub use config::{
 };
 pub use engine::Air;
 pub use error::AirError;
-pub use frames::Addresses;
 pub use io::{Counters, Destination, Fate, Input, Output, Packet, StationId, Subtype};
 pub use medium::Medium;
-pub use overheard::{FrameKind, Overheard, Says};
 pub use phy::mode::Mode;
-pub use tim::{Aid, Tim};
+pub use watch::frames::Addresses;
+pub use watch::overheard::{FrameKind, Overheard, Says};
+pub use watch::tim::{Aid, Tim};
 pub use wfq::{Wfq, WfqError, WfqStation};
 
 #[cfg(test)]

@@ -20,9 +20,9 @@ use wire::dot11::{FCS_BYTES, Header, Kind, Way, fcs};
 use wire::radiotap::{Radiotap, Rate};
 
 use super::bodies::{self, Speaker};
-use super::config::AirConfig;
-use super::io::{StationId, Subtype};
 use super::overheard::{FrameKind, Overheard};
+use crate::air::config::AirConfig;
+use crate::air::io::{StationId, Subtype};
 
 /// Who is who on the air, for addresses and for what frames say of their senders.
 #[derive(Debug, Clone)]

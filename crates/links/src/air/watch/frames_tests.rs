@@ -1,7 +1,7 @@
-use super::super::{Air, AirConfig};
-use super::super::{Destination, Ht, Input, Packet, StationConfig};
 use super::*;
 use crate::Position;
+use crate::air::{Air, AirConfig};
+use crate::air::{Destination, Ht, Input, Packet, StationConfig};
 use units::wifi::Standard;
 use units::{Dbm, Instant};
 

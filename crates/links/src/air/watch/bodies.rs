@@ -15,10 +15,10 @@ use alloc::vec::Vec;
 use units::wifi::{BEACON_INTERVAL, Standard, ht};
 use units::{Duration, Instant};
 
-use super::config::{Ht, StationConfig};
-use super::io::Subtype;
 use super::overheard::{Overheard, Says};
 use super::tim::{Aid, Tim};
+use crate::air::config::{Ht, StationConfig};
+use crate::air::io::Subtype;
 
 /// Time units, 1,024 µs, are what intervals are given in.
 const TIME_UNIT: Duration = Duration::from_micros(1_024);
@@ -47,15 +47,15 @@ const BASIC: u8 = 0x80;
 /// What a station says of itself.
 #[derive(Debug, Clone)]
 pub(super) struct Speaker {
-    pub(super) access_point: bool,
-    pub(super) channel: u8,
+    pub(in crate::air) access_point: bool,
+    pub(in crate::air) channel: u8,
     name: String,
     standard: Standard,
     ht: Option<Ht>,
 }
 
 impl Speaker {
-    pub(super) fn new(station: &StationConfig, access_point: bool) -> Self {
+    pub(in crate::air) fn new(station: &StationConfig, access_point: bool) -> Self {
         Self {
             access_point,
             channel: station.channel,
@@ -66,12 +66,12 @@ impl Speaker {
     }
 
     /// One for each stream.
-    pub(super) fn antennas(&self) -> u8 {
+    pub(in crate::air) fn antennas(&self) -> u8 {
         self.ht.map_or(1, |ht| ht.streams)
     }
 
     /// Appends the body of a management frame, which ends at `end`; of other frames there is none.
-    pub(super) fn say(
+    pub(in crate::air) fn say(
         &self,
         subtype: Subtype,
         frame: &Overheard,
@@ -169,7 +169,7 @@ fn held(frame: &Overheard) -> &Tim {
 }
 
 /// The association that a frame is about; the first one where nobody says.
-pub(super) const fn association(frame: &Overheard) -> Aid {
+pub(in crate::air) const fn association(frame: &Overheard) -> Aid {
     match frame.says {
         Says::Association(aid) => aid,
         Says::Nothing | Says::Held(_) => Aid::FIRST,

@@ -88,12 +88,12 @@ impl Tim {
     }
 
     /// Octets more than those of a map of one octet.
-    pub(super) fn more_bytes(&self) -> u32 {
+    pub(in crate::air) fn more_bytes(&self) -> u32 {
         self.partial().1.len() as u32 - 1
     }
 
     /// Appends the element.
-    pub(super) fn write(&self, out: &mut Vec<u8>) {
+    pub(in crate::air) fn write(&self, out: &mut Vec<u8>) {
         let (first, octets) = self.partial();
         // The offset, half of the first octet's number, is in the upper seven bits.
         let control = first as u8;

@@ -3,9 +3,9 @@
 use alloc::sync::Arc;
 use units::{Dbm, Duration, Instant, SeqNum};
 
-use super::io::{StationId, Subtype};
-use super::phy::mode::Mode;
 use super::tim::{Aid, Tim};
+use crate::air::io::{StationId, Subtype};
+use crate::air::phy::mode::Mode;
 
 /// A frame as a monitor interface shows it; of an aggregate, each frame of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Overheard {
     pub signal: Dbm,
     /// The aggregate that it is part of, the same number for all of one.
     pub aggregate: Option<u32>,
-    /// What else it says: the air does not know, those who manage networks by it do ([`super::wlan`]).
+    /// What else it says: the air does not know, those who manage networks by it do ([`crate::air::wlan`]).
     pub says: Says,
 }
 

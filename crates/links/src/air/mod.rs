@@ -77,7 +77,7 @@
 //! | fixed modes, AARF, Minstrel, Minstrel-HT | `rate` |
 //! | FQ-CoDel | `fq_codel` |
 //! | Rayleigh and Rice fading | `fading` |
-//! | moving, and turning to other channels | `places` |
+//! | moving, and turning to other channels | `moves` |
 //! | microwave ovens and their like | `noise` |
 //! | how frames follow each other | `exchange`, `response`, `ears` |
 //! | what a monitor interface shows, and as which bytes | [`Overheard`], [`Addresses`], `bodies`, `tim` |
@@ -85,20 +85,15 @@
 //! | a coarser medium behind the same contract | [`Medium`], [`Wfq`] |
 //! | deadlines of all stations | [`schedule`] |
 
-mod capture;
 mod check;
 mod config;
 mod engine;
 mod error;
-mod exchange;
 mod io;
 mod mac;
 mod medium;
-mod noise;
 mod phy;
 mod place;
-mod places;
-mod response;
 mod rx;
 pub mod schedule;
 mod sense;

@@ -6,18 +6,18 @@
 //! 2. What arrives at a channel in the middle of a frame missed its preamble, and senses it by energy only.
 //!
 //! # Checked by
-//! `places_tests`.
+//! `moves_tests`.
 
-use super::engine::Air;
-use super::io::StationId;
-use super::mac::station::Changes;
-use super::place::circle::Circle;
-use super::rx::reception::milliwatts;
-use super::schedule::{NEVER, Schedule};
-use super::sense::hearing::{Audience, Strength};
-use super::sense::radio::Phase;
-use super::transmission::flight::NONE;
+use super::Air;
 use crate::Position;
+use crate::air::io::StationId;
+use crate::air::mac::station::Changes;
+use crate::air::place::circle::Circle;
+use crate::air::rx::reception::milliwatts;
+use crate::air::schedule::{NEVER, Schedule};
+use crate::air::sense::hearing::{Audience, Strength};
+use crate::air::sense::radio::Phase;
+use crate::air::transmission::flight::NONE;
 use units::Db;
 
 /// On no channel.
@@ -25,17 +25,17 @@ pub(super) const AWAY: u8 = u8::MAX;
 
 /// What decides whether a station hears another.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Receiver {
+pub(in crate::air) struct Receiver {
     /// The channels that it can be on, one bit for each of the air's list.
-    pub(super) channels: u128,
-    pub(super) energy: f64,
-    pub(super) preamble: f64,
+    pub(in crate::air) channels: u128,
+    pub(in crate::air) energy: f64,
+    pub(in crate::air) preamble: f64,
     /// It is no radio, but a source of noise.
     pub(super) is_noise: bool,
 }
 
 impl Receiver {
-    pub(super) fn new(channels: u128, config: &super::StationConfig, is_noise: bool) -> Self {
+    pub(in crate::air) fn new(channels: u128, config: &crate::air::StationConfig, is_noise: bool) -> Self {
         Self {
             channels,
             energy: milliwatts(config.energy_detection),
@@ -46,7 +46,7 @@ impl Receiver {
 }
 
 /// How one station hears another that arrives with this power: noise has no preamble that could be found.
-pub(super) fn strength(from: &Receiver, to: &Receiver, power: f64) -> Strength {
+pub(in crate::air) fn strength(from: &Receiver, to: &Receiver, power: f64) -> Strength {
     if to.is_noise || from.channels & to.channels == 0 {
         Strength::Unheard
     } else if power >= to.energy {
@@ -68,7 +68,7 @@ impl<S: Schedule> Air<S> {
     }
 
     /// So much less arrives between two stations: as if the first one had moved.
-    pub(super) fn attenuate(&mut self, station: StationId, other: StationId, loss: Db) {
+    pub(in crate::air) fn attenuate(&mut self, station: StationId, other: StationId, loss: Db) {
         self.ether.attenuate(station.0, other.0, loss);
         let place = station.0 as usize;
         let here = self.ether.sites[place].position;
@@ -81,7 +81,7 @@ impl<S: Schedule> Air<S> {
     ///
     /// # Panics
     /// If the plan does not say that it may be on that channel.
-    pub(super) fn tune(&mut self, station: StationId, channel: Option<u8>) {
+    pub(in crate::air) fn tune(&mut self, station: StationId, channel: Option<u8>) {
         let place = station.0 as usize;
         let channel = channel.map_or(AWAY, |number| {
             let known = self.channels.iter().position(|&known| known == number);
@@ -102,7 +102,7 @@ impl<S: Schedule> Air<S> {
     }
 
     /// Carries out what has waited for the end of an exchange.
-    pub(super) fn change(&mut self, place: usize) {
+    pub(in crate::air) fn change(&mut self, place: usize) {
         let Some(changes) = self.stations[place].changes.take() else {
             return;
         };
@@ -135,7 +135,7 @@ impl<S: Schedule> Air<S> {
     }
 
     /// From now on every station goes by itself.
-    pub(super) fn dissolve_cliques(&mut self) {
+    pub(in crate::air) fn dissolve_cliques(&mut self) {
         if self.ears().0.dissolve() {
             for audience in &mut self.audiences {
                 audience.reach = None;
@@ -150,7 +150,7 @@ impl<S: Schedule> Air<S> {
     }
 
     /// Who hears a station.
-    pub(super) fn audience(&self, from: u32) -> Audience {
+    pub(in crate::air) fn audience(&self, from: u32) -> Audience {
         let own = &self.receivers[from as usize];
         let mut audience = Audience::collect(self.receivers.len(), |to| {
             let other = &self.receivers[to as usize];
@@ -196,5 +196,5 @@ impl<S: Schedule> Air<S> {
 }
 
 #[cfg(test)]
-#[path = "places_tests.rs"]
+#[path = "moves_tests.rs"]
 mod tests;

@@ -1,4 +1,14 @@
 //! The air as its driver sees it, and who acts when.
+//!
+//! [`Air`] holds the state of all stations. `exchange` and `response` decide what a sender and a receiver do after each frame,
+//! `moves` changes places and channels, `noise` switches what is not 802.11 on and off, and `capture` records what monitors
+//! hear.
+
+mod capture;
+mod exchange;
+mod moves;
+mod noise;
+mod response;
 
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -6,19 +16,19 @@ use alloc::vec::Vec;
 use units::wifi::Standard;
 use units::{Dbm, Instant, Rng};
 
+use self::moves::Receiver;
+use self::noise::Noise;
 use super::check::check;
 use super::config::{AirConfig, NoiseConfig, Rules, StationConfig};
 use super::error::AirError;
 use super::io::{Counters, Input, Output, Packet, StationId};
 use super::mac::station::{Capabilities, Station};
-use super::noise::Noise;
 use super::phy::decoder::Decoder;
 use super::phy::fading::Fades;
 use super::phy::mode::Mode;
 use super::phy::timing::Timing;
 use super::place::geometry::Geometry;
 use super::place::grid::Grid;
-use super::places::Receiver;
 use super::rx::reception::{Ether, Site, dbm, milliwatts};
 use super::schedule::{Blocks, NEVER, Schedule};
 use super::sense::clique::{Cliques, LEAST};

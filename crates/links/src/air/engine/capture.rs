@@ -9,12 +9,12 @@
 
 use units::{Duration, Instant};
 
-use super::engine::Air;
-use super::io::{Kind, StationId};
-use super::rx::reception::dbm;
-use super::schedule::Schedule;
-use super::transmission::flight::Flight;
-use super::watch::overheard::{FrameKind, Overheard, Says};
+use super::Air;
+use crate::air::io::{Kind, StationId};
+use crate::air::rx::reception::dbm;
+use crate::air::schedule::Schedule;
+use crate::air::transmission::flight::Flight;
+use crate::air::watch::overheard::{FrameKind, Overheard, Says};
 
 impl<S: Schedule> Air<S> {
     /// From now on the world is told of every frame that this station makes sense of or sends.
@@ -30,7 +30,7 @@ impl<S: Schedule> Air<S> {
     }
 
     /// Monitors have heard this frame, or those frames of an aggregate; it ends now.
-    pub(super) fn capture(&mut self, flight: &Flight) {
+    pub(in crate::air) fn capture(&mut self, flight: &Flight) {
         while let Some((monitor, got)) = self.overheard.pop() {
             let signal = self.ether.power_at(flight.from, monitor, flight.start);
             self.show(monitor, flight, signal, got);
@@ -102,9 +102,9 @@ impl<S: Schedule> Air<S> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AirConfig, Destination, Input, Packet, StationConfig};
     use super::*;
     use crate::Position;
+    use crate::air::{AirConfig, Destination, Input, Packet, StationConfig};
     use alloc::vec::Vec;
     use units::wifi::Standard;
 

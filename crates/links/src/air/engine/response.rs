@@ -7,20 +7,20 @@
 use units::wifi::ACK_BYTES;
 use units::wifi::ht::BLOCK_ACK_BYTES;
 
-use super::engine::Air;
+use super::Air;
 use super::exchange::Frame;
-use super::io::{Kind, StationId};
-use super::mac::station::{Answer, ack_time};
-use super::phy::mode::Mode;
-use super::phy::timing::nanos;
-use super::schedule::Schedule;
-use super::sense::ears::{Heard, starting};
-use super::sense::radio::Phase;
-use super::transmission::flight::Flight;
+use crate::air::io::{Kind, StationId};
+use crate::air::mac::station::{Answer, ack_time};
+use crate::air::phy::mode::Mode;
+use crate::air::phy::timing::nanos;
+use crate::air::schedule::Schedule;
+use crate::air::sense::ears::{Heard, starting};
+use crate::air::sense::radio::Phase;
+use crate::air::transmission::flight::Flight;
 
 impl<S: Schedule> Air<S> {
     /// What stations make of the frame that has just ended.
-    pub(super) fn react(&mut self, flight: &Flight) {
+    pub(in crate::air) fn react(&mut self, flight: &Flight) {
         while let Some((station, heard)) = self.heard.pop() {
             let place = station as usize;
             match (heard, flight.kind) {
@@ -92,7 +92,7 @@ impl<S: Schedule> Air<S> {
     }
 
     /// SIFS after a frame is over: the answer goes out.
-    pub(super) fn answer(&mut self, place: usize) {
+    pub(in crate::air) fn answer(&mut self, place: usize) {
         match self.stations[place].answer.take() {
             Some(Answer::Ack { to, mode, got }) => self.send_ack(place, to, mode, got),
             Some(Answer::Cts { to, mode, until }) => self.send_cts(place, to, mode.response(), until),

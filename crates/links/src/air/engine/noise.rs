@@ -10,26 +10,26 @@
 use alloc::format;
 use units::Rng;
 
-use super::config::NoiseConfig;
-use super::engine::Air;
+use super::Air;
 use super::exchange::Frame;
-use super::io::Kind;
-use super::phy::mode::Mode;
-use super::phy::timing::nanos;
-use super::schedule::Schedule;
-use super::sense::radio::Phase;
+use crate::air::config::NoiseConfig;
+use crate::air::io::Kind;
+use crate::air::phy::mode::Mode;
+use crate::air::phy::timing::nanos;
+use crate::air::schedule::Schedule;
+use crate::air::sense::radio::Phase;
 use units::wifi::Standard;
 
 /// When one source is on.
 #[derive(Debug)]
-pub(super) struct Noise {
+pub(in crate::air) struct Noise {
     on: u64,
     off: u64,
     random: Option<Rng>,
 }
 
 impl Noise {
-    pub(super) fn new(seed: u64, config: &NoiseConfig) -> Self {
+    pub(in crate::air) fn new(seed: u64, config: &NoiseConfig) -> Self {
         Self {
             on: nanos(config.on),
             off: nanos(config.off),
@@ -53,8 +53,10 @@ impl<S: Schedule> Air<S> {
     pub(super) fn start_noises(&mut self) {
         for number in 0..self.noises.len() {
             let pause = self.noises[number].off;
-            self.schedule
-                .set(self.first_noise + number, super::sense::ears::starting(pause / 2));
+            self.schedule.set(
+                self.first_noise + number,
+                crate::air::sense::ears::starting(pause / 2),
+            );
         }
     }
 
@@ -85,6 +87,6 @@ impl<S: Schedule> Air<S> {
         let mean = self.noises[number].off;
         let pause = self.noises[number].draw(mean);
         self.schedule
-            .set(place, super::sense::ears::starting(self.now + pause));
+            .set(place, crate::air::sense::ears::starting(self.now + pause));
     }
 }

@@ -11,17 +11,17 @@
 //! 2. A reservation stands even if the frame that it was made for never comes; the standard lets receivers take it back (§10.3.2.4).
 //! 3. The window of an 802.11n station doubles when no block acknowledgement comes; frames missing in one that does are no reason to.
 
-use super::config::Countdown;
-use super::engine::Air;
-use super::io::{Destination, Fate, Kind, Output, Packet, StationId};
-use super::mac::session::{EVERYONE, Session};
-use super::mac::station::Answer;
-use super::phy::mode::Mode;
-use super::places::AWAY;
-use super::schedule::{NEVER, Schedule};
-use super::sense::ears::ending;
-use super::sense::radio::Phase;
-use super::transmission::flight::{Flight, NONE};
+use super::Air;
+use super::moves::AWAY;
+use crate::air::config::Countdown;
+use crate::air::io::{Destination, Fate, Kind, Output, Packet, StationId};
+use crate::air::mac::session::{EVERYONE, Session};
+use crate::air::mac::station::Answer;
+use crate::air::phy::mode::Mode;
+use crate::air::schedule::{NEVER, Schedule};
+use crate::air::sense::ears::ending;
+use crate::air::sense::radio::Phase;
+use crate::air::transmission::flight::{Flight, NONE};
 use units::Duration;
 use units::wifi::ACK_BYTES;
 
@@ -30,7 +30,7 @@ const RTS_BYTES: u32 = 20;
 
 impl<S: Schedule> Air<S> {
     /// A packet enters a station's queue.
-    pub(super) fn send(&mut self, station: StationId, packet: Packet, first: bool) {
+    pub(in crate::air) fn send(&mut self, station: StationId, packet: Packet, first: bool) {
         let place = station.0 as usize;
         let now = self.now;
         if first {
@@ -49,7 +49,7 @@ impl<S: Schedule> Air<S> {
     }
 
     /// Takes back what waits for a receiver.
-    pub(super) fn withdraw(&mut self, station: StationId, receiver: StationId) {
+    pub(in crate::air) fn withdraw(&mut self, station: StationId, receiver: StationId) {
         let mut packets = core::mem::take(&mut self.packets);
         let sender = &mut self.stations[station.0 as usize];
         let busy = match self.radios[station.0 as usize].phase {
@@ -85,13 +85,13 @@ impl<S: Schedule> Air<S> {
         }
         if idle {
             self.schedule
-                .set(place, super::sense::ears::starting(radio.access(timing)));
+                .set(place, crate::air::sense::ears::starting(radio.access(timing)));
             self.join(place);
         }
     }
 
     /// The countdown is over: the frame goes out, or the request to send it.
-    pub(super) fn transmit(&mut self, place: usize) {
+    pub(in crate::air) fn transmit(&mut self, place: usize) {
         self.part(place);
         self.radios[place].slots = 0;
         let sender = &mut self.stations[place];
@@ -138,8 +138,8 @@ impl<S: Schedule> Air<S> {
         sender.requested = true;
         let sifs = self.timings[usize::from(self.radios[place].timing)].sifs;
         let mode = frame.mode.response();
-        let time = super::phy::timing::nanos(mode.time(sender.standard, RTS_BYTES));
-        let cts = super::phy::timing::nanos(mode.response().time(sender.standard, ACK_BYTES));
+        let time = crate::air::phy::timing::nanos(mode.time(sender.standard, RTS_BYTES));
+        let cts = crate::air::phy::timing::nanos(mode.response().time(sender.standard, ACK_BYTES));
         let answer = sifs + cts + sifs + frame.time + frame.answer;
         let id = self.launch(
             place,
@@ -158,7 +158,7 @@ impl<S: Schedule> Air<S> {
     }
 
     /// What is being tried goes on the air.
-    pub(super) fn send_data(&mut self, place: usize) {
+    pub(in crate::air) fn send_data(&mut self, place: usize) {
         let (_, frame) = self.data_frame(place);
         let no_retry = self.rules.no_retry_bit_on_rate_change;
         let sender = &mut self.stations[place];
@@ -204,7 +204,7 @@ impl<S: Schedule> Air<S> {
     pub(super) fn launch(&mut self, place: usize, frame: Frame) -> u16 {
         let (now, station) = (self.now, &mut self.stations[place]);
         let end = now + frame.time;
-        let preamble = super::phy::timing::nanos(frame.mode.preamble());
+        let preamble = crate::air::phy::timing::nanos(frame.mode.preamble());
         let site = self.ether.sites[place];
         let id = self.flights.begin(Flight {
             position: site.position,
@@ -251,7 +251,7 @@ impl<S: Schedule> Air<S> {
     }
 
     /// A station's frame is over.
-    pub(super) fn finish(&mut self, place: usize) {
+    pub(in crate::air) fn finish(&mut self, place: usize) {
         let (now, id) = (self.now, self.stations[place].flight);
         let flight = *self.flights.get(id);
         let (mut ears, audiences) = self.ears();
@@ -292,7 +292,7 @@ impl<S: Schedule> Air<S> {
             Countdown::Standard => timing.ack_timeout,
             Countdown::BusyCountsAsSlot => {
                 // Bianchi's sender resumes together with everybody else.
-                radio.broken = rules.eifs == super::config::Eifs::AfterAnyError;
+                radio.broken = rules.eifs == crate::air::config::Eifs::AfterAnyError;
                 if radio.broken { timing.eifs } else { timing.difs }
             }
         };
@@ -318,7 +318,7 @@ impl<S: Schedule> Air<S> {
     }
 
     /// The acknowledgement of what was tried has arrived: of an aggregate, with what arrived of it.
-    pub(super) fn acknowledge(&mut self, place: usize, flight: &Flight) {
+    pub(in crate::air) fn acknowledge(&mut self, place: usize, flight: &Flight) {
         let sender = &self.stations[place];
         let expected = sender.current().is_some_and(|session| session.to == flight.from);
         if self.radios[place].phase != Phase::Awaiting || !expected || sender.requested {
@@ -420,7 +420,7 @@ impl<S: Schedule> Air<S> {
     }
 
     /// Hands on what the receiver of a station's frames has in order.
-    pub(super) fn deliver(&mut self, place: usize) {
+    pub(in crate::air) fn deliver(&mut self, place: usize) {
         let Some(session) = self.stations[place].current_mut() else {
             return;
         };
@@ -434,7 +434,7 @@ impl<S: Schedule> Air<S> {
         self.packets = packets;
     }
 
-    pub(super) fn received(&mut self, station: StationId, from: u32, packet: Packet) {
+    pub(in crate::air) fn received(&mut self, station: StationId, from: u32, packet: Packet) {
         let counters = &mut self.stations[station.0 as usize].counters;
         counters.received += 1;
         counters.received_bytes += u64::from(packet.bytes);
@@ -463,7 +463,7 @@ impl<S: Schedule> Air<S> {
         let radio = &self.radios[place];
         let timing = &self.timings[usize::from(radio.timing)];
         let deadline = if radio.wants && radio.counting {
-            super::sense::ears::starting(radio.access(timing))
+            crate::air::sense::ears::starting(radio.access(timing))
         } else {
             NEVER
         };
@@ -478,14 +478,14 @@ impl<S: Schedule> Air<S> {
 
 /// A frame that is about to go out.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Frame {
-    pub(super) to: Option<u32>,
-    pub(super) kind: Kind,
-    pub(super) mode: Mode,
-    pub(super) bytes: u32,
-    pub(super) count: u32,
-    pub(super) time: u64,
+pub(in crate::air) struct Frame {
+    pub(in crate::air) to: Option<u32>,
+    pub(in crate::air) kind: Kind,
+    pub(in crate::air) mode: Mode,
+    pub(in crate::air) bytes: u32,
+    pub(in crate::air) count: u32,
+    pub(in crate::air) time: u64,
     /// How long the answer to it will keep the medium.
-    pub(super) answer: u64,
-    pub(super) got: u64,
+    pub(in crate::air) answer: u64,
+    pub(in crate::air) got: u64,
 }

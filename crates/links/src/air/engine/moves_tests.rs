@@ -1,7 +1,7 @@
 use alloc::vec::Vec;
 
-use super::super::{AirConfig, Destination, Input, Output, Packet, StationConfig};
 use super::*;
+use crate::air::{AirConfig, Destination, Input, Output, Packet, StationConfig};
 use units::Instant;
 use units::wifi::Standard;
 
@@ -138,7 +138,7 @@ fn what_is_withdrawn_comes_back() {
             matches!(
                 output,
                 Output::Done {
-                    fate: super::super::Fate::Withdrawn,
+                    fate: crate::air::Fate::Withdrawn,
                     ..
                 }
             )

@@ -99,7 +99,6 @@ pub mod schedule;
 mod sense;
 mod transmission;
 mod watch;
-mod wfq;
 pub mod wlan;
 
 pub use config::{
@@ -109,11 +108,11 @@ pub use engine::Air;
 pub use error::AirError;
 pub use io::{Counters, Destination, Fate, Input, Output, Packet, StationId, Subtype};
 pub use medium::Medium;
+pub use medium::wfq::{Wfq, WfqError, WfqStation};
 pub use phy::mode::Mode;
 pub use watch::frames::Addresses;
 pub use watch::overheard::{FrameKind, Overheard, Says};
 pub use watch::tim::{Aid, Tim};
-pub use wfq::{Wfq, WfqError, WfqStation};
 
 #[cfg(test)]
 mod disturbance_tests;

@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use thiserror::Error;
 use units::{Duration, Instant};
 
-use super::io::{Counters, Destination, Fate, Input, Output, Packet, StationId};
+use crate::air::io::{Counters, Destination, Fate, Input, Output, Packet, StationId};
 
 /// One station of the coarse medium.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -199,7 +199,7 @@ impl Wfq {
 impl Station {
     fn new(config: &WfqStation) -> Self {
         Self {
-            time: super::phy::timing::nanos(config.time),
+            time: crate::air::phy::timing::nanos(config.time),
             step: UNIT / u64::from(config.weight),
             room: config.queue,
             packets: VecDeque::new(),
@@ -209,7 +209,7 @@ impl Station {
     }
 }
 
-impl super::Medium for Wfq {
+impl crate::air::Medium for Wfq {
     /// Where stations stand and what they are tuned to is nothing that this medium knows: such inputs change nothing.
     fn handle(&mut self, now: Instant, input: Input) {
         self.advance_to(now);
@@ -264,8 +264,8 @@ impl Wfq {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Medium;
     use super::*;
+    use crate::air::Medium;
 
     fn station(name: &str, time_us: u64, weight: u32) -> WfqStation {
         WfqStation {

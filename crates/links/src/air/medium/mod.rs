@@ -1,5 +1,7 @@
 //! What every medium can do, however finely it is modelled: the contract of [`Air`] and of [`Wfq`](super::Wfq).
 
+pub(super) mod wfq;
+
 use units::Instant;
 
 use super::engine::Air;

@@ -327,3 +327,10 @@ fn place_of<T: PartialEq>(list: &mut Vec<T>, value: T) -> u8 {
         list.len() - 1
     }) as u8
 }
+
+#[cfg(test)]
+mod disturbance_tests;
+#[cfg(test)]
+mod monitor_tests;
+#[cfg(test)]
+mod tests;

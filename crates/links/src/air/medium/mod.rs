@@ -1,4 +1,6 @@
 //! What every medium can do, however finely it is modelled: the contract of [`Air`] and of [`Wfq`](super::Wfq).
+//!
+//! A world that should run on another model of the air needs only an implementation of [`Medium`].
 
 pub(super) mod wfq;
 

@@ -1,7 +1,7 @@
 use alloc::vec::Vec;
 
-use super::*;
 use crate::Position;
+use crate::air::*;
 use units::wifi::Standard;
 use units::wifi::ht::{Guard, Width};
 use units::{Instant, SeqNum};

@@ -78,9 +78,7 @@
 //! | [`wlan`] | access points and clients: joining, beacons, power saving, slots | `engine` |
 
 mod check;
-mod config;
 mod engine;
-mod error;
 mod io;
 mod mac;
 mod medium;
@@ -93,11 +91,11 @@ mod transmission;
 mod watch;
 pub mod wlan;
 
-pub use config::{
-    AirConfig, Countdown, Discipline, Eifs, Ht, NoiseConfig, RateControl, Rules, StationConfig, Thresholds,
+pub use crate::config::{
+    AirConfig, AirError, Countdown, Discipline, Eifs, Ht, NoiseConfig, RateControl, Rules, StationConfig,
+    Thresholds,
 };
 pub use engine::Air;
-pub use error::AirError;
 pub use io::{Counters, Destination, Fate, Input, Output, Packet, StationId, Subtype};
 pub use medium::Medium;
 pub use medium::wfq::{Wfq, WfqError, WfqStation};

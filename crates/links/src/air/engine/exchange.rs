@@ -13,7 +13,6 @@
 
 use super::Air;
 use super::moves::AWAY;
-use crate::air::config::Countdown;
 use crate::air::io::{Destination, Fate, Kind, Output, Packet, StationId};
 use crate::air::mac::session::{EVERYONE, Session};
 use crate::air::mac::station::Answer;
@@ -22,6 +21,7 @@ use crate::air::schedule::{NEVER, Schedule};
 use crate::air::sense::ears::ending;
 use crate::air::sense::radio::Phase;
 use crate::air::transmission::flight::{Flight, NONE};
+use crate::config::Countdown;
 use units::Duration;
 use units::wifi::ACK_BYTES;
 
@@ -292,7 +292,7 @@ impl<S: Schedule> Air<S> {
             Countdown::Standard => timing.ack_timeout,
             Countdown::BusyCountsAsSlot => {
                 // Bianchi's sender resumes together with everybody else.
-                radio.broken = rules.eifs == crate::air::config::Eifs::AfterAnyError;
+                radio.broken = rules.eifs == crate::config::Eifs::AfterAnyError;
                 if radio.broken { timing.eifs } else { timing.difs }
             }
         };

@@ -19,8 +19,6 @@ use units::{Dbm, Instant, Rng};
 use self::moves::Receiver;
 use self::noise::Noise;
 use super::check::check;
-use super::config::{AirConfig, NoiseConfig, Rules, StationConfig};
-use super::error::AirError;
 use super::io::{Counters, Input, Output, Packet, StationId};
 use super::mac::station::{Capabilities, Station};
 use super::phy::decoder::Decoder;
@@ -37,6 +35,8 @@ use super::sense::hearing::Audience;
 use super::sense::radio::{Phase, Radio};
 use super::transmission::flight::Flights;
 use super::watch::overheard::Overheard;
+use crate::config::AirError;
+use crate::config::{AirConfig, NoiseConfig, Rules, StationConfig};
 
 /// All stations of a run and what is on the air between them. The contract is in the module's own documentation.
 ///

@@ -12,12 +12,12 @@ use units::Rng;
 
 use super::Air;
 use super::exchange::Frame;
-use crate::air::config::NoiseConfig;
 use crate::air::io::Kind;
 use crate::air::phy::mode::Mode;
 use crate::air::phy::timing::nanos;
 use crate::air::schedule::Schedule;
 use crate::air::sense::radio::Phase;
+use crate::config::NoiseConfig;
 use units::wifi::Standard;
 
 /// When one source is on.

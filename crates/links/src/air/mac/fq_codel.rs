@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use units::Instant;
 
 use crate::air::io::{Destination, Packet};
-use crate::codel::{Codel, Verdict};
+use crate::queue::codel::{Codel, Verdict};
 
 /// What a flow may send in a turn, in bytes.
 const QUANTUM: i64 = 1_514;

@@ -5,8 +5,8 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::fq_codel::FqCodel;
-use crate::air::config::Discipline;
 use crate::air::io::Packet;
+use crate::config::Discipline;
 
 /// In which order packets leave.
 #[derive(Debug)]

@@ -21,9 +21,9 @@ use units::{Rng, SeqNum};
 
 use super::rate::{Chain, Rate};
 use super::window::Window;
-use crate::air::config::Ht;
 use crate::air::io::Packet;
 use crate::air::phy::mode::Mode;
+use crate::config::Ht;
 
 /// Frames to everybody.
 pub(in crate::air) const EVERYONE: u32 = u32::MAX;

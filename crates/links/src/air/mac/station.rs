@@ -12,11 +12,11 @@ use super::queue::Queue;
 use super::rate::Rate;
 use super::session::{EVERYONE, Scoreboard, Session};
 use crate::Position;
-use crate::air::config::{Ht, RateControl, StationConfig};
 use crate::air::io::{Counters, Packet};
 use crate::air::phy::mode::Mode;
 use crate::air::phy::timing::{Timing, nanos};
 use crate::air::transmission::flight::NONE;
+use crate::config::{Ht, RateControl, StationConfig};
 
 #[derive(Debug)]
 pub(in crate::air) struct Station {

@@ -30,7 +30,6 @@ use units::{Db, Dbm, Rng};
 
 use super::foresight::Foresight;
 use crate::Position;
-use crate::air::config::Rules;
 use crate::air::phy::decoder::Decoder;
 use crate::air::phy::fading::Fades;
 use crate::air::phy::mode::Mode;
@@ -38,6 +37,7 @@ use crate::air::place::geometry::Geometry;
 use crate::air::transmission::far::{Limits, Rings};
 use crate::air::transmission::flight::{Flight, Flights, Source};
 use crate::air::transmission::scene::Scene;
+use crate::config::Rules;
 
 /// Where a radio is and how strongly it transmits.
 #[derive(Debug, Clone, Copy)]

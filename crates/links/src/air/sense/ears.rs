@@ -7,12 +7,12 @@ use units::Rng;
 use super::clique::{Cliques, Reach};
 use super::hearing::{Audience, Run};
 use super::radio::{Phase, Radio};
-use crate::air::config::{Eifs, Rules};
 use crate::air::io::Kind;
 use crate::air::phy::timing::Timing;
 use crate::air::rx::reception::{Ether, Outcome};
 use crate::air::schedule::{NEVER, Schedule};
 use crate::air::transmission::flight::{Flights, NONE};
+use crate::config::{Eifs, Rules};
 
 /// When a countdown ends: after everything that ends at the same moment.
 pub(in crate::air) const fn starting(at: u64) -> u64 {

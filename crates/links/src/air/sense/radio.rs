@@ -13,9 +13,9 @@
 //! # Checked by
 //! `radio_tests`.
 
-use crate::air::config::Countdown;
 use crate::air::phy::timing::Timing;
 use crate::air::transmission::flight::NONE;
+use crate::config::Countdown;
 
 /// What a radio is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

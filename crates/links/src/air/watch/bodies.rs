@@ -17,8 +17,8 @@ use units::{Duration, Instant};
 
 use super::overheard::{Overheard, Says};
 use super::tim::{Aid, Tim};
-use crate::air::config::{Ht, StationConfig};
 use crate::air::io::Subtype;
+use crate::config::{Ht, StationConfig};
 
 /// Time units, 1,024 µs, are what intervals are given in.
 const TIME_UNIT: Duration = Duration::from_micros(1_024);

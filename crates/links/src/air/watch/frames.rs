@@ -21,8 +21,8 @@ use wire::radiotap::{Radiotap, Rate};
 
 use super::bodies::{self, Speaker};
 use super::overheard::{FrameKind, Overheard};
-use crate::air::config::AirConfig;
 use crate::air::io::{StationId, Subtype};
+use crate::config::AirConfig;
 
 /// Who is who on the air, for addresses and for what frames say of their senders.
 #[derive(Debug, Clone)]

@@ -6,10 +6,10 @@ use thiserror::Error;
 use units::wifi::BEACON_INTERVAL;
 use units::{Bitrate, Db, Duration};
 
-use super::super::error::AirError;
 use super::super::io::{Output, Packet, StationId};
 use super::access_point::AccessPoint;
 use super::{AirConfig, Role};
+use crate::air::AirError;
 use crate::wifi::Join;
 use crate::{CableConfig, ConfigError, Direction, DropReason, LinkConfig, LinkId, LinkState, Position};
 

@@ -18,9 +18,9 @@ use units::Rng;
 use units::wifi::ht::{Guard, Mode as HtMode, Width};
 use units::wifi::{ACK_BYTES, Standard};
 
-use crate::air::config::{Ht, RateControl};
 use crate::air::phy::mode::Mode;
 use crate::air::phy::timing::{Timing, nanos};
+use crate::config::{Ht, RateControl};
 use aarf::Aarf;
 use minstrel::Minstrel;
 use minstrel_ht::MinstrelHt;

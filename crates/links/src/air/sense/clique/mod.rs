@@ -18,9 +18,9 @@ use alloc::vec::Vec;
 
 use super::hearing::Listeners;
 use super::radio::{Phase, Radio};
-use crate::air::config::Countdown;
 use crate::air::phy::timing::Timing;
 use crate::air::rx::rival::Rival;
+use crate::config::Countdown;
 
 /// Members are numbered within so many of the first.
 const MOST: usize = 64;

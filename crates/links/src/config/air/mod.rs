@@ -5,8 +5,12 @@ use alloc::vec::Vec;
 use units::wifi::{Standard, ht};
 use units::{Bitrate, Db, Dbm, Duration};
 
+use super::queue::Codel;
+use super::wifi::{Propagation, Wall};
 use crate::Position;
-use crate::wifi::{Propagation, Wall};
+
+mod error;
+pub use error::AirError;
 
 /// An air: everybody who transmits, and the place.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,11 +38,6 @@ impl AirConfig {
             rules: Rules::default(),
         }
     }
-
-    /// Refuses what cannot be, as [`super::Air::new`] does.
-    pub fn check(&self) -> Result<(), super::AirError> {
-        super::check::check(self)
-    }
 }
 
 /// One radio on one channel.
@@ -50,7 +49,7 @@ pub struct StationConfig {
     pub position: Position,
     /// Its channel number; stations on different channels do not hear each other.
     pub channel: u8,
-    /// Other channels that it may be told to turn to ([`super::Input::Tune`]).
+    /// Other channels that it may be told to turn to ([`crate::air::Input::Tune`]).
     pub also: Vec<u8>,
     /// How it transmits.
     pub standard: Standard,
@@ -154,13 +153,13 @@ pub enum Discipline {
     /// As they came.
     TailDrop,
     /// Flow by flow, and of each the oldest are dropped when packets wait too long (RFC 8290). Nothing is marked.
-    FqCodel(crate::Codel),
+    FqCodel(Codel),
 }
 
 impl Discipline {
     /// FQ-CoDel with the RFC's constants.
     pub const fn fq_codel() -> Self {
-        Self::FqCodel(crate::Codel {
+        Self::FqCodel(Codel {
             target: Duration::from_millis(5),
             interval: Duration::from_millis(100),
             ecn: false,
@@ -239,12 +238,12 @@ impl Ht {
     }
 
     /// The mode of its data frames; `None` if there is no such scheme.
-    pub(super) const fn mode(&self) -> Option<ht::Mode> {
+    pub(crate) const fn mode(&self) -> Option<ht::Mode> {
         ht::Mode::new(self.mcs, self.width, self.guard)
     }
 
     /// What it has in common with a receiver.
-    pub(super) fn with(self, receiver: Self) -> Self {
+    pub(crate) fn with(self, receiver: Self) -> Self {
         let streams = self.streams.min(receiver.streams);
         Self {
             streams,
@@ -260,7 +259,7 @@ impl Ht {
     }
 
     /// How many bytes an aggregate in this mode can have without lasting too long.
-    pub(super) fn bytes_within_time(&self, mode: ht::Mode) -> u32 {
+    pub(crate) fn bytes_within_time(&self, mode: ht::Mode) -> u32 {
         let symbols = self.time.saturating_sub(mode.preamble()).as_nanos() / mode.symbol().as_nanos();
         // Service and tail bits: 28 for two encoders.
         let bits = (symbols as u64 * u64::from(mode.bits_per_symbol())).saturating_sub(28);

@@ -6,7 +6,7 @@ use units::{Bitrate, Db, Dbm, Instant};
 use crate::air::Overheard;
 use crate::config::{Medium, NetworkConfig};
 use crate::exact::{Exact, access_points};
-use crate::exits::Exits;
+use crate::queue::exits::Exits;
 use crate::queue::{Depth, Entry};
 use crate::wifi::Air;
 use crate::{ConfigError, Counters, Direction, LinkState, Position};

@@ -4,9 +4,9 @@ use alloc::string::String;
 use units::wifi::Standard;
 use units::{Bitrate, Db, Dbm, Duration};
 
+use super::air::{Ht, RateControl, Thresholds};
+use super::queue::{QueueConfig, QueueLimit};
 use crate::Position;
-use crate::air::{Ht, RateControl, Thresholds};
-use crate::config::{QueueConfig, QueueLimit};
 
 /// One access point, with the wired segment behind it.
 #[derive(Debug, Clone, PartialEq)]
@@ -201,5 +201,22 @@ impl Default for Radio {
             position: Position::default(),
             power: Dbm::from_dbm(15),
         }
+    }
+}
+
+/// Which channels a standard has, its letter, and the same in words.
+pub(crate) fn channels(standard: Standard) -> (fn(u8) -> bool, char, &'static str) {
+    match standard {
+        Standard::B => (|channel| (1..=14).contains(&channel), 'b', "1 to 14"),
+        Standard::G => (|channel| (1..=13).contains(&channel), 'g', "1 to 13"),
+        Standard::A => (
+            |channel| match channel {
+                36..=64 | 100..=144 => channel.is_multiple_of(4),
+                149..=165 => channel % 4 == 1,
+                _ => false,
+            },
+            'a',
+            "36 to 64, 100 to 144 or 149 to 165 in steps of 4",
+        ),
     }
 }

@@ -4,7 +4,7 @@ use alloc::string::String;
 use thiserror::Error;
 use units::Bitrate;
 
-use crate::air::AirError;
+use super::air::AirError;
 
 /// What is wrong with a [`crate::NetworkConfig`]. Every message names the link and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

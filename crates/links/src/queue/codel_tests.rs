@@ -1,6 +1,6 @@
 use super::*;
 use crate::config::{self, QueueConfig, QueueLimit};
-use crate::exits::Exits;
+use crate::queue::exits::Exits;
 use crate::queue::{Entry, Queue};
 use crate::{Direction, DropReason, LinkId, Output, Packet};
 use units::Bitrate;

@@ -5,7 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
 
-use crate::queue::Entry;
+use super::Entry;
 use crate::{Counters, DropReason, Heard, LinkId, LinkState, Output, Packet};
 
 #[derive(Debug)]

@@ -5,10 +5,10 @@
 use alloc::boxed::Box;
 use units::{Bitrate, Bytes, Duration, Instant};
 
+use super::holes::Holes;
+use super::opportunities::{OPPORTUNITY, Opportunities};
 use crate::config::{CellRate, QueueConfig};
-use crate::exits::Exits;
-use crate::holes::Holes;
-use crate::opportunities::{OPPORTUNITY, Opportunities};
+use crate::queue::exits::Exits;
 use crate::queue::{Depth, Entry, Queue};
 use crate::{DropReason, LinkId};
 

@@ -4,8 +4,8 @@ use alloc::collections::VecDeque;
 use units::{Bytes, Duration, Instant, Ratio, Rng};
 
 use crate::DropReason;
-use crate::cellular::Repeats;
-use crate::exits::Exits;
+use crate::config::Repeats;
+use crate::queue::exits::Exits;
 use crate::queue::{Depth, Entry};
 
 /// What a lane does to the packets on it.

@@ -1,18 +1,26 @@
 //! All links of a run behind one contract: it dispatches, the parts do the work.
+//!
+//! `build` makes the parts from a plan, `wireless` chooses between the two models of the air, `timers` says which part is
+//! due first.
+
+mod build;
+mod timers;
+mod wireless;
 
 use alloc::vec::Vec;
 use units::{Bitrate, Db, Dbm, Instant};
 
+use self::build::Parts;
+use self::timers::Timers;
+use self::wireless::Wireless;
 use crate::air::Overheard;
-use crate::build::Parts;
-use crate::cellular::Radio;
 use crate::config::NetworkConfig;
-use crate::exits::Exits;
-use crate::lane::Lane;
-use crate::port::Port;
+use crate::io::side;
+use crate::pipe::cellular::Radio;
+use crate::pipe::lane::Lane;
+use crate::pipe::port::Port;
+use crate::queue::exits::Exits;
 use crate::queue::{Depth, Entry};
-use crate::timers::Timers;
-use crate::wireless::Wireless;
 use crate::{ConfigError, Counters, Direction, DropReason, Fault, Input, LinkId, LinkState, Output, Packet};
 
 /// All links of a run. The contract is in the crate's own documentation.
@@ -62,15 +70,11 @@ pub(crate) fn lane_of(link: LinkId, direction: Direction) -> usize {
     2 * usize::from(link.0) + side(direction)
 }
 
-pub(crate) fn side(direction: Direction) -> usize {
-    usize::from(direction == Direction::Down)
-}
-
 impl Network {
     /// Builds the network of a run at its start, [`Instant::ZERO`]: cables and cells are up, access points are not joined.
     pub fn new(seed: u64, config: impl Into<NetworkConfig>) -> Result<Self, ConfigError> {
         let config = config.into();
-        crate::check::check(&config)?;
+        crate::config::check::check(&config)?;
         let Parts {
             links,
             ports,

@@ -15,7 +15,7 @@ use units::{Duration, Instant};
 
 use crate::config;
 
-/// The state of the law. [`crate::queue::Queue`] owns the packets.
+/// The state of the law. [`super::Queue`] owns the packets.
 #[derive(Debug)]
 pub(crate) struct Codel {
     target: Duration,

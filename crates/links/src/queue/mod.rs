@@ -1,11 +1,16 @@
 //! A queue in front of a server: first in, first out, tail drop at a limit, CoDel if asked for.
+//!
+//! Every kind of link uses it. Packets that leave the network, delivered or dropped, go to `exits`.
+
+pub(crate) mod codel;
+pub(crate) mod exits;
 
 use alloc::collections::VecDeque;
 use units::{Bitrate, Bytes, Duration, Instant};
 
-use crate::codel::{Codel, Verdict};
+use self::codel::{Codel, Verdict};
+use self::exits::Exits;
 use crate::config::{QueueConfig, QueueLimit};
-use crate::exits::Exits;
 use crate::{DropReason, LinkId, Packet};
 
 /// A full packet: the unit in which bandwidth-delay products are counted, and CoDel's `MAXPACKET`.

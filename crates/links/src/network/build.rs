@@ -4,15 +4,15 @@ use alloc::format;
 use alloc::vec::Vec;
 use units::{Duration, Ratio, Rng};
 
+use super::wireless::Wireless;
+use super::{Kind, Link};
 use crate::ConfigError;
-use crate::cellular::Radio;
 use crate::config::{BottleneckConfig, CableConfig, CellConfig, LinkConfig, NetworkConfig, Wire};
-use crate::holes::Holes;
-use crate::lane::{Lane, LaneConfig};
-use crate::network::{Kind, Link};
-use crate::port::Port;
+use crate::pipe::cellular::Radio;
+use crate::pipe::holes::Holes;
+use crate::pipe::lane::{Lane, LaneConfig};
+use crate::pipe::port::Port;
 use crate::wifi::WifiConfig;
-use crate::wireless::Wireless;
 
 /// The parts that every kind of link is made of.
 pub(crate) struct Parts {

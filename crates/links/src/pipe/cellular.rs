@@ -13,51 +13,11 @@
 //! # Checked by
 //! `tests/cellular.rs`.
 
-use units::{Duration, Instant, Ratio, Rng};
+use units::{Duration, Instant, Rng};
 
-/// When a radio sleeps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RadioStates {
-    /// From the first packet to the moment at which the radio is up.
-    pub promotion: Duration,
-    /// How long it stays up after the last packet.
-    pub tail: Duration,
-}
-
-impl RadioStates {
-    /// LTE.
-    pub const LTE: Self = Self {
-        promotion: Duration::from_millis(260),
-        tail: Duration::from_millis(11_600),
-    };
-    /// 3G.
-    pub const UMTS: Self = Self {
-        promotion: Duration::from_millis(582),
-        tail: Duration::from_millis(8_100),
-    };
-}
-
-/// How a radio repeats what was lost on the air.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Repeats {
-    /// Share of transmissions that are lost.
-    pub loss: Ratio,
-    /// From a transmission to its repetition.
-    pub after: Duration,
-    /// Transmissions of a packet at most; one that is still lost then is lost for good.
-    pub most: u32,
-}
+use crate::config::{RadioStates, Repeats};
 
 impl Repeats {
-    /// LTE's HARQ at its usual target of a tenth of first transmissions lost: four transmissions, 8 ms apart.
-    pub const fn lte() -> Self {
-        Self {
-            loss: Ratio::from_ppm(100_000),
-            after: Duration::from_millis(8),
-            most: 4,
-        }
-    }
-
     /// How much later a packet comes; `None`: never.
     pub(crate) fn draw(&self, rng: &mut Rng) -> Option<Duration> {
         let lost = (0..self.most).take_while(|_| rng.chance(self.loss)).count() as u32;

@@ -2,13 +2,12 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
-use units::wifi::Standard;
 use units::{Bitrate, Duration, Ratio};
 
-use crate::ConfigError;
-use crate::air::{RateControl, Rules, Thresholds};
-use crate::config::{CableConfig, CellConfig, CellRate, Holes, LinkConfig, Medium, NetworkConfig};
-use crate::wifi::WifiConfig;
+use super::{
+    CableConfig, CellConfig, CellRate, ConfigError, Holes, LinkConfig, Medium, NetworkConfig, RateControl,
+    Rules, Thresholds, WifiConfig,
+};
 
 pub(crate) fn check(config: &NetworkConfig) -> Result<(), ConfigError> {
     let links = &config.links;
@@ -128,7 +127,7 @@ fn holes_are_sound(holes: &Holes) -> bool {
 
 fn wifi_is_sound(wifi: &WifiConfig) -> Result<(), ConfigError> {
     moves(&wifi.name, &[wifi.backhaul.up, wifi.backhaul.down])?;
-    let (exists, band, right) = channels(wifi.standard);
+    let (exists, band, right) = super::wifi::channels(wifi.standard);
     let link = String::from(&wifi.name);
     if !exists(wifi.channel) {
         let channel = wifi.channel;
@@ -146,22 +145,5 @@ fn wifi_is_sound(wifi: &WifiConfig) -> Result<(), ConfigError> {
     match wifi.rate {
         Some(rate) if !known(rate) => Err(ConfigError::Rate { link, rate, band }),
         _ => Ok(()),
-    }
-}
-
-/// Which channels a standard has, its letter, and the same in words.
-pub(crate) fn channels(standard: Standard) -> (fn(u8) -> bool, char, &'static str) {
-    match standard {
-        Standard::B => (|channel| (1..=14).contains(&channel), 'b', "1 to 14"),
-        Standard::G => (|channel| (1..=13).contains(&channel), 'g', "1 to 13"),
-        Standard::A => (
-            |channel| match channel {
-                36..=64 | 100..=144 => channel.is_multiple_of(4),
-                149..=165 => channel % 4 == 1,
-                _ => false,
-            },
-            'a',
-            "36 to 64, 100 to 144 or 149 to 165 in steps of 4",
-        ),
     }
 }

@@ -70,7 +70,7 @@
 //! | `check` | refuses an [`AirConfig`] that cannot be | `phy` |
 //! | `transmission` | frames on the air, sums of their power | `place`, `phy` |
 //! | `rx` | SINR by section, capture: what a receiver decodes | `transmission` |
-//! | `mac` | queues, FQ-CoDel, sessions, aggregates, backoff, rate control | `phy` |
+//! | `mac` | queues, FQ-CoDel, sessions, aggregates, backoff, rate control | `transmission` |
 //! | `sense` | who hears whom, NAV and countdown, stations that count down together | `rx` |
 //! | `watch` | what a monitor interface shows, and as which bytes: [`Overheard`], [`Addresses`] | `phy` |
 //! | `engine` | [`Air`]: how frames follow each other, moves, noise, capture | all of these |

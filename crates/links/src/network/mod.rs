@@ -1,24 +1,17 @@
 //! All links of a run behind one contract: it dispatches, the parts do the work.
 //!
-//! `build` makes the parts from a plan, `wireless` chooses between the two models of the air, `timers` says which part is
-//! due first.
+//! The wired segments of links are in `pipe`; [`wireless`] chooses between the two models of the air.
 
-mod build;
-mod timers;
 mod wireless;
 
 use alloc::vec::Vec;
 use units::{Bitrate, Db, Dbm, Instant};
 
-use self::build::Parts;
-use self::timers::Timers;
 use self::wireless::Wireless;
 use crate::air::Overheard;
-use crate::config::NetworkConfig;
-use crate::io::side;
-use crate::pipe::cellular::Radio;
-use crate::pipe::lane::Lane;
-use crate::pipe::port::Port;
+use crate::config::{LinkConfig, NetworkConfig, check};
+use crate::pipe::timers::Timers;
+use crate::pipe::wires::Wires;
 use crate::queue::exits::Exits;
 use crate::queue::{Depth, Entry};
 use crate::{ConfigError, Counters, Direction, DropReason, Fault, Input, LinkId, LinkState, Output, Packet};
@@ -27,73 +20,68 @@ use crate::{ConfigError, Counters, Direction, DropReason, Fault, Input, LinkId, 
 #[derive(Debug)]
 pub struct Network {
     now: Instant,
-    timers: Timers,
     exits: Exits,
     links: Vec<Link>,
-    ports: Vec<Port>,
-    /// Two for every link: see [`lane_of`].
-    lanes: Vec<Lane>,
+    wires: Wires,
     air: Wireless,
-    slots: Slots,
+    /// Those of the air's channels, then those of its access points.
+    timers: Timers,
 }
 
-/// Where the timers of each kind of part begin; ports begin at zero.
-#[derive(Debug, Clone, Copy)]
-struct Slots {
-    lanes: usize,
-    channels: usize,
-    bsses: usize,
-    end: usize,
-}
-
-/// What the network knows about a link of any kind.
+/// What the network knows about a link of any kind, besides its wires.
 #[derive(Debug)]
-pub(crate) struct Link {
-    pub(crate) ports: [usize; 2],
-    pub(crate) kind: Kind,
-    /// A cell's radio, which sleeps.
-    pub(crate) radio: Option<Radio>,
-    pub(crate) blackhole: bool,
+struct Link {
+    kind: Kind,
+    blackhole: bool,
 }
 
 /// What a link is made of besides its wires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+enum Kind {
     /// Nothing: cables and cells are always attached, unless a fault took them down.
     Wired { down: bool },
     /// An access point: its index in the air.
     Wifi(usize),
 }
 
-/// Where the lane of that link and direction is.
-pub(crate) fn lane_of(link: LinkId, direction: Direction) -> usize {
-    2 * usize::from(link.0) + side(direction)
+/// What is due next.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    /// One of the wires' parts.
+    Wire(usize),
+    Channel(usize),
+    AccessPoint(usize),
+}
+
+fn links(config: &NetworkConfig) -> Vec<Link> {
+    let mut access_points = 0..;
+    let kind = |link: &LinkConfig| match link {
+        LinkConfig::Cable(_) | LinkConfig::Cell(_) => Kind::Wired { down: false },
+        LinkConfig::Wifi(_) => Kind::Wifi(access_points.next().unwrap_or(0)),
+    };
+    let kinds = config.links.iter().map(kind);
+    let link = |kind| Link {
+        kind,
+        blackhole: false,
+    };
+    kinds.map(link).collect()
 }
 
 impl Network {
     /// Builds the network of a run at its start, [`Instant::ZERO`]: cables and cells are up, access points are not joined.
     pub fn new(seed: u64, config: impl Into<NetworkConfig>) -> Result<Self, ConfigError> {
         let config = config.into();
-        crate::config::check::check(&config)?;
-        let Parts {
-            links,
-            ports,
-            lanes,
-            wireless: air,
-            ..
-        } = Parts::build(seed, &config)?;
-        let slots = Slots::new(ports.len(), lanes.len(), air.sizes());
+        check::check(&config)?;
+        let air = Wireless::new(seed, &config)?;
+        let (channels, bsses) = air.sizes();
         let mut network = Self {
             now: Instant::ZERO,
-            timers: Timers::new(slots.end),
-            exits: Exits::new(links.len()).monitored(config.monitor),
-            links,
-            ports,
-            lanes,
+            exits: Exits::new(config.links.len()).monitored(config.monitor),
+            links: links(&config),
+            wires: Wires::new(seed, &config),
+            timers: Timers::new(channels + bsses),
             air,
-            slots,
         };
-        let (channels, bsses) = network.air.sizes();
         (0..channels).for_each(|channel| network.set_channel_timer(channel));
         (0..bsses).for_each(|bss| network.set_bss_timer(bss));
         Ok(network)
@@ -117,9 +105,9 @@ impl Network {
     /// Lets time pass up to and including `now`.
     pub fn tick(&mut self, now: Instant) {
         debug_assert!(now >= self.now, "time goes backwards: {now} after {}", self.now);
-        while let Some((due, slot)) = self.timers.first().filter(|&(due, _)| due <= now) {
+        while let Some((due, part)) = self.first().filter(|&(due, _)| due <= now) {
             self.now = self.now.max(due);
-            self.fire(slot);
+            self.run(part);
         }
         self.now = self.now.max(now);
     }
@@ -136,8 +124,13 @@ impl Network {
 
     /// When to call [`Network::tick`] next, and which part asks for it. `None`: nothing happens without a new input.
     pub fn wake_at(&self) -> Option<(Instant, &'static str)> {
-        let (due, slot) = self.timers.first()?;
-        Some((due.max(self.now), self.reason(slot)))
+        let (due, part) = self.first()?;
+        let reason = match part {
+            Part::Wire(part) => self.wires.reason(part),
+            Part::Channel(_) => "air",
+            Part::AccessPoint(_) => "access point",
+        };
+        Some((due.max(self.now), reason))
     }
 
     /// What a link has carried since the start.
@@ -166,7 +159,7 @@ impl Network {
 
     /// What waits in a link's queues: in front of the bottleneck (of a shared one: everybody's packets) and of the air.
     pub fn queue(&self, link: LinkId, direction: Direction) -> Depth {
-        let wire = self.ports[self.link(link).ports[side(direction)]].depth();
+        let wire = self.wires.queue(link, direction);
         let air = self
             .bss(link)
             .map_or(Depth::default(), |bss| self.air.depth(bss, direction));
@@ -178,7 +171,7 @@ impl Network {
 
     /// Whether a packet of so many bytes would find room in front of a link's bottleneck now.
     pub fn has_room(&self, link: LinkId, direction: Direction, bytes: u32) -> bool {
-        self.ports[self.link(link).ports[side(direction)]].has_room(bytes)
+        self.wires.has_room(link, direction, bytes)
     }
 
     /// The mean signal of an access point at the client; `None` for other links.
@@ -198,7 +191,7 @@ impl Network {
 
     /// What is on the wire behind the bottleneck.
     pub fn in_flight(&self, link: LinkId, direction: Direction) -> Depth {
-        self.lanes[lane_of(link, direction)].depth()
+        self.wires.in_flight(link, direction)
     }
 
     fn link(&self, link: LinkId) -> &Link {
@@ -235,17 +228,8 @@ impl Network {
         }
         match self.link(packet.link).kind {
             Kind::Wifi(bss) if packet.direction == Direction::Up => self.enter_air(bss, entry),
-            _ => self.enter_port(entry),
+            _ => self.wires.enter(self.now, entry, &mut self.exits),
         }
-    }
-
-    fn enter_port(&mut self, entry: Entry) {
-        if let Some(radio) = &mut self.links[usize::from(entry.packet.link.0)].radio {
-            radio.touch(self.now);
-        }
-        let port = self.link(entry.packet.link).ports[side(entry.packet.direction)];
-        self.ports[port].push(self.now, entry, &mut self.exits);
-        self.set_port_timer(port);
     }
 
     fn enter_air(&mut self, bss: usize, entry: Entry) {
@@ -253,74 +237,63 @@ impl Network {
         self.set_channel_timer(self.air.channel_of(bss));
     }
 
-    fn fire(&mut self, slot: usize) {
-        let Slots {
-            lanes,
-            channels,
-            bsses,
-            ..
-        } = self.slots;
-        if slot < lanes {
-            self.serve(slot);
-        } else if slot < channels {
-            self.arrive(slot - lanes);
-        } else if slot < bsses {
-            self.run_channel(slot - channels);
-        } else {
-            self.run_bss(slot - bsses);
+    /// The part that is due first, and when. Wires come before what is due in the air at the same time.
+    fn first(&self) -> Option<(Instant, Part)> {
+        let wire = self.wires.first().map(|(due, part)| (due, Part::Wire(part)));
+        let air = self
+            .timers
+            .first()
+            .map(|(due, slot)| (due, self.part_of_air(slot)));
+        wire.into_iter().chain(air).min_by_key(|&(due, _)| due)
+    }
+
+    fn part_of_air(&self, slot: usize) -> Part {
+        let (channels, _) = self.air.sizes();
+        slot.checked_sub(channels)
+            .map_or(Part::Channel(slot), Part::AccessPoint)
+    }
+
+    fn run(&mut self, part: Part) {
+        match part {
+            Part::Wire(part) => self.run_wire(part),
+            Part::Channel(channel) => self.run_channel(channel),
+            Part::AccessPoint(bss) => self.run_bss(bss),
         }
     }
 
-    fn reason(&self, slot: usize) -> &'static str {
-        let Slots {
-            lanes,
-            channels,
-            bsses,
-            ..
-        } = self.slots;
-        if slot < lanes {
-            "transmission"
-        } else if slot < channels {
-            "propagation"
-        } else if slot < bsses {
-            "air"
-        } else {
-            "access point"
-        }
-    }
-
-    fn serve(&mut self, port: usize) {
-        while let Some(mut entry) = self.ports[port].serve(self.now, &mut self.exits) {
-            entry.since = self.now;
-            let lane = lane_of(entry.packet.link, entry.packet.direction);
-            let radio = self.link(entry.packet.link).radio.as_ref();
-            let ready = radio.map_or(self.now, Radio::ready);
-            self.lanes[lane].push(self.now, ready, entry, &mut self.exits);
-            self.set_lane_timer(lane);
-        }
-        self.set_port_timer(port);
-    }
-
-    fn arrive(&mut self, lane: usize) {
-        while let Some(entry) = self.lanes[lane].pop(self.now) {
-            match self.link(entry.packet.link).kind {
-                Kind::Wifi(bss) if entry.packet.direction == Direction::Down => self.enter_air(bss, entry),
-                _ => self.exits.deliver(self.now, entry),
+    fn run_wire(&mut self, part: usize) {
+        let Self {
+            now,
+            exits,
+            links,
+            wires,
+            air,
+            timers,
+        } = self;
+        wires.run(*now, part, exits, |entry, exits| {
+            match links[usize::from(entry.packet.link.0)].kind {
+                Kind::Wifi(bss) if entry.packet.direction == Direction::Down => {
+                    air.push(*now, bss, entry, exits);
+                    let channel = air.channel_of(bss);
+                    timers.set(channel, air.channel_due(channel));
+                }
+                _ => exits.deliver(*now, entry),
             }
-        }
-        self.set_lane_timer(lane);
+        });
     }
 
     fn run_channel(&mut self, channel: usize) {
         match self.air.run_channel(self.now, channel, &mut self.exits) {
-            Some(entry) if entry.packet.direction == Direction::Up => self.enter_port(entry),
+            Some(entry) if entry.packet.direction == Direction::Up => {
+                self.wires.enter(self.now, entry, &mut self.exits);
+            }
             Some(entry) => self.exits.deliver(self.now, entry),
             None => {}
         }
         self.set_channel_timer(channel);
         // A beacon that was heard or missed changes when its access point is asked.
         for &bss in self.air.members(channel) {
-            self.timers.set(self.slots.bsses + bss, self.air.bss_due(bss));
+            self.timers.set(self.air.sizes().0 + bss, self.air.bss_due(bss));
         }
     }
 
@@ -330,28 +303,19 @@ impl Network {
         self.set_channel_timer(self.air.channel_of(bss));
     }
 
-    fn set_port_timer(&mut self, port: usize) {
-        self.timers.set(port, self.ports[port].due());
-    }
-
-    fn set_lane_timer(&mut self, lane: usize) {
-        self.timers.set(self.slots.lanes + lane, self.lanes[lane].due());
-    }
-
     fn set_channel_timer(&mut self, channel: usize) {
-        self.timers
-            .set(self.slots.channels + channel, self.air.channel_due(channel));
+        self.timers.set(channel, self.air.channel_due(channel));
     }
 
     fn set_bss_timer(&mut self, bss: usize) {
-        self.timers.set(self.slots.bsses + bss, self.air.bss_due(bss));
+        self.timers.set(self.air.sizes().0 + bss, self.air.bss_due(bss));
     }
 
     fn fault(&mut self, id: LinkId, fault: Fault) {
         match fault {
             Fault::Blackhole(on) => self.set_blackhole(id, on),
             Fault::Down(down) => self.set_down(id, down),
-            Fault::Rate { up, down } => self.set_rate(id, [up, down]),
+            Fault::Rate { up, down } => self.wires.set_rate(self.now, id, [up, down]),
             Fault::Attenuation(attenuation) => {
                 self.with_bss(id, |air, now, bss, _| air.attenuate(now, bss, attenuation));
             }
@@ -362,7 +326,7 @@ impl Network {
         self.links[usize::from(id.0)].blackhole = on;
         self.with_bss(id, |air, now, bss, exits| air.blackhole(now, bss, on, exits));
         if on {
-            self.purge(id);
+            self.wires.purge(self.now, id, &mut self.exits);
         }
     }
 
@@ -379,37 +343,7 @@ impl Network {
             Kind::Wifi(_) => self.with_bss(id, |air, now, bss, exits| air.switch(now, bss, !down, exits)),
         }
         if down {
-            self.purge(id);
-        }
-    }
-
-    fn set_rate(&mut self, id: LinkId, rates: [Bitrate; 2]) {
-        for (port, rate) in self.link(id).ports.into_iter().zip(rates) {
-            self.ports[port].set_rate(self.now, rate);
-            self.set_port_timer(port);
-        }
-    }
-
-    /// A fault swallows everything that is on the link's wires.
-    fn purge(&mut self, id: LinkId) {
-        for direction in [Direction::Up, Direction::Down] {
-            let port = self.link(id).ports[side(direction)];
-            self.ports[port].purge(self.now, id, DropReason::Fault, &mut self.exits);
-            self.set_port_timer(port);
-            let lane = lane_of(id, direction);
-            self.lanes[lane].purge(self.now, DropReason::Fault, &mut self.exits);
-            self.set_lane_timer(lane);
-        }
-    }
-}
-
-impl Slots {
-    fn new(ports: usize, lanes: usize, (channels, bsses): (usize, usize)) -> Self {
-        Self {
-            lanes: ports,
-            channels: ports + lanes,
-            bsses: ports + lanes + channels,
-            end: ports + lanes + channels + bsses,
+            self.wires.purge(self.now, id, &mut self.exits);
         }
     }
 }

@@ -1,38 +1,28 @@
-//! From a description to the parts of a network.
+//! From a plan to the wired parts of its links.
 
 use alloc::format;
 use alloc::vec::Vec;
 use units::{Duration, Ratio, Rng};
 
-use super::wireless::Wireless;
-use super::{Kind, Link};
-use crate::ConfigError;
-use crate::config::{BottleneckConfig, CableConfig, CellConfig, LinkConfig, NetworkConfig, Wire};
-use crate::pipe::cellular::Radio;
-use crate::pipe::holes::Holes;
-use crate::pipe::lane::{Lane, LaneConfig};
-use crate::pipe::port::Port;
-use crate::wifi::WifiConfig;
+use super::cellular::Radio;
+use super::holes::Holes;
+use super::lane::{Lane, LaneConfig};
+use super::port::Port;
+use super::wires::Segment;
+use crate::config::{BottleneckConfig, CableConfig, CellConfig, LinkConfig, NetworkConfig, WifiConfig, Wire};
 
 /// The parts that every kind of link is made of.
-pub(crate) struct Parts {
-    pub(crate) links: Vec<Link>,
-    pub(crate) ports: Vec<Port>,
-    pub(crate) lanes: Vec<Lane>,
-    /// Access points so far.
-    access_points: usize,
-    pub(crate) wireless: Wireless,
+#[derive(Default)]
+pub(super) struct Parts {
+    /// One for each link.
+    pub(super) segments: Vec<Segment>,
+    pub(super) ports: Vec<Port>,
+    pub(super) lanes: Vec<Lane>,
 }
 
 impl Parts {
-    pub(crate) fn build(seed: u64, config: &NetworkConfig) -> Result<Self, ConfigError> {
-        let mut parts = Self {
-            links: Vec::new(),
-            ports: Vec::new(),
-            lanes: Vec::new(),
-            access_points: 0,
-            wireless: Wireless::new(seed, config)?,
-        };
+    pub(super) fn build(seed: u64, config: &NetworkConfig) -> Self {
+        let mut parts = Self::default();
         for (index, shared) in config.bottlenecks.iter().enumerate() {
             parts.bottleneck(shared, longest_rtt(config, index));
         }
@@ -43,7 +33,7 @@ impl Parts {
                 LinkConfig::Wifi(wifi) => parts.backhaul(seed, wifi),
             }
         }
-        Ok(parts)
+        parts
     }
 
     /// Bottlenecks come first, so that their ports are at twice their index.
@@ -70,13 +60,7 @@ impl Parts {
             loss: wire.loss,
             repeats: None,
         };
-        self.link(
-            seed,
-            &cable.name,
-            first,
-            [lane(cable.up), lane(cable.down)],
-            Kind::Wired { down: false },
-        );
+        self.segment(seed, &cable.name, first, [lane(cable.up), lane(cable.down)]);
     }
 
     fn cell(&mut self, seed: u64, cell: &CellConfig) {
@@ -96,9 +80,9 @@ impl Parts {
             loss: Ratio::ZERO,
             repeats: cell.repeats,
         });
-        self.link(seed, &cell.name, first, lanes, Kind::Wired { down: false });
-        if let Some(link) = self.links.last_mut() {
-            link.radio = cell.radio.map(Radio::new);
+        self.segment(seed, &cell.name, first, lanes);
+        if let Some(segment) = self.segments.last_mut() {
+            segment.radio = cell.radio.map(Radio::new);
         }
     }
 
@@ -115,23 +99,19 @@ impl Parts {
             loss: Ratio::ZERO,
             repeats: None,
         };
-        let bss = self.access_points;
-        self.access_points += 1;
-        self.link(seed, &wifi.name, first, [lane; 2], Kind::Wifi(bss));
+        self.segment(seed, &wifi.name, first, [lane; 2]);
     }
 
-    fn link(&mut self, seed: u64, name: &str, first_port: usize, lanes: [LaneConfig; 2], kind: Kind) {
+    fn segment(&mut self, seed: u64, name: &str, first_port: usize, lanes: [LaneConfig; 2]) {
         for (lane, direction) in lanes.into_iter().zip(["up", "down"]) {
             self.lanes.push(Lane::new(
                 lane,
                 Rng::named(seed, &format!("{name}/wire-{direction}")),
             ));
         }
-        self.links.push(Link {
+        self.segments.push(Segment {
             ports: [first_port, first_port + 1],
-            kind,
             radio: None,
-            blackhole: false,
         });
     }
 }

@@ -14,7 +14,7 @@ pub struct CableConfig {
     pub up: Wire,
     /// To the client.
     pub down: Wire,
-    /// The shared bottleneck that it lies behind, if any: an index in [`NetworkConfig::bottlenecks`]. The rates and queues of
+    /// The shared bottleneck that it lies behind, if any: an index in [`super::NetworkConfig::bottlenecks`]. The rates and queues of
     /// `up` and `down` are then not used; their delays, jitter and loss are.
     pub behind: Option<usize>,
 }

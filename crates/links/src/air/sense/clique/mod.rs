@@ -2,7 +2,7 @@
 //!
 //! A station is in step while it listens, and sees the medium as the others of its clique do: then they have one view, and one clock of slots that
 //! have passed. Of each, only the reading of that clock is kept at which its countdown is over, and only the first of them has a deadline. Whoever
-//! sends, answers, waits, or has seen something else goes by itself ([`Ears::part`]) until both views are the same again ([`Ears::join`]).
+//! sends, answers, waits, or has seen something else goes by itself (`Ears::part`) until both views are the same again (`Ears::join`).
 //!
 //! # Where we differ, and why
 //! 1. Nothing comes out differently: whoever is in step does, draws and is told what it would be by itself.

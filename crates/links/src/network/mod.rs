@@ -53,18 +53,21 @@ enum Part {
     AccessPoint(usize),
 }
 
+/// Access points are numbered in the order of their links.
 fn links(config: &NetworkConfig) -> Vec<Link> {
-    let mut access_points = 0..;
-    let kind = |link: &LinkConfig| match link {
+    let mut access_points = 0;
+    let mut kind = |link: &LinkConfig| match link {
         LinkConfig::Cable(_) | LinkConfig::Cell(_) => Kind::Wired { down: false },
-        LinkConfig::Wifi(_) => Kind::Wifi(access_points.next().unwrap_or(0)),
+        LinkConfig::Wifi(_) => {
+            access_points += 1;
+            Kind::Wifi(access_points - 1)
+        }
     };
-    let kinds = config.links.iter().map(kind);
-    let link = |kind| Link {
-        kind,
+    let link = |link: &LinkConfig| Link {
+        kind: kind(link),
         blackhole: false,
     };
-    kinds.map(link).collect()
+    config.links.iter().map(link).collect()
 }
 
 impl Network {

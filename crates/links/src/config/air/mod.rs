@@ -1,5 +1,9 @@
 //! What a plan says about an air and its stations.
 
+mod error;
+
+pub use error::AirError;
+
 use alloc::string::String;
 use alloc::vec::Vec;
 use units::wifi::{Standard, ht};
@@ -8,9 +12,6 @@ use units::{Bitrate, Db, Dbm, Duration};
 use super::queue::Codel;
 use super::wifi::{Propagation, Wall};
 use crate::Position;
-
-mod error;
-pub use error::AirError;
 
 /// An air: everybody who transmits, and the place.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,9 +1,9 @@
 //! Everything the engine knows: links, connections with their subflows, and the state that holds both.
 //!
 //! In go inputs. Out come numbers: what was measured has gone through `estimate`.
-//! `state` takes inputs in, and its verbs are the only way to act: each queues at most one action.
+//! `state` takes inputs in, and its verbs queue actions, which are the only way to act.
 //! `path` is one link, with its `air`, `cost`, `doubt`, `portals`, `hosts`, `suspicion` and `watches`.
-//! `conn` is one connection, with its `traffic` and `renewals`. Nothing here decides.
+//! `conn` is one connection, with its `traffic` and `renewals`.
 
 pub(crate) mod air;
 pub(crate) mod change;

@@ -1,4 +1,4 @@
-//! The verbs by which every room acts: each queues one action at most.
+//! The verbs by which every room acts: they queue actions for the world.
 
 use super::State;
 use crate::io::{Action, ConnId, HostId, LinkId, Note, SubflowId, Verb};

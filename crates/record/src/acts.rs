@@ -4,7 +4,6 @@
 //! A line has the action's name and its numbers, in the units of the types: bytes, bits per second, nanoseconds, parts of 2³². A
 //! note's line has its verb, link and connection; its sentence is apart, so that sentences may be reworded while decisions stay.
 
-use crate::entry::Polled;
 use policy::slot::{Occupant, Slot};
 use policy::{Action, Family, LinkId, Note, Outlook};
 use std::fmt::{self, Write as _};
@@ -37,6 +36,21 @@ impl Digest {
     pub const fn get(self) -> u64 {
         self.0
     }
+}
+
+/// What a poll gave, after one call or several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Polled {
+    /// How many actions.
+    pub actions: u64,
+    /// A digest of the actions, without the sentences of notes: see [`crate::act`].
+    pub acts: u64,
+    /// A digest of the sentences of notes.
+    pub sentences: u64,
+    /// When the engine asks to be woken, after all this.
+    pub wake_at: Option<units::Instant>,
+    /// The actions as text, if the header says that there is any.
+    pub text: String,
 }
 
 /// Adds up what was polled after a call.

@@ -1,5 +1,6 @@
 //! What follows the header: a call of the engine, or what was polled after calls.
 
+use crate::acts::{Acts, Polled};
 use crate::bytes::{self, Malformed, Reader};
 use crate::codec::Codec;
 use policy::Input;
@@ -16,21 +17,6 @@ pub enum Entry {
     Polled(Polled),
 }
 
-/// What a poll gave, after one call or several.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Polled {
-    /// How many actions.
-    pub actions: u64,
-    /// A digest of the actions, without the sentences of notes: see [`crate::act`].
-    pub acts: u64,
-    /// A digest of the sentences of notes.
-    pub sentences: u64,
-    /// When the engine asks to be woken, after all this.
-    pub wake_at: Option<Instant>,
-    /// The actions as text, if the header says that there is any.
-    pub text: String,
-}
-
 const END: u8 = 0;
 const HANDLE: u8 = 1;
 const TICK: u8 = 2;
@@ -42,7 +28,7 @@ const WAKES: u8 = 8;
 
 /// How an empty poll's digests look, which are not in the file.
 pub(crate) fn nothing(wake_at: Option<Instant>) -> Polled {
-    crate::acts::Acts::default().end(wake_at)
+    Acts::default().end(wake_at)
 }
 
 /// Times that later entries are written as differences from.

@@ -33,9 +33,9 @@ mod recorder;
 mod replay;
 mod values;
 
-pub use acts::{Digest, act};
+pub use acts::{Digest, Polled, act};
 pub use bytes::Malformed;
-pub use entry::{Entries, Entry, Polled};
+pub use entry::{Entries, Entry};
 pub use file::{File, ReadError};
 pub use header::Header;
 pub use kinds::{kind, kinds};

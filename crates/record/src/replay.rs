@@ -1,7 +1,7 @@
 //! Tells an engine of today what a recording holds, and compares what it asks for.
 
-use crate::acts::Acts;
-use crate::entry::{Entry, Polled};
+use crate::acts::{Acts, Polled};
+use crate::entry::Entry;
 use crate::file::{File, ReadError};
 use crate::{Buffer, Recorder};
 use policy::Engine;

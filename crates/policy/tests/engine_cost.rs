@@ -90,7 +90,7 @@ fn allowing_open_networks_does_not_allow_unknown_ones() {
 }
 
 #[test]
-fn a_link_is_left_when_its_permission_is_withdrawn() {
+fn what_is_forbidden_again_is_left() {
     let mut world = World::after(Policy::Slowhand, CAFE);
     world.tell(Input::Allow(Trust::Open, true));
     world.follow(&[Step::Run(2 * S)]);
@@ -106,7 +106,7 @@ fn a_link_is_left_when_its_permission_is_withdrawn() {
 }
 
 #[test]
-fn at_the_cap_a_metered_link_is_unused_until_the_next_period() {
+fn at_the_cap_a_metered_link_is_given_up_until_the_next_period() {
     let mut world = World::after(Policy::Slowhand, METERED);
     assert_eq!(world.in_use(), [0, 1]);
     world.follow(&[about(1, LinkEvent::Carried(Bytes::new(8_999_999))), Step::Run(S)]);

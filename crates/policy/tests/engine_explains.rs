@@ -149,7 +149,7 @@ fn an_upload_starts() -> World {
 }
 
 #[test]
-fn every_verb_occurs() {
+fn every_verb_is_said_by_somebody() {
     let mut street = World::after(Policy::Slowhand, STREET);
     let uploads = SubflowSample {
         unsent: Bytes::from_kib(1_024),

@@ -64,7 +64,7 @@ fn a_flow_waits_for_the_first_network() {
 }
 
 #[test]
-fn flows_of_a_lost_network_end_and_do_not_move() {
+fn flows_of_a_lost_network_are_ended_and_not_moved() {
     let mut world = World::after(Policy::Slowhand, TWO);
     world.follow(&[
         began(1, Wish::Network(LinkId(0))),
@@ -79,7 +79,7 @@ fn flows_of_a_lost_network_end_and_do_not_move() {
 }
 
 #[test]
-fn an_ended_flow_may_restart_elsewhere() {
+fn an_ended_flow_may_begin_anew_elsewhere() {
     let mut world = World::after(Policy::Slowhand, TWO);
     world.follow(&[
         began(1, Wish::Network(LinkId(0))),

@@ -36,7 +36,7 @@ const fn modem(id: u16, mbps: u64) -> Step {
 const METERED: LinkEvent = LinkEvent::Tariff(Tariff::Metered { cap: None });
 
 #[test]
-fn every_channel_is_used_with_one_access_point_each() {
+fn one_access_point_of_each_channel_is_used_and_every_channel() {
     let mut world = World::new(Policy::Slowhand);
     world.monitor = false;
     world.follow(&[

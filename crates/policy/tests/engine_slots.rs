@@ -79,7 +79,7 @@ fn run_cycles(world: &mut World, count: u32, mbps: [u64; 2]) {
 }
 
 #[test]
-fn a_radio_gives_more_time_to_the_faster_network() {
+fn a_radio_gives_its_time_to_whom_it_pays() {
     let mut world = World::after(Policy::Slowhand, TWO);
     let first = plans(&world).pop().unwrap();
     assert_eq!(stay(&first, 0), stay(&first, 1), "no rate is known yet");
@@ -92,7 +92,7 @@ fn a_radio_gives_more_time_to_the_faster_network() {
 }
 
 #[test]
-fn a_radio_still_listens_to_a_network_without_traffic() {
+fn a_radio_that_brings_nothing_from_one_still_listens_to_it() {
     let mut world = World::after(Policy::Slowhand, TWO);
     run_cycles(&mut world, 20, [20, 0]);
     let plan = plans(&world).pop().unwrap();

@@ -1,6 +1,8 @@
 //! Congestion controllers as window arithmetic. A modelled TCP calls them per acknowledgement and per loss,
 //! and the project's BPF programs repeat them bit by bit.
 //!
+//! Input: acknowledgements, losses and all paths of a connection. Output: changes of a congestion window.
+//!
 //! A controller computes how much the window grows per newly acknowledged segment in congestion avoidance
 //! ([`Increase`]), and the window after a loss. TCP itself does slow start, recovery and time-outs, except
 //! for CLA's changes at a hand-off ([`HandOffStage`]). Sender models share three more parts from here: the

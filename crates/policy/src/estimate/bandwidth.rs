@@ -21,6 +21,8 @@
 //! `tests/bandwidth_links.rs`: access points of `links`, saturated, behind a slow backhaul, beside others,
 //! idle. `golden/bandwidth.csv`.
 
+pub use crate::io::air::Sight;
+
 use super::airtime::Contention;
 use units::{Bitrate, Bytes, Duration, Instant, Ratio};
 
@@ -32,18 +34,6 @@ const LEAST: Duration = Duration::from_millis(500);
 const FULL: [f64; 2] = [0.97, 0.90];
 /// Share of the link's rate alone at which it becomes busy, and the share below which it is idle again.
 const BUSY: [f64; 2] = [0.05, 0.025];
-
-/// Counters of a link and its channel since the start of the world.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Sight {
-    /// Bytes received over this link.
-    pub received: Bytes,
-    /// Busy time of the channel: from the driver's survey, or from the frames and acknowledgements heard,
-    /// whoever sent them.
-    pub busy: Duration,
-    /// Exchanges heard on the channel (a frame or an aggregate, and its acknowledgement).
-    pub exchanges: u64,
-}
 
 /// What limits a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -61,40 +61,11 @@ mod synthetic;
 #[cfg(test)]
 mod tests;
 
+pub use crate::io::air::{Frame, Receiver};
 use counters::{Counters, Which};
 use ring::{Entry, KINDS, Kind, Ring, Sums};
 use sequence::{Heard, WIDEST};
-use units::{Bitrate, Duration, Instant, MacAddr, Ratio, SeqNum};
-
-/// A frame received with a valid checksum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Frame {
-    /// Receiver of the frame.
-    pub receiver: Receiver,
-    /// Traffic identifier of QoS data, 0..16. `None` if the frame uses the transmitter's shared counter.
-    pub tid: Option<u8>,
-    /// Sequence number.
-    pub number: SeqNum,
-    /// The retry bit.
-    pub retry: bool,
-    /// Transmission rate.
-    pub rate: Bitrate,
-    /// MPDU length, in bytes.
-    pub bytes: u16,
-    /// Aggregate that contained the frame (radiotap's A-MPDU reference number). `None` if it came alone.
-    pub aggregate: Option<u32>,
-}
-
-/// Receiver of a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Receiver {
-    /// This client.
-    Us,
-    /// Another station.
-    Other(MacAddr),
-    /// A group. Never acknowledged.
-    Group,
-}
+use units::{Bitrate, Duration, Instant, Ratio};
 
 /// Whose frames show how well this client hears the transmitter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -26,6 +26,7 @@ mod radios;
 
 pub use radios::{Carried, Radios};
 
+pub use crate::io::power::{Phase, Radio};
 use core::ops::{Add, AddAssign};
 use units::{Bitrate, Bytes, Dbm, Duration};
 
@@ -47,32 +48,6 @@ pub enum Technology {
     ThreeG,
     /// 802.11.
     Wifi,
-}
-
-/// A state with a power and a duration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Phase {
-    /// Power, in mW.
-    pub mw: u32,
-    /// Duration of the state.
-    pub lasts: Duration,
-}
-
-/// Power of a radio in its states.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Radio {
-    /// Idle power, in mW.
-    pub idle_mw: u32,
-    /// Promotion before the first bit.
-    pub promotion: Phase,
-    /// Active power at rate zero, in mW.
-    pub active_mw: u32,
-    /// Additional power per Mb/s received, in mW.
-    pub down_mw_per_mbps: u32,
-    /// Additional power per Mb/s sent, in mW.
-    pub up_mw_per_mbps: u32,
-    /// Tail after the last bit.
-    pub tail: Phase,
 }
 
 const fn phase(mw: u32, millis: u64) -> Phase {

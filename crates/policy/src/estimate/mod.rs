@@ -1,4 +1,7 @@
 //! Estimators, one quantity per file.
+//!
+//! Input: counters, beacons, frames and probe replies, each with its time. Output: rates, losses, signals,
+//! airtimes and energies, without any decision.
 
 pub(crate) mod acked;
 pub mod airtime;

@@ -13,30 +13,16 @@
 //! # Checked by
 //! `tests` below.
 
+pub use crate::io::air::Phy;
+
 use super::airtime::{Contention, Exchange};
 use super::delivery;
 use units::Bitrate;
 use units::wifi::Standard;
-use units::wifi::ht::{Band, Guard, Mode, Width};
+use units::wifi::ht::{Guard, Mode, Width};
 
 /// Last channel of the 2.4 GHz band.
 const LAST_AT_2_GHZ: u16 = 14;
-
-/// PHY of an access point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Phy {
-    /// 802.11 a, b or g.
-    Legacy(Standard),
-    /// 802.11n.
-    Ht {
-        /// Frequency band.
-        band: Band,
-        /// Channel width.
-        width: Width,
-        /// Guard interval.
-        guard: Guard,
-    },
-}
 
 impl Phy {
     /// Oldest PHY that is likely on this channel.
@@ -101,6 +87,7 @@ mod tests {
     use super::*;
     use crate::estimate::airtime::Form;
     use units::Ratio;
+    use units::wifi::ht::Band;
 
     const HT20: Phy = Phy::Ht {
         band: Band::Ghz5,

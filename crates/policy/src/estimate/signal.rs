@@ -15,7 +15,7 @@
 //! `tests` below. `golden/signal.csv`, `golden/signal-trend.csv`.
 
 use units::wifi::{ACK_BYTES, DATA_OVERHEAD_BYTES, Standard};
-use units::{Bitrate, Bytes, Dbm, Duration, Instant};
+use units::{Bitrate, Bytes, Db, Dbm, Duration, Instant, wifi};
 
 /// Minimum signal for each OFDM rate (IEEE 802.11-2020 table 17-18), in mBm.
 const SENSITIVITY_MBM: [i32; 8] = [-8_200, -8_100, -7_900, -7_700, -7_400, -7_000, -6_600, -6_500];
@@ -24,6 +24,11 @@ const MARGIN_MBM: i32 = 300;
 
 /// Below this signal hardly a frame arrives even at the lowest rate.
 pub(crate) const EDGE: Dbm = Dbm::from_mbm(SENSITIVITY_MBM[0]);
+
+/// Signal-to-noise ratio at this signal.
+pub(crate) fn snr(signal: Dbm) -> Db {
+    signal - Dbm::from_mbm(wifi::NOISE_FLOOR_MBM)
+}
 
 /// Mean signal of an access point over 0.5 s and over 2 s.
 #[derive(Debug, Clone, Default)]

@@ -1,5 +1,7 @@
 //! Packet schedulers: choose the subflow for the next data from the state of all subflows.
 //!
+//! Input: the subflows of a connection as their sender sees them. Output: the subflow that sends next.
+//!
 //! A sender calls [`Scheduler::choose`] whenever it has data and something has changed (data was written, or
 //! an acknowledgement arrived). It carries out the answer, and repeats until the answer is [`Choice::Wait`].
 //! A scheduler keeps only its own memory. Windows, queues and round-trip times belong to the sender, which

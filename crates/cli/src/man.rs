@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use clap::{Command, CommandFactory as _};
 use clap_mangen::Man;
 
-use crate::exit::Refused;
-use crate::output::Output;
 use crate::usage::Usage;
+use host::up::Daemon;
+use show::exit::Refused;
+use show::output::Output;
 
 /// Write the manual pages into a directory.
 #[derive(Debug, clap::Args)]
@@ -20,7 +21,7 @@ pub struct Args {
     directory: PathBuf,
 }
 
-/// Writes one page for the program and one for every verb, each once it is complete.
+/// Writes one page for the program, one for every verb and one for the daemon, each once it is complete.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = &args.directory;
     std::fs::create_dir_all(directory).map_err(|error| {
@@ -32,6 +33,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut command = Usage::command().disable_help_subcommand(true);
     command.build();
     write(&command, directory)?;
+    let daemon = Man::new(Daemon::command()).section("8");
+    write_page(&daemon, directory)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -39,7 +42,10 @@ fn write(command: &Command, directory: &Path) -> anyhow::Result<()> {
     for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
         write(verb, directory)?;
     }
-    let man = Man::new(command.clone());
+    write_page(&Man::new(command.clone()), directory)
+}
+
+fn write_page(man: &Man, directory: &Path) -> anyhow::Result<()> {
     let mut page = Vec::new();
     man.render(&mut page)?;
     Output::create(&directory.join(man.get_filename()))?.write_quietly(&page)

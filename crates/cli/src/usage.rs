@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{bench, cc, completions, demo, host, man, papers, play};
+use host::up;
+
+use crate::{bench, cc, completions, demo, live, man, papers, play};
 
 /// Keep a moving host's connections alive and fast over every WiFi access point and cellular link it can see.
 #[derive(Debug, Parser)]
@@ -35,15 +37,15 @@ pub enum Verb {
     /// Measure speed, stalls and mistakes on this machine.
     Bench(bench::Args),
     /// Keep this host's connections alive over all its links, until stopped.
-    Up(host::up::Args),
+    Up(up::Args),
     /// End the daemon and wait until everything it changed is put back.
-    Down(host::down::Args),
+    Down(live::down::Args),
     /// Show links, connections and subflows.
-    Status(host::status::Args),
+    Status(live::status::Args),
     /// Say why each link is used, or why not.
-    Why(host::why::Args),
+    Why(live::why::Args),
     /// Say what this host lacks, and how to get it.
-    Doctor(host::doctor::Args),
+    Doctor(live::doctor::Args),
     /// Load, unload and look at coupled congestion controllers for MPTCP.
     Cc(cc::Args),
     /// Print what a shell needs to complete our commands.

@@ -27,8 +27,9 @@ use std::process::ExitCode;
 
 use trace::{BenchDocument, BenchRow, PolicyName};
 
-use crate::exit::{self, Refused};
-use crate::{seed, terminal};
+use runs::seed;
+use show::exit::{self, Refused};
+use show::terminal;
 
 /// Measure speed, stalls and mistakes on this machine.
 #[derive(Debug, clap::Args)]

@@ -6,7 +6,7 @@ use std::io;
 use serde_json::Value;
 use trace::{BenchRow, TheirsFrom};
 
-use crate::terminal;
+use show::terminal;
 
 /// One line for each row: the figure, its spread, and the peer's.
 pub fn text(rows: &[BenchRow]) -> String {

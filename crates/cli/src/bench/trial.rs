@@ -12,9 +12,10 @@ use serde_json::{Value, json};
 use trace::{BenchRow, LatenessUs, PolicyName, Run, RunRecord};
 use units::Duration;
 
-use crate::batch::{self, Done, Job, Rules};
-use crate::exit::Refused;
-use crate::interrupt;
+use runs::batch::{self, Done, Job, Rules};
+use runs::interrupt;
+use show::exit::Refused;
+use show::tell;
 
 /// One run of a benchmark.
 #[derive(Debug, Clone)]

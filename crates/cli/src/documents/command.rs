@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
+use host::up::Daemon;
 use scenario::Setting;
 
 use crate::play;
@@ -19,6 +20,7 @@ pub fn judge(root: &Path, words: &[String]) -> Result<(), String> {
     let (name, rest) = words.split_first().expect("a command has a name");
     match name.as_str() {
         "slowhand" => ours(root, words),
+        "slowhandd" => understood(Daemon::try_parse_from(words)).map(drop),
         "make" => make(root, rest),
         "cargo" => cargo(root, rest),
         path if path.contains('/') => script(root, path),
@@ -28,14 +30,18 @@ pub fn judge(root: &Path, words: &[String]) -> Result<(), String> {
 }
 
 fn ours(root: &Path, words: &[String]) -> Result<(), String> {
-    match Usage::try_parse_from(words) {
-        Ok(usage) => existing(root, &usage.verb, words),
+    understood(Usage::try_parse_from(words))?.map_or(Ok(()), |usage| existing(root, &usage.verb, words))
+}
+
+/// What the words ask for; nothing for `--help` and the like, and for a verb that is only named, without what it needs.
+fn understood<U>(parsed: Result<U, clap::Error>) -> Result<Option<U>, String> {
+    match parsed {
+        Ok(usage) => Ok(Some(usage)),
         Err(error) => match error.kind() {
-            // `--help` and the like; a verb that is only named, without what it needs.
             ErrorKind::DisplayHelp
             | ErrorKind::DisplayVersion
             | ErrorKind::MissingRequiredArgument
-            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Ok(()),
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Ok(None),
             _ => Err(error.to_string()),
         },
     }
@@ -122,7 +128,11 @@ fn cargo(root: &Path, arguments: &[String]) -> Result<(), String> {
 }
 
 fn package(root: &Path, name: &str) -> Result<(), String> {
-    let folder = if name == "slowhand" { "cli" } else { name };
+    let folder = match name {
+        "slowhand" => "cli",
+        "slowhandd" => "daemon",
+        name => name,
+    };
     let found = root.join("crates").join(folder).join("Cargo.toml").is_file();
     found
         .then_some(())
@@ -146,12 +156,14 @@ fn what_does_not_exist_is_wrong() {
         "slowhand play scenarios/shared-air.toml --world sim --set aps.near.rate_mbps=24,54",
         "slowhand play crates/cli/src/bench/scenarios/cc-handoff.toml --set cells.lte.rate_mbps=6",
         "slowhand up --config ./mine.toml",
+        "slowhandd --cc lia",
         "slowhand bench links",
         "slowhand play --help",
         "slowhand completions",
         "make demo",
         "cargo xtask deps",
         "cargo test -p units",
+        "cargo test -p slowhandd",
         ".ci/run",
         "scripts/setup.sh build",
     ] {
@@ -159,6 +171,7 @@ fn what_does_not_exist_is_wrong() {
     }
     for wrong in [
         "slowhand fly",
+        "slowhandd up",
         "slowhand play scenarios/nowhere.toml",
         "slowhand play crates/cli/src/bench/scenarios/cc-walk.toml",
         "slowhand play crates/cli/src/bench/scenarios/cc-handoff.toml --set cells.lte.rate_mb=6",

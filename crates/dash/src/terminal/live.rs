@@ -1,6 +1,5 @@
 //! Lines that follow runs while they go on: a spark per second, the rate now, bytes so far, the longest stall.
 
-use super::fit::cut;
 use super::{Look, Paint};
 use crate::figures::{megabytes, stall};
 use std::collections::BTreeMap;
@@ -190,4 +189,9 @@ fn line(run: &Live, (names, cells, most): (usize, usize, u64), width: usize, pai
         line += &format!("  {}", paint.apply(look, &figures));
     }
     line + "\n"
+}
+
+/// The first `width` characters.
+fn cut(text: &str, width: usize) -> String {
+    text.chars().take(width).collect()
 }

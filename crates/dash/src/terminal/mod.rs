@@ -2,11 +2,9 @@
 //!
 //! Pure functions to text; whoever prints decides whether the terminal shows colour, and how wide it is.
 
-mod fit;
 mod live;
 mod table;
 
-pub use fit::wrapped;
 pub use live::{Live, progress};
 pub use table::{fitted, table};
 

@@ -7,6 +7,7 @@
 //!    several that begin together none is the stronger one.
 //! 3. In its cell of one station the access point sends and the station receives; in ours it is the other way round. To DCF that is the same.
 
+use show::tell;
 use std::time::Instant as Wall;
 
 use anyhow::Context as _;

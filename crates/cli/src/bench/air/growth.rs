@@ -5,6 +5,7 @@
 //!
 //! Either network is run as [`Islands`] on all cores, channel by channel; beside it as one [`World`] on one core, which has all channels in turn.
 
+use show::tell;
 use std::num::NonZeroUsize;
 use std::thread::available_parallelism;
 use std::time::Instant as Wall;

@@ -1,5 +1,6 @@
 //! ns-3 beside ours: built and run here where its development package is, otherwise the stored figure.
 
+use show::tell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

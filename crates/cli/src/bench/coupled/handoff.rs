@@ -23,6 +23,7 @@ use anyhow::Context as _;
 use lab::world::Advised;
 use scenario::Plan;
 use serde_json::{Value, json};
+use show::tell;
 use trace::{BenchRow, Better, PolicyName, RunRecord, SubflowEvent, TheirsFrom, What};
 use units::{Duration, Instant};
 

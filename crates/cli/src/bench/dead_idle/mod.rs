@@ -9,9 +9,10 @@ mod home;
 mod watched;
 
 use super::Setup;
-use crate::exit::Refused;
 use anyhow::Context as _;
 use home::{Home, SERVER};
+use show::exit::Refused;
+use show::tell;
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};

@@ -22,12 +22,13 @@ mod snapshot;
 mod tests;
 
 use super::{Setup, trial};
-use crate::exit::Refused;
-use crate::interrupt;
 use lab::stop::Stop;
 use load::Counts;
 use round::{Host, Played, Round};
+use runs::interrupt;
 use serde_json::{Value, json};
+use show::exit::Refused;
+use show::tell;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use trace::{BenchRow, Better};

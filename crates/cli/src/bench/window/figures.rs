@@ -1,6 +1,7 @@
 //! Figures drawn from many trials.
 
 use serde_json::{Map, Value};
+use show::tell;
 use trace::{BenchRow, PolicyName, SERIES_BIN};
 use units::{Duration, Instant};
 

@@ -20,10 +20,10 @@ use lab::stop::Stop;
 use lab::world::{self, PlanError, Play, PlayError, Played};
 use linux::bpf::WindowKind;
 use scenario::Plan;
+use show::exit::{self, Refused};
 use trace::{Event, LatenessUs, PolicyName};
 use units::{Bitrate, Duration};
 
-use crate::exit::{self, Refused};
 use room::{Begun, Room};
 
 /// One run to be made.

@@ -7,6 +7,7 @@
 
 use linux::daemon::Observation;
 use policy::{Action, ConnId, Family, Input, LinkEvent, LinkId, Note, SubflowEvent, SubflowId, Verb};
+use show::tell;
 use std::collections::BTreeMap;
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::MetadataExt as _;

@@ -1,4 +1,4 @@
-//! Text within the width of a terminal: sentences wrapped, tables that do not fit as one block for each row.
+//! Wraps text to the width of a terminal.
 
 /// A terminal that is narrower is treated as if it were this wide.
 const NARROWEST: usize = 10;
@@ -46,11 +46,6 @@ fn pieces(line: &str, width: usize) -> Vec<String> {
         done.push(current);
     }
     done
-}
-
-/// The first `width` characters.
-pub(super) fn cut(text: &str, width: usize) -> String {
-    text.chars().take(width).collect()
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! `slowhand doctor`: what this host has of what slowhand uses, what is missing, and how to get it.
 
-use super::config::{Asked, Config};
-use crate::exit::{print_document, print_text};
-use crate::table::Table;
-use crate::terminal;
-use linux::doctor::{Check, Need, checks, needs};
-use serde::Serialize;
+use host::config::{Asked, Config};
+use host::doctor::{document, text};
+use linux::doctor::{Check, Need, checks};
+use show::exit::{print_document, print_text};
+use show::terminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -19,30 +18,6 @@ pub struct Args {
     /// Configuration file whose `probe` and `portal_url` are looked at.
     #[arg(long, value_name = "FILE", default_value = "/etc/slowhand/slowhand.toml")]
     config: PathBuf,
-}
-
-/// What `slowhand doctor --json` says.
-#[derive(Debug, Serialize)]
-struct Document {
-    /// Name and version of this format.
-    schema: &'static str,
-    /// Whether slowhand can work here.
-    works: bool,
-    /// What was looked at, most important first.
-    checks: Vec<Looked>,
-}
-
-/// One thing that was looked at.
-#[derive(Debug, Serialize)]
-struct Looked {
-    /// A stable identifier.
-    name: &'static str,
-    /// `must`: nothing works without it; `should`: it works worse; `lab`: only the lab needs it.
-    need: &'static str,
-    /// Whether it is there.
-    ok: bool,
-    /// What was found, or what is missing and how to get it.
-    finding: String,
 }
 
 /// Looks at everything; 1 when slowhand cannot work here.
@@ -60,17 +35,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
-}
-
-/// Why a daemon cannot work in the calling thread's namespace, in the words of `slowhand doctor`; `None`: it can.
-pub fn refusal() -> Option<String> {
-    refusal_of(needs())
-}
-
-fn refusal_of(mut checks: Vec<Check>) -> Option<String> {
-    checks.retain(|check| check.need == Need::Must && !check.is_ok());
-    let missing = !checks.is_empty();
-    missing.then(|| text(&document(&checks), usize::MAX).trim_end().to_owned())
 }
 
 /// What links are asked while nothing shows that they live. A configuration that cannot be read is told by `up`, and counts as none here.
@@ -121,85 +85,9 @@ fn portal(root: &Path, configured: Option<linux::portal::Check>) -> Result<Strin
     }
 }
 
-fn document(checks: &[Check]) -> Document {
-    let works = checks
-        .iter()
-        .all(|check| check.is_ok() || check.need != Need::Must);
-    Document {
-        schema: "slowhand.doctor/1",
-        works,
-        checks: checks.iter().map(looked).collect(),
-    }
-}
-
-fn looked(check: &Check) -> Looked {
-    let finding = match &check.result {
-        Ok(found) => found.clone(),
-        Err(missing) => missing.clone(),
-    };
-    Looked {
-        name: check.name,
-        need: check.need.id(),
-        ok: check.is_ok(),
-        finding,
-    }
-}
-
-fn text(document: &Document, width: usize) -> String {
-    let mut table = Table::new(&[]);
-    for check in &document.checks {
-        let mark = if check.ok { "ok" } else { "--" };
-        table.row([mark, check.name, check.need, &check.finding]);
-    }
-    let verdict = if document.works {
-        "slowhand works here\n"
-    } else {
-        "slowhand cannot work here yet\n"
-    };
-    table.fitted(width) + verdict
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn check(need: Need, ok: bool) -> Check {
-        let result = if ok {
-            Ok("there".to_owned())
-        } else {
-            Err("not there; get it".to_owned())
-        };
-        Check {
-            name: "thing",
-            need,
-            result,
-        }
-    }
-
-    #[test]
-    fn only_what_nothing_works_without_decides() {
-        assert!(
-            document(&[
-                check(Need::Must, true),
-                check(Need::Should, false),
-                check(Need::Lab, false)
-            ])
-            .works
-        );
-        assert!(!document(&[check(Need::Must, false), check(Need::Should, true)]).works);
-    }
-
-    #[test]
-    fn a_daemon_is_refused_with_what_is_missing_and_nothing_else() {
-        assert_eq!(
-            refusal_of(vec![check(Need::Must, true), check(Need::Should, false)]),
-            None
-        );
-        assert_eq!(
-            refusal_of(vec![check(Need::Must, false), check(Need::Must, true)]).unwrap(),
-            "--  thing  must  not there; get it\nslowhand cannot work here yet"
-        );
-    }
 
     #[test]
     fn what_is_asked_of_links_is_told_and_what_is_missing_for_it() {
@@ -248,14 +136,5 @@ mod tests {
         let off = "ok off (probe = false): a link that dies while no MPTCP connection is open, or leads to a captive portal, is not found";
         assert_eq!(told(), [off, off]);
         std::fs::remove_dir_all(&root).unwrap();
-    }
-
-    #[test]
-    fn what_is_missing_is_told_with_its_remedy() {
-        let text = text(&document(&[check(Need::Must, false)]), usize::MAX);
-        assert_eq!(
-            text,
-            "--  thing  must  not there; get it\nslowhand cannot work here yet\n"
-        );
     }
 }

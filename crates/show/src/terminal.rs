@@ -3,17 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 
-use dash::terminal::{Paint, wrapped};
-
-/// Colours for a terminal that has them, and whose user has not asked to do without (<https://no-color.org>).
-pub fn paint(output: &impl IsTerminal) -> Paint {
-    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    if output.is_terminal() && !refused && !is_dumb() {
-        Paint::Colour
-    } else {
-        Paint::Plain
-    }
-}
+use trace::wrapped;
 
 /// Whether the terminal shows text only: it has no colours, and its cursor does not move.
 pub fn is_dumb() -> bool {

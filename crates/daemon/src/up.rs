@@ -1,14 +1,13 @@
-//! `slowhand up`: the daemon on a host's own interfaces, in the foreground.
+//! The daemon on a host's own interfaces, in the foreground.
 
-use super::config::{Asked, Config, DEFAULT, LinkConfig};
-use super::control::Stopped;
-use super::doctor;
-use super::log::{Chronicle, Level, Log};
-use super::notify::{Notify, watchdog_period};
-use super::place::Place;
-use super::server::{Answering, Sockets};
-use crate::exit::{self, Refused};
+use crate::log::{Chronicle, Level, Log};
+use crate::notify::{Notify, watchdog_period};
+use crate::server::{Answering, Sockets};
 use anyhow::Context as _;
+use host::config::{Asked, Config, ConfigError, DEFAULT, LinkConfig};
+use host::control::Stopped;
+use host::up::Args;
+use host::{doctor, report_key};
 use linux::bpf::cc::{Controller, Coupled};
 use linux::daemon::{
     self, Daemon, DeclaredLink, InletSender, Probing, RunError, Sender, Setup, SignalReports, Stopper,
@@ -16,54 +15,12 @@ use linux::daemon::{
 use linux::portal::from_network_manager;
 use nix::sys::signal::{SigSet, Signal};
 use policy::{LinkId, LinkSpec, Policy, Tariff};
+use show::exit::{self, Refused};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use trace::PolicyName;
-
-/// Keep this host's connections alive over all its links, until stopped.
-///
-/// Runs in the foreground (a service manager is told when it is ready). Everything it changes is put back when it stops, and
-/// after a crash when it starts again.
-#[derive(Debug, clap::Args)]
-#[command(after_help = concat!(
-    "\
-Examples:
-  sudo slowhand up
-  sudo slowhand up --config ./slowhand.toml
-  sudo slowhand up --cc lia
-
-Rights: CAP_NET_ADMIN and CAP_NET_RAW; CAP_BPF and CAP_PERFMON to bound windows and queues of running connections. `slowhand doctor` says what is
-missing; where it says that slowhand cannot work, this command refuses in the same words. One daemon runs in a network namespace.
-
-Listens on no network. In the runtime directory are two Unix sockets: control.sock for root (`down`), and status.sock, on which every user may
-ask `status` and `why`. What it sends by itself goes to hosts in use, to the links' resolvers and to the URL of the portal check; `probe = false`
-ends the last two. SECURITY.md names each kind, and how often.
-
-Configuration files that others can write to, and a key that others can read, are refused.
-
-Connections that fall back to plain TCP, because the server or something on the way does not speak MPTCP, are left alone, unless the
-configuration says how much their servers may have in flight (fallback_window_bytes).
-
-The configuration, of which every key but a link's interface and kind may be left out:
-",
-    include_str!("example.toml")
-))]
-pub struct Args {
-    /// Configuration file; `conf.d/*.toml` beside it is read too. Left out: /etc/slowhand/slowhand.toml, and where there is none, every adapter is
-    /// used by its kind.
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-
-    /// Send new connections with this congestion controller instead of the configuration's: one of the kernel's, or lia, olia, balia or
-    /// cla, which are loaded for as long as the daemon runs.
-    #[arg(long, value_name = "NAME")]
-    cc: Option<String>,
-
-    #[command(flatten)]
-    place: Place,
-}
 
 /// How long a daemon may take to answer its own watchdog.
 const WATCHDOG_PATIENCE: Duration = Duration::from_secs(2);
@@ -161,7 +118,7 @@ fn end(outcome: Result<(), RunError>, sockets: &Sockets, log: Log) -> anyhow::Re
     })
 }
 
-fn configuration(args: &Args) -> Result<Config, super::config::ConfigError> {
+fn configuration(args: &Args) -> Result<Config, ConfigError> {
     match &args.config {
         Some(path) => Config::read(path, Asked::ByName),
         None => Config::read(Path::new(DEFAULT), Asked::ByDefault),
@@ -197,7 +154,7 @@ fn reports(config: &Config) -> Result<Option<SignalReports>, String> {
     let Some(path) = &config.report_key_file else {
         return Ok(None);
     };
-    let key = crate::cc::read_key(path)?;
+    let key = report_key::read(path)?;
     let port = config.report_port;
     Ok(Some(SignalReports { key, port }))
 }
@@ -284,7 +241,7 @@ fn policy(name: &PolicyName, links: &[DeclaredLink]) -> Result<Policy, String> {
             "policy `{name}` cannot run on a live host; use `slowhand`"
         ));
     }
-    if let Some(unmet) = super::needs::unmet(name, links.iter().map(|link| &link.spec)) {
+    if let Some(unmet) = crate::needs::unmet(name, links.iter().map(|link| &link.spec)) {
         return Err(unmet);
     }
     let links = links.iter().map(|link| (link.id, link.spec.name.as_str()));

@@ -1,7 +1,8 @@
 //! How the verbs ask a running daemon: one line of JSON each way over a Unix socket.
 //!
 //! A question is `{"verb": "status"}` (`why`, `stop`); the answer is the verb's document, or `{"error": "…"}`. Root, and whoever runs the
-//! daemon, asks on `control.sock`. Everybody else asks on `status.sock`, where `stop` is refused. See [`super::server`] for the other end.
+//! daemon, asks on `control.sock`. Everybody else asks on `status.sock`, where `stop` is refused. The daemon's end is
+//! `crates/daemon/src/server.rs`.
 //!
 //! A stop has three steps: the daemon answers `{"pid": …}`, the asker acknowledges that with a line, and only then does the daemon end. So
 //! a stop whose asker has lost patience is not carried out later. When everything is put back, it says `{"left": […]}`, what it could not.

@@ -1,7 +1,6 @@
 //! Tables for people, fitted to their terminal.
 
-use dash::terminal::wrapped;
-use trace::Shown;
+use trace::{Shown, wrapped};
 
 /// Spaces between two columns.
 const GUTTER: usize = 2;

@@ -1,9 +1,9 @@
 //! `slowhand down`: end the daemon and wait until everything is as it was.
 
-use super::control::{self, AskError, Ending, Stopped};
-use super::place::{Lock, LockError, Place};
-use crate::exit::{Refused, print};
+use host::control::{self, AskError, Ending, Stopped};
+use host::place::{Lock, LockError, Place};
 use linux::journal::Undone;
+use show::exit::{Refused, print};
 use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

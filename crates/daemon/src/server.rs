@@ -5,9 +5,9 @@
 //! at once; whoever comes beyond that is told so. What everybody is told is up to [`YOUNG`] old, so that many questions cost the daemon no
 //! more than few.
 
-use super::control::{Answer, Question, Stopped, Stopping};
-use super::document::{Status, Why};
-use super::place::Place;
+use host::control::{Answer, Question, Stopped, Stopping};
+use host::document::{Status, Why};
+use host::place::Place;
 use linux::daemon::{InletSender, Report, Stopper};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use std::fs::Permissions;

@@ -1,10 +1,10 @@
 //! `slowhand why`: a sentence for every link, and for every connection whose window is bounded, of which little may wait unsent, that has a slow link, that
 //! fell back to plain TCP, or that is left alone.
 
-use super::control::{Question, ask};
-use super::document::Why;
-use super::place::Place;
-use crate::exit::{Refused, print_document, print_text, shown};
+use host::control::{Question, ask};
+use host::document::Why;
+use host::place::Place;
+use show::exit::{Refused, print_document, print_text, shown};
 use std::process::ExitCode;
 
 /// Say why each link is used, or why not.
@@ -87,8 +87,8 @@ fn text(why: &Why) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::document::{LinkWhy, RoleWhy, WHY};
     use super::*;
+    use host::document::{LinkWhy, RoleWhy, WHY};
 
     fn nothing() -> Why {
         Why {
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn connections_that_fell_back_are_counted_and_told_one_by_one() {
-        let fallback = |port: u16| super::super::document::Fallback {
+        let fallback = |port: u16| host::document::Fallback {
             token: None,
             link: "dsl".to_owned(),
             local: ([10, 0, 0, 1], port).into(),

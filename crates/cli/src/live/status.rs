@@ -1,11 +1,11 @@
 //! `slowhand status`: links, connections and subflows of a running daemon, and what they are sent with.
 
-use super::control::{Question, ask};
-use super::document::{Connection, Fallback, Link, Status, Subflow};
-use super::place::Place;
-use crate::exit::{print_document, print_text, shown};
-use crate::table::Table;
-use crate::terminal;
+use host::control::{Question, ask};
+use host::document::{Connection, Fallback, Link, Status, Subflow};
+use host::place::Place;
+use show::Table;
+use show::exit::{print_document, print_text, shown};
+use show::terminal;
 use std::process::ExitCode;
 use units::Bytes;
 
@@ -219,8 +219,8 @@ fn or_dash(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::document::Marks;
     use super::*;
+    use host::document::Marks;
 
     #[test]
     fn why_a_connection_over_plain_tcp_is_not_bounded_is_told_beside_those_that_are() {

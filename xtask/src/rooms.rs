@@ -137,10 +137,20 @@ pub const ROOMS: &[Room] = &[
         never: "what is asked for: `play` and the benches run by it",
     },
     Room {
+        name: "bench",
+        rooms: &[
+            "units", "wire", "policy", "links", "trace", "scenario", "sim", "linux", "lab", "show", "runs",
+            "bench",
+        ],
+        crates: &["anyhow", "clap", "libc", "serde_json"],
+        no_std: false,
+        never: "the program that asks for it",
+    },
+    Room {
         name: "slowhand",
         rooms: &[
             "units", "wire", "policy", "links", "trace", "scenario", "sim", "linux", "lab", "dash", "show",
-            "host", "runs",
+            "host", "runs", "bench",
         ],
         crates: &[
             "anyhow",

@@ -1,15 +1,12 @@
-//! The one binary: reads the command line, hands over to a verb, and turns what came of it into an exit code.
+//! The command that people type: reads the command line, hands over to a verb, and turns what came of it into an exit code.
 
 #![deny(clippy::print_stderr)]
 
-mod bench;
 mod cc;
-mod completions;
 mod demo;
 #[cfg(test)]
 mod documents;
 mod live;
-mod man;
 mod papers;
 mod play;
 mod usage;
@@ -36,7 +33,7 @@ fn run(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Why(args) => live::why::run(&args),
         Verb::Doctor(args) => live::doctor::run(&args),
         Verb::Cc(args) => cc::run(&args),
-        Verb::Completions(args) => completions::run(&args),
-        Verb::Man(args) => man::run(&args),
+        Verb::Completions(args) => usage::completions::run(&args),
+        Verb::Man(args) => usage::man::run(&args),
     }
 }

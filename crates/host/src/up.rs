@@ -29,7 +29,7 @@ configuration says how much their servers may have in flight (fallback_window_by
 
 The configuration, of which every key but a link's interface and kind may be left out:
 ",
-    include_str!("example.toml")
+    include_str!("config/example.toml")
 ))]
 pub struct Args {
     /// Configuration file; `conf.d/*.toml` beside it is read too. Left out: /etc/slowhand/slowhand.toml, and where there is none, every adapter is

@@ -86,7 +86,7 @@ mod tests {
     fn cables_carry_no_more_than_the_bottleneck_that_they_share() {
         let plan = plan(
             "cc-share-4.toml",
-            include_str!("../../../cli/src/bench/scenarios/cc-share-4.toml"),
+            include_str!("../../../bench/src/scenarios/cc-share-4.toml"),
         );
         assert_eq!(offered(&plan, None), Bitrate::from_mbps(40));
     }

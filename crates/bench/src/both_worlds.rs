@@ -7,8 +7,6 @@ use crate::declaration::Setup;
 use crate::plans;
 use crate::trial::{self, Observed, Trial};
 
-/// Runs of 20 s.
-
 /// Goodput of datagrams over two access points in the lab, beside virtual time's with the same seed.
 pub fn udp(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
     let plan = plans::embedded("lab-udp", include_str!("scenarios/lab-udp.toml"))?;

@@ -1,6 +1,6 @@
 //! The table of imports: which room may know which, and what each may take from other people.
 //!
-//! The names are those of packages; `slowhand` is the room in `crates/cli`, `slowhandd` the one in `crates/daemon`.
+//! The names are those of packages; `slowhand` is the room in `crates/cli`.
 
 /// One room.
 pub struct Room {

@@ -2,7 +2,7 @@
 //!
 //! A question is `{"verb": "status"}` (`why`, `stop`); the answer is the verb's document, or `{"error": "…"}`. Root, and whoever runs the
 //! daemon, asks on `control.sock`. Everybody else asks on `status.sock`, where `stop` is refused. The daemon's end is
-//! `crates/daemon/src/server.rs`.
+//! `crates/slowhandd/src/server.rs`.
 //!
 //! A stop has three steps: the daemon answers `{"pid": …}`, the asker acknowledges that with a line, and only then does the daemon end. So
 //! a stop whose asker has lost patience is not carried out later. When everything is put back, it says `{"left": […]}`, what it could not.

@@ -128,11 +128,7 @@ fn cargo(root: &Path, arguments: &[String]) -> Result<(), String> {
 }
 
 fn package(root: &Path, name: &str) -> Result<(), String> {
-    let folder = match name {
-        "slowhand" => "cli",
-        "slowhandd" => "daemon",
-        name => name,
-    };
+    let folder = if name == "slowhand" { "cli" } else { name };
     let found = root.join("crates").join(folder).join("Cargo.toml").is_file();
     found
         .then_some(())

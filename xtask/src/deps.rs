@@ -52,7 +52,7 @@ fn violations(room: &Room, dependencies: &[&str], own: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// What a lean program links although it must not, with the way that leads there.
+/// What a lean program links although it must not, each with the path that leads there.
 fn ballast(program: &Lean, linked: &BTreeMap<&str, Vec<&str>>) -> Vec<String> {
     let Lean {
         name,

@@ -83,7 +83,8 @@ impl Metadata {
         serde_json::from_slice(&output.stdout).context("cargo metadata printed something unexpected")
     }
 
-    /// What a program of ours links: the names of its normal dependencies and of theirs, each with the way that leads to it.
+    /// What a program of ours links: the names of its normal dependencies and of theirs, each with the
+    /// path that leads to it.
     pub fn linked(&self, program: &'static str) -> BTreeMap<&str, Vec<&str>> {
         let names: BTreeMap<&str, &str> = self
             .packages

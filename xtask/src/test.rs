@@ -45,7 +45,8 @@ pub fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     Ok(tally.close(finished))
 }
 
-/// Tests of `slowhand` start the daemon, which is a program of another package: only a test of the whole workspace builds it by itself.
+/// Tests of `slowhand` start the daemon, a program of another package. Only a test of the whole workspace
+/// builds it by itself.
 fn build_daemon(cargo: &OsStr) -> anyhow::Result<()> {
     let mut build = Command::new(cargo);
     build.args(["build", "--locked", "--quiet", "--package", "slowhandd"]);

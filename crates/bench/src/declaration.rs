@@ -1,4 +1,5 @@
-//! What a benchmark declares of itself. Its help, its row in the README, its JSON and its trials follow from this.
+//! What a benchmark declares of itself: its help, its row in the README, its JSON and its trials follow
+//! from this.
 
 use trace::{BenchRow, Better, PolicyName};
 
@@ -7,7 +8,7 @@ pub type Measure = fn(&Setup) -> anyhow::Result<Vec<BenchRow>>;
 
 /// A benchmark: figures that are measured in one go.
 pub struct Bench {
-    /// At least one. Each has a name, by which it is asked for.
+    /// At least one, each with a name for the command line.
     pub figures: &'static [Figure],
     /// The trials of its definition, one entry for each kind.
     pub trials: &'static [Trials],

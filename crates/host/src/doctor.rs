@@ -1,4 +1,5 @@
-//! What a host has of what slowhand uses: the document of `slowhand doctor`, and the words with which the daemon refuses to start.
+//! What a host has of what slowhand uses: the document of `slowhand doctor`, and the words with which
+//! the daemon refuses to start.
 
 use linux::doctor::{Check, Need, needs};
 use serde::Serialize;

@@ -1,6 +1,7 @@
 //! What the daemon (`slowhandd`) and the commands that talk to it share.
 //!
-//! The configuration and the directories of a host, the questions and answers on the daemon's sockets, and the command line of `slowhand up`.
+//! The configuration and the directories of a host, the questions and answers on the daemon's sockets,
+//! and the command line of `slowhand up`.
 
 #![deny(clippy::print_stderr)]
 

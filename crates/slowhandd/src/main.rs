@@ -1,6 +1,7 @@
 //! The daemon. `slowhand up` becomes this program, and a service manager starts it.
 //!
-//! It runs as root for weeks, so it contains what a live host needs and nothing else: `cargo xtask deps` checks what it links.
+//! It runs as root for weeks, so it contains what a live host needs and nothing else: `cargo xtask deps`
+//! checks what it links.
 
 #![deny(clippy::print_stderr)]
 

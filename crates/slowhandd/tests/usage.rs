@@ -1,4 +1,5 @@
-//! The command line of the daemon. Cargo builds the program for these tests, so a test of the whole workspace finds it.
+//! The command line of the daemon. Cargo builds the program for these tests, so a test of the whole
+//! workspace finds it.
 
 use std::process::{Command, Output};
 

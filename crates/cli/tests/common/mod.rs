@@ -116,8 +116,8 @@ pub fn seeing(command: &mut Command, directory: &Path, place: &str) {
     unsafe { command.pre_exec(see) };
 }
 
-/// Copies a program. Not by this process: a program that another test is just starting would have the file open for writing, and it could
-/// not be run.
+/// Copies a program, in a process of its own: a child that another test starts at that moment would
+/// inherit the file while it is open for writing, and nobody could run it.
 pub fn copied(program: &Path, copy: &Path) {
     let status = Command::new("cp").arg(program).arg(copy).status();
     assert!(status.unwrap().success());

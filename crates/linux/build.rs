@@ -1,7 +1,8 @@
-//! Compiles `bpf/*.bpf.c` into objects that the library embeds; running them needs no compiler.
+//! Compiles `bpf/*.bpf.c` into objects that the library embeds. Running them needs no compiler.
 //!
-//! The kernel's structures come from `bpf/kernel.h`, and libbpf's headers from the copy that `libbpf-sys` is built from, so
-//! nothing here depends on the kernel of the building machine. Paths are mapped away: one source gives one object.
+//! The kernel's structures come from `bpf/kernel.h`, and libbpf's headers from the copy that `libbpf-sys` is
+//! built from. So nothing here depends on the kernel of the build machine. Paths are removed from the output,
+//! so one source always gives the same object.
 
 use std::env;
 use std::fs;
@@ -20,7 +21,7 @@ const PROGRAMS: [&str; 9] = [
     "cc/golden",
 ];
 
-/// Looked for in this order when `CLANG` is not set.
+/// Compilers to try, in this order, when `CLANG` is not set.
 const CLANGS: [&str; 7] = [
     "clang", "clang-14", "clang-16", "clang-17", "clang-18", "clang-19", "clang-15",
 ];
@@ -38,7 +39,7 @@ fn main() {
     }
 }
 
-/// A directory that cargo promises to name.
+/// A directory that cargo sets in `variable`.
 fn required_dir(variable: &str) -> PathBuf {
     env::var_os(variable)
         .map(PathBuf::from)
@@ -104,7 +105,7 @@ fn explain(program: &str, output: &Output) -> String {
     format!("bpf/{program}.bpf.c does not compile; clang 14 or newer is needed\n{errors}")
 }
 
-/// Ends the build with a message that says what to do, without a backtrace around it.
+/// Ends the build with a message about the fix, without a backtrace.
 fn fail(message: &str) -> ! {
     for line in message.lines() {
         println!("cargo:warning={line}");

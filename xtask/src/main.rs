@@ -8,6 +8,7 @@ mod links;
 mod metadata;
 mod modules;
 mod prose;
+mod readings;
 mod rooms;
 mod spdx;
 mod test;
@@ -16,7 +17,8 @@ mod unreached;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask check | circles | deps | licences | links | prose | tidy | unreached | test [ARGUMENTS OF cargo test]";
+const USAGE: &str = "usage: cargo xtask check | circles | deps | licences | links | prose | readings [--check] | \
+                     tidy | unreached | test [ARGUMENTS OF cargo test]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -38,6 +40,7 @@ fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
             deps::check()?,
             licences::check()?,
             links::check()?,
+            readings::check()?,
             tidy::check()?,
             unreached::check()?,
         ]),
@@ -47,6 +50,11 @@ fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
         "links" => report(&[links::check()?]),
         "prose" => report(&[prose::check()?]),
         "unreached" => report(&[unreached::check()?]),
+        "readings" => match rest {
+            [] => report(&[readings::write()?]),
+            [check] if check == "--check" => report(&[readings::check()?]),
+            _ => anyhow::bail!("{USAGE}"),
+        },
         "tidy" => report(&[tidy::check()?]),
         "test" => test::run(rest),
         _ => anyhow::bail!("{USAGE}"),

@@ -9,6 +9,7 @@ mod documents;
 mod live;
 mod papers;
 mod play;
+mod replay;
 mod usage;
 
 use std::process::ExitCode;
@@ -26,6 +27,7 @@ fn run(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Bench(args) => bench::run(args),
         Verb::Demo(args) => demo::run(args),
         Verb::Play(args) => play::run(*args),
+        Verb::Replay(args) => replay::run(&args),
         Verb::Papers(args) => papers::run(&args),
         Verb::Up(_) => live::up::run(),
         Verb::Down(args) => live::down::run(&args),

@@ -1,15 +1,19 @@
-//! One daemon in a network namespace: a mark that only who may run one can set, and that goes with its process.
+//! Ensures a single daemon per network namespace, by a mark that only a privileged process can set and that
+//! ends with its process.
 //!
-//! The mark is a raw socket that never receives anything (IPPROTO_RAW), bound to a loopback address of our own. Making one takes
-//! CAP_NET_RAW in the namespace, so that no other user can hold a daemon up; nothing lies on a disk, so that a killed daemon blocks nobody,
-//! and two containers with one network see each other.
+//! The mark is a raw socket that never receives anything (IPPROTO_RAW), bound to a loopback address reserved
+//! by slowhand. Creating it takes CAP_NET_RAW in the namespace, so no unprivileged user can block a daemon.
+//! Nothing is stored on disk, so a killed daemon blocks no other. Two containers that share a network see
+//! each other's mark.
 //!
 //! # Sources
-//! - raw(7): IPPROTO_RAW only sends; proc_net(5): `/proc/net/raw`; ip(7): IP_FREEBIND, for a namespace whose `lo` is down.
+//! - raw(7): IPPROTO_RAW only sends. proc_net(5): `/proc/net/raw`. ip(7): IP_FREEBIND, for a namespace whose
+//!   `lo` is down.
 //!
 //! # Where we differ, and why
-//! 1. The kernel lets any number of raw sockets have one address, so a claim sets its mark first and looks for others then. Of two that start
-//!    in the same moment both may give way; never do both stay.
+//! 1. The kernel lets any number of raw sockets bind one address, so a claim first sets its mark and then
+//!    looks for others. Of two daemons that start at the same moment, both may give way, but never do both
+//!    stay.
 //!
 //! # Checked by
 //! `tests`; `crates/cli/tests/host/start.rs`, with two daemons.
@@ -21,10 +25,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::AsRawFd;
 use thiserror::Error;
 
-/// Ours in 127.0.0.0/8: the letters S, L, H.
+/// Reserved by slowhand in 127.0.0.0/8: the letters S, L, H.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 83, 76, 72);
 
-/// The calling thread's network namespace belongs to its holder until this is dropped.
+/// A claim on the calling thread's network namespace, held until drop.
 #[derive(Debug)]
 pub struct Claim {
     _mark: Socket,
@@ -33,13 +37,13 @@ pub struct Claim {
 /// Why a namespace could not be claimed.
 #[derive(Debug, Error)]
 pub enum ClaimError {
-    /// Another has it.
+    /// Another process holds the claim.
     #[error("slowhand is running already in this network namespace ({})", process(*.0))]
     Taken(Option<u32>),
     /// The mark could not be set.
-    #[error("marking this network namespace takes a raw socket; run as root or with CAP_NET_RAW")]
+    #[error("claiming this network namespace needs a raw socket; run as root or with CAP_NET_RAW")]
     Mark(#[source] io::Error),
-    /// The kernel does not list marks.
+    /// The list of raw sockets could not be read.
     #[error("/proc/thread-self/net/raw cannot be read; mount /proc")]
     List(#[source] io::Error),
 }
@@ -52,7 +56,7 @@ fn process(pid: Option<u32>) -> String {
 }
 
 impl Claim {
-    /// Claims the namespace of the calling thread.
+    /// Claims the calling thread's network namespace.
     pub fn take() -> Result<Self, ClaimError> {
         let mark = mark().map_err(ClaimError::Mark)?;
         let own = inode(&mark).map_err(ClaimError::Mark)?;
@@ -76,9 +80,10 @@ fn inode(socket: &Socket) -> io::Result<u64> {
     Ok(fs::metadata(format!("/proc/thread-self/fd/{}", socket.as_raw_fd()))?.ino())
 }
 
-/// The inodes of all marks in a list as `/proc/net/raw` has it: local address and protocol are its second field, the inode its tenth.
+/// Inodes of all marks in the text of `/proc/net/raw`. Its second field is the local address and protocol,
+/// its tenth the inode.
 fn marks(listed: &str) -> impl Iterator<Item = u64> {
-    // The kernel prints the address as the machine keeps it.
+    // The kernel prints the address in native byte order.
     let ours = format!(
         "{:08X}:{:04X}",
         u32::from_ne_bytes(ADDRESS.octets()),
@@ -91,7 +96,7 @@ fn marks(listed: &str) -> impl Iterator<Item = u64> {
     })
 }
 
-/// The process that has this socket, if `/proc` shows it.
+/// The process that holds this socket, if `/proc` shows it.
 fn holder(inode: u64) -> Option<u32> {
     let wanted = format!("socket:[{inode}]");
     let processes = fs::read_dir("/proc").ok()?.flatten();
@@ -111,7 +116,7 @@ mod tests {
     use crate::testing::inside;
 
     #[test]
-    fn a_namespace_is_claimed_once_and_free_again() {
+    fn a_namespace_is_claimed_once_until_released() {
         inside(|| {
             let claim = Claim::take().unwrap();
             let Err(ClaimError::Taken(pid)) = Claim::take() else {
@@ -125,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_it_is_said() {
+    fn the_error_names_the_holder() {
         let said = |pid| ClaimError::Taken(pid).to_string();
         assert_eq!(
             said(Some(7)),

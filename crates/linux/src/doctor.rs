@@ -1,10 +1,10 @@
-//! What this host has of what slowhand uses, what is missing, and how to get it.
+//! Checks the host for everything that slowhand uses, and tells how to get what is missing.
 //!
-//! Nothing is changed. Features are tried, not versions compared. A daemon starts only where none of [`needs`] is missing, so that it never
-//! says something else than this.
+//! Nothing is changed. Features are tried, and versions are not compared. A daemon starts only if none of
+//! [`needs`] is missing, so its message never differs from this one.
 //!
 //! # Checked by
-//! `tests`, as root and as nobody; `crates/cli/tests/host/start.rs`: `up` refuses in the same words.
+//! `tests`, as root and as nobody; `crates/cli/tests/host/start.rs`: `up` refuses with the same messages.
 
 use crate::bpf::cc::Coupled;
 use crate::bpf::{self, LoadError, UnsentLever, WindowKind, WindowLever};
@@ -14,12 +14,12 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::fmt;
 use std::path::Path;
 
-/// How much depends on a check.
+/// Importance of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Need {
-    /// Nothing works without it.
+    /// Slowhand does not work without it.
     Must,
-    /// It works worse without it.
+    /// Slowhand works worse without it.
     Should,
     /// Only the lab needs it.
     Lab,
@@ -36,19 +36,19 @@ impl Need {
     }
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     /// A stable identifier.
     pub name: &'static str,
-    /// How much depends on it.
+    /// Its importance.
     pub need: Need,
-    /// `Ok`: what was found; `Err`: what is missing and how to get it.
+    /// `Ok`: what was found. `Err`: what is missing and how to get it.
     pub result: Result<String, String>,
 }
 
 impl Check {
-    /// Whether everything is as it should be.
+    /// Whether the check passed.
     pub const fn is_ok(&self) -> bool {
         self.result.is_ok()
     }
@@ -64,7 +64,7 @@ impl fmt::Display for Check {
     }
 }
 
-/// Looks at everything, most important first.
+/// Runs all checks, the most important first.
 pub fn checks() -> Vec<Check> {
     let others = [
         check("window-lever", Need::Should, window_lever()),
@@ -80,7 +80,7 @@ pub fn checks() -> Vec<Check> {
     needs().into_iter().chain(others).collect()
 }
 
-/// Looks at what nothing works without.
+/// Runs the checks that must pass.
 pub fn needs() -> Vec<Check> {
     vec![
         check("privileges", Need::Must, privileges()),
@@ -101,7 +101,7 @@ fn privileges() -> Result<String, String> {
             missing.join(", ")
         ));
     }
-    // In a user namespace of its own a process has every right, but none over the namespaces around it.
+    // In its own user namespace a process has every capability, but none over the outer namespaces.
     match Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(libc::IPPROTO_RAW))) {
         Ok(_) => Ok("CAP_NET_ADMIN, CAP_NET_RAW".into()),
         Err(error) => Err(format!(
@@ -142,21 +142,21 @@ fn window_lever() -> Result<String, String> {
     window_in_words(WindowLever::load().map(kind))
 }
 
-/// What a lever was loaded, and why not the better one.
+/// Describes the loaded lever, and why the better one is not loaded.
 fn window_in_words(loaded: Result<(WindowKind, Option<String>), LoadError>) -> Result<String, String> {
     match loaded {
         Ok((kind, None)) => Ok(format!("{kind:?}: the window field of outgoing segments")),
-        Ok((kind, Some(why))) => Ok(format!("{kind:?}, the coarser one, because: {why}")),
+        Ok((kind, Some(why))) => Ok(format!("{kind:?}, the coarser method, because: {why}")),
         Err(error) => Err(format!(
-            "{error}; without it only new connections can be bounded, by their receive buffer (tcp_rmem): on all others a dying link costs a second \
-             and more instead of a tenth"
+            "{error}; without it only new connections can be limited, by their receive buffer (tcp_rmem): on all others a dying link costs a second \
+             or more instead of 0.1 s"
         )),
     }
 }
 
 fn unsent_lever() -> Result<String, String> {
     match UnsentLever::load() {
-        Ok(_) => Ok("what waits unsent on the subflows of uploads".into()),
+        Ok(_) => Ok("limits unsent bytes on the subflows of uploads".into()),
         Err(error) => Err(format!(
             "{error}; without it a link that dies during an upload costs half a second or more"
         )),
@@ -189,17 +189,17 @@ fn blackhole() -> Result<String, String> {
     match sysctl::read(&sysctl::blackhole_timeout()).as_deref() {
         Ok("0") => Ok("net.mptcp.blackhole_timeout = 0".into()),
         Ok(seconds) => Err(format!(
-            "net.mptcp.blackhole_timeout = {seconds}: a lost first SYN makes new connections plain TCP for so many seconds; \
+            "net.mptcp.blackhole_timeout = {seconds}: a lost first SYN makes new connections plain TCP for that many seconds; \
              sysctl -w net.mptcp.blackhole_timeout=0"
         )),
-        Err(_) => Ok("this kernel does not suspect black holes".into()),
+        Err(_) => Ok("this kernel has no MPTCP blackhole detection".into()),
     }
 }
 
 fn tun() -> Result<String, String> {
     match Path::new("/dev/net/tun").exists() {
         true => Ok("/dev/net/tun".into()),
-        false => Err("no /dev/net/tun; `modprobe tun`, or in a container give it the device".into()),
+        false => Err("no /dev/net/tun; `modprobe tun`, or pass the device to the container".into()),
     }
 }
 
@@ -207,11 +207,11 @@ fn real_time() -> Result<String, String> {
     // SAFETY: reads the calling thread's policy and takes no pointers.
     let policy = unsafe { libc::sched_getscheduler(0) };
     let wanted = libc::sched_param { sched_priority: 1 };
-    // SAFETY: `wanted` is valid for the call; the policy is put back below.
+    // SAFETY: `wanted` is valid for the call, and the policy is restored below.
     let allowed = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const wanted) } == 0;
     if !allowed {
         return Err(
-            "SCHED_FIFO is refused: a busy host makes the daemon hear answers late; run as root, or see `ulimit -r` and the cgroup's \
+            "SCHED_FIFO is refused: a busy host delays the daemon's measurements; run as root, or see `ulimit -r` and the cgroup's \
              cpu.rt_runtime_us"
                 .into(),
         );
@@ -233,7 +233,7 @@ mod tests {
     use crate::testing::inside;
 
     #[test]
-    fn on_a_machine_that_runs_the_lab_nothing_is_missing() {
+    fn nothing_is_missing_on_a_machine_that_runs_the_lab() {
         inside(|| {
             sysctl::write(&sysctl::blackhole_timeout(), "0").unwrap();
             let missing: Vec<String> = checks()
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn without_rights_it_is_said_what_is_bounded_instead() {
+    fn without_capabilities_the_alternative_is_named() {
         const NOBODY: libc::c_long = 65_534;
         let looked = std::thread::spawn(|| {
             // SAFETY: no pointers. The bare system call changes this thread only.
@@ -262,13 +262,13 @@ mod tests {
     }
 
     #[test]
-    fn how_windows_are_bounded_is_said_and_why_not_better() {
+    fn the_window_method_is_named_with_the_reason() {
         let egress = window_in_words(Ok((WindowKind::Egress, None))).unwrap();
         assert_eq!(egress, "Egress: the window field of outgoing segments");
         let why = LoadError::NoTcx.to_string();
         let clamp = window_in_words(Ok((WindowKind::Clamp, Some(why)))).unwrap();
         assert!(
-            clamp.starts_with("Clamp, the coarser one, because: this kernel has no tcx links"),
+            clamp.starts_with("Clamp, the coarser method, because: this kernel has no tcx links"),
             "{clamp}"
         );
         let none = window_in_words(Err(LoadError::NoBtf)).unwrap_err();
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_comes_with_its_remedy() {
+    fn missing_features_come_with_their_fix() {
         inside(|| {
             sysctl::write(&sysctl::mptcp_enabled(), "0").unwrap();
             let checks = checks();

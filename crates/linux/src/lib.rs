@@ -1,30 +1,32 @@
-//! The real world: everything slowhand says to a Linux kernel, and everything the kernel says back.
+//! The real world: everything slowhand exchanges with a Linux kernel.
 //!
-//! | module | what it is | begins with |
+//! | module | purpose | entry points |
 //! |---|---|---|
 //! | [`daemon`] | drives one `policy::Engine` over a namespace | `Daemon::start`, `Daemon::run` |
-//! | [`mptcp_pm`] | the kernel's MPTCP path managers: commands and events | `Commands::open`, `Events::open` |
-//! | [`rtnl`] | links, addresses, routes, rules: read, changed, watched | `Rtnl::open`, `Watch::open` |
-//! | [`diag`], [`info`] | sockets of all programs, their `tcp_info` and `mptcp_info` | `Diag::open`, `Diag::tcp`, `Diag::mptcp` |
-//! | [`sockopt`] | the same of a socket of one's own; congestion controllers | `mptcp_info`, `full_info`, `is_fallback` |
-//! | [`routing`] | a table per uplink, and rules that lead to it; where new connections begin | `routing::Plan`, `routing::Routing::apply` |
-//! | [`orphans`] | closed connections at an endpoint that goes | `orphans::release` |
-//! | [`probe`] | is a host reachable over this one link? | `Prober` |
-//! | [`bpf`] | what only a BPF program can do | `WindowLever`, `UnsentLever`, `PacingLever` |
-//! | [`capture`] | what a monitor interface hears | `Capture::open`, `digest` |
-//! | [`journal`] | what was changed, on disk, and how to take it back | `Journal::open`, `Journal::undo` |
+//! | [`mptcp_pm`] | the MPTCP path managers: commands and events | `Commands::open`, `Events::open` |
+//! | [`rtnl`] | lists, changes and monitors links, addresses, routes, rules | `Rtnl::open`, `Watch::open` |
+//! | [`diag`], [`info`] | all sockets, their `tcp_info` and `mptcp_info` | `Diag::open`, `Diag::tcp` |
+//! | [`sockopt`] | options of a program's own sockets | `mptcp_info`, `full_info`, `is_fallback` |
+//! | [`routing`] | a table per uplink; where new connections begin | `routing::Plan`, `routing::Routing` |
+//! | [`orphans`] | closed connections at an endpoint about to be removed | `orphans::release` |
+//! | [`probe`] | tests whether a host is reachable over one link | `Prober` |
+//! | [`bpf`] | levers that need a BPF program | `WindowLever`, `UnsentLever`, `PacingLever` |
+//! | [`capture`] | frames heard on a monitor interface | `Capture::open`, `digest` |
+//! | [`journal`] | a record on disk of all changes, and their undo | `Journal::open`, `Journal::undo` |
 //! | [`sysctl`] | kernel parameters of a namespace | `sysctl::read`, `sysctl::path_manager` |
-//! | [`netstat`] | what a namespace's kernel counts by itself | `netstat::counted` |
+//! | [`netstat`] | counters of a namespace's kernel | `netstat::counted` |
 //! | [`netns`] | namespaces without names, and work inside them | `Netns::new`, `Netns::run` |
-//! | [`portal`], [`resolvers`] | whether a link leads to the Internet, and who resolves names for it | `portal::Check::run`, `resolvers::of_link` |
-//! | [`claim`] | one daemon in a namespace | `Claim::take` |
+//! | [`portal`] | whether a link leads to the Internet | `portal::Check::run` |
+//! | [`resolvers`] | which hosts resolve names for a link | `resolvers::of_link` |
+//! | [`claim`] | a single daemon per namespace | `Claim::take` |
 //! | [`doctor`] | what this host lacks and how to get it | `doctor::checks`, `doctor::needs` |
-//! | [`limits`], [`realtime`] | what the process may have, and how it is scheduled | `limits::raise_descriptors`, `realtime::request` |
+//! | [`limits`] | resource limits of the process | `limits::raise_descriptors` |
+//! | [`realtime`] | scheduling of the process | `realtime::request` |
 //! | [`netlink`] | the layer under `mptcp_pm`, `rtnl` and `diag` | `Socket::open`, `Builder` |
 //!
-//! Everything works in the network namespace of the thread that opened it, and keeps working there from any thread.
-//! Nothing here blocks for long: requests are answered while they are sent, and whatever waits for events is a
-//! descriptor for `epoll` whose `next` never blocks.
+//! Everything works in the network namespace of the thread that opened it, and from then on from any thread.
+//! Nothing here blocks for long: the kernel answers requests while they are sent. Event sources are
+//! descriptors for `epoll` whose `next` never blocks.
 
 pub mod bpf;
 pub mod capture;

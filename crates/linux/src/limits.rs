@@ -1,6 +1,7 @@
-//! What a process may have at once.
+//! Resource limits of the process.
 
-/// Lets this process have as many descriptors as it may give itself, so that it does not matter how it was started.
+/// Raises this process's limit of open descriptors to the hard limit, so that the limit does not depend on
+/// how it was started.
 pub fn raise_descriptors() {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
@@ -9,7 +10,8 @@ pub fn raise_descriptors() {
     // SAFETY: `limit` is valid for the call.
     if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } == 0 {
         limit.rlim_cur = limit.rlim_max;
-        // SAFETY: as above. What is refused stays as it was, and who runs out of descriptors says so.
+        // SAFETY: as above. If refused, the limit stays, and a later lack of descriptors is reported where it
+        // occurs.
         unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
     }
 }

@@ -1,18 +1,18 @@
 //! Network namespaces without names.
 //!
-//! A namespace made here has no name and no mount: it lives as long as a descriptor, a socket or a thread in it does.
-//! However a process ends, `kill -9` included, the kernel removes the namespace with all its links, routes, rules and
-//! endpoints.
+//! A namespace created here has no name and no mount. It lives as long as a descriptor, a socket or a thread
+//! in it. However a process ends, even by `kill -9`, the kernel removes the namespace with all its links,
+//! routes, rules and endpoints.
 //!
-//! The namespace of a *thread* decides where its sockets are opened and which `/proc/sys/net` it sees, so work inside
-//! one is done on a thread that enters it and never comes back.
+//! The namespace of a *thread* determines where its sockets are opened and which `/proc/sys/net` it sees. So
+//! work inside a namespace runs on a thread that enters it and never leaves.
 //!
 //! # Sources
 //! - `network_namespaces(7)`, `setns(2)`, `unshare(2)`.
 //!
 //! # Checked by
-//! `tests`: a fresh namespace has only a loopback, which is up; nothing done inside is seen outside; a program started
-//! inside stays inside.
+//! `tests`: a fresh namespace has only a loopback, which is up. Nothing done inside is visible outside. A
+//! program started inside stays inside.
 
 use crate::netlink;
 use crate::rtnl::{LinkError, Rtnl};
@@ -25,31 +25,31 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use thiserror::Error;
 
-/// In every network namespace the loopback is the first link.
+/// Index of the loopback, the first link of every network namespace.
 const LOOPBACK: u32 = 1;
 
-/// Why a network namespace could not be made.
+/// Why a network namespace could not be created.
 #[derive(Debug, Error)]
 pub enum CreateError {
-    /// Not allowed.
-    #[error("making a network namespace needs CAP_SYS_ADMIN: run as root")]
+    /// CAP_SYS_ADMIN is missing.
+    #[error("creating a network namespace needs CAP_SYS_ADMIN: run as root")]
     NotPermitted,
-    /// The kernel was built without them.
+    /// The kernel was built without network namespaces.
     #[error("this kernel has no network namespaces; it needs CONFIG_NET_NS=y")]
     Unsupported,
-    /// The user's share is used up.
+    /// The user's limit of namespaces is reached.
     #[error("no network namespace left; raise user.max_net_namespaces")]
     LimitReached,
-    /// Anything else that `unshare` or opening it said.
-    #[error("making a network namespace")]
+    /// Any other error of `unshare` or of opening the namespace.
+    #[error("creating a network namespace")]
     Kernel(#[source] io::Error),
-    /// No thread to make it in.
+    /// No thread could be started.
     #[error("no thread could be started; see `ulimit -u`")]
     Thread(#[source] io::Error),
-    /// The loopback did not come up.
+    /// The loopback could not be brought up.
     #[error("bringing up `lo` in a new network namespace")]
     Loopback(#[source] LinkError),
-    /// The loopback could not be reached.
+    /// rtnetlink could not be opened.
     #[error("opening rtnetlink in a new network namespace")]
     Netlink(#[source] netlink::OpenError),
 }
@@ -68,7 +68,7 @@ pub enum EnterError {
     /// The kernel refused.
     #[error("entering a network namespace needs CAP_SYS_ADMIN: run as root")]
     Kernel(#[source] io::Error),
-    /// No thread to do it in.
+    /// No thread could be started.
     #[error("no thread could be started; see `ulimit -u`")]
     Thread(#[source] io::Error),
 }
@@ -80,21 +80,21 @@ pub struct Netns {
 }
 
 impl Netns {
-    /// Makes a namespace with nothing in it but a loopback that is up.
+    /// Creates a namespace that has only a loopback, which is up.
     pub fn new() -> Result<Self, CreateError> {
         std::thread::scope(|scope| {
             let maker = std::thread::Builder::new().name("netns-make".into());
             let made = maker.spawn_scoped(scope, make).map_err(CreateError::Thread)?;
-            made.join().expect("making a namespace does not panic")
+            made.join().expect("creating a namespace does not panic")
         })
     }
 
-    /// The namespace of the calling thread.
+    /// Opens the namespace of the calling thread.
     pub fn current() -> Result<Self, OpenError> {
         Self::open(Path::new("/proc/thread-self/ns/net"))
     }
 
-    /// A namespace by path, as `ip netns add` leaves under `/run/netns`.
+    /// Opens a namespace by path, such as those of `ip netns add` under `/run/netns`.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let file = File::open(path).map_err(|source| OpenError {
             path: path.to_owned(),
@@ -103,15 +103,15 @@ impl Netns {
         Ok(Self { fd: file.into() })
     }
 
-    /// Moves the calling thread into this namespace, for good.
+    /// Moves the calling thread into this namespace permanently.
     pub fn enter(&self) -> Result<(), EnterError> {
         set_netns(self.fd.as_raw_fd()).map_err(EnterError::Kernel)
     }
 
-    /// Runs `work` on a thread of its own inside this namespace and waits for its result.
+    /// Runs `work` on a new thread inside this namespace and waits for its result.
     ///
     /// # Panics
-    /// When `work` does.
+    /// If `work` panics.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, EnterError> {
         std::thread::scope(|scope| {
             let worker = std::thread::Builder::new().name("netns-run".into());
@@ -125,20 +125,20 @@ impl Netns {
 
     /// Makes `command` start its program inside this namespace.
     ///
-    /// The descriptor is the parent's: spawn before this value is dropped.
+    /// The child uses the parent's descriptor, so spawn it before this value is dropped.
     pub fn prepare<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         let fd = self.fd.as_raw_fd();
         // SAFETY: between fork and exec the hook makes one system call and allocates nothing.
         unsafe { command.pre_exec(move || set_netns(fd)) }
     }
 
-    /// A number that tells this namespace from every other that exists now.
+    /// A number that is unique among all existing namespaces.
     pub fn id(&self) -> io::Result<u64> {
         let file = File::from(self.fd.try_clone()?);
         Ok(file.metadata()?.ino())
     }
 
-    /// Another handle to the same namespace.
+    /// Duplicates the handle.
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(Self {
             fd: self.fd.try_clone()?,
@@ -158,7 +158,7 @@ impl AsFd for Netns {
     }
 }
 
-/// Runs on a throw-away thread: `unshare` moves the whole thread.
+/// Creates a namespace. Call it on a temporary thread, because `unshare` moves the whole thread.
 fn make() -> Result<Netns, CreateError> {
     // SAFETY: no pointers are passed; only this thread's namespace changes.
     if unsafe { libc::unshare(libc::CLONE_NEWNET) } < 0 {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_inside_stays_inside() {
+    fn changes_inside_are_not_visible_outside() {
         let Some(netns) = fresh() else { return };
         let outside = Netns::current().unwrap();
         netns.run(|| plug("inside0")).unwrap();

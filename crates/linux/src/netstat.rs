@@ -1,15 +1,16 @@
-//! What the kernel of a network namespace counts by itself.
+//! Counters of a network namespace's kernel.
 //!
 //! # Sources
-//! - `net/ipv4/proc.c`, `net/mptcp/mib.c`: `/proc/net/netstat` has two lines for each group (`TcpExt`, `IpExt`, `MPTcpExt`), names and then
-//!   values. `IpExt: InCEPkts` counts packets that came in with congestion experienced, each of those that one header stands for
-//!   (`net/ipv4/ip_input.c`: by `gso_segs`, so a packet of several segments from a TUN, where that is 0, counts once).
+//! - `net/ipv4/proc.c`, `net/mptcp/mib.c`: `/proc/net/netstat` has two lines for each group (`TcpExt`,
+//!   `IpExt`, `MPTcpExt`), first names and then values. `IpExt: InCEPkts` counts packets that arrived with
+//!   congestion experienced, including each packet that one header covers. (`net/ipv4/ip_input.c` counts by
+//!   `gso_segs`. That is 0 for a packet of several segments from a TUN, which therefore counts once.)
 //!
 //! # Checked by
-//! `tests`; the daemon's tests, which read the server's `MPTcpExt`; the lab's `tests/emulator.rs` and `tests/ecn.rs`: marks that were made are
-//! the marks that came.
+//! `tests`; the daemon's tests, which read the server's `MPTcpExt`; the lab's `tests/emulator.rs` and
+//! `tests/ecn.rs`: as many marks arrive as were set.
 
-/// One counter of the namespace that the calling thread is in; `None` where its kernel does not have it.
+/// Reads a counter of the calling thread's namespace. `None` if its kernel does not have it.
 pub fn counted(group: &str, name: &str) -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/net/netstat").ok()?;
     counter(&text, group, name)

@@ -1,20 +1,22 @@
-//! Connections that no program holds any more, at an address whose endpoint is about to be removed.
+//! Releases connections that no program holds, at an address whose endpoint is about to be removed.
 //!
-//! With an endpoint the kernel's path manager closes the subflows from its address. Where that is the last one of a connection that its program has
-//! closed already, and the first one has ended before, the kernel takes the connection for closed and never frees it: the socket, what waits
-//! in it, its congestion controller and its network namespace stay until the machine starts anew. A subflow that is *reset* is closed by the
-//! connection's own worker, which frees the connection with it. So such subflows are reset before the endpoint goes.
+//! When an endpoint is removed, the kernel's path manager closes the subflows from its address. One of them
+//! may be the last of a connection that its program has closed and whose first subflow has ended. The kernel
+//! then considers that connection closed and never frees it. The socket, its queued data, its congestion
+//! controller and its network namespace stay until a reboot. If a subflow is *reset*, the connection's own
+//! worker closes it and frees the connection. So these subflows are reset before the endpoint is removed.
 //!
-//! A connection that is closed in the moment between the two is not seen. A worker needs a processor: usually it is done within two looks; on a
-//! machine whose processors have something more urgent to do it may take many times as long, and who removes the endpoint meanwhile
-//! leaves what this is there to prevent. So a second is waited, and what is not done by then is told.
+//! A connection that is closed between the two steps is missed. The worker needs a processor: usually it
+//! finishes within two polls. On a machine with more urgent work it may take much longer, and removing the
+//! endpoint meanwhile leaves the connection behind. So this waits up to 1 s and reports what is not freed by
+//! then.
 //!
 //! # Sources
-//! - net/mptcp/protocol.c, Linux 6.18: `__mptcp_close_ssk` sets `TCP_CLOSE` whoever calls it; `mptcp_worker`, which alone would free an orphan then,
-//!   looks no further at a socket in that state.
+//! - net/mptcp/protocol.c, Linux 6.18: `__mptcp_close_ssk` sets `TCP_CLOSE` whoever calls it. `mptcp_worker`,
+//!   which alone could free an orphan then, ignores a socket in that state.
 //!
 //! # Checked by
-//! `tests`: the sequence that leaves a socket without this; `tests/soak`.
+//! `tests`: the sequence that would leave a socket; `tests/soak`.
 
 use crate::diag::{Diag, DiagError, EndError, States, TcpSocket};
 use crate::info::TcpState;
@@ -25,37 +27,37 @@ use std::net::IpAddr;
 use std::time::Duration;
 use thiserror::Error;
 
-/// How long the worker of a connection may take, look by look: a second in all. Whoever waits does nothing else.
+/// Interval between polls while waiting for the workers, 1 s in all. It blocks the calling thread.
 const PAUSE: Duration = Duration::from_millis(2);
 const LOOKS: u32 = 500;
 
 /// Why closed connections may be left.
 #[derive(Debug, Error)]
 pub enum OrphansError {
-    /// No netlink socket.
+    /// The netlink socket could not be opened.
     #[error(transparent)]
     Open(#[from] netlink::OpenError),
-    /// No list of sockets.
+    /// Sockets could not be listed.
     #[error(transparent)]
     Look(#[from] DiagError),
-    /// They cannot be reset.
+    /// Subflows could not be reset.
     #[error(transparent)]
     End(#[from] EndError),
-    /// Their workers have not had their turn.
+    /// The workers have not run in time.
     #[error(
-        "the kernel has not freed {left} closed connections within a second, and may keep them until the next start when {address} goes now; is this machine very busy?"
+        "the kernel has not freed {left} closed connections within a second, and may keep them until a reboot if {address} is removed now; is this machine very busy?"
     )]
     Left {
-        /// How many.
+        /// Number of connections left.
         left: usize,
-        /// Whose endpoint is to go.
+        /// The endpoint's address.
         address: IpAddr,
     },
 }
 
-/// Resets the subflows from `address` that belong to connections which their programs have closed, in the calling thread's namespace, and waits
-/// until the kernel has dealt with them, a second at most. To be called before an endpoint of this address is removed, and again where that is
-/// worth waiting for.
+/// Resets the subflows from `address` whose connections are closed by their programs, in the calling thread's
+/// namespace. Waits up to 1 s until the kernel has freed the connections. Call it before removing an endpoint
+/// of this address, and again if it is worth waiting longer.
 pub fn release(address: IpAddr) -> Result<(), OrphansError> {
     release_within(address, LOOKS)
 }
@@ -76,7 +78,8 @@ fn release_within(address: IpAddr, looks: u32) -> Result<(), OrphansError> {
     }
 }
 
-/// How many connections there were to reset something of, or are still to be freed by their workers.
+/// Resets subflows and returns the number of connections with a reset subflow, or not yet freed by their
+/// workers.
 fn reset(diag: &mut Diag, address: IpAddr) -> Result<usize, OrphansError> {
     let mut orphans = orphans(diag)?;
     let mut here: Vec<TcpSocket> = Vec::new();
@@ -99,14 +102,15 @@ fn reset(diag: &mut Diag, address: IpAddr) -> Result<usize, OrphansError> {
     Ok(orphans.values().filter(is_busy).count())
 }
 
-/// Where a connection has subflows.
+/// Location of a connection's subflows.
 #[derive(Debug, Default)]
 struct Orphan {
     is_here: bool,
     is_elsewhere: bool,
 }
 
-/// Every connection that its program has closed and that is not over yet; a connection that nobody has accepted yet has no program either.
+/// Connections that their programs have closed and that have not ended. A connection that is not yet accepted
+/// has no program either.
 fn orphans(diag: &mut Diag) -> Result<BTreeMap<Token, Orphan>, DiagError> {
     let mut found = BTreeMap::new();
     diag.each_mptcp(States::CLOSING, |connection| {
@@ -151,7 +155,7 @@ mod tests {
         count
     }
 
-    /// MPTCP sockets that are not freed, as the kernel counts them.
+    /// Number of MPTCP sockets not yet freed, counted by the kernel.
     fn sockets() -> u32 {
         let text = std::fs::read_to_string("/proc/thread-self/net/protocols").unwrap();
         let line = text.lines().find(|line| line.starts_with("MPTCP ")).unwrap();
@@ -177,7 +181,7 @@ mod tests {
             .unwrap();
     }
 
-    /// With `release` between the connection's end and the endpoint's.
+    /// Calls `release` between closing the connection and removing the endpoint.
     fn nothing_is_left(release: impl FnOnce() + Send) {
         let Some(pair) = Pair::joined(2) else { return };
         two_subflows(&pair);
@@ -200,14 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_that_goes_leaves_no_closed_connection_behind() {
+    fn a_removed_endpoint_leaves_no_closed_connection() {
         nothing_is_left(|| release(SECOND).unwrap());
     }
 
     #[test]
-    fn what_the_kernel_has_not_dealt_with_is_told_until_it_has() {
+    fn connections_not_yet_freed_are_reported_until_they_are() {
         nothing_is_left(|| {
-            // Nobody has had the time to do anything about what was just found.
+            // With a single poll, the worker has had no time to run.
             let left = release_within(SECOND, 1).unwrap_err();
             assert!(matches!(left, OrphansError::Left { left: 1, .. }), "{left:?}");
             until("released", || release_within(SECOND, 1).is_ok());

@@ -1,17 +1,21 @@
-//! Asks whether a host can be reached over one link: ICMP echo, a TCP handshake for networks that drop ICMP, and a question to a resolver that drops it.
+//! Tests whether a host is reachable over one link: by ICMP echo, by a TCP handshake for networks that drop
+//! ICMP, and by a DNS query to a resolver that drops it.
 //!
-//! A probe leaves by its link whatever the routes say (the socket is bound to it) and carries a number; the answer is matched by
-//! that number and a random word of this prober. Everything is non-blocking: [`Prober`] is one descriptor to wait on.
+//! A probe leaves on its link regardless of the routes, because the socket is bound to the link. It carries a
+//! number. A reply is matched by that number and a random value of this prober. All sockets are non-blocking,
+//! and [`Prober`] is a single descriptor to wait for.
 //!
 //! # Sources
-//! - RFC 792 and RFC 4443 §4 (echo), RFC 9293 §3.10.7 (a reset answers a SYN to a closed port: proof of life as well).
+//! - RFC 792 and RFC 4443 §4 (echo), RFC 9293 §3.10.7 (a reset in reply to a SYN for a closed port also
+//!   proves that the host is alive).
 //!
 //! # Where we differ, and why
-//! 1. A resolver is asked for the name servers of the root: it has them at hand, and they tell nothing of what this host does.
-//! 2. A handshake that succeeds is reset at once (SO_LINGER 0): nothing lingers at the peer.
+//! 1. A resolver is queried for the root name servers. It has them cached, and they reveal nothing about this
+//!    host.
+//! 2. A completed handshake is reset at once (SO_LINGER 0), so that no state stays at the peer.
 //!
 //! # Checked by
-//! `tests`: answers over the right link only, numbers matched, strangers' echoes ignored, IPv4 and IPv6.
+//! `tests`: replies over the right link only, numbers matched, foreign echoes ignored, IPv4 and IPv6.
 
 #[cfg(test)]
 mod tests;
@@ -27,44 +31,45 @@ use std::time::Duration;
 use thiserror::Error;
 use wire::{dns, echo};
 
-/// Handshakes that may be under way at once; beyond, the oldest is given up.
+/// Most concurrent handshakes. Beyond it, the oldest is abandoned.
 const MOST_HANDSHAKES: usize = 64;
-/// Questions whose replies are waited for.
+/// Most DNS queries waiting for a reply.
 const MOST_QUESTIONS: usize = 64;
 const DNS_PORT: u16 = 53;
-/// Longer than any reply to our requests, IPv4 header with options included.
+/// Longest reply that is read, in bytes, including an IPv4 header with options. Longer than any reply to
+/// these requests.
 const LONGEST_REPLY: usize = 256;
 
-/// Why a probe could not be sent. A link that is down refuses it: no answer then, and no error worth more than a note.
+/// Why a probe could not be sent. A link that is down refuses it, which is not worth more than a note.
 #[derive(Debug, Error)]
 pub enum SendError {
-    /// No socket could be made.
+    /// The socket could not be created.
     #[error("probes need raw sockets; run as root or with CAP_NET_RAW")]
     Socket(#[source] io::Error),
-    /// The link does not take it.
-    #[error("{link} does not take a probe to {to}")]
+    /// The link refused the probe.
+    #[error("{link} refuses a probe to {to}")]
     Send {
         /// The link.
         link: IfName,
-        /// Whom it was for.
+        /// The destination.
         to: IpAddr,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: io::Error,
     },
 }
 
-/// Where a probe goes and by which link.
+/// Destination and link of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Target {
     /// The link.
     pub link: IfName,
-    /// The link's own address.
+    /// Its address.
     pub from: IpAddr,
-    /// Whom to ask.
+    /// The destination.
     pub to: IpAddr,
 }
 
-/// Sends probes and hears answers.
+/// Sends probes and receives replies.
 #[derive(Debug)]
 pub struct Prober {
     wait: OwnedFd,
@@ -72,11 +77,11 @@ pub struct Prober {
     echoes: BTreeMap<(IfName, bool), Socket>,
     handshakes: Vec<Handshake>,
     resolvers: BTreeMap<(IfName, IpAddr), Socket>,
-    /// The numbers of questions to resolvers, and their probes.
+    /// DNS query ids and their probe numbers.
     questions: VecDeque<(u16, u32)>,
 }
 
-/// A handshake under way.
+/// A handshake in progress.
 #[derive(Debug)]
 struct Handshake {
     probe: u32,
@@ -104,7 +109,7 @@ impl Prober {
         })
     }
 
-    /// Sends an ICMP echo that carries `probe`.
+    /// Sends an ICMP echo with the number `probe`.
     pub fn echo(&mut self, target: Target, probe: u32) -> Result<(), SendError> {
         let v6 = target.to.is_ipv6();
         let key = (target.link, v6);
@@ -118,7 +123,7 @@ impl Prober {
         match self.echoes[&key].send_to(&request, &to.into()) {
             Ok(_) => Ok(()),
             Err(source) => {
-                // The link may have come back under another index: the next probe binds anew.
+                // The link may have come back with another index, so the next probe binds again.
                 self.echoes.remove(&key);
                 Err(SendError::Send {
                     link: target.link,
@@ -129,7 +134,7 @@ impl Prober {
         }
     }
 
-    /// Begins a TCP handshake with `port`; whatever answers is proof of life.
+    /// Starts a TCP handshake with `port`. Any reply proves that the host is alive.
     pub fn handshake(&mut self, target: Target, port: u16, probe: u32) -> Result<(), SendError> {
         let to = SocketAddr::new(target.to, port);
         let socket = handshake_socket(target).map_err(SendError::Socket)?;
@@ -152,7 +157,7 @@ impl Prober {
         Ok(())
     }
 
-    /// Asks a resolver a question that carries `probe`.
+    /// Sends a DNS query with the number `probe` to a resolver.
     pub fn query(&mut self, target: Target, probe: u32) -> Result<(), SendError> {
         let key = (target.link, target.from);
         if !self.resolvers.contains_key(&key) {
@@ -175,19 +180,19 @@ impl Prober {
         Ok(())
     }
 
-    /// Whether the socket with this inode is a handshake of ours.
+    /// Whether the socket with this inode is one of the prober's handshakes.
     pub fn owns(&self, inode: u32) -> bool {
         inode != 0 && self.handshakes.iter().any(|handshake| handshake.inode == inode)
     }
 
-    /// The next probe that was answered; `None` when there is nothing more to hear now.
+    /// Returns the number of the next probe with a reply, or `None` if no reply is pending.
     pub fn answer(&mut self) -> Option<u32> {
         self.finished_handshake()
             .or_else(|| self.heard_echo())
             .or_else(|| self.heard_resolver())
     }
 
-    /// Forgets handshakes that nobody waits for any more.
+    /// Abandons a probe.
     pub fn give_up(&mut self, probe: u32) {
         self.handshakes.retain(|other| other.probe != probe);
         self.questions.retain(|(_, other)| *other != probe);
@@ -199,7 +204,7 @@ impl Prober {
             .iter()
             .position(|handshake| is_settled(&handshake.socket))?;
         let Handshake { probe, socket, .. } = self.handshakes.swap_remove(at);
-        // A refusal came from the peer, too; anything else (no route, time-out) did not.
+        // A refusal also came from the peer. Other errors (no route, time-out) did not.
         match socket.take_error() {
             Ok(None) => Some(probe),
             Ok(Some(error)) if error.kind() == io::ErrorKind::ConnectionRefused => Some(probe),
@@ -210,7 +215,8 @@ impl Prober {
     fn heard_echo(&self) -> Option<u32> {
         self.echoes.iter().find_map(|(&(_, v6), socket)| {
             let mut buffer = [MaybeUninit::new(0u8); LONGEST_REPLY];
-            // Everybody's echoes arrive at a raw socket: look until ours, or nothing, is left.
+            // A raw socket receives the echoes of all programs, so read until one of this prober's arrives or
+            // none is left.
             while let Ok(length) = socket.recv(&mut buffer) {
                 let bytes: [u8; LONGEST_REPLY] = buffer.map(|byte| {
                     // SAFETY: the array was initialised with zeros above.
@@ -230,7 +236,7 @@ impl Prober {
         } = self;
         resolvers.values().find_map(|socket| {
             let mut buffer = [MaybeUninit::new(0u8); LONGEST_REPLY];
-            // The header says it all, however much of the rest is cut off.
+            // The header suffices, even if the rest is truncated.
             while let Ok(length) = socket.recv(&mut buffer) {
                 let bytes: [u8; LONGEST_REPLY] = buffer.map(|byte| {
                     // SAFETY: the array was initialised with zeros above.
@@ -269,7 +275,7 @@ impl Prober {
 }
 
 impl AsRawFd for Prober {
-    /// Readable when there may be an answer.
+    /// Readable when a reply may be pending.
     fn as_raw_fd(&self) -> RawFd {
         self.wait.as_raw_fd()
     }
@@ -277,7 +283,7 @@ impl AsRawFd for Prober {
 
 fn random_word() -> u64 {
     use std::hash::{BuildHasher, Hasher};
-    // The standard library seeds its hashers from the system's randomness.
+    // The standard library seeds its hashers with system randomness.
     std::hash::RandomState::new().build_hasher().finish()
 }
 
@@ -315,7 +321,7 @@ fn resolver_socket(target: Target) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// As socket statistics show it; 0 where the kernel does not say.
+/// The socket's inode as in socket statistics, or 0 if the kernel does not report it.
 fn inode(socket: &Socket) -> u32 {
     // SAFETY: all bytes zero are a valid `stat`.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };

@@ -1,15 +1,17 @@
 //! Real-time scheduling of the calling thread.
 //!
 //! # Sources
-//! - `sched(7)`: SCHED_FIFO runs before every ordinary thread; a child does not inherit it with SCHED_RESET_ON_FORK.
+//! - `sched(7)`: SCHED_FIFO runs before every ordinary thread. With SCHED_RESET_ON_FORK a child does not
+//!   inherit it.
 
-/// Priority of a thread that must keep time to the microsecond: an emulated link.
+/// Priority of a thread with microsecond deadlines: an emulated link.
 pub const EXACT: i32 = 10;
-/// Priority of a thread that must not be starved by ordinary work, but may wait for exact ones: a daemon that judges silences.
+/// Priority of a thread that ordinary work must not starve, but which may wait for exact ones: a daemon that
+/// detects silent links.
 pub const PROMPT: i32 = 1;
 
-/// Asks for SCHED_FIFO at this priority for the calling thread. `false`: refused (no privilege, or a cgroup without real-time run
-/// time), and the thread goes on as before.
+/// Requests SCHED_FIFO at this priority for the calling thread. Returns `false` if refused (no privilege, or
+/// a cgroup without real-time run time). The thread then keeps its scheduling.
 pub fn request(priority: i32) -> bool {
     let param = libc::sched_param {
         sched_priority: priority,

@@ -1,13 +1,16 @@
-//! Which hosts resolve names for a link, as the host's own files say.
+//! Finds the DNS resolvers of a link in the host's configuration files.
 //!
 //! # Sources
-//! - resolv.conf(5); systemd-resolved.service(8), "/etc/resolv.conf": 127.0.0.53 is a stub, `/run/systemd/resolve/resolv.conf` has the servers behind it.
-//! - systemd v257, `src/resolve/resolved-link.c` (`link_save_user`): `/run/systemd/resolve/netif/INDEX` has `SERVERS=` for a link whose servers came over D-Bus, as
-//!   NetworkManager sets them; `src/network/networkd-state-file.c`: `/run/systemd/netif/links/INDEX` has `DNS=`.
+//! - resolv.conf(5); systemd-resolved.service(8), "/etc/resolv.conf": 127.0.0.53 is a stub, and
+//!   `/run/systemd/resolve/resolv.conf` has the servers behind it.
+//! - systemd v257, `src/resolve/resolved-link.c` (`link_save_user`): `/run/systemd/resolve/netif/INDEX` has
+//!   `SERVERS=` for a link whose servers were set over D-Bus, as NetworkManager does.
+//!   `src/network/networkd-state-file.c`: `/run/systemd/netif/links/INDEX` has `DNS=`.
 //!
 //! # Where we differ, and why
-//! 1. Files and not D-Bus: they are there without a bus, and what cannot be read is no error. A host without any of them has no resolver to probe.
-//! 2. A server on this host (the stub, dnsmasq) shows nothing of a link, and is left out.
+//! 1. Files instead of D-Bus: they exist without a bus, and an unreadable file is not an error. A host
+//!    without any of them has no resolver to probe.
+//! 2. A server on this host (the stub, dnsmasq) proves nothing about a link, and is skipped.
 //!
 //! # Checked by
 //! `tests`.
@@ -15,23 +18,24 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-/// Longer than any such file has reason to be.
+/// Most bytes read from a file. No such file needs more.
 const LONGEST: u64 = 64 << 10;
-/// A host with more has more than are worth a probe.
+/// Most resolvers per link. More are not worth a probe.
 const MOST: usize = 4;
-/// Where a link's own servers stand, and after which key.
+/// Files with a link's own servers, and the key in them.
 const OF_LINK: [(&str, &str); 2] = [
     ("run/systemd/resolve/netif", "SERVERS="),
     ("run/systemd/netif/links", "DNS="),
 ];
-/// Where the servers of the whole host stand.
+/// Files with the servers of the whole host.
 const OF_HOST: [&str; 3] = [
     "run/systemd/resolve/resolv.conf",
     "run/NetworkManager/no-stub-resolv.conf",
     "etc/resolv.conf",
 ];
 
-/// The resolvers of one link; those of the whole host where the link has none of its own. `root` is `/` on a host.
+/// Returns the resolvers of one link, or those of the whole host if the link has none. `root` is `/` on a
+/// host.
 pub fn of_link(root: &Path, ifindex: u32) -> Vec<IpAddr> {
     let own = OF_LINK.iter().map(|(directory, key)| {
         let text = contents(&root.join(directory).join(ifindex.to_string()));
@@ -62,7 +66,7 @@ fn kept(servers: impl Iterator<Item = IpAddr>) -> Vec<IpAddr> {
     kept
 }
 
-/// `ADDRESS[:PORT][%INTERFACE][#NAME]`.
+/// Parses `ADDRESS[:PORT][%INTERFACE][#NAME]`.
 fn server(text: &str) -> Option<IpAddr> {
     let text = text.split(['#', '%']).next()?;
     let plain = text.parse::<IpAddr>();
@@ -70,7 +74,8 @@ fn server(text: &str) -> Option<IpAddr> {
     address.ok().filter(|address| !is_link_local(*address))
 }
 
-/// Such an address means nothing without its interface, and a resolver so near says nothing of what lies beyond.
+/// Whether the address is link-local. It is meaningless without its interface, and a resolver on the link
+/// proves nothing about the path beyond.
 const fn is_link_local(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => v4.is_link_local(),
@@ -78,13 +83,13 @@ const fn is_link_local(address: IpAddr) -> bool {
     }
 }
 
-/// What a file has, as far as it has reason to; nothing where there is none.
+/// Reads a file up to the length limit. Empty if there is no such file.
 pub(crate) fn contents(path: &Path) -> String {
     use std::io::Read as _;
     let mut text = String::new();
     let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     if let Some(file) = is_file.then(|| std::fs::File::open(path).ok()).flatten() {
-        // What is no text is none.
+        // A file that is not text counts as empty.
         let _ = file.take(LONGEST).read_to_string(&mut text);
     }
     text
@@ -132,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_and_what_is_on_this_host_are_left_out() {
+    fn invalid_and_local_servers_are_skipped() {
         let root = Root::new("resolvers-nonsense");
         root.write(
             "etc/resolv.conf",

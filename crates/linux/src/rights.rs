@@ -1,7 +1,8 @@
-//! What the calling thread may do, of what we need.
+//! Capabilities of the calling thread that slowhand needs.
 //!
 //! # Sources
-//! - capabilities(7); proc_pid_status(5): `CapEff`; kernel/bpf/token.c (`bpf_ns_capable`, Linux 6.18): CAP_SYS_ADMIN stands for each right to load BPF.
+//! - capabilities(7); proc_pid_status(5): `CapEff`; kernel/bpf/token.c (`bpf_ns_capable`, Linux 6.18):
+//!   CAP_SYS_ADMIN implies every capability for loading BPF.
 
 /// One capability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,12 +27,13 @@ impl Right {
     }
 }
 
-/// The names of those that the calling thread does not have. A namespace's own rights look like the host's.
+/// Names of the wanted capabilities that the calling thread lacks. Capabilities of a user namespace look like
+/// the host's.
 pub(crate) fn lacking(wanted: &[Right]) -> Vec<&'static str> {
     lacking_of(effective(), wanted)
 }
 
-/// The names of those without which BPF cannot be loaded.
+/// Names of the missing capabilities for loading BPF.
 pub(crate) fn lacking_for_bpf() -> Vec<&'static str> {
     lacking_for_bpf_of(effective())
 }
@@ -48,7 +50,7 @@ fn lacking_for_bpf_of(effective: u64) -> Vec<&'static str> {
     lacking_of(effective, &[BPF, PERFMON, NET_ADMIN])
 }
 
-/// None where the kernel does not say.
+/// The effective capabilities, or none if the kernel does not report them.
 fn effective() -> u64 {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let field = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
@@ -62,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_right_that_is_missing_is_named() {
+    fn each_missing_capability_is_named() {
         assert_eq!(lacking_for_bpf_of(0), ["CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN"]);
         assert_eq!(lacking_for_bpf_of(1 << 12 | 1 << 13), ["CAP_BPF", "CAP_PERFMON"]);
         assert_eq!(lacking_for_bpf_of(1 << 12 | 1 << 38 | 1 << 39), [""; 0]);
@@ -70,13 +72,13 @@ mod tests {
     }
 
     #[test]
-    fn whoever_administers_the_system_may_load_bpf() {
+    fn cap_sys_admin_may_load_bpf() {
         assert_eq!(lacking_for_bpf_of(1 << 21), [""; 0]);
         assert_eq!(lacking_of(1 << 21, &[NET_RAW]), ["CAP_NET_RAW"]);
     }
 
     #[test]
-    fn the_kernel_says_what_this_thread_may_do() {
+    fn the_kernel_reports_this_threads_capabilities() {
         // SAFETY: no arguments, no memory.
         if unsafe { libc::geteuid() } != 0 {
             println!("skipped: needs root");

@@ -1,31 +1,35 @@
-//! Which packets of this host leave over which link: a table for every uplink, and rules that lead to it.
+//! Determines which packets of this host leave over which link: one table per uplink, and rules that select
+//! it.
 //!
-//! Nothing in the user's tables is changed. Each uplink has a table of its own with one default route, a copy of the user's. These rules
-//! stand directly before the one that asks `main`, behind every rule of somebody else:
+//! The user's tables are not changed. Each uplink has its own table with one default route, a copy of the
+//! user's. These rules are placed directly before the one for `main` and after all rules of others:
 //!
 //! | rule | why |
 //! |---|---|
-//! | `lookup main suppress_prefixlength 0` | routes that are more specific than a default are the user's, for every packet |
-//! | `from ADDRESS oif LINK lookup TABLE` | two networks on one card: source and gateway go together |
-//! | `oif LINK lookup TABLE` | sockets that are bound to a link: added subflows, probes |
-//! | `from ADDRESS lookup TABLE` | a connection stays on the link whose address it has, wherever new ones begin |
-//! | `lookup TABLE` | only while new connections are kept away from the user's first default route |
+//! | `lookup main suppress_prefixlength 0` | routes more specific than a default are the user's |
+//! | `from ADDRESS oif LINK lookup TABLE` | two networks on one link: source and gateway belong together |
+//! | `oif LINK lookup TABLE` | sockets bound to a link: added subflows, probes |
+//! | `from ADDRESS lookup TABLE` | a connection stays on the link of its address, wherever new ones begin |
+//! | `lookup TABLE` | only while new connections avoid the user's first default route |
 //!
-//! All but the first are for this host's own packets (`iif lo`): forwarded packets go where they would go without slowhand, and so does what the
-//! kernel looks up when somebody adds a route. The first changes nothing for them, as `main` comes next.
+//! All but the first apply to this host's own packets only (`iif lo`). Forwarded packets, and lookups by the
+//! kernel when a route is added, are routed as without slowhand. The first rule changes nothing for them,
+//! because `main` follows.
 //!
 //! # Sources
 //! - `ip-rule(8)`, `ip-route(8)`; `net/core/fib_rules.c`, `net/ipv4/fib_semantics.c` (Linux 6.18).
 //!
 //! # Where we differ, and why
-//! 1. The default route is overruled by a rule, not by a route with a lower metric: a default of metric 0 cannot be beaten in `main`, and
-//!    what others read and write in `main` stays what they wrote.
-//! 2. Rules are exchanged by adding the new ones behind the old ones first, so that no packet meets half of them.
-//! 3. Everything carries slowhand's protocol number, so that it can be swept away whatever happened.
+//! 1. A rule overrides the default route, instead of a route with a lower metric. A default with metric 0
+//!    cannot be overridden in `main`, and `main` stays as other programs wrote it.
+//! 2. Rules are exchanged by first adding the new ones after the old ones, so that no packet is routed by an
+//!    incomplete set.
+//! 3. Everything carries slowhand's protocol number, so that it can always be removed.
 //!
 //! # Checked by
-//! `tests`: sockets leave by the link they are bound to, also with the same subnet and address on two links; rules of others stay ahead;
-//! nothing stays. The matrix of hosts in `crates/cli/tests/hosts`.
+//! `tests`: sockets leave over the link to which they are bound, also with the same subnet and address on two
+//! links. Rules of others stay first, and nothing is left behind. The matrix of hosts is in
+//! `crates/cli/tests/hosts`.
 
 mod tables;
 
@@ -38,9 +42,9 @@ use std::net::IpAddr;
 use tables::{Owner, Tables};
 use thiserror::Error;
 
-/// Where the rule for `main` is on a host that has none any more.
+/// Priority of the rule for `main`, for a host without one.
 const USUAL_MAIN: u32 = 32_766;
-/// The kernel gives an IPv6 route without a metric this one.
+/// Metric that the kernel gives to an IPv6 route without one.
 const IPV6_METRIC: u32 = 1_024;
 
 /// A default route over a link.
@@ -52,24 +56,24 @@ pub struct Uplink {
     pub name: IfName,
     /// IPv6 instead of IPv4.
     pub v6: bool,
-    /// The next hop; `None` where everything can be reached directly.
+    /// The next hop, or `None` if all destinations are on the link.
     pub gateway: Option<IpAddr>,
-    /// The source address that the user's route prefers, if it does.
+    /// The preferred source address of the user's route, if any.
     pub src: Option<IpAddr>,
-    /// What the user's route says of connections.
+    /// Metrics of the user's route.
     pub metrics: Metrics,
 }
 
-/// Packets from this address leave over this uplink.
+/// An address whose packets leave over an uplink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source {
-    /// One of the host's own addresses.
+    /// An address of this host.
     pub address: IpAddr,
     /// Its position in [`Plan::uplinks`].
     pub uplink: usize,
 }
 
-/// Everything that there should be.
+/// The complete set of routes and rules.
 ///
 /// ```text
 /// uplinks    eth0 via 192.0.2.1    wlan0 via 198.51.100.1
@@ -78,11 +82,11 @@ pub struct Source {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
-    /// The first of a link and family is the one for sockets that are bound to the link.
+    /// All uplinks. The first of a link and family serves sockets bound to the link.
     pub uplinks: Vec<Uplink>,
-    /// For each address of an uplink.
+    /// One entry for each address of an uplink.
     pub sources: Vec<Source>,
-    /// The uplinks over which new connections begin, in IPv4 and IPv6; `None`: as the user's routes say.
+    /// The uplinks for new connections, in IPv4 and IPv6. `None` follows the user's routes.
     pub overrides: [Option<usize>; 2],
 }
 
@@ -101,19 +105,19 @@ impl Plan {
     }
 }
 
-/// Why the host could not be brought to a plan. What was done stays, and applying again goes on from there.
+/// Why a plan could not be applied. Steps already done stay, and applying again continues from there.
 #[derive(Debug, Error)]
 pub enum ApplyError {
-    /// The record.
+    /// Writing the record failed.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// What there is could not be listed.
+    /// Routes or rules could not be listed.
     #[error(transparent)]
     List(#[from] ListError),
-    /// A route could not be made.
+    /// A route could not be added.
     #[error(transparent)]
     Route(#[from] AddRouteError),
-    /// A rule could not be made.
+    /// A rule could not be added.
     #[error(transparent)]
     Rule(#[from] AddRuleError),
     /// A route could not be removed.
@@ -124,12 +128,12 @@ pub enum ApplyError {
     DelRule(#[from] DelRuleError),
 }
 
-/// What applying a plan has found.
+/// Result of applying a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Applied {
-    /// How many of our rules somebody else had removed or overtaken. They are back.
+    /// Number of rules restored, because another program had removed them or put its own in front.
     pub restored_rules: usize,
-    /// The same of routes.
+    /// Number of routes restored.
     pub restored_routes: usize,
 }
 
@@ -137,16 +141,16 @@ pub struct Applied {
 #[derive(Debug, Default)]
 pub struct Routing {
     tables: Tables,
-    /// What was there after the last time.
+    /// The rules after the previous call.
     rules: Vec<Rule>,
     routes: Vec<Route>,
 }
 
 impl Routing {
-    /// Brings routes and rules to `plan`. Doing so again restores what somebody else has removed.
+    /// Changes routes and rules to `plan`. Calling it again restores what another program has removed.
     ///
     /// # Errors
-    /// When the kernel refuses something.
+    /// If the kernel refuses a change.
     pub fn apply(
         &mut self,
         rtnl: &mut Rtnl,
@@ -179,7 +183,7 @@ impl Routing {
             rules.extend(wanted);
         }
         for route in self.routes.iter().filter(|route| !routes.contains(route)) {
-            // Another gateway over the same link may have the same table.
+            // Another gateway over the same link may use the same table.
             if !routes.iter().any(|other| other.table == route.table) {
                 remove_route(rtnl, route)?;
             }
@@ -188,12 +192,12 @@ impl Routing {
         Ok(applied)
     }
 
-    /// Whether a route is in one of our tables.
+    /// Whether a table is one of this daemon's.
     pub fn owns(&self, table: Table) -> bool {
         self.routes.iter().any(|route| route.table == table)
     }
 
-    /// Has the table hold this route and no other of ours. Answers how many had been removed by somebody else.
+    /// Makes this the only route of slowhand in its table. Returns how many another program had removed.
     fn lay(&self, rtnl: &mut Rtnl, wanted: &Route) -> Result<usize, ApplyError> {
         let is_ours = |route: &Route| route.protocol == Protocol::SLOWHAND && route.is_default();
         let mut present = rtnl.routes_in(wanted.table)?;
@@ -208,7 +212,7 @@ impl Routing {
         Ok(usize::from(present.is_empty() && self.routes.contains(wanted)))
     }
 
-    /// How many rules that are wanted still had been made by us and are not in their place any more.
+    /// Number of rules that were added before, are still wanted and are not in place.
     fn swept(&self, in_place: &[Rule], wanted: &[Rule]) -> usize {
         let known = wanted.iter().filter(|rule| self.rules.contains(rule));
         known.filter(|rule| !in_place.contains(rule)).count()
@@ -231,7 +235,8 @@ impl Uplink {
     }
 }
 
-/// Our rules of one family, in order. `tables` are those of the uplinks, then those of the overrides.
+/// Slowhand's rules of one family, in order. `tables` lists those of the uplinks, then those of the
+/// overrides.
 fn rules_of(plan: &Plan, tables: &[Table], v6: bool, priority: u32) -> Vec<Rule> {
     let uplinks = Vec::from_iter(
         plan.uplinks
@@ -280,14 +285,15 @@ fn rules_of(plan: &Plan, tables: &[Table], v6: bool, priority: u32) -> Vec<Rule>
         of_host(Rule::from(Prefix::host(source.address), priority, table))
     };
     rules.extend(sources.map(by_address));
-    // A table of its own: the kernel removes the first rule that has what is asked for, and a rule without selectors asks for little.
+    // The override needs its own table. The kernel removes the first rule that matches the given selectors,
+    // and a rule without selectors matches too many.
     let overriding = plan.overriding().position(|owner| owner == Owner::Override(v6));
     let table = overriding.and_then(|at| tables.get(plan.uplinks.len() + at));
     rules.extend(table.map(|&table| of_host(Rule { table, ..all })));
     rules
 }
 
-/// The priority of our rules: directly before the rule that asks all of `main`.
+/// Priority of slowhand's rules: directly before the rule that looks up all of `main`.
 fn priority_before_main(rules: &[Rule], v6: bool) -> u32 {
     let main = rules
         .iter()
@@ -295,7 +301,7 @@ fn priority_before_main(rules: &[Rule], v6: bool) -> u32 {
     main.map_or(USUAL_MAIN, |rule| rule.priority).saturating_sub(1)
 }
 
-/// Our rules behind every rule of somebody else that is tried before `main`.
+/// Slowhand's rules after every other rule that is tried before `main`.
 fn in_place(present: &[Rule], priority: u32) -> Vec<Rule> {
     let mut ours = Vec::new();
     for rule in present.iter().take_while(|rule| rule.priority <= priority) {
@@ -308,7 +314,8 @@ fn in_place(present: &[Rule], priority: u32) -> Vec<Rule> {
     ours
 }
 
-/// Brings our rules of one family to what is `wanted`, so that no packet meets fewer than both have.
+/// Changes the rules of one family to `wanted`, such that the rules common to the old and new set always
+/// exist.
 fn exchange_rules(
     rtnl: &mut Rtnl,
     present: &[Rule],
@@ -328,14 +335,14 @@ fn exchange_rules(
     for rule in &wanted[kept..] {
         rtnl.append_rule(rule)?;
     }
-    // Of two that are the same the kernel removes the first: the old one.
+    // Of two identical rules the kernel removes the first, which is the old one.
     for rule in &ours[kept..] {
         rtnl.del_rule(rule)?;
     }
     Ok(())
 }
 
-/// Removes a route of ours. The kernel removes it by itself when its link goes down, perhaps in this moment.
+/// Removes a route of slowhand. The kernel removes it too when its link goes down, possibly at the same time.
 fn remove_route(rtnl: &mut Rtnl, route: &Route) -> Result<(), ApplyError> {
     match rtnl.del_route(route) {
         Err(error) if rtnl.routes_in(route.table)?.contains(route) => Err(error.into()),
@@ -343,7 +350,7 @@ fn remove_route(rtnl: &mut Rtnl, route: &Route) -> Result<(), ApplyError> {
     }
 }
 
-/// Whether a rule sends packets of somebody else to `table`.
+/// Whether a rule of another program selects `table`.
 fn is_of_others(rule: &Rule, table: Table) -> bool {
     rule.protocol != Protocol::SLOWHAND && rule.action == RuleAction::Lookup && rule.table == table
 }

@@ -1,14 +1,14 @@
-//! Kernel parameters under `/proc/sys`, of the calling thread's network namespace where they belong to one.
+//! Kernel parameters under `/proc/sys`. Those of a network namespace are the calling thread's.
 //!
 //! # Sources
 //! - `Documentation/networking/mptcp-sysctl.rst`, `ip-sysctl.rst` (Linux 6.18).
 //!
 //! # Where we differ, and why
-//! 1. The path manager's name is looked for under both of its names: `path_manager` (a word) since 6.16, `pm_type` (a number)
-//!    before. Features are detected, not versions.
+//! 1. The path manager's parameter is searched under both its names: `path_manager` (a word) from Linux 6.16
+//!    on, and `pm_type` (a number) in older kernels. Features are detected instead of versions.
 //!
 //! # Checked by
-//! `tests`, in namespaces of their own.
+//! `tests`, in fresh namespaces.
 
 use std::fmt;
 use std::fs;
@@ -21,7 +21,7 @@ use thiserror::Error;
 pub struct Key(String);
 
 impl Key {
-    /// A parameter by its name.
+    /// Creates a key from a parameter's name.
     pub fn new(name: impl Into<String>) -> Self {
         Self(name.into())
     }
@@ -32,7 +32,7 @@ impl Key {
     }
 
     fn path(&self) -> PathBuf {
-        // A dot inside a component (an interface's name) is written as a slash, as sysctl(8) has it.
+        // A dot within a component (an interface name) is written as a slash, as in sysctl(8).
         let relative: String = self.0.chars().map(swap_separators).collect();
         PathBuf::from("/proc/sys").join(relative)
     }
@@ -55,33 +55,33 @@ impl fmt::Display for Key {
 /// Why a parameter could not be read or written.
 #[derive(Debug, Error)]
 pub enum SysctlError {
-    /// The kernel does not have it.
+    /// The kernel does not have the parameter.
     #[error("this kernel has no {0}; a newer kernel, or one built with the feature, has it")]
     Missing(Key),
-    /// Not allowed.
+    /// Permission denied.
     #[error("{0} may not be changed; run as root, or with CAP_NET_ADMIN in this namespace")]
     Denied(Key),
-    /// Not for anybody here, as in most containers.
+    /// `/proc/sys` is mounted read-only, as in most containers.
     #[error(
         "/proc/sys is read-only here, and {0} cannot be changed; in a container, mount it writable or set the parameter from outside"
     )]
     ReadOnly(Key),
-    /// The kernel refuses the value.
-    #[error("{key} does not take `{value}`")]
+    /// The kernel refused the value.
+    #[error("{key} does not accept `{value}`")]
     Value {
         /// The parameter.
         key: Key,
-        /// What it was to become.
+        /// The refused value.
         value: String,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: io::Error,
     },
-    /// It could not be read.
+    /// The parameter could not be read.
     #[error("reading {0}")]
     Read(Key, #[source] io::Error),
 }
 
-/// The present value, without the line's end.
+/// Reads the current value, without the line end.
 pub fn read(key: &Key) -> Result<String, SysctlError> {
     match fs::read_to_string(key.path()) {
         Ok(value) => Ok(value.trim_end().to_owned()),
@@ -90,12 +90,12 @@ pub fn read(key: &Key) -> Result<String, SysctlError> {
     }
 }
 
-/// Sets a value. To keep a way back, go through [`crate::journal::Journal::set_sysctl`].
+/// Sets a value. Use [`crate::journal::Journal::set_sysctl`] to make the change undoable.
 pub fn write(key: &Key, value: &str) -> Result<(), SysctlError> {
     fs::write(key.path(), value).map_err(|source| refused(key, value, source))
 }
 
-/// Whether a value could be set. Sets none.
+/// Checks whether a value could be set, without setting one.
 pub fn writable(key: &Key) -> Result<(), SysctlError> {
     let opened = fs::OpenOptions::new().write(true).open(key.path());
     opened.map(drop).map_err(|source| refused(key, "", source))
@@ -114,16 +114,16 @@ fn refused(key: &Key, value: &str, source: io::Error) -> SysctlError {
     }
 }
 
-/// Who manages the paths of new connections.
+/// The path manager of new connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathManager {
-    /// The kernel, by endpoints and limits.
+    /// The kernel's, with endpoints and limits.
     Kernel,
-    /// A daemon, by netlink.
+    /// A daemon, over netlink.
     Userspace,
 }
 
-/// The parameter that chooses the path manager on this kernel, and the value to give it.
+/// The parameter that selects the path manager on this kernel, and the value for `wanted`.
 pub fn path_manager(wanted: PathManager) -> Result<(Key, &'static str), SysctlError> {
     let named = Key::new("net.mptcp.path_manager");
     let numbered = Key::new("net.mptcp.pm_type");
@@ -140,12 +140,12 @@ pub fn path_manager(wanted: PathManager) -> Result<(Key, &'static str), SysctlEr
     }
 }
 
-/// Whether new connections may be MPTCP.
+/// The parameter that enables MPTCP for new connections.
 pub fn mptcp_enabled() -> Key {
     Key::new("net.mptcp.enabled")
 }
 
-/// Seconds for which a lost first SYN makes new connections fall back to plain TCP.
+/// The parameter for how long new connections use plain TCP after a lost first SYN, in seconds.
 pub fn blackhole_timeout() -> Key {
     Key::new("net.mptcp.blackhole_timeout")
 }
@@ -156,7 +156,7 @@ mod tests {
     use crate::netns::Netns;
 
     #[test]
-    fn a_value_belongs_to_the_namespace_of_the_thread() {
+    fn a_value_is_that_of_the_threads_namespace() {
         let netns = Netns::new().unwrap();
         let key = Key::new("net.ipv4.ip_default_ttl");
         let before = read(&key).unwrap();
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_refused_is_named() {
+    fn missing_and_refused_parameters_are_named() {
         let netns = Netns::new().unwrap();
         let missing = read(&Key::new("net.mptcp.nonesuch")).unwrap_err();
         assert!(
@@ -183,7 +183,7 @@ mod tests {
         assert!(
             refused
                 .to_string()
-                .contains("net.mptcp.enabled does not take `many`"),
+                .contains("net.mptcp.enabled does not accept `many`"),
             "{refused}"
         );
     }

@@ -1,4 +1,4 @@
-//! What the tests share: namespaces of their own, pairs of them, and what other programs print.
+//! Helpers shared by the tests: fresh namespaces, connected pairs of them, and the output of other programs.
 
 mod abort;
 mod disk;
@@ -22,7 +22,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::process::Command;
 use std::time::Duration;
 
-/// A fresh namespace, or the reason why this test cannot run here.
+/// Creates a fresh namespace, or prints why the test is skipped.
 pub fn fresh() -> Option<Netns> {
     match Netns::new() {
         Ok(netns) => Some(netns),
@@ -41,7 +41,7 @@ pub fn inside(work: impl FnOnce() + Send) {
     }
 }
 
-/// What a command prints, run by the calling thread and so in its namespace.
+/// Output of a command, run in the calling thread's namespace.
 pub fn output(command: &str) -> String {
     let words: Vec<&str> = command.split_whitespace().collect();
     let output = Command::new(words[0]).args(&words[1..]).output().unwrap();
@@ -58,7 +58,7 @@ pub fn prefix(text: &str) -> Prefix {
     text.parse().unwrap()
 }
 
-/// The number of the link called `text`.
+/// Index of the link called `text`.
 pub fn index(rtnl: &mut Rtnl, text: &str) -> u32 {
     rtnl.link_named(name(text))
         .unwrap()
@@ -66,7 +66,7 @@ pub fn index(rtnl: &mut Rtnl, text: &str) -> u32 {
         .ifindex
 }
 
-/// Makes a link `text` with carrier; what is sent over it is lost.
+/// Adds a link `text` with carrier. Packets sent on it are lost.
 pub fn plug(text: &str) {
     let peer = VethPeer {
         name: name(&format!("{text}-far")),
@@ -76,7 +76,7 @@ pub fn plug(text: &str) {
     furnish(&format!("{text}-far"), &[]);
 }
 
-/// Takes a link up and gives it addresses that are usable at once.
+/// Sets a link up and adds addresses that are usable at once.
 pub fn furnish(link: &str, addresses: &[&str]) {
     let mut rtnl = Rtnl::open().unwrap();
     let ifindex = index(&mut rtnl, link);
@@ -90,7 +90,8 @@ pub fn furnish(link: &str, addresses: &[&str]) {
     rtnl.set_up(ifindex, true).unwrap();
 }
 
-/// Waits until a link works: the kernel notices the far end in its own time; until then it drops packets, and routes are down.
+/// Waits until a link works. The kernel detects the far end asynchronously. Until then it drops packets, and
+/// routes are down.
 pub fn await_carrier(link: &str) {
     let mut rtnl = Rtnl::open().unwrap();
     let ifindex = index(&mut rtnl, link);
@@ -111,7 +112,7 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// Sends a few bytes each way: only then is the connection fully established.
+    /// Sends a few bytes each way, which the connection needs to be fully established.
     pub fn greet(&mut self) {
         self.client.write_all(b"ping").unwrap();
         self.server.read_exact(&mut [0; 4]).unwrap();
@@ -120,8 +121,8 @@ impl Ends {
     }
 }
 
-/// A client and a server joined by `links` cables: link `i` is `w{i}` at both ends, with `10.0.{i}.1/24` and
-/// `fd00:{i}::1/64` at the client, `.2` and `::2` at the server.
+/// A client and a server connected by `links` cables. Link `i` is `w{i}` at both ends. The client has
+/// `10.0.{i}.1/24` and `fd00:{i}::1/64`, the server `.2` and `::2`.
 pub struct Pair {
     pub client: Netns,
     pub server: Netns,
@@ -145,7 +146,7 @@ impl Pair {
         Some(pair)
     }
 
-    /// An MPTCP connection from the client to `address` of the server.
+    /// Opens an MPTCP connection from the client to `address` of the server.
     pub fn connect(&self, address: &str) -> Ends {
         let address: SocketAddr = address.parse().unwrap();
         let listener = self.server.run(|| mptcp_listener(address)).unwrap();
@@ -177,7 +178,7 @@ fn mptcp_socket(address: SocketAddr) -> Socket {
     Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::MPTCP)).unwrap()
 }
 
-/// Listens on all addresses, for joins to the server's other ones.
+/// Listens on all addresses, so that joins can reach the server's other addresses.
 fn mptcp_listener(address: SocketAddr) -> Socket {
     let any = if address.is_ipv4() {
         IpAddr::from([0; 4])
@@ -190,7 +191,7 @@ fn mptcp_listener(address: SocketAddr) -> Socket {
     socket
 }
 
-/// Waits until `fd` has something to read; false if it has not after `timeout`.
+/// Waits until `fd` is readable. Returns false after `timeout`.
 pub fn wait_readable(fd: BorrowedFd<'_>, timeout: Duration) -> bool {
     let mut poll = libc::pollfd {
         fd: fd.as_raw_fd(),
@@ -209,7 +210,7 @@ fn furnish_end(i: u8, host: u8) {
     );
 }
 
-/// How often `work` asks for memory on this thread.
+/// Number of allocations by `work` on this thread.
 pub fn allocations(work: impl FnOnce()) -> u64 {
     let before = ALLOCATIONS.get();
     work();
@@ -220,16 +221,16 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, counting per thread.
+/// The system's allocator with a counter per thread.
 struct Counting;
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-// SAFETY: everything is left to the system's allocator; counting allocates nothing itself.
+// SAFETY: every call is passed to the system's allocator, and counting does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // A thread that ends still frees and allocates after its counter is gone.
+        // A thread that ends still allocates and frees after its counter is gone.
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
         // SAFETY: the caller's promise is passed on.
         unsafe { System.alloc(layout) }

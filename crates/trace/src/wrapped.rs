@@ -1,9 +1,10 @@
 //! Wraps text to the width of a terminal.
 
-/// A terminal that is narrower is treated as if it were this wide.
+/// Smallest width used, in columns. Narrower terminals are treated as this wide.
 const NARROWEST: usize = 10;
 
-/// Wraps lines at spaces, words that are too long in the middle; lines that continue another are indented by two. Each line is ended.
+/// Wraps each line to `width` columns at spaces, and breaks words that are too long. Continuation lines are
+/// indented by two. Every line ends with a newline.
 pub fn wrapped(text: &str, width: usize) -> String {
     let width = width.max(NARROWEST);
     text.lines()

@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(
             portal,
             "-- captive portals are not found: NetworkManager's connectivity URL cannot be used (only http:// can be checked: a captive portal cannot answer in \
-             place of a host that is asked over TLS); set portal_url in /etc/slowhand/slowhand.toml"
+             place of a TLS host); set portal_url in /etc/slowhand/slowhand.toml"
         );
         write(
             "etc/NetworkManager/NetworkManager.conf",

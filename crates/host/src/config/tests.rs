@@ -319,7 +319,7 @@ fn a_portal_url_that_cannot_be_checked_is_refused_with_what_would_be_right() {
     let first_line = |test: &str, text: &str| error(test, text).lines().next().map(str::to_owned);
     assert_eq!(
         first_line("portal-tls", "portal_url = \"https://check.example/\"\n").unwrap(),
-        "/slowhand.toml:1:14: portal_url: only http:// can be checked: a captive portal cannot answer in place of a host that is asked over TLS"
+        "/slowhand.toml:1:14: portal_url: only http:// can be checked: a captive portal cannot answer in place of a TLS host"
     );
     assert_eq!(
         first_line("portal-response", "portal_response = \"yes\"\n").unwrap(),

@@ -1,8 +1,9 @@
-//! The programs at one hook of an interface, in the order in which they run. A program that does not return TCX_NEXT ends the chain: those behind it
-//! never see the packet.
+//! Lists the programs at one hook of an interface in the order in which they run. A program that does not
+//! return TCX_NEXT ends the chain, so later ones never see the packet.
 //!
 //! # Sources
-//! - kernel/bpf/mprog.c, include/net/tcx.h, kernel/bpf/syscall.c (`bpf_prog_get_fd_by_id` needs CAP_SYS_ADMIN), Linux 6.18.
+//! - kernel/bpf/mprog.c, include/net/tcx.h, kernel/bpf/syscall.c (`bpf_prog_get_fd_by_id` needs
+//!   CAP_SYS_ADMIN), Linux 6.18.
 //!
 //! # Checked by
 //! `tests/bpf/chain.rs`.
@@ -15,18 +16,18 @@ use std::fmt;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// As `BPF_MPROG_MAX` in the kernel.
+/// The kernel's `BPF_MPROG_MAX`.
 const MOST: usize = 64;
 
-/// What `bpf/window.bpf.c` and `bpf/marker.bpf.c` call their programs.
+/// Program names in `bpf/window.bpf.c` and `bpf/marker.bpf.c`.
 const OURS: [&str; 2] = ["window", "marker"];
 
 /// A program in a chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// The kernel's number for it, as `bpftool prog` shows it.
+    /// The kernel's id for it, as `bpftool prog` shows it.
     pub id: u32,
-    /// Its name; `None` where this process may not ask for it.
+    /// Its name, or `None` if this process may not read it.
     pub name: Option<String>,
 }
 
@@ -39,10 +40,10 @@ impl fmt::Display for Program {
     }
 }
 
-/// The chain of an interface of the calling thread's network namespace, the first program first.
+/// Lists the chain of an interface of the calling thread's network namespace, the first program first.
 ///
 /// # Errors
-/// Without CAP_NET_ADMIN, where there is no such interface, or on a kernel without tcx.
+/// Without CAP_NET_ADMIN, if there is no such interface, or on a kernel without tcx.
 pub fn programs_at(ifindex: u32, hook: Hook) -> io::Result<Vec<Program>> {
     let target = i32::try_from(ifindex).map_err(|_| io::Error::from_raw_os_error(libc::ENODEV))?;
     let mut ids = [0; MOST];
@@ -64,7 +65,7 @@ impl Program {
         Self { id, name: name(id) }
     }
 
-    /// As far as its name tells.
+    /// Whether it is one of slowhand's, judging by its name.
     fn is_ours(&self) -> bool {
         self.name
             .as_ref()
@@ -83,13 +84,14 @@ fn name(id: u32) -> Option<String> {
     Some(name.into_owned()).filter(|name| !name.is_empty())
 }
 
-/// For `doctor`: whose programs are at the interfaces of the calling thread's network namespace, and whether one is ahead of ours.
+/// Text for `doctor`: programs of others on the interfaces of the calling thread's network namespace. It is
+/// an error if one runs before slowhand's.
 pub(crate) fn in_words() -> Result<String, String> {
     let mut others = Vec::new();
     let mut rtnl = Rtnl::open().map_err(|error| error.to_string())?;
     for link in rtnl.links().map_err(|error| error.to_string())? {
         for (hook, direction) in [(Hook::Ingress, "ingress"), (Hook::Egress, "egress")] {
-            // A kernel without tcx, or a user without rights: other checks say so.
+            // Other checks report a kernel without tcx, or missing privileges.
             let chain = programs_at(link.ifindex, hook).unwrap_or_default();
             let place = format!("{} {direction}", link.name);
             let ahead = ahead_of_ours(&chain);
@@ -105,12 +107,12 @@ pub(crate) fn in_words() -> Result<String, String> {
         }
     }
     Ok(match others.len() {
-        0 => "no interface has a tcx program of others".to_owned(),
-        _ => format!("slowhand's programs go ahead of {}", others.join(", ")),
+        0 => "no interface has a tcx program of another owner".to_owned(),
+        _ => format!("slowhand's programs run before {}", others.join(", ")),
     })
 }
 
-/// The programs of others in front of the last one of ours.
+/// The programs of others before the last one of slowhand's.
 fn ahead_of_ours(chain: &[Program]) -> Vec<&Program> {
     let last = chain.iter().rposition(Program::is_ours).unwrap_or(0);
     chain[..last]
@@ -127,7 +129,7 @@ fn overtaken(place: &str, ahead: &[&Program]) -> String {
     )
 }
 
-/// What the kernel says of a program.
+/// Reads the kernel's description of a program.
 pub(super) fn info(program: BorrowedFd<'_>) -> io::Result<libbpf_sys::bpf_prog_info> {
     let mut info = libbpf_sys::bpf_prog_info::default();
     let mut length = u32::try_from(size_of_val(&info)).expect("the info is short");
@@ -145,20 +147,21 @@ mod tests {
     use crate::testing::{index, inside, plug};
 
     #[test]
-    fn doctor_says_who_is_behind_ours_and_who_is_ahead() {
+    fn doctor_names_the_programs_before_and_after_ours() {
         inside(|| {
             plug("eth0");
             let eth0 = index(&mut Rtnl::open().unwrap(), "eth0");
-            assert_eq!(in_words().unwrap(), "no interface has a tcx program of others");
+            assert_eq!(
+                in_words().unwrap(),
+                "no interface has a tcx program of another owner"
+            );
             let behind = Foreign::attach(eth0, libbpf_sys::BPF_TCX_INGRESS, Verdict::Pass);
             let behind_id = programs_at(eth0, Hook::Ingress).unwrap()[0].id;
             let mut marker = Marker::load(Hook::Ingress).unwrap();
             marker.attach(eth0).unwrap();
             assert_eq!(
                 in_words().unwrap(),
-                format!(
-                    "slowhand's programs go ahead of `foreign` (BPF program {behind_id}) on eth0 ingress"
-                )
+                format!("slowhand's programs run before `foreign` (BPF program {behind_id}) on eth0 ingress")
             );
             drop(behind);
             let mut window = WindowLever::load_kind(WindowKind::Egress).unwrap();

@@ -1,8 +1,9 @@
-//! What our programs cost, by the kernel's own count.
+//! CPU time of slowhand's BPF programs, counted by the kernel.
 //!
 //! # Sources
-//! - kernel/bpf/syscall.c (Linux 6.18): BPF_ENABLE_STATS counts while any descriptor from it is open, so unlike the sysctl
-//!   `kernel.bpf_stats_enabled` nothing has to be put back. Counting itself costs about 20 ns a run, which is in the figure.
+//! - kernel/bpf/syscall.c (Linux 6.18): BPF_ENABLE_STATS counts while a descriptor from it is open. Unlike
+//!   with the sysctl `kernel.bpf_stats_enabled`, nothing needs to be restored. Counting costs about 20 ns per
+//!   run, which the result includes.
 
 use super::chain::info;
 use super::map::check;
@@ -10,14 +11,14 @@ use std::io;
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
-/// While this lives, the kernel counts the run time of every BPF program of the host.
+/// While it exists, the kernel counts the run time of every BPF program of the host.
 #[derive(Debug)]
 pub struct CountRunTime {
     _fd: OwnedFd,
 }
 
 impl CountRunTime {
-    /// Needs CAP_SYS_ADMIN.
+    /// Starts counting. Needs CAP_SYS_ADMIN.
     pub fn start() -> io::Result<Self> {
         // SAFETY: no pointers are passed.
         let fd = check(unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) })?;
@@ -27,12 +28,12 @@ impl CountRunTime {
     }
 }
 
-/// What one program took while somebody counted. Read differences.
+/// Cumulative run time of one program while counting is active. Use differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RunTime {
-    /// On all processors together.
+    /// CPU time on all processors together.
     pub time: Duration,
-    /// How often it ran: packets, or sockets walked over.
+    /// Number of runs: packets, or sockets walked.
     pub runs: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong between us and the kernel's BPF, one enum per operation.
+//! Errors of the kernel's BPF interface, one enum per operation.
 
 use std::io;
 use thiserror::Error;
@@ -6,45 +6,45 @@ use thiserror::Error;
 /// Why a program could not be loaded.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// The kernel does not describe its own structures.
+    /// The kernel has no BTF.
     #[error("this kernel has no BTF (/sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF=y")]
     NoBtf,
-    /// The kernel has BTF, but no MPTCP in it.
+    /// The kernel has BTF, but without MPTCP.
     #[error("this kernel has no MPTCP: it needs CONFIG_MPTCP=y\n{0}")]
     NoMptcp(String),
-    /// Rights are missing: these.
+    /// These capabilities are missing.
     #[error(
         "loading BPF needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN, and {} missing here: run as root, or give them to the service", are(.0)
     )]
     NotPermitted(Vec<&'static str>),
-    /// All rights, and still not allowed, by a kernel that keeps its memory to itself.
+    /// The process has all capabilities, but kernel lockdown (confidentiality) forbids BPF.
     #[error("the kernel is locked down ({0}) and refuses BPF: boot with lockdown=integrity or none")]
     LockedDown(String),
-    /// All rights, and still not allowed.
+    /// The process has all capabilities, but the kernel refuses.
     #[error(
-        "the kernel refuses BPF although this process has the rights for it: those of a container do not count, and a security module \
+        "the kernel refuses BPF although this process has the capabilities: those in a container do not count, and a security module \
          or a filter of system calls may forbid it; run on the host itself"
     )]
     Forbidden,
-    /// No way to attach to a link such that the program goes away with us.
+    /// tcx links are missing, so programs could not be detached when the process ends.
     #[error("this kernel has no tcx links: it needs 6.6 or newer, and CONFIG_NET_XGRESS=y")]
     NoTcx,
-    /// No iterators over TCP sockets.
+    /// The kernel has no BPF iterators over TCP sockets.
     #[error(
         "this kernel has no BPF iterator over TCP sockets: it needs 5.9 or newer, and CONFIG_BPF_SYSCALL=y"
     )]
     NoIterator(#[source] io::Error),
-    /// The verifier, or anything else in the kernel, said no.
+    /// The verifier or another part of the kernel refused.
     #[error(
-        "the kernel refused the BPF program `{program}`; please report this with the kernel's words:\n{log}"
+        "the kernel refused the BPF program `{program}`; please report this with the kernel's log:\n{log}"
     )]
     Refused {
-        /// The object that was loaded.
+        /// The object.
         program: &'static str,
-        /// The end of what libbpf and the verifier wrote.
+        /// End of the log of libbpf and the verifier.
         log: String,
     },
-    /// The machine ran out of something.
+    /// Memory or descriptors are exhausted.
     #[error("no memory or descriptors left for BPF; see `ulimit -l` and `ulimit -n`")]
     Exhausted(#[source] io::Error),
 }
@@ -55,46 +55,46 @@ fn are(names: &[&str]) -> String {
     format!("{} {verb}", names.join(", "))
 }
 
-/// Why a program could not be attached to a link.
+/// Why a program could not be attached to an interface.
 #[derive(Debug, Error)]
 pub enum AttachError {
-    /// There is no such interface in the calling thread's network namespace.
+    /// The calling thread's network namespace has no such interface.
     #[error("no interface {0} in this network namespace; did it go away?")]
     NoInterface(u32),
-    /// All places for links that user space chose to mark are taken.
+    /// All marking slots are in use.
     #[error("no marking slot left: at most {0} links at a time; detach one")]
     NoSlot(u32),
-    /// Anything else that the kernel said.
+    /// Any other kernel error.
     #[error("attaching BPF to interface {ifindex}")]
     Kernel {
         /// The interface.
         ifindex: u32,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: io::Error,
     },
 }
 
-/// Why a map could not be written or read.
+/// Why a map could not be read or written.
 #[derive(Debug, Error)]
 pub enum MapError {
-    /// Too many connections have a limit.
+    /// The map is full.
     #[error("no room for another connection: 65536 have a limit; clear those that are closed")]
     Full,
-    /// Anything else that the kernel said.
+    /// Any other kernel error.
     #[error("reading or writing a BPF map")]
     Kernel(#[source] io::Error),
 }
 
-/// Why a pass over the sockets ended early.
+/// Why a walk over the sockets failed.
 #[derive(Debug, Error)]
 pub enum PassError {
     /// The iterator could not be opened.
     #[error("opening the BPF iterator over TCP sockets")]
     Open(#[source] io::Error),
-    /// The iterator stopped.
+    /// Reading the iterator failed.
     #[error("walking the TCP sockets")]
     Read(#[source] io::Error),
-    /// The list of limits could not be kept up.
+    /// The map of limits could not be updated.
     #[error(transparent)]
     Map(#[from] MapError),
 }

@@ -1,12 +1,14 @@
-//! Bounds how far ahead the peer of a connection that fell back to plain TCP may send: by a clamp on the one socket that it has.
+//! Limits how far ahead the peer of a plain-TCP fallback connection may send, with a clamp on its single
+//! socket.
 //!
-//! Such a connection has no MPTCP options that a window could be written beside, and perhaps no token, so its socket is named by its cookie
-//! (as [`crate::diag`] shows it). The kernel lifts clamps: [`FallbackLever::apply`] must be called every [`FallbackLever::apply_every`] while it
-//! finds something to set again, and now and then while it does not.
+//! Such a connection has no MPTCP options to adjust a window, and perhaps no token, so its socket cookie
+//! identifies it (as [`crate::diag`] shows it). The kernel lifts clamps. Call [`FallbackLever::apply`] every
+//! [`FallbackLever::apply_every`] while it has something to set again, and occasionally otherwise.
 //!
 //! # Where we differ, and why
-//! 1. A clamp that is smaller already is left: on such a socket the program itself may set one.
-//! 2. What is taken off is any clamp of the very size that was set, whosever the socket: whoever died cannot say which sockets had it.
+//! 1. A smaller clamp is kept, because the program itself may set one on such a socket.
+//! 2. Restoring removes any clamp of exactly the set size, on any socket. A dead process cannot tell which
+//!    sockets had it.
 //!
 //! # Checked by
 //! `daemon::tests::fallback`; `tests` below.
@@ -21,25 +23,25 @@ use std::io;
 use std::time::Duration;
 use units::Bytes;
 
-/// As `struct fallback_record` in `bpf/clamp.bpf.c`.
+/// Size of `struct fallback_record` in `bpf/clamp.bpf.c`.
 const RECORD_BYTES: usize = 24;
-/// No socket has this cookie.
+/// A cookie that no socket has.
 const NOBODY: u64 = 0;
 
-/// One socket's clamp, before and after a walk.
+/// One socket's clamp before and after a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClampedSocket {
-    /// Which.
+    /// The socket's cookie.
     pub cookie: u64,
-    /// The clamp that the walk found.
+    /// Clamp found by the walk.
     pub before: Bytes,
-    /// The clamp that it left.
+    /// Clamp left by the walk.
     pub after: Bytes,
     /// The kernel's error number if it refused the new clamp, else 0.
     pub errno: i32,
 }
 
-/// Bounds connections that fell back. See the module.
+/// Limits connections that fell back. See the module.
 #[derive(Debug)]
 pub struct FallbackLever {
     walker: Walker,
@@ -47,7 +49,7 @@ pub struct FallbackLever {
 }
 
 impl FallbackLever {
-    /// Loads the iterator, or says what the kernel lacks.
+    /// Loads the iterator, or returns what the kernel lacks.
     pub fn load() -> Result<Self, LoadError> {
         let loaded = OBJECT.load(&["fallback"])?;
         let clamps = loaded.map("fallbacks").map_err(LoadError::Exhausted)?;
@@ -55,35 +57,36 @@ impl FallbackLever {
         Ok(Self { walker, clamps })
     }
 
-    /// At the next [`apply`](Self::apply), the peer of the socket with this cookie may have this much in flight.
+    /// Limits the data in flight from the peer of this socket, from the next [`apply`](Self::apply) on.
     pub fn set(&mut self, cookie: u64, window: Bytes) -> Result<(), MapError> {
         Ok(self.clamps.set(cookie, to_bytes(window))?)
     }
 
-    /// The socket with this cookie is closed; nothing is taken off.
+    /// Forgets a closed socket without changing it.
     pub fn forget(&mut self, cookie: u64) -> Result<(), MapError> {
         self.clamps.remove(cookie)?;
         Ok(())
     }
 
-    /// Walks the sockets of the calling thread's namespace; returns those that are to be bounded.
+    /// Walks the sockets of the calling thread's namespace and returns those with a limit.
     pub fn apply(&mut self) -> Result<Vec<ClampedSocket>, PassError> {
         let records = self.walker.records()?;
         Ok(records.chunks_exact(RECORD_BYTES).map(parse).collect())
     }
 
-    /// How often [`apply`](Self::apply) has to be called although nothing was set, as long as it changes something.
+    /// Interval for calling [`apply`](Self::apply) while it still changes something, even if nothing was set.
     pub const fn apply_every(&self) -> Duration {
         CLAMP_AGAIN
     }
 
-    /// What the program took so far, if somebody counts ([`CountRunTime`](super::CountRunTime)).
+    /// The program's run time, counted while [`CountRunTime`](super::CountRunTime) is active.
     pub fn run_time(&self) -> io::Result<RunTime> {
         self.walker.run_time()
     }
 }
 
-/// Takes this clamp off every socket of the calling thread's namespace that a program opened for MPTCP.
+/// Removes clamps of this size from every socket of the calling thread's namespace that a program opened for
+/// MPTCP.
 pub fn restore_fallbacks(window: Bytes) -> Result<Pass, RestoreError> {
     let loaded = OBJECT.load(&["restore_fallback"])?;
     let clamps: Map<u64, u32> = loaded.map("fallbacks").map_err(LoadError::Exhausted)?;
@@ -108,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_read_in_the_order_of_the_c_struct() {
+    fn a_record_is_parsed_in_the_order_of_the_c_struct() {
         let words: [i32; 4] = [100, 200, -22, 0];
         let cookie = 0x1234_5678_9abc_u64.to_ne_bytes();
         let words = words.iter().flat_map(|word| word.to_ne_bytes());

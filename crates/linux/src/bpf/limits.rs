@@ -1,6 +1,6 @@
-//! Limits on subflows' sockets, kept up by walks: of all that a connection has, or of one.
+//! Limits on the sockets of subflows, of one or of all in a connection, maintained by walks.
 //!
-//! A limit that is cleared is given back by the next walk, so whoever has one passes through *giving back* before it is forgotten.
+//! The next walk restores a cleared limit, so an entry is in state *giving back* before it is removed.
 
 use super::cost::RunTime;
 use super::map::{Map, Plain};
@@ -11,10 +11,10 @@ use std::collections::BTreeSet;
 use std::io;
 use units::Bytes;
 
-/// In the maps: let the kernel decide.
+/// Map value: let the kernel decide.
 const GIVE_BACK: u32 = 0;
 
-/// Which socket option.
+/// The limited socket option.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Limit {
     Clamp,
@@ -23,7 +23,7 @@ pub(super) enum Limit {
 }
 
 impl Limit {
-    /// The program and the map in `bpf/clamp.bpf.c`.
+    /// Names of the program and the map in `bpf/clamp.bpf.c`.
     const fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Clamp => ("clamp", "clamps"),
@@ -33,9 +33,9 @@ impl Limit {
     }
 }
 
-/// Who has a limit.
+/// A connection or subflow with a limit.
 pub(super) trait Holder: Copy + Ord {
-    /// As the programs name it.
+    /// Its key in the programs.
     type Key: Plain;
 
     fn key(self) -> Self::Key;
@@ -91,7 +91,7 @@ impl<H: Holder> Limits<H> {
         Ok(())
     }
 
-    /// Walks, if there is anybody to look for.
+    /// Walks the sockets if there is any limit to set or restore.
     pub(super) fn apply(&mut self) -> Result<Pass, PassError> {
         if self.set.is_empty() && self.giving_back.is_empty() {
             return Ok(Pass::default());
@@ -103,7 +103,7 @@ impl<H: Holder> Limits<H> {
         Ok(pass)
     }
 
-    /// Gives everything back.
+    /// Restores all limits.
     pub(super) fn release(&mut self) -> Result<Pass, PassError> {
         for holder in std::mem::take(&mut self.set) {
             self.giving_back.insert(holder);
@@ -113,7 +113,7 @@ impl<H: Holder> Limits<H> {
     }
 }
 
-/// As the programs count: never 0, which means something else there.
+/// Converts to the programs' unit. Never 0, which has a special meaning there.
 pub(super) fn to_bytes(limit: Bytes) -> u32 {
     u32::try_from(limit.get()).unwrap_or(u32::MAX).max(1)
 }

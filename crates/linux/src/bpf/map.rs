@@ -4,10 +4,12 @@ use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// A type whose every bit pattern is a value, without padding: it may be copied from and to the kernel byte by byte.
+/// A type without padding for which every bit pattern is valid, so that it can be copied to and from the
+/// kernel byte by byte.
 ///
 /// # Safety
-/// The implementer must be `repr(C)` or a primitive integer, and have no padding, references or invalid values.
+/// The implementer must be `repr(C)` or a primitive integer. It must have no padding, references or invalid
+/// values.
 pub(super) unsafe trait Plain: Copy + Default {}
 
 // SAFETY: a primitive integer.
@@ -15,7 +17,7 @@ unsafe impl Plain for u32 {}
 // SAFETY: a primitive integer.
 unsafe impl Plain for u64 {}
 
-/// One map that a program and we share.
+/// A map shared by a program and this process.
 #[derive(Debug)]
 pub(super) struct Map<K, V> {
     fd: OwnedFd,
@@ -23,7 +25,7 @@ pub(super) struct Map<K, V> {
 }
 
 impl<K: Plain, V: Plain> Map<K, V> {
-    /// Takes over a map whose key and value sizes have been checked to be those of `K` and `V`.
+    /// Wraps a map. The caller has checked that its key and value sizes are those of `K` and `V`.
     pub(super) fn new(fd: OwnedFd) -> Self {
         Self {
             fd,
@@ -31,17 +33,17 @@ impl<K: Plain, V: Plain> Map<K, V> {
         }
     }
 
-    /// For pinning.
+    /// The descriptor, for pinning.
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 
-    /// Writes, whether or not there is an entry.
+    /// Sets an entry, whether or not it exists.
     pub(super) fn set(&self, key: K, value: V) -> io::Result<()> {
         self.update(key, value, libbpf_sys::BPF_ANY)
     }
 
-    /// Writes unless there is an entry already, whose value then stays.
+    /// Adds an entry. An existing one keeps its value.
     pub(super) fn insert(&self, key: K, value: V) -> io::Result<()> {
         match self.update(key, value, libbpf_sys::BPF_NOEXIST) {
             Err(error) if error.raw_os_error() == Some(libc::EEXIST) => Ok(()),
@@ -57,7 +59,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
         check(code).map(drop)
     }
 
-    /// The value now, if there is an entry.
+    /// Reads an entry, or `None` if it does not exist.
     pub(super) fn value(&self, key: K) -> io::Result<Option<V>> {
         let mut value = V::default();
         // SAFETY: both point to live values of the map's key and value size; any bits are a valid `V`.
@@ -68,7 +70,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
         absent_is_none(check(code)).map(|found| found.map(|_| value))
     }
 
-    /// Removes the entry; says whether there was one.
+    /// Removes an entry and returns whether it existed.
     pub(super) fn remove(&self, key: K) -> io::Result<bool> {
         // SAFETY: the pointer is to a live value of the map's key size.
         let code = unsafe { libbpf_sys::bpf_map_delete_elem(self.fd.as_raw_fd(), (&raw const key).cast()) };
@@ -76,7 +78,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
     }
 }
 
-/// libbpf's convention: the negated error number.
+/// Converts libbpf's result: a negative value is an error number.
 pub(super) fn check(code: i32) -> io::Result<i32> {
     if code < 0 {
         Err(io::Error::from_raw_os_error(-code))

@@ -1,15 +1,16 @@
-//! Sets Congestion Experienced on what arrives by a link, or on what leaves, at a rate per link.
+//! Sets Congestion Experienced (CE) on packets that arrive or leave on a link, at a rate per link.
 //!
-//! To whoever sends it looks as if a router on that path had marked, so they slow down there and nowhere else. A link has a *slot*
-//! while it is attached; the rate is the slot's and acts on the next packet. The decision is error diffusion
-//! ([`policy`]'s `mark`, `bpf/mark.h`): n ECN-capable packets at one rate get floor(n · rate) marks.
+//! To the sender it looks as if a router on that path had marked, so it slows down on that path only. A link
+//! has a *slot* while it is attached. The rate belongs to the slot and applies from the next packet on. Marks
+//! are chosen by error diffusion ([`policy`]'s `mark`, `bpf/mark.h`): n ECN-capable packets at one rate get
+//! floor(n · rate) marks.
 //!
 //! # Where we differ, and why
-//! A step in the rate can starve a whole MPTCP connection for seconds, because the peer has queued on the marked subflow. This
-//! module marks as it is told; ramps are the caller's.
+//! A step in the rate can starve a whole MPTCP connection for seconds, because the peer has data queued on
+//! the marked subflow. This module sets the rate it is given. The caller must ramp it.
 //!
 //! # Checked by
-//! `tests` (the program itself against `golden/mark.csv`), `tests/bpf/marker.rs` (real packets).
+//! `tests` (the program against `golden/mark.csv`), `tests/bpf/marker.rs` (real packets).
 
 use super::cost::RunTime;
 use super::map::{Map, Plain};
@@ -22,34 +23,34 @@ use units::Ratio;
 
 const OBJECT: Embedded = embedded!("marker");
 
-/// As `SLOTS` in `bpf/marker.bpf.c`.
+/// `SLOTS` in `bpf/marker.bpf.c`.
 const SLOTS: u32 = 256;
 
-/// A link's place in the marker, from attaching to detaching.
+/// A link's slot in the marker while it is attached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MarkSlot(u32);
 
-/// What a slot has seen and done, in packets as the peer sent them.
+/// Counters of a slot, in packets as the peer sent them.
 ///
-/// Nothing resets them, not even another link in the slot: read differences. Something is wrong when `made` falls behind
-/// `asked`, and nothing can come of marking where `ect` stands still.
+/// They are never reset, not even for another link in the slot, so use differences. If `made` falls behind
+/// `asked`, something is wrong. If `ect` does not grow, marking has no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MarkCounters {
-    /// Came ECN-capable and unmarked.
+    /// Packets that arrived ECN-capable and unmarked.
     pub ect: u64,
-    /// Came not ECN-capable; left alone.
+    /// Packets that arrived not ECN-capable and were left unchanged.
     pub not_ect: u64,
-    /// Came marked already; left alone.
+    /// Packets that arrived already marked and were left unchanged.
     pub ce: u64,
-    /// Marks that were due.
+    /// Marks due.
     pub asked: u64,
-    /// Of those, marks that were made.
+    /// Of those, marks set.
     pub made: u64,
-    /// Packets that are marked because of us: more than `made` where one header stood for several.
+    /// Packets marked by the program. More than `made` if one header covered several.
     pub segments: u64,
 }
 
-/// As `struct mark_tally` in `bpf/marker.bpf.c`.
+/// Same layout as `struct mark_tally` in `bpf/marker.bpf.c`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Tally {
@@ -89,7 +90,7 @@ impl From<Tally> for MarkCounters {
     }
 }
 
-/// Marks on the links of one network namespace. See the module.
+/// Marks packets on the links of one network namespace. See the module.
 #[derive(Debug)]
 pub struct Marker {
     attached: Attached,
@@ -100,7 +101,7 @@ pub struct Marker {
 }
 
 impl Marker {
-    /// Loads the program, or says what the kernel lacks.
+    /// Loads the program, or returns what the kernel lacks.
     pub fn load(hook: Hook) -> Result<Self, LoadError> {
         let marker = Self::from_object(&OBJECT.load(&["marker"])?, hook)?;
         if marker.attached.is_supported() {
@@ -121,8 +122,8 @@ impl Marker {
         })
     }
 
-    /// Looks at what goes by this interface from now on, and marks nothing until a rate is set. An interface that is
-    /// attached already keeps its slot.
+    /// Attaches to an interface and counts its packets. Nothing is marked until a rate is set. An interface
+    /// that is already attached keeps its slot.
     pub fn attach(&mut self, ifindex: u32) -> Result<MarkSlot, AttachError> {
         let slot = self.slot_for(ifindex).ok_or(AttachError::NoSlot(SLOTS))?;
         let kernel = |source| AttachError::Kernel { ifindex, source };
@@ -133,7 +134,7 @@ impl Marker {
         Ok(slot)
     }
 
-    /// The slot that the interface has, or the first that is free.
+    /// The interface's slot, or the first free one.
     fn slot_for(&self, ifindex: u32) -> Option<MarkSlot> {
         let taken = self
             .links
@@ -147,7 +148,7 @@ impl Marker {
         })
     }
 
-    /// Leaves the slot's interface alone and frees the slot; says whether it was taken.
+    /// Detaches the slot's interface and frees the slot. Returns whether it was in use.
     pub fn detach(&mut self, slot: MarkSlot) -> Result<bool, MapError> {
         let Some(ifindex) = self.links.remove(&slot) else {
             return Ok(false);
@@ -156,28 +157,28 @@ impl Marker {
         Ok(self.slots.remove(ifindex)?)
     }
 
-    /// From the next packet on, this share of the ECN-capable packets is marked.
+    /// Sets the share of ECN-capable packets to mark, from the next packet on.
     pub fn set_rate(&self, slot: MarkSlot, rate: Ratio) -> Result<(), MapError> {
         Ok(self.rates.set(slot.0, rate.as_raw())?)
     }
 
-    /// What the program took so far, if somebody counts ([`CountRunTime`](super::CountRunTime)).
+    /// The program's run time, counted while [`CountRunTime`](super::CountRunTime) is active.
     pub fn run_time(&self) -> io::Result<RunTime> {
         self.attached.run_time()
     }
 
-    /// Packets of any kind that have reached the program on the slot's link, each header once. Read differences. Where it stands still although the interface
-    /// carries packets, another program ends the chain before ours.
+    /// Packets of any kind seen by the program on the slot's link, one per header. Use differences. If it
+    /// does not grow although the interface carries packets, another program ends the chain before this one.
     pub fn passed(&self, slot: MarkSlot) -> Result<u64, MapError> {
         Ok(self.tallies.value(slot.0)?.unwrap_or_default().passed)
     }
 
-    /// The programs that run before ours on this interface.
+    /// The programs that run before this one on the interface.
     pub fn ahead(&self, ifindex: u32) -> io::Result<Vec<Program>> {
         self.attached.ahead(ifindex)
     }
 
-    /// What the slot has seen and done so far.
+    /// The slot's counters so far.
     pub fn counters(&self, slot: MarkSlot) -> Result<MarkCounters, MapError> {
         Ok(self.tallies.value(slot.0)?.unwrap_or_default().into())
     }

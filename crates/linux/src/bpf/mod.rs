@@ -1,22 +1,24 @@
-//! The levers that only a BPF program can pull: what the kernel itself offers no call for.
+//! Levers that need a BPF program, because the kernel has no call for them.
 //!
 //! | lever | program | what it does |
 //! |---|---|---|
-//! | [`WindowLever`] | `bpf/window.bpf.c`, else `bpf/clamp.bpf.c` | bounds how far ahead the peer may queue (downloads) |
-//! | [`FallbackLever`] | `bpf/clamp.bpf.c` | the same of a connection that fell back to plain TCP, where the user asks for that |
-//! | [`UnsentLever`] | `bpf/clamp.bpf.c` | bounds what waits unsent on our own subflows (uploads) |
-//! | [`PacingLever`] | `bpf/clamp.bpf.c` | caps how fast one of our own subflows sends, for a moment (uploads) |
+//! | [`WindowLever`] | `bpf/window.bpf.c`, else `bpf/clamp.bpf.c` | limits the peer's queue (downloads) |
+//! | [`FallbackLever`] | `bpf/clamp.bpf.c` | the same after a fallback to plain TCP, if the user enables it |
+//! | [`UnsentLever`] | `bpf/clamp.bpf.c` | limits unsent bytes on our own subflows (uploads) |
+//! | [`PacingLever`] | `bpf/clamp.bpf.c` | temporarily caps the pacing rate of one subflow (uploads) |
 //! | [`Marker`] | `bpf/marker.bpf.c` | marks arriving packets CE, so that the peer slows down on one path |
 //! | [`cc::Controller`] | `bpf/cc/*.bpf.c` | couples the congestion windows of a connection's subflows |
 //!
-//! The objects are compiled at build time and embedded; loading one needs a kernel with BTF, and CAP_BPF, CAP_PERFMON and
-//! CAP_NET_ADMIN. Every value here owns what it loaded: a program, its maps and its links go when the value is dropped or the
-//! process ends, `kill -9` included. What was set *on sockets* stays, so [`UnsentLever::release`], [`PacingLever::release`] and
-//! [`WindowLever::release`] take it back, and [`restore_subflows`] does at the next start what a crash prevented; for what a
-//! [`FallbackLever`] has set, [`restore_fallbacks`] does both.
+//! The objects are compiled at build time and embedded. Loading one needs a kernel with BTF, and CAP_BPF,
+//! CAP_PERFMON and CAP_NET_ADMIN. Every value here owns what it loaded: its program, maps and links disappear
+//! when the value is dropped or the process ends, even by `kill -9`. Settings *on sockets* stay.
+//! [`UnsentLever::release`], [`PacingLever::release`] and [`WindowLever::release`] restore them, and after a
+//! crash [`restore_subflows`] does so at the next start. For the settings of a [`FallbackLever`],
+//! [`restore_fallbacks`] does both.
 //!
-//! Any number of values may live in one process, each with programs and maps of its own. A *namespace* is that of the calling
-//! thread: `attach` finds an interface index in it, and `apply` walks its sockets. Use one value per namespace.
+//! A process may have any number of values, each with its own programs and maps. A *namespace* is that of the
+//! calling thread: `attach` finds an interface index in it, and `apply` walks its sockets. Use one value per
+//! namespace.
 //!
 //! # Sources
 //! - `bpf-helpers(7)`; kernel/bpf/tcx.c, kernel/bpf/bpf_iter.c (Linux 6.18); libbpf 1.7.

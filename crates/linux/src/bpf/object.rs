@@ -1,4 +1,4 @@
-//! Loads an embedded object, and says in a user's words why it cannot be.
+//! Loads an embedded object, and explains to the user why that fails.
 
 use super::LoadError;
 use super::map::{Map, Plain};
@@ -10,14 +10,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Once;
 
-/// How much of the verifier's log is worth showing: its end, where the refusal is.
+/// Most bytes shown of the verifier's log. The refusal is at its end.
 const LOG_BYTES: usize = 2_000;
 
-/// ELF sections are read in place, so the bytes must begin where a header may begin.
+/// Aligns its bytes for an ELF header, because ELF sections are read in place.
 #[repr(C, align(16))]
 pub(super) struct Aligned<B: ?Sized>(pub(super) B);
 
-/// An object file made by the build script.
+/// An object file compiled by the build script.
 pub(super) struct Embedded {
     pub(super) name: &'static str,
     pub(super) elf: &'static Aligned<[u8]>,
@@ -38,18 +38,18 @@ macro_rules! embedded {
 }
 pub(super) use embedded;
 
-/// A loaded object, to be taken apart: programs and maps live on as long as a descriptor does.
+/// A loaded object. Its programs and maps live as long as a descriptor of them.
 pub(super) struct Loaded {
     object: Object,
 }
 
 impl Embedded {
-    /// Loads only `programs` of the object; its maps all exist afterwards.
+    /// Loads only `programs` of the object. All its maps are created.
     pub(super) fn load(&self, programs: &[&str]) -> Result<Loaded, LoadError> {
         self.load_changed(programs, |_| {})
     }
 
-    /// Loads after `change` was made to the opened object.
+    /// Loads the object after `change` has modified it.
     pub(super) fn load_changed(
         &self,
         programs: &[&str],
@@ -98,7 +98,7 @@ impl Embedded {
 
 impl Loaded {
     /// # Panics
-    /// When the object has no such program: the object is ours.
+    /// If the object has no such program. The object is embedded, so that is a bug.
     pub(super) fn program(&self, name: &str) -> io::Result<OwnedFd> {
         let program = self.object.progs().find(|program| program.name() == name);
         program
@@ -108,7 +108,7 @@ impl Loaded {
     }
 
     /// # Panics
-    /// When the object has no such map, or one of other sizes: the object is ours.
+    /// If the object has no such map, or one of other sizes. The object is embedded, so that is a bug.
     pub(super) fn map<K: Plain, V: Plain>(&self, name: &str) -> io::Result<Map<K, V>> {
         let map = self.object.maps().find(|map| map.name() == name);
         let map = map.expect("the embedded object has this map");
@@ -117,10 +117,11 @@ impl Loaded {
         Ok(Map::new(map.as_fd().try_clone_to_owned()?))
     }
 
-    /// Makes the structure of function pointers called `name` the kernel's, as long as the descriptor lives.
+    /// Registers the structure of function pointers called `name` in the kernel, until the descriptor is
+    /// closed.
     ///
     /// # Panics
-    /// When the object has no such structure: the object is ours.
+    /// If the object has no such structure. The object is embedded, so that is a bug.
     pub(super) fn register(&mut self, name: &str) -> libbpf_rs::Result<OwnedFd> {
         let map = self.object.maps_mut().find(|map| map.name() == name);
         let link = map
@@ -131,11 +132,13 @@ impl Loaded {
 }
 
 thread_local! {
-    /// What libbpf wrote while the current thread was loading. Loading is synchronous, so a thread sees its own words only.
+    /// libbpf's output during a load on this thread. Loading is synchronous, so a thread sees only its own
+    /// output.
     static LOG: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// libbpf has one printer for the whole process; ours keeps the words for the error instead of writing to standard error.
+/// Installs a printer that keeps libbpf's output for the error instead of writing to standard error. libbpf
+/// has one printer per process.
 fn keep_log() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -145,12 +148,12 @@ fn keep_log() {
     });
 }
 
-/// The verifier refuses with EACCES and EPERM too, but says why.
+/// Whether the verifier refused. It also returns EACCES and EPERM, but writes a log.
 fn looks_like_verifier(log: &str) -> bool {
     log.contains("BEGIN PROG LOAD LOG")
 }
 
-/// Rights first: without them every kernel refuses, locked down or not.
+/// Checks capabilities first: without them every kernel refuses, locked down or not.
 fn not_permitted() -> LoadError {
     let lacking = rights::lacking_for_bpf();
     if !lacking.is_empty() {

@@ -1,13 +1,15 @@
-//! Caps how fast one of this host's subflows sends, for a moment: for a slow start that hears no mark.
+//! Temporarily caps the pacing rate of one of this host's subflows, for a slow start that sees no marks.
 //!
-//! Only a subflow that paces already is capped: asking one that does not would have it pace for good. BBR paces; reno and cubic do under the fq qdisc only.
+//! Only a subflow that already paces is capped, because the option would enable pacing for good on any other.
+//! BBR paces. Reno and cubic pace only under the fq qdisc.
 //!
 //! # Sources
 //! - net/core/sock.c (sk_setsockopt, SO_MAX_PACING_RATE), net/ipv4/tcp_bbr.c (sk_pacing_status), Linux 6.18.
 //!
 //! # Where we differ, and why
-//! The kernel refuses the option on an MPTCP socket, and its subflows have no descriptors: so it is set from outside, by a BPF iterator (`bpf/clamp.bpf.c`).
-//! No program can set it there, so whatever cap a subflow has is taken for ours, and taken off.
+//! The kernel refuses the option on an MPTCP socket, and its subflows have no descriptors. So a BPF iterator
+//! sets it from outside (`bpf/clamp.bpf.c`). No program can set it there, so any cap on a subflow is treated
+//! as slowhand's and removed.
 //!
 //! # Checked by
 //! `tests/bpf/limits.rs`.
@@ -19,12 +21,13 @@ use policy::ConnId;
 use std::io;
 use units::{Bitrate, Bytes};
 
-/// One subflow, by its connection and its port at this host. Where two addresses happen to use the same one, both are meant.
+/// A subflow, identified by its connection and local port. If two addresses use the same port, both subflows
+/// are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PacedSubflow {
     /// Its connection.
     pub conn: ConnId,
-    /// Its port here.
+    /// Its local port.
     pub local_port: u16,
 }
 
@@ -43,34 +46,35 @@ pub struct PacingLever {
 }
 
 impl PacingLever {
-    /// Loads the iterator, or says what the kernel lacks.
+    /// Loads the iterator, or returns what the kernel lacks.
     pub fn load() -> Result<Self, LoadError> {
         Ok(Self {
             caps: Limits::load(Limit::Pacing)?,
         })
     }
 
-    /// At the next [`apply`](Self::apply), the subflow sends no faster, if it paces.
+    /// Caps the rate of a subflow from the next [`apply`](Self::apply) on, if it paces.
     pub fn set(&mut self, subflow: PacedSubflow, rate: Bitrate) -> Result<(), MapError> {
         self.caps.set(subflow, Bytes::new(rate.as_bps() / 8))
     }
 
-    /// At the next [`apply`](Self::apply), it sends as its controller likes. Also to be called when it has closed.
+    /// Removes the cap at the next [`apply`](Self::apply). Call it also for a closed subflow.
     pub fn clear(&mut self, subflow: PacedSubflow) -> Result<(), MapError> {
         self.caps.clear(subflow)
     }
 
-    /// Walks the sockets of the calling thread's namespace and sets what was asked for since; limits of the pass are bytes a second.
+    /// Walks the sockets of the calling thread's namespace and applies the settings. The limits in the result
+    /// are in bytes per second.
     pub fn apply(&mut self) -> Result<Pass, PassError> {
         self.caps.apply()
     }
 
-    /// What the program took so far, if somebody counts ([`CountRunTime`](super::CountRunTime)).
+    /// The program's run time, counted while [`CountRunTime`](super::CountRunTime) is active.
     pub fn run_time(&self) -> io::Result<RunTime> {
         self.caps.run_time()
     }
 
-    /// Gives every cap back. To be called before dropping: caps stay on the sockets.
+    /// Removes all caps. Call it before drop, because caps stay on the sockets.
     pub fn release(&mut self) -> Result<Pass, PassError> {
         self.caps.release()
     }

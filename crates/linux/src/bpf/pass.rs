@@ -1,9 +1,10 @@
-//! One walk over the TCP sockets of the calling thread's network namespace, by a BPF iterator.
+//! A walk over the TCP sockets of the calling thread's network namespace with a BPF iterator.
 //!
-//! The programs are in `bpf/clamp.bpf.c`; each writes one record for every subflow that it looked at closely.
+//! The programs are in `bpf/clamp.bpf.c`. Each writes one record per relevant subflow.
 //!
 //! # Sources
-//! - kernel/bpf/bpf_iter.c, net/ipv4/tcp_ipv4.c (Linux 6.18): the namespace is that of the thread that opens the iterator.
+//! - kernel/bpf/bpf_iter.c, net/ipv4/tcp_ipv4.c (Linux 6.18): the namespace is that of the thread that opens
+//!   the iterator.
 
 use super::cost::{RunTime, run_time};
 use super::map::check;
@@ -18,31 +19,31 @@ use units::Bytes;
 
 pub(super) const OBJECT: Embedded = embedded!("clamp");
 
-/// As `struct pass_record` in `bpf/clamp.bpf.c`.
+/// Size of `struct pass_record` in `bpf/clamp.bpf.c`.
 const RECORD_BYTES: usize = 16;
 
-/// What one walk did.
+/// Result of a walk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pass {
-    /// Every subflow that has a limit, or whose connection has one, in the kernel's order.
+    /// Every subflow with a limit of its own or of its connection, in the kernel's order.
     pub subflows: Vec<SubflowLimit>,
 }
 
-/// One subflow's limit, before and after a walk: bytes, or of a cap bytes a second.
+/// One subflow's limit before and after a walk, in bytes, or for a pacing cap in bytes per second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubflowLimit {
     /// Its connection.
     pub conn: ConnId,
-    /// The limit that the walk found.
+    /// Limit found by the walk.
     pub before: Bytes,
-    /// The limit that it left.
+    /// Limit left by the walk.
     pub after: Bytes,
     /// The kernel's error number if it refused the new limit, else 0.
     pub errno: i32,
 }
 
 impl Pass {
-    /// Subflows whose limit changed.
+    /// Number of subflows whose limit changed.
     pub fn changed(&self) -> usize {
         self.subflows
             .iter()
@@ -50,13 +51,13 @@ impl Pass {
             .count()
     }
 
-    /// Subflows on which the kernel refused the limit.
+    /// Number of subflows for which the kernel refused the limit.
     pub fn refused(&self) -> usize {
         self.subflows.iter().filter(|subflow| subflow.errno != 0).count()
     }
 }
 
-/// A loaded iterator, ready to walk any number of times.
+/// A loaded iterator for any number of walks.
 #[derive(Debug)]
 pub(super) struct Walker {
     program: OwnedFd,
@@ -74,7 +75,7 @@ impl Walker {
         })
     }
 
-    /// What the program took so far; the walk around it costs more.
+    /// The program's run time. The walk around it costs more.
     pub(super) fn run_time(&self) -> io::Result<RunTime> {
         run_time(self.program.as_fd())
     }
@@ -85,7 +86,7 @@ impl Walker {
         })
     }
 
-    /// Walks, and returns what the program wrote.
+    /// Walks the sockets and returns the records that the program wrote.
     pub(super) fn records(&self) -> Result<Vec<u8>, PassError> {
         let mut records = Vec::new();
         self.open()?.read_to_end(&mut records).map_err(PassError::Read)?;
@@ -111,7 +112,7 @@ fn parse(record: &[u8]) -> SubflowLimit {
     }
 }
 
-/// Why limits left by a crash could not be undone.
+/// Why limits left by a crash could not be restored.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     /// The program could not be loaded.
@@ -120,16 +121,17 @@ pub enum RestoreError {
     /// The walk failed.
     #[error(transparent)]
     Pass(#[from] PassError),
-    /// The program could not be told what to look for.
+    /// The program's settings could not be written.
     #[error(transparent)]
     Map(#[from] MapError),
 }
 
-/// Gives every MPTCP subflow of the calling thread's network namespace the limits that the kernel would have given it.
+/// Restores the kernel's default limits on every MPTCP subflow of the calling thread's network namespace.
 ///
-/// For the start after a crash: what a lever sets on a socket outlives the process. Only what slowhand sets can be found here:
-/// on an MPTCP socket the kernel refuses TCP_WINDOW_CLAMP and SO_MAX_PACING_RATE, and keeps TCP_NOTSENT_LOWAT from the subflows. On one that fell back in its handshake
-/// a program may set both, so such are not looked at.
+/// Call it at the start after a crash, because a lever's settings on sockets outlive the process. Only
+/// slowhand can have set these limits. On an MPTCP socket the kernel refuses TCP_WINDOW_CLAMP and
+/// SO_MAX_PACING_RATE, and does not pass TCP_NOTSENT_LOWAT to the subflows. On a socket that fell back in its
+/// handshake a program may set them, so such sockets are skipped.
 pub fn restore_subflows() -> Result<Pass, RestoreError> {
     let loaded = OBJECT.load(&["restore"])?;
     Ok(Walker::new(&loaded, "restore")?.walk()?)
@@ -140,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_read_in_the_order_of_the_c_struct() {
+    fn a_record_is_parsed_in_the_order_of_the_c_struct() {
         let words: [i32; 4] = [7, 100, 200, -22];
         let record: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let expected = SubflowLimit {

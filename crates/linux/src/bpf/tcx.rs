@@ -1,15 +1,16 @@
-//! Programs at a link's ingress and egress, attached so that they go away with us.
+//! Programs at an interface's ingress and egress that are detached when the process ends.
 //!
-//! A tcx link is a descriptor: closing it, by dropping the value or by the end of the process, takes the program off the
-//! interface. (tc filters on a clsact qdisc would stay.) Removing the interface ends the link too; the descriptor is then
-//! an empty shell.
+//! A tcx link is a descriptor. Closing it, by drop or at the end of the process, detaches the program. (tc
+//! filters on a clsact qdisc would stay.) Removing the interface also ends the link, and the descriptor is
+//! then without effect.
 //!
-//! Our programs go to the head of the chain and pass every packet on, so they see what a program behind them takes out of it. One that another process puts
-//! ahead later may end the chain before ours: [`Attached::ahead`] names those.
+//! Slowhand's programs go to the head of the chain and pass every packet on, so they also see packets that a
+//! later program drops. A program that another process puts before them may end the chain first.
+//! [`Attached::ahead`] lists those.
 //!
 //! # Sources
-//! - kernel/bpf/tcx.c, kernel/bpf/mprog.c (Linux 6.18): the interface is looked up in the network namespace of the calling thread. BPF_F_BEFORE without a
-//!   program to stand before means the head.
+//! - kernel/bpf/tcx.c, kernel/bpf/mprog.c (Linux 6.18): the interface is looked up in the network namespace
+//!   of the calling thread. BPF_F_BEFORE without a relative program means the head.
 //!
 //! # Checked by
 //! `tests/bpf/chain.rs`.
@@ -22,15 +23,15 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// No interface has this index; the kernel says so only if it knows tcx at all.
+/// An interface index that does not exist. The kernel reports that only if it supports tcx.
 const NO_INTERFACE: u32 = i32::MAX as u32;
 
-/// Where on an interface.
+/// A hook of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hook {
-    /// What arrives, before the stack sees it.
+    /// Arriving packets, before the network stack.
     Ingress,
-    /// What leaves, after the stack has let go of it.
+    /// Leaving packets, after the network stack.
     Egress,
 }
 
@@ -43,7 +44,7 @@ impl Hook {
     }
 }
 
-/// One program on any number of interfaces of one network namespace.
+/// One program attached to any number of interfaces of one network namespace.
 #[derive(Debug)]
 pub(super) struct Attached {
     program: OwnedFd,
@@ -60,18 +61,18 @@ impl Attached {
         }
     }
 
-    /// What the program took so far, on all links.
+    /// The program's run time on all links.
     pub(super) fn run_time(&self) -> io::Result<RunTime> {
         run_time(self.program.as_fd())
     }
 
-    /// Does the running kernel have tcx links?
+    /// Whether the running kernel supports tcx links.
     pub(super) fn is_supported(&self) -> bool {
         let probe = create_head_link(self.program.as_fd(), NO_INTERFACE, self.hook);
         probe.is_err_and(|error| error.raw_os_error() == Some(libc::ENODEV))
     }
 
-    /// Attaches, or attaches anew: an index may have been given to another interface meanwhile.
+    /// Attaches, or attaches again: the index may belong to another interface now.
     pub(super) fn attach(&mut self, ifindex: u32) -> Result<(), AttachError> {
         self.detach(ifindex);
         let link = create_head_link(self.program.as_fd(), ifindex, self.hook);
@@ -83,12 +84,12 @@ impl Attached {
         Ok(())
     }
 
-    /// Whether the program is on this interface.
+    /// Whether the program is attached to this interface.
     pub(super) fn is_on(&self, ifindex: u32) -> bool {
         self.links.contains_key(&ifindex)
     }
 
-    /// The programs that run before ours on this interface. One of them may end the chain.
+    /// The programs that run before this one on the interface. One of them may end the chain.
     pub(super) fn ahead(&self, ifindex: u32) -> io::Result<Vec<Program>> {
         let ours = info(self.program.as_fd())?.id;
         let chain = programs_at(ifindex, self.hook)?;
@@ -98,7 +99,7 @@ impl Attached {
             .collect())
     }
 
-    /// Takes the program off; says whether it was on.
+    /// Detaches the program and returns whether it was attached.
     pub(super) fn detach(&mut self, ifindex: u32) -> bool {
         self.links.remove(&ifindex).as_ref().map(take_off).is_some()
     }
@@ -110,14 +111,14 @@ impl Drop for Attached {
     }
 }
 
-/// Closing our descriptor takes the program off only when there is no other: and a program that this process is just starting has a copy until
-/// it becomes another program.
+/// Detaches explicitly. Closing this descriptor detaches only if it is the last one, and a child process
+/// between fork and exec has a copy.
 fn take_off(link: &OwnedFd) {
-    // SAFETY: the descriptor is live. A link whose interface is gone has nothing to take off.
+    // SAFETY: the descriptor is live. For a removed interface there is nothing to detach.
     unsafe { libbpf_sys::bpf_link_detach(link.as_raw_fd()) };
 }
 
-/// A tcx link at the head of an interface's chain.
+/// Creates a tcx link at the head of an interface's chain.
 fn create_head_link(program: BorrowedFd<'_>, ifindex: u32, hook: Hook) -> io::Result<OwnedFd> {
     let head = libbpf_sys::bpf_link_create_opts {
         sz: size_of::<libbpf_sys::bpf_link_create_opts>() as libbpf_sys::size_t,
@@ -127,7 +128,7 @@ fn create_head_link(program: BorrowedFd<'_>, ifindex: u32, hook: Hook) -> io::Re
     create_link_with(program, ifindex, hook.attach_type(), Some(&head))
 }
 
-/// A BPF link of `program` to `target`, whose meaning depends on the type.
+/// Creates a BPF link of `program` to `target`. The type determines the meaning of `target`.
 pub(super) fn create_link(
     program: BorrowedFd<'_>,
     target: u32,

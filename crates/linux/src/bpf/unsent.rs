@@ -1,15 +1,16 @@
-//! Bounds what waits unsent on this host's own subflows, for uploads.
+//! Limits the unsent bytes on this host's own subflows, for uploads.
 //!
-//! A stock MPTCP scheduler puts megabytes on a subflow that it cannot send yet; when the link dies they must be sent again
-//! elsewhere, behind what waits there. With TCP_NOTSENT_LOWAT on the *subflows* the scheduler stops at the limit: it asks before
-//! it assigns, and then assigns a burst, so up to 64 KiB more than the limit can be unsent on a subflow.
+//! A stock MPTCP scheduler assigns megabytes to a subflow that cannot send them yet. If the link dies, they
+//! must be reinjected on other links, behind the backlog there. With TCP_NOTSENT_LOWAT on the *subflows*, the
+//! scheduler stops at the limit. It checks the limit before it assigns a burst, so a subflow can have up to
+//! 64 KiB more than the limit unsent.
 //!
 //! # Sources
 //! - net/ipv4/tcp.c (tcp_stream_memory_free), net/mptcp/protocol.c (mptcp_subflow_get_send), Linux 6.18.
 //!
 //! # Where we differ, and why
-//! The same option on the MPTCP socket, or as a sysctl, has no effect on the scheduler, and SO_SNDBUF would end autotuning
-//! for good; so the limit is set on the subflows from outside, by a BPF iterator (`bpf/clamp.bpf.c`).
+//! The same option on the MPTCP socket, or as a sysctl, has no effect on the scheduler. SO_SNDBUF would end
+//! autotuning for good. So a BPF iterator sets the limit on the subflows from outside (`bpf/clamp.bpf.c`).
 //!
 //! # Checked by
 //! `tests/bpf/limits.rs`.
@@ -21,41 +22,43 @@ use policy::ConnId;
 use std::io;
 use units::Bytes;
 
-/// Bounds the unsent bytes on each subflow, per connection. See the module.
+/// Limits the unsent bytes on each subflow, per connection. See the module.
 #[derive(Debug)]
 pub struct UnsentLever {
     limits: Limits<ConnId>,
 }
 
 impl UnsentLever {
-    /// Loads the iterator, or says what the kernel lacks.
+    /// Loads the iterator, or returns what the kernel lacks.
     pub fn load() -> Result<Self, LoadError> {
         Ok(Self {
             limits: Limits::load(Limit::Unsent)?,
         })
     }
 
-    /// At the next [`apply`](Self::apply), each subflow of the connection takes no new data while more than this is unsent.
+    /// Sets the limit of unsent bytes for each subflow of the connection, from the next
+    /// [`apply`](Self::apply) on.
     pub fn set(&mut self, conn: ConnId, unsent: Bytes) -> Result<(), MapError> {
         self.limits.set(conn, unsent)
     }
 
-    /// At the next [`apply`](Self::apply), the kernel decides again. Also to be called when the connection has closed.
+    /// Restores the kernel's limit at the next [`apply`](Self::apply). Call it also for a closed connection.
     pub fn clear(&mut self, conn: ConnId) -> Result<(), MapError> {
         self.limits.clear(conn)
     }
 
-    /// Walks the sockets of the calling thread's namespace and sets what was asked for; to be called again when a subflow joins, which has no limit yet.
+    /// Walks the sockets of the calling thread's namespace and applies the settings. Call it again when a
+    /// subflow joins, because it has no limit yet.
     pub fn apply(&mut self) -> Result<Pass, PassError> {
         self.limits.apply()
     }
 
-    /// What the program took so far, if somebody counts ([`CountRunTime`](super::CountRunTime)).
+    /// The program's run time, counted while [`CountRunTime`](super::CountRunTime) is active.
     pub fn run_time(&self) -> io::Result<RunTime> {
         self.limits.run_time()
     }
 
-    /// Gives every limit back. To be called before dropping: limits stay on the sockets.
+    /// Removes all limits. Call it before drop, because limits stay on the sockets.
     pub fn release(&mut self) -> Result<Pass, PassError> {
         self.limits.release()
     }

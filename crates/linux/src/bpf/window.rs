@@ -1,19 +1,19 @@
-//! Bounds how far ahead the peer of an MPTCP connection may queue, by the window that we advertise.
+//! Limits how far ahead the peer of an MPTCP connection may queue, by means of our receive window.
 //!
-//! Two ways, tried in this order by [`WindowLever::load`]:
+//! Two methods, tried in this order by [`WindowLever::load`]:
 //!
-//! 1. [`WindowKind::Egress`]: every outgoing segment's window field is lowered on its way out (`bpf/window.bpf.c`, where the
-//!    meaning of the field is written down). Acts on the next segment, releases within 40 ms, gone with the process.
-//! 2. [`WindowKind::Clamp`]: TCP_WINDOW_CLAMP on every subflow (`bpf/clamp.bpf.c`). Coarser: autotuning lifts it, so
-//!    [`WindowLever::apply`] must be called every [`WindowLever::apply_every`] while it finds something to set again, and now and then while it
-//!    does not; what is set stays on the sockets.
+//! 1. [`WindowKind::Egress`]: lowers the window field of every outgoing segment (`bpf/window.bpf.c`, which
+//!    explains the field). It acts from the next segment on, releases within 40 ms and ends with the process.
+//! 2. [`WindowKind::Clamp`]: TCP_WINDOW_CLAMP on every subflow (`bpf/clamp.bpf.c`). It is coarser, because
+//!    autotuning lifts it. Call [`WindowLever::apply`] every [`WindowLever::apply_every`] while it has
+//!    something to set again, and occasionally otherwise. Settings stay on the sockets.
 //!
 //! Callers treat both alike: [`attach`](WindowLever::attach) each link, [`set`](WindowLever::set) and
 //! [`clear`](WindowLever::clear) connections, then [`apply`](WindowLever::apply) once.
 //!
 //! # Where we differ, and why
-//! The peer's right edge never moves left, so a lowered window takes (old − new) bytes to be felt. No trick hurries it: come
-//! down in time.
+//! The window's right edge never moves left, so a lowered window takes effect after (old − new) bytes.
+//! Nothing shortens that, so lower it early.
 //!
 //! # Checked by
 //! `tests/bpf/window.rs`, `tests/bpf/limits.rs`.
@@ -32,50 +32,51 @@ use units::Bytes;
 
 const OBJECT: Embedded = embedded!("window");
 
-/// Autotuning was seen to lift a clamp within 2.5 s.
+/// Interval of renewing clamps. Autotuning was measured to lift a clamp within 2.5 s.
 pub(super) const CLAMP_AGAIN: Duration = Duration::from_millis(100);
 
-/// Which of the two ways a [`WindowLever`] goes.
+/// The method of a [`WindowLever`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WindowKind {
-    /// The window field of every segment is lowered as it leaves.
+    /// Lowers the window field of every outgoing segment.
     Egress,
-    /// The subflows' own limit is set again and again.
+    /// Renews a clamp on the subflows periodically.
     Clamp,
 }
 
-/// What an egress lever did to one connection since its window was first set. Read differences: nothing resets them.
+/// Counters of an egress lever for one connection, from the first window on. They are never reset, so use
+/// differences.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WindowCounters {
-    /// Segments that left with an MPTCP option.
+    /// Segments sent with an MPTCP option.
     pub segments: u64,
     /// Of those, segments whose window was lowered.
     pub lowered: u64,
-    /// Segments that were left alone: SYN, RST or without an MPTCP option.
+    /// Segments left unchanged: SYN, RST or without an MPTCP option.
     pub skipped: u64,
-    /// Segments that did not leave, of a subflow that was just being ended.
+    /// Segments dropped on a subflow that was being closed.
     pub kept: u64,
-    /// Segments that left without a DATA_ACK: the peer would have added an older, wider window to it.
+    /// Segments sent without a DATA_ACK, because the peer would have applied an older, wider window.
     pub muted: u64,
 }
 
 // SAFETY: five u64 in C order.
 unsafe impl Plain for WindowCounters {}
 
-/// What the program is asked to do with one connection.
+/// The program's settings for one connection.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Cap {
     bytes: u32,
-    /// A local port, or 0.
+    /// Local port of a subflow being closed, or 0.
     parting: u32,
 }
 
 // SAFETY: two u32 in C order.
 unsafe impl Plain for Cap {}
 
-/// Bounds the peer's queue, per connection. See the module.
+/// Limits the peer's queue per connection. See the module.
 #[derive(Debug)]
 pub struct WindowLever {
     way: Way,
@@ -89,12 +90,13 @@ enum Way {
 }
 
 impl WindowLever {
-    /// Loads the better way that this kernel offers.
+    /// Loads the better method that this kernel supports.
     pub fn load() -> Result<Self, LoadError> {
         Self::or_clamp(Self::load_kind(WindowKind::Egress))
     }
 
-    /// A kernel that cannot do the one may do the other; without rights or MPTCP neither can be.
+    /// Falls back to a clamp if the kernel lacks the first method. Without capabilities or MPTCP both are
+    /// impossible.
     fn or_clamp(egress: Result<Self, LoadError>) -> Result<Self, LoadError> {
         match egress {
             Err(error @ (LoadError::NoTcx | LoadError::Refused { .. })) => {
@@ -108,7 +110,7 @@ impl WindowLever {
         }
     }
 
-    /// Loads one way, or says what it lacks.
+    /// Loads one method, or returns what the kernel lacks.
     pub fn load_kind(kind: WindowKind) -> Result<Self, LoadError> {
         let way = match kind {
             WindowKind::Egress => Way::Egress(Egress::load()?),
@@ -117,7 +119,7 @@ impl WindowLever {
         Ok(Self { way, refused: None })
     }
 
-    /// The way that was loaded.
+    /// The loaded method.
     pub const fn kind(&self) -> WindowKind {
         match self.way {
             Way::Egress(_) => WindowKind::Egress,
@@ -125,12 +127,13 @@ impl WindowLever {
         }
     }
 
-    /// Why the better way could not be loaded, if it could not.
+    /// Why the better method could not be loaded, or `None` if it is loaded.
     pub const fn refused(&self) -> Option<&LoadError> {
         self.refused.as_ref()
     }
 
-    /// Lowers windows on what leaves by this interface from now on. A clamp needs no attaching: it sits on the sockets.
+    /// Starts to lower windows on packets that leave on this interface. A clamp needs no attachment, because
+    /// it is set on sockets.
     pub fn attach(&mut self, ifindex: u32) -> Result<(), AttachError> {
         match &mut self.way {
             Way::Egress(egress) => egress.attach(ifindex),
@@ -138,7 +141,7 @@ impl WindowLever {
         }
     }
 
-    /// Leaves this interface alone; says whether it was attached.
+    /// Stops changing packets on this interface. Returns whether it was attached.
     pub fn detach(&mut self, ifindex: u32) -> bool {
         match &mut self.way {
             Way::Egress(egress) => egress.detach(ifindex),
@@ -146,7 +149,8 @@ impl WindowLever {
         }
     }
 
-    /// From now on the peer may have this much unacknowledged at data level. At least two segments are always allowed.
+    /// Sets the data that the peer may have unacknowledged at data level. At least two segments are always
+    /// allowed.
     pub fn set(&mut self, conn: ConnId, window: Bytes) -> Result<(), MapError> {
         match &mut self.way {
             Way::Egress(egress) => egress.set(conn, window, None),
@@ -154,9 +158,10 @@ impl WindowLever {
         }
     }
 
-    /// Until the next [`set`](Self::set), nothing but a reset leaves over the connection's subflow with this local port, which is about to be
-    /// ended: the kernel's last word over it would open the window by what it was when that subflow last carried something. A clamp cannot
-    /// prevent that.
+    /// Blocks all segments but resets on the connection's subflow with this local port until the next
+    /// [`set`](Self::set). Call it just before closing that subflow. The kernel's last segment on it would
+    /// otherwise widen the window to its value when the subflow last carried data. A clamp cannot prevent
+    /// that.
     pub fn part(&mut self, conn: ConnId, window: Bytes, local_port: u16) -> Result<(), MapError> {
         match &mut self.way {
             Way::Egress(egress) => egress.set(conn, window, Some(local_port)),
@@ -164,7 +169,7 @@ impl WindowLever {
         }
     }
 
-    /// From now on the kernel decides again. Also to be called when the connection has closed.
+    /// Restores the kernel's window. Call it also for a closed connection.
     pub fn clear(&mut self, conn: ConnId) -> Result<(), MapError> {
         match &mut self.way {
             Way::Egress(egress) => egress.clear(conn),
@@ -172,7 +177,8 @@ impl WindowLever {
         }
     }
 
-    /// Makes the settings felt. Nothing to do for [`WindowKind::Egress`]; one walk over the sockets for [`WindowKind::Clamp`].
+    /// Applies the settings. A no-op for [`WindowKind::Egress`], and one walk over the sockets for
+    /// [`WindowKind::Clamp`].
     pub fn apply(&mut self) -> Result<Pass, PassError> {
         match &mut self.way {
             Way::Egress(_) => Ok(Pass::default()),
@@ -180,7 +186,7 @@ impl WindowLever {
         }
     }
 
-    /// How often [`WindowLever::apply`] has to be called although nothing was set, as long as it changes something.
+    /// Interval for calling [`WindowLever::apply`] while it still changes something, even if nothing was set.
     pub const fn apply_every(&self) -> Option<Duration> {
         match self.way {
             Way::Egress(_) => None,
@@ -188,7 +194,8 @@ impl WindowLever {
         }
     }
 
-    /// What was done to a connection; `None` without a window, and for [`WindowKind::Clamp`], which counts in [`Pass`].
+    /// A connection's counters. `None` without a window, and for [`WindowKind::Clamp`], which counts in
+    /// [`Pass`].
     pub fn counters(&self, conn: ConnId) -> Result<Option<WindowCounters>, MapError> {
         match &self.way {
             Way::Egress(egress) => Ok(egress.tallies.value(conn.0)?),
@@ -196,8 +203,9 @@ impl WindowLever {
         }
     }
 
-    /// Packets of any kind that have reached the program on this interface; `None` where it is not attached, and for [`WindowKind::Clamp`]. Read differences. Where
-    /// it stands still although the interface sends, another program ends the chain before ours.
+    /// Packets of any kind seen by the program on this interface. `None` if it is not attached, and for
+    /// [`WindowKind::Clamp`]. Use differences. If it does not grow although the interface sends, another
+    /// program ends the chain before this one.
     pub fn passed(&self, ifindex: u32) -> Result<Option<u64>, MapError> {
         match &self.way {
             Way::Egress(egress) if egress.attached.is_on(ifindex) => Ok(egress.passed.value(ifindex)?),
@@ -205,7 +213,7 @@ impl WindowLever {
         }
     }
 
-    /// The programs that run before ours on this interface; none for [`WindowKind::Clamp`].
+    /// The programs that run before this one on the interface. None for [`WindowKind::Clamp`].
     pub fn ahead(&self, ifindex: u32) -> io::Result<Vec<Program>> {
         match &self.way {
             Way::Egress(egress) => egress.attached.ahead(ifindex),
@@ -213,7 +221,7 @@ impl WindowLever {
         }
     }
 
-    /// What the program took so far, if somebody counts ([`CountRunTime`](super::CountRunTime)).
+    /// The program's run time, counted while [`CountRunTime`](super::CountRunTime) is active.
     pub fn run_time(&self) -> io::Result<RunTime> {
         match &self.way {
             Way::Egress(egress) => egress.attached.run_time(),
@@ -221,7 +229,7 @@ impl WindowLever {
         }
     }
 
-    /// Takes everything back that outlives this value. To be called before dropping it.
+    /// Restores everything that outlives this value. Call it before drop.
     pub fn release(&mut self) -> Result<Pass, PassError> {
         match &mut self.way {
             Way::Egress(_) => Ok(Pass::default()),
@@ -235,7 +243,7 @@ struct Egress {
     attached: Attached,
     caps: Map<u32, Cap>,
     tallies: Map<u32, WindowCounters>,
-    /// What has reached the program, by the interface's index.
+    /// Packets seen by the program, by interface index.
     passed: Map<u32, u64>,
 }
 
@@ -258,7 +266,7 @@ impl Egress {
         })
     }
 
-    /// Counts from the first packet on.
+    /// Attaches and starts to count from the first packet.
     fn attach(&mut self, ifindex: u32) -> Result<(), AttachError> {
         let counting = self.passed.set(ifindex, 0);
         counting.map_err(|source| AttachError::Kernel { ifindex, source })?;
@@ -267,12 +275,12 @@ impl Egress {
 
     fn detach(&mut self, ifindex: u32) -> bool {
         let was_on = self.attached.detach(ifindex);
-        // What is left is written over by the next attachment.
+        // The next attachment overwrites what remains.
         let _ = self.passed.remove(ifindex);
         was_on
     }
 
-    /// The tally first: what is lowered is counted from the first segment on.
+    /// Adds the counters first, so that lowered windows are counted from the first segment on.
     fn set(&self, conn: ConnId, window: Bytes, parting: Option<u16>) -> Result<(), MapError> {
         self.tallies.insert(conn.0, WindowCounters::default())?;
         let cap = Cap {
@@ -294,13 +302,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_rights_there_is_no_second_way() {
+    fn without_capabilities_there_is_no_fallback() {
         let lever = WindowLever::or_clamp(Err(LoadError::NotPermitted(vec!["CAP_BPF"])));
         assert!(matches!(lever, Err(LoadError::NotPermitted(_))), "{lever:?}");
     }
 
     #[test]
-    fn without_tcx_the_clamp_is_loaded_and_says_why() {
+    fn without_tcx_the_clamp_is_loaded_with_the_reason() {
         // SAFETY: no arguments, no memory.
         if unsafe { libc::geteuid() } != 0 {
             eprintln!("skipped: needs root for BPF");

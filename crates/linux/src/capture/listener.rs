@@ -1,4 +1,4 @@
-//! A thread that tells a running daemon what monitor interfaces hear.
+//! A thread that reports frames heard on monitor interfaces to a running daemon.
 
 use super::Capture;
 use crate::daemon::InletSender;
@@ -12,10 +12,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use units::MacAddr;
 
-/// How long a stop may go unseen while nothing is heard, in ms.
+/// Longest delay before a stop is noticed while no frames arrive, in ms.
 const GLANCE_MS: libc::c_int = 50;
 
-/// Frames are taken together: a look at each would cost more than the frame, and the estimators look back half a second.
+/// Frames are collected for this long. Handling each one alone would cost more than the frame, and the
+/// estimators look back 500 ms anyway.
 const GRAIN: Duration = Duration::from_millis(5);
 
 /// Listens until it is dropped.
@@ -27,10 +28,10 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens to these interfaces; `links` says whose frames are told.
+    /// Starts to listen on these interfaces. Frames from the transmitters in `links` are reported.
     ///
     /// # Errors
-    /// When there is no thread left.
+    /// If no thread can be started.
     pub fn start(
         captures: Vec<Capture>,
         links: BTreeMap<MacAddr, LinkId>,
@@ -54,7 +55,7 @@ impl Listener {
         })
     }
 
-    /// How many frames the daemon was told of.
+    /// Number of frames reported to the daemon.
     pub fn told(&self) -> u64 {
         self.told.load(Ordering::Relaxed)
     }
@@ -64,7 +65,7 @@ impl Drop for Listener {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It does nothing that could panic but what its inlet does; whoever owns that says so.
+            // The thread cannot panic except in its inlet, and the inlet's owner reports that.
             let _ = thread.join();
         }
     }
@@ -76,7 +77,7 @@ struct Work {
     inlet: InletSender,
     stop: Arc<AtomicBool>,
     told: Arc<AtomicU64>,
-    /// Of one look.
+    /// Frames of one batch.
     facts: Vec<Input>,
 }
 
@@ -86,7 +87,7 @@ impl Work {
             self.wait();
             self.read();
             self.told.fetch_add(self.facts.len() as u64, Ordering::Relaxed);
-            // A daemon that has ended wants to hear nothing.
+            // A daemon that has ended accepts no reports.
             let _ = self.inlet.send_all(self.facts.drain(..));
             std::thread::sleep(GRAIN);
         }
@@ -95,9 +96,9 @@ impl Work {
     fn read(&mut self) {
         let (links, facts) = (&self.links, &mut self.facts);
         for capture in &mut self.captures {
-            // A device that is gone hears nothing; its link says why.
+            // A removed device reports no frames. Its link gives the reason.
             let _ = capture.read(|sighting| {
-                // Beacons too: of access points without QoS they share the numbers of data.
+                // Includes beacons: access points without QoS number them together with data.
                 if let Some(link) = links.get(&sighting.transmitter) {
                     facts.push(Input::Link(*link, LinkEvent::Frame(sighting.frame)));
                 }

@@ -1,17 +1,21 @@
-//! What a monitor interface hears, as facts for the engine: any device whose packets are radiotap and 802.11, real or made.
+//! Turns frames heard on a monitor interface into facts for the engine. Any device works whose packets are
+//! radiotap and 802.11, physical or virtual.
 //!
 //! # Sources
-//! - packet(7), Linux 6.18 `net/packet/af_packet.c`: SOCK_RAW hands over whole frames; MSG_TRUNC makes the length that of the frame;
-//!   PACKET_STATISTICS counts what found no room. `include/uapi/linux/if_arp.h`: ARPHRD_IEEE80211_RADIOTAP.
+//! - packet(7), Linux 6.18 `net/packet/af_packet.c`: SOCK_RAW delivers whole frames. With MSG_TRUNC, the
+//!   returned length is that of the frame. PACKET_STATISTICS counts dropped frames.
+//!   `include/uapi/linux/if_arp.h`: ARPHRD_IEEE80211_RADIOTAP.
 //! - `wire::radiotap`, `wire::dot11` for the headers.
 //!
 //! # Where we differ, and why
-//! 1. The device is not asked for monitor mode: it is one already, and its type says so. Anything else is refused.
-//! 2. Only the beginning of a frame is read: headers are all that is asked for.
-//! 3. Frames with a broken check sum are left out: nobody knows whose they are.
+//! 1. The device is not switched to monitor mode: it must be a monitor interface already, as its type shows.
+//!    Any other device is refused.
+//! 2. Only the beginning of a frame is read, because only the headers are needed.
+//! 3. Frames with a bad checksum are skipped, because their addresses are not reliable.
 //!
 //! # Checked by
-//! `tests`: a device made for it; `digest` by hand. `sim`'s `tests/capture.rs`: the engine is told the same in both worlds.
+//! `tests`: a virtual device, and `digest` with hand-made frames. `sim`'s `tests/capture.rs`: the engine gets
+//! the same facts in both worlds.
 
 mod listener;
 mod socket;
@@ -27,22 +31,23 @@ use units::{Bitrate, Dbm, MacAddr};
 use wire::dot11::{FCS_BYTES, Header, Kind};
 use wire::radiotap::{Radiotap, Rate};
 
-/// A frame that a monitor interface has shown.
+/// A frame heard on a monitor interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sighting {
-    /// Who sent it.
+    /// MAC address of the transmitter.
     pub transmitter: MacAddr,
-    /// A beacon: how strong its access point is.
+    /// Whether it is a beacon, whose signal is that of its access point.
     pub beacon: bool,
-    /// How strong it was, if the radio says so.
+    /// Signal strength, if the radio reports it.
     pub signal: Option<Dbm>,
-    /// What the estimators ask for.
+    /// The fields that the estimators use.
     pub frame: Frame,
 }
 
-/// Reads the frame that a monitor interface has handed over: its beginning, and how long all of it was.
+/// Parses a frame from a monitor interface: `bytes` is its beginning and `length` its whole length. `us` is
+/// the client's address.
 ///
-/// `None`: not a numbered frame (acknowledgements and the like), broken, or not 802.11 at all. `us` is the client.
+/// `None` if the frame has no sequence number (such as an acknowledgement), is damaged, or is not 802.11.
 pub fn digest(bytes: &[u8], length: usize, us: MacAddr) -> Option<Sighting> {
     let (radiotap, frame) = Radiotap::parse(bytes)?;
     let header = Header::parse(frame).filter(|_| !radiotap.broken)?;

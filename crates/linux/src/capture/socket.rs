@@ -8,45 +8,45 @@ use units::MacAddr;
 
 /// `ARPHRD_IEEE80211_RADIOTAP`.
 const RADIOTAP: u16 = 803;
-/// Headers are shorter.
+/// Bytes read from a frame. Its headers are shorter.
 const BEGINNING: usize = 256;
-/// Frames read with one call.
+/// Frames read per call.
 const BATCH: usize = 32;
-/// Room for about half a second of small frames; the kernel's default holds 167.
+/// Receive buffer in bytes, for about 500 ms of small frames. The kernel's default holds 167 frames.
 const RECEIVE_BUFFER: libc::c_int = 4 << 20;
 
-/// Why a monitor interface cannot be listened to.
+/// Why a monitor interface could not be opened.
 #[derive(Debug, Error)]
 pub enum OpenError {
-    /// No packet socket.
+    /// CAP_NET_RAW is missing.
     #[error("listening to frames needs CAP_NET_RAW: run as root")]
     NotPermitted,
-    /// Not there.
+    /// The interface does not exist.
     #[error("there is no interface {0}; make one with `iw dev wlan0 interface add mon0 type monitor`")]
     NoDevice(String),
-    /// Not a monitor interface.
+    /// The interface is not in monitor mode.
     #[error(
-        "{device} is no monitor interface (its type is {kind}, radiotap is {RADIOTAP}); make one with `iw dev wlan0 interface add mon0 type monitor`"
+        "{device} is not a monitor interface (its type is {kind}, radiotap is {RADIOTAP}); make one with `iw dev wlan0 interface add mon0 type monitor`"
     )]
     NotRadiotap {
-        /// Which.
+        /// The interface.
         device: String,
         /// Its type.
         kind: u16,
     },
-    /// Anything else that the kernel said.
+    /// Any other kernel error.
     #[error("{request} on {device}")]
     Kernel {
         /// The interface.
         device: String,
-        /// What was asked.
+        /// The request that failed.
         request: &'static str,
         /// The kernel's answer.
         source: io::Error,
     },
 }
 
-/// A monitor interface that is listened to. Readable ([`AsRawFd`]) when there are frames.
+/// An open monitor interface. It is readable ([`AsRawFd`]) when frames are pending.
 #[derive(Debug)]
 pub struct Capture {
     socket: OwnedFd,
@@ -55,7 +55,7 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Listens to `device` in the calling thread's namespace, as the client `us`.
+    /// Opens `device` in the calling thread's namespace for the client address `us`.
     pub fn open(device: &str, us: MacAddr) -> Result<Self, OpenError> {
         let kernel = |request, source: io::Error| OpenError::Kernel {
             device: device.to_owned(),
@@ -68,14 +68,14 @@ impl Capture {
         })?;
         let (index, kind) = about(&socket, device).map_err(|error| match error.raw_os_error() {
             Some(libc::ENODEV) => OpenError::NoDevice(device.to_owned()),
-            _ => kernel("asking for its type", error),
+            _ => kernel("reading the interface type", error),
         })?;
         if kind != RADIOTAP {
             let device = device.to_owned();
             return Err(OpenError::NotRadiotap { device, kind });
         }
         bind(&socket, index).map_err(|error| kernel("binding", error))?;
-        // Without the privilege to go beyond the host's limit, the limit has to do.
+        // Without the privilege to exceed the host's limit, the limit must suffice.
         let _ = set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, RECEIVE_BUFFER)
             .or_else(|_| set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUF, RECEIVE_BUFFER));
         Ok(Self {
@@ -85,7 +85,7 @@ impl Capture {
         })
     }
 
-    /// Hands over the frames that are waiting; returns how many they were, of whatever kind.
+    /// Passes the pending frames to `hear` and returns how many of any kind were pending.
     pub fn read(&mut self, mut hear: impl FnMut(Sighting)) -> io::Result<usize> {
         let mut frames = [[0_u8; BEGINNING]; BATCH];
         let mut lengths = [0_usize; BATCH];
@@ -105,7 +105,7 @@ impl Capture {
         }
     }
 
-    /// Frames for which there was no room since the beginning.
+    /// Frames dropped for lack of buffer space, in total.
     pub fn missed(&mut self) -> io::Result<u64> {
         let mut stats = [0_u32; 2];
         let mut length = size_of_val(&stats) as libc::socklen_t;
@@ -120,7 +120,7 @@ impl Capture {
             )
         };
         check(got)?;
-        // Reading sets the kernel's counters back to zero.
+        // Reading resets the kernel's counters.
         self.missed += u64::from(stats[1]);
         Ok(self.missed)
     }
@@ -134,13 +134,14 @@ impl AsRawFd for Capture {
 
 fn packet_socket() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    // SAFETY: takes no pointers; the result is checked. Protocol 0: nothing is received before it is bound to a device.
+    // SAFETY: takes no pointers, and the result is checked. With protocol 0 nothing is received before the
+    // bind to a device.
     let fd = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
     // SAFETY: just made, and nobody else's.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// The number and the type of a device.
+/// Index and type of a device.
 fn about(socket: &OwnedFd, device: &str) -> io::Result<(libc::c_int, u16)> {
     // SAFETY: an `ifreq` of zeros is a valid one.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -193,7 +194,7 @@ fn set(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: libc::c
     .map(drop)
 }
 
-/// Reads the beginnings of the next frames, and how long all of each is.
+/// Reads the beginnings of the next frames, with the whole length of each.
 fn receive(
     socket: &OwnedFd,
     frames: &mut [[u8; BEGINNING]; BATCH],
@@ -209,7 +210,8 @@ fn receive(
         header.msg_hdr.msg_iov = part;
         header.msg_hdr.msg_iovlen = 1;
     }
-    // SAFETY: every header points to one part, every part to a buffer of its length, and all outlive the call.
+    // SAFETY: every header points to one part and every part to a buffer of its length. All outlive the
+    // call.
     let count = unsafe {
         libc::recvmmsg(
             socket.as_raw_fd(),

@@ -40,7 +40,7 @@ const RADIO: Radiotap = Radiotap {
 #[test]
 fn a_frame_to_us_is_read_from_its_beginning() {
     let bytes = shown(RADIO, data(US, Some(5)));
-    // Radiotap is 8 octets and flags, rate, channel.
+    // Radiotap here is 8 octets plus flags, rate and channel.
     let sighting = digest(&bytes, 14 + 1_538, US).unwrap();
     assert_eq!((sighting.transmitter, sighting.beacon), (AP, false));
     let expected = Frame {
@@ -62,12 +62,12 @@ fn a_frame_to_us_is_read_from_its_beginning() {
 }
 
 #[test]
-fn receivers_are_told_apart() {
+fn receivers_are_distinguished() {
     let to = |receiver, tid| digest(&shown(RADIO, data(receiver, tid)), 100, US).unwrap().frame;
     let other = MacAddr::local(9);
     assert_eq!(to(other, None).receiver, Receiver::Other(other));
     assert_eq!(to(MacAddr::BROADCAST, None).receiver, Receiver::Group);
-    // Group-addressed frames share the one counter whether they have QoS or not.
+    // Group-addressed frames share one counter, with or without QoS.
     assert_eq!(to(MacAddr::BROADCAST, Some(0)).tid, None);
 }
 
@@ -87,7 +87,7 @@ fn modes_of_802_11n_have_their_rates() {
 }
 
 #[test]
-fn what_cannot_be_counted_is_left_out() {
+fn uncountable_frames_are_skipped() {
     let ack = Header::control(Kind::ACK, 0, US, None);
     assert_eq!(digest(&shown(RADIO, ack), 24, US), None);
     let broken = Radiotap {
@@ -98,7 +98,7 @@ fn what_cannot_be_counted_is_left_out() {
     assert_eq!(digest(&[], 0, US), None);
 }
 
-/// A device that says it is a monitor, and what is written to it.
+/// A virtual device of the monitor type, and the frames written to it.
 mod device {
     use std::fs::{File, OpenOptions};
     use std::io::Write as _;
@@ -107,7 +107,8 @@ mod device {
     const TUNSETIFF: libc::Ioctl = 0x4004_54ca;
     const TUNSETLINK: libc::Ioctl = 0x4004_54cd;
 
-    /// Type 803, down. A TUN with packet information: without, the kernel takes nothing that does not begin like IP.
+    /// Type 803, down. A TUN with packet information, because otherwise the kernel accepts only packets that
+    /// begin like IP.
     pub fn monitor(name: &str) -> File {
         let file = OpenOptions::new()
             .read(true)
@@ -134,7 +135,7 @@ mod device {
 }
 
 #[test]
-fn frames_of_a_device_arrive_whole() {
+fn frames_of_a_device_are_read_with_their_length() {
     inside(|| {
         let monitor = device::monitor("mon0");
         let mut rtnl = crate::rtnl::Rtnl::open().unwrap();

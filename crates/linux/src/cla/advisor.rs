@@ -1,4 +1,4 @@
-//! From what is said of a path to windows.
+//! Turns advice about paths into windows.
 
 use crate::bpf::cc::{AddressEnd, Controller, OrderError, WindowOrder};
 use crate::diag::{Diag, DiagError, States};
@@ -11,16 +11,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// What is said of one path, in cla's terms.
+/// Advice about one path, in the terms of cla.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Advice {
-    /// The path's address.
+    /// The path's address id.
     pub address: AddressId,
-    /// `MI` in parts of a million: negative when the signal sinks.
+    /// `MI` in parts per million. Negative if the signal weakens.
     pub mobility_ppm: i32,
-    /// `Q` in parts of a million.
+    /// `Q` in parts per million.
     pub quality_ppm: u32,
-    /// The path is new, and follows one that was given up.
+    /// The path is new and replaces one that was abandoned.
     pub handed_off: bool,
 }
 
@@ -29,7 +29,7 @@ impl Advice {
         self.mobility_ppm < 0 && self.quality_ppm <= HALF_PPM
     }
 
-    /// What the engine says of the link that the path uses.
+    /// Derives advice from the engine's outlook for the link of the path.
     pub fn of(address: AddressId, outlook: &Outlook, handed_off: bool) -> Self {
         Self {
             address,
@@ -40,30 +40,31 @@ impl Advice {
     }
 }
 
-/// At this quality or less another access point is as good.
+/// At this quality or below, another access point is as good.
 const HALF_PPM: u32 = 500_000;
-/// Segments that a window has at least.
+/// Smallest window, in segments.
 const LEAST_WINDOW: u32 = 2;
-/// RFC 9406's bounds (`RttThresh`) for what is no queue yet, an eighth of the round trip.
+/// RFC 9406's limits of `RttThresh`, in seconds. `RttThresh` is an eighth of the round trip, and a smaller
+/// delay is not a queue.
 const LEAST_JITTER_S: f64 = 0.004;
 const MOST_JITTER_S: f64 = 0.016;
-/// A path that has room may have so many times what it, or the access point before it, has carried.
+/// A path without a queue may have this many times the rate that it, or the previous access point, carried.
 const HEADROOM: u32 = 2;
 
-/// Why advice was not followed.
+/// Why advice could not be followed.
 #[derive(Debug, Error)]
 pub enum AdviceError {
-    /// No netlink.
+    /// The netlink socket could not be opened.
     #[error(transparent)]
     Open(#[from] netlink::OpenError),
-    /// The connection's subflows could not be looked at.
+    /// The connection's subflows could not be read.
     #[error(transparent)]
     Diag(#[from] DiagError),
-    /// The controller takes no more.
+    /// The controller accepts no more orders.
     #[error(transparent)]
     Order(#[from] OrderError),
-    /// It is not CLA.
-    #[error("`{0}` takes no orders about windows; load `cla`")]
+    /// The controller is not CLA.
+    #[error("`{0}` does not accept window orders; load `cla`")]
     NotCla(String),
 }
 
@@ -75,37 +76,38 @@ pub struct Advisor {
     conns: BTreeMap<ConnId, Known>,
 }
 
-/// What was said of a connection's paths so far.
+/// Advice about a connection's paths so far.
 #[derive(Debug, Clone, Default)]
 struct Known {
     stage: MobileStage,
-    /// What the path that fades carried when it began to, until there is a hand-off from it.
+    /// What the fading path carried when it began to fade, until a hand-off from it.
     faded: Option<Faded>,
-    /// A path keeps its place in the stage.
+    /// Each path keeps its index in the stage.
     paths: Vec<Advice>,
 }
 
-/// The traffic of a path.
+/// Traffic of a fading path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Faded {
-    /// The socket that carried it.
+    /// Cookie of the socket that carried it.
     cookie: u64,
-    /// Bytes per second.
+    /// Rate in bytes per second.
     rate: f64,
-    /// Bytes.
+    /// Segment size in bytes.
     segment: f64,
 }
 
-/// One path as its sender sees it now.
+/// The current state of a path at its sender.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
-    /// The socket, which no other subflow is, also under the same address.
+    /// Socket cookie. It distinguishes subflows with the same address.
     cookie: u64,
-    /// Bytes per second.
+    /// Rate in bytes per second.
     rate: f64,
     base_rtt_s: f64,
     rtt_s: f64,
-    /// Bytes of the segments that are under way: windows count segments, and those of a sender that is never behind are small.
+    /// Mean size of the segments in flight, in bytes. Windows count segments, and an application-limited
+    /// sender sends small ones.
     segment: f64,
     cwnd: u32,
     in_slow_start: bool,
@@ -129,28 +131,30 @@ impl Seen {
         }
     }
 
-    /// More waits than is under way: the rate is the path's, and its window may shrink without losing any.
+    /// Whether more data is queued than in flight. Then the rate is that of the path, and a smaller window
+    /// loses none of it.
     fn has_queue(&self) -> bool {
         self.rtt_s > 2.0 * self.base_rtt_s
     }
 
-    /// The round trip without a queue: the shortest one, and what jitter and transmission may add to it.
+    /// Round trip without a queue, in seconds: the minimum plus an allowance for jitter and transmission.
     fn without_queue_s(&self) -> f64 {
         let jitter_s = (self.base_rtt_s / 8.0).clamp(LEAST_JITTER_S, MOST_JITTER_S);
         self.rtt_s.min(self.base_rtt_s + jitter_s)
     }
 
-    /// Something waits: more would only wait, too.
+    /// Whether a queue exists. More data would only lengthen it.
     fn has_no_room(&self) -> bool {
         self.rtt_s > self.without_queue_s()
     }
 
-    /// `R·RTT` without queue, in segments.
+    /// `R·RTT` without a queue, in segments.
     fn segments(&self, bytes: u32) -> u32 {
         ((f64::from(bytes) / self.segment) as u32).max(LEAST_WINDOW)
     }
 
-    /// The window of a path that does not fade, if `tuned` is what the mobile stage gives it; `None` leaves it.
+    /// New window of a path that does not fade, given the mobile stage's `tuned` window. `None` keeps the
+    /// current one.
     fn of_another(&self, tuned: u32) -> Option<u32> {
         let window = match (self.has_queue(), self.in_slow_start) {
             (true, _) => self.cwnd.min(tuned),
@@ -164,7 +168,8 @@ impl Seen {
 type Paths = BTreeMap<AddressId, Seen>;
 
 impl Advisor {
-    /// For a sender whose connections use `controller`. `end`: whose addresses advice names.
+    /// Creates an advisor for a sender whose connections use `controller`. `end` says whose addresses the
+    /// advice names.
     pub fn new(controller: Arc<Controller>, end: AddressEnd) -> Result<Self, AdviceError> {
         if controller.orders().is_none() {
             return Err(AdviceError::NotCla(controller.name().to_string()));
@@ -176,7 +181,7 @@ impl Advisor {
         })
     }
 
-    /// Follows advice about one path; says how many windows were ordered.
+    /// Follows advice about one path and returns the number of windows ordered.
     pub fn hear(&mut self, conn: ConnId, advice: Advice) -> Result<usize, AdviceError> {
         let mut seen = self.look()?;
         self.forget_closed(&seen)?;
@@ -192,7 +197,7 @@ impl Advisor {
             let order = known.beginning(paths.get(&advice.address));
             match order {
                 Some(order) => self.order(conn, advice.address, order)?,
-                // What it was told when it faded is over, also for whoever joins under the same id.
+                // The order from the fading has expired, also for a new subflow with the same id.
                 None => self.take_back(conn, advice.address)?,
             }
             return Ok(order.is_some().into());
@@ -208,17 +213,23 @@ impl Advisor {
     }
 
     fn order(&self, conn: ConnId, address: AddressId, order: WindowOrder) -> Result<(), AdviceError> {
-        let orders = self.controller.orders().expect("`new` has asked for them");
+        let orders = self
+            .controller
+            .orders()
+            .expect("`new` checked that the controller has orders");
         Ok(orders.give(conn, self.end, address, order)?)
     }
 
     fn take_back(&self, conn: ConnId, address: AddressId) -> Result<(), AdviceError> {
-        let orders = self.controller.orders().expect("`new` has asked for them");
+        let orders = self
+            .controller
+            .orders()
+            .expect("`new` checked that the controller has orders");
         orders.take_back(conn, self.end, address)?;
         Ok(())
     }
 
-    /// Every connection's paths.
+    /// Reads every connection's paths.
     fn look(&self) -> Result<BTreeMap<ConnId, Paths>, AdviceError> {
         let mut found: BTreeMap<ConnId, Paths> = BTreeMap::new();
         let end = self.end;
@@ -237,7 +248,7 @@ impl Advisor {
         Ok(found)
     }
 
-    /// Orders stand until they are taken back.
+    /// Withdraws the orders of closed connections. They stay in force until withdrawn.
     fn forget_closed(&mut self, open: &BTreeMap<ConnId, Paths>) -> Result<(), AdviceError> {
         let closed: Vec<ConnId> = self
             .conns
@@ -251,7 +262,7 @@ impl Advisor {
         Ok(())
     }
 
-    /// Takes back everything ordered for a connection.
+    /// Withdraws all orders for a connection.
     pub fn forget(&mut self, conn: ConnId) -> Result<(), AdviceError> {
         let Some(known) = self.conns.remove(&conn) else {
             return Ok(());
@@ -264,7 +275,7 @@ impl Advisor {
 }
 
 impl Known {
-    /// Remembers what is said of a path, and where; `None` when the connection has too many.
+    /// Stores advice about a path and returns the path's index. `None` if the connection has too many paths.
     fn place(&mut self, advice: Advice) -> Option<usize> {
         let place = self.paths.iter().position(|path| path.address == advice.address);
         match place {
@@ -275,9 +286,9 @@ impl Known {
         place.or(Some(self.paths.len() - 1))
     }
 
-    /// New windows, if a path has just begun to fade.
+    /// Returns new windows if a path has just begun to fade.
     fn windows(&mut self, seen: &Paths) -> Option<Vec<(AddressId, u32)>> {
-        // Paths of which nothing was said have a steady signal.
+        // Paths without advice have a steady signal.
         for &address in seen.keys() {
             if !self.paths.iter().any(|path| path.address == address) {
                 let steady = Advice {
@@ -308,18 +319,20 @@ impl Known {
             } else {
                 now.of_another(window)
             };
-            // What is idle has no rate, and nothing to lose.
+            // An idle path has no rate, so nothing is gained from a new window.
             let window = window.filter(|_| now.rate > 0.0);
             Some((path.address, window?))
         });
         Some(ordered.collect())
     }
 
-    /// What the subflow after a hand-off begins with: BDP_UB, and slow start to twice what the one before it carried.
+    /// Initial window after a hand-off: BDP_UB, with slow start up to twice what the previous subflow
+    /// carried.
     ///
-    /// `None` where nothing is known to have faded: a new subflow begins with as much by itself. And where the subflow is the one that faded, and its
-    /// path has changed under it: its round trips, of which the kernel keeps the shortest for minutes, are still those of the path before, and what
-    /// would be counted with them ends slow start too early or too late.
+    /// `None` if no path is known to have faded, because a new subflow starts with that much by itself.
+    /// `None` also if the subflow is the faded one and its path has changed under it. The kernel keeps its
+    /// shortest round trip for minutes, so it still belongs to the previous path. A threshold from it would
+    /// end slow start too early or too late.
     fn beginning(&mut self, after: Option<&Seen>) -> Option<WindowOrder> {
         let faded = self.faded.take()?;
         let after = after.filter(|after| after.cookie != faded.cookie)?;
@@ -330,7 +343,7 @@ impl Known {
     }
 }
 
-/// A path that has gone has no rate, and takes none.
+/// Report for a path. A closed path has no rate and takes none.
 fn report(path: &Advice, seen: &Paths) -> Report {
     let seen = seen.get(&path.address);
     Report {
@@ -356,7 +369,7 @@ mod tests {
         }
     }
 
-    /// Address, bytes per second, base round trip, window.
+    /// Each path as address id, bytes per second, base round trip, window.
     fn seen(paths: &[(u8, f64, f64, u32)]) -> Paths {
         let path = |&(address, rate, base_rtt_s, cwnd): &(u8, f64, f64, u32)| {
             let seen = Seen {
@@ -374,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_begins_to_fade_gives_its_rate_to_those_nothing_was_said_of() {
+    fn a_fading_path_gives_its_rate_to_paths_without_advice() {
         let mut known = Known::default();
         known.place(says(0, -800_000, 300_000));
         let paths = seen(&[(0, 1e6, 0.02, 30), (3, 2e6, 0.06, 90)]);
@@ -386,7 +399,7 @@ mod tests {
                 (AddressId(3), (2.56e6 * 0.06 / 1_448.0) as u32)
             ]
         );
-        // Once for each fading.
+        // Once per fading.
         assert_eq!(known.windows(&paths), None);
         known.place(says(0, 100_000, 600_000));
         assert_eq!(known.windows(&paths), None);
@@ -395,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_does_not_fade_keeps_its_window() {
+    fn a_steady_path_keeps_its_window() {
         let mut known = Known::default();
         known.place(says(0, -800_000, 300_000));
         let paths = seen(&[(0, 1e6, 0.02, 30), (3, 2e6, 0.06, 200)]);
@@ -404,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slow_start_of_a_path_that_does_not_fade_ends() {
+    fn slow_start_of_a_steady_path_ends() {
         let slow_start = |cwnd, rtt_s| Seen {
             cookie: 0,
             rate: 1e6,
@@ -414,7 +427,7 @@ mod tests {
             cwnd,
             in_slow_start: true,
         };
-        // At most twice what it is to carry, at least that, and no more than that where there is a queue.
+        // At most twice and at least its intended rate, and exactly that rate if there is a queue.
         assert_eq!(slow_start(2_000, 0.06).of_another(50), Some(100));
         assert_eq!(slow_start(70, 0.06).of_another(50), Some(70));
         assert_eq!(slow_start(40, 0.06).of_another(50), Some(50));
@@ -428,12 +441,13 @@ mod tests {
     }
 
     #[test]
-    fn a_short_queue_is_enough_to_have_no_room() {
+    fn a_short_queue_leaves_no_room() {
         let mut known = Known::default();
         known.place(says(0, -800_000, 300_000));
         let mut paths = seen(&[(0, 1e6, 0.02, 30), (3, 2e6, 0.06, 200)]);
         paths.get_mut(&AddressId(3)).unwrap().rtt_s = 0.07;
-        // The fading path's window is lowered to what it carries, with 4 ms of jitter; the other's queue is too short to be drained.
+        // The fading path's window is lowered to its rate with 4 ms of jitter. The other's queue is too short
+        // to be drained.
         paths.get_mut(&AddressId(0)).unwrap().rtt_s = 0.03;
         let fading = (AddressId(0), (1e6 * 0.024 / 1_448.0) as u32);
         assert_eq!(known.windows(&paths).unwrap(), [fading]);
@@ -449,19 +463,19 @@ mod tests {
     }
 
     #[test]
-    fn where_the_others_hold_queues_the_fading_path_keeps_its_rate() {
+    fn a_fading_path_keeps_its_rate_if_the_others_have_queues() {
         let mut known = Known::default();
         known.place(says(0, -800_000, 300_000));
         let mut paths = seen(&[(0, 1e6, 0.02, 30), (3, 2e6, 0.06, 200)]);
         paths.get_mut(&AddressId(3)).unwrap().rtt_s = 0.15;
         let fading = (AddressId(0), (1e6 * 0.02 / 1_448.0) as u32);
-        // 60 ms, and an eighth of it that is no queue yet.
+        // 60 ms, plus the eighth of it that is not yet a queue.
         let other = (AddressId(3), (2e6 * 0.0675 / 1_448.0) as u32);
         assert_eq!(known.windows(&paths).unwrap(), [fading, other]);
     }
 
     #[test]
-    fn windows_count_the_segments_that_are_really_sent() {
+    fn windows_count_segments_of_the_actual_size() {
         let info = TcpInfo {
             bytes_sent: Bytes::new(60_000),
             bytes_retrans: Bytes::new(1_000),
@@ -473,7 +487,7 @@ mod tests {
         };
         let seen = Seen::of(7, &info);
         assert!((seen.segment - 300.0).abs() < 1e-9);
-        // What is under way, over the round trip.
+        // Data in flight divided by the round trip.
         assert!((seen.rate - 600_000.0).abs() < 1e-6);
         assert_eq!(seen.segments(9_000), 30);
         assert_eq!(seen.segments(0), LEAST_WINDOW);
@@ -482,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_hand_off_slow_start_ends_at_what_the_path_before_carried() {
+    fn slow_start_after_a_hand_off_ends_at_the_previous_rate() {
         let mut known = Known::default();
         known.place(says(0, -800_000, 300_000));
         let mut paths = seen(&[(0, 1.5e6, 0.02, 30)]);
@@ -491,12 +505,12 @@ mod tests {
         let order = known.beginning(paths.get(&AddressId(1))).unwrap();
         assert_eq!(order.cwnd, bdp_upper_bound(None));
         assert_eq!(order.ssthresh, Some((2.0 * 1.5e6 * 0.025 / 1_448.0) as u32));
-        // Nothing has faded since.
+        // No path has faded in the meantime.
         assert_eq!(known.beginning(paths.get(&AddressId(1))), None);
     }
 
     #[test]
-    fn a_subflow_whose_path_has_changed_under_it_is_left_alone() {
+    fn a_subflow_whose_path_changed_under_it_gets_no_order() {
         let fades = || {
             let mut known = Known::default();
             known.place(says(0, -800_000, 300_000));
@@ -510,13 +524,13 @@ mod tests {
         let (mut known, mut paths) = fades();
         paths.get_mut(&AddressId(0)).unwrap().cookie = 99;
         assert!(known.beginning(paths.get(&AddressId(0))).is_some());
-        // One that has gone already has nobody to order from.
+        // A closed subflow cannot be ordered.
         let (mut known, _) = fades();
         assert_eq!(known.beginning(None), None);
     }
 
     #[test]
-    fn there_are_only_so_many_paths() {
+    fn the_number_of_paths_is_limited() {
         let mut known = Known::default();
         for address in 0..MOST_PATHS as u8 {
             assert_eq!(known.place(says(address, 0, 0)), Some(usize::from(address)));

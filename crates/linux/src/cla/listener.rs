@@ -1,4 +1,4 @@
-//! The server's side: a thread that hears what mobiles say.
+//! The server's side: a thread that receives the messages of mobiles.
 
 use super::teller::unix_ns;
 use super::{Advice, Advisor};
@@ -14,35 +14,35 @@ use std::time::Duration;
 use thiserror::Error;
 use wire::mobility::{Guard, Key, LENGTH, Message, NotHeard};
 
-/// How long a stop may go unseen.
+/// Longest delay before a stop is noticed.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// Why nobody listens.
+/// Why a listener could not be started.
 #[derive(Debug, Error)]
 pub enum ListenError {
-    /// The namespace.
+    /// The namespace could not be entered.
     #[error(transparent)]
     Enter(#[from] EnterError),
-    /// The address.
-    #[error("nothing can listen on {0}/udp; is the port taken, or the address not of this host?")]
+    /// The address could not be bound.
+    #[error("cannot listen on {0}/udp; is the port in use, or the address not on this host?")]
     Bind(SocketAddr, #[source] io::Error),
-    /// No thread.
+    /// No thread could be started.
     #[error("no thread could be started; see `ulimit -u`")]
     Thread(#[source] io::Error),
 }
 
-/// What was heard so far.
+/// Counters of received messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Heard {
     /// Messages that were followed, whether or not a window had to change.
     pub followed: u64,
-    /// Of these, those that told of a path that follows one that was given up.
+    /// Of these, messages about a path that replaces an abandoned one.
     pub handed_off: u64,
-    /// Of another kind, or of somebody with another key.
+    /// Messages of another format or with another key.
     pub forged: u64,
-    /// Too old or too new by this host's clock, or from before it began to listen.
+    /// Messages too old or too new by this host's clock, or older than the listener.
     pub stale: u64,
-    /// Said before; every copy of a message over another path counts here.
+    /// Repeated messages. Every copy over another path counts here.
     pub replayed: u64,
     /// Windows that were ordered.
     pub orders: u64,
@@ -61,7 +61,7 @@ struct Counters {
     failed: AtomicU64,
 }
 
-/// Listens until dropped.
+/// Listens until it is dropped.
 #[derive(Debug)]
 pub struct Listener {
     stop: Arc<AtomicBool>,
@@ -70,7 +70,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Hears mobiles with this key on `address` inside `netns`, and follows them.
+    /// Receives messages from mobiles with this key on `address` inside `netns`, and follows them.
     pub fn start(
         netns: &Netns,
         address: SocketAddr,
@@ -96,7 +96,8 @@ impl Listener {
         };
         let stopped = Arc::clone(&stop);
         let work = move || {
-            // The socket is in the namespace already; looking at connections needs the thread there too.
+            // The socket is in the namespace already. Reading connections requires the thread to be there
+            // too.
             if netns.enter().is_ok() {
                 while !stopped.load(Ordering::Relaxed) {
                     ear.listen();
@@ -112,7 +113,7 @@ impl Listener {
         })
     }
 
-    /// What was heard so far.
+    /// The counters so far.
     pub fn heard(&self) -> Heard {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Heard {
@@ -131,7 +132,7 @@ impl Drop for Listener {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // A panic has been printed; there is nothing to add to it here.
+            // The panic was printed already, so nothing is added here.
             let _ = thread.join();
         }
     }
@@ -147,7 +148,7 @@ struct Ear {
 
 impl Ear {
     fn listen(&mut self) {
-        // One byte more than a message, so that a longer datagram is not taken for one.
+        // One byte more than a message, so that a longer datagram is not mistaken for one.
         let mut bytes = [0; LENGTH + 1];
         let Ok((length, _)) = self.socket.recv_from(&mut bytes) else {
             return;

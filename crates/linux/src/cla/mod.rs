@@ -1,42 +1,54 @@
-//! CLA around the kernel: what a mobile knows of its signals reaches the windows of whoever sends, be it itself or a server.
+//! CLA around the kernel: a mobile's knowledge of its signals sets the windows of the sender, which is the
+//! mobile itself or a server.
 //!
-//! - [`Advisor`] runs where data is sent: it turns what is said of a path into windows ([`policy::cc::MobileStage`]) and orders them from the
-//!   controller ([`crate::bpf::cc::Orders`]).
-//! - [`Teller`] runs on the mobile: it says the same to the senders of its downloads, as [`wire::mobility`] has it.
-//! - [`Listener`] runs on a server: it hears that, and asks an [`Advisor`] of its own.
+//! - [`Advisor`] runs on the sender. It turns advice about a path into windows ([`policy::cc::MobileStage`])
+//!   and passes them to the controller as orders ([`crate::bpf::cc::Orders`]).
+//! - [`Teller`] runs on the mobile. It sends the same advice to the senders of its downloads, in the format
+//!   of [`wire::mobility`].
+//! - [`Listener`] runs on a server. It receives that advice and follows it with an [`Advisor`] of its own.
 //!
 //! # Sources
 //! - cla §IV.
 //!
 //! # Where we differ, and why
-//! 1. A path's rate is what is under way over the smoothed round trip (Little's law), the mean of the last one. The kernel's own delivery rate
-//!    counts every segment as a full one, which are eight times the bytes of a sender that is never behind; and of a path whose sender has
-//!    nothing to send it keeps the highest. Its round trip without queue is the kernel's minimum and
-//!    RFC 9406's `RttThresh` (an eighth, 4 to 16 ms): on a radio a loaded round trip is never the shortest one, and with that a path that is to keep its
-//!    rate lost a fifth of it. A path whose round trip is longer has no room ([`policy::cc`]: what nobody can take is not taken off).
-//! 2. Windows count segments, as the kernel does; `w = R·RTT/MSS` divides by the mean size of those under way. A sender that is never behind
-//!    writes small ones: divided by the MSS, a fading path kept a fifth of the rate that it was to keep, and the rest overflowed the other path's queue.
-//! 3. The windows of the mobile stage are thresholds too: a window that is lowered must not be in slow start, and one that is raised has
-//!    been given what it may have.
-//! 4. A path that does not fade is lowered to its tuned window where it holds a queue (its round trip is over twice its shortest): there the
-//!    rate is the path's, and what goes is the queue, as in the paper. Elsewhere `R` is what the sender happened to send, and its window would be
-//!    cut for nothing; but a slow start ends, at no more than twice the tuned window. A path that a never full sender has left in slow
-//!    start since the beginning, with a window that was never used, is about to be given all there is: the paper's slow-start overshoot.
-//! 5. A hand-off here is a subflow of its own. It begins with `BDP_UB`, and its slow start ends at twice what the path before carried when it
-//!    began to fade, counted with its own round trip: without an end it would overflow the access point's queue, in which the paper's own
-//!    subflow, no longer in slow start, does not come.
-//! 6. A subflow whose path changes under it, as the paper's do, is left alone. The paper begins its estimates anew and sets its window to `BDP_UB`; an
-//!    order sets the window only, and what that is worth by itself is in `crates/sim/tests/cla_handoff.rs`: 0.4 Mb/s less, of 13. A threshold would have to
-//!    be counted with a round trip that nobody knows yet: that of the kernel is the path's before.
-//! 7. The controller's map holds windows and thresholds; MI and Q of each path stay here. What they ask for is reckoned once for each fading, over
-//!    all paths of a connection together: a program that runs at the acknowledgements of one subflow may read the others (`bpf_rdonly_cast`) and not
-//!    write them, and the rate that one gives up and another takes has to be counted once. So [`policy::cc::MobileStage`], which is tested without
-//!    a kernel, decides, and a program carries out, at its next acknowledgement, what is two numbers. Who sends downloads is told MI and Q all the
-//!    same ([`wire::mobility`]), and reckons with the rates that it sees.
+//! 1. A path's rate is the data in flight divided by the smoothed round trip (Little's law), the mean over
+//!    the last round trip. The kernel's delivery rate counts every segment as a full one, which is eight
+//!    times the bytes of an application-limited sender. It also keeps the highest rate of an idle sender. The
+//!    round trip without a queue is the kernel's minimum plus RFC 9406's `RttThresh` (an eighth, 4 to 16 ms).
+//!    On a radio a loaded round trip is never the shortest one. With the bare minimum, a path that should
+//!    keep its rate lost a fifth of it. A path with a longer round trip has no room. As [`policy::cc`] says,
+//!    a rate is not taken from a path unless another can take it.
+//! 2. Windows count segments, as the kernel does. `w = R·RTT/MSS` divides by the mean size of the segments in
+//!    flight, because an application-limited sender writes small ones. Divided by the MSS, a fading path kept
+//!    a fifth of its intended rate, and the rest overflowed the other path's queue.
+//! 3. The windows of the mobile stage are also slow-start thresholds. A lowered window must not be in slow
+//!    start, and a raised window already has its full size.
+//! 4. A path that does not fade is lowered to its tuned window if it has a queue, that is, a round trip over
+//!    twice its shortest. Then the rate is that of the path, and only the queue shrinks, as in the paper.
+//!    Otherwise `R` is only what the sender happened to send, and a lower window would have no benefit. Slow
+//!    start still ends, at no more than twice the tuned window. An application-limited sender may have left
+//!    the path in slow start since it began, with a window that was never used. Such a path is about to get
+//!    all the data, which is the paper's slow-start overshoot.
+//! 5. A hand-off here creates a new subflow. It begins with `BDP_UB`. Its slow start ends at twice what the
+//!    previous path carried when it began to fade, computed with its own round trip. Without an end it would
+//!    overflow the access point's queue. The paper's own subflow is past slow start and does not fill that
+//!    queue.
+//! 6. A subflow whose path changes under it, as in the paper, is left alone. The paper restarts its estimates
+//!    and sets its window to `BDP_UB`. An order sets only the window. That alone costs 0.4 Mb/s of 13, as
+//!    measured in `crates/sim/tests/cla_handoff.rs`. A threshold would need the new path's round trip, but
+//!    the kernel's value is still the previous path's.
+//! 7. The controller's map holds windows and thresholds. MI and Q of each path stay here. Their effect is
+//!    computed once per fading, over all paths of a connection together. A program that runs on the
+//!    acknowledgements of one subflow may read the others (`bpf_rdonly_cast`) but not write them. The rate
+//!    that one path gives up and another takes must also be counted once. So [`policy::cc::MobileStage`]
+//!    decides, and is tested without a kernel. A program applies the two resulting numbers at its next
+//!    acknowledgement. Senders of downloads still receive MI and Q ([`wire::mobility`]), and compute with the
+//!    rates that they see.
 //!
 //! # Checked by
-//! `tests/cc/advice.rs`, `tests/cc/handoff.rs`: real connections both ways; `advisor`: windows, segment sizes, what a hand-off begins with;
-//! `crates/lab/tests/controllers.rs`: a daemon that walks from one access point to the next.
+//! `tests/cc/advice.rs`, `tests/cc/handoff.rs`: real connections in both directions; `advisor`: windows,
+//! segment sizes, windows after a hand-off; `crates/lab/tests/controllers.rs`: a daemon that walks from one
+//! access point to the next.
 
 mod advisor;
 mod listener;
@@ -46,5 +58,5 @@ pub use advisor::{Advice, AdviceError, Advisor};
 pub use listener::{Heard, ListenError, Listener};
 pub use teller::{TellError, Teller};
 
-/// The port on which servers listen for mobiles, unless configured otherwise.
+/// Default port on which servers listen for mobiles.
 pub const DEFAULT_PORT: u16 = 7_391;

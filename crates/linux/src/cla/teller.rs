@@ -1,4 +1,4 @@
-//! The mobile's side: one small datagram over every path, of which the server hears the first.
+//! The mobile's side: sends one small datagram over every path. The server uses the first that arrives.
 
 use super::Advice;
 use policy::ConnId;
@@ -11,28 +11,28 @@ use wire::mobility::{Key, Message};
 use crate::diag::{Diag, DiagError, States};
 use crate::netlink;
 
-/// Why a sender could not be told.
+/// Why advice could not be sent.
 #[derive(Debug, Error)]
 pub enum TellError {
-    /// No netlink.
+    /// The netlink socket could not be opened.
     #[error(transparent)]
     Open(#[from] netlink::OpenError),
-    /// What the peer calls the connection could not be looked up.
+    /// The peer's token of the connection could not be looked up.
     #[error(transparent)]
     Diag(#[from] DiagError),
-    /// No path took it.
-    #[error("telling {peer} over {paths} paths; does a route lead there from each?")]
+    /// No path accepted the datagram.
+    #[error("sending advice to {peer} over {paths} paths; does each have a route there?")]
     Send {
-        /// To whom.
+        /// The recipient.
         peer: SocketAddr,
-        /// How many were tried.
+        /// Number of paths tried.
         paths: usize,
-        /// What the last one said.
+        /// Error of the last path.
         source: io::Error,
     },
 }
 
-/// Tells the senders of this host's downloads how its signals go.
+/// Sends advice about this host's signals to the senders of its downloads.
 #[derive(Debug)]
 pub struct Teller {
     key: Key,
@@ -42,10 +42,10 @@ pub struct Teller {
 }
 
 impl Teller {
-    /// To servers that listen on `port` and have the same key.
+    /// Creates a teller for servers that listen on `port` and have the same key.
     ///
     /// # Errors
-    /// When the system has no random number for us.
+    /// If the system provides no random number.
     pub fn new(key: Key, port: u16) -> io::Result<Self> {
         let mut sender = [0; 8];
         std::fs::File::open("/dev/urandom")?.read_exact(&mut sender)?;
@@ -57,8 +57,9 @@ impl Teller {
         })
     }
 
-    /// Tells the peer of a connection of the calling thread's network namespace, from each of `locals`. Says whether the peer's name for
-    /// the connection is known: until a second subflow has joined it is not, and there is nothing to shift.
+    /// Sends advice to the peer of a connection of the calling thread's network namespace, from each of
+    /// `locals`. Returns whether the peer's token is known. It is unknown until a second subflow joins, and
+    /// until then there is no traffic to shift.
     pub fn tell(
         &mut self,
         conn: ConnId,
@@ -82,24 +83,24 @@ impl Teller {
         send(&message.seal(&self.key), peer, locals).map(|()| true)
     }
 
-    /// Each is higher than the last, whatever becomes of the clock.
+    /// Returns a strictly increasing stamp, even if the clock steps back.
     fn next_stamp(&mut self) -> u64 {
         self.stamp_ns = unix_ns().max(self.stamp_ns + 1);
         self.stamp_ns
     }
 }
 
-/// Nanoseconds since 1970.
+/// Time in nanoseconds since 1970.
 pub(super) fn unix_ns() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// Over every path: the one that fades may not deliver it.
+/// Sends over every path, because the fading one may not deliver.
 fn send(bytes: &[u8], peer: SocketAddr, locals: &[IpAddr]) -> Result<(), TellError> {
     let from = |local: &IpAddr| {
         let socket = UdpSocket::bind((*local, 0))?;
-        // A path whose buffer is full must not hold up the others.
+        // A path with a full buffer must not delay the others.
         socket.set_nonblocking(true)?;
         socket.send_to(bytes, peer)
     };
@@ -115,7 +116,7 @@ fn send(bytes: &[u8], peer: SocketAddr, locals: &[IpAddr]) -> Result<(), TellErr
     })
 }
 
-/// Joined subflows know it.
+/// Looks up the peer's token. Only joined subflows know it.
 fn peers_token(conn: ConnId) -> Result<Option<u32>, TellError> {
     let mut token = None;
     Diag::open()?.each_tcp(States::CONNECTED, |socket| {

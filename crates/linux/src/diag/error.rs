@@ -1,9 +1,9 @@
-//! What can go wrong.
+//! Errors of socket statistics.
 
 use crate::netlink::RequestError;
 use thiserror::Error;
 
-/// Why sockets could not be looked at.
+/// Why sockets could not be read.
 #[derive(Debug, Error)]
 pub enum DiagError {
     /// The kernel cannot list this kind of socket.
@@ -12,13 +12,14 @@ pub enum DiagError {
     )]
     Unsupported,
     /// Anything else.
-    #[error("looking at sockets: {0}")]
+    #[error("reading socket statistics: {0}")]
     Kernel(#[source] RequestError),
 }
 
 impl From<RequestError> for DiagError {
     fn from(source: RequestError) -> Self {
-        // 6.18 answers a family whose handler is missing with ENOENT for both, older kernels EINVAL in dumps.
+        // If the handler is missing, 6.18 returns ENOENT for lookups and dumps. Older kernels return EINVAL
+        // for dumps.
         match source.errno() {
             Some(libc::ENOENT | libc::EOPNOTSUPP | libc::EPROTONOSUPPORT) => Self::Unsupported,
             _ => Self::Kernel(source),
@@ -26,14 +27,14 @@ impl From<RequestError> for DiagError {
     }
 }
 
-/// Why a socket could not be ended.
+/// Why a socket could not be closed.
 #[derive(Debug, Error)]
 pub enum EndError {
-    /// The kernel ends no sockets for others.
-    #[error("this kernel ends no sockets; it needs CONFIG_INET_DIAG_DESTROY")]
+    /// The kernel does not support `SOCK_DESTROY`.
+    #[error("this kernel cannot close other programs' sockets; it needs CONFIG_INET_DIAG_DESTROY")]
     Unsupported,
     /// Anything else.
-    #[error("ending a socket: {0}")]
+    #[error("closing a socket: {0}")]
     Kernel(#[source] RequestError),
 }
 

@@ -1,20 +1,22 @@
-//! Socket statistics (`inet_diag`): one TCP socket by its ends, one MPTCP connection by its token, or all of them; and how to end one.
+//! Socket statistics (`inet_diag`): finds one TCP socket by its addresses, one MPTCP connection by its token,
+//! or all of them. It can also close a socket.
 //!
-//! Exact look-ups ([`Diag::tcp`], [`Diag::mptcp`]) take a few microseconds and allocate nothing, so a subflow can be
-//! looked at every few milliseconds; dumps ([`Diag::each_tcp`], [`Diag::each_mptcp`]) walk all sockets of the namespace
-//! and serve many at once.
+//! Exact lookups ([`Diag::tcp`], [`Diag::mptcp`]) take a few microseconds and allocate nothing, so a subflow
+//! can be polled every few milliseconds. Dumps ([`Diag::each_tcp`], [`Diag::each_mptcp`]) walk all sockets of
+//! the namespace and suit reading many at once.
 //!
 //! # Facts to know
-//! - A subflow that is bound to a link (the user-space path manager can bind it) is found only with its `ifindex`.
-//! - Answers show the ends as the kernel has them: an IPv4 subflow of a dual-stack socket is `::ffff:a.b.c.d`.
+//! - A subflow that is bound to a link is found only with its `ifindex`. The user-space path manager can bind
+//!   it.
+//! - Addresses have the kernel's form: an IPv4 subflow of a dual-stack socket is `::ffff:a.b.c.d`.
 //!
 //! # Sources
-//! - `sock_diag(7)`; `include/uapi/linux/inet_diag.h`, `net/ipv4/inet_diag.c`, `net/mptcp/{diag,mptcp_diag}.c`
-//!   (Linux 6.18).
+//! - `sock_diag(7)`; `include/uapi/linux/inet_diag.h`, `net/ipv4/inet_diag.c`,
+//!   `net/mptcp/{diag,mptcp_diag}.c` (Linux 6.18).
 //!
 //! # Checked by
-//! `tests`: live connections, IPv4 and IPv6, against their own sockets and against what `ss` prints; a warm look-up
-//! allocates nothing; no bytes make the parsers panic.
+//! `tests`: live connections, IPv4 and IPv6, against their own sockets and against the output of `ss`. A warm
+//! lookup allocates nothing, and no input makes the parsers panic.
 
 mod error;
 mod request;
@@ -32,18 +34,18 @@ use crate::netlink::{self, Builder, Protocol, RequestError, Socket};
 use request::Request;
 use std::net::SocketAddr;
 
-/// Which TCP socket.
+/// Identifies a TCP socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ends {
-    /// Our end.
+    /// Our address and port.
     pub local: SocketAddr,
-    /// The peer's end.
+    /// The peer's address and port.
     pub remote: SocketAddr,
-    /// The link that the socket is bound to; `None` if it is not.
+    /// The link to which the socket is bound, or `None`.
     pub ifindex: Option<u32>,
 }
 
-/// Asks about the sockets of one namespace.
+/// Queries the sockets of one namespace.
 #[derive(Debug)]
 pub struct Diag {
     socket: Socket,
@@ -51,7 +53,7 @@ pub struct Diag {
 }
 
 impl Diag {
-    /// Opens the calling thread's namespace.
+    /// Opens a handle for the calling thread's namespace.
     pub fn open() -> Result<Self, netlink::OpenError> {
         Ok(Self {
             socket: Socket::open(Protocol::SockDiag)?,
@@ -59,7 +61,8 @@ impl Diag {
         })
     }
 
-    /// The TCP socket with these ends; `None` if there is none (a listener on the port does not count).
+    /// Finds the TCP socket with these addresses. `None` if there is none. A listener on the port does not
+    /// count.
     pub fn tcp(&mut self, ends: &Ends) -> Result<Option<TcpSocket>, DiagError> {
         Request::tcp(ends).write(&mut self.request);
         let mut found = None;
@@ -71,7 +74,7 @@ impl Diag {
         Ok(found.filter(|socket| socket.state != TcpState::Listen))
     }
 
-    /// The MPTCP connection with this token; `None` if there is none.
+    /// Finds the MPTCP connection with this token. `None` if there is none.
     pub fn mptcp(&mut self, token: Token) -> Result<Option<MptcpSocket>, DiagError> {
         Request::mptcp(token).write(&mut self.request);
         let mut found = None;
@@ -83,8 +86,9 @@ impl Diag {
         Ok(found)
     }
 
-    /// Ends a TCP socket at once, with a reset to its peer (`SOCK_DESTROY`; needs CAP_NET_ADMIN and `CONFIG_INET_DIAG_DESTROY`). A connection
-    /// of which it was the last subflow ends with it if no program holds it any more. One that has ended by itself is as good.
+    /// Closes a TCP socket at once and resets its peer (`SOCK_DESTROY`; needs CAP_NET_ADMIN and
+    /// `CONFIG_INET_DIAG_DESTROY`). If it was the last subflow of a connection that no program holds, the
+    /// connection ends with it. A socket that is already closed counts as success.
     pub fn end(&mut self, socket: &TcpSocket) -> Result<(), EndError> {
         Request::end(socket).write(&mut self.request);
         match self.socket.request(&mut self.request) {
@@ -93,7 +97,7 @@ impl Diag {
         }
     }
 
-    /// Calls `on` for every TCP socket of both families in one of these states.
+    /// Calls `on` for every TCP socket of both families in one of `states`.
     pub fn each_tcp(&mut self, states: States, mut on: impl FnMut(&TcpSocket)) -> Result<(), DiagError> {
         for v6 in [false, true] {
             Request::all_tcp(v6, states).write(&mut self.request);
@@ -103,7 +107,7 @@ impl Diag {
         Ok(())
     }
 
-    /// Calls `on` for every MPTCP socket of both families in one of these states.
+    /// Calls `on` for every MPTCP socket of both families in one of `states`.
     pub fn each_mptcp(&mut self, states: States, mut on: impl FnMut(&MptcpSocket)) -> Result<(), DiagError> {
         for v6 in [false, true] {
             Request::all_mptcp(v6, states).write(&mut self.request);
@@ -114,7 +118,7 @@ impl Diag {
     }
 }
 
-/// Sockets come and go while they are listed: a list that the kernel calls inconsistent is as good as any.
+/// Accepts dumps that the kernel marks as inconsistent: sockets come and go anyway during a dump.
 fn dump<T>(
     socket: &mut Socket,
     request: &mut Builder,

@@ -1,4 +1,4 @@
-//! What is asked: `struct inet_diag_req_v2`.
+//! Requests: `struct inet_diag_req_v2`.
 
 use super::{Ends, TcpSocket};
 use crate::info::TcpState;
@@ -10,18 +10,18 @@ const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const SOCK_DESTROY: u16 = 21;
 const LEN: usize = 56;
 const INET_DIAG_REQ_PROTOCOL: u16 = 3;
-/// Which optional attributes are wanted: bit n − 1 for attribute n.
+/// Requested optional attributes: bit n − 1 requests attribute n.
 const WANTED: u8 = 1 << (super::socket::attr::INFO - 1) | 1 << (super::socket::attr::CONG - 1);
-/// And of a connection.
+/// Requested attributes of an MPTCP connection.
 const WANTED_OF_MPTCP: u8 = WANTED | 1 << (super::socket::attr::SKMEMINFO - 1);
 const NO_COOKIE: [u8; 8] = [0xff; 8];
 
-/// Some of TCP's states.
+/// A set of TCP states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct States(u32);
 
 impl States {
-    /// Data flows both ways.
+    /// Established: data flows both ways.
     pub const ESTABLISHED: Self = Self::only(TcpState::Established);
     /// Every state in which data may still arrive.
     pub const CONNECTED: Self = Self(
@@ -30,27 +30,27 @@ impl States {
             | Self::only(TcpState::FinWait2).0
             | Self::only(TcpState::CloseWait).0,
     );
-    /// Those, and waiting for the answer to a SYN.
+    /// [`CONNECTED`](Self::CONNECTED) and SYN_SENT.
     pub const BEGUN: Self = Self(Self::CONNECTED.0 | Self::only(TcpState::SynSent).0);
-    /// This host has said that it is done.
+    /// This host has sent its FIN.
     pub const CLOSING: Self = Self(
         Self::only(TcpState::FinWait1).0
             | Self::only(TcpState::FinWait2).0
             | Self::only(TcpState::Closing).0
             | Self::only(TcpState::LastAck).0,
     );
-    /// Waiting for connections.
+    /// Listening.
     pub const LISTEN: Self = Self::only(TcpState::Listen);
-    /// All.
+    /// All states.
     pub const ALL: Self = Self(0x1fff);
 
-    /// One state.
+    /// A single state.
     pub const fn only(state: TcpState) -> Self {
         Self(1 << state as u32)
     }
 }
 
-/// One request, before it is written.
+/// A request before it is encoded.
 pub(super) struct Request {
     kind: u16,
     family: u8,
@@ -101,7 +101,8 @@ impl Request {
         }
     }
 
-    /// The kernel takes the token from where a TCP request has its cookie, and looks at nothing else.
+    /// A request for one connection. The kernel reads the token from the cookie field of a TCP request and
+    /// ignores the other fields.
     pub(super) fn mptcp(token: Token) -> Self {
         let mut request = Self::new(false, libc::IPPROTO_MPTCP, States::ALL);
         request.cookie[..4].copy_from_slice(&token.0.to_ne_bytes());
@@ -119,7 +120,7 @@ impl Request {
     pub(super) fn write(&self, builder: &mut Builder) {
         builder.start(self.kind, self.flags).header(&self.header());
         if self.protocol == libc::IPPROTO_MPTCP {
-            // 262 does not fit the header's byte.
+            // 262 exceeds the header's one byte.
             builder.u32(INET_DIAG_REQ_PROTOCOL, self.protocol.cast_unsigned());
         }
     }

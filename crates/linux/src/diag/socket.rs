@@ -1,4 +1,4 @@
-//! What is answered: `struct inet_diag_msg` and its attributes.
+//! Answers: `struct inet_diag_msg` and its attributes.
 
 use crate::info::{MptcpInfo, TcpInfo, TcpState};
 use crate::mptcp_pm::{AddressId, Token};
@@ -9,7 +9,7 @@ use units::Bytes;
 
 const LEN: usize = 72;
 const CONGESTION_NAME_LEN: usize = 16;
-/// Where in `SKMEMINFO` the receive buffer stands: the second number (`SK_MEMINFO_RCVBUF`).
+/// Offset of the receive buffer in `SKMEMINFO`, in bytes: the second value (`SK_MEMINFO_RCVBUF`).
 const RECEIVE_BUFFER_AT: usize = 4;
 
 /// `INET_DIAG_*`.
@@ -35,12 +35,12 @@ mod sub {
     pub const ID_LOC: u16 = 10;
 }
 
-/// The name of a congestion controller.
+/// Name of a congestion controller.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct CongestionName([u8; CONGESTION_NAME_LEN]);
 
 impl CongestionName {
-    /// The name as text; empty if the kernel did not say.
+    /// The name as text, empty if the kernel did not report it.
     pub fn as_str(&self) -> &str {
         let end = self.0.iter().position(|&b| b == 0).unwrap_or(CONGESTION_NAME_LEN);
         std::str::from_utf8(&self.0[..end]).unwrap_or("")
@@ -66,32 +66,32 @@ impl fmt::Debug for CongestionName {
     }
 }
 
-/// What is set of a subflow (`MPTCP_SUBFLOW_FLAG_*`).
+/// Flags of a subflow (`MPTCP_SUBFLOW_FLAG_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SubflowFlags(pub u32);
 
 impl SubflowFlags {
-    /// The peer has agreed to MPTCP on it, as the first subflow of a connection.
+    /// The first subflow of a connection, and the peer agreed to MPTCP on it.
     pub const fn agreed(self) -> bool {
         self.0 & 1 != 0
     }
 
-    /// It joined a connection; the first subflow did not.
+    /// It joined an existing connection, unlike the first subflow.
     pub const fn joined(self) -> bool {
         self.0 & (1 << 2 | 1 << 3) != 0
     }
 
-    /// The peer asked to use it only when nothing else is left.
+    /// The peer made it a backup.
     pub const fn backup_by_peer(self) -> bool {
         self.0 & 1 << 4 != 0
     }
 
-    /// We asked the peer to use it only when nothing else is left.
+    /// We made it a backup.
     pub const fn backup_by_us(self) -> bool {
         self.0 & 1 << 5 != 0
     }
 
-    /// Both ends have proven who they are.
+    /// Both ends are authenticated.
     pub const fn fully_established(self) -> bool {
         self.0 & 1 << 6 != 0
     }
@@ -102,28 +102,28 @@ impl SubflowFlags {
     }
 }
 
-/// What makes a TCP socket a subflow.
+/// MPTCP data of a TCP socket that is a subflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MptcpSubflow {
     /// The connection it belongs to.
     pub token: Token,
-    /// The peer's token, known once joined.
+    /// The peer's token, known after the join.
     pub remote_token: Token,
     /// Subflow sequence of our first byte within the connection.
     pub relwrite_seq: u32,
-    /// Data sequence number that the present mapping begins with.
+    /// Data sequence number at which the current mapping begins.
     pub map_seq: u64,
-    /// Subflow sequence number that the present mapping begins with.
+    /// Subflow sequence number at which the current mapping begins.
     pub map_subflow_seq: u32,
     /// Initial subflow sequence number.
     pub ssn_offset: u32,
-    /// Length of the present mapping, in bytes.
+    /// Length of the current mapping, in bytes.
     pub map_len: u16,
     /// Its flags.
     pub flags: SubflowFlags,
-    /// The number of our address.
+    /// Id of our address.
     pub local_id: AddressId,
-    /// The number of the peer's address.
+    /// Id of the peer's address.
     pub remote_id: AddressId,
 }
 
@@ -206,30 +206,30 @@ fn end(header: &[u8], port_at: usize, addr_at: usize, v6: bool) -> Option<Socket
     Some(SocketAddr::new(addr, port))
 }
 
-/// A TCP socket, maybe a subflow.
+/// A TCP socket, possibly a subflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TcpSocket {
-    /// Life cycle.
+    /// TCP state.
     pub state: TcpState,
-    /// Our end.
+    /// Our address and port.
     pub local: SocketAddr,
-    /// The peer's end.
+    /// The peer's address and port.
     pub remote: SocketAddr,
-    /// The link it is bound to.
+    /// The link to which it is bound.
     pub ifindex: Option<u32>,
-    /// A number that no other socket of this boot has.
+    /// The socket cookie, unique until the next boot.
     pub cookie: u64,
-    /// Received and not read; for a listener, connections not accepted.
+    /// Received and not yet read. For a listener, connections not yet accepted.
     pub receive_queue: Bytes,
-    /// Written and not acknowledged; for a listener, how many may wait.
+    /// Written and not yet acknowledged. For a listener, its backlog limit.
     pub send_queue: Bytes,
-    /// Its inode as in `/proc/PID/fd`; 0 for a subflow, which no program holds.
+    /// Its inode as in `/proc/PID/fd`, or 0 for a subflow, which no program holds.
     pub inode: u32,
-    /// Its counters; `None` once only late packets are expected.
+    /// Its counters. `None` in TIME_WAIT.
     pub info: Option<TcpInfo>,
     /// Its congestion controller.
     pub congestion: CongestionName,
-    /// What makes it a subflow, if it is one.
+    /// Its MPTCP data if it is a subflow.
     pub subflow: Option<MptcpSubflow>,
 }
 
@@ -277,25 +277,25 @@ fn subflow(ulp: &Attr<'_>) -> Option<MptcpSubflow> {
 /// An MPTCP connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MptcpSocket {
-    /// Life cycle.
+    /// TCP state.
     pub state: TcpState,
-    /// Our end of the first subflow.
+    /// Our address and port on the first subflow.
     pub local: SocketAddr,
-    /// The peer's end of the first subflow.
+    /// The peer's address and port on the first subflow.
     pub remote: SocketAddr,
-    /// The link it is bound to.
+    /// The link to which it is bound.
     pub ifindex: Option<u32>,
-    /// A number that no other socket of this boot has.
+    /// The socket cookie, unique until the next boot.
     pub cookie: u64,
-    /// Received in order and not read.
+    /// Received in order and not yet read.
     pub receive_queue: Bytes,
-    /// Written and not acknowledged.
+    /// Written and not yet acknowledged.
     pub send_queue: Bytes,
     /// Its inode as in `/proc/PID/fd`.
     pub inode: u32,
-    /// How much memory what it has received may take; none if the kernel does not say.
+    /// Limit of the memory for received data, or zero if the kernel does not report it.
     pub receive_buffer: Bytes,
-    /// Its counters; all zero where the kernel gives none.
+    /// Its counters, all zero if the kernel reports none.
     pub info: MptcpInfo,
 }
 

@@ -9,14 +9,15 @@ use units::Bytes;
 
 const LONG: Duration = Duration::from_secs(10);
 
-/// Looks until `ready` gives something: the kernel's counters follow the application by a softirq.
+/// Polls until `ready` returns a value: the kernel updates its counters in a softirq after the application's
+/// call.
 fn eventually<T>(mut ready: impl FnMut() -> Option<T>) -> T {
     let mut deadline = Patience::of(LONG);
     loop {
         if let Some(found) = ready() {
             return found;
         }
-        assert!(deadline.lasts(), "never so");
+        assert!(deadline.lasts(), "the condition never became true");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -87,7 +88,7 @@ fn one_tcp_socket_v6() {
 }
 
 #[test]
-fn a_listener_is_no_connection() {
+fn a_listener_is_not_returned_as_a_connection() {
     let Some(pair) = Pair::joined(1) else { return };
     let address: SocketAddr = "10.0.0.2:5000".parse().unwrap();
     let _listener = pair
@@ -149,7 +150,7 @@ fn a_socket_bound_to_a_link_is_found_with_it() {
     assert_eq!(found.ifindex, Some(ifindex));
 }
 
-/// A connection with a second subflow, joined as backup with address id 7 by the user-space path manager.
+/// A connection with a second subflow. The user-space path manager joined it as backup with address id 7.
 struct Joined {
     pair: Pair,
     connection: crate::testing::Ends,
@@ -203,7 +204,7 @@ impl Joined {
         })
     }
 
-    /// The joined subflow, once the peer has acknowledged the join.
+    /// The joined subflow, after the peer has acknowledged the join.
     fn subflow(&mut self) -> MptcpSubflow {
         let Subflow { local, remote } = self.join.subflow;
         let ends = Ends {
@@ -276,12 +277,12 @@ fn lists_hold_the_same(v6: bool) {
 }
 
 #[test]
-fn lists_hold_the_same_v4() {
+fn dumps_match_lookups_v4() {
     lists_hold_the_same(false);
 }
 
 #[test]
-fn lists_hold_the_same_v6() {
+fn dumps_match_lookups_v6() {
     lists_hold_the_same(true);
 }
 
@@ -296,7 +297,7 @@ fn connection_and_subflows_v6() {
 }
 
 #[test]
-fn a_warm_look_up_allocates_nothing() {
+fn a_warm_lookup_allocates_nothing() {
     let Some(pair) = Pair::joined(1) else { return };
     let mut ends_of = pair.connect("10.0.0.2:5000");
     ends_of.greet();
@@ -329,7 +330,7 @@ fn a_warm_look_up_allocates_nothing() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_the_parsers_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+    fn no_input_makes_the_parsers_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
         let _ = TcpSocket::parse(&bytes);
         let _ = MptcpSocket::parse(&bytes);
     }

@@ -1,31 +1,37 @@
-//! Bytes that a connection holds because earlier ones have not come: what a slow path makes the fast ones wait for.
+//! Estimates a connection's out-of-order bytes: what the fast paths delivered while earlier bytes are missing
+//! on a slow one.
 //!
-//! No counter of the kernel has them. What arrived in order on the subflows, less what arrived in order on the connection, is what is
-//! held, and what came twice; and the receive queue, in which held data lies too, bounds it.
+//! The kernel has no counter for them. Bytes in order on the subflows, minus bytes in order on the
+//! connection, are the out-of-order bytes and the duplicates. The receive queue also contains out-of-order
+//! data, so its size is an upper limit.
 //!
 //! # Sources
-//! - net/mptcp/protocol.c (`__mptcp_move_skb`, `mptcp_data_queue_ofo`: both queues are charged to the MPTCP socket), Linux 6.18.
+//! - net/mptcp/protocol.c (`__mptcp_move_skb`, `mptcp_data_queue_ofo`), Linux 6.18: both queues are charged
+//!   to the MPTCP socket.
 //!
 //! # Where we differ, and why
-//! 1. The queue counts memory, not payload, and what the application has not read yet: it is a bound only, and where it is empty
-//!    everything that was counted is forgotten.
+//! 1. The queue counts memory instead of payload, and includes what the application has not read yet. It is
+//!    only an upper limit. An empty queue resets the estimate.
 //!
 //! # Checked by
-//! `tests` below; in the lab, `world.rs`: two links of different delay hold something, one holds nothing.
+//! `tests` below. In the lab, `world.rs`: two links of different delay hold out-of-order bytes, one link
+//! holds none.
 
 use units::Bytes;
 
-/// What one connection holds. Tell it of every look at the connection.
+/// The out-of-order estimate of one connection. Call [`look`](Self::look) for every sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Held {
-    /// Below zero for a moment when the connection was read later than its subflows.
+    /// Bytes in order on the subflows, ahead of those in order on the connection. Negative for a moment if
+    /// the connection was sampled later than its subflows.
     ahead: i64,
     in_order: Option<Bytes>,
 }
 
 impl Held {
-    /// Takes in a look: what came on all subflows since the last one, what has come in order on the connection since it began, and the
-    /// memory that its receive queue takes. How much is held.
+    /// Adds one sample and returns the out-of-order bytes. `arrived` counts the bytes that arrived on all
+    /// subflows after the previous sample. `in_order` counts those in order on the connection since it began.
+    /// `queue` is the memory of its receive queue.
     pub fn look(&mut self, arrived: Bytes, in_order: Bytes, queue: Bytes) -> Bytes {
         let Some(before) = self.in_order.replace(in_order) else {
             return Bytes::ZERO;
@@ -59,20 +65,20 @@ mod tests {
         assert_eq!(
             held.look(kb(500), kb(400), MEMORY),
             Bytes::ZERO,
-            "nothing is known yet"
+            "the first sample gives no estimate"
         );
         held
     }
 
     #[test]
-    fn what_came_and_is_not_in_order_is_held() {
+    fn out_of_order_bytes_are_held() {
         let mut held = begun();
         assert_eq!(held.look(kb(30), kb(410), MEMORY), kb(20));
         assert_eq!(held.look(kb(5), kb(435), MEMORY), Bytes::ZERO);
     }
 
     #[test]
-    fn a_reading_between_two_arrivals_is_made_good_by_the_next() {
+    fn the_next_sample_corrects_one_taken_between_two_arrivals() {
         let mut held = begun();
         assert_eq!(held.look(kb(10), kb(420), MEMORY), Bytes::ZERO);
         assert_eq!(held.look(kb(10), kb(420), MEMORY), Bytes::ZERO);
@@ -80,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_twice_is_forgotten_when_the_queue_is_empty() {
+    fn an_empty_queue_clears_duplicates() {
         let mut held = begun();
         held.look(kb(100), kb(450), MEMORY);
         assert_eq!(held.look(Bytes::ZERO, kb(450), Bytes::ZERO), Bytes::ZERO);
@@ -88,13 +94,13 @@ mod tests {
     }
 
     #[test]
-    fn never_more_than_the_queue_takes() {
+    fn held_bytes_never_exceed_the_queue() {
         let mut held = begun();
         assert_eq!(held.look(kb(100), kb(400), kb(30)), kb(30));
     }
 
     #[test]
-    fn broken_counters_are_borne() {
+    fn broken_counters_do_not_overflow() {
         let mut held = begun();
         let most = Bytes::new(u64::MAX);
         held.look(most, Bytes::ZERO, most);

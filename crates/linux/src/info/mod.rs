@@ -1,14 +1,16 @@
-//! What the kernel knows of a connection: `struct tcp_info` and `struct mptcp_info`, whatever their length.
+//! The kernel's counters of a connection, `struct tcp_info` and `struct mptcp_info`, of any length.
 //!
-//! Both structures grow at their end from kernel to kernel. A shorter one reads as if the missing fields were zero, and
-//! of a longer one the new fields are not looked at; [`TcpInfo::LEN`] and [`MptcpInfo::LEN`] are the lengths known here.
+//! Both structures grow at their end from kernel to kernel. Fields missing from a shorter structure are
+//! parsed as zero, and new fields of a longer one are ignored. [`TcpInfo::LEN`] and [`MptcpInfo::LEN`] are
+//! the lengths known here.
 //!
 //! # Sources
 //! - `include/uapi/linux/tcp.h`, `include/uapi/linux/mptcp.h`; `tcp_get_info()` in `net/ipv4/tcp.c` and
 //!   `mptcp_diag_fill_info()` in `net/mptcp/sockopt.c` (Linux 6.18): what each field counts.
 //!
 //! # Checked by
-//! `tests`: every prefix of a structure is read; every field lies where the running kernel's BTF says it does.
+//! `tests`: every prefix of a structure is parsed, and every field lies at the offset that the running
+//! kernel's BTF gives.
 
 mod held;
 mod mptcp;
@@ -20,7 +22,7 @@ pub use held::Held;
 pub use mptcp::MptcpInfo;
 pub use tcp::{CaState, TcpInfo, TcpOptions, TcpState};
 
-/// Reads a structure that may end early.
+/// Reads fields from a structure that may be truncated.
 #[derive(Clone, Copy)]
 struct Fields<'a>(&'a [u8]);
 

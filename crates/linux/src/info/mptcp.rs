@@ -11,11 +11,11 @@ const FLAG_REMOTE_KEY_RECEIVED: u32 = 2;
 /// A connection's `struct mptcp_info`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MptcpInfo {
-    /// Subflows beside the first.
+    /// Subflows in addition to the first.
     pub subflows: u8,
     /// Addresses that we announced.
     pub add_addr_signal: u8,
-    /// Addresses of the peer that were accepted.
+    /// Addresses of the peer that we accepted.
     pub add_addr_accepted: u8,
     /// Limit of [`subflows`](Self::subflows).
     pub subflows_max: u8,
@@ -25,9 +25,9 @@ pub struct MptcpInfo {
     pub add_addr_accepted_max: u8,
     /// It fell back to plain TCP.
     pub fallback: bool,
-    /// The peer's key is here: it speaks MPTCP.
+    /// The peer's key was received, so the peer supports MPTCP.
     pub remote_key_received: bool,
-    /// Its name.
+    /// Its token.
     pub token: Option<Token>,
     /// Data sequence number of the next byte to be sent.
     pub write_seq: u64,
@@ -41,9 +41,10 @@ pub struct MptcpInfo {
     pub local_addr_max: u8,
     /// Checksums are on.
     pub csum_enabled: bool,
-    /// Times that data was sent again on another subflow (Linux 6.5, as the rest).
+    /// Reinjections: how often data was sent again on another subflow (Linux 6.5, as are the following
+    /// fields).
     pub retransmits: u32,
-    /// Payload sent again on another subflow.
+    /// Reinjected payload.
     pub bytes_retrans: Bytes,
     /// Payload sent.
     pub bytes_sent: Bytes,
@@ -53,19 +54,19 @@ pub struct MptcpInfo {
     pub bytes_acked: Bytes,
     /// Subflows, the first included (Linux 6.9).
     pub subflows_total: u8,
-    /// Since data was last sent (Linux 6.10, as the rest).
+    /// Time since data was last sent (Linux 6.10, as are the following fields).
     pub last_data_sent: Duration,
-    /// Since data last arrived.
+    /// Time since data last arrived.
     pub last_data_recv: Duration,
-    /// Since a data ACK last arrived.
+    /// Time since a data ACK last arrived.
     pub last_ack_recv: Duration,
 }
 
 impl MptcpInfo {
-    /// The length of the structure that is known here: Linux 6.18.
+    /// Length of the structure as of Linux 6.18, in bytes.
     pub const LEN: usize = 96;
 
-    /// Reads a structure of any length.
+    /// Parses a structure of any length.
     pub fn parse(bytes: &[u8]) -> Self {
         let f = Fields(bytes);
         let flags = f.u32(8);

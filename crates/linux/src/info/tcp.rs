@@ -4,34 +4,34 @@ use super::Fields;
 use std::time::Duration;
 use units::{Bitrate, Bytes};
 
-/// Where a socket is in TCP's life cycle. An MPTCP socket uses the same words.
+/// State of a TCP socket. MPTCP sockets use the same states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(u8)]
 pub enum TcpState {
     /// Data flows both ways.
     Established = 1,
-    /// Our SYN is out.
+    /// Our SYN is sent.
     SynSent,
-    /// The peer's SYN is here.
+    /// The peer's SYN is received.
     SynRecv,
-    /// Our FIN is out.
+    /// Our FIN is sent.
     FinWait1,
     /// Our FIN is acknowledged.
     FinWait2,
-    /// Closed; late packets are still expected.
+    /// Closed, waiting for late packets.
     TimeWait,
     /// Closed.
     #[default]
     Close,
-    /// The peer's FIN is here.
+    /// The peer's FIN is received.
     CloseWait,
-    /// Both FINs are out.
+    /// Both FINs are sent and ours is not acknowledged.
     LastAck,
     /// Waiting for connections.
     Listen,
     /// Both FINs crossed.
     Closing,
-    /// A connection request not yet accepted.
+    /// A connection request that is not yet accepted.
     NewSynRecv,
 }
 
@@ -51,7 +51,7 @@ impl TcpState {
         Self::NewSynRecv,
     ];
 
-    /// From the kernel's number; an unknown one reads as closed.
+    /// Converts the kernel's number. An unknown one is treated as closed.
     pub const fn from_code(code: u8) -> Self {
         match code {
             1..=12 => Self::ALL[code as usize - 1],
@@ -59,7 +59,7 @@ impl TcpState {
         }
     }
 
-    /// Both ends have agreed and data may still arrive.
+    /// Whether the handshake is complete and data may still arrive.
     pub const fn connected(self) -> bool {
         matches!(
             self,
@@ -68,19 +68,19 @@ impl TcpState {
     }
 }
 
-/// What congestion control makes of the latest ACKs.
+/// Congestion-control state after the latest ACKs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CaState {
-    /// All is well.
+    /// Normal operation.
     #[default]
     Open,
-    /// Something is out of order.
+    /// Segments or ACKs arrive out of order.
     Disorder,
     /// The window was reduced because of congestion marks.
     Cwr,
-    /// Lost segments are sent again.
+    /// Lost segments are being retransmitted.
     Recovery,
-    /// A retransmission timer ran out.
+    /// A retransmission time-out occurred.
     Loss,
 }
 
@@ -96,7 +96,7 @@ impl CaState {
     }
 }
 
-/// What both ends agreed on (`TCPI_OPT_*`).
+/// Options that both ends negotiated (`TCPI_OPT_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TcpOptions(pub u8);
 
@@ -111,7 +111,7 @@ impl TcpOptions {
         self.0 & 2 != 0
     }
 
-    /// Explicit congestion notification was negotiated.
+    /// Explicit congestion notification (ECN).
     pub const fn ecn(self) -> bool {
         self.0 & 8 != 0
     }
@@ -124,73 +124,73 @@ impl TcpOptions {
 
 /// A subflow's or connection's `struct tcp_info`.
 ///
-/// Counters run from the handshake on. `bytes_received` and `last_data_recv` count what arrived in order only: during loss
-/// recovery they stand still while [`segs_in`](Self::segs_in) goes on.
+/// Counters start at the handshake. `bytes_received` and `last_data_recv` count in-order data only. During
+/// loss recovery they stop while [`segs_in`](Self::segs_in) continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TcpInfo {
-    /// Life cycle.
+    /// TCP state.
     pub state: TcpState,
-    /// Congestion state.
+    /// Congestion-control state.
     pub ca_state: CaState,
-    /// Retransmission time-outs in a row.
+    /// Consecutive retransmission time-outs.
     pub retransmits: u8,
-    /// Zero-window probes in a row.
+    /// Consecutive zero-window probes.
     pub probes: u8,
     /// Doublings of the retransmission time-out.
     pub backoff: u8,
-    /// What was negotiated.
+    /// Negotiated options.
     pub options: TcpOptions,
-    /// Shift of the window that the peer announces.
+    /// Window scale of the peer's window.
     pub snd_wscale: u8,
-    /// Shift of the window that we announce.
+    /// Window scale of our window.
     pub rcv_wscale: u8,
-    /// [`delivery_rate`](Self::delivery_rate) was limited by the application.
+    /// Whether the application limited [`delivery_rate`](Self::delivery_rate).
     pub app_limited: bool,
     /// Retransmission time-out.
     pub rto: Duration,
     /// Delayed-ACK time-out.
     pub ato: Duration,
-    /// Payload of the largest segment we send.
+    /// Payload of the largest segment we send, in bytes.
     pub snd_mss: u32,
-    /// Payload of the largest segment that arrived lately.
+    /// Payload of the largest recent segment received, in bytes.
     pub rcv_mss: u32,
     /// Segments sent and not acknowledged.
     pub unacked: u32,
-    /// Of these, acknowledged selectively.
+    /// Of these, selectively acknowledged.
     pub sacked: u32,
-    /// Of these, thought lost.
+    /// Of these, presumed lost.
     pub lost: u32,
-    /// Of these, sent again.
+    /// Of these, retransmitted.
     pub retrans: u32,
-    /// Since we last sent data.
+    /// Time since we last sent data.
     pub last_data_sent: Duration,
-    /// Since in-order data last arrived.
+    /// Time since in-order data last arrived.
     pub last_data_recv: Duration,
-    /// Since an ACK last arrived.
+    /// Time since an ACK last arrived.
     pub last_ack_recv: Duration,
     /// Path MTU, in bytes.
     pub pmtu: u32,
-    /// How far the window that we announce may grow, in bytes.
+    /// Limit to which our window may grow, in bytes.
     pub rcv_ssthresh: u32,
-    /// Smoothed round-trip time; zero before the first sample.
+    /// Smoothed round-trip time, or zero before the first sample.
     pub rtt: Duration,
-    /// Its mean deviation.
+    /// Mean deviation of the round-trip time.
     pub rttvar: Duration,
-    /// Slow-start threshold, in segments; `None` while there is none.
+    /// Slow-start threshold, in segments, or `None` if it is not set.
     pub snd_ssthresh: Option<u32>,
     /// Congestion window, in segments.
     pub snd_cwnd: u32,
-    /// Reordering that is tolerated, in segments.
+    /// Tolerated reordering, in segments.
     pub reordering: u32,
-    /// Round-trip time as a receiver sees it; `None` before the first sample.
+    /// Round-trip time estimated by the receiver, or `None` before the first sample.
     pub rcv_rtt: Option<Duration>,
-    /// What the application read in the latest receiver round trip.
+    /// What the application read during the latest receiver round trip.
     pub rcv_space: Bytes,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub total_retrans: u32,
-    /// Pacing rate; `None` without limit.
+    /// Pacing rate, or `None` if unlimited.
     pub pacing_rate: Option<Bitrate>,
-    /// Payload that the peer acknowledged, and one for our SYN if we opened.
+    /// Payload that the peer acknowledged, plus one for our SYN if we opened the connection.
     pub bytes_acked: Bytes,
     /// Payload that arrived in order.
     pub bytes_received: Bytes,
@@ -198,33 +198,34 @@ pub struct TcpInfo {
     pub segs_out: u32,
     /// Segments that arrived, ACKs, duplicates and out-of-order ones included.
     pub segs_in: u32,
-    /// Payload that waits unsent.
+    /// Payload written and not yet sent.
     pub notsent: Bytes,
-    /// Smallest round-trip time of the latest minutes; `None` before the first sample.
+    /// Smallest round-trip time of the last minutes, or `None` before the first sample.
     pub min_rtt: Option<Duration>,
     /// Segments with payload that arrived.
     pub data_segs_in: u32,
     /// Segments with payload that were sent.
     pub data_segs_out: u32,
-    /// Rate at which payload was delivered lately.
+    /// Recent delivery rate of payload.
     pub delivery_rate: Bitrate,
-    /// Time with something to send.
+    /// Time during which there was data to send.
     pub busy_time: Duration,
-    /// Of it, limited by the peer's window.
+    /// Of it, time limited by the peer's window.
     pub rwnd_limited: Duration,
-    /// Of it, limited by our send buffer.
+    /// Of it, time limited by our send buffer.
     pub sndbuf_limited: Duration,
     /// Segments delivered, retransmissions included.
     pub delivered: u32,
-    /// Of these, acknowledged with a congestion mark. One mark is echoed until it is answered: no count of marks.
+    /// Of these, acknowledged with a congestion mark. A receiver echoes one mark until it is answered, so
+    /// this does not count marks.
     pub delivered_ce: u32,
     /// Payload sent, retransmissions included.
     pub bytes_sent: Bytes,
-    /// Payload sent again.
+    /// Retransmitted payload.
     pub bytes_retrans: Bytes,
     /// Retransmissions that the peer already had.
     pub dsack_dups: u32,
-    /// Times that reordering was seen.
+    /// How often reordering was detected.
     pub reord_seen: u32,
     /// Segments that arrived out of order.
     pub rcv_ooopack: u32,
@@ -232,11 +233,11 @@ pub struct TcpInfo {
     pub snd_wnd: u32,
     /// Our announced window, in bytes.
     pub rcv_wnd: u32,
-    /// Times that another path was tried because of time-outs.
+    /// How often time-outs caused a rehash to another path.
     pub rehash: u32,
     /// Retransmission time-outs.
     pub total_rto: u16,
-    /// Runs of retransmission time-outs that ended well.
+    /// Runs of retransmission time-outs from which the connection recovered.
     pub total_rto_recoveries: u16,
     /// Time spent in such runs.
     pub total_rto_time: Duration,
@@ -245,10 +246,10 @@ pub struct TcpInfo {
 }
 
 impl TcpInfo {
-    /// The length of the structure that is known here: Linux 6.18.
+    /// Length of the structure as of Linux 6.18, in bytes.
     pub const LEN: usize = 280;
 
-    /// Reads a structure of any length.
+    /// Parses a structure of any length.
     pub fn parse(bytes: &[u8]) -> Self {
         let mut info = Self::default();
         let fields = Fields(bytes);
@@ -267,7 +268,7 @@ impl TcpInfo {
         self.probes = f.u8(3);
         self.backoff = f.u8(4);
         self.options = TcpOptions(f.u8(5));
-        // Bit fields begin at the low end on little-endian machines and at the high end on the others.
+        // Bit fields begin at the low end on little-endian machines and at the high end on big-endian ones.
         let (low, high) = (f.u8(6) & 0xf, f.u8(6) >> 4);
         let little = cfg!(target_endian = "little");
         (self.snd_wscale, self.rcv_wscale) = if little { (low, high) } else { (high, low) };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use units::{Bitrate, Bytes};
 
-/// Offset and length in bytes of every member of a structure, as the running kernel's BTF has it.
+/// Offset and length in bytes of every member of a structure, from the running kernel's BTF.
 fn layout(structure: &str) -> Option<BTreeMap<String, usize>> {
     let mut command = std::process::Command::new("bpftool");
     command.args(["btf", "dump", "file", "/sys/kernel/btf/vmlinux", "format", "raw"]);
@@ -35,7 +35,7 @@ fn member(line: &str) -> (String, usize) {
     (name, digits.parse::<usize>().unwrap() / 8)
 }
 
-/// A structure of zeros but for one member.
+/// A structure of zeros except for one member.
 fn image(layout: &BTreeMap<String, usize>, member: &str, value: &[u8]) -> Vec<u8> {
     let at = layout[member];
     let mut bytes = vec![0; at + value.len()];
@@ -43,7 +43,7 @@ fn image(layout: &BTreeMap<String, usize>, member: &str, value: &[u8]) -> Vec<u8
     bytes
 }
 
-/// A member's name, and the part of the parsed structure that it ends up in.
+/// A member's name, and the field of the parsed structure that it fills.
 type Case<T> = (&'static str, fn(&T) -> u64);
 
 fn lies_where_the_kernel_has_it<T>(structure: &str, parse: fn(&[u8]) -> T, width: usize, cases: &[Case<T>]) {
@@ -191,7 +191,7 @@ fn mptcp_fields() {
 
 proptest! {
     #[test]
-    fn what_is_cut_off_reads_as_zero(bytes in proptest::collection::vec(any::<u8>(), 0..TcpInfo::LEN + 40)) {
+    fn truncated_fields_are_zero(bytes in proptest::collection::vec(any::<u8>(), 0..TcpInfo::LEN + 40)) {
         let whole_fields = bytes.len() / 8 * 8;
         let mut padded = bytes[..whole_fields].to_vec();
         let (tcp, mptcp) = (TcpInfo::parse(&padded), MptcpInfo::parse(&padded));
@@ -203,7 +203,7 @@ proptest! {
 }
 
 #[test]
-fn unknown_values_are_none_instead_of_huge() {
+fn unset_values_are_none() {
     let mut bytes = vec![0xff; TcpInfo::LEN];
     bytes[76..80].copy_from_slice(&0x7fff_ffffu32.to_ne_bytes());
     let info = TcpInfo::parse(&bytes);

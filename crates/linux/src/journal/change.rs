@@ -1,4 +1,5 @@
-//! One change, as a line: a word and its fields, separated by tabs; tabs, line ends and backslashes inside are escaped.
+//! One change as a line of text: a keyword and tab-separated fields. Tabs, line ends and backslashes in
+//! fields are escaped.
 
 use crate::mptcp_pm::AddressId;
 use crate::sysctl::Key;
@@ -8,19 +9,19 @@ use std::str::FromStr;
 use thiserror::Error;
 use units::Bytes;
 
-/// Something that was changed on the host, with what is needed to take it back.
+/// A change to the host, with the data needed to undo it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// A kernel parameter.
     Sysctl {
-        /// Which.
+        /// The parameter.
         key: Key,
-        /// What it was.
+        /// Its value before the change.
         old: String,
-        /// What it became.
+        /// Its value after the change.
         new: String,
     },
-    /// Routes and rules that carry slowhand's protocol number were or will be made.
+    /// Routes and rules with slowhand's protocol number, created or about to be created.
     Routing,
     /// An endpoint of the in-kernel path manager.
     Endpoint {
@@ -31,28 +32,29 @@ pub enum Change {
     },
     /// The in-kernel path manager's limits.
     Limits {
-        /// `subflows` and `add_addr_accepted` before.
+        /// `subflows` and `add_addr_accepted` before the change.
         old: (u32, u32),
-        /// The same afterwards.
+        /// `subflows` and `add_addr_accepted` after the change.
         new: (u32, u32),
     },
-    /// Sockets of connections that fell back to plain TCP have or will have a clamp of this size.
+    /// Clamps of this size on sockets of connections that fell back to plain TCP, set or about to be set.
     FallbackWindow(Bytes),
-    /// Subflows of MPTCP connections have or will have clamps, unsent limits or caps on pacing, of whatever size.
+    /// Clamps, unsent limits or pacing caps of any size on subflows of MPTCP connections, set or about to be
+    /// set.
     SocketLimits,
 }
 
-/// Why a line is not a change.
+/// Why a line is not a valid change.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ParseChangeError {
-    /// The first line is another file's.
+    /// The first line is not that of a journal.
     #[error("`{0}` is not the first line of a slowhand journal")]
     NotAJournal(String),
-    /// No such word.
+    /// The keyword is unknown.
     #[error("`{0}` is not a change that this version knows; undo it with the version that wrote it")]
     Word(String),
-    /// Fields are missing or not what they should be.
-    #[error("`{0}` lacks a field, or one is not a number or an address where it should be")]
+    /// Fields are missing or invalid.
+    #[error("`{0}` has a missing or invalid field")]
     Fields(String),
 }
 

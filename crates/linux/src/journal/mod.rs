@@ -1,22 +1,26 @@
-//! A record on disk of everything that is changed on a host, so that stop, crash and restart leave the host as it was.
+//! A record on disk of every change to the host, so that a stop, a crash or a restart leaves the host as it
+//! was.
 //!
-//! Every change is written down, and on disk, before it is made. [`Journal::undo`] takes them back in reverse order;
-//! [`Journal::open`] does the same first with what a crashed run left. Undoing twice does no harm, and what the user has
-//! changed in the meantime is left as it is and reported.
+//! Every change is recorded on disk before it is made. [`Journal::undo`] undoes the changes in reverse order.
+//! [`Journal::open`] first does the same with the changes that a crashed run left. Undoing twice is harmless.
+//! Values that the user has changed in the meantime are kept and reported.
 //!
-//! Routes and rules need no line each: ours carry a protocol number of their own, so one line says "sweep". So it is with limits on the
-//! sockets of subflows, where nobody else may set any. A parameter that is set again and again has one line for each value it was given, all
-//! with what it was before the first: whichever of ours it has, that is put back. Once somebody else has set it in between, there are lines
-//! with what they set, and only those count: what is older is theirs to put back.
+//! Routes and rules need no line each, because slowhand's carry a protocol number of their own. One line
+//! requests a sweep. The same holds for limits on the sockets of subflows, where no other program may set
+//! any. A parameter that is set repeatedly has one line for each of its values, and each line holds the value
+//! before the first. Whichever of these values it has when undone, that original is restored. If the user
+//! sets the parameter in between, later lines hold the user's value, and only those lines count. Restoring
+//! older values is then up to the user.
 //!
 //! # Where we differ, and why
-//! 1. The file is locked with `flock`: the kernel drops the lock of a process that died, so no stale owner can block a start,
-//!    and no process id has to be trusted.
-//! 2. The file names the boot and the network namespace: after a reboot there is nothing to take back, and in another namespace it
-//!    would be the wrong host's.
+//! 1. The file is locked with `flock`. The kernel drops the lock of a dead process, so a stale owner cannot
+//!    block a start, and process ids need not be trusted.
+//! 2. The file names the boot and the network namespace. After a reboot there is nothing to undo, and in
+//!    another namespace the undo would affect the wrong host.
 //!
 //! # Checked by
-//! `tests`: round trip of lines; random changes, to and fro, and a crash at any point; values that the user changed since.
+//! `tests`: lines that parse back, random changes in any order with a crash at any point, and values that the
+//! user has changed.
 
 mod change;
 mod shared;
@@ -37,13 +41,13 @@ use thiserror::Error;
 
 const FIRST_LINE: &str = "slowhand journal 1";
 
-/// The changes of one run.
+/// The journal of one run.
 #[derive(Debug)]
 pub struct Journal {
-    /// `None`: in a namespace that is thrown away, nothing outlives the process.
+    /// `None` in a disposable namespace, where no change outlives the process.
     file: Option<File>,
     path: PathBuf,
-    /// How long the file is as far as it is whole.
+    /// Length of the file up to the last complete line, in bytes.
     length: u64,
     changes: Vec<Change>,
 }
@@ -51,48 +55,48 @@ pub struct Journal {
 /// Why a journal could not be opened or written.
 #[derive(Debug, Error)]
 pub enum JournalError {
-    /// The file or its folder.
+    /// Accessing the file or its folder failed.
     #[error("the journal {path} could not be {doing}; is its folder writable?")]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Somebody else is at work.
+    /// Another process holds the journal.
     #[error("another slowhand is running with the journal {0}; stop it with `slowhand down`")]
     InUse(PathBuf),
-    /// The file is not a journal.
-    #[error("{path}:{line}: {source}; if the file is damaged, see it through and remove it")]
+    /// The file is not a valid journal.
+    #[error("{path}:{line}: {source}; if the file is damaged, undo its changes by hand and remove it")]
     Damaged {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The error in that line.
         source: ParseChangeError,
     },
-    /// It belongs to another network namespace.
+    /// The file belongs to another network namespace.
     #[error(
-        "{0} was written in another network namespace; run there to take its changes back, or remove the file"
+        "{0} was written in another network namespace; run there to undo its changes, or remove the file"
     )]
     OtherNamespace(PathBuf),
 }
 
-/// Why a parameter could not be set on record.
+/// Why a parameter could not be set with a record.
 #[derive(Debug, Error)]
 pub enum SetSysctlError {
-    /// The record.
+    /// Writing the record failed.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The parameter.
+    /// Setting the parameter failed.
     #[error(transparent)]
     Sysctl(#[from] SysctlError),
 }
 
-/// Where and when changes hold: the boot, and the network namespace.
+/// Scope of the changes: the boot and the network namespace.
 fn here() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let namespace = Netns::current().map(|netns| netns.id().unwrap_or(0)).unwrap_or(0);
@@ -100,16 +104,16 @@ fn here() -> String {
 }
 
 impl Drop for Journal {
-    /// A program that this process is just starting has a copy of the descriptor until it becomes another program; closing ours alone would
-    /// leave the file locked until then.
+    /// Unlocks explicitly: a child process between fork and exec has a copy of the descriptor. Closing only
+    /// ours would leave the file locked until the exec.
     fn drop(&mut self) {
-        // What fails is undone when the process ends.
+        // If this fails, the lock is released when the process ends.
         let _ = self.file.as_ref().map(File::unlock);
     }
 }
 
 impl Journal {
-    /// For a namespace that is thrown away: changes can be undone, but nothing is written to disk.
+    /// Creates a journal for a disposable namespace. Changes can be undone, but nothing is written to disk.
     pub const fn in_memory() -> Self {
         Self {
             file: None,
@@ -119,7 +123,7 @@ impl Journal {
         }
     }
 
-    /// Opens the journal, and first takes back what a crashed run left in it. Held until dropped.
+    /// Opens the journal and undoes what a crashed run left in it. The lock is held until drop.
     pub fn open(path: &Path) -> Result<(Self, Undone), JournalError> {
         let failed = |doing| {
             move |source| JournalError::File {
@@ -166,7 +170,8 @@ impl Journal {
             doing: "read",
             source,
         })?;
-        // A line without its end was being written when the power went; its change was not made yet. It may end within a character.
+        // A line without its end was being written at a power failure, so its change was not made. It may be
+        // cut within a character.
         let end = bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
         let whole = String::from_utf8_lossy(&bytes[..end]);
         let mut lines = whole.lines().enumerate();
@@ -199,8 +204,8 @@ impl Journal {
         lines.map(parse).collect()
     }
 
-    /// Writes a change down, on disk when this returns. Make it only then. One that is on record already needs no second line: a parameter's line
-    /// says what it was before all of ours.
+    /// Records a change on disk before returning. Call it before making the change. A change that is already
+    /// recorded needs no second line, because a parameter's line holds its original value.
     pub fn will(&mut self, change: Change) -> Result<(), JournalError> {
         if self.has(&change) {
             return Ok(());
@@ -217,7 +222,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Where the disk is full a line may be written in part; the next must not continue it, so that part is cut off first.
+    /// Appends `text`. On a full disk, part of a line may be written. The next call first cuts off such a
+    /// part, so that no line continues it.
     fn append(&mut self, text: &str) -> io::Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         file.set_len(self.length)?;
@@ -228,7 +234,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Sets a kernel parameter on record; nothing is recorded when it has the value already.
+    /// Sets a kernel parameter and records it. If it already has the value, nothing is recorded.
     pub fn set_sysctl(&mut self, key: &Key, value: &str) -> Result<(), SetSysctlError> {
         let now = sysctl::read(key)?;
         if now == value {
@@ -245,8 +251,8 @@ impl Journal {
         Ok(sysctl::write(key, value)?)
     }
 
-    /// Sets a kernel parameter while `work` is done. It is on record meanwhile, and not any more once it has been put back. What somebody else
-    /// has set it to in between stays.
+    /// Sets a kernel parameter for the duration of `work`, with a record that is removed after the parameter
+    /// is restored. If somebody else sets it in between, that value is kept.
     pub fn set_sysctl_while<T>(
         &mut self,
         key: &Key,
@@ -269,7 +275,7 @@ impl Journal {
         (done, back)
     }
 
-    /// Forgets what was written down since there were so many changes, in so many bytes.
+    /// Drops the records beyond the first `changes` and beyond `length` bytes.
     fn shorten(&mut self, (changes, length): (usize, u64)) -> Result<(), JournalError> {
         let shortened = self.file.as_ref().map_or(Ok(()), |file| file.set_len(length));
         shortened.map_err(|source| self.failed("shortened", source))?;
@@ -278,20 +284,22 @@ impl Journal {
         Ok(())
     }
 
-    /// What a parameter was before we set it to what it is now, if we did.
+    /// The value that a parameter had before slowhand set it to `now`. `None` if slowhand did not.
     fn before(&self, key: &Key, now: &str) -> Option<String> {
         let (old, _) = self.latest_of(key).find(|(_, new)| *new == now)?;
         Some(old.to_owned())
     }
 
-    /// The lines of a parameter since somebody else has set it, the last first: what it was before them, and what it became.
+    /// The lines of a parameter recorded after somebody else last set it, newest first. Each is the original
+    /// and the new value.
     fn latest_of(&self, key: &Key) -> impl Iterator<Item = (&str, &str)> {
         let mut lines = undo::lines_of(&self.changes, key).rev().peekable();
         let before = lines.peek().map(|(old, _)| *old);
         lines.take_while(move |(old, _)| Some(*old) == before)
     }
 
-    /// A parameter's line counts only since somebody else has set it.
+    /// Whether a change is recorded. Of a parameter's lines, only those after somebody else last set it
+    /// count.
     fn has(&self, change: &Change) -> bool {
         match change {
             Change::Sysctl { key, old, new } => self.latest_of(key).any(|line| line == (old, new)),
@@ -299,7 +307,7 @@ impl Journal {
         }
     }
 
-    /// Takes every change back, the latest first, and empties the file.
+    /// Undoes every change, the latest first, and empties the file.
     pub fn undo(&mut self) -> Result<Undone, JournalError> {
         let mut undone = Undone::default();
         let mut later = Vec::new();
@@ -316,7 +324,7 @@ impl Journal {
         Ok(undone)
     }
 
-    /// What is on record.
+    /// The recorded changes.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }

@@ -1,11 +1,13 @@
-//! One host-wide value that runs side by side need: changed by the first, put back by the last.
+//! A host-wide value that several concurrent runs need: the first run changes it and the last one restores
+//! it.
 //!
-//! The values of `net.ipv4.tcp_allowed_congestion_control` and the like belong to the initial namespace, so every run of every
-//! namespace shares them. A file under a runtime folder, locked while it is read and written, holds what the value was and who
-//! needs what; holders that died are struck off by whoever comes next. Nothing but the words that were held is ever changed, and nothing is
-//! written where nothing changes: who sets this list takes the permission of every controller that is not in it
-//! (`tcp_set_allowed_congestion_control`), and others load and unload theirs at any time. The kernel refuses a list for a single word that it
-//! does not know any more.
+//! Parameters such as `net.ipv4.tcp_allowed_congestion_control` belong to the initial namespace, so the runs
+//! of all namespaces share them. A file in a runtime folder, locked while in use, records the original value
+//! and the holder of each word. Each access removes holders that have died.
+//!
+//! Only the held words are ever changed, and unchanged lists are not written. Writing this list withdraws the
+//! permission of every controller that is not in it (`tcp_set_allowed_congestion_control`), and other
+//! programs load and unload theirs at any time. The kernel refuses a list with a single unknown word.
 
 use crate::sysctl::{self, Key, SysctlError};
 use std::collections::BTreeSet;
@@ -17,20 +19,20 @@ use thiserror::Error;
 /// Why a shared value could not be held.
 #[derive(Debug, Error)]
 pub enum SharedError {
-    /// The record.
+    /// Accessing the record failed.
     #[error("the record {path} of a host-wide value; is its folder writable?")]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The parameter.
+    /// Accessing the parameter failed.
     #[error(transparent)]
     Sysctl(#[from] SysctlError),
 }
 
-/// A word in a host-wide list of words, needed by this holder until dropped.
+/// A word in a host-wide list, held until drop.
 #[derive(Debug)]
 pub struct Shared {
     path: PathBuf,
@@ -38,17 +40,17 @@ pub struct Shared {
     holder: Holder,
 }
 
-/// A list of words, and the list of the words that may stand in it.
+/// A parameter with a list of words, and the parameter with the permitted words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct List {
     /// The list.
     pub key: Key,
-    /// What the kernel knows now.
+    /// The words that the kernel currently knows.
     pub known: Key,
 }
 
 impl List {
-    /// The congestion controllers that anybody may use.
+    /// The list of congestion controllers that every user may use.
     pub fn allowed_controllers() -> Self {
         Self {
             key: Key::new("net.ipv4.tcp_allowed_congestion_control"),
@@ -57,7 +59,7 @@ impl List {
     }
 }
 
-/// Who needs which word: a process by its id and start time; once for every time that it asked.
+/// A holder of a word: a process, by its id and start time, with one entry per request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Holder {
     pid: u32,
@@ -71,10 +73,11 @@ struct Record {
     holders: Vec<Holder>,
 }
 
-/// A process's start time in clock ticks since boot; `None` when there is no such process.
+/// A process's start time in clock ticks since boot. `None` if there is no such process.
 fn start_time(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The command's name is in parentheses and may hold anything; the start time is the 20th field behind it.
+    // The command name is in parentheses and may contain any character. The start time is the 20th field
+    // after it.
     stat[stat.rfind(')')? + 1..]
         .split_whitespace()
         .nth(19)?
@@ -121,8 +124,8 @@ impl Record {
         self.holders.iter().map(|holder| holder.word.clone()).collect()
     }
 
-    /// The list as it is now, without what nobody needs any more that had not been in it, with what somebody needs that is known; `None` if
-    /// that is the same.
+    /// The new list: `now`, without `released` words that were not there originally, plus all held words that
+    /// are known. `None` if nothing changes.
     fn value(&self, now: &str, known: &str, released: &BTreeSet<String>) -> Option<String> {
         let has = |list: &str, word: &str| list.split_whitespace().any(|other| other == word);
         let needed = self.words();
@@ -137,7 +140,7 @@ impl Record {
         (!value.iter().copied().eq(now.split_whitespace())).then(|| value.join(" "))
     }
 
-    /// A word that stands in the list already, for which no holder is to blame, stays there.
+    /// Keeps a word that is in the list already without a holder.
     fn keep_what_stands(&mut self, now: &str, word: &str) {
         let stands = now.split_whitespace().any(|other| other == word);
         if stands
@@ -150,7 +153,7 @@ impl Record {
 }
 
 impl Shared {
-    /// Makes sure that this namespace's list holds `word`. The record is kept in `folder`.
+    /// Ensures that this namespace's list contains `word`. The record is kept in `folder`.
     pub fn hold(folder: &Path, list: &List, word: &str) -> Result<Self, SharedError> {
         let path = folder.join(list.key.name());
         let file = |source| SharedError::File {
@@ -199,7 +202,7 @@ impl Shared {
         let held = record.words();
         record.holders.retain(Holder::lives);
         change(&mut record, self.holder.clone());
-        // On record first: a crash in between leaves a word too much, which the next holder takes back.
+        // Recorded first: a crash in between leaves one extra word, which the next holder removes.
         write(&mut file, &record.text()).map_err(failed)?;
         self.set(&record, &held - &record.words())?;
         if record.holders.is_empty() {
@@ -208,7 +211,8 @@ impl Shared {
         Ok(())
     }
 
-    /// A controller may be unloaded between the lines, by somebody who knows nothing of the record: then once more.
+    /// Sets the list. Another program may unload a controller between the reads and the write, so this tries
+    /// twice.
     fn set(&self, record: &Record, released: BTreeSet<String>) -> Result<(), SysctlError> {
         let set = || {
             let (now, known) = (sysctl::read(&self.list.key)?, sysctl::read(&self.list.known)?);
@@ -223,7 +227,7 @@ impl Shared {
         }
     }
 
-    /// Puts back what died with its holders. To be called at every start.
+    /// Restores what dead holders left. Call it at every start.
     pub fn recover(folder: &Path, list: &List) -> Result<(), SharedError> {
         let path = folder.join(list.key.name());
         if !path.exists() {
@@ -258,9 +262,9 @@ impl Drop for Shared {
             }
         });
         if let Err(error) = released {
-            // The next start takes it back: the record still names this process.
-            let line = format_args!("slowhand: {} was not put back: {error}", self.list.key);
-            // Whoever reads there may have gone; a panic here would end everything.
+            // The next start restores it, because the record still names this process.
+            let line = format_args!("slowhand: {} was not restored: {error}", self.list.key);
+            // The reader of standard error may be gone. A panic here would abort the process.
             drop(writeln!(io::stderr(), "{line}"));
         }
     }
@@ -287,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_have_loaded_since_keeps_its_permission() {
+    fn controllers_loaded_by_others_keep_their_permission() {
         let value = record("reno", &["cubic"]).value("reno theirs", "reno cubic theirs", &released(&[]));
         assert_eq!(value.as_deref(), Some("reno theirs cubic"));
         let value =
@@ -296,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_where_nothing_changes() {
+    fn an_unchanged_list_is_not_written() {
         let held = record("reno", &["cubic"]);
         assert_eq!(held.value("reno cubic", "reno cubic bbr", &released(&[])), None);
         assert_eq!(held.value("reno cubic", "reno", &released(&["gone"])), None);
@@ -307,14 +311,14 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_stood_there_before_it_was_held_stays() {
+    fn a_word_that_was_there_before_it_was_held_stays() {
         let mut record = record("reno", &[]);
         record.keep_what_stands("reno slow_lia", "slow_lia");
         assert_eq!(
             record.value("reno slow_lia", "reno slow_lia", &released(&["slow_lia"])),
             None
         );
-        // What a holder put there does not.
+        // A word that a holder added does not stay.
         let mut record = self::record("reno", &["cubic"]);
         record.keep_what_stands("reno cubic", "cubic");
         assert_eq!(record.before, "reno");

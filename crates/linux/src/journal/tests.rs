@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::net::IpAddr;
 use units::Bytes;
 
-/// A folder of this test's own, removed at its end.
+/// A folder for this test, removed at its end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -30,13 +30,13 @@ fn ttl() -> Key {
     Key::new("net.ipv4.ip_default_ttl")
 }
 
-/// A crash: the process is gone, its descriptors closed, nothing was undone.
+/// Simulates a crash: closes the descriptors and undoes nothing.
 fn crash(journal: Journal) {
     drop(journal);
 }
 
 #[test]
-fn a_stop_puts_every_value_back() {
+fn a_stop_restores_every_value() {
     inside(|| {
         let folder = Folder::new("stop");
         let before = sysctl::read(&ttl()).unwrap();
@@ -56,13 +56,13 @@ fn a_stop_puts_every_value_back() {
 }
 
 #[test]
-fn the_next_start_takes_back_what_a_crash_left() {
+fn the_next_start_undoes_what_a_crash_left() {
     inside(|| {
         let folder = Folder::new("crash");
         let before = sysctl::read(&ttl()).unwrap();
         let (mut journal, _) = Journal::open(&folder.journal()).unwrap();
         journal.set_sysctl(&ttl(), "71").unwrap();
-        // Written down, but never done: the crash came in between.
+        // Recorded but not done: the crash came in between.
         journal
             .will(Change::Sysctl {
                 key: ttl(),
@@ -80,7 +80,7 @@ fn the_next_start_takes_back_what_a_crash_left() {
 }
 
 #[test]
-fn what_the_user_changed_since_is_left_and_reported() {
+fn values_changed_by_the_user_are_kept_and_reported() {
     inside(|| {
         let folder = Folder::new("user");
         let (mut journal, _) = Journal::open(&folder.journal()).unwrap();
@@ -99,7 +99,7 @@ fn what_the_user_changed_since_is_left_and_reported() {
 }
 
 #[test]
-fn a_value_that_comes_again_and_again_has_one_line_and_the_first_is_put_back() {
+fn a_repeated_value_has_one_line_and_the_original_is_restored() {
     inside(|| {
         let folder = Folder::new("again");
         let before = sysctl::read(&ttl()).unwrap();
@@ -117,7 +117,7 @@ fn a_value_that_comes_again_and_again_has_one_line_and_the_first_is_put_back() {
 }
 
 #[test]
-fn what_is_set_for_a_moment_is_on_record_in_it_and_not_after() {
+fn a_temporary_value_is_recorded_only_while_it_is_set() {
     inside(|| {
         let folder = Folder::new("moment");
         let (mut journal, _) = Journal::open(&folder.journal()).unwrap();
@@ -132,7 +132,7 @@ fn what_is_set_for_a_moment_is_on_record_in_it_and_not_after() {
             ("33", before.clone())
         );
         assert_eq!(record(), empty);
-        // Another one after it is read back, and what the user sets meanwhile stays.
+        // The value before it is restored, and a value set by the user in between is kept.
         journal.set_sysctl(&ttl(), "44").unwrap();
         let (_, back) = journal.set_sysctl_while(&ttl(), "33", || sysctl::write(&ttl(), "55").unwrap());
         back.unwrap();
@@ -140,7 +140,7 @@ fn what_is_set_for_a_moment_is_on_record_in_it_and_not_after() {
         assert_eq!(journal.changes().len(), 1);
         sysctl::write(&ttl(), "44").unwrap();
         crash(journal);
-        // Of a crash in that moment.
+        // A crash during that time.
         let (_, undone) = Journal::open(&folder.journal()).unwrap();
         assert_eq!((undone.done, undone.left), (1, vec![]));
         assert_eq!(sysctl::read(&ttl()).unwrap(), before);
@@ -152,7 +152,7 @@ fn what_is_set_for_a_moment_is_on_record_in_it_and_not_after() {
 }
 
 #[test]
-fn what_the_user_set_between_two_of_ours_is_put_back() {
+fn a_user_value_between_two_of_ours_is_restored() {
     inside(|| {
         let folder = Folder::new("between");
         let (mut journal, _) = Journal::open(&folder.journal()).unwrap();
@@ -169,7 +169,8 @@ fn what_the_user_set_between_two_of_ours_is_put_back() {
     });
 }
 
-/// Each value with who sets it; what is found after a crash and the next start, and how many complaints there are.
+/// `set` lists each value with who sets it. `expected` is the value after a crash and the next start, and the
+/// number of reports.
 fn ends_at(test: &str, set: &[(bool, &str)], expected: (&str, usize)) {
     inside(|| {
         let folder = Folder::new(test);
@@ -193,13 +194,13 @@ fn ends_at(test: &str, set: &[(bool, &str)], expected: (&str, usize)) {
 }
 
 #[test]
-fn what_is_left_to_the_user_is_not_overwritten_by_an_older_line() {
+fn a_users_value_is_not_overwritten_by_an_older_line() {
     let (ours, theirs) = (true, false);
     let to_ours = [(ours, "71"), (theirs, "100"), (ours, "72"), (theirs, "71")];
     ends_at("to-ours", &to_ours, ("71", 2));
     let and_on = [&to_ours[..], &[(ours, "73")]].concat();
     ends_at("and-on", &and_on, ("71", 2));
-    // What it was before the first line comes again by the user's hand, and we set it to what that line says.
+    // The user sets the original value again, and slowhand sets the value of the first line again.
     let again = [&to_ours[..3], &[(theirs, "64"), (ours, "71")]].concat();
     ends_at("older-again", &again, ("64", 1));
     let other = [&to_ours[..3], &[(theirs, "64"), (ours, "73"), (theirs, "71")]].concat();
@@ -207,7 +208,7 @@ fn what_is_left_to_the_user_is_not_overwritten_by_an_older_line() {
 }
 
 #[test]
-fn a_journal_is_held_by_one_at_a_time() {
+fn a_journal_is_locked_by_one_process() {
     inside(|| {
         let folder = Folder::new("lock");
         let held = Journal::open(&folder.journal()).unwrap();
@@ -221,11 +222,11 @@ fn a_journal_is_held_by_one_at_a_time() {
 }
 
 #[test]
-fn a_program_that_is_being_started_does_not_hold_it() {
+fn a_forked_child_does_not_hold_the_lock() {
     inside(|| {
         let folder = Folder::new("start");
         let (held, _) = Journal::open(&folder.journal()).unwrap();
-        // What a child has from `fork` to `execve`.
+        // A child's copy of the descriptor between `fork` and `execve`.
         let _copy = held.file.as_ref().unwrap().try_clone().unwrap();
         drop(held);
         Journal::open(&folder.journal()).unwrap();
@@ -233,9 +234,9 @@ fn a_program_that_is_being_started_does_not_hold_it() {
 }
 
 #[test]
-fn another_namespaces_journal_is_not_touched() {
+fn a_journal_of_another_namespace_is_not_touched() {
     let folder = Folder::new("elsewhere");
-    // It stays: the number of one that is gone is given again.
+    // It stays open, because the kernel reuses the number of a closed one.
     let Some(first) = fresh() else { return };
     let crashed = first.run(|| {
         let (mut journal, _) = Journal::open(&folder.journal()).unwrap();
@@ -253,7 +254,7 @@ fn another_namespaces_journal_is_not_touched() {
 }
 
 #[test]
-fn after_a_reboot_there_is_nothing_to_take_back() {
+fn after_a_reboot_there_is_nothing_to_undo() {
     inside(|| {
         let folder = Folder::new("reboot");
         let line = Change::Sysctl {
@@ -290,7 +291,7 @@ fn a_damaged_journal_names_the_line() {
 }
 
 #[test]
-fn a_line_cut_short_by_a_crash_was_never_done() {
+fn a_line_truncated_by_a_crash_is_ignored() {
     inside(|| {
         let folder = Folder::new("short");
         std::fs::write(
@@ -303,7 +304,7 @@ fn a_line_cut_short_by_a_crash_was_never_done() {
 }
 
 #[test]
-fn a_line_cut_short_within_a_character_stands_in_nobodys_way() {
+fn a_line_truncated_within_a_character_is_ignored() {
     inside(|| {
         let folder = Folder::new("character");
         let before = sysctl::read(&ttl()).unwrap();
@@ -320,7 +321,7 @@ fn a_line_cut_short_within_a_character_stands_in_nobodys_way() {
 }
 
 #[test]
-fn a_line_that_a_full_disk_cut_short_does_not_spoil_the_next() {
+fn a_line_truncated_by_a_full_disk_does_not_damage_the_next() {
     inside(|| {
         on_a_full_disk(|disk| {
             let before = sysctl::read(&ttl()).unwrap();
@@ -344,10 +345,11 @@ fn a_line_that_a_full_disk_cut_short_does_not_spoil_the_next() {
     });
 }
 
-/// The only host-wide list of words is that of the allowed controllers; the initial namespace's own is used, which every test
-/// and every lab of this machine shares: so the record lies where theirs does not, and only a word that is there is held.
+/// The only host-wide list of words is that of the allowed controllers. This uses the initial namespace's
+/// own, which every test and lab of this machine shares. So the record lies in a separate place, and only a
+/// word that is present is held.
 #[test]
-fn a_shared_list_is_as_it_was_when_nobody_holds_a_word_any_more() {
+fn a_shared_list_is_restored_when_the_last_holder_drops() {
     let folder = Folder::new("shared");
     let list = List::allowed_controllers();
     let key = &list.key;
@@ -364,12 +366,12 @@ fn a_shared_list_is_as_it_was_when_nobody_holds_a_word_any_more() {
 }
 
 #[test]
-fn a_holder_that_died_is_struck_off() {
+fn a_dead_holder_is_removed() {
     let folder = Folder::new("struck");
     let list = List::allowed_controllers();
     let key = &list.key;
     let Ok(before) = sysctl::read(key) else { return };
-    // No process has this id and this start time.
+    // No process has this id with this start time.
     std::fs::write(folder.0.join(key.name()), format!("{before}\n4194305\t1\treno\n")).unwrap();
     Shared::recover(&folder.0, &list).unwrap();
     assert_eq!(std::fs::read_to_string(folder.0.join(key.name())).unwrap(), "");
@@ -377,7 +379,7 @@ fn a_holder_that_died_is_struck_off() {
 }
 
 #[test]
-fn a_controller_that_was_unloaded_since_does_not_stand_in_the_way() {
+fn an_unloaded_controller_does_not_block_the_list() {
     let folder = Folder::new("unloaded");
     let list = List::allowed_controllers();
     let key = &list.key;
@@ -410,14 +412,14 @@ fn change() -> impl Strategy<Value = Change> {
 
 proptest! {
     #[test]
-    fn lines_are_read_back_as_they_were(change in change()) {
+    fn lines_parse_back_to_their_change(change in change()) {
         let line = change.to_string();
         prop_assert!(!line.contains('\n'));
         prop_assert_eq!(line.parse::<Change>(), Ok(change));
     }
 
     #[test]
-    fn no_line_makes_the_reader_panic(line in any::<String>()) {
+    fn no_line_makes_the_parser_panic(line in any::<String>()) {
         let _ = line.parse::<Change>();
     }
 }
@@ -426,7 +428,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn whatever_was_changed_before_a_crash_is_as_it_was_after_the_next_start(
+    fn the_next_start_restores_any_changes_before_a_crash(
         values in prop::collection::vec((0usize..3, prop_oneof![1u8..=255, 7u8..=9]), 0..12), crash_at in 0usize..12, unfinished: bool
     ) {
         let keys = ["ip_default_ttl", "tcp_reordering", "tcp_orphan_retries"].map(|name| Key::new(format!("net.ipv4.{name}")));

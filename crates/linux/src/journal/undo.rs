@@ -1,4 +1,4 @@
-//! Takes one change back: harmless when it was never made, or was taken back already.
+//! Undoes one change. This is harmless if the change was never made or is already undone.
 
 use super::Change;
 use crate::bpf::{restore_fallbacks, restore_subflows};
@@ -12,12 +12,12 @@ use std::fmt;
 use std::iter;
 use std::net::IpAddr;
 
-/// Something that was left as it is.
+/// A change that was not undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leftover {
-    /// The change that was not taken back.
+    /// The change.
     pub change: Change,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -27,12 +27,12 @@ impl fmt::Display for Leftover {
     }
 }
 
-/// What was taken back, and what was left.
+/// The result of an undo.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Undone {
-    /// How many changes were taken back, or had not been made.
+    /// Number of changes undone, or never made.
     pub done: usize,
-    /// What was left as it is: the user has changed it since, or the kernel refused.
+    /// Changes that were kept, because the user changed the value or the kernel refused.
     pub left: Vec<Leftover>,
 }
 
@@ -58,7 +58,7 @@ fn words(error: impl Error) -> String {
     text
 }
 
-/// `earlier` are the changes that are taken back after this one, `later` those that were taken back before.
+/// Undoes `change`. The caller undoes the `earlier` changes after this one, and has undone the `later` ones.
 pub(super) fn undo(change: &Change, earlier: &[Change], later: &[Change]) -> Result<(), String> {
     match change {
         Change::Sysctl { key, old, new } => undo_sysctl(key, (old, new), earlier, later),
@@ -70,7 +70,7 @@ pub(super) fn undo(change: &Change, earlier: &[Change], later: &[Change]) -> Res
     }
 }
 
-/// What a parameter was, and what it became, in the order of its lines.
+/// The original and new value of each line of a parameter, in the order of the lines.
 pub(super) fn lines_of<'a>(
     changes: &'a [Change],
     key: &Key,
@@ -82,8 +82,8 @@ pub(super) fn lines_of<'a>(
     changes.iter().filter_map(line)
 }
 
-/// For each line of a parameter, how often somebody else had set it in between: then a line begins with a value that is none of ours. (An older
-/// version began each line where the last had ended.)
+/// For each line of a parameter, counts how often somebody else had set it: then a line begins with a value
+/// that is not slowhand's. (An older version began each line with the last line's new value.)
 fn interruptions<'a>(lines: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<usize> {
     let (mut count, mut ours) = (0, BTreeSet::new());
     let begins_with = |(old, new)| {
@@ -110,7 +110,8 @@ fn undo_sysctl(key: &Key, line: (&str, &str), earlier: &[Change], later: &[Chang
     match now.as_str() {
         now if now == old => Ok(()),
         now if now == new && !overtaken => sysctl::write(key, old).map_err(words),
-        // It may have another value of ours, and be put back by that one's line; if not, one complaint is enough.
+        // It may have another value of slowhand's, which that value's line restores. If not, one report is
+        // enough.
         _ if continues => Ok(()),
         now => Err(format!(
             "somebody has set it to `{now}` since; it was `{old}` before"
@@ -118,7 +119,7 @@ fn undo_sysctl(key: &Key, line: (&str, &str), earlier: &[Change], later: &[Chang
     }
 }
 
-/// Removes every route and rule that carries our protocol number.
+/// Removes every route and rule with slowhand's protocol number.
 fn sweep() -> Result<(), Box<dyn Error>> {
     let mut rtnl = Rtnl::open()?;
     for rule in rtnl
@@ -128,7 +129,7 @@ fn sweep() -> Result<(), Box<dyn Error>> {
     {
         rtnl.del_rule(rule)?;
     }
-    // A route may vanish on its own with its link between the list and the removal: the second look decides.
+    // A route may vanish with its link between the list and the removal, so the second list decides.
     for route in rtnl
         .routes()?
         .iter()
@@ -150,7 +151,7 @@ fn undo_endpoint(id: AddressId, address: IpAddr) -> Result<(), String> {
         .map_err(words)?
         .is_some_and(|endpoint| endpoint.addr == address);
     if ours {
-        // What it cannot do is no reason to leave the endpoint.
+        // If the release fails, remove the endpoint anyway.
         let _ = orphans::release(address);
         commands.del_endpoint(id, None).map_err(words)
     } else {

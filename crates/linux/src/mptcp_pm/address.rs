@@ -1,4 +1,4 @@
-//! What the family's messages are made of: addresses, ids, flags, tokens.
+//! Parts of the family's messages: addresses, ids, flags, tokens.
 
 use crate::netlink::{Attrs, Builder};
 use std::fmt;
@@ -15,7 +15,7 @@ mod attr {
     pub const IF_IDX: u16 = 7;
 }
 
-/// The local name of an MPTCP connection, as `ip mptcp monitor` and `ss -M` print it.
+/// The local token of an MPTCP connection, as `ip mptcp monitor` and `ss -M` print it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token(pub u32);
 
@@ -25,12 +25,12 @@ impl fmt::Display for Token {
     }
 }
 
-/// The number of an address within one connection (RFC 8684 §3.4.1). Zero is the address of the first subflow.
+/// The id of an address within one connection (RFC 8684 §3.4.1). 0 is the address of the first subflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AddressId(pub u8);
 
 impl AddressId {
-    /// The address that the connection began with.
+    /// The id of the connection's initial address.
     pub const INITIAL: Self = Self(0);
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for AddressId {
     }
 }
 
-/// What the in-kernel path manager does with an endpoint.
+/// Options of an endpoint for the in-kernel path manager.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct EndpointFlags(u32);
 
@@ -54,45 +54,45 @@ const FLAG_NAMES: [(u32, &str); 6] = [
 ];
 
 impl EndpointFlags {
-    /// None.
+    /// No flag.
     pub const NONE: Self = Self(0);
-    /// Tell the peer of it (ADD_ADDR).
+    /// Announce it to the peer (ADD_ADDR).
     pub const SIGNAL: Self = Self(1);
-    /// Make subflows from it.
+    /// Open subflows from it.
     pub const SUBFLOW: Self = Self(2);
-    /// Use its subflows only when no other is left.
+    /// Make its subflows backups.
     pub const BACKUP: Self = Self(4);
-    /// Make subflows from it to every address of the peer.
+    /// Open subflows from it to every address of the peer.
     pub const FULLMESH: Self = Self(8);
-    /// The kernel made it itself, because a program bound to an address that was no endpoint.
+    /// Created by the kernel because a program bound to an address without an endpoint.
     pub const IMPLICIT: Self = Self(16);
-    /// Make subflows from it towards addresses that the peer announces (Linux 6.18).
+    /// Open subflows from it to addresses that the peer announces (Linux 6.18).
     pub const LAMINAR: Self = Self(32);
 
-    /// Both sets together.
+    /// The union of both sets.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether all of `other` is set.
+    /// Whether all flags of `other` are set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// `MPTCP_PM_ADDR_FLAG_*`.
+    /// The value in `MPTCP_PM_ADDR_FLAG_*` bits.
     pub const fn bits(self) -> u32 {
         self.0
     }
 
-    /// From `MPTCP_PM_ADDR_FLAG_*`; bits of a newer kernel are kept.
+    /// Converts `MPTCP_PM_ADDR_FLAG_*` bits. Unknown bits of newer kernels are kept.
     pub const fn from_bits(bits: u32) -> Self {
         Self(bits)
     }
 }
 
 impl fmt::Display for EndpointFlags {
-    /// As `ip mptcp endpoint` prints them.
+    /// Prints them as `ip mptcp endpoint` does.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let set = FLAG_NAMES.iter().filter(|(bit, _)| self.0 & bit != 0);
         for (i, (_, name)) in set.enumerate() {
@@ -108,24 +108,24 @@ impl fmt::Debug for EndpointFlags {
     }
 }
 
-/// Where a subflow goes.
+/// Address and port of the peer.
 pub type Remote = SocketAddr;
 
-/// A subflow of a connection: both ends, ports included.
+/// A subflow of a connection, identified by both addresses and ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subflow {
-    /// Our end.
+    /// Our address and port.
     pub local: SocketAddr,
-    /// The peer's end.
+    /// The peer's address and port.
     pub remote: SocketAddr,
 }
 
-/// An address in the form the family uses, all parts optional.
+/// An address in the family's nested form. All parts are optional.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Nested {
     pub addr: Option<IpAddr>,
     pub id: Option<u8>,
-    /// Host order on the wire, unlike every other port of netlink.
+    /// In host order on the wire, unlike other netlink ports.
     pub port: Option<u16>,
     pub flags: Option<u32>,
     pub ifindex: Option<u32>,

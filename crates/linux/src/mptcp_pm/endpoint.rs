@@ -12,18 +12,18 @@ use std::net::IpAddr;
 pub struct Endpoint {
     /// The address.
     pub addr: IpAddr,
-    /// Its number; 0 lets the kernel choose.
+    /// Its id. 0 lets the kernel choose.
     pub id: AddressId,
-    /// The port that is announced and listened on; only with [`EndpointFlags::SIGNAL`].
+    /// The port to announce and listen on. Valid only with [`EndpointFlags::SIGNAL`].
     pub port: Option<u16>,
-    /// What it is used for.
+    /// Its options.
     pub flags: EndpointFlags,
-    /// The link its subflows are bound to.
+    /// The link to which its subflows are bound.
     pub ifindex: Option<u32>,
 }
 
 impl Endpoint {
-    /// An address without port and link, numbered by the kernel.
+    /// An endpoint without port or link. The kernel chooses its id.
     pub const fn new(addr: IpAddr, flags: EndpointFlags) -> Self {
         Self {
             addr,
@@ -57,7 +57,7 @@ impl Endpoint {
 }
 
 impl fmt::Display for Endpoint {
-    /// As `ip mptcp endpoint` prints it, but the link by number.
+    /// Prints it as `ip mptcp endpoint` does, except that the link is a number.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.addr)?;
         if let Some(port) = self.port {
@@ -74,12 +74,12 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// How much the in-kernel path manager does per connection. The kernel takes at most 8 of each.
+/// Limits per connection for the in-kernel path manager. The kernel accepts at most 8 for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Subflows beside the first, whoever opens them.
+    /// Subflows in addition to the first, whoever opens them.
     pub subflows: u32,
-    /// Addresses announced by the peer to which subflows are opened.
+    /// Addresses announced by the peer to which the kernel opens subflows.
     pub add_addr_accepted: u32,
 }
 
@@ -93,7 +93,7 @@ impl Limits {
 }
 
 impl fmt::Display for Limits {
-    /// As `ip mptcp limits` prints them.
+    /// Prints them as `ip mptcp limits` does.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -104,7 +104,7 @@ impl fmt::Display for Limits {
 }
 
 impl Commands {
-    /// Adds an endpoint (ADD_ADDR); live connections use it at once.
+    /// Adds an endpoint (ADD_ADDR). Live connections use it at once.
     pub fn add_endpoint(&mut self, endpoint: &Endpoint) -> Result<(), AddEndpointError> {
         endpoint.nested().write(self.start(Command::AddAddr), attr::ADDR);
         self.socket
@@ -112,9 +112,9 @@ impl Commands {
             .map_err(|error| AddEndpointError::new(endpoint.addr, error))
     }
 
-    /// Removes an endpoint by its id (DEL_ADDR); its subflows are closed and the peers told.
+    /// Removes an endpoint by its id (DEL_ADDR). The kernel closes its subflows and notifies the peers.
     ///
-    /// For id 0, the initial address of every connection, `addr` says which address is meant.
+    /// For id 0, the initial address of every connection, `addr` selects the address.
     pub fn del_endpoint(&mut self, id: AddressId, addr: Option<IpAddr>) -> Result<(), DelEndpointError> {
         let nested = Nested {
             id: Some(id.0),
@@ -129,14 +129,14 @@ impl Commands {
 
     /// Removes all endpoints (FLUSH_ADDRS).
     pub fn flush_endpoints(&mut self) -> Result<(), DelEndpointError> {
-        // The kernel's policy wants an address here and then does not look at it.
+        // The kernel's policy requires an address here and ignores it.
         Nested::default().write(self.start(Command::FlushAddrs), attr::ADDR);
         self.socket
             .request(&mut self.request)
             .map_err(|error| DelEndpointError::new(AddressId(0), error))
     }
 
-    /// The endpoint of this id (GET_ADDR); `None` if there is none.
+    /// Finds the endpoint with this id (GET_ADDR). `None` if there is none.
     pub fn endpoint(&mut self, id: AddressId) -> Result<Option<Endpoint>, ListEndpointsError> {
         let nested = Nested {
             id: Some(id.0),
@@ -146,7 +146,7 @@ impl Commands {
         self.ask_endpoint()
     }
 
-    /// All endpoints (GET_ADDR, dump).
+    /// Lists all endpoints (GET_ADDR, dump).
     pub fn endpoints(&mut self) -> Result<Vec<Endpoint>, ListEndpointsError> {
         self.start(Command::GetAddr);
         Ok(self
@@ -154,8 +154,8 @@ impl Commands {
             .dump_whole(&mut self.request, |m| Endpoint::parse(m.attrs(GENL_HEADER_LEN)))?)
     }
 
-    /// The local addresses that a connection under the user-space path manager knows (GET_ADDR with a token, dump;
-    /// Linux 6.10).
+    /// Lists the local addresses of a connection under the user-space path manager (GET_ADDR with a token,
+    /// dump; Linux 6.10).
     pub fn addresses_of(&mut self, token: Token) -> Result<Vec<Endpoint>, ListEndpointsError> {
         self.start(Command::GetAddr).u32(attr::TOKEN, token.0);
         Ok(self
@@ -163,8 +163,8 @@ impl Commands {
             .dump_whole(&mut self.request, |m| Endpoint::parse(m.attrs(GENL_HEADER_LEN)))?)
     }
 
-    /// One local address of a connection under the user-space path manager (GET_ADDR with a token; Linux 6.10);
-    /// `None` if the connection has no address of this id.
+    /// Finds one local address of a connection under the user-space path manager (GET_ADDR with a token;
+    /// Linux 6.10). `None` if the connection has no address with this id.
     pub fn address_of(
         &mut self,
         token: Token,
@@ -178,11 +178,13 @@ impl Commands {
         self.ask_endpoint()
     }
 
-    /// Sets an endpoint's `backup` and `fullmesh` (SET_FLAGS); live subflows follow at once (MP_PRIO).
+    /// Sets the `backup` and `fullmesh` flags of an endpoint (SET_FLAGS). Live subflows follow at once
+    /// (MP_PRIO).
     ///
-    /// Other flags cannot be changed and are ignored. The endpoint is found by id, or for id 0 by address.
+    /// Other flags cannot be changed and are ignored. The endpoint is found by its id, or by its address for
+    /// id 0.
     pub fn set_endpoint_flags(&mut self, endpoint: &Endpoint) -> Result<(), SetFlagsError> {
-        // Given both, the kernel looks at the address only.
+        // If both are given, the kernel uses the address only.
         let addr = Some(endpoint.addr).filter(|_| endpoint.id.0 == 0);
         let nested = Nested {
             addr,
@@ -196,7 +198,7 @@ impl Commands {
             .map_err(|error| SetFlagsError::new(endpoint, error))
     }
 
-    /// How much the in-kernel path manager does per connection (GET_LIMITS).
+    /// Reads the limits per connection (GET_LIMITS).
     pub fn limits(&mut self) -> Result<Limits, LimitsError> {
         self.start(Command::GetLimits);
         let mut limits = None;
@@ -210,7 +212,7 @@ impl Commands {
         limits.ok_or(LimitsError::new(RequestError::Malformed { what: "MPTCP limits" }))
     }
 
-    /// Sets how much the in-kernel path manager does per connection made from now on (SET_LIMITS).
+    /// Sets the limits for future connections (SET_LIMITS).
     pub fn set_limits(&mut self, limits: Limits) -> Result<(), LimitsError> {
         self.start(Command::SetLimits)
             .u32(attr::RCV_ADD_ADDRS, limits.add_addr_accepted)

@@ -1,4 +1,4 @@
-//! What can go wrong, one enum per operation; the kernel's own words are in the message.
+//! Path manager errors, one enum per operation. Messages include the kernel's own text.
 
 use super::address::{AddressId, Subflow, Token};
 use super::endpoint::Endpoint;
@@ -10,7 +10,7 @@ use thiserror::Error;
 /// Why the family could not be opened.
 #[derive(Debug, Error)]
 pub enum OpenError {
-    /// No socket.
+    /// The netlink socket could not be opened.
     #[error(transparent)]
     Socket(#[from] netlink::OpenError),
     /// The kernel has no MPTCP.
@@ -18,16 +18,16 @@ pub enum OpenError {
     Family(#[from] ResolveError),
 }
 
-/// Why events cannot be read.
+/// Why events could not be read.
 #[derive(Debug, Error)]
 pub enum EventError {
     /// The family could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The kernel sends no events.
-    #[error("this kernel sends no MPTCP events; they came with Linux 5.12")]
+    /// The kernel does not support MPTCP events.
+    #[error("this kernel sends no MPTCP events; they need Linux 5.12")]
     Unsupported,
-    /// Not allowed to listen.
+    /// CAP_NET_ADMIN is missing.
     #[error("listening for MPTCP events needs CAP_NET_ADMIN: run as root")]
     Subscribe(#[source] std::io::Error),
     /// Events were lost or the socket failed.
@@ -38,19 +38,19 @@ pub enum EventError {
 /// Why an endpoint could not be added.
 #[derive(Debug, Error)]
 pub enum AddEndpointError {
-    /// The address, or the id, is taken.
+    /// The address or the id is already in use.
     #[error("{addr} or its id is an endpoint already; remove that one first")]
     Exists {
         /// The address.
         addr: IpAddr,
     },
-    /// The kernel has no room for more.
-    #[error("no room for endpoint {addr}: the kernel takes 8; remove one first")]
+    /// The kernel's limit of endpoints is reached.
+    #[error("cannot add endpoint {addr}: the kernel allows 8; remove one first")]
     TooMany {
         /// The address.
         addr: IpAddr,
     },
-    /// The port to listen on is taken, or the address is not on this host.
+    /// The port is in use, or the address is not on this host.
     #[error(
         "endpoint {addr}: the kernel cannot listen on its port there; choose another port or add the address"
     )]
@@ -58,18 +58,18 @@ pub enum AddEndpointError {
         /// The address.
         addr: IpAddr,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("adding endpoint {addr} needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The address.
         addr: IpAddr,
     },
-    /// Flags that do not go together, or anything else.
+    /// The flags are incompatible, or anything else.
     #[error("adding endpoint {addr}: {source}")]
     Kernel {
         /// The address.
         addr: IpAddr,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -89,13 +89,13 @@ impl AddEndpointError {
 /// Why endpoints could not be removed.
 #[derive(Debug, Error)]
 pub enum DelEndpointError {
-    /// There is none of this id.
+    /// No endpoint has this id.
     #[error("there is no endpoint with id {id}; nothing to remove")]
     Absent {
         /// The id.
         id: AddressId,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("removing endpoints needs CAP_NET_ADMIN: run as root")]
     NotPermitted,
     /// Anything else.
@@ -103,7 +103,7 @@ pub enum DelEndpointError {
     Kernel {
         /// The id.
         id: AddressId,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -121,10 +121,10 @@ impl DelEndpointError {
 /// Why endpoints could not be listed.
 #[derive(Debug, Error)]
 pub enum ListEndpointsError {
-    /// Not allowed.
+    /// Permission denied.
     #[error("listing endpoints needs CAP_NET_ADMIN: run as root")]
     NotPermitted,
-    /// The connection asked for is gone.
+    /// The connection is closed.
     #[error("the connection is gone; drop it")]
     ConnectionGone,
     /// Anything else.
@@ -145,24 +145,24 @@ impl From<RequestError> for ListEndpointsError {
 /// Why an endpoint's flags could not be changed.
 #[derive(Debug, Error)]
 pub enum SetFlagsError {
-    /// There is no such endpoint.
+    /// No such endpoint exists.
     #[error("there is no endpoint `{endpoint}`; add it first")]
     Absent {
         /// The endpoint.
         endpoint: Endpoint,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("changing endpoint `{endpoint}` needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The endpoint.
         endpoint: Endpoint,
     },
-    /// `fullmesh` on an endpoint of other kind, or anything else.
+    /// `fullmesh` is not allowed for this kind of endpoint, or anything else.
     #[error("changing endpoint `{endpoint}`: {source}")]
     Kernel {
         /// The endpoint.
         endpoint: Endpoint,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -181,10 +181,10 @@ impl SetFlagsError {
 /// Why limits could not be read or set.
 #[derive(Debug, Error)]
 pub enum LimitsError {
-    /// Not allowed.
+    /// Permission denied.
     #[error("setting MPTCP limits needs CAP_NET_ADMIN: run as root")]
     NotPermitted,
-    /// Over 8, or anything else.
+    /// A value exceeds 8, or anything else.
     #[error("MPTCP limits (0 to 8 each): {0}")]
     Kernel(#[source] RequestError),
 }
@@ -199,7 +199,7 @@ impl LimitsError {
     }
 }
 
-/// What every command about one connection may meet.
+/// Errors common to all commands on one connection.
 enum ByToken {
     Gone,
     NotUserspace,
@@ -236,15 +236,13 @@ pub enum AnnounceError {
         /// The connection.
         token: Token,
     },
-    /// The address has another id already, or the id another address, or the id is 0.
-    #[error(
-        "connection {token}: the address and the id do not belong together; use the id it was first given"
-    )]
+    /// The address already has another id, the id another address, or the id is 0.
+    #[error("connection {token}: the address and the id do not match; use the id it was first given")]
     IdConflict {
         /// The connection.
         token: Token,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("announcing an address needs CAP_NET_ADMIN: run as root")]
     NotPermitted,
     /// Anything else.
@@ -252,7 +250,7 @@ pub enum AnnounceError {
     Kernel {
         /// The connection.
         token: Token,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -273,7 +271,7 @@ impl AnnounceError {
     }
 }
 
-/// Why the peer could not be told that an address is gone.
+/// Why the removal of an address could not be sent to the peer.
 #[derive(Debug, Error)]
 pub enum RemoveError {
     /// The connection is closed.
@@ -291,7 +289,8 @@ pub enum RemoveError {
         /// The connection.
         token: Token,
     },
-    /// The connection does not know the id: never used, removed before, or its subflow destroyed first.
+    /// The connection does not know the id: it was never used, already removed, or its subflow was destroyed
+    /// first.
     #[error(
         "connection {token} has no address with id {id}; to send it again, announce the address with this id first"
     )]
@@ -301,7 +300,7 @@ pub enum RemoveError {
         /// The id.
         id: AddressId,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("removing an address needs CAP_NET_ADMIN: run as root")]
     NotPermitted,
     /// Anything else.
@@ -311,7 +310,7 @@ pub enum RemoveError {
         token: Token,
         /// The id.
         id: AddressId,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -348,14 +347,14 @@ pub enum CreateSubflowError {
         /// The connection.
         token: Token,
     },
-    /// The connection has exchanged no data yet.
+    /// The handshake is not complete, because no data was exchanged.
     #[error("connection {token} cannot take subflows yet; wait for its `established` event")]
     NotEstablished {
         /// The connection.
         token: Token,
     },
-    /// The address has another id already, or the id another address.
-    #[error("connection {token}: {addr} and id {id} do not belong together; use the id it was first given")]
+    /// The address already has another id, or the id another address.
+    #[error("connection {token}: {addr} and id {id} do not match; use the id it was first given")]
     IdConflict {
         /// The connection.
         token: Token,
@@ -364,7 +363,7 @@ pub enum CreateSubflowError {
         /// The id.
         id: AddressId,
     },
-    /// IPv4 to IPv6 or the reverse.
+    /// One address is IPv4 and the other IPv6.
     #[error("{addr} and {remote} are of different families; choose an address of the peer's family")]
     FamilyMismatch {
         /// Our address.
@@ -372,13 +371,13 @@ pub enum CreateSubflowError {
         /// The peer's.
         remote: SocketAddr,
     },
-    /// The address is not on this host, or not on the link.
+    /// The address is not on this host or not on the link.
     #[error("{addr} cannot be bound; is it still on its link?")]
     AddressGone {
         /// Our address.
         addr: IpAddr,
     },
-    /// No way from there to the peer.
+    /// No route leads from our address to the peer.
     #[error("no route from {addr} to {remote}; check the link's table and rules")]
     NoRoute {
         /// Our address.
@@ -386,7 +385,7 @@ pub enum CreateSubflowError {
         /// The peer's.
         remote: SocketAddr,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("opening a subflow needs CAP_NET_ADMIN: run as root")]
     NotPermitted,
     /// Anything else.
@@ -398,7 +397,7 @@ pub enum CreateSubflowError {
         addr: IpAddr,
         /// The peer's.
         remote: SocketAddr,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -418,7 +417,8 @@ impl CreateSubflowError {
                 libc::EADDRNOTAVAIL | libc::ENODEV => Self::AddressGone { addr },
                 libc::ENETUNREACH | libc::EHOSTUNREACH => Self::NoRoute { addr, remote },
                 libc::EINVAL if addr.is_ipv4() != remote.is_ipv4() => Self::FamilyMismatch { addr, remote },
-                // 6.18 says "connect error: -22" for it, before 6.15 "did not match address and id".
+                // 6.18 returns "connect error: -22" for it, kernels before 6.15 "did not match address and
+                // id".
                 libc::EINVAL if refusal.says("connect error") || refusal.says("did not match") => {
                     Self::IdConflict { token, addr, id }
                 }
@@ -457,7 +457,7 @@ pub enum DestroySubflowError {
         /// The connection.
         token: Token,
     },
-    /// There is no such subflow.
+    /// The subflow does not exist.
     #[error("connection {token} has no subflow {} to {}; it closed by itself", subflow.local, subflow.remote)]
     Absent {
         /// The connection.
@@ -465,7 +465,7 @@ pub enum DestroySubflowError {
         /// The subflow.
         subflow: Subflow,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("closing a subflow needs CAP_NET_ADMIN: run as root")]
     NotPermitted,
     /// Anything else.
@@ -475,7 +475,7 @@ pub enum DestroySubflowError {
         token: Token,
         /// The subflow.
         subflow: Subflow,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -515,9 +515,9 @@ pub enum SetBackupError {
         /// The connection.
         token: Token,
     },
-    /// There is no such subflow, or its join is not complete.
+    /// The subflow does not exist, or its join is not complete.
     #[error(
-        "connection {token} has no ready subflow {} to {}; if it was made just now, try again after one RTT",
+        "connection {token} has no ready subflow {} to {}; if it was opened just now, try again after one RTT",
         subflow.local, subflow.remote
     )]
     NotReady {
@@ -526,7 +526,7 @@ pub enum SetBackupError {
         /// The subflow.
         subflow: Subflow,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("changing a subflow's priority needs CAP_NET_ADMIN: run as root")]
     NotPermitted,
     /// Anything else.
@@ -536,7 +536,7 @@ pub enum SetBackupError {
         token: Token,
         /// The subflow.
         subflow: Subflow,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }

@@ -1,4 +1,4 @@
-//! What the kernel tells of connections, subflows and the peer's addresses.
+//! Events about connections, subflows and the peer's addresses.
 
 use super::address::{AddressId, Subflow, Token};
 use super::error::{EventError, OpenError};
@@ -44,22 +44,22 @@ pub(super) mod attr {
 }
 
 const FLAG_DENY_JOIN_ID0: u16 = 1;
-/// From Linux 6.18 on, beside the attribute of its own.
+/// Since Linux 6.18 the kernel sends this flag in addition to the attribute.
 const FLAG_SERVER_SIDE: u16 = 2;
 
-/// A connection that is new or ready.
+/// A new or ready connection.
 ///
-/// Addresses are as the kernel has them: an IPv4 connection of a dual-stack socket shows `::ffff:a.b.c.d`, and commands
-/// about it want the same form.
+/// Addresses have the kernel's form: an IPv4 connection of a dual-stack socket shows `::ffff:a.b.c.d`.
+/// Commands for the connection need the same form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connection {
-    /// Its name.
+    /// Its token.
     pub token: Token,
-    /// Both ends of its first subflow.
+    /// Both addresses of its first subflow.
     pub initial: Subflow,
-    /// It was accepted here, not opened here.
+    /// It was accepted here, instead of opened here.
     pub server_side: bool,
-    /// The peer wants no joins to its initial address and port.
+    /// The peer accepts no joins to its initial address and port.
     pub deny_join_id0: bool,
 }
 
@@ -68,49 +68,49 @@ pub struct Connection {
 pub struct SubflowChange {
     /// The connection it belongs to.
     pub token: Token,
-    /// Both its ends, in the form of [`Connection::initial`].
+    /// Both its addresses, in the form of [`Connection::initial`].
     pub subflow: Subflow,
-    /// The number of our address.
+    /// Id of our address.
     pub local_id: AddressId,
-    /// The number of the peer's address.
+    /// Id of the peer's address.
     pub remote_id: AddressId,
-    /// The peer asked to use it only when nothing else is left. What we asked for is not told.
+    /// The peer made it a backup. The kernel does not report our own choice.
     pub backup: bool,
-    /// The link it is bound to.
+    /// The link to which it is bound.
     pub ifindex: Option<u32>,
-    /// The `errno` it closed with. A refused join has none.
+    /// The `errno` with which it closed. A refused join has none.
     pub error: Option<u8>,
-    /// The peer reset it and said why.
+    /// The peer's reset, if it gave a reason.
     pub reset: Option<Reset>,
-    /// Retransmission time-out, in milliseconds (sent by out-of-tree kernels only).
+    /// Retransmission time-out, in ms. Only out-of-tree kernels send it.
     pub timeout_ms: Option<u32>,
 }
 
 /// A reset with a reason (MP_TCPRST, RFC 8684 §3.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reset {
-    /// Why.
+    /// The reason.
     pub reason: ResetReason,
-    /// The cause may pass: it is worth another try.
+    /// The cause may be temporary, so a retry is worthwhile.
     pub transient: bool,
 }
 
 /// Why the peer reset a subflow (RFC 8684 §3.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResetReason {
-    /// It does not say.
+    /// No reason is given.
     Unspecified,
-    /// An MPTCP option was wrong.
+    /// An MPTCP option was invalid.
     MptcpSpecific,
-    /// It has no room for more subflows. Also what a stock server says beyond its limit.
+    /// The peer has no resources for more subflows. A stock server also sends this beyond its limit.
     LackOfResources,
-    /// It does not want this subflow.
+    /// The peer's policy forbids this subflow.
     Prohibited,
-    /// Too much data is waiting.
+    /// Too much data is outstanding.
     TooMuchOutstanding,
-    /// The path is too bad.
+    /// The path performs too badly.
     UnacceptablePerformance,
-    /// A box in between changed something.
+    /// A middlebox changed something.
     Middlebox,
     /// A reason of a later RFC.
     Other(u32),
@@ -134,29 +134,29 @@ impl ResetReason {
 /// An address of the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Announced {
-    /// The connection.
+    /// The connection's token.
     pub token: Token,
-    /// The number of the address.
+    /// Id of the address.
     pub remote_id: AddressId,
-    /// The address, and the port to connect to.
+    /// The address and the port to connect to.
     pub remote: SocketAddr,
 }
 
-/// A socket of the path manager that listens for joins on an announced port.
+/// A listening socket of the path manager for joins on an announced port.
 pub type Listener = SocketAddr;
 
-/// Something that happened.
+/// An event of the path manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// A connection is new; it cannot take subflows yet.
+    /// A connection was created. It cannot take subflows yet.
     Created(Connection),
-    /// A connection can take subflows.
+    /// A connection is ready for subflows.
     Established(Connection),
-    /// A connection is gone.
+    /// A connection was closed.
     Closed(Token),
     /// The peer announced an address (ADD_ADDR).
     Announced(Announced),
-    /// The peer took an address back (RM_ADDR).
+    /// The peer removed an address (RM_ADDR).
     Removed(Token, AddressId),
     /// A subflow opened. If [`Event::SubflowClosed`] follows one RTT later, the peer refused it.
     SubflowEstablished(SubflowChange),
@@ -164,14 +164,14 @@ pub enum Event {
     SubflowClosed(SubflowChange),
     /// A subflow's priority changed.
     SubflowPriority(SubflowChange),
-    /// The path manager listens for joins.
+    /// The path manager started to listen for joins.
     ListenerCreated(Listener),
-    /// The path manager listens no more.
+    /// The path manager stopped listening.
     ListenerClosed(Listener),
 }
 
 impl Event {
-    /// The connection it is about; listeners belong to none.
+    /// Token of its connection. Listeners belong to none.
     pub const fn token(&self) -> Option<Token> {
         match *self {
             Self::Created(connection) | Self::Established(connection) => Some(connection.token),
@@ -184,7 +184,7 @@ impl Event {
         }
     }
 
-    /// Reads one event; `None` for kinds of a newer kernel.
+    /// Parses one event. `None` for event types of newer kernels.
     pub(super) fn parse(message: &Message<'_>) -> Option<Self> {
         let fields = Fields::read(message.attrs(GENL_HEADER_LEN));
         Some(match *message.payload.first()? {
@@ -203,7 +203,7 @@ impl Event {
     }
 }
 
-/// All attributes of an event, whichever it is.
+/// The attributes of any event.
 #[derive(Debug, Default)]
 struct Fields {
     token: Option<Token>,
@@ -301,9 +301,9 @@ impl Fields {
     }
 }
 
-/// The events of one namespace.
+/// Receives the events of one namespace.
 ///
-/// Put it into `epoll`, and after every wake-up call [`next`](Self::next) until it returns `None`.
+/// Register it with `epoll`. After every wake-up call [`next`](Self::next) until it returns `None`.
 #[derive(Debug)]
 pub struct Events {
     socket: Socket,
@@ -312,7 +312,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Listens in the calling thread's namespace.
+    /// Subscribes in the calling thread's namespace.
     pub fn open() -> Result<Self, EventError> {
         let mut socket = Socket::open(Protocol::Generic).map_err(OpenError::from)?;
         let family = Family::resolve(&mut socket, FAMILY).map_err(OpenError::from)?;
@@ -325,10 +325,10 @@ impl Events {
         })
     }
 
-    /// The next event, without blocking; `None` when nothing waits.
+    /// Returns the next event without blocking, or `None` if none is pending.
     ///
-    /// After [`ReceiveError::Overrun`](crate::netlink::ReceiveError::Overrun) list the connections anew (`diag`) and
-    /// go on.
+    /// After [`ReceiveError::Overrun`](crate::netlink::ReceiveError::Overrun), list the connections again
+    /// (`diag`) and continue.
     #[expect(clippy::should_implement_trait, reason = "an error does not end the events")]
     pub fn next(&mut self) -> Result<Option<Event>, EventError> {
         while self.pending.is_empty() {

@@ -1,33 +1,38 @@
-//! The kernel's MPTCP path managers over generic netlink, family `mptcp_pm`: every command, every event, IPv4 and IPv6.
+//! The kernel's MPTCP path managers over generic netlink, family `mptcp_pm`: all commands and events, IPv4
+//! and IPv6.
 //!
 //! The kernel has two path managers per network namespace, chosen by `net.mptcp.path_manager` (older:
 //! `net.mptcp.pm_type`):
 //!
-//! - the **in-kernel** one works through a list of *endpoints* under *limits*: [`Commands::add_endpoint`],
-//!   [`Commands::endpoints`], [`Commands::set_limits`], … ;
-//! - the **user-space** one does nothing by itself; each connection is named by its *token*: [`Commands::announce`],
-//!   [`Commands::remove`], [`Commands::create_subflow`], [`Commands::destroy_subflow`], [`Commands::set_backup`].
+//! - The **in-kernel** one applies a list of *endpoints* within *limits*: [`Commands::add_endpoint`],
+//!   [`Commands::endpoints`], [`Commands::set_limits`], ….
+//! - The **user-space** one does nothing by itself. Commands name each connection by its *token*:
+//!   [`Commands::announce`], [`Commands::remove`], [`Commands::create_subflow`],
+//!   [`Commands::destroy_subflow`], [`Commands::set_backup`].
 //!
-//! [`Events`] tells of connections, subflows and the peer's addresses under both.
+//! [`Events`] reports connections, subflows and the peer's addresses under both.
 //!
 //! # Facts to know
-//! - A subflow is removed for good by `remove` (the peer is told, RM_ADDR), *then* `destroy_subflow`; the other way round
-//!   the id is forgotten and `remove` fails. For id 0 both orders work.
-//! - A refused join answers `Ok` here; [`Event::SubflowClosed`] follows [`Event::SubflowEstablished`] after one more RTT.
-//! - A connection's `Created` event is sent by the server side too; [`Connection::server_side`] tells.
+//! - To remove a subflow for good, call `remove` (sends RM_ADDR to the peer), *then* `destroy_subflow`. In
+//!   the other order the kernel forgets the id and `remove` fails. For id 0 both orders work.
+//! - A refused join returns `Ok` here. [`Event::SubflowClosed`] follows [`Event::SubflowEstablished`] after
+//!   one more RTT.
+//! - The server side also sends a connection's `Created` event. [`Connection::server_side`] distinguishes the
+//!   two.
 //!
 //! # Sources
-//! - `include/uapi/linux/mptcp_pm.h`, `include/uapi/linux/mptcp.h`, `net/mptcp/pm_{netlink,kernel,userspace}.c`
-//!   (Linux 6.18); `Documentation/netlink/specs/mptcp_pm.yaml`.
+//! - `include/uapi/linux/mptcp_pm.h`, `include/uapi/linux/mptcp.h`,
+//!   `net/mptcp/pm_{netlink,kernel,userspace}.c` (Linux 6.18); `Documentation/netlink/specs/mptcp_pm.yaml`.
 //! - [RFC 8684] §3.4 (address advertisement), §3.3.8 (priority), §3.6 (reset reasons).
 //!
 //! # Where we differ, and why
-//! 1. The YAML says that the address port is big-endian; the kernel reads and writes it in host order
-//!    (`mptcp_pm_parse_addr`, `mptcp_nl_fill_addr`), and so do we.
+//! 1. The YAML says that the address port is big-endian. The kernel reads and writes it in host order
+//!    (`mptcp_pm_parse_addr`, `mptcp_nl_fill_addr`), and so does this module.
 //!
 //! # Checked by
-//! `tests`: every encoder against its decoder (property tests); endpoints and limits against what `ip mptcp` prints;
-//! events against `ip mptcp monitor`; every user-space command on live connections, IPv4 and IPv6.
+//! `tests`: every encoder against its decoder (property tests), and endpoints and limits against the output
+//! of `ip mptcp`. Events are compared with `ip mptcp monitor`, and every user-space command runs on live
+//! connections, IPv4 and IPv6.
 //!
 //! [RFC 8684]: https://www.rfc-editor.org/rfc/rfc8684
 
@@ -85,7 +90,7 @@ mod attr {
     pub const ADDR_REMOTE: u16 = 6;
 }
 
-/// Gives commands to the path managers of one namespace.
+/// Sends commands to the path managers of one namespace.
 #[derive(Debug)]
 pub struct Commands {
     socket: Socket,

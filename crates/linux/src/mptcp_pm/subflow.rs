@@ -1,35 +1,35 @@
-//! The user-space path manager: one connection, named by its token, at a time.
+//! The user-space path manager: commands for one connection, named by its token.
 
 use super::address::{AddressId, EndpointFlags, Nested, Remote, Subflow, Token};
 use super::error::{AnnounceError, CreateSubflowError, DestroySubflowError, RemoveError, SetBackupError};
 use super::{Command, Commands, attr};
 use std::net::IpAddr;
 
-/// A local address that the peer is to be told of.
+/// A local address to announce to the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocalAddress {
     /// The address.
     pub addr: IpAddr,
-    /// Its number in this connection, not zero.
+    /// Its id in this connection, not zero.
     pub id: AddressId,
-    /// The port where the peer may connect to; `None` for the connection's own.
+    /// The port to which the peer may connect, or `None` for the connection's own.
     pub port: Option<u16>,
-    /// The link it belongs to.
+    /// The link to which it belongs.
     pub ifindex: Option<u32>,
 }
 
-/// A subflow that is to be opened.
+/// A subflow to open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewSubflow {
     /// Our address.
     pub addr: IpAddr,
-    /// The number of our address in this connection, not zero unless it is the initial one.
+    /// Id of our address in this connection. Not zero, except for the initial address.
     pub id: AddressId,
-    /// The link to bind to.
+    /// The link to which the subflow is bound.
     pub ifindex: Option<u32>,
-    /// The peer should use it only when nothing else is left.
+    /// Make it a backup at the peer.
     pub backup: bool,
-    /// Where it goes.
+    /// The peer's address and port.
     pub remote: Remote,
 }
 
@@ -51,7 +51,7 @@ impl NewSubflow {
 }
 
 impl Commands {
-    /// Tells the peer of an address (ANNOUNCE: ADD_ADDR on the wire).
+    /// Announces an address to the peer (ANNOUNCE: ADD_ADDR on the wire).
     pub fn announce(&mut self, token: Token, local: &LocalAddress) -> Result<(), AnnounceError> {
         let nested = Nested {
             addr: Some(local.addr),
@@ -69,8 +69,9 @@ impl Commands {
             .map_err(|error| AnnounceError::new(token, error))
     }
 
-    /// Tells the peer that an address is gone (REMOVE: RM_ADDR on the wire), over whichever subflow the kernel thinks
-    /// alive. Works once per id; subflows from the address stay until destroyed.
+    /// Tells the peer that an address is removed (REMOVE: RM_ADDR on the wire). The kernel sends it over any
+    /// subflow that it considers alive. This works once per id. Subflows from the address stay until they are
+    /// destroyed.
     pub fn remove(&mut self, token: Token, id: AddressId) -> Result<(), RemoveError> {
         self.start(Command::Remove)
             .u32(attr::TOKEN, token.0)
@@ -80,7 +81,7 @@ impl Commands {
             .map_err(|error| RemoveError::new(token, id, error))
     }
 
-    /// Opens a subflow (SUBFLOW_CREATE: MP_JOIN on the wire). `Ok` says that a SYN is on its way, no more.
+    /// Opens a subflow (SUBFLOW_CREATE: MP_JOIN on the wire). `Ok` means only that the SYN was sent.
     pub fn create_subflow(&mut self, token: Token, new: &NewSubflow) -> Result<(), CreateSubflowError> {
         let request = self.start(Command::SubflowCreate).u32(attr::TOKEN, token.0);
         new.local().write(request, attr::ADDR);
@@ -100,8 +101,8 @@ impl Commands {
             .map_err(|error| DestroySubflowError::new(token, subflow, error))
     }
 
-    /// Tells the peer to use a subflow only when nothing else is left, or like any other (SET_FLAGS: MP_PRIO on the
-    /// wire, which never arrives over a path that is dead).
+    /// Makes a subflow a backup or a regular one at the peer (SET_FLAGS: MP_PRIO on the wire). MP_PRIO never
+    /// arrives over a dead path.
     pub fn set_backup(
         &mut self,
         token: Token,

@@ -1,4 +1,4 @@
-//! Against the running kernel, in fresh namespaces, and against what `ip mptcp` prints.
+//! Tests against the running kernel in fresh namespaces, and against the output of `ip mptcp`.
 
 use super::*;
 use crate::testing::{Ends, Pair, Patience, furnish, index, inside, output, plug};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 pub(super) const LONG: Duration = Duration::from_secs(10);
 
-/// The next event that `wanted` accepts; others are skipped.
+/// Returns the next event that `wanted` accepts, and skips others.
 pub(super) fn await_event<T>(events: &mut Events, mut wanted: impl FnMut(&Event) -> Option<T>) -> T {
     let mut deadline = Patience::of(LONG);
     let mut seen = Vec::new();
@@ -31,7 +31,7 @@ fn words(text: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn endpoints_are_what_ip_prints() {
+fn endpoints_match_what_ip_prints() {
     inside(|| {
         plug("d0");
         furnish("d0", &["192.0.2.7/24", "192.0.2.8/24", "2001:db8::7/64"]);
@@ -133,7 +133,7 @@ fn too_many_endpoints_are_refused() {
 }
 
 #[test]
-fn an_endpoint_cannot_listen_where_nobody_lives() {
+fn an_endpoint_cannot_listen_on_a_foreign_address() {
     inside(|| {
         let mut commands = Commands::open().unwrap();
         let stranger = Endpoint {
@@ -149,7 +149,7 @@ fn an_endpoint_cannot_listen_where_nobody_lives() {
 }
 
 #[test]
-fn limits_are_what_ip_prints() {
+fn limits_match_what_ip_prints() {
     inside(|| {
         let mut commands = Commands::open().unwrap();
         let limits = Limits {
@@ -173,7 +173,7 @@ fn limits_are_what_ip_prints() {
     });
 }
 
-/// A connection whose client end is under the user-space path manager.
+/// A connection whose client side uses the user-space path manager.
 struct Session {
     pair: Pair,
     ends: Ends,
@@ -272,7 +272,7 @@ fn subflows_come_and_go(v6: bool) {
     session.commands.remove(token, first.local_id).unwrap();
     let again = session.commands.remove(token, first.local_id).unwrap_err();
     assert!(matches!(again, RemoveError::UnknownId { .. }), "{again:?}");
-    // The peer closes what it was told is gone; whichever side is first, the subflow ends.
+    // After RM_ADDR the peer closes the subflow too. Whichever side is first, the subflow ends.
     let destroyed = session.commands.destroy_subflow(token, &first.subflow);
     assert!(
         matches!(destroyed, Ok(()) | Err(DestroySubflowError::Absent { .. })),
@@ -293,25 +293,28 @@ fn subflows_come_and_go(v6: bool) {
         if let Event::Closed(t) = e { Some(*t) } else { None }
     });
     assert_eq!(closed, token);
-    // The event comes a little before the token is freed.
+    // The event arrives shortly before the kernel frees the token.
     let mut deadline = Patience::of(LONG);
     while !matches!(
         session.commands.remove(token, AddressId(1)),
         Err(RemoveError::ConnectionGone { .. })
     ) {
-        assert!(deadline.lasts(), "{token} outlives its connection");
+        assert!(
+            deadline.lasts(),
+            "{token} still exists after its connection closed"
+        );
         std::thread::sleep(Duration::from_millis(1));
     }
     drop(session.pair);
 }
 
 #[test]
-fn subflows_come_and_go_v4() {
+fn subflows_open_and_close_v4() {
     subflows_come_and_go(false);
 }
 
 #[test]
-fn subflows_come_and_go_v6() {
+fn subflows_open_and_close_v6() {
     subflows_come_and_go(true);
 }
 
@@ -331,7 +334,7 @@ fn priorities_change(v6: bool) {
     });
     assert_eq!((joined.subflow, joined.backup), (mirrored, true));
     for backup in [false, true] {
-        // The join's last ACK may still be on its way; the error says to try again.
+        // The join's last ACK may still be in transit. The error says to try again.
         let mut deadline = Patience::of(LONG);
         while let Err(error) = session.commands.set_backup(session.token, &join.subflow, backup) {
             assert!(
@@ -424,7 +427,7 @@ fn announcements_reach_the_peer_v6() {
 }
 
 #[test]
-fn impossible_subflows_say_why() {
+fn invalid_subflows_give_the_reason() {
     let Some(mut session) = Session::start(false, false) else {
         return;
     };
@@ -469,7 +472,7 @@ fn impossible_subflows_say_why() {
 }
 
 #[test]
-fn the_kernels_own_connections_are_not_ours_to_command() {
+fn connections_of_the_in_kernel_path_manager_refuse_commands() {
     let Some(pair) = Pair::joined(1) else { return };
     let (mut events, mut commands) = pair
         .client

@@ -1,4 +1,4 @@
-//! Events against what `ip mptcp monitor` prints.
+//! Compares events with the output of `ip mptcp monitor`.
 
 use super::tests::{LONG, await_event};
 use super::*;
@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use std::process::{Child, Command as Program, Stdio};
 use std::time::Duration;
 
-/// `ip mptcp monitor`, with everything it printed so far.
+/// A running `ip mptcp monitor` and its output so far.
 struct Monitor {
     child: Child,
     text: String,
@@ -28,7 +28,7 @@ impl Monitor {
         }
     }
 
-    /// Takes in what was printed within `timeout`; false if nothing was.
+    /// Reads what it prints within `timeout`. False if it prints nothing.
     fn read(&mut self, timeout: Duration) -> bool {
         let stdout = self.child.stdout.as_mut().unwrap();
         if !wait_readable(stdout.as_fd(), timeout) {
@@ -46,7 +46,7 @@ impl Monitor {
         }
     }
 
-    /// It cannot say that it listens: events of no consequence are made until it prints one.
+    /// Waits until it listens. It does not report that, so this creates harmless events until it prints one.
     fn await_start(&mut self) {
         let mut deadline = Patience::of(LONG);
         let mut commands = Commands::open().unwrap();
@@ -71,7 +71,7 @@ impl Drop for Monitor {
 }
 
 #[test]
-fn events_are_what_ip_prints() {
+fn events_match_what_ip_prints() {
     let Some(pair) = Pair::joined(2) else { return };
     let (mut monitor, mut events) = pair
         .client
@@ -94,7 +94,7 @@ fn events_are_what_ip_prints() {
     lines.iter().for_each(|line| monitor.await_line(line));
 }
 
-/// All that was heard, in order.
+/// All received events, in order.
 struct Heard {
     events: Events,
     all: Vec<Event>,
@@ -110,13 +110,13 @@ impl Heard {
     }
 }
 
-/// A connection under the user-space path managers of both ends, in which everything happens that can.
+/// A connection with user-space path managers at both ends, on which every kind of event occurs.
 struct Story {
     heard: Heard,
     commands: Commands,
     token: Token,
     server: Commands,
-    /// What the server calls the connection.
+    /// The server's token for the connection.
     theirs: Token,
     ends: Ends,
     v6: bool,
@@ -173,7 +173,7 @@ impl Story {
             .until(|event| matches!(event, Event::Removed(..)).then_some(()));
     }
 
-    fn a_subflow_comes_and_goes(&mut self) {
+    fn open_and_close_a_subflow(&mut self) {
         let new = NewSubflow {
             addr: self.address(1),
             id: AddressId(1),
@@ -197,7 +197,7 @@ impl Story {
             local: subflow.remote,
             remote: subflow.local,
         };
-        // The join's last ACK may still be on its way; the error says to try again.
+        // The join's last ACK may still be in transit. The error says to try again.
         let mut deadline = Patience::of(LONG);
         while let Err(error) = self.server.set_backup(self.theirs, &mirrored, true) {
             assert!(deadline.lasts(), "{error}");
@@ -215,7 +215,7 @@ impl Story {
     }
 }
 
-fn every_event_of_a_connection_is_what_ip_prints(v6: bool) {
+fn every_event_of_a_connection_matches_what_ip_prints(v6: bool) {
     let Some(pair) = Pair::joined(2) else { return };
     for netns in [&pair.client, &pair.server] {
         let userspace = || std::fs::write("/proc/sys/net/mptcp/pm_type", "1").unwrap();
@@ -231,23 +231,24 @@ fn every_event_of_a_connection_is_what_ip_prints(v6: bool) {
     let (mut monitor, events) = pair.client.run(listening).unwrap();
     let mut story = Story::begin(&pair, v6, events);
     story.the_server_announces_and_takes_back();
-    story.a_subflow_comes_and_goes();
+    story.open_and_close_a_subflow();
     let lines: BTreeSet<String> = story.end().iter().filter_map(monitor_line).collect();
     assert_eq!(lines.len(), 8, "each kind once: {lines:#?}");
     lines.iter().for_each(|line| monitor.await_line(line));
 }
 
 #[test]
-fn every_event_of_a_connection_is_what_ip_prints_v4() {
-    every_event_of_a_connection_is_what_ip_prints(false);
+fn every_event_of_a_connection_matches_what_ip_prints_v4() {
+    every_event_of_a_connection_matches_what_ip_prints(false);
 }
 
 #[test]
-fn every_event_of_a_connection_is_what_ip_prints_v6() {
-    every_event_of_a_connection_is_what_ip_prints(true);
+fn every_event_of_a_connection_matches_what_ip_prints_v6() {
+    every_event_of_a_connection_matches_what_ip_prints(true);
 }
 
-/// The part of a line of `ip mptcp monitor` that says the same. Of listeners, iproute2 6.1 prints only that there was something.
+/// The part of a line of `ip mptcp monitor` that corresponds to the event. For listeners, iproute2 6.1 prints
+/// only that an event occurred.
 fn monitor_line(event: &Event) -> Option<String> {
     let address = |end: &str, ip: IpAddr| format!("{end}addr{}={ip}", if ip.is_ipv4() { 4 } else { 6 });
     let ends = |s: &Subflow| {

@@ -1,4 +1,4 @@
-//! Every encoder against its decoder; no kernel needed.
+//! Every encoder against its decoder, without the kernel.
 
 use super::address::Nested;
 use super::event::{attr as ev, kind};
@@ -104,7 +104,7 @@ fn any_event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Writes events as `net/mptcp/pm_netlink.c` does.
+/// Encodes events as `net/mptcp/pm_netlink.c` does.
 struct Writer(Builder);
 
 impl Writer {
@@ -209,7 +209,7 @@ fn reason_code(reason: ResetReason) -> u32 {
 
 proptest! {
     #[test]
-    fn endpoints_survive_the_wire(endpoint in any_endpoint()) {
+    fn endpoints_decode_to_what_was_encoded(endpoint in any_endpoint()) {
         let mut builder = Builder::new();
         endpoint.nested().write(start(&mut builder, 31, Command::AddAddr), attr::ADDR);
         let message = Messages::new(builder.as_bytes()).next().unwrap();
@@ -217,7 +217,7 @@ proptest! {
     }
 
     #[test]
-    fn addresses_survive_the_wire(
+    fn addresses_decode_to_what_was_encoded(
         addr in option::of(any_ip()), id: Option<u8>, port: Option<u16>, flags: Option<u32>, ifindex: Option<u32>,
     ) {
         let nested = Nested { addr, id, port, flags, ifindex };
@@ -229,7 +229,7 @@ proptest! {
     }
 
     #[test]
-    fn limits_survive_the_wire(subflows: u32, add_addr_accepted: u32) {
+    fn limits_decode_to_what_was_encoded(subflows: u32, add_addr_accepted: u32) {
         let mut builder = Builder::new();
         start(&mut builder, 31, Command::SetLimits)
             .u32(attr::RCV_ADD_ADDRS, add_addr_accepted)
@@ -240,14 +240,14 @@ proptest! {
     }
 
     #[test]
-    fn events_survive_the_wire(event in any_event()) {
+    fn events_decode_to_what_was_encoded(event in any_event()) {
         let mut writer = Writer::event(&event);
         let message = Messages::new(writer.0.as_bytes()).next().unwrap();
         prop_assert_eq!(Event::parse(&message), Some(event));
     }
 
     #[test]
-    fn no_bytes_make_the_parsers_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn no_input_makes_the_parsers_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         for message in Messages::new(&bytes) {
             let _ = Event::parse(&message);
             let _ = Endpoint::parse(message.attrs(GENL_HEADER_LEN));
@@ -257,7 +257,7 @@ proptest! {
 }
 
 #[test]
-fn flags_read_as_ip_prints_them() {
+fn flags_match_what_ip_prints() {
     let flags = EndpointFlags::SIGNAL
         .with(EndpointFlags::BACKUP)
         .with(EndpointFlags::FULLMESH);

@@ -1,4 +1,4 @@
-//! Writing requests.
+//! Encodes netlink requests.
 
 use super::align4;
 use std::net::IpAddr;
@@ -7,7 +7,7 @@ const HEADER_LEN: usize = 16;
 const ATTR_HEADER_LEN: usize = 4;
 const NLA_F_NESTED: u16 = 1 << 15;
 
-/// One netlink request under construction, in a buffer that is used again for the next.
+/// One netlink request under construction. The buffer is reused for the next request.
 ///
 /// ```
 /// use linux::netlink::Builder;
@@ -27,7 +27,7 @@ impl Builder {
         Self { buf: Vec::new() }
     }
 
-    /// Begins a message of type `kind` with `NLM_F_*` `flags`; what was in the buffer is forgotten.
+    /// Begins a message of type `kind` with `NLM_F_*` `flags` and discards the previous message.
     pub fn start(&mut self, kind: u16, flags: u16) -> &mut Self {
         self.buf.clear();
         self.buf.extend_from_slice(&[0; HEADER_LEN]);
@@ -46,7 +46,7 @@ impl Builder {
     /// Appends one attribute.
     ///
     /// # Panics
-    /// When `value` does not fit an attribute's 16-bit length: no request of ours comes near.
+    /// If `value` does not fit an attribute's 16-bit length. No request of this crate comes near it.
     pub fn attr(&mut self, kind: u16, value: &[u8]) -> &mut Self {
         let len = u16::try_from(ATTR_HEADER_LEN + value.len()).expect("attribute under 64 KiB");
         self.buf.extend_from_slice(&len.to_ne_bytes());
@@ -71,7 +71,7 @@ impl Builder {
         self.attr(kind, &value.to_ne_bytes())
     }
 
-    /// Appends an address: four or sixteen bytes.
+    /// Appends an IP address of 4 or 16 bytes.
     pub fn ip(&mut self, kind: u16, value: IpAddr) -> &mut Self {
         match value {
             IpAddr::V4(v4) => self.attr(kind, &v4.octets()),
@@ -79,10 +79,10 @@ impl Builder {
         }
     }
 
-    /// Appends a string and its closing zero.
+    /// Appends a NUL-terminated string.
     ///
     /// # Panics
-    /// When the string does not fit an attribute, as [`attr`](Self::attr).
+    /// If the string does not fit an attribute, as [`attr`](Self::attr).
     pub fn str0(&mut self, kind: u16, value: &str) -> &mut Self {
         let len = u16::try_from(ATTR_HEADER_LEN + value.len() + 1).expect("attribute under 64 KiB");
         self.buf.extend_from_slice(&len.to_ne_bytes());
@@ -93,10 +93,10 @@ impl Builder {
         self
     }
 
-    /// Appends an attribute whose value is the attributes that `fill` writes.
+    /// Appends a nested attribute whose content `fill` writes.
     ///
     /// # Panics
-    /// When the nest does not fit an attribute, as [`attr`](Self::attr).
+    /// If the nest does not fit an attribute, as [`attr`](Self::attr).
     pub fn nested(&mut self, kind: u16, fill: impl FnOnce(&mut Self)) -> &mut Self {
         let start = self.buf.len();
         self.attr(kind | NLA_F_NESTED, &[]);
@@ -106,14 +106,14 @@ impl Builder {
         self
     }
 
-    /// The finished message. Sequence and port stay zero until the socket sends it.
+    /// The finished message. The sequence number and port are zero until the socket sends it.
     pub fn as_bytes(&mut self) -> &[u8] {
         let len = u32::try_from(self.buf.len()).expect("message under 4 GiB");
         self.put(0, &len.to_ne_bytes());
         &self.buf
     }
 
-    /// Sets the sequence number and additional flags just before sending.
+    /// Sets the sequence number and adds flags just before sending.
     pub(super) fn finish(&mut self, seq: u32, more_flags: u16) -> &[u8] {
         let flags = u16::from_ne_bytes([self.buf[6], self.buf[7]]) | more_flags;
         self.put(6, &flags.to_ne_bytes());

@@ -1,4 +1,4 @@
-//! What can go wrong, with the kernel's own words.
+//! Netlink errors, with the kernel's extended ACK text.
 
 use super::align4;
 use super::message::{Attrs, Message, u32_at};
@@ -11,14 +11,14 @@ const NLMSGERR_ATTR_MSG: u16 = 1;
 const NLMSGERR_ATTR_OFFS: u16 = 2;
 const NETLINK_HEADER_LEN: usize = 16;
 
-/// A "no" from the kernel: the error number and, where the kernel gave one, its sentence.
+/// A request that the kernel refused: the error number and, if the kernel sent one, its extended ACK text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// Positive `errno`.
     pub errno: i32,
-    /// The extended ACK's text.
+    /// Text of the extended ACK.
     pub text: Option<String>,
-    /// Where in the request the offending attribute begins.
+    /// Offset of the offending attribute in the request, in bytes.
     pub offset: Option<u32>,
 }
 
@@ -28,7 +28,7 @@ impl Refusal {
         self.text.as_deref().is_some_and(|text| text.contains(words))
     }
 
-    /// Reads an `NLMSG_ERROR`; `Ok` is an acknowledgement.
+    /// Parses an `NLMSG_ERROR` message. `Ok` is an acknowledgement.
     pub(super) fn from_error(message: &Message<'_>) -> Result<(), Self> {
         let code = u32_at(message.payload, 0).unwrap_or(0).cast_signed();
         if code == 0 {
@@ -37,7 +37,7 @@ impl Refusal {
         Err(Self::new(code, message, Self::attrs_offset(message)))
     }
 
-    /// Reads the code at the end of a dump (`NLMSG_DONE`).
+    /// Parses the code at the end of a dump (`NLMSG_DONE`).
     pub(super) fn from_done(message: &Message<'_>) -> Result<(), Self> {
         let code = u32_at(message.payload, 0).unwrap_or(0).cast_signed();
         if code >= 0 {
@@ -65,7 +65,8 @@ impl Refusal {
         refusal
     }
 
-    /// The extended ACK follows the code and the request's header, or the whole request.
+    /// Offset of the extended ACK's attributes. They follow the code and the request's header, or the whole
+    /// request.
     fn attrs_offset(message: &Message<'_>) -> usize {
         let request_len = u32_at(message.payload, 4).unwrap_or(0) as usize;
         let echoed = if message.flags & NLM_F_CAPPED == 0 {
@@ -97,36 +98,36 @@ pub enum OpenError {
     Unsupported {
         /// `NETLINK_*`.
         protocol: i32,
-        /// The kernel option that brings it.
+        /// The kernel option that enables it.
         option: &'static str,
     },
-    /// No descriptor or memory left, or a sandbox in the way.
+    /// No descriptor or memory is left, or a sandbox forbids the socket.
     #[error("a netlink socket cannot be opened; see `ulimit -n` and the service's RestrictAddressFamilies")]
     Socket(#[source] io::Error),
 }
 
-/// Why a request got no useful answer.
+/// Why a request failed.
 #[derive(Debug, Error)]
 pub enum RequestError {
     /// The kernel refused.
     #[error("the kernel refused: {0}")]
     Refused(#[from] Refusal),
-    /// The state changed while it was being listed, again and again.
+    /// The state changed during every attempt to dump it.
     #[error("the list changed {attempts} times while it was read; try again when the host is quieter")]
     Interrupted {
-        /// How often the dump was started over.
+        /// How often the dump was started.
         attempts: u32,
     },
     /// The kernel never answered.
     #[error("no answer from the kernel within {seconds} s; it is overloaded, try again")]
     NoAnswer {
-        /// How long was waited.
+        /// How long we waited, in seconds.
         seconds: u64,
     },
-    /// An answer in a form the kernel's documentation does not allow.
-    #[error("the kernel's answer cannot be read ({what}); please report the kernel version")]
+    /// The answer's format contradicts the kernel's documentation.
+    #[error("the kernel's answer is malformed ({what}); please report the kernel version")]
     Malformed {
-        /// Which part.
+        /// The part that could not be parsed.
         what: &'static str,
     },
     /// The socket failed.
@@ -135,7 +136,7 @@ pub enum RequestError {
 }
 
 impl RequestError {
-    /// The refusal's `errno`, if that is what it is.
+    /// The `errno` of a refusal, or `None` for other errors.
     pub const fn errno(&self) -> Option<i32> {
         match self {
             Self::Refused(refusal) => Some(refusal.errno),
@@ -144,11 +145,12 @@ impl RequestError {
     }
 }
 
-/// Why events could not be read.
+/// Why receiving events failed.
 #[derive(Debug, Error)]
 pub enum ReceiveError {
-    /// Events came faster than they were read and some are lost (`ENOBUFS`). Read the state anew and go on.
-    #[error("events were lost; read the state anew")]
+    /// Events arrived faster than they were read, and some are lost (`ENOBUFS`). Read the state again, then
+    /// continue.
+    #[error("events were lost; read the state again")]
     Overrun,
     /// The socket failed.
     #[error("the netlink socket failed; open it again")]
@@ -158,18 +160,18 @@ pub enum ReceiveError {
 /// Why a generic-netlink family was not found.
 #[derive(Debug, Error)]
 pub enum ResolveError {
-    /// The kernel does not have it.
+    /// The kernel does not have this family.
     #[error("this kernel has no generic-netlink family `{family}`")]
     Missing {
-        /// The family asked for.
+        /// The requested family.
         family: &'static str,
     },
-    /// The request itself failed.
+    /// The request failed.
     #[error("generic-netlink family `{family}`")]
     Request {
-        /// The family asked for.
+        /// The requested family.
         family: &'static str,
-        /// What happened.
+        /// The cause.
         source: RequestError,
     },
 }

@@ -1,4 +1,4 @@
-//! Generic-netlink families by name.
+//! Looks up generic-netlink families by name.
 
 use super::error::{RequestError, ResolveError};
 use super::message::Message;
@@ -14,14 +14,14 @@ const CTRL_ATTR_MCAST_GRP_NAME: u16 = 1;
 const CTRL_ATTR_MCAST_GRP_ID: u16 = 2;
 const GENL_HEADER_LEN: usize = 4;
 
-/// A generic-netlink family as this kernel numbers it today.
+/// A generic-netlink family with the numbers that the running kernel assigned to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Family {
-    /// The message type of its commands and events.
+    /// Message type of its commands and events.
     pub id: u16,
     /// Its version.
     pub version: u32,
-    /// Its multicast groups: name and number.
+    /// Its multicast groups: name and group number.
     pub groups: Vec<(String, u32)>,
 }
 
@@ -54,7 +54,7 @@ impl Family {
         })
     }
 
-    /// The number of the multicast group called `name`.
+    /// Number of the multicast group called `name`.
     pub fn group(&self, name: &str) -> Option<u32> {
         self.groups
             .iter()

@@ -1,4 +1,4 @@
-//! Reading answers, in place.
+//! Decodes netlink messages in place.
 
 use super::align4;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -15,20 +15,20 @@ pub struct Message<'a> {
     pub kind: u16,
     /// `NLM_F_*`.
     pub flags: u16,
-    /// The request this answers; zero in events.
+    /// Sequence number of the request this answers, or 0 for an event.
     pub seq: u32,
     /// Everything after the netlink header.
     pub payload: &'a [u8],
 }
 
 impl<'a> Message<'a> {
-    /// The attributes behind a fixed header of `header_len` bytes; none if the message is shorter.
+    /// The attributes after a fixed header of `header_len` bytes, or none if the message is shorter.
     pub fn attrs(&self, header_len: usize) -> Attrs<'a> {
         Attrs::new(self.payload.get(align4(header_len)..).unwrap_or_default())
     }
 }
 
-/// The messages of one datagram. Ends at the first that is cut short.
+/// The messages of one datagram. Stops at the first truncated message.
 #[derive(Debug, Clone)]
 pub struct Messages<'a> {
     rest: &'a [u8],
@@ -94,7 +94,7 @@ impl<'a> Attr<'a> {
         Some(u16::from_be_bytes(*self.value.first_chunk()?))
     }
 
-    /// The value as an address; its length says which kind.
+    /// The value as an IP address. Its length determines the family.
     pub fn ip(&self) -> Option<IpAddr> {
         match self.value.len() {
             4 => Some(IpAddr::V4(Ipv4Addr::from(*self.value.first_chunk::<4>()?))),
@@ -103,7 +103,7 @@ impl<'a> Attr<'a> {
         }
     }
 
-    /// The value as text, up to its first zero.
+    /// The value as text, up to its first NUL.
     pub fn str(&self) -> Option<&'a str> {
         let end = self
             .value
@@ -113,20 +113,20 @@ impl<'a> Attr<'a> {
         std::str::from_utf8(&self.value[..end]).ok()
     }
 
-    /// The value as attributes.
+    /// The value as nested attributes.
     pub const fn attrs(&self) -> Attrs<'a> {
         Attrs::new(self.value)
     }
 }
 
-/// A run of attributes. Ends at the first that is cut short.
+/// A sequence of attributes. Stops at the first truncated attribute.
 #[derive(Debug, Clone)]
 pub struct Attrs<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Attrs<'a> {
-    /// Reads attributes from the first byte on.
+    /// Reads attributes from the first byte of `bytes`.
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
@@ -149,17 +149,17 @@ impl<'a> Iterator for Attrs<'a> {
     }
 }
 
-/// Two bytes in host order, if they are there.
+/// Two bytes in host order, or `None` beyond the end.
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// Four bytes in host order, if they are there.
+/// Four bytes in host order, or `None` beyond the end.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// Eight bytes in host order, if they are there.
+/// Eight bytes in host order, or `None` beyond the end.
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }

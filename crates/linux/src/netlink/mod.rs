@@ -1,18 +1,21 @@
-//! A thin, synchronous netlink layer: messages in, messages out, no protocol knowledge.
+//! A thin, synchronous netlink layer: encodes, sends, receives and decodes messages without protocol
+//! knowledge.
 //!
-//! - [`Builder`] writes one request into a buffer it keeps; [`Messages`] and [`Attrs`] read answers in place.
-//! - [`Socket`] carries requests and multicast events; after warm-up it allocates nothing unless the kernel refuses.
+//! - [`Builder`] encodes one request into a reusable buffer. [`Messages`] and [`Attrs`] decode answers in
+//!   place.
+//! - [`Socket`] carries requests and multicast events. After warm-up it allocates only if the kernel refuses
+//!   a request.
 //! - [`Family`] finds a generic-netlink family and its multicast groups by name.
 //!
-//! The kernel answers a request while `send` runs, so a request never waits; events are read without blocking and the
-//! socket can sit in `epoll` ([`std::os::fd::AsRawFd`]).
+//! The kernel processes a request within `send`, so its answer is ready at once. Events are read without
+//! blocking, and the socket can be registered with `epoll` ([`std::os::fd::AsRawFd`]).
 //!
 //! # Sources
 //! - `include/uapi/linux/netlink.h`, `include/uapi/linux/genetlink.h` (Linux 6.18): layout and flags.
 //! - `Documentation/userspace-api/netlink/intro.rst`: extended ACKs, `NLM_F_DUMP_INTR`, strict checking.
 //!
 //! # Checked by
-//! `tests`: every message that is written is read back as it was, no bytes make the reader panic, and a refused
+//! `tests`: every message decodes to what was encoded, no input makes the decoder panic, and a refused
 //! request carries the kernel's own sentence.
 
 mod builder;
@@ -30,7 +33,7 @@ pub use message::{Attr, Attrs, Message, Messages};
 pub(crate) use message::{u16_at, u32_at, u64_at};
 pub use socket::{Protocol, Socket};
 
-/// Netlink aligns everything to four bytes.
+/// Rounds up to netlink's alignment of four bytes.
 pub(crate) const fn align4(len: usize) -> usize {
     len.div_ceil(4) * 4
 }

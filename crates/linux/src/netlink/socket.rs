@@ -1,4 +1,4 @@
-//! The socket: requests with one sequence number each, dumps, and multicast events.
+//! The netlink socket: sequence-numbered requests, dumps and multicast events.
 
 use super::Builder;
 use super::error::{OpenError, ReceiveError, Refusal, RequestError};
@@ -14,14 +14,14 @@ const NLM_F_ACK: u16 = 0x04;
 const NLM_F_DUMP_INTR: u16 = 0x10;
 const NLM_F_DUMP: u16 = 0x300;
 const SOL_NETLINK: i32 = 270;
-/// The kernel builds dumps in at most 32 KiB; twice that also takes any single message.
+/// The kernel builds dumps in chunks of at most 32 KiB. Twice that also holds any single message.
 const BUFFER_LEN: usize = 64 * 1024;
-/// Room for the events of a few thousand changes while we are busy elsewhere.
+/// Holds the events of a few thousand changes while the reader is busy.
 const EVENT_BUFFER_BYTES: i32 = 4 * 1024 * 1024;
 const ANSWER_TIMEOUT_S: u64 = 5;
 const DUMP_ATTEMPTS: u32 = 16;
 
-/// Which part of the kernel a socket speaks to.
+/// The kernel subsystem that a socket addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     /// rtnetlink: links, addresses, routes, rules.
@@ -49,7 +49,7 @@ impl Protocol {
     }
 }
 
-/// What ends the answer to a request.
+/// The message that completes an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Until {
     /// The acknowledgement.
@@ -69,7 +69,7 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Opens and binds a socket; extended ACKs are on.
+    /// Opens and binds a socket with extended ACKs enabled.
     pub fn open(protocol: Protocol) -> Result<Self, OpenError> {
         let fd = open_fd(protocol)?;
         let socket = Self {
@@ -81,10 +81,10 @@ impl Socket {
         Ok(socket)
     }
 
-    /// Joins a multicast group and makes room for its bursts.
+    /// Joins a multicast group and enlarges the receive buffer for bursts.
     pub fn subscribe(&self, group: u32) -> io::Result<()> {
-        // Without CAP_NET_ADMIN the forced size is refused and the system's own limit stays: an overrun is then
-        // likelier, and handled.
+        // Without CAP_NET_ADMIN the kernel refuses the forced size and keeps the system's limit. Overruns are
+        // then more likely, and the caller handles them.
         let _ = self.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, EVENT_BUFFER_BYTES);
         self.set(SOL_NETLINK, libc::NETLINK_ADD_MEMBERSHIP, group.cast_signed())
     }
@@ -94,7 +94,7 @@ impl Socket {
         self.exchange(request, Until::Ack, &mut |_| Ok(()))
     }
 
-    /// Sends a request that is answered by exactly one message, given to `on`.
+    /// Sends a request whose answer is exactly one message, and passes it to `on`.
     pub fn ask(
         &mut self,
         request: &mut Builder,
@@ -103,10 +103,10 @@ impl Socket {
         self.exchange(request, Until::First, &mut on)
     }
 
-    /// Lists: every message of the dump is given to `on`.
+    /// Sends a dump request and passes every message to `on`.
     ///
-    /// A dump that the kernel marks as inconsistent is read to its end and reported as
-    /// [`RequestError::Interrupted`]; see [`dump_whole`](Self::dump_whole).
+    /// If the kernel marks the dump as inconsistent, it is still read to its end and then reported as
+    /// [`RequestError::Interrupted`]. See [`dump_whole`](Self::dump_whole).
     pub fn dump(
         &mut self,
         request: &mut Builder,
@@ -115,7 +115,7 @@ impl Socket {
         self.exchange(request, Until::Done, &mut on)
     }
 
-    /// Lists into a `Vec`, starting over while the list changes under the reader.
+    /// Dumps into a `Vec` and starts again if the list changed during the dump.
     pub fn dump_whole<T>(
         &mut self,
         request: &mut Builder,
@@ -139,7 +139,7 @@ impl Socket {
         })
     }
 
-    /// The next datagram of events, without blocking; `None` when nothing waits.
+    /// Receives the next datagram of events without blocking. `None` if none is pending.
     pub fn receive(&mut self) -> Result<Option<Messages<'_>>, ReceiveError> {
         match self.recv(libc::MSG_DONTWAIT) {
             Ok(len) => Ok(Some(Messages::new(&self.buf[..len]))),
@@ -149,7 +149,7 @@ impl Socket {
         }
     }
 
-    /// Leaves room for a few events only.
+    /// Shrinks the receive buffer to a few events.
     #[cfg(test)]
     pub(crate) fn shrink_for_test(&self) {
         self.set(libc::SOL_SOCKET, libc::SO_RCVBUF, 4096).unwrap();
@@ -201,7 +201,7 @@ impl Socket {
         }
     }
 
-    /// One datagram from the kernel into the buffer; what other processes send is dropped.
+    /// Receives one datagram from the kernel into the buffer. Datagrams of other processes are dropped.
     fn recv(&mut self, flags: i32) -> io::Result<usize> {
         loop {
             // SAFETY: sockaddr_nl is plain data, all zeros is a valid value.
@@ -235,7 +235,7 @@ impl Socket {
         self.set(SOL_NETLINK, libc::NETLINK_EXT_ACK, 1)?;
         self.set(SOL_NETLINK, libc::NETLINK_CAP_ACK, 1)?;
         if protocol == Protocol::Route {
-            // Filters in dump requests are ignored by the kernel without strict checking.
+            // Without strict checking the kernel ignores filters in dump requests.
             self.set(SOL_NETLINK, libc::NETLINK_GET_STRICT_CHK, 1)?;
         }
         let timeout = libc::timeval {

@@ -38,7 +38,7 @@ fn same(attr: &Attr<'_>, tree: &Tree) -> bool {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back(
+    fn messages_decode_to_what_was_encoded(
         kind: u16,
         flags: u16,
         header in proptest::collection::vec(any::<u8>(), 0..13),
@@ -61,7 +61,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), header in 0usize..40) {
+    fn no_input_makes_the_decoder_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), header in 0usize..40) {
         for message in Messages::new(&bytes) {
             let _ = Refusal::from_error(&message);
             let _ = Refusal::from_done(&message);
@@ -101,7 +101,7 @@ fn unknown_family_is_missing() {
 fn refusal_carries_the_kernels_words() {
     let mut socket = Socket::open(Protocol::Route).unwrap();
     let mut request = Builder::new();
-    // RTM_GETLINK dump with a field that strict checking demands to be zero.
+    // RTM_GETLINK dump with a non-zero field that strict checking requires to be zero.
     request
         .start(18, 0)
         .header(&[0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
@@ -114,7 +114,7 @@ fn refusal_carries_the_kernels_words() {
 }
 
 #[test]
-fn nothing_waits_on_a_quiet_socket() {
+fn a_socket_without_events_returns_none() {
     let mut socket = Socket::open(Protocol::Route).unwrap();
     assert!(socket.receive().unwrap().is_none());
 }

@@ -1,20 +1,22 @@
-//! Checks whether a link leads to the Internet: one HTTP request over it, whose reply is known beforehand.
+//! Checks whether a link leads to the Internet: sends one HTTP request with a known reply over it.
 //!
-//! | reply | found |
+//! | reply | result |
 //! |---|---|
-//! | the expected text, 204 where none is expected, or `X-NetworkManager-Status: online` | passed |
+//! | the expected text, 204 if none is expected, or `X-NetworkManager-Status: online` | passed |
 //! | a redirect, another text, another status | a captive portal |
 //! | none, one of 5xx, or one that is not HTTP | nothing |
 //!
 //! # Sources
-//! - RFC 9112 §2–§4 (messages of HTTP/1.1), RFC 6585 §6 (status 511), RFC 8952 §2 (captive portals answer in place of others).
-//! - NetworkManager.conf(5), `[connectivity]`: what a reply has to begin with.
+//! - RFC 9112 §2–§4 (HTTP/1.1 messages), RFC 6585 §6 (status 511), RFC 8952 §2 (captive portals answer in
+//!   place of others).
+//! - NetworkManager.conf(5), `[connectivity]`: how a reply must begin.
 //!
 //! # Where we differ, and why
-//! 1. Plain HTTP only: a portal cannot answer for a host over TLS, so that nothing would be learnt beyond a failure.
-//! 2. The socket is bound to the link, and so is the question for the host's address, which goes to the link's own resolver: a portal's resolver gives its own
-//!    address, which the answer then shows. A URL with an address for a host needs no resolver.
-//! 3. Nothing of the reply is used but its comparison: at most [`LONGEST_REPLY`] within [`PATIENCE`].
+//! 1. Plain HTTP only: a portal cannot answer for a host over TLS, so the check would show only a failure.
+//! 2. The socket is bound to the link. So is the DNS query for the host's address, which goes to the link's
+//!    own resolver. A portal's resolver returns the portal's address, and the reply then shows the portal. A
+//!    URL with an IP address needs no resolver.
+//! 3. The reply is only compared: at most [`LONGEST_REPLY`] within [`PATIENCE`].
 //!
 //! # Checked by
 //! `tests`; `daemon::tests::portal`, in namespaces.
@@ -36,40 +38,40 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 use wire::dns;
 
-/// A check takes no longer.
+/// Time limit of a check.
 pub const PATIENCE: Duration = Duration::from_secs(5);
-/// More of a reply is not read, in bytes.
+/// Most bytes that are read from a reply.
 const LONGEST_REPLY: usize = 64 << 10;
-/// A resolver may take so long, and is asked twice.
+/// Time limit of a DNS query, which is sent twice.
 const RESOLVES_WITHIN: Duration = Duration::from_secs(1);
 const DNS_PORT: u16 = 53;
-/// Longer than a reply over UDP without EDNS.
+/// Largest DNS reply in bytes, more than a reply over UDP without EDNS.
 const LONGEST_DNS: usize = 1_500;
-/// What NetworkManager accepts instead of a text, in lower case.
+/// The header that NetworkManager accepts instead of a text, in lower case.
 const ONLINE: &[u8] = b"x-networkmanager-status: online";
 
-/// What is asked for, and what a link that leads to the Internet answers.
+/// The request, and its reply over a link that leads to the Internet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// What is asked for.
+    /// The requested URL.
     pub url: Url,
-    /// How the reply begins; empty: it has the status 204, or nothing in it.
+    /// Expected beginning of the reply. If empty, the reply must have status 204 or no content.
     pub response: String,
 }
 
-/// The link over which to check.
+/// The link to check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Over {
     /// Its name.
     pub link: IfName,
     /// Its addresses.
     pub from: Vec<IpAddr>,
-    /// Who resolves names for it.
+    /// Its DNS resolvers.
     pub resolvers: Vec<IpAddr>,
 }
 
 impl Check {
-    /// Checks. Blocks for [`PATIENCE`] at most, so that it has a thread of its own.
+    /// Runs the check. It blocks for up to [`PATIENCE`], so call it on a thread of its own.
     pub fn run(&self, over: &Over) -> Checked {
         let until = Instant::now() + PATIENCE;
         for to in self.hosts(over, until) {
@@ -81,7 +83,7 @@ impl Check {
         Checked::Failed
     }
 
-    /// Where the URL's host is, by the families that the link has.
+    /// Addresses of the URL's host, for the address families of the link.
     fn hosts(&self, over: &Over, until: Instant) -> Vec<SocketAddr> {
         let addresses = match self.url.host.parse::<IpAddr>() {
             Ok(address) => vec![address],
@@ -117,7 +119,7 @@ impl Check {
         Ok(reply)
     }
 
-    /// What a reply says; `None` where it is none.
+    /// Classifies a reply. `None` if it is not a valid one.
     fn judge(&self, reply: &[u8]) -> Option<Checked> {
         let (head, body) = split(reply)?;
         let status = status(head)?;
@@ -163,7 +165,7 @@ fn bound(over: &Over, to: IpAddr, kind: Type, protocol: Protocol) -> io::Result<
     Ok(socket)
 }
 
-/// The addresses of a host as this resolver has them, of the family of the resolver first.
+/// Queries a resolver for the addresses of a host. The resolver's own address family comes first.
 fn resolve(over: &Over, resolver: IpAddr, host: &str, until: Instant) -> io::Result<Vec<IpAddr>> {
     let socket = bound(over, resolver, Type::DGRAM, Protocol::UDP)?;
     socket.connect(&SocketAddr::new(resolver, DNS_PORT).into())?;
@@ -203,11 +205,11 @@ fn asked_twice(socket: &Socket, question: &[u8], id: u16, until: Instant) -> io:
 
 fn random_id() -> u16 {
     use std::hash::{BuildHasher as _, Hasher as _};
-    // The standard library seeds its hashers from the system's randomness.
+    // The standard library seeds its hashers with system randomness.
     std::hash::RandomState::new().build_hasher().finish() as u16
 }
 
-/// The lines before the empty one, and what follows it.
+/// The header lines before the empty line, and the body.
 fn split(reply: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = reply.windows(4).position(|part| part == b"\r\n\r\n")?;
     Some((&reply[..at], &reply[at + 4..]))
@@ -222,7 +224,8 @@ fn status(head: &[u8]) -> Option<u16> {
         .filter(|status| *status >= 200)
 }
 
-/// Whether all has come that the reply says it has. Many servers keep a connection open although they were asked not to.
+/// Whether the reply is complete by its own header. Many servers keep a connection open although the request
+/// says to close it.
 fn is_whole(reply: &[u8]) -> bool {
     let Some((head, body)) = split(reply) else {
         return false;

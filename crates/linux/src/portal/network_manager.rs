@@ -1,11 +1,11 @@
-//! The check that NetworkManager makes on this host, from its configuration files.
+//! Reads the check that NetworkManager makes on this host from its configuration files.
 //!
 //! # Sources
-//! - NetworkManager.conf(5), "FILE FORMAT", `[connectivity]`: `uri`, `response` and `enabled`; files of one name in `/etc` stand for those in `/run`, and those for the ones in
-//!   `/usr/lib`.
+//! - NetworkManager.conf(5), "FILE FORMAT", `[connectivity]`: `uri`, `response` and `enabled`. A file in
+//!   `/etc` replaces one of the same name in `/run`, which replaces one in `/usr/lib`.
 //!
 //! # Where we differ, and why
-//! 1. Whoever has switched the check off there (`enabled=false`, or an empty `uri`) has no check here either.
+//! 1. If the check is disabled there (`enabled=false` or an empty `uri`), there is no check here either.
 //!
 //! # Checked by
 //! `portal::tests`.
@@ -16,17 +16,17 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Later ones hold.
+/// Later directories take precedence.
 const DIRECTORIES: [&str; 3] = [
     "usr/lib/NetworkManager/conf.d",
     "run/NetworkManager/conf.d",
     "etc/NetworkManager/conf.d",
 ];
 const FILE: &str = "etc/NetworkManager/NetworkManager.conf";
-/// What its servers answer unless the configuration says otherwise.
+/// Expected response unless the configuration sets one.
 const RESPONSE: &str = "NetworkManager is online";
 
-/// What `[connectivity]` says, so far.
+/// Values of `[connectivity]` read so far.
 #[derive(Debug, Default)]
 struct Section {
     uri: Option<String>,
@@ -34,10 +34,11 @@ struct Section {
     off: bool,
 }
 
-/// The check of NetworkManager's configuration; `None` where it has none, or has it switched off. `root` is `/` on a host.
+/// Reads the check from NetworkManager's configuration. `None` if it has none or disables it. `root` is `/`
+/// on a host.
 ///
 /// # Errors
-/// When the URL cannot be checked here.
+/// If the URL cannot be checked here.
 pub fn from_network_manager(root: &Path) -> Result<Option<Check>, UrlError> {
     let mut section = Section::default();
     for file in files(root) {
@@ -52,7 +53,7 @@ pub fn from_network_manager(root: &Path) -> Result<Option<Check>, UrlError> {
     }))
 }
 
-/// In the order in which they are read.
+/// The configuration files, in the order in which they are read.
 fn files(root: &Path) -> Vec<PathBuf> {
     let mut by_name: BTreeMap<OsString, (usize, PathBuf)> = BTreeMap::new();
     for (rank, directory) in DIRECTORIES.iter().enumerate() {
@@ -69,7 +70,7 @@ fn files(root: &Path) -> Vec<PathBuf> {
     }
     let mut files: Vec<(usize, PathBuf)> = by_name.into_values().collect();
     files.push((1, root.join(FILE)));
-    // A stable sort: within a directory they stay in the order of their names.
+    // A stable sort keeps the files of a directory in the order of their names.
     files.sort_by_key(|(rank, _)| *rank);
     files.into_iter().map(|(_, path)| path).collect()
 }

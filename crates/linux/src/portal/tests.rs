@@ -11,7 +11,7 @@ fn check(response: &str) -> Check {
 }
 
 #[test]
-fn urls_are_read_as_they_are_written() {
+fn urls_are_parsed() {
     for (text, host, port, path) in [
         ("http://a.example", "a.example", 80, "/"),
         ("http://a.example?x=1", "a.example", 80, "/?x=1"),
@@ -43,7 +43,7 @@ fn urls_are_read_as_they_are_written() {
 }
 
 #[test]
-fn a_reply_is_judged_by_its_status_and_its_beginning() {
+fn a_reply_is_classified_by_its_status_and_its_beginning() {
     let judge = |response: &str, reply: &str| check(response).judge(reply.as_bytes());
     let (passed, portal) = (Some(Checked::Passed), Some(Checked::Portal));
     for (response, reply, found) in [
@@ -84,7 +84,7 @@ fn a_reply_is_judged_by_its_status_and_its_beginning() {
     assert!(is_whole(b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nonline"));
 }
 
-/// A server that says this to everybody, and what it was asked.
+/// Serves `says` to every request and returns the requests it received.
 fn serve(pair: &Pair, says: &'static str) -> std::thread::JoinHandle<String> {
     let listener = pair
         .server
@@ -108,7 +108,7 @@ fn over(link: &str, from: &str) -> Over {
 }
 
 #[test]
-fn one_request_goes_out_by_the_link_and_says_nothing_of_the_host() {
+fn one_request_leaves_over_the_link_and_reveals_nothing_of_the_host() {
     let Some(pair) = Pair::joined(2) else { return };
     let server = serve(&pair, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nonline");
     let found = pair.client.run(|| check("online").run(&over("w0", "10.0.0.1")));
@@ -117,13 +117,13 @@ fn one_request_goes_out_by_the_link_and_says_nothing_of_the_host() {
         server.join().unwrap(),
         "GET /check HTTP/1.1\r\nHost: 10.0.0.2:8080\r\nUser-Agent: slowhand\r\nAccept: */*\r\nConnection: close\r\n\r\n"
     );
-    // The other link does not reach it at once; nobody listens there any more on the first.
+    // The other link cannot reach it, and on the first nothing listens now.
     let refused = pair.client.run(|| check("online").run(&over("w0", "10.0.0.1")));
     assert_eq!(refused.unwrap(), Checked::Failed);
 }
 
 #[test]
-fn the_links_own_resolver_says_where_the_host_is() {
+fn the_links_own_resolver_resolves_the_host() {
     let Some(pair) = Pair::joined(1) else { return };
     let resolver = pair
         .server
@@ -156,7 +156,7 @@ fn the_links_own_resolver_says_where_the_host_is() {
 }
 
 #[test]
-fn the_check_of_network_manager_is_read_from_its_files() {
+fn the_check_of_network_manager_is_parsed_from_its_files() {
     let root = Root::new("network-manager");
     let found = || from_network_manager(root.path());
     assert_eq!(found(), Ok(None));
@@ -176,7 +176,7 @@ fn the_check_of_network_manager_is_read_from_its_files() {
         (admin.url.to_string().as_str(), admin.response.as_str()),
         ("http://admin.example/", "")
     );
-    // A file of the same name stands for the vendor's.
+    // A file of the same name replaces the vendor's.
     root.write(
         "etc/NetworkManager/conf.d/20-connectivity.conf",
         "[connectivity]\nenabled=false\n",

@@ -1,4 +1,4 @@
-//! A URL that can be checked: `http://HOST[:PORT][/PATH]`.
+//! A URL for the check: `http://HOST[:PORT][/PATH]`.
 //!
 //! # Sources
 //! - RFC 3986 §3; RFC 9110 §4.2.1 (`http`), RFC 9112 §3.2 (the `Host` field).
@@ -12,35 +12,33 @@ use std::str::FromStr;
 use thiserror::Error;
 
 const HTTP_PORT: u16 = 80;
-/// A longer one is none that anybody checks.
+/// Longest accepted URL, in bytes.
 const LONGEST: usize = 1_024;
 
-/// A URL of a host, without a name for the user and without a fragment.
+/// A URL without user name and fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url {
     /// A name or an address.
     pub host: String,
-    /// 80 where none is written.
+    /// The port, 80 by default.
     pub port: u16,
-    /// With the leading slash, and the query.
+    /// Path with its leading slash, and the query.
     pub path: String,
 }
 
-/// Why a text cannot be checked.
+/// Why a URL cannot be checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum UrlError {
-    /// Encrypted, or not HTTP.
-    #[error(
-        "only http:// can be checked: a captive portal cannot answer in place of a host that is asked over TLS"
-    )]
+    /// The URL is encrypted or not HTTP.
+    #[error("only http:// can be checked: a captive portal cannot answer in place of a TLS host")]
     Scheme,
-    /// The host is missing, or is no name and no address.
+    /// The host is missing, or is neither a name nor an address.
     #[error("the host must be a name or an address, as in http://example.org/check")]
     Host,
-    /// The port is not one.
+    /// The port is invalid.
     #[error("the port must be 1 to 65535")]
     Port,
-    /// A character that does not belong there, or too many.
+    /// It contains an invalid character or is too long.
     #[error("a URL has no spaces, no user and no fragment, and at most 1024 characters")]
     Characters,
 }
@@ -101,7 +99,7 @@ impl Url {
         }
     }
 
-    /// The request for it. It says nothing of this host but that it asks.
+    /// The HTTP request. It reveals nothing about this host.
     pub(super) fn request(&self) -> String {
         format!(
             "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: slowhand\r\nAccept: */*\r\nConnection: close\r\n\r\n",

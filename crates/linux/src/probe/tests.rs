@@ -9,7 +9,7 @@ fn target(link: &str, from: &str, to: &str) -> Target {
     }
 }
 
-/// Every answer within `patience` of the last one.
+/// Collects replies until `expected` have arrived, or none arrives within `patience` of the last.
 fn answers(prober: &mut Prober, expected: usize, patience: Duration) -> Vec<u32> {
     let (mut heard, mut patience) = (Vec::new(), Patience::of(patience));
     while heard.len() < expected && patience.lasts() {
@@ -26,7 +26,7 @@ const LONG: Duration = Duration::from_secs(5);
 const SHORT: Duration = Duration::from_millis(200);
 
 #[test]
-fn a_reachable_host_answers_over_every_link() {
+fn a_reachable_host_replies_over_every_link() {
     let Some(pair) = Pair::joined(2) else { return };
     let heard = pair.client.run(|| {
         let mut prober = Prober::open().unwrap();
@@ -41,11 +41,11 @@ fn a_reachable_host_answers_over_every_link() {
 }
 
 #[test]
-fn a_probe_does_not_sneak_out_over_another_link() {
+fn a_probe_does_not_leave_over_another_link() {
     let Some(pair) = Pair::joined(2) else { return };
     let heard = pair.client.run(|| {
         let mut prober = Prober::open().unwrap();
-        // Its peer can be reached, but only over the second link.
+        // The peer is reachable, but only over the second link.
         output("ip link set w0 down");
         let refused = prober.echo(target("w0", "10.0.1.1", "10.0.1.2"), 9).is_err();
         let silent = answers(&mut prober, 1, SHORT).is_empty();
@@ -56,7 +56,7 @@ fn a_probe_does_not_sneak_out_over_another_link() {
 }
 
 #[test]
-fn a_handshake_is_answered_by_open_and_closed_ports_alike() {
+fn open_and_closed_ports_both_reply_to_a_handshake() {
     let Some(pair) = Pair::joined(1) else { return };
     let listener = pair
         .server
@@ -77,7 +77,7 @@ fn a_handshake_is_answered_by_open_and_closed_ports_alike() {
 }
 
 #[test]
-fn nobody_answers_over_a_link_that_drops_everything() {
+fn no_reply_arrives_over_a_link_that_drops_everything() {
     let Some(pair) = Pair::joined(1) else { return };
     pair.server.run(|| output("ip link set w0 arp off")).unwrap();
     pair.server

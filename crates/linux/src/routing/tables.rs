@@ -1,18 +1,18 @@
-//! Numbers of routing tables that nobody else uses.
+//! Allocates numbers of unused routing tables.
 
 use super::{Uplink, is_of_others};
 use crate::rtnl::{ListError, Protocol, Rtnl, Rule, Table};
 use std::net::IpAddr;
 
-/// The first that is tried.
+/// The first number tried.
 const FIRST: u32 = 51_830;
 
-/// What has a table of its own.
+/// The owner of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// An uplink: interface, whether it is IPv6, next hop.
+    /// An uplink: interface index, whether it is IPv6, next hop.
     Uplink(u32, bool, Option<IpAddr>),
-    /// New connections, while they are kept away from the user's first default route: whether of IPv6.
+    /// New connections while they avoid the user's first default route: whether it is IPv6.
     Override(bool),
 }
 
@@ -22,19 +22,19 @@ impl From<&Uplink> for Owner {
     }
 }
 
-/// The table of each owner, which keeps it for as long as it is there.
+/// The table of each owner. An owner keeps its table for its lifetime.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     given: Vec<(Owner, Table)>,
 }
 
 impl Tables {
-    /// Forgets the tables of all others.
+    /// Forgets the tables of all other owners.
     pub(super) fn keep(&mut self, owners: &[Owner]) {
         self.given.retain(|(owner, _)| owners.contains(owner));
     }
 
-    /// The owner's table. `rules` are all there are.
+    /// Returns the owner's table. `rules` lists all rules.
     pub(super) fn of(&mut self, owner: Owner, rtnl: &mut Rtnl, rules: &[Rule]) -> Result<Table, ListError> {
         if let Some(&(_, table)) = self.given.iter().find(|(other, _)| *other == owner) {
             return Ok(table);
@@ -44,7 +44,7 @@ impl Tables {
         Ok(table)
     }
 
-    /// The first table that nobody uses: no rule of others asks it, and it has no routes of others.
+    /// Finds the first unused table: no rule of others selects it, and it has no routes of others.
     fn free(&self, rtnl: &mut Rtnl, rules: &[Rule]) -> Result<Table, ListError> {
         let taken = |table| {
             self.given.iter().any(|(_, given)| *given == table)

@@ -36,7 +36,7 @@ fn everything() -> String {
     .map(output)
     .concat()
     .lines()
-    // Link-local addresses come by themselves, after a while.
+    // The kernel adds link-local addresses asynchronously.
     .filter(|line| !line.contains("fe80"))
     .collect::<Vec<_>>()
     .join("\n")
@@ -49,7 +49,7 @@ struct Host {
 }
 
 impl Host {
-    /// Links with these addresses, and with carrier.
+    /// A host with links that have these addresses and a carrier.
     fn with(links: &[(&str, &[&str])]) -> Self {
         for (link, addresses) in links {
             plug(link);
@@ -72,7 +72,7 @@ impl Host {
         applied.restored_rules + applied.restored_routes
     }
 
-    /// The order of rules between `local` and `main`, as their selectors and tables.
+    /// The rules between `local` and `main` in order, as selectors and tables.
     fn rules(&mut self, v6: bool) -> Vec<String> {
         let rules = self.rtnl.rules().unwrap();
         let between = rules
@@ -105,7 +105,7 @@ fn two_links() -> (Host, Plan) {
 }
 
 #[test]
-fn a_bound_socket_leaves_by_its_own_link_even_with_the_same_address_on_both() {
+fn a_bound_socket_leaves_on_its_link_even_with_the_same_address_on_both() {
     inside(|| {
         let same: &[&str] = &["192.168.1.2/24"];
         let mut host = Host::with(&[("ap1", same), ("ap2", same)]);
@@ -124,7 +124,7 @@ fn a_bound_socket_leaves_by_its_own_link_even_with_the_same_address_on_both() {
 }
 
 #[test]
-fn new_connections_move_only_where_a_rule_says_so_and_back() {
+fn new_connections_follow_the_override_and_return() {
     inside(|| {
         let (mut host, mut plan) = two_links();
         let main = || output("ip route show table main") + &output("ip -6 route show table main");
@@ -164,7 +164,7 @@ fn new_connections_move_only_where_a_rule_says_so_and_back() {
 }
 
 #[test]
-fn routes_more_specific_than_a_default_are_the_users() {
+fn the_users_specific_routes_take_precedence() {
     inside(|| {
         let (mut host, mut plan) = two_links();
         output("ip route add 10.50.0.0/16 via 10.0.0.254");
@@ -204,7 +204,7 @@ fn each_address_has_the_gateway_of_its_network() {
 }
 
 #[test]
-fn packets_of_others_go_where_the_user_sends_them() {
+fn forwarded_packets_follow_the_users_routes() {
     inside(|| {
         let (mut host, mut plan) = two_links();
         plug("lan0");
@@ -219,7 +219,7 @@ fn packets_of_others_go_where_the_user_sends_them() {
 }
 
 #[test]
-fn somebody_may_add_a_route_over_any_gateway_of_a_link() {
+fn the_user_can_add_a_route_over_any_gateway_of_a_link() {
     inside(|| {
         let (mut host, plan) = two_links();
         host.apply(&plan);
@@ -234,7 +234,7 @@ fn somebody_may_add_a_route_over_any_gateway_of_a_link() {
 }
 
 #[test]
-fn rules_of_others_come_first_also_those_that_come_later() {
+fn rules_of_others_stay_first_even_if_added_later() {
     inside(|| {
         let (mut host, plan) = two_links();
         output("ip rule add pref 5270 lookup 52");
@@ -247,7 +247,7 @@ fn rules_of_others_come_first_also_those_that_come_later() {
         let ours = rules[2..].to_vec();
         output("ip rule add pref 32765 fwmark 8 lookup 54");
         output("ip rule add pref 32764 fwmark 9 lookup 55");
-        assert!(host.apply(&plan) > 0, "they had been overtaken");
+        assert!(host.apply(&plan) > 0, "other rules were in front");
         let rules = host.rules(false);
         assert_eq!(rules[rules.len() - ours.len()..], ours);
         assert_eq!(rules.len(), 4 + ours.len());
@@ -256,7 +256,7 @@ fn rules_of_others_come_first_also_those_that_come_later() {
 }
 
 #[test]
-fn what_somebody_sweeps_is_restored_and_counted() {
+fn removed_rules_and_routes_are_restored_and_counted() {
     inside(|| {
         let (mut host, plan) = two_links();
         assert_eq!(host.apply(&plan), 0);
@@ -292,7 +292,7 @@ fn tables_of_others_are_left_alone() {
 }
 
 #[test]
-fn nothing_stays_after_the_last_uplink_or_undoing() {
+fn nothing_is_left_after_the_last_uplink_or_an_undo() {
     inside(|| {
         let (mut host, mut plan) = two_links();
         let before = everything();
@@ -310,7 +310,7 @@ fn nothing_stays_after_the_last_uplink_or_undoing() {
 }
 
 #[test]
-fn a_gateway_outside_the_subnet_or_of_the_other_family_is_reached_directly() {
+fn a_gateway_outside_the_subnet_or_family_is_onlink() {
     inside(|| {
         let mut host = Host::with(&[
             ("wwan0", &["10.9.8.7/32"]),

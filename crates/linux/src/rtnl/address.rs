@@ -16,9 +16,9 @@ pub struct AddressFlags(u32);
 impl AddressFlags {
     /// None.
     pub const NONE: Self = Self(0);
-    /// Usable at once, without asking whether a neighbour has it already (IPv6).
+    /// Usable at once, without duplicate address detection (IPv6).
     pub const NO_DAD: Self = Self(libc::IFA_F_NODAD);
-    /// No connected route is made for its prefix.
+    /// No connected route is created for its prefix.
     pub const NO_PREFIX_ROUTE: Self = Self(libc::IFA_F_NOPREFIXROUTE);
 
     /// These `IFA_F_*`.
@@ -27,33 +27,33 @@ impl AddressFlags {
         Self(flags)
     }
 
-    /// Both sets together.
+    /// The union of both sets.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// The neighbours are still being asked: not usable yet (IPv6).
+    /// Duplicate address detection is still running, so it is not usable yet (IPv6).
     pub const fn tentative(self) -> bool {
         self.0 & (libc::IFA_F_TENTATIVE | libc::IFA_F_OPTIMISTIC) == libc::IFA_F_TENTATIVE
     }
 
-    /// A neighbour has it already: never usable (IPv6).
+    /// Duplicate address detection found it in use, so it is never usable (IPv6).
     pub const fn duplicate(self) -> bool {
         self.0 & libc::IFA_F_DADFAILED != 0
     }
 
-    /// Not for new connections any more.
+    /// Deprecated: not for new connections.
     pub const fn deprecated(self) -> bool {
         self.0 & libc::IFA_F_DEPRECATED != 0
     }
 
-    /// IPv4: not the first of its network. IPv6: made for privacy, to be replaced by another in time. One flag for both.
+    /// IPv4: not the first address of its network. IPv6: a temporary privacy address. Both share one flag.
     pub const fn secondary_or_temporary(self) -> bool {
         self.0 & libc::IFA_F_SECONDARY != 0
     }
 
-    /// It was not learnt from a router or DHCP, and does not expire.
+    /// Static: not learnt from a router or DHCP, and never expires.
     pub const fn permanent(self) -> bool {
         self.0 & libc::IFA_F_PERMANENT != 0
     }
@@ -64,18 +64,18 @@ impl AddressFlags {
 pub struct Address {
     /// The link.
     pub ifindex: u32,
-    /// The address and the length of its network's prefix.
+    /// The address with its network's prefix length.
     pub prefix: Prefix,
-    /// The other end, on a point-to-point link.
+    /// The peer's address on a point-to-point link.
     pub peer: Option<IpAddr>,
     /// `RT_SCOPE_*`: 0 universe, 253 link, 254 host.
     pub scope: u8,
-    /// Its state and how it is to be treated.
+    /// Its state and options.
     pub flags: AddressFlags,
 }
 
 impl Address {
-    /// A plain address of universal scope.
+    /// A plain address of universe scope.
     pub const fn new(ifindex: u32, prefix: Prefix) -> Self {
         Self {
             ifindex,
@@ -91,12 +91,12 @@ impl Address {
         self.prefix.addr()
     }
 
-    /// Of more than link scope and ready for new connections.
+    /// Whether it has more than link scope and is ready for new connections.
     pub const fn usable(&self) -> bool {
         self.scope < libc::RT_SCOPE_LINK && !self.flags.tentative() && !self.flags.duplicate()
     }
 
-    /// Reads `RTM_NEWADDR` and `RTM_DELADDR`.
+    /// Parses `RTM_NEWADDR` and `RTM_DELADDR`.
     pub(super) fn parse(message: &Message<'_>) -> Option<Self> {
         let header = message.payload.get(..HEADER_LEN)?;
         let (mut local, mut address, mut flags) = (None, None, u32::from(header[2]));
@@ -108,7 +108,8 @@ impl Address {
                 _ => {}
             }
         }
-        // IPv6 without a peer sends IFA_ADDRESS only; IPv4 sends both, equal unless there is a peer.
+        // For IPv6 without a peer the kernel sends IFA_ADDRESS only. For IPv4 it sends both, equal unless
+        // there is a peer.
         let own = local.or(address)?;
         Some(Self {
             ifindex: u32::from_ne_bytes(*header[4..].first_chunk()?),
@@ -132,7 +133,7 @@ impl Address {
 }
 
 impl Rtnl {
-    /// All addresses of all links.
+    /// Lists the addresses of all links.
     pub fn addresses(&mut self) -> Result<Vec<Address>, ListError> {
         self.request.start(RTM_GETADDR, 0).header(&[0; HEADER_LEN]);
         self.socket
@@ -140,7 +141,7 @@ impl Rtnl {
             .map_err(ListError)
     }
 
-    /// Gives a link an address.
+    /// Adds an address to a link.
     pub fn add_address(&mut self, address: &Address) -> Result<(), AddAddressError> {
         address.write(self, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL);
         self.socket
@@ -148,7 +149,7 @@ impl Rtnl {
             .map_err(|error| AddAddressError::new(address, error))
     }
 
-    /// Takes an address from a link.
+    /// Removes an address from a link.
     pub fn del_address(&mut self, address: &Address) -> Result<(), DelAddressError> {
         address.write(self, RTM_DELADDR, 0);
         self.socket

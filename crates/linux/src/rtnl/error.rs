@@ -1,4 +1,4 @@
-//! What can go wrong, one enum per operation.
+//! rtnetlink errors, one enum per operation.
 
 use super::{Address, IfName, Prefix, Route, Rule, Table};
 use crate::netlink::{OpenError, ReceiveError, RequestError};
@@ -12,13 +12,13 @@ pub struct ListError(#[source] pub RequestError);
 /// Why a link could not be changed.
 #[derive(Debug, Error)]
 pub enum LinkError {
-    /// It is not there any more.
+    /// The link no longer exists.
     #[error("link {ifindex} is gone; wait until it appears again")]
     Gone {
         /// The link.
         ifindex: u32,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("changing link {ifindex} needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The link.
@@ -29,7 +29,7 @@ pub enum LinkError {
     Kernel {
         /// The link.
         ifindex: u32,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -44,33 +44,33 @@ impl LinkError {
     }
 }
 
-/// Why a software link could not be made.
+/// Why a virtual link could not be created.
 #[derive(Debug, Error)]
 pub enum NewLinkError {
-    /// The name is taken.
+    /// A link of this name exists.
     #[error("there is a link `{name}` already; choose another name")]
     Exists {
-        /// The name.
+        /// The requested name.
         name: IfName,
     },
-    /// Not allowed.
-    #[error("making link `{name}` needs CAP_NET_ADMIN: run as root")]
+    /// Permission denied.
+    #[error("creating link `{name}` needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The name.
         name: IfName,
     },
-    /// The kernel cannot make this kind.
+    /// The kernel does not support this link type.
     #[error("this kernel cannot make link `{name}`: the driver of its kind is missing")]
     Unsupported {
         /// The name.
         name: IfName,
     },
     /// Anything else.
-    #[error("making link `{name}`: {source}")]
+    #[error("creating link `{name}`: {source}")]
     Kernel {
         /// The name.
         name: IfName,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -89,7 +89,7 @@ impl NewLinkError {
 /// Why an address could not be added.
 #[derive(Debug, Error)]
 pub enum AddAddressError {
-    /// The link has it already.
+    /// The link already has this address.
     #[error("link {ifindex} has {prefix} already")]
     Exists {
         /// The link.
@@ -97,13 +97,13 @@ pub enum AddAddressError {
         /// The address.
         prefix: Prefix,
     },
-    /// The link is not there any more.
+    /// The link no longer exists.
     #[error("link {ifindex} is gone; wait until it appears again")]
     LinkGone {
         /// The link.
         ifindex: u32,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("adding {prefix} needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The address.
@@ -116,7 +116,7 @@ pub enum AddAddressError {
         ifindex: u32,
         /// The address.
         prefix: Prefix,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -140,7 +140,7 @@ impl AddAddressError {
 /// Why an address could not be removed.
 #[derive(Debug, Error)]
 pub enum DelAddressError {
-    /// The link does not have it, or is gone.
+    /// The link does not have the address, or no longer exists.
     #[error("link {ifindex} has no {prefix}; nothing to remove")]
     Absent {
         /// The link.
@@ -148,7 +148,7 @@ pub enum DelAddressError {
         /// The address.
         prefix: Prefix,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("removing {prefix} needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The address.
@@ -161,7 +161,7 @@ pub enum DelAddressError {
         ifindex: u32,
         /// The address.
         prefix: Prefix,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -184,7 +184,7 @@ impl DelAddressError {
 /// Why a route could not be added.
 #[derive(Debug, Error)]
 pub enum AddRouteError {
-    /// There is one with the same destination and metric.
+    /// A route with the same destination and metric exists.
     #[error(
         "table {table} has a route to {dst} with this metric already; choose another metric or replace it"
     )]
@@ -194,7 +194,7 @@ pub enum AddRouteError {
         /// The destination.
         dst: Prefix,
     },
-    /// The gateway is no neighbour of the link.
+    /// The gateway is not a neighbour on the link.
     #[error("the gateway to {dst} is not reachable over the link; add the connected route first")]
     GatewayUnreachable {
         /// The destination.
@@ -206,13 +206,13 @@ pub enum AddRouteError {
         /// The destination.
         dst: Prefix,
     },
-    /// The link is not there any more.
+    /// The link no longer exists.
     #[error("the link to {dst} is gone; wait until it appears again")]
     LinkGone {
         /// The destination.
         dst: Prefix,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("adding a route to {dst} needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The destination.
@@ -225,7 +225,7 @@ pub enum AddRouteError {
         table: Table,
         /// The destination.
         dst: Prefix,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -235,7 +235,7 @@ impl AddRouteError {
         let &Route { table, dst, .. } = route;
         match source.errno() {
             Some(libc::EEXIST) => Self::Exists { table, dst },
-            // IPv4 says ENETUNREACH, IPv6 EHOSTUNREACH or EINVAL with a text.
+            // IPv4 returns ENETUNREACH, IPv6 EHOSTUNREACH or EINVAL with a text.
             Some(libc::ENETUNREACH | libc::EHOSTUNREACH) => Self::GatewayUnreachable { dst },
             Some(libc::ENETDOWN) => Self::LinkDown { dst },
             Some(libc::ENODEV) => Self::LinkGone { dst },
@@ -248,7 +248,7 @@ impl AddRouteError {
 /// Why a route could not be removed.
 #[derive(Debug, Error)]
 pub enum DelRouteError {
-    /// There is none like it.
+    /// No such route exists.
     #[error("table {table} has no such route to {dst}; nothing to remove")]
     Absent {
         /// The table.
@@ -256,7 +256,7 @@ pub enum DelRouteError {
         /// The destination.
         dst: Prefix,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("removing a route to {dst} needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The destination.
@@ -269,7 +269,7 @@ pub enum DelRouteError {
         table: Table,
         /// The destination.
         dst: Prefix,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -278,7 +278,7 @@ impl DelRouteError {
     pub(super) fn new(route: &Route, source: RequestError) -> Self {
         let &Route { table, dst, .. } = route;
         match source.errno() {
-            // ENOENT: the table itself is gone with its last route.
+            // ENOENT: the kernel removed the table with its last route.
             Some(libc::ESRCH | libc::ENOENT | libc::ENODEV) => Self::Absent { table, dst },
             Some(libc::EPERM) => Self::NotPermitted { dst },
             _ => Self::Kernel { table, dst, source },
@@ -289,13 +289,13 @@ impl DelRouteError {
 /// Why a rule could not be added.
 #[derive(Debug, Error)]
 pub enum AddRuleError {
-    /// It is there already.
+    /// The rule already exists.
     #[error("the rule `{rule}` is there already")]
     Exists {
         /// The rule.
         rule: Box<Rule>,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("adding the rule `{rule}` needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The rule.
@@ -311,7 +311,7 @@ pub enum AddRuleError {
     Kernel {
         /// The rule.
         rule: Box<Rule>,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -331,13 +331,13 @@ impl AddRuleError {
 /// Why a rule could not be removed.
 #[derive(Debug, Error)]
 pub enum DelRuleError {
-    /// There is none like it.
+    /// No such rule exists.
     #[error("there is no rule `{rule}`; nothing to remove")]
     Absent {
         /// The rule.
         rule: Box<Rule>,
     },
-    /// Not allowed.
+    /// Permission denied.
     #[error("removing the rule `{rule}` needs CAP_NET_ADMIN: run as root")]
     NotPermitted {
         /// The rule.
@@ -348,7 +348,7 @@ pub enum DelRuleError {
     Kernel {
         /// The rule.
         rule: Box<Rule>,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: RequestError,
     },
 }
@@ -367,10 +367,10 @@ impl DelRuleError {
 /// Why watching failed.
 #[derive(Debug, Error)]
 pub enum WatchError {
-    /// No socket.
+    /// The socket could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// A multicast group was refused.
+    /// The kernel refused a multicast group.
     #[error("subscribing to link, address and route events")]
     Subscribe(#[source] std::io::Error),
     /// The state could not be read.

@@ -1,4 +1,4 @@
-//! Links: what they are, up and down, size, and the kinds that live in software.
+//! Links: properties, state, MTU, and virtual links.
 
 use super::error::{LinkError, ListError, NewLinkError};
 use super::{IfName, NLM_F_CREATE, NLM_F_EXCL, Rtnl};
@@ -21,19 +21,19 @@ pub(super) const HEADER_LEN: usize = 16;
 /// Whether a link can carry packets, as far as the link itself knows (RFC 2863).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OperState {
-    /// The driver does not say; TUN and loopback never do.
+    /// The driver does not report it. TUN and loopback never do.
     Unknown,
     /// The hardware is missing.
     NotPresent,
     /// No carrier or administratively down.
     Down,
-    /// A link below this one is down.
+    /// A lower link of this one is down.
     LowerLayerDown,
-    /// In some test mode.
+    /// In a test mode.
     Testing,
-    /// Waiting for something, such as 802.1X.
+    /// Waiting for an external event, such as 802.1X.
     Dormant,
-    /// Ready.
+    /// Ready to carry packets.
     Up,
 }
 
@@ -51,36 +51,37 @@ impl OperState {
     }
 }
 
-/// A link as rtnetlink describes it.
+/// A link as reported by rtnetlink.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// The kernel's number for it, never zero; a number may be used again after the link is gone.
+    /// Interface index, never zero. The kernel may reuse it after the link is gone.
     pub ifindex: u32,
     /// Its name.
     pub name: IfName,
-    /// Its other names (`ip link property add altname`).
+    /// Alternative names (`ip link property add altname`).
     pub altnames: Vec<String>,
-    /// Largest packet, in bytes.
+    /// Largest packet (MTU), in bytes.
     pub mtu: u32,
     /// Administratively up.
     pub up: bool,
-    /// There is a carrier below.
+    /// It has a carrier.
     pub carrier: bool,
-    /// What the link says about itself.
+    /// Operational state that the driver reports.
     pub operstate: OperState,
-    /// It is a loopback.
+    /// It is a loopback link.
     pub loopback: bool,
     /// `ARPHRD_*`: 1 Ethernet and WiFi, 772 loopback, 65534 TUN, 519 raw IP.
     pub arphrd: u16,
-    /// Hardware address, where it has one of six bytes.
+    /// Hardware address, if it has six bytes.
     pub mac: Option<MacAddr>,
-    /// The kind of software link (`tun`, `veth`, `dummy`, …); `None` for hardware.
+    /// Type of a virtual link (`tun`, `veth`, `dummy`, …), or `None` for hardware.
     pub kind: Option<String>,
 }
 
 impl Link {
-    /// Up, with carrier, and not known to be unable to carry packets. A dormant link (802.1X is not done, or nobody says that it is)
-    /// counts: the kernel routes over it.
+    /// Whether it is up with carrier and not known to be unable to carry packets. A dormant link counts
+    /// because the kernel routes over it. It is dormant while 802.1X is incomplete or not reported as
+    /// complete.
     pub const fn running(&self) -> bool {
         let ready = matches!(
             self.operstate,
@@ -89,18 +90,18 @@ impl Link {
         self.up && self.carrier && ready
     }
 
-    /// Its name, and its other names.
+    /// Its name and its alternative names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.name.as_str()).chain(self.altnames.iter().map(String::as_str))
     }
 
-    /// Whether two descriptions under one number are of different interfaces: a rename changes nothing but names.
+    /// Whether two reports under one index describe different interfaces. A rename changes only the names.
     pub(super) fn is_another(&self, other: &Self) -> bool {
         self.name != other.name
             && (self.kind != other.kind || self.arphrd != other.arphrd || self.mac != other.mac)
     }
 
-    /// Reads `RTM_NEWLINK` and `RTM_DELLINK`.
+    /// Parses `RTM_NEWLINK` and `RTM_DELLINK`.
     pub(super) fn parse(message: &Message<'_>) -> Option<Self> {
         let header = message.payload.get(..HEADER_LEN)?;
         let flags = u32::from_ne_bytes(*header[8..].first_chunk()?);
@@ -149,7 +150,7 @@ fn kind(attr: &Attr<'_>) -> Option<String> {
     Some(attr.attrs().find(IFLA_INFO_KIND)?.str()?.to_owned())
 }
 
-/// A `struct ifinfomsg`.
+/// Encodes a `struct ifinfomsg`.
 pub(super) fn ifinfo(ifindex: u32, flags: u32, change: u32) -> [u8; HEADER_LEN] {
     let mut header = [0; HEADER_LEN];
     header[4..8].copy_from_slice(&ifindex.to_ne_bytes());
@@ -158,7 +159,7 @@ pub(super) fn ifinfo(ifindex: u32, flags: u32, change: u32) -> [u8; HEADER_LEN] 
     header
 }
 
-/// One end of a pair: its name, and where it goes if not into the namespace of the caller.
+/// The far end of a veth pair: its name, and its namespace if it is not the caller's.
 #[derive(Debug, Clone, Copy)]
 pub struct VethPeer<'a> {
     /// Name of the far end.
@@ -179,7 +180,7 @@ impl VethPeer<'_> {
 }
 
 impl Rtnl {
-    /// All links.
+    /// Lists all links.
     pub fn links(&mut self) -> Result<Vec<Link>, ListError> {
         self.request.start(RTM_GETLINK, 0).header(&ifinfo(0, 0, 0));
         self.socket
@@ -187,7 +188,7 @@ impl Rtnl {
             .map_err(ListError)
     }
 
-    /// The link called `name`; `None` if there is none.
+    /// Finds the link called `name`. `None` if there is none.
     pub fn link_named(&mut self, name: IfName) -> Result<Option<Link>, ListError> {
         self.request
             .start(RTM_GETLINK, 0)
@@ -196,13 +197,13 @@ impl Rtnl {
         self.one_link()
     }
 
-    /// The link numbered `ifindex`; `None` if there is none.
+    /// Finds the link with index `ifindex`. `None` if there is none.
     pub fn link(&mut self, ifindex: u32) -> Result<Option<Link>, ListError> {
         self.request.start(RTM_GETLINK, 0).header(&ifinfo(ifindex, 0, 0));
         self.one_link()
     }
 
-    /// Takes a link up or down.
+    /// Sets a link up or down.
     pub fn set_up(&mut self, ifindex: u32, up: bool) -> Result<(), LinkError> {
         let flags = if up { IFF_UP } else { 0 };
         self.request
@@ -211,7 +212,7 @@ impl Rtnl {
         self.change_link(ifindex)
     }
 
-    /// Sets the largest packet a link takes, in bytes.
+    /// Sets the MTU of a link, in bytes.
     pub fn set_mtu(&mut self, ifindex: u32, mtu: u32) -> Result<(), LinkError> {
         self.request
             .start(RTM_NEWLINK, 0)
@@ -220,13 +221,13 @@ impl Rtnl {
         self.change_link(ifindex)
     }
 
-    /// Removes a software link.
+    /// Removes a virtual link.
     pub fn delete_link(&mut self, ifindex: u32) -> Result<(), LinkError> {
         self.request.start(RTM_DELLINK, 0).header(&ifinfo(ifindex, 0, 0));
         self.change_link(ifindex)
     }
 
-    /// Makes two links, each the far end of the other.
+    /// Creates a veth pair.
     pub fn add_veth(&mut self, name: IfName, peer: VethPeer<'_>) -> Result<(), NewLinkError> {
         self.request
             .start(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL)

@@ -1,4 +1,4 @@
-//! What a route says about connections over it: MTU, initial windows, features.
+//! Route metrics for connections over the route: MTU, initial windows, features.
 
 use crate::netlink::{Attr, Builder};
 use libc::RTA_METRICS;
@@ -9,9 +9,9 @@ const RTAX_FEATURE_ECN: u32 = 1;
 /// One more than the largest `RTAX_*`.
 const COUNT: usize = 18;
 
-/// The numbers of `RTA_METRICS` by their `RTAX_*`; zero: not set.
+/// The values of `RTA_METRICS` by their `RTAX_*` number, 0 if not set.
 ///
-/// `congctl`, the only one that is a name, is not read.
+/// The only one that is a name, `congctl`, is not parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Metrics([u32; COUNT]);
 
@@ -19,14 +19,14 @@ impl Metrics {
     /// Nothing set.
     pub const NONE: Self = Self([0; COUNT]);
 
-    /// The same, and TCP connections over the route ask for ECN, whatever `tcp_ecn` says.
+    /// These metrics, with ECN requested on TCP connections over the route, whatever `tcp_ecn` says.
     #[must_use]
     pub const fn asking_for_ecn(mut self) -> Self {
         self.0[RTAX_FEATURES as usize] |= RTAX_FEATURE_ECN;
         self
     }
 
-    /// Whether TCP connections over the route ask for ECN.
+    /// Whether TCP connections over the route request ECN.
     pub const fn asks_for_ecn(self) -> bool {
         self.0[RTAX_FEATURES as usize] & RTAX_FEATURE_ECN != 0
     }

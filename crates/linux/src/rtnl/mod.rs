@@ -1,15 +1,16 @@
-//! rtnetlink: links, addresses, routes and rules, read, changed and watched.
+//! rtnetlink: lists, changes and monitors links, addresses, routes and rules.
 //!
-//! - [`Rtnl`] asks and changes; one call, one answer.
-//! - [`Watch`] keeps a [`View`] of the namespace up to date and tells what changed, also what the kernel does not say
-//!   (IPv4 routes that vanish with their link) and what was lost when events overran the socket.
+//! - [`Rtnl`] sends single requests.
+//! - [`Watch`] keeps a [`View`] of the namespace up to date and reports changes. It also reports IPv4 routes
+//!   that vanish with their link, which the kernel does not announce, and changes whose events overran the
+//!   socket.
 //!
 //! # Sources
 //! - `rtnetlink(7)`; `include/uapi/linux/{rtnetlink,if_link,if_addr,fib_rules}.h` (Linux 6.18).
 //!
 //! # Checked by
-//! `tests`: encoders against their own parsers and against what `ip` prints, IPv4 and IPv6; watching against changes
-//! made by `ip`.
+//! `tests`: encoders against their own parsers and against the output of `ip`, IPv4 and IPv6. Monitoring is
+//! checked against changes made by `ip`.
 
 mod address;
 mod error;
@@ -38,7 +39,7 @@ pub use watch::{Event, View, Watch};
 
 use crate::netlink::{self, Builder, Socket};
 
-/// A handle to the rtnetlink of the namespace it was opened in.
+/// A handle to the rtnetlink of the namespace in which it was opened.
 #[derive(Debug)]
 pub struct Rtnl {
     socket: Socket,

@@ -1,4 +1,4 @@
-//! Names of links.
+//! Link names.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,9 +12,9 @@ pub struct IfName {
     bytes: [u8; IFNAMSIZ],
 }
 
-/// Why a string cannot name a link.
+/// Why a string is not a valid link name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{name}` cannot name a link: 1 to 15 bytes, no `/`, no white space, not `.` or `..`")]
+#[error("`{name}` is not a valid link name: 1 to 15 bytes, no `/`, no white space, not `.` or `..`")]
 pub struct IfNameError {
     name: String,
 }
@@ -23,7 +23,7 @@ impl IfName {
     /// The name as text.
     pub fn as_str(&self) -> &str {
         let end = self.bytes.iter().position(|&b| b == 0).unwrap_or(IFNAMSIZ);
-        std::str::from_utf8(&self.bytes[..end]).expect("made from a str")
+        std::str::from_utf8(&self.bytes[..end]).expect("created from a str")
     }
 }
 

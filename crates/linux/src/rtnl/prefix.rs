@@ -1,18 +1,18 @@
-//! Addresses with a prefix length.
+//! IP prefixes.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 use thiserror::Error;
 
-/// An address and how many of its leading bits name the network, as in `192.168.1.7/24`.
+/// An address and its prefix length, as in `192.168.1.7/24`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Prefix {
     addr: IpAddr,
     len: u8,
 }
 
-/// Why something is not a prefix.
+/// Why a text is not a prefix.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{text}` is not a prefix; write ADDRESS/LENGTH, length at most 32 (IPv4) or 128 (IPv6)")]
 pub struct PrefixError {
@@ -41,7 +41,7 @@ impl Prefix {
         Ok(Self { addr, len })
     }
 
-    /// The prefix that holds `addr` only.
+    /// The host prefix of `addr`.
     pub const fn host(addr: IpAddr) -> Self {
         Self {
             addr,
@@ -49,7 +49,7 @@ impl Prefix {
         }
     }
 
-    /// Everything of the family of `addr`.
+    /// The all-covering prefix (`/0`) of the family of `addr`.
     pub const fn any(addr: IpAddr) -> Self {
         if addr.is_ipv4() {
             Self::ANY_V4
@@ -58,12 +58,12 @@ impl Prefix {
         }
     }
 
-    /// The address, host bits included.
+    /// The address, including its host bits.
     pub const fn addr(self) -> IpAddr {
         self.addr
     }
 
-    /// How many bits name the network.
+    /// The prefix length, in bits.
     #[expect(
         clippy::len_without_is_empty,
         reason = "a length of bits, not of a collection"
@@ -88,7 +88,7 @@ impl Prefix {
         Self { addr, len: self.len }
     }
 
-    /// Whether `addr` lies in this network.
+    /// Whether this network contains `addr`.
     pub fn contains(self, addr: IpAddr) -> bool {
         addr.is_ipv4() == self.addr.is_ipv4() && Self { addr, len: self.len }.network() == self.network()
     }

@@ -1,4 +1,4 @@
-//! Routes, in any table.
+//! Routes of all tables.
 
 use super::error::{AddRouteError, DelRouteError, ListError};
 use super::metrics::Metrics;
@@ -17,9 +17,9 @@ const RTNEXTHOP_LEN: usize = 8;
 const RT_SCOPE_NOWHERE: u8 = 255;
 const RTNH_F_DEAD: u32 = 1;
 const RTNH_F_ONLINK: u32 = 4;
-/// Answer a look-up with the route that matched.
+/// Lookups return the matching route.
 const RTM_F_FIB_MATCH: u32 = 0x2000;
-/// Answer an IPv4 look-up with the table, too; IPv6 always does, and does not know the flag.
+/// IPv4 lookups also return the table. IPv6 always does, and does not know the flag.
 const RTM_F_LOOKUP_TABLE: u32 = 0x1000;
 
 /// A routing table's number.
@@ -27,9 +27,9 @@ const RTM_F_LOOKUP_TABLE: u32 = 0x1000;
 pub struct Table(pub u32);
 
 impl Table {
-    /// Where routes go when nobody says otherwise.
+    /// The default table for routes.
     pub const MAIN: Self = Self(254);
-    /// The host's own addresses; the kernel's.
+    /// The kernel's table of the host's own addresses.
     pub const LOCAL: Self = Self(255);
 }
 
@@ -43,31 +43,32 @@ impl fmt::Display for Table {
     }
 }
 
-/// Who made a route or rule (`RTPROT_*`).
+/// Originator of a route or rule (`RTPROT_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Protocol(pub u8);
 
 impl Protocol {
-    /// The kernel, when an address was added.
+    /// Created by the kernel for an address.
     pub const KERNEL: Self = Self(libc::RTPROT_KERNEL);
-    /// An administrator, during boot.
+    /// Created by an administrator during boot.
     pub const BOOT: Self = Self(libc::RTPROT_BOOT);
-    /// slowhand. Numbers over 4 are the user's to give; no routing daemon of iproute2's list uses this one.
+    /// Created by slowhand. Numbers over 4 are free for users, and no routing daemon in iproute2's list uses
+    /// this one.
     pub const SLOWHAND: Self = Self(183);
 }
 
-/// What happens to a packet that a route matches.
+/// What the kernel does with a matching packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RouteKind {
-    /// It is sent on.
+    /// Forwards it.
     Unicast,
-    /// It is for this host.
+    /// Delivers it to this host.
     Local,
-    /// It is dropped without a word.
+    /// Drops it silently.
     Blackhole,
-    /// It is dropped and the sender is told.
+    /// Drops it and notifies the sender.
     Unreachable,
-    /// The search goes on in the next table.
+    /// Continues the lookup in the next table.
     Throw,
     /// Any other `RTN_*`.
     Other(u8),
@@ -97,33 +98,33 @@ impl RouteKind {
     }
 }
 
-/// A route with one next hop. The kernel's route with several next hops is read as several of these.
+/// A route with one next hop. A multipath route of the kernel is read as several of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Route {
     /// The table it is in.
     pub table: Table,
-    /// Where it leads.
+    /// Destination.
     pub dst: Prefix,
-    /// Through which link.
+    /// Outgoing link.
     pub oif: Option<u32>,
-    /// Through which neighbour. It may be of the other family.
+    /// Gateway. It may be of the other address family.
     pub gateway: Option<IpAddr>,
-    /// The gateway is a neighbour on the link, whatever the link's addresses say.
+    /// Treat the gateway as a neighbour on the link regardless of the link's addresses.
     pub onlink: bool,
-    /// The source address for connections that have none yet.
+    /// Preferred source address.
     pub src: Option<IpAddr>,
-    /// Lower wins. IPv6 turns 0 into 1024.
+    /// Metric: the lowest wins. IPv6 turns 0 into 1024.
     pub metric: u32,
-    /// What it does.
+    /// What the route does.
     pub kind: RouteKind,
-    /// Who made it.
+    /// Originator.
     pub protocol: Protocol,
-    /// MTU, initial windows and so on, as far as somebody set them.
+    /// MTU, initial windows and other metrics that are set.
     pub metrics: Metrics,
 }
 
 impl Route {
-    /// A unicast route of ours to `dst` in `table`.
+    /// A unicast route by slowhand to `dst` in `table`.
     pub const fn new(table: Table, dst: Prefix) -> Self {
         Self {
             table,
@@ -139,17 +140,18 @@ impl Route {
         }
     }
 
-    /// Everything goes this way.
+    /// Whether this is a default route.
     pub const fn is_default(&self) -> bool {
         self.dst.len() == 0
     }
 
-    /// The next hop: a link, and a neighbour on it.
+    /// The next hop: link and gateway.
     pub const fn hop(&self) -> (Option<u32>, Option<IpAddr>) {
         (self.oif, self.gateway)
     }
 
-    /// Reads `RTM_NEWROUTE` and `RTM_DELROUTE`, one route for each next hop that works. Entries of the route cache are not routes.
+    /// Parses `RTM_NEWROUTE` and `RTM_DELROUTE` into one route per working next hop. Skips entries of the
+    /// route cache.
     pub(super) fn parse(message: &Message<'_>) -> Vec<Self> {
         Self::read_message(message).unwrap_or_default()
     }
@@ -237,7 +239,7 @@ impl Route {
         Some(route)
     }
 
-    /// Writes `RTM_NEWROUTE` or `RTM_DELROUTE`.
+    /// Encodes `RTM_NEWROUTE` or `RTM_DELROUTE`.
     pub(super) fn write(&self, request: &mut Builder, kind: u16, nl_flags: u16) {
         request.start(kind, nl_flags).header(&self.header(kind));
         request
@@ -273,7 +275,7 @@ impl Route {
     }
 
     fn header(&self, kind: u16) -> [u8; HEADER_LEN] {
-        // A table over 255 has only RTA_TABLE; the header then says "unspecified".
+        // A table number over 255 goes into RTA_TABLE only. The header then says "unspecified".
         let table = u8::try_from(self.table.0).unwrap_or(libc::RT_TABLE_UNSPEC);
         let scope = if kind == RTM_DELROUTE {
             RT_SCOPE_NOWHERE
@@ -293,7 +295,7 @@ impl Route {
         header
     }
 
-    /// IPv4 wants to know how far a route reaches; IPv6 does not look.
+    /// Scope of the route. IPv4 requires it, IPv6 ignores it.
     const fn scope(&self) -> u8 {
         match (self.kind, self.gateway) {
             (RouteKind::Local, _) => libc::RT_SCOPE_HOST,
@@ -303,19 +305,19 @@ impl Route {
     }
 }
 
-/// A `struct rtmsg` asking for everything of all families.
+/// A `struct rtmsg` that requests all routes of all families.
 pub(super) const fn dump_header() -> [u8; HEADER_LEN] {
     [0; HEADER_LEN]
 }
 
 impl Rtnl {
-    /// All routes of all tables, both families.
+    /// Lists all routes of all tables, both families.
     pub fn routes(&mut self) -> Result<Vec<Route>, ListError> {
         self.request.start(RTM_GETROUTE, 0).header(&dump_header());
         self.dump_routes()
     }
 
-    /// All routes of one table. The kernel filters, so a large `main` costs nothing here.
+    /// Lists the routes of one table. The kernel filters, so a large `main` table costs nothing here.
     pub fn routes_in(&mut self, table: Table) -> Result<Vec<Route>, ListError> {
         let mut found = Vec::new();
         for family in [libc::AF_INET, libc::AF_INET6] {
@@ -325,7 +327,7 @@ impl Rtnl {
             self.request.u32(RTA_TABLE, table.0);
             match self.dump_routes() {
                 Ok(routes) => found.extend(routes),
-                // The kernel makes a table with its first route.
+                // A table exists only while it has a route.
                 Err(ListError(RequestError::Refused(refusal))) if refusal.errno == libc::ENOENT => {}
                 Err(error) => return Err(error),
             }
@@ -340,10 +342,10 @@ impl Rtnl {
         Ok(dumped.map_err(ListError)?.into_iter().flatten().collect())
     }
 
-    /// The route by which a packet of this host to `to` leaves now, from a socket without an address of its own and bound to the link `oif`, if to
-    /// any; `None` if there is none.
+    /// Finds the current route to `to` for a packet of this host. The sending socket has no source address,
+    /// and is bound to the link `oif` if that is set. `None` if there is no route.
     ///
-    /// Only the tables are asked, nothing is sent.
+    /// This looks up the routing tables and sends no packet.
     pub fn lookup(&mut self, to: IpAddr, oif: Option<u32>) -> Option<Route> {
         let mut header = dump_header();
         let host = Prefix::host(to);
@@ -368,7 +370,7 @@ impl Rtnl {
         asked.ok().and(found)
     }
 
-    /// Adds a route; one with the same destination and metric in this table is an error.
+    /// Adds a route. Fails if the table has one with the same destination and metric.
     pub fn add_route(&mut self, route: &Route) -> Result<(), AddRouteError> {
         route.write(&mut self.request, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL);
         self.socket
@@ -376,7 +378,7 @@ impl Rtnl {
             .map_err(|error| AddRouteError::new(route, error))
     }
 
-    /// Adds a route in place of one with the same destination and metric, or as a new one.
+    /// Adds a route, replacing one with the same destination and metric.
     pub fn replace_route(&mut self, route: &Route) -> Result<(), AddRouteError> {
         route.write(&mut self.request, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE);
         self.socket
@@ -384,7 +386,7 @@ impl Rtnl {
             .map_err(|error| AddRouteError::new(route, error))
     }
 
-    /// Removes the route that agrees in everything that is set here.
+    /// Removes the route that matches every field set here.
     pub fn del_route(&mut self, route: &Route) -> Result<(), DelRouteError> {
         route.write(&mut self.request, RTM_DELROUTE, 0);
         self.socket

@@ -1,9 +1,9 @@
-//! Routes with several next hops, and look-ups.
+//! Multipath routes and lookups.
 
 use super::*;
 
 #[test]
-fn routes_with_several_next_hops_are_read_whole() {
+fn multipath_routes_are_read_with_all_next_hops() {
     inside(|| {
         let mut rtnl = Rtnl::open().unwrap();
         for (link, addresses) in [
@@ -46,7 +46,7 @@ fn routes_with_several_next_hops_are_read_whole() {
 }
 
 #[test]
-fn a_look_up_names_the_route_and_its_table() {
+fn a_lookup_returns_the_route_and_its_table() {
     inside(|| {
         let mut rtnl = Rtnl::open().unwrap();
         plug("d0");

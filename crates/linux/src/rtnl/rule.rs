@@ -1,4 +1,4 @@
-//! Rules: which table is asked for which packet.
+//! Policy routing rules: which table the kernel looks up for which packet.
 
 use super::error::{AddRuleError, DelRuleError, ListError};
 use super::prefix::Prefix;
@@ -24,55 +24,56 @@ const FIB_RULE_INVERT: u32 = 2;
 /// `FRA_SUPPRESS_PREFIXLEN` of a rule that suppresses nothing.
 const SUPPRESS_NOTHING: u32 = u32::MAX;
 
-/// A firewall mark and the bits of it that count.
+/// A firewall mark with its mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mark {
-    /// The mark.
+    /// Value of the mark.
     pub value: u32,
-    /// Its bits that count.
+    /// Mask of the bits that count.
     pub mask: u32,
 }
 
-/// What happens to a packet that a rule matches.
+/// What the kernel does with a matching packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RuleAction {
-    /// A table is asked; if it has no route, the next rule is tried.
+    /// Looks up a table. If it has no route, the next rule is tried.
     Lookup,
-    /// Any other `FR_ACT_*`: the packet is dropped or refused, or rules are skipped.
+    /// Any other `FR_ACT_*`: the packet is dropped or rejected, or rules are skipped.
     Other(u8),
 }
 
-/// A rule.
+/// A policy routing rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rule {
-    /// Lower is asked earlier; 0 is the kernel's `local`, 32766 `main`.
+    /// Rules with lower numbers are tried first. 0 is the kernel's rule for `local`, 32766 the one for
+    /// `main`.
     pub priority: u32,
-    /// What it does.
+    /// What the rule does.
     pub action: RuleAction,
-    /// The table that is asked.
+    /// The table to look up.
     pub table: Table,
     /// IPv6 instead of IPv4.
     pub v6: bool,
-    /// Only packets from here.
+    /// Only packets from this prefix.
     pub from: Option<Prefix>,
-    /// Only packets to here.
+    /// Only packets to this prefix.
     pub to: Option<Prefix>,
-    /// Only packets that came in through this link.
+    /// Only packets received on this link.
     pub iif: Option<IfName>,
     /// Only packets of sockets bound to this link.
     pub oif: Option<IfName>,
     /// Only packets with this mark.
     pub mark: Option<Mark>,
-    /// All packets but those that the selectors describe.
+    /// Match all packets except those that the selectors describe (`not`).
     pub inverted: bool,
-    /// Routes of the table whose prefixes are this short or shorter do not count.
+    /// Ignore routes of the table whose prefix length is at most this (`suppress_prefixlength`).
     pub suppress: Option<u32>,
-    /// Who made it.
+    /// Originator.
     pub protocol: Protocol,
 }
 
 impl Rule {
-    /// A rule of ours that matches every packet of one family.
+    /// A rule by slowhand that matches every packet of one family.
     pub const fn all(v6: bool, priority: u32, table: Table) -> Self {
         Self {
             priority,
@@ -106,7 +107,7 @@ impl Rule {
         }
     }
 
-    /// Whether every packet asks all of one table: the kernel's rule for `main` is such a rule.
+    /// Whether every packet looks up all of `table`, as with the kernel's rule for `main`.
     pub fn is_for_all_of(&self, table: Table) -> bool {
         let plain = Self {
             protocol: self.protocol,
@@ -115,7 +116,7 @@ impl Rule {
         *self == plain
     }
 
-    /// Reads `RTM_NEWRULE`.
+    /// Parses `RTM_NEWRULE`.
     pub(super) fn parse(message: &Message<'_>) -> Option<Self> {
         let header = message.payload.get(..HEADER_LEN)?;
         let family = i32::from(header[0]);
@@ -159,7 +160,7 @@ impl Rule {
         *part(mark) = attr.u32().unwrap_or(0);
     }
 
-    /// Writes `RTM_NEWRULE` or `RTM_DELRULE`.
+    /// Encodes `RTM_NEWRULE` or `RTM_DELRULE`.
     pub(super) fn write(&self, request: &mut Builder, kind: u16, nl_flags: u16) {
         request.start(kind, nl_flags).header(&self.header());
         if let Some(to) = self.to {
@@ -239,7 +240,7 @@ impl fmt::Display for Rule {
 }
 
 impl Rtnl {
-    /// All rules of both families, in the order in which they are tried.
+    /// Lists all rules of both families in the order in which the kernel tries them.
     pub fn rules(&mut self) -> Result<Vec<Rule>, ListError> {
         self.request.start(RTM_GETRULE, 0).header(&[0; HEADER_LEN]);
         self.socket
@@ -247,7 +248,7 @@ impl Rtnl {
             .map_err(ListError)
     }
 
-    /// Adds a rule; the very same rule twice is an error.
+    /// Adds a rule. Fails if an identical rule exists.
     pub fn add_rule(&mut self, rule: &Rule) -> Result<(), AddRuleError> {
         rule.write(&mut self.request, RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL);
         self.socket
@@ -255,7 +256,7 @@ impl Rtnl {
             .map_err(|error| AddRuleError::new(rule, error))
     }
 
-    /// Adds a rule behind those of the same priority, also if there is the very same already.
+    /// Adds a rule after those of the same priority, even if an identical rule exists.
     pub fn append_rule(&mut self, rule: &Rule) -> Result<(), AddRuleError> {
         rule.write(&mut self.request, RTM_NEWRULE, NLM_F_CREATE);
         self.socket
@@ -263,7 +264,7 @@ impl Rtnl {
             .map_err(|error| AddRuleError::new(rule, error))
     }
 
-    /// Removes a rule; of several that are the same, the first.
+    /// Removes a rule, or the first of several identical ones.
     pub fn del_rule(&mut self, rule: &Rule) -> Result<(), DelRuleError> {
         rule.write(&mut self.request, RTM_DELRULE, 0);
         self.socket

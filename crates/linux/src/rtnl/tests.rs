@@ -90,7 +90,7 @@ fn any_rule() -> impl Strategy<Value = Rule> {
 
 proptest! {
     #[test]
-    fn prefixes_survive_text(prefix in any_prefix()) {
+    fn prefixes_parse_back_from_text(prefix in any_prefix()) {
         prop_assert_eq!(prefix.to_string().parse(), Ok(prefix));
         prop_assert!(prefix.contains(prefix.addr()));
         prop_assert!(prefix.network().contains(prefix.addr()));
@@ -98,7 +98,7 @@ proptest! {
     }
 
     #[test]
-    fn routes_survive_the_wire(route in any_route()) {
+    fn routes_decode_to_what_was_encoded(route in any_route()) {
         let mut builder = Builder::new();
         route.write(&mut builder, libc::RTM_NEWROUTE, 0);
         let message = Messages::new(builder.as_bytes()).next().unwrap();
@@ -106,7 +106,7 @@ proptest! {
     }
 
     #[test]
-    fn rules_survive_the_wire(rule in any_rule()) {
+    fn rules_decode_to_what_was_encoded(rule in any_rule()) {
         let mut builder = Builder::new();
         rule.write(&mut builder, libc::RTM_NEWRULE, 0);
         let message = Messages::new(builder.as_bytes()).next().unwrap();
@@ -114,7 +114,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_the_parsers_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn no_input_makes_the_parsers_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         for message in Messages::new(&bytes) {
             let _ = (Link::parse(&message), Address::parse(&message), Route::parse(&message), Rule::parse(&message));
         }
@@ -139,7 +139,7 @@ fn bad_names_and_prefixes_are_refused() {
     }
 }
 
-/// The link once it runs: the kernel finds its carrier in its own time.
+/// Waits until the link is running: the kernel detects its carrier asynchronously.
 fn running_link(rtnl: &mut Rtnl, ifindex: u32) -> Link {
     let mut deadline = Patience::of(Duration::from_secs(10));
     loop {
@@ -188,7 +188,7 @@ fn links_are_made_changed_and_removed() {
 }
 
 #[test]
-fn addresses_come_and_go() {
+fn addresses_are_added_and_removed() {
     inside(|| {
         let mut rtnl = Rtnl::open().unwrap();
         plug("d0");
@@ -228,7 +228,7 @@ fn addresses_come_and_go() {
 }
 
 #[test]
-fn routes_are_what_ip_prints() {
+fn routes_match_what_ip_prints() {
     inside(|| {
         let mut rtnl = Rtnl::open().unwrap();
         plug("d0");
@@ -293,7 +293,7 @@ fn routes_are_what_ip_prints() {
 }
 
 #[test]
-fn impossible_routes_say_why() {
+fn invalid_routes_give_the_reason() {
     inside(|| {
         let mut rtnl = Rtnl::open().unwrap();
         plug("d0");
@@ -329,7 +329,7 @@ fn impossible_routes_say_why() {
 }
 
 #[test]
-fn replacing_moves_a_route() {
+fn replacing_changes_a_routes_gateway() {
     inside(|| {
         let mut rtnl = Rtnl::open().unwrap();
         for (link, address) in [("d0", "192.0.2.7/24"), ("d1", "198.51.100.7/24")] {
@@ -353,7 +353,7 @@ fn replacing_moves_a_route() {
 }
 
 #[test]
-fn rules_are_what_ip_prints() {
+fn rules_match_what_ip_prints() {
     inside(|| {
         let mut rtnl = Rtnl::open().unwrap();
         let marked = Rule {
@@ -410,12 +410,13 @@ fn events(watch: &mut Watch) -> Vec<Event> {
     std::iter::from_fn(|| watch.next().unwrap()).collect()
 }
 
-/// Everything up to the event that `last` accepts: the kernel tells of carriers and new IPv6 addresses in its own time.
+/// Collects events up to the one that `last` accepts. The kernel reports carriers and new IPv6 addresses
+/// asynchronously.
 fn events_until(watch: &mut Watch, last: impl Fn(&Event) -> bool) -> Vec<Event> {
     let mut deadline = Patience::of(Duration::from_secs(10));
     let mut seen = Vec::new();
     while !seen.iter().any(&last) {
-        assert!(deadline.lasts(), "not told: {seen:?}");
+        assert!(deadline.lasts(), "no such event: {seen:?}");
         wait_readable(watch.as_fd(), Duration::from_millis(100));
         seen.extend(events(watch));
     }
@@ -426,7 +427,7 @@ fn is_running(event: &Event, link: &str) -> bool {
     matches!(event, Event::Link(l) if l.running() && l.name == name(link))
 }
 
-/// Routes that are new, as `ip` would name their parts; those of IPv6's own making left out.
+/// New routes with their parts as `ip` prints them, without those that IPv6 adds itself.
 fn gateways(events: &[Event]) -> Vec<(Table, Prefix, String)> {
     let added = events
         .iter()
@@ -437,7 +438,7 @@ fn gateways(events: &[Event]) -> Vec<(Table, Prefix, String)> {
 }
 
 #[test]
-fn a_number_that_is_used_again_is_another_interface_and_a_rename_is_not() {
+fn a_reused_index_is_a_new_interface_and_a_rename_is_not() {
     inside(|| {
         let mut rtnl = Rtnl::open().unwrap();
         plug("d0");
@@ -455,7 +456,7 @@ fn a_number_that_is_used_again_is_another_interface_and_a_rename_is_not() {
 }
 
 #[test]
-fn watching_tells_what_is_there_and_what_changes() {
+fn watching_reports_the_initial_state_and_changes() {
     inside(|| {
         plug("d0");
         output("ip addr add 192.0.2.7/24 dev d0");
@@ -480,13 +481,13 @@ fn watching_tells_what_is_there_and_what_changes() {
             !seen
                 .iter()
                 .any(|e| matches!(e, Event::Address(a) if a.addr().is_ipv4())),
-            "told twice: {seen:?}"
+            "reported twice: {seen:?}"
         );
         let default = (Table::MAIN, Prefix::ANY_V4, "192.0.2.1".to_owned());
         let other = (Table(100), prefix("198.51.100.0/24"), "192.0.2.2".to_owned());
         let mut found = gateways(&seen);
         found.sort();
-        assert_eq!(found, [other, default], "each once, in whatever order");
+        assert_eq!(found, [other, default], "each once, in any order");
 
         output("ip link del d0");
         let seen = events_until(
@@ -507,7 +508,7 @@ fn watching_tells_what_is_there_and_what_changes() {
 }
 
 #[test]
-fn routes_that_vanish_silently_are_noticed() {
+fn routes_that_vanish_without_an_event_are_noticed() {
     inside(|| {
         let mut watch = Watch::open().unwrap();
         plug("d0");
@@ -524,7 +525,7 @@ fn routes_that_vanish_silently_are_noticed() {
 }
 
 #[test]
-fn lost_events_are_made_good() {
+fn lost_events_cause_a_resync() {
     inside(|| {
         let mut watch = Watch::open().unwrap();
         plug("d0");

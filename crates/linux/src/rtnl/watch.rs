@@ -1,4 +1,4 @@
-//! Watching a namespace: what is there, and what changed.
+//! Monitors a namespace: current state and changes.
 
 use super::error::WatchError;
 use super::{Address, Link, NLM_F_REPLACE, Prefix, Route, Rtnl, Table};
@@ -22,26 +22,26 @@ const GROUPS: [u32; 7] = [
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// A link is new or changed.
+    /// A link was added or changed.
     Link(Link),
-    /// A link is gone; this is how it was last.
+    /// A link was removed. This is its last known state.
     LinkGone(Link),
-    /// An address is new or changed.
+    /// An address was added or changed.
     Address(Address),
-    /// An address is gone.
+    /// An address was removed.
     AddressGone(Address),
-    /// A route is new.
+    /// A route was added.
     Route(Route),
-    /// A route is gone.
+    /// A route was removed.
     RouteGone(Route),
-    /// A rule came or went. [`Rtnl::rules`] has them in their order, which the kernel's event does not tell.
+    /// A rule was added or removed. The event does not tell the order of the rules, so use [`Rtnl::rules`].
     Rules,
 }
 
-/// Everything there is, as far as the events read so far tell.
+/// The state of the namespace after all events read so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct View {
-    /// Links by their number.
+    /// Links by their index.
     pub links: BTreeMap<u32, Link>,
     /// Addresses by link and prefix.
     pub addresses: BTreeMap<(u32, Prefix), Address>,
@@ -49,9 +49,9 @@ pub struct View {
     pub routes: BTreeSet<Route>,
 }
 
-/// Watches the links, addresses and routes of one namespace.
+/// Monitors the links, addresses and routes of one namespace.
 ///
-/// Put it into `epoll`, and after every wake-up call [`next`](Self::next) until it returns `None`.
+/// Register it with `epoll`. After every wake-up call [`next`](Self::next) until it returns `None`.
 #[derive(Debug)]
 pub struct Watch {
     events: Socket,
@@ -63,12 +63,13 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches with all routes but those of the kernel's `local` table. What is there already comes first, as events.
+    /// Monitors all routes except those of the kernel's `local` table. The existing state is reported first,
+    /// as events.
     pub fn open() -> Result<Self, WatchError> {
         Self::with_routes(|route| route.table != Table::LOCAL)
     }
 
-    /// Watches only the routes that are `wanted`: a router's full table is not worth holding.
+    /// Monitors only the routes that `wanted` accepts, so that a router need not hold its full table.
     pub fn with_routes(wanted: fn(&Route) -> bool) -> Result<Self, WatchError> {
         let events = Socket::open(Protocol::Route)?;
         for group in GROUPS {
@@ -87,9 +88,9 @@ impl Watch {
         Ok(watch)
     }
 
-    /// The next change, without blocking; `None` when nothing more is known.
+    /// Returns the next change without blocking, or `None` if none is pending.
     ///
-    /// When events were lost, everything is read anew and the differences are what comes next.
+    /// If events were lost, the state is read again and the differences follow as events.
     #[expect(clippy::should_implement_trait, reason = "an error does not end the watch")]
     pub fn next(&mut self) -> Result<Option<Event>, WatchError> {
         while self.pending.is_empty() {
@@ -106,12 +107,12 @@ impl Watch {
         Ok(self.pending.pop_front())
     }
 
-    /// Everything there is. Ahead of the events that [`next`](Self::next) has not returned yet.
+    /// The current state. It is ahead of the events that [`next`](Self::next) has not returned yet.
     pub const fn view(&self) -> &View {
         &self.view
     }
 
-    /// How often events were lost and everything was read anew.
+    /// How often events were lost and the state was read again.
     pub const fn resyncs(&self) -> u64 {
         self.resyncs
     }
@@ -121,7 +122,7 @@ impl Watch {
         self.events.shrink_for_test();
     }
 
-    /// Reads one datagram of events; false when none waits.
+    /// Reads one datagram of events. False if none is pending.
     fn receive(&mut self) -> Result<bool, WatchError> {
         let mut routes_doubtful = false;
         match self.events.receive().map_err(WatchError::Receive)? {
@@ -180,7 +181,7 @@ impl AsFd for Watch {
     }
 }
 
-/// Brings the view up to date and notes what that changed.
+/// Applies updates to the view and queues the resulting events.
 struct Change<'w> {
     view: &'w mut View,
     pending: &'w mut VecDeque<Event>,
@@ -188,7 +189,7 @@ struct Change<'w> {
 }
 
 impl Change<'_> {
-    /// Takes in one message; true if routes may have vanished of which the kernel says nothing.
+    /// Applies one message. True if routes may have vanished without an event.
     fn apply(&mut self, message: &Message<'_>) -> bool {
         match message.kind {
             RTM_NEWLINK => Link::parse(message).is_some_and(|link| self.link(link)),
@@ -222,13 +223,14 @@ impl Change<'_> {
         if old == Some(&link) {
             return false;
         }
-        // Events were lost: the number belongs to another interface now.
+        // Events were lost: the index now belongs to another interface.
         if old.is_some_and(|old| old.is_another(&link)) {
             self.link_gone(link.ifindex);
         }
         let old = self.view.links.insert(link.ifindex, link.clone());
-        // Without an event each, the kernel drops a downed link's IPv4 routes (`fib_sync_down_dev`), stops using it as one of several next hops,
-        // and uses it again when it is back.
+        // When a link goes down, the kernel drops the link's IPv4 routes (`fib_sync_down_dev`) and disables
+        // it as a next hop of multipath routes. It sends no events for that, nor when it enables the next hop
+        // again.
         let (was_up, is_up) = (
             old.is_some_and(|old| old.up && old.carrier),
             link.up && link.carrier,
@@ -237,7 +239,7 @@ impl Change<'_> {
         was_up != is_up
     }
 
-    /// Several in a row are one change.
+    /// Queues one event for several consecutive changes.
     fn rules(&mut self) {
         if self.pending.back() != Some(&Event::Rules) {
             self.pending.push_back(Event::Rules);
@@ -263,7 +265,7 @@ impl Change<'_> {
         false
     }
 
-    /// Routes with the address as their source vanish silently too (`fib_sync_down_addr`).
+    /// The kernel also removes routes with this source address without an event (`fib_sync_down_addr`).
     fn address_gone(&mut self, address: &Address) -> bool {
         let Some(old) = self.view.addresses.remove(&(address.ifindex, address.prefix)) else {
             return false;
@@ -279,7 +281,7 @@ impl Change<'_> {
         if self.view.routes.insert(route) {
             self.pending.push_back(Event::Route(route));
         }
-        // Which of several routes to the same place was replaced, the event does not say.
+        // The event does not say which of several routes to the same destination was replaced.
         replaces
     }
 

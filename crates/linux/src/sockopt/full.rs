@@ -15,15 +15,15 @@ const STORAGE_LEN: usize = ADDRS_LEN / 2;
 /// One subflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubflowInfo {
-    /// Counts a connection's subflows from 1; never used again.
+    /// Numbers a connection's subflows from 1, and is never reused.
     pub id: u32,
-    /// Both its ends.
+    /// Both its addresses.
     pub ends: Subflow,
     /// Its counters.
     pub tcp: TcpInfo,
 }
 
-/// A connection and all its subflows, with the room that the kernel writes into.
+/// A connection and all its subflows, with the buffers that the kernel fills.
 #[derive(Debug)]
 pub struct FullInfo {
     /// The connection's counters.
@@ -42,7 +42,7 @@ impl Default for FullInfo {
 }
 
 impl FullInfo {
-    /// Nothing yet; all memory that is ever needed.
+    /// Creates an empty value and allocates all memory that is ever needed.
     pub fn new() -> Self {
         Self {
             mptcp: MptcpInfo::default(),
@@ -53,7 +53,7 @@ impl FullInfo {
         }
     }
 
-    /// The option's value to pass in: sizes and where the arrays lie.
+    /// The option's input value: sizes and addresses of the arrays.
     pub(super) fn request(&mut self) -> &mut [u8] {
         let subflow_room = self.subflow_room.as_mut_ptr() as u64;
         let tcp_room = self.tcp_room.as_mut_ptr() as u64;
@@ -66,7 +66,7 @@ impl FullInfo {
         &mut self.request[..]
     }
 
-    /// Takes in what the kernel wrote, `len` bytes of it into the request.
+    /// Parses what the kernel wrote, `len` bytes of it into the request.
     pub(super) fn read(&mut self, len: usize) {
         let word = |at| u32_at(&self.request[..], at).unwrap_or(0) as usize;
         let tcp_len = word(0).min(TcpInfo::LEN);
@@ -103,7 +103,7 @@ impl FullInfo {
     }
 }
 
-/// Reads `struct mptcp_subflow_addrs`.
+/// Parses `struct mptcp_subflow_addrs`.
 pub(super) fn subflow_ends(bytes: &[u8]) -> Option<Subflow> {
     Some(Subflow {
         local: sockaddr(bytes)?,

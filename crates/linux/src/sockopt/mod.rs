@@ -1,9 +1,10 @@
-//! What a program can ask of its own MPTCP sockets, and its congestion controller.
+//! Socket options for a program's own MPTCP sockets, and for its congestion controller.
 //!
 //! # Facts to know
-//! - A socket that fell back to plain TCP answers the MPTCP options with EOPNOTSUPP if it was accepted, and says so in
-//!   [`MptcpInfo::fallback`] if it was connected; [`is_fallback`] knows both.
-//! - `setsockopt(TCP_CONGESTION)` on an MPTCP socket may say "done" and do nothing; [`set_congestion`] reads it back.
+//! - If a socket fell back to plain TCP, an accepted one returns EOPNOTSUPP for the MPTCP options, and a
+//!   connected one sets [`MptcpInfo::fallback`]. [`is_fallback`] handles both.
+//! - `setsockopt(TCP_CONGESTION)` on an MPTCP socket may succeed without effect. [`set_congestion`] reads the
+//!   result back.
 //!
 //! # Sources
 //! - `net/mptcp/sockopt.c`, `include/uapi/linux/mptcp.h` (Linux 6.18); `Documentation/networking/mptcp.rst`.
@@ -36,44 +37,47 @@ const MPTCP_FULL_INFO: i32 = 4;
 const SUBFLOW_DATA_LEN: usize = 16;
 /// Local and remote `struct sockaddr_storage`.
 const ADDRS_LEN: usize = 256;
-/// The kernel allows 8 subflows beside the first by its own path manager, and no other bound: this many are read.
+/// Most subflows that are read. The kernel limits its own path manager to 8 beside the first, and sets no
+/// other limit.
 const MOST_SUBFLOWS: usize = 64;
 
-/// Why an MPTCP socket could not be made.
+/// Why an MPTCP socket could not be created.
 #[derive(Debug, Error)]
 pub enum SocketError {
     /// The kernel was built without MPTCP.
     #[error("this kernel has no MPTCP; it needs CONFIG_MPTCP=y (Linux 5.6)")]
     Unsupported,
-    /// It is switched off in this namespace.
-    #[error("MPTCP is switched off here; `sysctl net.mptcp.enabled=1` switches it on")]
+    /// MPTCP is disabled in this namespace.
+    #[error("MPTCP is disabled here; enable it with `sysctl net.mptcp.enabled=1`")]
     Disabled,
     /// Anything else.
-    #[error("making an MPTCP socket; see `ulimit -n`")]
+    #[error("creating an MPTCP socket; see `ulimit -n`")]
     Kernel(#[source] io::Error),
 }
 
-/// Why a socket does not tell what was asked.
+/// Why a socket option could not be read.
 #[derive(Debug, Error)]
 pub enum InfoError {
-    /// It is no MPTCP socket, or not any more.
-    #[error("the connection is plain TCP; open it with IPPROTO_MPTCP, and see whether the peer speaks MPTCP")]
+    /// It is not an MPTCP socket, or it fell back to plain TCP.
+    #[error(
+        "the connection is plain TCP; open it with IPPROTO_MPTCP, and check whether the peer supports MPTCP"
+    )]
     NotMptcp,
-    /// The kernel does not know the option.
-    #[error("this kernel cannot tell; the option came with Linux {since}")]
+    /// The kernel does not support the option.
+    #[error("this kernel lacks the socket option; it needs Linux {since}")]
     Unsupported {
-        /// The first version that can.
+        /// The first kernel version that supports it.
         since: &'static str,
     },
     /// Anything else.
-    #[error("asking the socket")]
+    #[error("reading a socket option")]
     Kernel(#[source] io::Error),
 }
 
 /// Why a congestion controller was not set.
 #[derive(Debug, Error)]
 pub enum SetCongestionError {
-    /// There is none of this name.
+    /// No controller has this name.
     #[error(
         "this kernel has no congestion controller `{name}`; see net.ipv4.tcp_available_congestion_control"
     )]
@@ -81,7 +85,7 @@ pub enum SetCongestionError {
         /// The name.
         name: String,
     },
-    /// Only root may choose it.
+    /// The controller needs CAP_NET_ADMIN.
     #[error(
         "`{name}` is not in net.ipv4.tcp_allowed_congestion_control; add it there, or run with CAP_NET_ADMIN"
     )]
@@ -89,12 +93,12 @@ pub enum SetCongestionError {
         /// The name.
         name: String,
     },
-    /// The kernel said yes and did nothing.
-    #[error("the socket stays with `{now}` instead of `{name}`; is it loaded and allowed here?")]
+    /// The kernel reported success without setting it.
+    #[error("the socket still uses `{now}` instead of `{name}`; is it loaded and allowed here?")]
     Ignored {
         /// The name.
         name: String,
-        /// What the socket uses.
+        /// The controller in use.
         now: CongestionName,
     },
     /// Anything else.
@@ -102,12 +106,12 @@ pub enum SetCongestionError {
     Kernel {
         /// The name.
         name: String,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: io::Error,
     },
 }
 
-/// A blocking MPTCP stream socket for addresses like `address`.
+/// Creates a blocking MPTCP stream socket for the family of `address`.
 pub fn mptcp_socket(address: SocketAddr) -> Result<Socket, SocketError> {
     Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::MPTCP)).map_err(
         |error| match error.raw_os_error() {
@@ -118,14 +122,14 @@ pub fn mptcp_socket(address: SocketAddr) -> Result<Socket, SocketError> {
     )
 }
 
-/// The connection's counters.
+/// Reads the connection's counters.
 pub fn mptcp_info(socket: &impl AsFd) -> Result<MptcpInfo, InfoError> {
     let mut bytes = [0; MptcpInfo::LEN];
     let len = get(socket, SOL_MPTCP, MPTCP_INFO, &mut bytes).map_err(|error| refused(error, "5.16"))?;
     Ok(MptcpInfo::parse(&bytes[..len]))
 }
 
-/// Whether the connection is plain TCP although it was opened, or listened for, as MPTCP.
+/// Whether the connection is plain TCP although its socket, or its listener, is MPTCP.
 pub fn is_fallback(socket: &impl AsFd) -> Result<bool, InfoError> {
     match mptcp_info(socket) {
         Ok(info) => Ok(info.fallback),
@@ -134,42 +138,43 @@ pub fn is_fallback(socket: &impl AsFd) -> Result<bool, InfoError> {
     }
 }
 
-/// The counters of every subflow, in the order of [`subflows`].
+/// Reads the counters of every subflow, in the order of [`subflows`].
 pub fn tcp_infos(socket: &impl AsFd) -> Result<Vec<TcpInfo>, InfoError> {
     per_subflow(socket, MPTCP_TCPINFO, TcpInfo::LEN, |bytes| {
         Some(TcpInfo::parse(bytes))
     })
 }
 
-/// Both ends of every subflow.
+/// Reads both addresses of every subflow.
 pub fn subflows(socket: &impl AsFd) -> Result<Vec<Subflow>, InfoError> {
     per_subflow(socket, MPTCP_SUBFLOW_ADDRS, ADDRS_LEN, subflow_ends)
 }
 
-/// The counters of the connection and of every subflow, in one call (Linux 6.5). `into` is used again and again.
+/// Reads the counters of the connection and of every subflow in one call (Linux 6.5). Reuse `into` for
+/// repeated calls.
 pub fn full_info(socket: &impl AsFd, into: &mut FullInfo) -> Result<(), InfoError> {
-    // The request names two arrays beside it in `into`, with their lengths: they live as long as it does.
+    // The request points to two arrays beside it in `into`, with their lengths. They live as long as it does.
     let request = into.request();
     let len = get(socket, SOL_MPTCP, MPTCP_FULL_INFO, request).map_err(|error| refused(error, "6.5"))?;
     into.read(len);
     Ok(())
 }
 
-/// The counters of a plain TCP connection, or of an MPTCP connection's first subflow.
+/// Reads the counters of a plain TCP connection, or of an MPTCP connection's first subflow.
 pub fn tcp_info(socket: &impl AsFd) -> Result<TcpInfo, InfoError> {
     let mut bytes = [0; TcpInfo::LEN];
     let len = get(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes).map_err(InfoError::Kernel)?;
     Ok(TcpInfo::parse(&bytes[..len]))
 }
 
-/// The congestion controller in use.
+/// Reads the congestion controller in use.
 pub fn congestion(socket: &impl AsFd) -> Result<CongestionName, InfoError> {
     let mut bytes = [0; 16];
     let len = get(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, &mut bytes).map_err(InfoError::Kernel)?;
     Ok(CongestionName::from_bytes(&bytes[..len]))
 }
 
-/// Chooses the congestion controller of a connection and all its subflows, and makes sure that it is in use.
+/// Sets the congestion controller of a connection and all its subflows, and verifies that it is in use.
 pub fn set_congestion(socket: &impl AsFd, name: &str) -> Result<(), SetCongestionError> {
     let owned = || name.to_owned();
     set(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_bytes()).map_err(|source| {
@@ -193,7 +198,7 @@ pub fn set_congestion(socket: &impl AsFd, name: &str) -> Result<(), SetCongestio
     }
 }
 
-/// Asks for one element per subflow: `struct mptcp_subflow_data` and an array.
+/// Reads one element per subflow: `struct mptcp_subflow_data` and an array.
 fn per_subflow<T>(
     socket: &impl AsFd,
     option: i32,
@@ -218,7 +223,7 @@ fn per_subflow<T>(
 
 fn refused(error: io::Error, since: &'static str) -> InfoError {
     match error.raw_os_error() {
-        // A plain TCP socket does not know the level at all, an MPTCP socket that fell back does.
+        // A plain TCP socket does not know the option level at all. An MPTCP socket that fell back does.
         Some(libc::EOPNOTSUPP) => InfoError::NotMptcp,
         Some(libc::ENOPROTOOPT) => InfoError::Unsupported { since },
         _ => InfoError::Kernel(error),
@@ -228,7 +233,8 @@ fn refused(error: io::Error, since: &'static str) -> InfoError {
 fn get(socket: &impl AsFd, level: i32, option: i32, into: &mut [u8]) -> io::Result<usize> {
     let mut len = libc::socklen_t::try_from(into.len()).expect("a few kilobytes");
     let fd = socket.as_fd().as_raw_fd();
-    // SAFETY: the buffer is live and its length is passed with it; so are the arrays that MPTCP_FULL_INFO's names.
+    // SAFETY: the buffer is live and its length is passed with it. So are the arrays to which
+    // MPTCP_FULL_INFO's buffer points.
     let rc = unsafe { libc::getsockopt(fd, level, option, into.as_mut_ptr().cast(), &raw mut len) };
     if rc < 0 {
         Err(io::Error::last_os_error())

@@ -4,7 +4,7 @@ use crate::testing::{Pair, Patience, allocations, inside};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-/// A connection that the client's kernel has joined a second subflow to.
+/// A connection to which the client's kernel joined a second subflow.
 fn two_subflows(v6: bool, then: impl FnOnce(&TcpStream, &TcpStream)) {
     let Some(pair) = Pair::joined(2) else { return };
     let addr = if v6 { "fd00:1::1" } else { "10.0.1.1" }.parse().unwrap();
@@ -53,7 +53,7 @@ fn everything_agrees(v6: bool) {
         assert_ne!(full.subflows[0].id, full.subflows[1].id);
         let again = allocations(|| full_info(client, &mut full).unwrap());
         assert_eq!(again, 0);
-        // Something may arrive between two looks.
+        // Segments may arrive between two reads.
         let before = tcp_info(client).unwrap().segs_in;
         full_info(client, &mut full).unwrap();
         let after = tcp_info(client).unwrap().segs_in;
@@ -62,17 +62,17 @@ fn everything_agrees(v6: bool) {
 }
 
 #[test]
-fn everything_agrees_v4() {
+fn all_socket_options_agree_v4() {
     everything_agrees(false);
 }
 
 #[test]
-fn everything_agrees_v6() {
+fn all_socket_options_agree_v6() {
     everything_agrees(true);
 }
 
 #[test]
-fn a_peer_without_mptcp_is_noticed_on_both_sides() {
+fn fallback_to_tcp_is_detected_on_both_sides() {
     inside(|| {
         let address = "127.0.0.1:0".parse().unwrap();
         let plain = TcpListener::bind(address).unwrap();
@@ -91,7 +91,7 @@ fn a_peer_without_mptcp_is_noticed_on_both_sides() {
 }
 
 #[test]
-fn mptcp_switched_off_says_so() {
+fn disabled_mptcp_is_reported() {
     inside(|| {
         std::fs::write("/proc/sys/net/mptcp/enabled", "0").unwrap();
         let refused = mptcp_socket("127.0.0.1:0".parse().unwrap());

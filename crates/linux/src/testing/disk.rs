@@ -1,14 +1,15 @@
-//! A disk that is full.
+//! A full disk.
 
 use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What fits on the disk.
+/// Capacity of the disk, in bytes.
 pub const PAGE: usize = 4096;
 
-/// Runs `work` with a folder of which one page can be written, in whatever files. Only the thread of `work` sees it.
+/// Runs `work` with a folder in which one page can be written, over all files. Only the thread of `work` sees
+/// it.
 pub fn on_a_full_disk<T: Send>(work: impl FnOnce(&Path) -> T + Send) -> T {
     let folder = std::env::temp_dir().join(format!("slowhand-disk-{:?}", std::thread::current().id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -25,7 +26,7 @@ fn mount(folder: &Path) -> io::Result<()> {
     let (none, tmpfs) = (std::ptr::null(), c"tmpfs".as_ptr());
     let folder = CString::new(folder.as_os_str().as_bytes())?;
     let private = libc::MS_REC | libc::MS_PRIVATE;
-    // SAFETY: C strings that outlive the calls; the mounts of this thread only.
+    // SAFETY: C strings that outlive the calls. Only this thread's mounts change.
     let fine = unsafe {
         libc::unshare(libc::CLONE_NEWNS) == 0
             && libc::mount(none, c"/".as_ptr(), none, private, none.cast()) == 0

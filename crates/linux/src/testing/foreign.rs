@@ -1,19 +1,20 @@
-//! A tcx program of somebody else, as other software attaches them.
+//! A tcx program of another owner, as other software attaches them.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// What it does with every packet.
+/// The program's result for every packet.
 #[derive(Debug, Clone, Copy)]
 pub enum Verdict {
-    /// TCX_PASS: the packet goes on, and no program behind this one sees it.
+    /// TCX_PASS: accepts the packet and ends the chain.
     Pass,
     /// TCX_NEXT: the next program decides.
     #[allow(dead_code, reason = "not every test has a use for it")]
     Next,
 }
 
-/// At the head of one interface's chain in the calling thread's network namespace, until dropped. Its name is `foreign`.
+/// A program called `foreign` at the head of one interface's chain in the calling thread's network namespace,
+/// until drop.
 pub struct Foreign {
     link: OwnedFd,
 }
@@ -46,7 +47,7 @@ impl Drop for Foreign {
     }
 }
 
-/// `r0 = verdict; exit`.
+/// Loads the program `r0 = verdict; exit`.
 fn load(verdict: i32) -> OwnedFd {
     let [a, b, c, d] = verdict.to_ne_bytes();
     let instructions: [[u8; 8]; 2] = [[0xb7, 0, 0, 0, a, b, c, d], [0x95, 0, 0, 0, 0, 0, 0, 0]];

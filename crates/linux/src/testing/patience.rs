@@ -1,12 +1,13 @@
-//! How long a test waits for what must happen. The crate's own tests, those in `tests/` and other rooms' share this file.
+//! How long tests wait for a condition. This crate's own tests, those in `tests/` and those of other crates
+//! share this file.
 
 use std::time::{Duration, Instant};
 
-/// More than this between two looks is the machine standing still, and costs no more than this.
+/// Most time that is counted between two polls. A longer gap means that the machine stood still.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// A deadline for whoever looks again and again. It is measured in time in which the test could look: a machine that stands still for a
-/// while, or has no time for the test, takes little of it.
+/// A deadline for polling. It counts only time in which the test could poll: a machine that stands still, or
+/// has no time for the test, uses up little of it.
 pub struct Patience {
     left: Duration,
     last: Instant,
@@ -20,7 +21,7 @@ impl Patience {
         }
     }
 
-    /// Whether there is some left; to be asked at every look.
+    /// Whether time is left. Call it at every poll.
     pub fn lasts(&mut self) -> bool {
         let now = Instant::now();
         self.left = self.left.saturating_sub((now - self.last).min(LOOK));

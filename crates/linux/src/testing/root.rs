@@ -1,4 +1,4 @@
-//! A root directory of its own, for what reads a host's files; gone with the test.
+//! A temporary root directory for code that reads a host's files, removed at the end of the test.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Our programs in one chain with those of others.
+//! Slowhand's programs in one chain with programs of others.
 
 use crate::can_run;
 use crate::foreign::{Foreign, Verdict};
@@ -8,10 +8,10 @@ use linux::bpf::{Hook, Marker, WindowKind, WindowLever, programs_at};
 use std::net::UdpSocket;
 use units::Ratio;
 
-/// This many packets go each way.
+/// Packets in each direction.
 const PACKETS: u64 = 20;
 
-/// Called by a thread in the client's namespace.
+/// Exchanges packets. Call it on a thread in the client's namespace.
 fn exchange(hosts: &Hosts) {
     let open = |at: &str| UdpSocket::bind(at).expect("a socket");
     let server = hosts
@@ -29,12 +29,12 @@ fn exchange(hosts: &Hosts) {
 }
 
 fn names(ifindex: u32, hook: Hook) -> Vec<String> {
-    let programs = programs_at(ifindex, hook).expect("the chain is told");
+    let programs = programs_at(ifindex, hook).expect("the chain is listed");
     programs.into_iter().filter_map(|program| program.name).collect()
 }
 
 #[test]
-fn ours_go_ahead_of_a_program_that_ends_the_chain() {
+fn ours_run_before_a_program_that_ends_the_chain() {
     if !can_run() {
         return;
     }
@@ -60,7 +60,7 @@ fn ours_go_ahead_of_a_program_that_ends_the_chain() {
 }
 
 #[test]
-fn what_is_put_ahead_later_is_named_and_nothing_reaches_ours() {
+fn a_program_put_ahead_later_is_named_and_ours_see_nothing() {
     if !can_run() {
         return;
     }
@@ -84,7 +84,7 @@ fn what_is_put_ahead_later_is_named_and_nothing_reaches_ours() {
         );
         assert_eq!(after, before);
         for ahead in [marker.ahead(link), window.ahead(link)] {
-            let ahead = ahead.expect("the chain is told");
+            let ahead = ahead.expect("the chain is listed");
             assert_eq!(ahead.len(), 1);
             assert_eq!(
                 ahead[0].to_string(),
@@ -96,7 +96,7 @@ fn what_is_put_ahead_later_is_named_and_nothing_reaches_ours() {
 }
 
 #[test]
-fn a_program_that_passes_packets_on_is_no_hindrance() {
+fn a_program_that_passes_packets_on_does_not_interfere() {
     if !can_run() {
         return;
     }

@@ -1,4 +1,4 @@
-//! `bpf/mark.h`, compiled by the host's own compiler, against the golden vectors.
+//! Runs `bpf/mark.h`, compiled by the host's own compiler, on the golden vectors.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ int main(void)
 }
 "#;
 
-/// Compiles [`PROGRAM`]; a compiler is there, because Rust links with it.
+/// Compiles [`PROGRAM`]. A compiler is present, because Rust links with it.
 fn compile() -> PathBuf {
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("mark-{}", std::process::id()));
     let headers = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bpf");
@@ -53,7 +53,7 @@ fn compile() -> PathBuf {
 }
 
 #[test]
-fn the_header_gives_the_golden_answers_on_the_host() {
+fn the_header_matches_the_golden_vectors_on_the_host() {
     let program = compile();
     let rows: Vec<&str> = GOLDEN
         .lines()

@@ -1,4 +1,4 @@
-//! The levers that sit on the subflows' sockets: the window clamp, the unsent limit and the cap on pacing.
+//! The levers on the subflows' sockets: the window clamp, the unsent limit and the pacing cap.
 
 use crate::can_run;
 use crate::net::{Hosts, eventually, run};
@@ -11,16 +11,16 @@ use std::time::{Duration, Instant};
 use units::{Bitrate, Bytes};
 
 const LIMIT: Bytes = Bytes::from_kib(16);
-/// A stock sender queues more than this within seconds on two links of 20 Mb/s.
+/// A queue in bytes that a stock sender exceeds within seconds on two links of 20 Mb/s.
 const DEEP: u64 = 256 * 1024;
-/// The scheduler asks before it assigns, and then assigns a burst of at most this much.
+/// Largest burst in bytes that the scheduler assigns after it has checked the limit.
 const BURST: u64 = 64 * 1024;
 
 fn inside<T: Send>(host: &Netns, work: impl FnOnce() -> T + Send) -> T {
     host.run(work).expect("enter the host")
 }
 
-/// A transfer on two links whose sender has queued far ahead.
+/// A transfer on two links whose sender has built up a deep queue.
 fn deep_transfer(hosts: &Hosts, direction: Direction) -> Transfer {
     let transfer = Transfer::start(
         &hosts.client,
@@ -58,7 +58,7 @@ fn unsent(host: &Netns) -> Vec<u64> {
 }
 
 #[test]
-fn a_clamp_bounds_a_download_and_release_frees_it() {
+fn a_clamp_limits_a_download_until_it_is_released() {
     if !can_run() {
         return;
     }
@@ -81,7 +81,7 @@ fn a_clamp_bounds_a_download_and_release_frees_it() {
 }
 
 #[test]
-fn an_unsent_limit_bounds_an_upload_and_clearing_frees_it() {
+fn an_unsent_limit_limits_an_upload_until_it_is_cleared() {
     if !can_run() {
         return;
     }
@@ -94,7 +94,7 @@ fn an_unsent_limit_bounds_an_upload_and_clearing_frees_it() {
     let most = || unsent(&hosts.client).into_iter().max().expect("subflows");
     let bound = LIMIT.get() + BURST;
     eventually(
-        "little unsent",
+        "few unsent bytes",
         || most() <= bound,
         || format!("{:?}", unsent(&hosts.client)),
     );
@@ -114,7 +114,7 @@ fn an_unsent_limit_bounds_an_upload_and_clearing_frees_it() {
     let pass = inside(&hosts.client, || lever.apply().expect("walk"));
     assert_eq!(pass.changed(), 2, "{pass:?}");
     eventually(
-        "much unsent again",
+        "many unsent bytes again",
         || most() > bound,
         || format!("{:?}", unsent(&hosts.client)),
     );
@@ -125,7 +125,7 @@ fn an_unsent_limit_bounds_an_upload_and_clearing_frees_it() {
 }
 
 #[test]
-fn what_a_crash_left_on_the_sockets_is_undone_at_the_next_start() {
+fn limits_left_by_a_crash_are_restored_at_the_next_start() {
     if !can_run() {
         return;
     }
@@ -147,7 +147,7 @@ fn what_a_crash_left_on_the_sockets_is_undone_at_the_next_start() {
 }
 
 #[test]
-fn plain_tcp_and_other_connections_are_not_looked_at() {
+fn plain_tcp_and_other_connections_are_not_touched() {
     if !can_run() {
         return;
     }
@@ -171,12 +171,12 @@ fn plain_tcp_and_other_connections_are_not_looked_at() {
     );
 }
 
-/// A tenth of what a link carries.
+/// A tenth of a link's rate.
 const SLOW: Bitrate = Bitrate::from_mbps(2);
-/// The same, in a second.
+/// The same in bytes per second.
 const CAP: Bytes = Bytes::new(250_000);
 
-/// An upload over two links, of a host that sends with this controller, and one of its subflows.
+/// An upload over two links, from a host with this controller, and one of its subflows.
 fn upload_with(controller: &str) -> (Hosts, Transfer, PacedSubflow) {
     let hosts = Hosts::joined(2, 20);
     run(
@@ -192,7 +192,7 @@ fn upload_with(controller: &str) -> (Hosts, Transfer, PacedSubflow) {
     (hosts, upload, subflow)
 }
 
-/// The port of each of the host's subflows, and the bytes that were acknowledged on it.
+/// The local port of each of the host's subflows, and the bytes acknowledged on it.
 fn subflows(host: &Netns) -> Vec<(u16, u64)> {
     let listing = run(host, "ss -tinHO state established");
     let mptcp = listing.lines().filter(|line| line.contains("tcp-ulp-mptcp"));
@@ -209,12 +209,12 @@ fn port_and_acked(line: &str) -> Option<(u16, u64)> {
     Some((port, acked.parse().ok()?))
 }
 
-/// What is acknowledged on one subflow in the next half second.
+/// Rate acknowledged on one subflow during the next 500 ms.
 fn moves(host: &Netns, port: u16) -> Bitrate {
     let acked = || {
         let found = subflows(host);
         let of_it = found.iter().find(|(of, _)| *of == port);
-        Bytes::new(of_it.expect("it stays").1)
+        Bytes::new(of_it.expect("the subflow stays open").1)
     };
     let (before, began) = (acked(), Instant::now());
     std::thread::sleep(Duration::from_millis(500));
@@ -223,7 +223,7 @@ fn moves(host: &Netns, port: u16) -> Bitrate {
 }
 
 #[test]
-fn a_cap_slows_one_subflow_that_paces_and_clearing_frees_it() {
+fn a_cap_slows_one_pacing_subflow_until_it_is_cleared() {
     if !can_run() {
         return;
     }
@@ -258,7 +258,7 @@ fn a_cap_slows_one_subflow_that_paces_and_clearing_frees_it() {
 }
 
 #[test]
-fn a_subflow_that_does_not_pace_is_not_made_to() {
+fn a_subflow_that_does_not_pace_stays_so() {
     if !can_run() {
         return;
     }
@@ -270,13 +270,13 @@ fn a_subflow_that_does_not_pace_is_not_made_to() {
 }
 
 #[test]
-fn a_cap_that_a_crash_left_is_undone_and_no_program_can_have_set_it() {
+fn a_cap_left_by_a_crash_is_restored_and_no_program_can_have_set_it() {
     if !can_run() {
         return;
     }
     let (hosts, upload, subflow) = upload_with("bbr");
     let rate = CAP.get() as libc::c_uint;
-    // SAFETY: the socket is open, and the value is as long as is said.
+    // SAFETY: the socket is open, and the value has the given length.
     let set = unsafe {
         libc::setsockopt(
             upload.client.as_raw_fd(),
@@ -286,7 +286,7 @@ fn a_cap_that_a_crash_left_is_undone_and_no_program_can_have_set_it() {
             size_of_val(&rate) as libc::socklen_t,
         )
     };
-    assert_eq!(set, -1, "the kernel refuses it on an MPTCP socket");
+    assert_eq!(set, -1, "the kernel should refuse it on an MPTCP socket");
     let undone = || {
         let pass = inside(&hosts.client, || restore_subflows().expect("restore"));
         assert_eq!(pass.refused(), 0, "{pass:?}");

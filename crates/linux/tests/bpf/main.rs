@@ -1,6 +1,6 @@
-//! The BPF levers on real connections between two network namespaces.
+//! Tests of the BPF levers on real connections between two network namespaces.
 //!
-//! Needs root, MPTCP and iproute2. Bounds are on bytes and packets; time appears only as a deadline.
+//! They need root, MPTCP and iproute2. Limits are on bytes and packets. Time is used only for deadlines.
 
 #[path = "../../src/testing/abort.rs"]
 mod abort;
@@ -15,7 +15,7 @@ mod relay;
 mod tcp;
 mod window;
 
-/// Root is all that these tests need and may not have; without it they say so and end.
+/// Whether the tests can run. Without root they print that they are skipped.
 fn can_run() -> bool {
     // SAFETY: no arguments, no memory.
     let root = unsafe { libc::geteuid() } == 0;

@@ -1,4 +1,4 @@
-//! The marker on real packets: through a TUN, where every packet is one of ours, and on an Ethernet link with TCP's own.
+//! The marker on real packets: through a TUN with known packets only, and on an Ethernet link with TCP's own.
 
 use crate::can_run;
 use crate::net::{Hosts, eventually, run};
@@ -18,7 +18,7 @@ const ECT1: u8 = 1;
 const ECT0: u8 = 2;
 const CE: u8 = 3;
 
-/// A marker on all of a client's links, with the slot of the last.
+/// A marker on all of a client's links, and the slot of the last link.
 fn marker_on(hosts: &Hosts, hook: Hook, rate: Ratio) -> (Marker, MarkSlot) {
     let load = || {
         let mut marker = Marker::load(hook).expect("this kernel has tcx");
@@ -57,7 +57,7 @@ fn checksum(sum: u32) -> [u8; 2] {
     (!twice).to_be_bytes()
 }
 
-/// A UDP packet of eight bytes of payload with right checksums.
+/// A UDP packet with eight bytes of payload and correct checksums.
 fn packet(from: IpAddr, to: IpAddr, ecn: u8) -> Vec<u8> {
     const UDP_BYTES: u8 = 16;
     let mut ip = match (from, to) {
@@ -98,7 +98,8 @@ fn packet(from: IpAddr, to: IpAddr, ecn: u8) -> Vec<u8> {
     ip
 }
 
-/// A receiver on the device: the kernel then hands shared packets to the programs, which makes some helpers fail silently.
+/// A receiver on the device. It makes the kernel pass shared packets to the programs, for which some helpers
+/// fail silently.
 fn sniffer(host: &Netns) -> Socket {
     let every_protocol = i32::from((libc::ETH_P_ALL as u16).to_be());
     let open =
@@ -109,14 +110,14 @@ fn sniffer(host: &Netns) -> Socket {
 fn received(receiver: &UdpSocket, payload: &mut [u8]) -> usize {
     loop {
         match receiver.recv(payload) {
-            // With a deadline set, a machine that was stopped and goes on interrupts the wait (signal(7)).
+            // With a deadline set, resuming a stopped machine interrupts the wait (signal(7)).
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             received => return received.expect("the packet arrives intact"),
         }
     }
 }
 
-/// Sends `rounds` of seven packets, four of them ECN-capable, into the client's TUN and reads them again.
+/// Sends `rounds` of seven packets, four of them ECN-capable, into the client's TUN and receives them.
 fn send_rounds(device: &mut File, receiver: &UdpSocket, [own, peer]: [IpAddr; 2], rounds: usize) {
     for _ in 0..rounds {
         for ecn in [ECT0, 0, ECT0, CE, ECT1, 0, ECT0] {
@@ -151,7 +152,7 @@ fn marks_exactly(addresses: [&str; 2], counters: [&str; 2]) {
         made: 13,
         segments: 13,
     };
-    // The stack itself sends and hears a few packets on a new link, which are not ECN-capable.
+    // The stack itself sends and receives a few packets on a new link, which are not ECN-capable.
     assert!(counted.not_ect >= expected.not_ect);
     assert_eq!(
         MarkCounters {
@@ -161,7 +162,7 @@ fn marks_exactly(addresses: [&str; 2], counters: [&str; 2]) {
         expected
     );
     let [ce, ect0] = counters.map(|name| stack_counter(&hosts.client, name));
-    assert_eq!(ce, 1_013, "what arrived marked, and what was marked");
+    assert_eq!(ce, 1_013, "packets that arrived marked, plus those marked here");
     assert!((2_987..=3_000).contains(&ect0), "{ect0}");
 }
 
@@ -235,7 +236,7 @@ fn a_download_over_ethernet_is_marked_only_where_a_rate_is_set() {
     more(10_000);
     let last = read(&marker);
     more(100_000);
-    assert_eq!(read(&marker), last, "a detached link is not looked at");
+    assert_eq!(read(&marker), last, "a detached link is not counted");
 }
 
 #[test]
@@ -251,7 +252,7 @@ fn an_upload_is_marked_as_it_leaves() {
     let read = || marker.counters(slot).expect("read");
     eventually("some marks", || read().made >= 5, || format!("{:?}", read()));
     assert_eq!(read().asked, read().made);
-    // They arrive intact: with a wrong checksum the stack would not count them.
+    // They arrive intact: the stack would not count packets with a bad checksum.
     eventually(
         "as many marks as that at the server",
         || stack_counter(&hosts.server, "IpExtInCEPkts") >= 5,
@@ -261,7 +262,7 @@ fn an_upload_is_marked_as_it_leaves() {
 }
 
 #[test]
-fn an_interface_keeps_its_slot_and_a_free_slot_is_used_again() {
+fn an_interface_keeps_its_slot_and_a_free_slot_is_reused() {
     if !can_run() {
         return;
     }
@@ -272,7 +273,7 @@ fn an_interface_keeps_its_slot_and_a_free_slot_is_used_again() {
         let [first, second] = [links[0], links[1]].map(|link| marker.attach(link).expect("attach"));
         let again = marker.attach(links[1]).expect("attach again");
         assert!(marker.detach(first).expect("detach") && !marker.detach(first).expect("detach twice"));
-        let reused = marker.attach(links[0]).expect("attach anew");
+        let reused = marker.attach(links[0]).expect("attach to the free slot");
         let missing = marker.attach(4711).expect_err("no such interface").to_string();
         assert_eq!(
             missing,

@@ -1,4 +1,4 @@
-//! A client and a server namespace, joined by veth pairs.
+//! A client and a server namespace, connected by veth pairs.
 
 use linux::netns::Netns;
 use std::net::{IpAddr, SocketAddr};
@@ -11,7 +11,7 @@ mod patience;
 
 use patience::Patience;
 
-/// Two hosts. Nothing has a name outside, so nothing is left behind.
+/// Two hosts without names outside, so that nothing is left behind.
 pub struct Hosts {
     pub client: Netns,
     pub server: Netns,
@@ -24,7 +24,7 @@ impl Hosts {
             client: Netns::new().expect("a namespace for the client"),
             server: Netns::new().expect("a namespace for the server"),
         };
-        // A lost SYN may not switch MPTCP off for an hour.
+        // A lost SYN must not disable MPTCP for an hour.
         run(&hosts.client, "sysctl -qw net.mptcp.blackhole_timeout=0");
         for host in [&hosts.client, &hosts.server] {
             run(host, "sysctl -qw net.ipv4.tcp_congestion_control=reno");
@@ -32,8 +32,8 @@ impl Hosts {
         hosts
     }
 
-    /// `links` Ethernet links `l1`, `l2`, …; the client is 10.77.N.1 on each, the server 10.77.N.2. Either
-    /// sends at `mbps`. The client joins a second subflow on each further link.
+    /// Two hosts with `links` Ethernet links `l1`, `l2`, …. On link N the client is 10.77.N.1 and the server
+    /// 10.77.N.2. Both send at `mbps`. The client joins a second subflow on each further link.
     pub fn joined(links: u8, mbps: u32) -> Self {
         let hosts = Self::apart();
         for n in 1..=links {
@@ -77,12 +77,12 @@ impl Hosts {
         }
     }
 
-    /// Where the server listens on the first link.
+    /// The server's address on the first link.
     pub fn server_address(&self, port: u16) -> SocketAddr {
         SocketAddr::new(IpAddr::from([10, 77, 1, 2]), port)
     }
 
-    /// The client's interfaces but the loopback.
+    /// The client's interfaces except the loopback.
     pub fn client_interfaces(&self) -> Vec<u32> {
         let listing = run(&self.client, "ip -o link show");
         let index = |line: &str| line.split(':').next().and_then(|index| index.parse().ok());
@@ -94,7 +94,7 @@ impl Hosts {
     }
 }
 
-/// Runs a command inside a host; a failure ends the test.
+/// Runs a command inside a host. A failure ends the test.
 pub fn run(host: &Netns, words: &str) -> String {
     let mut parts = words.split_whitespace();
     let mut command = Command::new(parts.next().expect("a command has a name"));
@@ -107,13 +107,13 @@ pub fn run(host: &Netns, words: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Waits until `holds`, and fails with what `state` says if it does not within 20 s.
+/// Waits until `holds`. Fails with the text of `state` after 20 s.
 pub fn eventually(what: &str, holds: impl FnMut() -> bool, state: impl Fn() -> String) {
     let does = holds_within(Duration::from_secs(20), holds);
     assert!(does, "never {what}; at the end: {}", state());
 }
 
-/// Whether it does before that time is over.
+/// Waits until `holds`. Returns false after `time`.
 pub fn holds_within(time: Duration, mut holds: impl FnMut() -> bool) -> bool {
     let mut deadline = Patience::of(time);
     while !holds() {

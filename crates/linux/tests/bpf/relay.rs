@@ -1,4 +1,4 @@
-//! A pair of TUN devices and the wire between them, which looks at every packet.
+//! A pair of TUN devices connected by a relay that inspects every packet.
 
 use crate::net::{Hosts, run};
 use linux::netns::Netns;
@@ -16,31 +16,31 @@ const SYN: u8 = 0x02;
 const OPTION_WINDOW_SCALE: u8 = 3;
 const OPTION_MPTCP: u8 = 30;
 
-/// What the wire does to a packet.
+/// The relay's effect on packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
-    /// Nothing.
+    /// Passes packets unchanged.
     Honest,
-    /// Removes MPTCP options from all but SYNs, as some middleboxes do.
+    /// Removes MPTCP options from all segments except SYNs, as some middleboxes do.
     Stripping,
 }
 
-/// What left the client since [`Relay::forget`].
+/// Packets that left the client after the last [`Relay::forget`].
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
-    /// TCP segments but SYNs.
+    /// TCP segments, without SYNs.
     pub segments: u64,
-    /// Segments of any kind whose TCP checksum is wrong.
+    /// Segments of any kind with a wrong TCP checksum.
     pub bad_checksums: u64,
-    /// Segments but SYNs without an MPTCP option.
+    /// Segments without an MPTCP option, SYNs excluded.
     pub without_mptcp: u64,
-    /// The largest window announced, bytes.
+    /// Largest announced window, in bytes.
     pub largest_window: u64,
-    /// The client's window scale, from its SYN; survives [`Relay::forget`].
+    /// The client's window scale from its SYN. [`Relay::forget`] keeps it.
     scale: u8,
 }
 
-/// Carries packets both ways until it is dropped.
+/// Carries packets in both directions until drop.
 pub struct Relay {
     seen: Arc<Mutex<Seen>>,
     stop: Arc<AtomicBool>,
@@ -48,7 +48,7 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Joins two hosts by TUN devices `t1` with these addresses: the client's, the server's.
+    /// Connects two hosts by TUN devices `t1` with these addresses: the client's, the server's.
     pub fn between(hosts: &Hosts, addresses: [&str; 2], wire: Wire) -> Self {
         let client = tun(&hosts.client, addresses);
         let server = tun(&hosts.server, [addresses[1], addresses[0]]);
@@ -59,7 +59,10 @@ impl Relay {
         let (client_too, server_too) = (duplicate(&client), duplicate(&server));
         let look_up = Arc::clone(&seen);
         let up = carry(client, server, stop.clone(), move |packet| {
-            look(&mut look_up.lock().expect("nobody panics while looking"), packet);
+            look(
+                &mut look_up.lock().expect("no thread panicked with the lock"),
+                packet,
+            );
             pass(wire, packet);
         });
         let down = carry(server_too, client_too, stop.clone(), move |packet| {
@@ -73,11 +76,14 @@ impl Relay {
     }
 
     pub fn seen(&self) -> Seen {
-        self.seen.lock().expect("nobody panics while looking").clone()
+        self.seen
+            .lock()
+            .expect("no thread panicked with the lock")
+            .clone()
     }
 
     pub fn forget(&self) {
-        let mut seen = self.seen.lock().expect("nobody panics while looking");
+        let mut seen = self.seen.lock().expect("no thread panicked with the lock");
         *seen = Seen {
             scale: seen.scale,
             ..Seen::default()
@@ -89,7 +95,7 @@ impl Drop for Relay {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for worker in self.workers.drain(..) {
-            worker.join().expect("a relay ends when told");
+            worker.join().expect("the relay ends when stopped");
         }
     }
 }
@@ -98,7 +104,7 @@ fn duplicate(file: &File) -> File {
     file.try_clone().expect("a descriptor")
 }
 
-/// A TUN device without packet information, up, with a point-to-point address.
+/// Creates a TUN device without packet information, up, with a point-to-point address.
 pub fn tun(host: &Netns, [own, peer]: [&str; 2]) -> File {
     let device = host.run(open_tun).expect("enter the host");
     let prefix = if own.contains(':') { "128 nodad" } else { "32" };
@@ -108,7 +114,7 @@ pub fn tun(host: &Netns, [own, peer]: [&str; 2]) -> File {
 }
 
 fn open_tun() -> File {
-    // SAFETY: a path that ends in zero; the descriptor is checked.
+    // SAFETY: a path that ends in zero. The descriptor is checked.
     let fd = unsafe {
         libc::open(
             c"/dev/net/tun".as_ptr(),
@@ -162,7 +168,7 @@ fn pass(wire: Wire, packet: &mut [u8]) {
     tcp[16..18].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// Writes NOPs over MPTCP options.
+/// Overwrites MPTCP options with NOPs.
 fn strip_mptcp(mut options: &mut [u8]) {
     loop {
         match *options {
@@ -208,7 +214,7 @@ fn look(seen: &mut Seen, packet: &[u8]) {
     seen.largest_window = seen.largest_window.max(window);
 }
 
-/// The sum over the pseudo header (RFC 9293 §3.1), and where the segment begins.
+/// Partial checksum of the pseudo header (RFC 9293 §3.1), and the offset of the segment.
 fn tcp_at(packet: &[u8]) -> Option<(u32, usize)> {
     let (addresses, at) = match packet.first()? >> 4 {
         4 if packet[9] == PROTOCOL_TCP => (&packet[12..20], usize::from(packet[0] & 15) * 4),
@@ -234,7 +240,7 @@ fn window_scale(tcp: &[u8]) -> Option<u8> {
     option(tcp, OPTION_WINDOW_SCALE).and_then(|scale| scale.first().copied())
 }
 
-/// What the first option of this kind says.
+/// Value of the first option of this kind.
 fn option(tcp: &[u8], wanted: u8) -> Option<&[u8]> {
     let mut options = &tcp[20..usize::from(tcp[12] >> 4) * 4];
     loop {

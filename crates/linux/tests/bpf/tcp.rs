@@ -1,4 +1,4 @@
-//! Bulk transfers, and what the kernel says about their connections.
+//! Bulk transfers, and the kernel's counters of their connections.
 
 use crate::abort::abort;
 use linux::netns::Netns;
@@ -15,19 +15,19 @@ use std::time::Duration;
 const SOL_MPTCP: i32 = 284;
 const MPTCP_INFO: i32 = 1;
 
-/// Who sends.
+/// The sender of a transfer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     Download,
     Upload,
 }
 
-/// One transfer that goes on until it is dropped.
+/// A transfer that runs until drop.
 pub struct Transfer {
     pub client: Arc<Socket>,
     pub server: Arc<Socket>,
     conn: Option<ConnId>,
-    /// Joins are taken only while somebody listens on the port.
+    /// The kernel accepts joins only while a socket listens on the port.
     _listener: Socket,
     received: Arc<AtomicU64>,
     pauses: Arc<AtomicBool>,
@@ -83,37 +83,37 @@ impl Transfer {
         }
     }
 
-    /// From now on nothing is sent, or again.
+    /// Pauses or resumes sending.
     pub fn pause(&self, pauses: bool) {
         self.pauses.store(pauses, Ordering::Relaxed);
     }
 
-    /// From now on the client says every second over each subflow that is idle that it is there.
+    /// Enables keepalives every second on the client's idle subflows.
     pub fn keep_alive(&self) {
         let every = socket2::TcpKeepalive::new()
             .with_time(Duration::from_secs(1))
             .with_interval(Duration::from_secs(1));
-        self.client.set_tcp_keepalive(&every).expect("since Linux 6.10");
+        self.client.set_tcp_keepalive(&every).expect("needs Linux 6.10");
     }
 
-    /// Bytes that the receiving application has read.
+    /// Bytes read by the receiving application.
     pub fn received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// The connection, as the client's kernel called it before the first data.
+    /// The connection's token at the client, taken before the first data.
     pub fn conn(&self) -> ConnId {
         self.conn.expect("the server answered with MPTCP")
     }
 
-    /// What the sender has assigned to subflows and the receiver has not acknowledged at data level.
+    /// Bytes that the sender has assigned to subflows and the receiver has not acknowledged at data level.
     pub fn outstanding(&self, direction: Direction) -> u64 {
         let sender = if direction == Direction::Download {
             &self.server
         } else {
             &self.client
         };
-        Info::of(sender).expect("the sender speaks MPTCP").outstanding
+        Info::of(sender).expect("the sender uses MPTCP").outstanding
     }
 }
 
@@ -121,7 +121,7 @@ impl Drop for Transfer {
     fn drop(&mut self) {
         self.pause(false);
         for socket in [&self.client, &self.server] {
-            // Either end may be gone already; what matters is that both workers wake up.
+            // Either end may be gone already. Both workers must wake up.
             let _ = socket.shutdown(Shutdown::Both);
         }
         for worker in self.workers.drain(..) {
@@ -163,11 +163,11 @@ fn drain(socket: &Socket, count: &AtomicU64) {
     }
 }
 
-/// The part of `struct mptcp_info` (include/uapi/linux/mptcp.h, Linux 6.18) that the tests need.
+/// The fields of `struct mptcp_info` (include/uapi/linux/mptcp.h, Linux 6.18) that the tests use.
 pub struct Info {
     pub token: u32,
     pub outstanding: u64,
-    /// Whether the peer has acknowledged that no more comes: that counts as a byte, which was never sent.
+    /// Whether the peer has acknowledged DATA_FIN, which counts as a byte that was never sent.
     pub end_is_acknowledged: bool,
 }
 
@@ -187,7 +187,7 @@ impl Info {
     }
 }
 
-/// The window that the peer last announced to a plain TCP socket (`tcpi_snd_wnd` in include/uapi/linux/tcp.h).
+/// The peer's last window for a plain TCP socket (`tcpi_snd_wnd` in include/uapi/linux/tcp.h).
 pub fn announced_window(socket: &Socket) -> u32 {
     const TCPI_SND_WND: usize = 228;
     let info = get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, TCPI_SND_WND + 4).expect("TCP_INFO");

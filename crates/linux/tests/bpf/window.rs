@@ -1,4 +1,4 @@
-//! The window lever bounds what the server queues, and only where it is asked to.
+//! The window lever limits the server's queue, and only for selected connections.
 
 use crate::can_run;
 use crate::net::{Hosts, eventually, run};
@@ -50,7 +50,7 @@ fn the_best_lever_of_this_kernel_is_the_egress_program() {
 }
 
 #[test]
-fn a_download_is_bounded_while_the_window_is_set_and_grows_again_after() {
+fn a_download_is_limited_while_the_window_is_set() {
     if !can_run() {
         return;
     }
@@ -94,7 +94,7 @@ fn a_download_is_bounded_while_the_window_is_set_and_grows_again_after() {
 }
 
 #[test]
-fn nothing_leaves_over_a_subflow_that_is_being_ended_until_the_window_is_set_anew() {
+fn nothing_leaves_on_a_parting_subflow_until_the_window_is_set_again() {
     if !can_run() {
         return;
     }
@@ -111,7 +111,7 @@ fn nothing_leaves_over_a_subflow_that_is_being_ended_until_the_window_is_set_ane
     let kept = || counters(&lever, download.conn()).kept;
     let state = || format!("{} segments kept, {} bytes received", kept(), download.received());
     eventually("an acknowledgement is kept", || kept() > 0, state);
-    // Without acknowledgements no more than a window can follow.
+    // Without acknowledgements at most one more window can follow.
     let most = download.received() + 2 * WINDOW.get();
     let again = kept() + 2;
     eventually("more are kept", || kept() >= again, state);
@@ -120,15 +120,15 @@ fn nothing_leaves_over_a_subflow_that_is_being_ended_until_the_window_is_set_ane
     lever.set(download.conn(), WINDOW).expect("set");
     let enough = download.received() + 4 * WINDOW.get();
     eventually(
-        "it goes on",
+        "the transfer resumes",
         || download.received() >= enough,
         || format!("{} bytes received", download.received()),
     );
 }
 
 #[test]
-fn what_an_idle_backup_says_does_not_open_the_window() {
-    /// What the backup was told last.
+fn segments_of_an_idle_backup_do_not_widen_the_window() {
+    /// The window that the backup announced last.
     const WIDE: Bytes = Bytes::from_kib(1024);
     if !can_run() {
         return;
@@ -140,7 +140,7 @@ fn what_an_idle_backup_says_does_not_open_the_window() {
     let outstanding = || download.outstanding(Direction::Download);
     let deep = || outstanding() > WIDE.get() / 2;
     eventually("a deep queue", deep, || outstanding().to_string());
-    // The kernel speaks over the first subflow of all.
+    // The kernel sends it on the connection's first subflow.
     run(&hosts.client, "ip mptcp endpoint add 10.77.1.1 dev l1 id 9");
     run(&hosts.client, "ip mptcp endpoint change id 9 backup");
     let carried = || run(&hosts.client, "ip -s link show l1");
@@ -160,7 +160,7 @@ fn what_an_idle_backup_says_does_not_open_the_window() {
         most = outstanding().max(most);
         counters(&lever, download.conn()).muted > before
     };
-    eventually("the backup speaks", has_spoken, state);
+    eventually("the backup sends", has_spoken, state);
     for _ in 0..50 {
         std::thread::sleep(Duration::from_millis(20));
         most = outstanding().max(most);
@@ -168,8 +168,9 @@ fn what_an_idle_backup_says_does_not_open_the_window() {
     assert!(most <= 8 * WINDOW.get(), "{most} B, {}", state());
 }
 
-/// On the wire of TUN links: an idle connection's segment leaves without its DATA_ACK while the peer would read an older, wider window into
-/// it; its checksum is right, and the connection goes on and ends as ever.
+/// Checks on the wire of TUN links that a segment of an idle connection leaves without its DATA_ACK. With it
+/// the peer would apply an older, wider window. The checksum is right, and the connection continues and ends
+/// normally.
 fn an_overruled_acknowledgement_is_left_out(addresses: [&str; 2]) {
     const WIDE: Bytes = Bytes::from_kib(256);
     let hosts = Hosts::apart();
@@ -183,23 +184,31 @@ fn an_overruled_acknowledgement_is_left_out(addresses: [&str; 2]) {
     eventually("much", || transfer.received() > 20 * WIDE.get(), received);
     transfer.pause(true);
     let outstanding = || transfer.outstanding(Direction::Download);
-    eventually("nothing under way", || outstanding() == 0, received);
+    eventually("nothing in flight", || outstanding() == 0, received);
     lever.set(transfer.conn(), WINDOW).expect("set");
     relay.forget();
     let muted = || counters(&lever, transfer.conn()).muted;
     let state = || format!("{:?}, {:?}", counters(&lever, transfer.conn()), relay.seen());
-    eventually("it is left out", || muted() > 0, state);
-    eventually("on the wire", || relay.seen().without_mptcp > 0, state);
+    eventually("the DATA_ACK is left out", || muted() > 0, state);
+    eventually(
+        "a segment without DATA_ACK on the wire",
+        || relay.seen().without_mptcp > 0,
+        state,
+    );
     assert_eq!(relay.seen().bad_checksums, 0, "{}", state());
 
     let enough = transfer.received() + 20 * WINDOW.get();
     transfer.pause(false);
-    eventually("it goes on", || transfer.received() > enough, received);
+    eventually(
+        "the transfer continues",
+        || transfer.received() > enough,
+        received,
+    );
     let spoken = muted();
     transfer.server.shutdown(Shutdown::Write).expect("shut down");
     let acknowledged = || Info::of(&transfer.server).is_ok_and(|info| info.end_is_acknowledged);
     eventually("the end is acknowledged", acknowledged, state);
-    assert_eq!(muted(), spoken, "of what ends nothing is left out");
+    assert_eq!(muted(), spoken, "no DATA_ACK is left out at the end");
 }
 
 #[test]
@@ -237,7 +246,7 @@ fn another_connection_on_the_same_links_is_not_touched() {
     let queued = |transfer: &Transfer| transfer.outstanding(Direction::Download);
     let state = || format!("{} and {} bytes outstanding", queued(&bounded), queued(&free));
     let apart = || queued(&bounded) <= WINDOW.get() && queued(&free) > 4 * WINDOW.get();
-    eventually("one queue bounded and the other deep", apart, state);
+    eventually("one queue limited and the other deep", apart, state);
     assert_eq!(lever.counters(free.conn()).expect("read"), None);
 }
 
@@ -274,7 +283,7 @@ fn a_connection_that_fell_back_at_once_is_left_alone() {
     );
 }
 
-/// A middlebox lets MPTCP be agreed and then removes its options: the token stays, the options end.
+/// A middlebox passes the MPTCP handshake and then removes the options. The token stays, but the options end.
 #[test]
 fn a_connection_that_falls_back_later_is_left_alone() {
     if !can_run() {
@@ -300,7 +309,7 @@ fn a_connection_that_falls_back_later_is_left_alone() {
 }
 
 #[test]
-fn dropping_the_lever_frees_the_connection() {
+fn dropping_the_lever_removes_the_limit() {
     if !can_run() {
         return;
     }
@@ -320,7 +329,7 @@ fn dropping_the_lever_frees_the_connection() {
 }
 
 #[test]
-fn levers_in_several_namespaces_of_one_process_do_not_meet() {
+fn levers_in_several_namespaces_of_one_process_are_independent() {
     if !can_run() {
         return;
     }
@@ -347,13 +356,13 @@ fn levers_in_several_namespaces_of_one_process_do_not_meet() {
 }
 
 #[test]
-fn without_rights_the_error_says_which() {
+fn without_capabilities_the_error_names_them() {
     if !can_run() {
         return;
     }
     let unprivileged = std::thread::spawn(|| {
         const NOBODY: libc::c_long = 65_534;
-        // SAFETY: no pointers. The bare system call changes this thread only, unlike libc's function.
+        // SAFETY: no pointers. Unlike libc's function, the bare system call changes this thread only.
         let code = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
         assert_eq!(code, 0);
         WindowLever::load()
@@ -368,7 +377,7 @@ fn without_rights_the_error_says_which() {
 }
 
 #[test]
-fn the_cost_of_the_program_is_counted_while_asked_for() {
+fn the_run_time_is_counted_while_enabled() {
     if !can_run() {
         return;
     }
@@ -405,9 +414,10 @@ fn attaching_where_there_is_no_interface_is_an_error() {
     );
 }
 
-/// On the wire of TUN links: every segment of the connection says no more than the window, and its checksum is right.
+/// Checks on the wire of TUN links that no segment of the connection announces more than the window, and that
+/// its checksum is right.
 fn every_segment_is_lowered(direction: Direction, addresses: [&str; 2]) -> Seen {
-    /// What the queue of a TUN holds: 500 packets. They left before the window was set.
+    /// Capacity of a TUN's queue, in bytes: 500 packets. They left before the window was set.
     const QUEUED: u64 = 500 * 1_500;
     let hosts = Hosts::apart();
     let relay = Relay::between(&hosts, addresses, Wire::Honest);
@@ -440,7 +450,7 @@ fn assert_lowered(seen: &Seen) {
     assert!(seen.largest_window <= WINDOW.get(), "{seen:?}");
     assert!(
         seen.largest_window > WINDOW.get() / 2,
-        "the window may be full, never far below: {seen:?}"
+        "the window should be nearly full: {seen:?}"
     );
 }
 

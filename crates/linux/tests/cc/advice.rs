@@ -1,4 +1,5 @@
-//! What a mobile says of its signal reaches the windows of whoever sends: itself, or a server that hears it.
+//! A mobile's advice about its signal changes the windows of the sender, which is the mobile itself or a
+//! server.
 
 use crate::live::{subflows, transfer, two_links};
 use crate::net::{Hosts, eventually};
@@ -16,7 +17,7 @@ use wire::mobility::{Key, Message};
 
 pub const KEY: [u8; 32] = [9; 32];
 
-/// The path sinks fast, and another access point is much better.
+/// Advice that the path fades quickly and another access point is much better.
 pub const fn sinks(address: AddressId) -> Advice {
     Advice {
         address,
@@ -26,9 +27,11 @@ pub const fn sinks(address: AddressId) -> Advice {
     }
 }
 
-/// Waits until a subflow's threshold is the one that was ordered, to the segment: it stays until a loss, and the path has just been relieved.
+/// Waits until a subflow's threshold is exactly the ordered one, in segments. It stays until a loss, and the
+/// path is no longer overloaded.
 fn obeyed(order: WindowOrder, now: impl Fn() -> Window) {
-    // A path that fades is to begin its slow growth where it is put, or the window would be back in a few round trips.
+    // The threshold of a fading path must equal its window, or slow start would restore the window within a
+    // few round trips.
     assert_eq!(order.ssthresh, Some(order.cwnd));
     eventually(
         "obeyed",
@@ -37,18 +40,18 @@ fn obeyed(order: WindowOrder, now: impl Fn() -> Window) {
     );
 }
 
-/// What stands for an address.
+/// The active order for an address.
 pub fn standing(
     controller: &Controller,
     conn: ConnId,
     end: AddressEnd,
     address: AddressId,
 ) -> Option<WindowOrder> {
-    let orders = controller.orders().expect("CLA takes orders");
+    let orders = controller.orders().expect("CLA accepts orders");
     orders.standing(conn, end, address).expect("read it back")
 }
 
-/// Waits until both subflows are up and have grown; the id of the one that joined.
+/// Waits until both subflows are up and have grown. Returns the address id of the joined one.
 pub fn grown(hosts: &Hosts, conn: ConnId, end: AddressEnd) -> AddressId {
     let host = match end {
         AddressEnd::Local => &hosts.client,
@@ -64,7 +67,7 @@ pub fn grown(hosts: &Hosts, conn: ConnId, end: AddressEnd) -> AddressId {
 }
 
 pub fn token(socket: &socket2::Socket) -> ConnId {
-    ConnId(Info::of(socket).expect("it speaks MPTCP").token)
+    ConnId(Info::of(socket).expect("the connection uses MPTCP").token)
 }
 
 #[test]
@@ -85,15 +88,15 @@ fn an_uploading_mobile_lowers_its_own_window() {
         let again = advisor.hear(conn, sinks(second)).expect("order");
         (first, again)
     });
-    // Once for each fading; the other path's window changes too where it holds a queue.
+    // Orders are given once per fading. The other path's window changes too if it has a queue.
     let (first, again) = ordered.expect("enter");
     assert!((1..=2).contains(&first), "{first} orders");
     assert_eq!(again, 0);
     let order = standing(&controller, conn, AddressEnd::Local, second);
-    obeyed(order.expect("the path that sinks has one"), now);
+    obeyed(order.expect("the fading path has an order"), now);
 }
 
-/// A download, and a server that hears what the client says of it.
+/// A download, and a server that receives the client's advice.
 struct Heard {
     controller: Arc<Controller>,
     hosts: Hosts,
@@ -119,7 +122,7 @@ impl Heard {
         }
     }
 
-    /// The client says this, over every path of the connection, with this key.
+    /// Sends advice from the client over every path of the connection, with this key.
     fn tell(&self, key: [u8; 32], advice: Advice) {
         let conn = token(&self.download.client);
         let locals: Vec<IpAddr> = self.hosts.client.run(|| client_addresses(conn)).expect("enter");
@@ -133,7 +136,7 @@ impl Heard {
 }
 
 impl Heard {
-    /// The client says by itself that this path of the connection sinks, once and over one path, with this stamp.
+    /// Sends advice from the client that this path fades, once and over one path, with this stamp.
     fn tell_stamped(&self, conn: ConnId, path: AddressId, stamp: Duration) {
         let advice = sinks(path);
         let message = Message {
@@ -167,7 +170,7 @@ pub fn client_addresses(conn: ConnId) -> Vec<IpAddr> {
 }
 
 #[test]
-fn a_server_lowers_the_window_towards_a_mobile_that_says_so() {
+fn a_server_lowers_the_window_on_a_mobiles_advice() {
     if !can_run() {
         return;
     }
@@ -179,8 +182,8 @@ fn a_server_lowers_the_window_towards_a_mobile_that_says_so() {
     assert_eq!(order(), None);
     heard.tell(KEY, sinks(second));
     eventually("ordered", || order().is_some(), || "no order".to_owned());
-    obeyed(order().expect("it stands"), now);
-    // One copy came over each path; one of them was followed.
+    obeyed(order().expect("an order is active"), now);
+    // One copy arrived over each path, and one was followed.
     eventually(
         "dropped the copy",
         || heard.listener.heard().replayed == 1,
@@ -196,7 +199,7 @@ fn a_server_lowers_the_window_towards_a_mobile_that_says_so() {
 }
 
 #[test]
-fn another_key_and_noise_change_nothing() {
+fn messages_with_another_key_and_noise_are_ignored() {
     if !can_run() {
         return;
     }
@@ -216,7 +219,7 @@ fn another_key_and_noise_change_nothing() {
 }
 
 #[test]
-fn a_message_that_is_too_old_or_too_new_changes_nothing() {
+fn messages_that_are_too_old_or_too_new_are_ignored() {
     if !can_run() {
         return;
     }
@@ -229,7 +232,8 @@ fn a_message_that_is_too_old_or_too_new_changes_nothing() {
             .expect("a clock")
     };
     let counted = || heard.listener.heard();
-    // Both hosts have one clock. Against a stamp to come nothing speaks but its distance; an old one may also be from before the listener began.
+    // Both hosts have one clock. A future stamp is refused only for its distance. An old one may also be from
+    // before the listener began.
     let (old, new) = (now() - Duration::from_secs(6), now() + Duration::from_secs(60));
     for (stale, stamp) in [(1, old), (2, new)] {
         heard.tell_stamped(conn, second, stamp);
@@ -242,7 +246,7 @@ fn a_message_that_is_too_old_or_too_new_changes_nothing() {
     }
     let order = standing(&heard.controller, conn, AddressEnd::Remote, second);
     assert_eq!(order, None);
-    // The same, said in time, is followed.
+    // The same advice with a current stamp is followed.
     heard.tell_stamped(conn, second, now());
     eventually(
         "followed",
@@ -253,7 +257,7 @@ fn a_message_that_is_too_old_or_too_new_changes_nothing() {
 }
 
 #[test]
-fn a_controller_that_takes_no_orders_is_refused() {
+fn a_controller_without_orders_is_refused() {
     if !can_run() {
         return;
     }

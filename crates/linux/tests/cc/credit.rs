@@ -1,5 +1,6 @@
-//! Whole segments out of growth: `credit_add` in `bpf/cc/couple.h`, by which every window is written, gives the golden answers, and those of
-//! `policy::cc` to drawn questions: compiled by the host's own compiler, and as a BPF program in the kernel.
+//! Whole segments of growth: `credit_add` in `bpf/cc/couple.h`, which computes every window, matches the
+//! golden vectors and `policy::cc` on random inputs. It is compiled by the host's own compiler, and runs as a
+//! BPF program in the kernel.
 
 use crate::can_run;
 use crate::golden::{ask_host, load, run_in_kernel};
@@ -12,13 +13,13 @@ const GOLDEN: &str = include_str!("../../../../golden/credit.csv");
 /// One acknowledgement.
 #[derive(Debug, Clone, Copy)]
 struct Step {
-    /// Nothing is left over from before.
+    /// There is no remainder from earlier steps.
     first: bool,
     growth: i64,
     acked: u32,
 }
 
-/// Every step of the golden rows, and by how much the window changes at each.
+/// All steps of the golden rows, and the window change after each.
 fn golden() -> (Vec<Step>, Vec<i32>) {
     let rows = GOLDEN.lines().filter(|line| !line.starts_with(['#', 's']));
     let (mut steps, mut changes) = (Vec::new(), Vec::new());
@@ -40,7 +41,7 @@ fn golden() -> (Vec<Step>, Vec<i32>) {
     (steps, changes)
 }
 
-/// Growth as no controller gives more, and acknowledgements of any size.
+/// Random growth up to what any controller gives, and acknowledgements of any size.
 fn drawn(count: usize) -> Vec<Step> {
     let mut draw = Draw(7);
     let step = |index: usize| {
@@ -77,7 +78,8 @@ fn ask_c(test: &str, steps: &[Step]) -> Vec<i32> {
         .collect()
 }
 
-/// As `struct golden_credit` in `bpf/cc/golden.bpf.c`: what is left over, growth, acknowledged segments, the change.
+/// Size of `struct golden_credit` in `bpf/cc/golden.bpf.c`: remainder, growth, acknowledged segments, window
+/// change.
 const CONTEXT_BYTES: usize = 24;
 
 fn ask_kernel(object: &mut Object, steps: &[Step]) -> Vec<i32> {
@@ -95,7 +97,7 @@ fn ask_kernel(object: &mut Object, steps: &[Step]) -> Vec<i32> {
 }
 
 #[test]
-fn the_host_gives_the_golden_answers() {
+fn the_host_matches_the_golden_vectors() {
     let (steps, expected) = golden();
     assert!(expected.len() >= 50);
     assert_eq!(ask_c("credit-golden", &steps), expected);
@@ -108,7 +110,7 @@ fn the_host_counts_whole_segments_as_policy_does() {
 }
 
 #[test]
-fn the_kernel_gives_the_golden_answers() {
+fn the_kernel_matches_the_golden_vectors() {
     if !can_run() {
         return;
     }

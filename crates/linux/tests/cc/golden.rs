@@ -1,5 +1,5 @@
-//! `bpf/cc/couple.h` gives the golden answers, and those of `policy::cc` to drawn questions: compiled by the host's own
-//! compiler, and as a BPF program in the kernel.
+//! `bpf/cc/couple.h` matches the golden vectors, and `policy::cc` on random inputs. It is compiled by the
+//! host's own compiler, and runs as a BPF program in the kernel.
 
 use crate::can_run;
 use crate::vectors::{Answer, NAMES, Vector, drawn, golden};
@@ -8,9 +8,13 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Reads `controller own count (cwnd srtt mean since between)…` and writes `growth left`; or reads `credit increase acked` and
-/// writes by how much the window changes; or reads `mean cwnd happened` (1: a round trip, 2: a loss) and writes the mean window so far; or reads `anew` and
-/// forgets both; or reads `start begins rtt acked` and writes by how much slow start grows and whether it is over, `begins` 2 for that of another path.
+/// A program that reads one command per line:
+/// - `controller own count (cwnd srtt mean since between)…`: writes `growth left`.
+/// - `credit increase acked`: writes the window change.
+/// - `mean cwnd happened` (1: a round trip, 2: a loss): writes the mean window so far.
+/// - `anew`: resets both.
+/// - `start begins rtt acked`: writes the growth in slow start and whether it is over. `begins` 2 starts
+///   another path.
 const PROGRAM: &str = r#"
 #include <stdio.h>
 #include <string.h>
@@ -91,7 +95,7 @@ int main(void)
 }
 "#;
 
-/// Compiles [`PROGRAM`]; a compiler is there, because Rust links with it.
+/// Compiles [`PROGRAM`]. A compiler is present, because Rust links with it.
 fn compile(test: &str) -> PathBuf {
     let name = format!("cc-{test}-{}", std::process::id());
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -108,7 +112,7 @@ fn compile(test: &str) -> PathBuf {
     out
 }
 
-/// The lines that [`PROGRAM`] answers with.
+/// Runs [`PROGRAM`] and returns its output lines.
 pub fn ask_host(test: &str, questions: String) -> Vec<String> {
     let program = compile(test);
     let mut child = Command::new(&program)
@@ -146,18 +150,19 @@ fn assert_host_answers(test: &str, vectors: &[Vector]) {
 }
 
 #[test]
-fn the_host_gives_the_golden_answers() {
+fn the_host_matches_the_golden_vectors() {
     let vectors = golden();
     assert!(vectors.len() >= 30);
     assert_host_answers("golden", &vectors);
 }
 
 #[test]
-fn the_host_answers_as_policy_does() {
+fn the_host_matches_policy() {
     assert_host_answers("drawn", &drawn(2_000));
 }
 
-/// As `struct golden` in `bpf/cc/golden.bpf.c`: 8 + 8 · 32 bytes of paths, own path, window left, growth.
+/// Size of `struct golden` in `bpf/cc/golden.bpf.c`: 8 + 8 · 32 bytes of paths, own path, window left,
+/// growth.
 const CONTEXT_BYTES: usize = 280;
 
 fn context(vector: &Vector) -> [u8; CONTEXT_BYTES] {
@@ -183,7 +188,7 @@ fn answer(context: &[u8; CONTEXT_BYTES]) -> Answer {
     }
 }
 
-/// ELF sections are read in place.
+/// Aligned for ELF sections, which are read in place.
 #[repr(C, align(16))]
 struct Aligned<B: ?Sized>(B);
 
@@ -196,7 +201,8 @@ pub fn load() -> Object {
         .expect("the kernel takes the arithmetic")
 }
 
-/// Runs one of the programs in the kernel, which answers in the context; what it returns.
+/// Runs one of the programs in the kernel on `context`, where it also writes its results. Returns its return
+/// value.
 pub fn run_in_kernel(object: &mut Object, name: &str, context: &mut [u8]) -> u32 {
     let program = object.progs_mut().find(|program| *program.name() == *name);
     let input = ProgramInput {
@@ -215,7 +221,7 @@ fn ask_kernel(object: &mut Object, vector: &Vector) -> Answer {
 }
 
 #[test]
-fn the_kernel_gives_the_golden_answers() {
+fn the_kernel_matches_the_golden_vectors() {
     if !can_run() {
         return;
     }
@@ -233,7 +239,7 @@ fn the_kernel_gives_the_golden_answers() {
 }
 
 #[test]
-fn the_kernel_answers_as_policy_does() {
+fn the_kernel_matches_policy() {
     if !can_run() {
         return;
     }

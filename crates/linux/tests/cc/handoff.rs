@@ -1,8 +1,8 @@
-//! A hand-off: the path before fades, and the one after it begins with BDP_UB and the threshold that was ordered, to the segment, as the
-//! kernel says.
+//! A hand-off: the previous path fades, and the next one begins with exactly BDP_UB and the ordered
+//! threshold, in segments, as the kernel reports.
 //!
-//! A window that is in use grows with the acknowledgement at which the order is carried out. So the sender rests, the path before goes, and
-//! single bytes go over the one after it: what they show is what was ordered.
+//! A window in use grows with the acknowledgement that applies the order. So the sender pauses, the previous
+//! path is removed, and single bytes are sent on the next one. The resulting values are the ordered ones.
 
 use crate::advice::{KEY, client_addresses, grown, sinks, standing, token};
 use crate::live::two_links;
@@ -20,12 +20,12 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use wire::mobility::Key;
 
-/// `N` of cla's `BDP_UB = S·N` where nobody knows the number of hops.
+/// `N` of cla's `BDP_UB = S·N` for an unknown number of hops.
 const BOUND: u32 = 10;
-/// The path that there is from the beginning.
+/// The initial path.
 const BEFORE: AddressId = AddressId(0);
 
-/// The path has taken the other one's place, which sank.
+/// Advice that the path has replaced the other, faded one.
 const fn handed_off(address: AddressId) -> Advice {
     Advice {
         handed_off: true,
@@ -38,13 +38,13 @@ struct Handoff {
     hosts: Hosts,
     talk: Talk,
     direction: Direction,
-    /// As the sender calls it.
+    /// The connection's token at the sender.
     conn: ConnId,
     after: AddressId,
 }
 
 impl Handoff {
-    /// Both paths carry all that they can.
+    /// Waits until both paths carry their full rate.
     fn begin(direction: Direction, test: &str) -> Self {
         let controller = Arc::new(load(Coupled::Cla, test));
         let hosts = two_links(&controller, direction);
@@ -79,15 +79,15 @@ impl Handoff {
         standing(&self.controller, self.conn, end(self.direction), address)
     }
 
-    /// `advise` lets the sender know.
-    fn happens(&mut self, mut advise: impl FnMut(Advice)) {
+    /// Runs a hand-off. `advise` sends the advice to the sender.
+    fn run_hand_off(&mut self, mut advise: impl FnMut(Advice)) {
         advise(sinks(BEFORE));
         eventually(
             "ordered",
             || self.order(BEFORE).is_some(),
             || "no order".to_owned(),
         );
-        // The other path may have been lowered with it.
+        // The other path may have been lowered too.
         let grown = || self.now().cwnd > 2 * BOUND;
         eventually("grown", grown, || format!("{:?}", self.now()));
         self.talk.rest();
@@ -96,22 +96,22 @@ impl Handoff {
         advise(handed_off(self.after));
         let ordered = || self.order(self.after) != stood;
         eventually("ordered", ordered, || format!("{stood:?} stands"));
-        let order = self.order(self.after).expect("it stands");
+        let order = self.order(self.after).expect("an order is active");
         assert_eq!(order.cwnd, BOUND, "{order:?}");
-        let threshold = order.ssthresh.expect("it is known what the path before carried");
+        let threshold = order.ssthresh.expect("the rate of the previous path is known");
         assert!(left.cwnd > BOUND && left.ssthresh != threshold, "{left:?}");
-        self.path_before_goes();
-        self.is_carried_out(threshold);
+        self.remove_previous_path();
+        self.assert_order_applied(threshold);
     }
 
-    fn path_before_goes(&self) {
+    fn remove_previous_path(&self) {
         run(&self.hosts.client, "ip mptcp endpoint delete id 0 10.77.1.1");
         let left = || windows(self.sender(), self.conn, end(self.direction)).len() == 1;
         eventually("gone", left, || "two paths".to_owned());
     }
 
-    /// Nothing but the order changes windows meanwhile, so the kernel's are those that were ordered.
-    fn is_carried_out(&mut self, threshold: u32) {
+    /// Checks the kernel's window and threshold. Nothing but the order changes them meanwhile.
+    fn assert_order_applied(&mut self, threshold: u32) {
         for _ in 0..5 {
             self.talk.say();
         }
@@ -129,7 +129,7 @@ const fn end(direction: Direction) -> AddressEnd {
 }
 
 #[test]
-fn an_uploading_mobile_begins_anew_on_its_next_path() {
+fn an_uploading_mobile_starts_the_next_path_as_ordered() {
     if !can_run() {
         return;
     }
@@ -137,15 +137,15 @@ fn an_uploading_mobile_begins_anew_on_its_next_path() {
     let mut advisor = Advisor::new(Arc::clone(&handoff.controller), AddressEnd::Local).expect("it is CLA");
     let client = handoff.hosts.client.try_clone().expect("the client again");
     let conn = handoff.conn;
-    handoff.happens(|advice| {
+    handoff.run_hand_off(|advice| {
         let ordered = client.run(|| advisor.hear(conn, advice)).expect("enter");
         assert!(ordered.expect("order") > 0);
     });
 }
 
-/// What the other path was lowered to when it began to fade stays, and nothing stands for whoever joins under its id.
+/// The reduction from when the path began to fade stays, and no order remains for a new subflow with its id.
 #[test]
-fn a_subflow_whose_path_changes_under_it_is_left_alone() {
+fn a_subflow_whose_path_changes_under_it_gets_no_order() {
     if !can_run() {
         return;
     }
@@ -156,7 +156,7 @@ fn a_subflow_whose_path_changes_under_it_is_left_alone() {
         heard.expect("enter").expect("order")
     };
     assert!(hear(sinks(handoff.after)) > 0);
-    let lowered = handoff.order(handoff.after).expect("it stands");
+    let lowered = handoff.order(handoff.after).expect("an order is active");
     let obeyed = || Some(handoff.now().ssthresh) == lowered.ssthresh;
     eventually("obeyed", obeyed, || format!("{lowered:?}, {:?}", handoff.now()));
     assert_eq!(hear(handed_off(handoff.after)), 0);
@@ -164,7 +164,7 @@ fn a_subflow_whose_path_changes_under_it_is_left_alone() {
 }
 
 #[test]
-fn a_server_begins_anew_on_the_next_path_of_a_mobile_that_says_so() {
+fn a_server_starts_the_next_path_of_a_mobile_as_ordered() {
     if !can_run() {
         return;
     }
@@ -175,7 +175,7 @@ fn a_server_begins_anew_on_the_next_path_of_a_mobile_that_says_so() {
     let client = handoff.hosts.client.try_clone().expect("the client again");
     let conn = token(&handoff.talk.client);
     let mut teller = Teller::new(Key::new(KEY), server.port()).expect("a random number");
-    handoff.happens(|advice| {
+    handoff.run_hand_off(|advice| {
         let told = client.run(|| {
             let locals: Vec<IpAddr> = client_addresses(conn);
             teller.tell(conn, server.ip(), &locals, advice)

@@ -1,5 +1,5 @@
-//! `bpf/cc/hystart.h` gives the golden answers, and those of `policy::cc` to drawn questions: compiled by the host's own compiler, and as a
-//! BPF program in the kernel.
+//! `bpf/cc/hystart.h` matches the golden vectors, and `policy::cc` on random inputs. It is compiled by the
+//! host's own compiler, and runs as a BPF program in the kernel.
 
 use crate::can_run;
 use crate::golden::{ask_host, load, run_in_kernel};
@@ -12,18 +12,18 @@ const GOLDEN: &str = include_str!("../../../../golden/hystart.csv");
 /// One acknowledgement in slow start.
 #[derive(Debug, Clone, Copy)]
 struct Ack {
-    /// It is the first of this path.
+    /// The first of this path.
     first: bool,
-    /// A round begins.
+    /// Begins a round.
     begins: bool,
     rtt_us: u32,
     acked: u32,
 }
 
-/// By how much the window grows, and whether slow start is over.
+/// Window growth, and whether slow start is over.
 type Answer = (u32, bool);
 
-/// Every acknowledgement of the golden rows, and what each row's rounds come to.
+/// All acknowledgements of the golden rows, and the result of each row's rounds.
 fn golden() -> (Vec<Ack>, Vec<String>) {
     let rows = GOLDEN.lines().filter(|line| !line.starts_with(['#', 'r']));
     let (mut acks, mut totals) = (Vec::new(), Vec::new());
@@ -48,7 +48,7 @@ fn golden() -> (Vec<Ack>, Vec<String>) {
     (acks, totals)
 }
 
-/// What each round of the golden rows comes to, as they write it.
+/// The result of each round of the golden rows, in their format.
 fn totals(acks: &[Ack], answers: &[Answer]) -> Vec<String> {
     let mut totals: Vec<Answer> = Vec::new();
     for (ack, &(grown, over)) in acks.iter().zip(answers) {
@@ -61,7 +61,7 @@ fn totals(acks: &[Ack], answers: &[Answer]) -> Vec<String> {
     totals.iter().map(words).collect()
 }
 
-/// Round trips that jitter above one that grows now and then, in rounds of any length.
+/// Random round trips that jitter above an occasionally growing one, in rounds of any length.
 fn drawn(count: usize) -> Vec<Ack> {
     let mut draw = Draw(17);
     let mut base = 20_000;
@@ -111,7 +111,8 @@ fn ask_c(test: &str, acks: &[Ack]) -> Vec<Answer> {
     answers.iter().map(answer).collect()
 }
 
-/// As `struct golden_ack` in `bpf/cc/golden.bpf.c`: 16 bytes of memory, begins, round trip, acknowledged, grown.
+/// Size of `struct golden_ack` in `bpf/cc/golden.bpf.c`: 16 bytes of memory, begins, round trip,
+/// acknowledged, grown.
 const CONTEXT_BYTES: usize = 32;
 
 fn ask_kernel(object: &mut Object, acks: &[Ack]) -> Vec<Answer> {
@@ -132,25 +133,25 @@ fn ask_kernel(object: &mut Object, acks: &[Ack]) -> Vec<Answer> {
 }
 
 #[test]
-fn the_host_gives_the_golden_answers() {
+fn the_host_matches_the_golden_vectors() {
     let (acks, expected) = golden();
     assert!(expected.len() >= 30);
     assert_eq!(totals(&acks, &ask_c("start-golden", &acks)), expected);
 }
 
 #[test]
-fn the_host_answers_as_policy_does() {
+fn the_host_matches_policy() {
     let acks = drawn(20_000);
     let expected = ask_policy(&acks);
     assert!(
         expected.iter().filter(|(_, over)| *over).count() > 100,
-        "it ends often"
+        "slow start ends often"
     );
     assert_eq!(ask_c("start-drawn", &acks), expected);
 }
 
 #[test]
-fn the_kernel_gives_the_golden_answers() {
+fn the_kernel_matches_the_golden_vectors() {
     if !can_run() {
         return;
     }
@@ -159,7 +160,7 @@ fn the_kernel_gives_the_golden_answers() {
 }
 
 #[test]
-fn the_kernel_answers_as_policy_does() {
+fn the_kernel_matches_policy() {
     if !can_run() {
         return;
     }

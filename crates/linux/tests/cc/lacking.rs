@@ -1,5 +1,5 @@
-//! Kernels that lack something, made of this one: a description of it (BTF) that leaves something out is mounted over its own, or none
-//! at all, where only the test's thread sees it.
+//! Simulates kernels that lack a feature: mounts a BTF without it, or none at all, over the kernel's own,
+//! visible to the test's thread only.
 
 use crate::{can_run, own_name};
 use libbpf_sys::{
@@ -20,12 +20,12 @@ enum Part {
     Function(&'static str),
 }
 
-/// What a kernel needs, and which word is said where it is not there.
+/// The features that a kernel needs, and the message for each missing one.
 const PARTS: [(Part, Missing, &str); 6] = [
     (
         Part::Struct("bpf_struct_ops_tcp_congestion_ops"),
         Missing::StructOps,
-        "no congestion controllers as BPF (struct_ops); it needs CONFIG_BPF_SYSCALL=y",
+        "does not support congestion controllers as BPF programs (struct_ops); it needs CONFIG_BPF_SYSCALL=y",
     ),
     (
         Part::Struct("bpf_struct_ops_link"),
@@ -54,9 +54,10 @@ const PARTS: [(Part, Missing, &str); 6] = [
     ),
 ];
 
-/// A BTF that has all parts but one.
+/// A BTF with all features but one.
 fn description_without(left_out: Part) -> Vec<u8> {
-    // SAFETY: libbpf owns what it makes here until it is freed at the end; names are C strings that outlive each call.
+    // SAFETY: libbpf owns what it creates here until it is freed at the end. Names are C strings that outlive
+    // each call.
     unsafe {
         let btf = btf__new_empty();
         assert!(!btf.is_null(), "a new BTF");
@@ -73,11 +74,11 @@ fn description_without(left_out: Part) -> Vec<u8> {
 }
 
 /// # Safety
-/// `btf` is one that libbpf has made and not freed.
+/// `btf` was created by libbpf and not freed.
 unsafe fn add(btf: *mut btf, part: Part) {
     let (Part::Struct(name) | Part::Function(name)) = part;
     let name = CString::new(name).expect("no zero");
-    // SAFETY: the name is a C string that outlives the calls; the caller vouches for `btf`.
+    // SAFETY: the name is a C string that outlives the calls, and the caller guarantees `btf`.
     let id = unsafe {
         match part {
             Part::Struct(_) => btf__add_struct(btf, name.as_ptr(), 0),
@@ -93,7 +94,7 @@ unsafe fn add(btf: *mut btf, part: Part) {
 fn mount(from: &Path, onto: &str, flags: libc::c_ulong) {
     let from = CString::new(from.to_str().expect("the test's path is text")).expect("no zero");
     let onto = CString::new(onto).expect("no zero");
-    // SAFETY: C strings that outlive the call; no kind and no data are passed.
+    // SAFETY: C strings that outlive the call. No type and no data are passed.
     let code = unsafe {
         libc::mount(
             from.as_ptr(),
@@ -106,7 +107,7 @@ fn mount(from: &Path, onto: &str, flags: libc::c_ulong) {
     assert_eq!(code, 0, "mount on {onto:?}: {}", std::io::Error::last_os_error());
 }
 
-/// Runs `work` on a thread of its own that sees `file` in place of `place`.
+/// Runs `work` on a new thread that sees `file` in place of `place`.
 fn seeing<T: Send>(file: &Path, place: &str, work: impl FnOnce() -> T + Send) -> T {
     let see = || {
         // SAFETY: no memory; the mounts of this thread only, which ends with the closure.
@@ -123,7 +124,7 @@ fn scratch(test: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("lacking-{test}-{}", std::process::id()))
 }
 
-/// What loading says, and that it is about `missing`.
+/// The error of loading. Checks that it is about `missing`.
 fn refusal(missing: Missing, test: &str) -> String {
     assert_eq!(cc::missing(), Some(missing));
     match Controller::load(Coupled::Olia, &own_name(Coupled::Olia, test)) {
@@ -133,7 +134,7 @@ fn refusal(missing: Missing, test: &str) -> String {
 }
 
 #[test]
-fn a_kernel_without_one_of_the_parts_is_told_which() {
+fn each_missing_feature_is_named() {
     if !can_run() {
         return;
     }
@@ -147,7 +148,7 @@ fn a_kernel_without_one_of_the_parts_is_told_which() {
 }
 
 #[test]
-fn a_kernel_without_a_description_is_told_how_to_have_one() {
+fn a_missing_btf_is_reported_with_the_fix() {
     if !can_run() {
         return;
     }

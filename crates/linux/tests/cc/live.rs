@@ -8,13 +8,13 @@ use linux::bpf::cc::{self, Controller, Coupled, SubflowController};
 use linux::netns::Netns;
 use policy::ConnId;
 
-/// What the subflows of the host's connection use; both ends of one connection have their own token.
+/// The controllers of a connection's subflows on one host. Each end of a connection has its own token.
 pub fn subflows(host: &Netns, conn: ConnId) -> Vec<SubflowController> {
     let looked = host.run(|| cc::subflows(conn)).expect("enter the host");
-    looked.expect("look at the sockets")
+    looked.expect("list the sockets")
 }
 
-/// Two links, and the sender's sockets begin with the controller.
+/// Two links, with the controller as the default of the sender's sockets.
 pub fn two_links(controller: &Controller, direction: Direction) -> Hosts {
     let hosts = Hosts::joined(2, 100);
     let sender = match direction {
@@ -99,7 +99,7 @@ fn a_plain_tcp_socket_may_use_it_too() {
 }
 
 #[test]
-fn without_rights_to_choose_it_a_user_still_may() {
+fn an_unprivileged_user_can_choose_it() {
     if !can_run() {
         return;
     }
@@ -108,7 +108,7 @@ fn without_rights_to_choose_it_a_user_still_may() {
     let name = controller.name().to_string();
     let chosen = hosts.client.run(|| {
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)?;
-        // SAFETY: changes the rights of this thread only, which ends with the closure.
+        // SAFETY: changes the privileges of this thread only, which ends with the closure.
         let code = unsafe { libc::syscall(libc::SYS_setresuid, 65_534, 65_534, 65_534) };
         assert_eq!(code, 0, "become nobody");
         socket.set_tcp_congestion(name.as_bytes())?;

@@ -1,4 +1,4 @@
-//! Loading, unloading, and doing either while somebody is using it.
+//! Loading and unloading, also while a controller is in use.
 
 use crate::live::{subflows, transfer, two_links};
 use crate::net::{Hosts, eventually, run};
@@ -6,7 +6,7 @@ use crate::tcp::Direction;
 use crate::{can_run, choose, load, own_name};
 use linux::bpf::cc::{self, CcError, Controller, Coupled, LoadedController};
 
-/// Is there a controller of this name for new sockets?
+/// Whether a controller of this name is available to new sockets.
 fn available(name: &str) -> bool {
     let host = Hosts::apart().client;
     run(&host, "sysctl -n net.ipv4.tcp_available_congestion_control")
@@ -27,7 +27,7 @@ fn this_kernel_lacks_nothing() {
 }
 
 #[test]
-fn a_controller_goes_with_its_value() {
+fn a_controller_is_unloaded_with_its_value() {
     if !can_run() {
         return;
     }
@@ -42,7 +42,7 @@ fn a_controller_goes_with_its_value() {
 }
 
 #[test]
-fn a_name_is_given_once() {
+fn a_name_can_be_used_only_once() {
     if !can_run() {
         return;
     }
@@ -62,7 +62,7 @@ fn it_can_be_loaded_and_unloaded_many_times() {
     for round in 0..40 {
         let coupled = Coupled::ALL[round % 4];
         let name = own_name(coupled, "my");
-        // The last one of this name may take a moment to go.
+        // The previous one of this name may take a moment to disappear.
         let mut loaded = None;
         let mut try_again = || {
             loaded = Controller::load(coupled, &name).ok();
@@ -74,7 +74,7 @@ fn it_can_be_loaded_and_unloaded_many_times() {
 }
 
 #[test]
-fn unloading_in_use_disturbs_nobody() {
+fn unloading_in_use_does_not_disturb_connections() {
     if !can_run() {
         return;
     }
@@ -90,7 +90,7 @@ fn unloading_in_use_disturbs_nobody() {
     assert!(!lingering.registered);
     let then = received();
     eventually(
-        "gone on",
+        "continued",
         || received() > then + 10_000_000,
         || received().to_string(),
     );
@@ -104,9 +104,10 @@ fn unloading_in_use_disturbs_nobody() {
     eventually("freed", || listed(&name).is_none(), || name.clone());
 }
 
-/// New sockets of a namespace begin with its default as long as that is one, although nobody can choose it any more.
+/// New sockets of a namespace use its default until that changes, even if the controller can no longer be
+/// chosen.
 #[test]
-fn unloading_does_not_change_what_a_namespace_begins_with() {
+fn unloading_does_not_change_a_namespaces_default() {
     if !can_run() {
         return;
     }
@@ -135,7 +136,7 @@ fn unloading_does_not_change_what_a_namespace_begins_with() {
 }
 
 #[test]
-fn connections_survive_being_switched_to_and_fro() {
+fn connections_survive_switching_controllers() {
     if !can_run() {
         return;
     }
@@ -151,7 +152,7 @@ fn connections_survive_being_switched_to_and_fro() {
         let before = upload.received();
         let received = || upload.received();
         eventually(
-            "gone on",
+            "continued",
             || received() > before + 500_000,
             || format!("{name}: {}", received()),
         );
@@ -160,6 +161,6 @@ fn connections_survive_being_switched_to_and_fro() {
 
 /// The server's own token of the connection.
 fn server_token(download: &crate::tcp::Transfer) -> policy::ConnId {
-    let info = crate::tcp::Info::of(&download.server).expect("the server speaks MPTCP");
+    let info = crate::tcp::Info::of(&download.server).expect("the server uses MPTCP");
     policy::ConnId(info.token)
 }

@@ -1,8 +1,9 @@
-//! The coupled congestion controllers: their arithmetic against the golden vectors and `policy::cc`, on the host and in the
-//! kernel's BPF machine; and the controllers themselves on real connections.
+//! Tests of the coupled congestion controllers. Their arithmetic is compared with the golden vectors and
+//! `policy::cc`, on the host and in the kernel's BPF machine. The controllers themselves run on real
+//! connections.
 //!
-//! All but the arithmetic on the host needs root, MPTCP and iproute2. Names of controllers are the whole host's, so each test
-//! has its own.
+//! All except the arithmetic on the host need root, MPTCP and iproute2. Controller names are visible in the
+//! whole host, so each test has its own.
 
 #[path = "../../src/testing/abort.rs"]
 mod abort;
@@ -31,7 +32,7 @@ mod vectors;
 use linux::bpf::cc::{Controller, ControllerName, Coupled};
 use linux::netns::Netns;
 
-/// Root is all that these tests need and may not have; without it they say so and end.
+/// Whether the tests can run. Without root they print that they are skipped.
 fn can_run() -> bool {
     // SAFETY: no arguments, no memory.
     let root = unsafe { libc::geteuid() } == 0;
@@ -41,7 +42,7 @@ fn can_run() -> bool {
     root
 }
 
-/// A name that no other test and no other run at the same time has: two letters of the test, two of the process.
+/// A name unique to this test and process: two letters of the test, two of the process.
 fn own_name(coupled: Coupled, test: &str) -> ControllerName {
     let process = char::from_digit(std::process::id() % 36, 36).unwrap();
     let next = char::from_digit(std::process::id() / 36 % 36, 36).unwrap();
@@ -50,10 +51,10 @@ fn own_name(coupled: Coupled, test: &str) -> ControllerName {
 }
 
 fn load(coupled: Coupled, test: &str) -> Controller {
-    Controller::load(coupled, &own_name(coupled, test)).expect("this kernel takes controllers")
+    Controller::load(coupled, &own_name(coupled, test)).expect("this kernel accepts controllers")
 }
 
-/// From now on sockets of this host begin with the controller.
+/// Makes the controller the default of this host's new sockets.
 fn choose(host: &Netns, name: &str) {
     net::run(
         host,

@@ -1,5 +1,6 @@
-//! Mean windows, of which LIA's α is made: `couple_mean_*` in `bpf/cc/couple.h` give the golden answers, and those of `policy::cc` to drawn
-//! questions: compiled by the host's own compiler, and as a BPF program in the kernel.
+//! Mean windows, from which LIA's α is computed: `couple_mean_*` in `bpf/cc/couple.h` match the golden
+//! vectors, and `policy::cc` on random inputs. They are compiled by the host's own compiler, and run as a BPF
+//! program in the kernel.
 
 use crate::can_run;
 use crate::golden::{ask_host, load, run_in_kernel};
@@ -9,10 +10,10 @@ use policy::cc::MeanWindow;
 
 const GOLDEN: &str = include_str!("../../../../golden/mean.csv");
 
-/// What happens to a path.
+/// One event of a path.
 #[derive(Debug, Clone, Copy, Default)]
 struct Step {
-    /// There is no mean from before.
+    /// There is no earlier mean.
     first: bool,
     /// A round trip with this window.
     round: Option<u32>,
@@ -20,13 +21,13 @@ struct Step {
 }
 
 impl Step {
-    /// As `happened` in `struct golden_mean`.
+    /// The value of `happened` in `struct golden_mean`.
     fn happened(&self) -> u32 {
         u32::from(self.round.is_some()) + 2 * u32::from(self.lost)
     }
 }
 
-/// Every step of the golden rows, and those of them after which the mean is written there.
+/// All steps of the golden rows, and the steps after which the rows give the mean.
 fn golden() -> (Vec<Step>, Vec<(usize, u64)>) {
     let rows = GOLDEN.lines().filter(|line| !line.starts_with(['#', 'p']));
     let (mut steps, mut means) = (Vec::new(), Vec::new());
@@ -45,7 +46,7 @@ fn golden() -> (Vec<Step>, Vec<(usize, u64)>) {
     (steps, means)
 }
 
-/// `COUNTxWINDOW`, with an exclamation mark where a loss follows.
+/// Parses `COUNTxWINDOW`, with an exclamation mark if a loss follows.
 fn part_of(part: &str) -> Vec<Step> {
     let (count, cwnd) = part
         .trim_end_matches('!')
@@ -101,7 +102,7 @@ fn ask_c(test: &str, steps: &[Step]) -> Vec<u64> {
     answers.iter().map(|line| line.parse().expect("parts")).collect()
 }
 
-/// As `struct golden_mean` in `bpf/cc/golden.bpf.c`: 16 bytes of memory, the window, what happened.
+/// Size of `struct golden_mean` in `bpf/cc/golden.bpf.c`: 16 bytes of memory, the window, the event.
 const CONTEXT_BYTES: usize = 24;
 
 fn ask_kernel(object: &mut Object, steps: &[Step]) -> Vec<u64> {
@@ -118,13 +119,13 @@ fn ask_kernel(object: &mut Object, steps: &[Step]) -> Vec<u64> {
     steps.iter().map(answer).collect()
 }
 
-/// Of all answers, those that the golden rows have.
+/// The results after the steps for which the golden rows give one.
 fn written(means: &[(usize, u64)], answers: &[u64]) -> Vec<(usize, u64)> {
     means.iter().map(|&(at, _)| (at, answers[at])).collect()
 }
 
 #[test]
-fn the_host_gives_the_golden_answers() {
+fn the_host_matches_the_golden_vectors() {
     let (steps, means) = golden();
     assert!(means.len() >= 40);
     assert_eq!(written(&means, &ask_c("mean-golden", &steps)), means);
@@ -137,7 +138,7 @@ fn the_host_averages_windows_as_policy_does() {
 }
 
 #[test]
-fn the_kernel_gives_the_golden_answers() {
+fn the_kernel_matches_the_golden_vectors() {
     if !can_run() {
         return;
     }

@@ -1,4 +1,4 @@
-//! MPTCP sockets of the host that the calling thread is in.
+//! MPTCP sockets in the calling thread's network namespace.
 
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ fn socket() -> Socket {
     Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP)).expect("socket")
 }
 
-/// Waits for connections.
+/// Opens a listening socket.
 pub fn listen(address: SocketAddr) -> Socket {
     let listener = socket();
     listener.set_reuse_address(true).expect("reuse");
@@ -16,7 +16,7 @@ pub fn listen(address: SocketAddr) -> Socket {
     listener
 }
 
-/// A connection.
+/// Opens a connection.
 pub fn connect(address: SocketAddr) -> Socket {
     let socket = socket();
     socket.connect(&SockAddr::from(address)).expect("connect");

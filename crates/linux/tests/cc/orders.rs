@@ -1,4 +1,4 @@
-//! CLA's windows follow orders, on the subflow that is meant and on no other.
+//! CLA's windows follow orders on the addressed subflow only.
 
 use crate::live::{transfer, two_links};
 use crate::net::eventually;
@@ -11,15 +11,15 @@ use linux::netns::Netns;
 use policy::ConnId;
 use std::collections::BTreeMap;
 
-/// How far a subflow may send, in segments.
+/// Window and threshold of a subflow, in segments.
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
     pub cwnd: u32,
-    /// Most of an order stays to be seen here until a loss: the window itself grows again at once.
+    /// Shows an order until a loss, whereas the window grows again at once.
     pub ssthresh: u32,
 }
 
-/// Window of each subflow of a connection, by the number of the address at that end.
+/// Window of each subflow of a connection, by the address id at that end.
 pub fn windows(host: &Netns, conn: ConnId, end: AddressEnd) -> BTreeMap<AddressId, Window> {
     let look = || {
         let mut windows = BTreeMap::new();
@@ -47,7 +47,7 @@ const LOW: WindowOrder = WindowOrder {
 };
 const LOW_THRESHOLD: u32 = 2;
 
-/// Lowers the window of the second link's subflow; the first one keeps its own.
+/// Lowers the window of the second link's subflow. The first must keep its own.
 fn lowers_only_the_one(direction: Direction, end: AddressEnd, test: &str) {
     if !can_run() {
         return;
@@ -59,7 +59,7 @@ fn lowers_only_the_one(direction: Direction, end: AddressEnd, test: &str) {
         Direction::Upload => (&hosts.client, &transfer.client),
         Direction::Download => (&hosts.server, &transfer.server),
     };
-    let conn = ConnId(Info::of(socket).expect("the sender speaks MPTCP").token);
+    let conn = ConnId(Info::of(socket).expect("the sender uses MPTCP").token);
     let now = || windows(host, conn, end);
     let grown = |windows: &BTreeMap<AddressId, Window>| {
         windows.len() == 2 && windows.values().all(|window| window.cwnd > 40)
@@ -67,12 +67,12 @@ fn lowers_only_the_one(direction: Direction, end: AddressEnd, test: &str) {
     eventually("grown", || grown(&now()), || format!("{:?}", now()));
     let second = *now().keys().find(|id| id.0 != 0).expect("a subflow that joined");
 
-    let orders = controller.orders().expect("CLA takes orders");
+    let orders = controller.orders().expect("CLA accepts orders");
     orders.give(conn, end, second, LOW).expect("order");
     let lowered = || now()[&second].ssthresh == LOW_THRESHOLD;
     eventually("lowered", lowered, || format!("{:?}", now()));
     assert!(now()[&AddressId(0)].ssthresh > LOW_THRESHOLD, "{:?}", now());
-    // Carried out once: the window grows again.
+    // Applied once: the window grows again.
     eventually(
         "grown again",
         || now()[&second].cwnd > 12,
@@ -83,17 +83,17 @@ fn lowers_only_the_one(direction: Direction, end: AddressEnd, test: &str) {
 }
 
 #[test]
-fn an_upload_follows_the_number_of_our_address() {
+fn an_upload_follows_the_id_of_our_address() {
     lowers_only_the_one(Direction::Upload, AddressEnd::Local, "ou");
 }
 
 #[test]
-fn a_download_follows_the_number_of_the_peers_address() {
+fn a_download_follows_the_id_of_the_peers_address() {
     lowers_only_the_one(Direction::Download, AddressEnd::Remote, "od");
 }
 
 #[test]
-fn the_others_take_no_orders() {
+fn other_controllers_have_no_orders() {
     if !can_run() {
         return;
     }

@@ -6,7 +6,7 @@ use std::ffi::CString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A BPF file system of the test's own.
+/// A BPF file system for this test.
 struct Bpffs(PathBuf);
 
 impl Bpffs {
@@ -43,7 +43,7 @@ fn registered(name: &str) -> bool {
 }
 
 #[test]
-fn it_stays_until_it_is_unloaded() {
+fn a_pinned_controller_stays_until_it_is_unloaded() {
     if !can_run() {
         return;
     }
@@ -64,7 +64,7 @@ fn it_stays_until_it_is_unloaded() {
 }
 
 #[test]
-fn an_ordinary_directory_is_refused_and_the_controller_goes() {
+fn a_directory_outside_bpffs_is_refused_and_the_controller_unloaded() {
     if !can_run() {
         return;
     }

@@ -1,4 +1,5 @@
-//! A connection whose sender sends all that it can until it is told to rest, and then one byte at a time: in between windows stay what they are.
+//! A connection whose sender first sends at full rate, and after a pause single bytes. Windows do not change
+//! in between.
 
 use crate::abort::abort;
 use crate::mptcp_sockets::{connect, listen};
@@ -16,7 +17,7 @@ pub struct Talk {
     pub client: Arc<Socket>,
     pub server: Arc<Socket>,
     direction: Direction,
-    /// Joins are taken only while somebody listens on the port.
+    /// The kernel accepts joins only while a socket listens on the port.
     _listener: Socket,
     rests: Arc<AtomicBool>,
     read: Arc<AtomicU64>,
@@ -28,7 +29,7 @@ pub struct Talk {
 impl Talk {
     pub fn start(hosts: &Hosts, direction: Direction) -> Self {
         for host in [&hosts.client, &hosts.server] {
-            // The kernel itself would bring the window of a path that rested back to its first one.
+            // Otherwise the kernel resets the window of an idle path to its initial one.
             run(host, "sysctl -qw net.ipv4.tcp_slow_start_after_idle=0");
         }
         let address = hosts.server_address(7_102);
@@ -54,15 +55,15 @@ impl Talk {
         }
     }
 
-    /// Ends the rush, and waits until all of it has arrived.
+    /// Stops sending and waits until all data has arrived.
     pub fn rest(&mut self) {
         self.rests.store(true, Ordering::Relaxed);
-        let sender = self.sender.take().expect("it rests once");
+        let sender = self.sender.take().expect("rest is called once");
         self.sent = sender.join().expect("the sender ends");
         self.all_arrives();
     }
 
-    /// One byte, which arrives.
+    /// Sends one byte and waits until it arrives.
     pub fn say(&mut self) {
         let from = match self.direction {
             Direction::Download => &self.server,
@@ -84,7 +85,7 @@ impl Drop for Talk {
     fn drop(&mut self) {
         self.rests.store(true, Ordering::Relaxed);
         for socket in [&self.client, &self.server] {
-            // Either end may be gone already; what matters is that both threads wake up.
+            // Either end may be gone already. Both threads must wake up.
             let _ = socket.shutdown(Shutdown::Both);
         }
         if let Some(sender) = self.sender.take() {
@@ -103,7 +104,7 @@ fn inside<T: Send>(host: &Netns, work: impl FnOnce() -> T + Send) -> T {
     host.run(work).expect("enter the host")
 }
 
-/// Until it rests or the connection has gone; says how much.
+/// Sends until `rests` or the connection is closed. Returns the number of bytes.
 fn send(socket: &Socket, rests: &AtomicBool) -> u64 {
     let (zeros, mut sent) = (vec![0; 64 * 1024], 0);
     while !rests.load(Ordering::Relaxed) {

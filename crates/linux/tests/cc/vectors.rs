@@ -1,10 +1,10 @@
-//! Questions to the arithmetic, and the answers that must come.
+//! Inputs for the arithmetic, and the expected results.
 
 use policy::cc::{Controller, Flow, Interval, MeanWindow};
 
 const GOLDEN: &str = include_str!("../../../../golden/cc.csv");
 
-/// The controllers, by the names that the vectors and the C programs have for them.
+/// The controllers by their names in the vectors and the C programs.
 pub const NAMES: [(&str, Controller); 5] = [
     ("reno", Controller::Reno),
     ("lia", Controller::Lia),
@@ -13,7 +13,7 @@ pub const NAMES: [(&str, Controller); 5] = [
     ("balia", Controller::Balia),
 ];
 
-/// One question and its answer.
+/// An input and its expected result.
 pub struct Vector {
     pub controller: &'static str,
     pub own: usize,
@@ -22,7 +22,7 @@ pub struct Vector {
     pub left: u32,
 }
 
-/// What a program answered.
+/// A program's result.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Answer {
     pub growth: i64,
@@ -82,7 +82,7 @@ fn flow([cwnd, srtt_us, mean, since_loss, between_losses]: [u64; 5]) -> Flow {
     }
 }
 
-/// `count` questions for each controller with numbers of every size, answered by `policy::cc`.
+/// `count` random inputs for each controller with numbers of every size, and the results of `policy::cc`.
 pub fn drawn(count: usize) -> Vec<Vector> {
     let mut draw = Draw(0x5eed);
     (0..count * NAMES.len())
@@ -106,7 +106,7 @@ fn drawn_vector(draw: &mut Draw, (name, controller): (&'static str, Controller))
     }
 }
 
-/// SplitMix64.
+/// A SplitMix64 generator.
 pub struct Draw(pub u64);
 
 impl Draw {
@@ -121,7 +121,7 @@ impl Draw {
         self.next() % end
     }
 
-    /// As likely short as long, at most `bits` long; 0 now and then.
+    /// A number of at most `bits` bits, with a uniform length. 0 now and then.
     pub fn of_any_size(&mut self, bits: u64) -> u64 {
         let length = self.below(bits + 1);
         self.next().checked_shr(64 - length as u32).unwrap_or(0)

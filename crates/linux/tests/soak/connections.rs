@@ -1,4 +1,4 @@
-//! One connection after the other, ended in each way that there is.
+//! Sequential connections, closed in every possible way.
 
 use crate::abort::abort;
 use crate::kernel::said_of;
@@ -13,22 +13,22 @@ use std::sync::RwLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Enough for every subflow to have joined before the end.
+/// Bytes per connection, enough for every subflow to join before the end.
 const BYTES: usize = 300_000;
 
 /// How a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// All was said and read.
+    /// All data was sent and read.
     Complete,
-    /// The receiver closes in the middle.
+    /// The receiver closes halfway.
     Unread,
-    /// Both ends give up in the middle.
+    /// Both ends abort halfway.
     Aborted,
 }
 
 impl Ending {
-    /// Each in turn.
+    /// Alternates between them.
     pub const fn of(number: usize) -> Self {
         match number % 3 {
             0 => Self::Complete,
@@ -38,20 +38,20 @@ impl Ending {
     }
 }
 
-/// What becomes of a connection.
+/// Shared state of the transfers.
 pub struct Way<'a> {
     pub ending: Ending,
     pub download: bool,
-    /// Read while a socket is closed.
+    /// Read-locked while a socket is closed.
     pub closing: &'a RwLock<()>,
-    /// How many senders use another controller than they began with.
+    /// Number of senders that switched to another controller.
     pub switched: &'a AtomicUsize,
-    /// How many connections the kernel has brought to a standstill.
+    /// Number of connections that the kernel has stalled.
     pub stood: &'a AtomicUsize,
 }
 
 impl Way<'_> {
-    /// Counts a connection that stands still, if that is the kernel's doing, and says how to end it.
+    /// Counts a stalled connection if the kernel caused the stall. Returns how to end it.
     fn give_up(&self, hosts: &Hosts, receiver: &Socket) -> Ending {
         let host = if self.download {
             &hosts.client
@@ -70,7 +70,7 @@ impl Way<'_> {
     }
 }
 
-/// Where one worker's connections arrive.
+/// The listening socket for one worker's connections.
 pub struct Listener {
     socket: Socket,
     address: SocketAddr,
@@ -83,7 +83,7 @@ impl Listener {
         Self { socket, address }
     }
 
-    /// The connection that a client has just made.
+    /// Accepts the connection that a client has just opened.
     fn accept(&self, hosts: &Hosts) -> Socket {
         let mut accepted = None;
         let try_it = || {
@@ -95,7 +95,7 @@ impl Listener {
     }
 }
 
-/// One connection, whose sender is switched to `controller()` in the middle.
+/// Runs one connection, whose sender switches to `controller()` halfway.
 pub fn transfer(hosts: &Hosts, listener: &Listener, way: &Way<'_>, controller: impl Fn() -> String) {
     let connected = hosts.client.run(|| connect(listener.address));
     let client = connected.expect("enter the client");
@@ -118,7 +118,7 @@ pub fn transfer(hosts: &Hosts, listener: &Listener, way: &Way<'_>, controller: i
             Ok(()) => way.ending,
             Err(Standstill) => way.give_up(hosts, &to),
         };
-        // The sender is told by a reset; the other end of the scope waits for it to be so.
+        // A reset notifies the sender. The other end of the scope waits for it.
         if ending == Ending::Unread {
             way.close([to]);
             return (ending, None);
@@ -138,10 +138,10 @@ pub fn transfer(hosts: &Hosts, listener: &Listener, way: &Way<'_>, controller: i
     way.close(read_to_its_end.into_iter().chain([from]));
 }
 
-/// Half of it, and the other half if it is to be complete.
+/// Reads half of the data, and the other half if the connection is to complete.
 fn listen_to(receiver: &Socket, ending: Ending, in_the_middle: impl FnOnce()) -> Result<(), Standstill> {
     let half = read(receiver, BYTES / 2)?;
-    assert_eq!(half, BYTES / 2, "the sender goes on until somebody ends it");
+    assert_eq!(half, BYTES / 2, "the sender continues until an end closes");
     in_the_middle();
     if ending == Ending::Complete {
         assert_eq!(half + read(receiver, usize::MAX)?, BYTES, "all arrives");
@@ -149,7 +149,7 @@ fn listen_to(receiver: &Socket, ending: Ending, in_the_middle: impl FnOnce()) ->
     Ok(())
 }
 
-/// Until all is said or the other end does not listen any more.
+/// Sends until all data is sent or the other end has closed.
 fn send(socket: &Socket) {
     let bytes = vec![0; BYTES];
     if (&mut &*socket).write_all(&bytes).is_ok() {
@@ -158,10 +158,10 @@ fn send(socket: &Socket) {
     }
 }
 
-/// Nothing has come for as long as anybody waits.
+/// No data arrived within the patience of a reader.
 struct Standstill;
 
-/// How many of so many bytes come before the end.
+/// Reads up to `most` bytes until the end, and returns how many arrived.
 fn read(socket: &Socket, most: usize) -> Result<usize, Standstill> {
     let (mut bytes, mut count) = (vec![0; 1 << 16], 0);
     while count < most {
@@ -175,19 +175,19 @@ fn read(socket: &Socket, most: usize) -> Result<usize, Standstill> {
     Ok(count)
 }
 
-/// Whether the sender has another controller now, and it is this one. A controller that has just been unloaded is silently not chosen; a
-/// connection that has just been reset refuses.
+/// Switches the sender's controller and returns whether it is now this one. The kernel silently ignores a
+/// controller that was just unloaded, and a connection that was just reset refuses.
 fn switch(socket: &Socket, controller: &str) -> bool {
     let known: Result<ControllerName, _> = controller.parse();
     let name = known.expect("it was chosen by this name");
     let before = used(socket);
-    // What came of it is read back.
+    // The result is read back.
     let _ = socket.set_tcp_congestion(name.as_str().as_bytes());
     let now = used(socket);
     now != before && now.as_deref() == Some(name.as_str())
 }
 
-/// What the kernel says that a socket uses; nothing of one that has just been reset.
+/// The controller in use by a socket, or `None` if it was just reset.
 fn used(socket: &Socket) -> Option<String> {
     let name = socket.tcp_congestion().ok()?;
     let name = String::from_utf8(name).ok()?;

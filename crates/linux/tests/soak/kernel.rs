@@ -1,4 +1,4 @@
-//! What the kernel says of itself: sockets that are left, counters, complaints.
+//! The kernel's own reports: remaining sockets, counters, log messages.
 
 use crate::net::run;
 use linux::netns::Netns;
@@ -7,7 +7,8 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::fd::AsRawFd as _;
 
-/// Words that a healthy kernel does not say. The log is the whole host's, so ordinary lines of others do not count.
+/// Messages that a healthy kernel does not log. The log covers the whole host, so ordinary lines of others do
+/// not count.
 const COMPLAINTS: [&str; 8] = [
     "WARNING:",
     "BUG:",
@@ -19,7 +20,7 @@ const COMPLAINTS: [&str; 8] = [
     "rcu: INFO:",
 ];
 
-/// TCP and MPTCP sockets of a namespace that are not freed, orphans included, by protocol.
+/// A namespace's TCP and MPTCP sockets that are not freed, orphans included, by protocol.
 pub fn sockets(host: &Netns) -> BTreeMap<String, u64> {
     let text = read_inside(host, "protocols");
     let mut left = BTreeMap::new();
@@ -36,7 +37,7 @@ pub fn sockets(host: &Netns) -> BTreeMap<String, u64> {
     left
 }
 
-/// A counter of MPTCP's, as `nstat` shows it without `MPTcpExt`.
+/// An MPTCP counter, by its name in `nstat` without `MPTcpExt`.
 pub fn mptcp_count(host: &Netns, name: &str) -> u64 {
     let text = read_inside(host, "netstat");
     let mut lines = text.lines().filter(|line| line.starts_with("MPTcpExt:"));
@@ -49,7 +50,7 @@ pub fn mptcp_count(host: &Netns, name: &str) -> u64 {
     value.parse().expect("a number")
 }
 
-/// All sockets and counters of a host, for whoever looks for the reason of what is left.
+/// All sockets and counters of a host, to diagnose what is left.
 pub fn said_of(host: &Netns) -> String {
     run(host, "ss -tMnaeoi") + &run(host, "nstat -as")
 }
@@ -62,7 +63,7 @@ fn read_inside(host: &Netns, file: &str) -> String {
     read.expect("the kernel counts")
 }
 
-/// The kernel's log from a moment on.
+/// The kernel's log after a given moment.
 pub struct Log(File);
 
 impl Log {
@@ -75,7 +76,7 @@ impl Log {
         Self(log)
     }
 
-    /// What it has complained about since.
+    /// Complaints logged after the log was opened.
     pub fn complaints(mut self) -> Vec<String> {
         let (mut found, mut record) = (Vec::new(), vec![0; 8_192]);
         loop {
@@ -85,7 +86,8 @@ impl Log {
                     let complains = COMPLAINTS.iter().any(|word| line.contains(word));
                     found.extend(complains.then(|| line.trim_end().to_owned()));
                 }
-                // Lines were overwritten before they were read; the next read gives the oldest that is left.
+                // Lines were overwritten before they were read. The next read returns the oldest remaining
+                // one.
                 Err(error) if error.raw_os_error() == Some(libc::EPIPE) => {}
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return found,
                 Err(error) => panic!("reading the kernel's log: {error}"),

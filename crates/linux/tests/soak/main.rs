@@ -1,9 +1,11 @@
-//! 1,000 connections and more come, open and close subflows, and go, while the controllers under them are loaded, switched and unloaded:
-//! all of them are used, nothing leaks, nothing gets stuck, and the kernel complains about nothing.
+//! At least 1,000 connections are opened and closed with changing subflows, while their controllers are
+//! loaded, switched and unloaded. Every controller is used, nothing leaks, nothing gets stuck, and the kernel
+//! logs no complaints.
 //!
-//! Linux 6.18 itself keeps a closed connection for ever that loses its last subflow with an endpoint (docs/kernel.md). So endpoints are removed as
-//! the daemon removes them, by way of `linux::orphans`, and no connection is closed in the moment between the two. It also brings a
-//! connection to a standstill now and then: such are counted, after a look at whether it is the kernel's doing (`standstill`).
+//! Linux 6.18 itself never frees a closed connection that loses its last subflow with an endpoint
+//! (docs/kernel.md). So this removes endpoints as the daemon does, with `linux::orphans`, and closes no
+//! connection between the two steps. The kernel also stalls a connection occasionally. Such stalls are
+//! counted, after a check that the kernel caused them (`standstill`).
 //!
 //! Needs root, MPTCP and iproute2. `cargo test -p linux --test soak`.
 
@@ -35,35 +37,36 @@ use std::sync::{Mutex, RwLock};
 use std::thread;
 use std::time::Duration;
 
-/// As many at least, and more until enough controllers and subflows have come and gone.
+/// Fewest connections. More are opened until enough controllers and subflows were changed.
 const CONNECTIONS: usize = 1_000;
 const LOADS: usize = 2 * Coupled::ALL.len();
 const REMOVALS: usize = 50;
-/// As many at a time.
+/// Concurrent connections.
 const WORKERS: usize = 8;
 const LINKS: u8 = 4;
-/// Slow enough that a controller is used by some hundred connections, and fast enough that it changes under most of them.
+/// Interval of controller changes. It is long enough for some hundred connections to use a controller, and
+/// short enough to change under most of them.
 const CHANGE: Duration = Duration::from_millis(100);
-/// What is closed is gone by then.
+/// Time limit for closed connections to be freed.
 const CLOSED: Duration = Duration::from_secs(20);
-/// Only a connection that both have closed while it stood still is not (`standstill`): the kernel frees it after 60 s, whatever `close_timeout`
-/// says (`mptcp_close_timeout`). One that is stuck stays for ever.
+/// Time limit if both ends closed a connection during a stall (`standstill`). The kernel frees it after 60 s
+/// regardless of `close_timeout` (`mptcp_close_timeout`). A stuck one is never freed.
 const CLOSED_IN_A_STANDSTILL: Duration = Duration::from_secs(80);
 
 struct Soak {
     hosts: Hosts,
-    /// What new sockets begin with, and what living ones are switched to.
+    /// The default of new sockets, to which open ones are switched.
     chosen: Mutex<String>,
     begun: AtomicUsize,
     loads: AtomicUsize,
     removals: AtomicUsize,
     switched: AtomicUsize,
     stood: AtomicUsize,
-    /// How often each kind was asked about a window while it was what new sockets begin with.
+    /// How often each controller computed a window while it was the default.
     runs: Mutex<BTreeMap<Coupled, u64>>,
     objects: Mutex<Objects>,
     failed: AtomicBool,
-    /// Read by whoever closes a connection, written by whoever removes an endpoint.
+    /// Read-locked to close a connection, write-locked to remove an endpoint.
     closing: RwLock<()>,
 }
 
@@ -71,9 +74,10 @@ impl Soak {
     fn new() -> Self {
         let hosts = Hosts::joined(LINKS, 100);
         for host in [&hosts.client, &hosts.server] {
-            // A connection that has lost its last subflow waits so many seconds for another; the usual are 60.
+            // How long a connection without subflows waits for another, in seconds. The default is 60.
             run(host, "sysctl -qw net.mptcp.close_timeout=2");
-            // Likewise a subflow that was closed while its peer's window was shut: it knocks for 100 s, and longer where each knock is answered.
+            // The same for a subflow that was closed while its peer's window was zero. It probes for 100 s,
+            // and longer if each probe is answered.
             run(host, "sysctl -qw net.ipv4.tcp_orphan_retries=3");
             run(host, "sysctl -qw net.ipv4.tcp_rto_max_ms=1000");
         }
@@ -92,7 +96,7 @@ impl Soak {
         }
     }
 
-    fn goes_on(&self) -> bool {
+    fn continues(&self) -> bool {
         let counts = [
             (&self.begun, CONNECTIONS),
             (&self.loads, LOADS),
@@ -121,7 +125,7 @@ impl Soak {
     fn work(&self, worker: u16) {
         let _failure = EndsAll(&self.failed);
         let listener = Listener::start(&self.hosts, self.hosts.server_address(7_300 + worker));
-        while self.goes_on() {
+        while self.continues() {
             let number = self.begun.fetch_add(1, Ordering::Relaxed);
             let way = Way {
                 ending: Ending::of(number),
@@ -134,11 +138,11 @@ impl Soak {
         }
     }
 
-    /// The subflows over one link after the other are closed and opened.
+    /// Closes and opens the subflows of one link after the other.
     fn open_and_close_subflows(&self) {
         let _failure = EndsAll(&self.failed);
         for link in (2..=LINKS).cycle() {
-            if !self.goes_on() {
+            if !self.continues() {
                 return;
             }
             let id = link - 1;
@@ -159,7 +163,7 @@ impl Soak {
                 .run(|| orphans::release(address))
                 .expect("enter the client")
         };
-        // The machine may be busier than the daemon has patience for.
+        // The machine may be busier than the daemon allows for.
         let all = || match released() {
             Err(orphans::OrphansError::Left { .. }) => false,
             other => other.map(|()| true).expect("look at its sockets"),
@@ -169,12 +173,12 @@ impl Soak {
         self.removals.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Each controller comes while the one before is in use, and outlives its place among those to choose from.
+    /// Loads each controller while the previous one is in use. Its sockets outlive its registration.
     fn load_and_unload(&self) {
         let _failure = EndsAll(&self.failed);
         let mut last: Option<Controller> = None;
         for coupled in Coupled::ALL.into_iter().cycle() {
-            if !self.goes_on() {
+            if !self.continues() {
                 break;
             }
             let next = load(coupled);
@@ -185,7 +189,7 @@ impl Soak {
             thread::sleep(CHANGE);
         }
         last.iter().for_each(|last| self.count(last));
-        // While it is still what new sockets begin with.
+        // Drop it while it is still the default.
         drop(last);
         self.choose("reno");
     }
@@ -197,7 +201,7 @@ impl Soak {
     }
 }
 
-/// The other threads must not go on for ever when one fails.
+/// Ends the other threads if one fails.
 struct EndsAll<'a>(&'a AtomicBool);
 
 impl Drop for EndsAll<'_> {
@@ -214,7 +218,7 @@ fn own_name(coupled: Coupled) -> ControllerName {
     ControllerName::with_suffix(coupled, &suffix).expect("four letters and digits fit")
 }
 
-/// The last one of this name may take a moment to go.
+/// Loads a controller. The previous one of this name may take a moment to disappear.
 fn load(coupled: Coupled) -> Controller {
     let name = own_name(coupled);
     let refusal = RefCell::new(String::new());
@@ -256,7 +260,8 @@ fn none_of_ours_is_left(objects: &Objects) {
     eventually("freed", || left().is_empty(), || format!("{:?}", left()));
 }
 
-/// Those that the kernel itself has lost: while somebody read, or after both had closed them, so that their sockets are there for longer.
+/// Checks the number of connections that the kernel has stalled: while they were read, or after both ends had
+/// closed them, which keeps their sockets longer.
 fn few_stood_still(soak: &Soak, begun: usize) {
     let read = soak.stood.load(Ordering::Relaxed);
     let hosts = [&soak.hosts.client, &soak.hosts.server];
@@ -266,17 +271,18 @@ fn few_stood_still(soak: &Soak, begun: usize) {
     } else {
         connections_left(&soak.hosts)
     };
-    println!("{read} stood still while their subflows carried, {closed} after they were closed");
+    println!("{read} stalled while their subflows carried data, {closed} after they were closed");
     assert!(
         read + closed <= begun / standstill::ONE_OF,
-        "{read} and {closed} of {begun} connections stood still; {}",
+        "{read} and {closed} of {begun} connections stalled; {}",
         sockets_of_both(&soak.hosts)
     );
     let all_freed = holds_within(CLOSED_IN_A_STANDSTILL, all_gone);
     assert!(all_freed, "never closed: {}", sockets_of_both(&soak.hosts));
 }
 
-/// How many, on the host that has more. Sockets of none are no connection that stood still.
+/// Number of connections left, on the host with more of them. Subflows without a connection are an error, not
+/// a stall.
 fn connections_left(hosts: &Hosts) -> usize {
     let left = [&hosts.client, &hosts.server].map(sockets);
     let most = left.iter().filter_map(|left| left.get("MPTCP")).max();
@@ -297,10 +303,10 @@ fn all_were_used(soak: &Soak) {
     let switched = soak.switched.load(Ordering::Relaxed);
     let runs = soak.runs.lock().expect("no thread has failed");
     println!("{switched} senders switched; runs: {runs:?}");
-    assert!(switched > 0, "no sender has ever changed its controller");
+    assert!(switched > 0, "no sender changed its controller");
     for coupled in Coupled::ALL {
         let used = runs.get(&coupled).is_some_and(|&count| count > 0);
-        assert!(used, "no connection has used {}: {runs:?}", coupled.id());
+        assert!(used, "no connection used {}: {runs:?}", coupled.id());
     }
 }
 

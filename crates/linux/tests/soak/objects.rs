@@ -1,38 +1,39 @@
-//! What the kernel holds of the controllers that this process has loaded: programs and maps.
+//! The programs and maps of this process's controllers in the kernel.
 //!
-//! A controller keeps descriptors of one of its programs, of its link and of its maps only. The other programs and maps came from the same
-//! object file, so they name the same description of types (BTF). Numbers of all three are given anew only after two thousand millions.
+//! A controller keeps descriptors of only one of its programs, of its link and of its maps. The other
+//! programs and maps come from the same object file, so they refer to the same BTF. Ids of all three are
+//! reused only after two billion.
 
 use libbpf_rs::query::{MapInfoIter, ProgInfoIter};
 use std::collections::BTreeSet;
 use std::fs;
 
-/// What was seen so far.
+/// Objects seen so far.
 #[derive(Debug, Default)]
 pub struct Objects {
-    /// Of the object files.
+    /// BTF ids of the object files.
     descriptions: BTreeSet<u32>,
-    /// A controller's structure is described by the kernel's own BTF: it is known by its number only.
+    /// Map ids. A controller's structure is described by the kernel's own BTF, so only its id identifies it.
     maps: BTreeSet<u32>,
 }
 
 impl Objects {
-    /// Notes what this process holds now.
+    /// Notes the objects that this process now holds.
     pub fn note_held(&mut self) {
         let programs = held("prog_id:");
         let ours = ProgInfoIter::default().filter(|program| programs.contains(&program.id));
-        // 0 would be every program that has none.
+        // 0 would match every program without BTF.
         let described = ours.map(|program| program.btf_id).filter(|&id| id != 0);
         self.descriptions.extend(described);
         self.maps.extend(held("map_id:"));
     }
 
-    /// How many object files were seen.
+    /// Number of object files seen.
     pub fn files(&self) -> usize {
         self.descriptions.len()
     }
 
-    /// What of it the kernel still has.
+    /// Noted objects that still exist in the kernel.
     pub fn left(&self) -> Vec<String> {
         let programs = ProgInfoIter::default()
             .filter(|program| self.descriptions.contains(&program.btf_id))
@@ -44,9 +45,9 @@ impl Objects {
     }
 }
 
-/// Numbers that the kernel tells of this process's descriptors. What other threads open and close meanwhile is none of BPF's.
+/// Ids from this process's descriptors. Descriptors that other threads open and close meanwhile are not BPF.
 fn held(field: &str) -> BTreeSet<u32> {
-    let descriptors = fs::read_dir("/proc/self/fdinfo").expect("what descriptors there are");
+    let descriptors = fs::read_dir("/proc/self/fdinfo").expect("list the descriptors");
     let mut numbers = BTreeSet::new();
     for descriptor in descriptors.flatten() {
         let text = fs::read_to_string(descriptor.path()).unwrap_or_default();

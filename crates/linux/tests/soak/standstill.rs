@@ -1,8 +1,9 @@
-//! Connections that Linux itself brings to a standstill.
+//! Connections that Linux itself stalls.
 //!
-//! With 1,000 connections whose subflows come and go, Linux 6.18 loses one now and then for ever: its TCP goes on, and nothing of what it carries is
-//! delivered (docs/kernel.md has the two ways that were seen). It does so with its own controllers too, and no controller can, which only says
-//! how much a subflow may send. So what is asked of a connection that stands still is whether its subflows still carry.
+//! With 1,000 connections whose subflows come and go, Linux 6.18 occasionally stalls one for ever: its TCP
+//! continues, but none of its data is delivered (docs/kernel.md describes the two observed ways). This also
+//! happens with the kernel's own controllers. A controller only decides how much a subflow may send, so it
+//! cannot be the cause. The check is therefore whether the subflows of a stalled connection still carry data.
 
 use crate::net::eventually;
 use linux::diag::{Diag, States};
@@ -11,21 +12,22 @@ use socket2::Socket;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Of so many connections one may stand still: in 435 runs of 1,000, three side by side, it were fifteen, never two in one run.
+/// One of this many connections may stall. In 435 runs of 1,000, three side by side, fifteen stalled,
+/// and never two in one run.
 pub const ONE_OF: usize = 500;
-/// Who reads waits as long. A sender that hears nothing tries again within seconds.
+/// How long a reader waits. A sender without replies retries within seconds.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How much has come to this end of a connection.
+/// Data received at this end of a connection.
 #[derive(Debug, Clone, Copy)]
 struct Come {
-    /// By its subflows, counted as often as it came.
+    /// Bytes received by its subflows, duplicates included.
     carried: u64,
-    /// The number of the byte that it waits for.
+    /// Sequence number of the next byte it expects.
     waits_for: u64,
 }
 
-/// Fails unless the connection's subflows still carry something, of which nothing is delivered.
+/// Fails unless the connection's subflows still carry data, none of which is delivered.
 pub fn is_above_tcp(host: &Netns, receiver: &Socket, state: impl Fn() -> String) {
     let before = come(host, receiver);
     let carries = || come(host, receiver).carried > before.carried;
@@ -34,7 +36,7 @@ pub fn is_above_tcp(host: &Netns, receiver: &Socket, state: impl Fn() -> String)
     assert_eq!(
         now.waits_for,
         before.waits_for,
-        "it goes on by itself: {}",
+        "it continues by itself: {}",
         state()
     );
 }

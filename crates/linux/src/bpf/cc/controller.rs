@@ -1,4 +1,4 @@
-//! One controller, loaded and registered.
+//! A loaded and registered controller.
 
 use super::{CcError, ControllerName, Coupled, Orders, PinError, Pins, missing};
 use crate::bpf::LoadError;
@@ -13,7 +13,7 @@ const OLIA: Embedded = embedded!("cc/olia");
 const BALIA: Embedded = embedded!("cc/balia");
 const CLA: Embedded = embedded!("cc/cla");
 
-/// A controller that the kernel has as long as this lives. See the module above.
+/// A controller that stays in the kernel until drop. See the module above.
 #[derive(Debug)]
 pub struct Controller {
     name: ControllerName,
@@ -24,7 +24,7 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Gives the kernel a controller under this name, or says what the kernel lacks.
+    /// Loads a controller into the kernel under this name, or returns what the kernel lacks.
     ///
     /// Needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN.
     pub fn load(coupled: Coupled, name: &ControllerName) -> Result<Self, CcError> {
@@ -48,7 +48,8 @@ impl Controller {
         })
     }
 
-    /// The same under its usual name or, where somebody has that one, the first with a number behind it.
+    /// Loads a controller under its usual name, or if that is taken, under the first free one with a numeric
+    /// suffix.
     pub fn load_beside_others(coupled: Coupled) -> Result<Self, CcError> {
         let usual = ControllerName::of(coupled);
         let numbered = (2..100).map(|number| ControllerName::with_suffix(coupled, &number.to_string()));
@@ -62,27 +63,29 @@ impl Controller {
         loaded
     }
 
-    /// What sockets choose it by.
+    /// The name by which sockets choose it.
     pub const fn name(&self) -> &ControllerName {
         &self.name
     }
 
-    /// Which one it is.
+    /// The algorithm.
     pub const fn coupled(&self) -> Coupled {
         self.coupled
     }
 
-    /// Orders about single subflows' windows; only CLA takes them.
+    /// The map of window orders for single subflows. Only CLA has one.
     pub const fn orders(&self) -> Option<&Orders> {
         self.orders.as_ref()
     }
 
-    /// What its work per acknowledgement took so far, if somebody counts ([`CountRunTime`](crate::bpf::CountRunTime)).
+    /// CPU time spent per acknowledgement, counted while [`CountRunTime`](crate::bpf::CountRunTime) is
+    /// active.
     pub fn run_time(&self) -> io::Result<RunTime> {
         run_time(self.per_ack.as_fd())
     }
 
-    /// Makes it outlive this process, until it is [unloaded](super::unload) or the host restarts.
+    /// Keeps it in the kernel beyond this process, until it is [unloaded](super::unload) or the host
+    /// restarts.
     pub fn pin(self, pins: &Pins) -> Result<(), PinError> {
         let maps = self.orders.iter().flat_map(Orders::descriptors);
         let link: (&str, BorrowedFd<'_>) = (Pins::LINK, self.link.as_fd());
@@ -99,7 +102,8 @@ const fn embedded_object(coupled: Coupled) -> Embedded {
     }
 }
 
-/// The name is the first member of `struct tcp_congestion_ops` in `bpf/cc/kernel.h`; libbpf finds the kernel's place for it.
+/// Sets the name, the first member of `struct tcp_congestion_ops` in `bpf/cc/kernel.h`. libbpf finds its
+/// offset in the kernel's structure.
 pub(super) fn rename(open: &mut OpenObject, id: &str, name: &ControllerName) {
     let map = open.maps_mut().find(|map| map.name() == id);
     let mut map = map.expect("the embedded object has this structure");

@@ -1,4 +1,4 @@
-//! A controller that does nothing: what calling one costs.
+//! A controller without any work, to measure the cost of calling one.
 
 use super::controller::{register, rename};
 use super::{CcError, ControllerName, missing};
@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, OwnedFd};
 const EMPTY: Embedded = embedded!("cc/empty");
 const ID: &str = "empty";
 
-/// To be measured, never to be used: no window ever grows.
+/// For measurements only: its window never grows.
 #[derive(Debug)]
 pub struct Empty {
     name: ControllerName,
@@ -20,7 +20,7 @@ pub struct Empty {
 }
 
 impl Empty {
-    /// Gives it to the kernel as long as the value lives, under a name with the process's number.
+    /// Loads it into the kernel until drop, under a name with the process id.
     pub fn load() -> Result<Self, CcError> {
         if let Some(missing) = missing() {
             return Err(missing.into());
@@ -39,12 +39,13 @@ impl Empty {
         })
     }
 
-    /// What sockets choose it by.
+    /// The name by which sockets choose it.
     pub const fn name(&self) -> &ControllerName {
         &self.name
     }
 
-    /// What it took per acknowledgement so far, if somebody counts.
+    /// CPU time spent per acknowledgement, counted while [`CountRunTime`](crate::bpf::CountRunTime) is
+    /// active.
     pub fn run_time(&self) -> io::Result<RunTime> {
         run_time(self.per_ack.as_fd())
     }

@@ -1,4 +1,4 @@
-//! What can go wrong, one enum per operation.
+//! Errors of the controllers, one enum per operation.
 
 use super::{ControllerName, Missing};
 use crate::bpf::{LoadError, MapError};
@@ -8,59 +8,59 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Not a name for a controller.
+/// An invalid controller name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{}` cannot name a controller: use 1 to 15 letters, digits, `_` or `-`", .0.escape_debug())]
+#[error("`{}` is not a valid controller name: use 1 to 15 letters, digits, `_` or `-`", .0.escape_debug())]
 pub struct NameError(pub String);
 
-/// Why a controller could not be given to the kernel.
+/// Why a controller could not be loaded.
 #[derive(Debug, Error)]
 pub enum CcError {
-    /// The kernel lacks something.
+    /// The kernel lacks a feature.
     #[error(transparent)]
     Missing(#[from] Missing),
     /// The programs could not be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// Another controller has the name.
+    /// Another controller has this name.
     #[error("the kernel already has a controller `{0}`; unload it, or choose another name")]
     NameTaken(ControllerName),
-    /// The kernel took the programs, but not the controller.
+    /// The kernel accepted the programs but refused the controller.
     #[error("the kernel refused the controller `{name}`: {reason}")]
     Refused {
-        /// Which.
+        /// The controller.
         name: ControllerName,
-        /// libbpf's words.
+        /// libbpf's error text.
         reason: String,
     },
 }
 
-/// Why an order about windows could not be given.
+/// Why a window order could not be given.
 #[derive(Debug, Error)]
 pub enum OrderError {
-    /// Too many are standing.
-    #[error("no room for another order: 65536 stand; take back those of closed connections")]
+    /// The map of orders is full.
+    #[error("no room for another order: 65536 are active; withdraw those of closed connections")]
     Full,
     /// Anything else.
     #[error("writing an order for the windows of a connection")]
     Map(#[source] MapError),
 }
 
-/// Why a controller could not be made to outlive us.
+/// Why a controller could not be pinned.
 #[derive(Debug, Error)]
 pub enum PinError {
-    /// BPF's file system is not there.
+    /// The BPF file system is not mounted.
     #[error("{} is not on a BPF file system: run `mount -t bpf bpf /sys/fs/bpf`", .0.display())]
     NotBpffs(PathBuf),
-    /// Something of this name is there already.
+    /// A file of this name exists already.
     #[error("{} exists already; unload that controller first", .0.display())]
     Exists(PathBuf),
     /// Anything else.
     #[error("pinning {}: {source}", .path.display())]
     Kernel {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: io::Error,
     },
 }
@@ -68,39 +68,39 @@ pub enum PinError {
 /// Why a controller could not be unloaded.
 #[derive(Debug, Error)]
 pub enum UnloadError {
-    /// Nothing pinned has this name.
+    /// No pinned controller has this name.
     #[error(
-        "no controller `{name}` is pinned under {}; one that is not pinned goes with the process that loaded it", .dir.display()
+        "no controller `{name}` is pinned under {}; an unpinned one ends with the process that loaded it", .dir.display()
     )]
     NotPinned {
-        /// Which.
+        /// The name.
         name: ControllerName,
-        /// Where was looked.
+        /// The searched directory.
         dir: PathBuf,
     },
     /// The pin could not be removed.
     #[error("removing {}: {source}", .path.display())]
     Kernel {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's answer.
         source: io::Error,
     },
 }
 
-/// Why it could not be said what is loaded or used.
+/// Why loaded or used controllers could not be listed.
 #[derive(Debug, Error)]
 pub enum StatusError {
-    /// Not allowed to look.
-    #[error("looking at BPF needs CAP_SYS_ADMIN: run as root")]
+    /// CAP_SYS_ADMIN is missing.
+    #[error("listing BPF objects needs CAP_SYS_ADMIN: run as root")]
     NotPermitted,
-    /// The kernel's structures are not described.
+    /// The kernel has no description of its structures.
     #[error(transparent)]
     Missing(#[from] Missing),
     /// Pins or objects could not be read.
-    #[error("looking for controllers: {0}")]
+    #[error("listing controllers: {0}")]
     Kernel(String),
-    /// No netlink.
+    /// The netlink socket could not be opened.
     #[error(transparent)]
     Open(#[from] netlink::OpenError),
     /// Sockets could not be listed.

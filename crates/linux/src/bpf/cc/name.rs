@@ -1,27 +1,29 @@
-//! The name under which the kernel knows a controller.
+//! The name under which a controller is registered in the kernel.
 
 use super::{Coupled, NameError};
 use std::fmt;
 use std::str::FromStr;
 
-/// 1 to 15 letters, digits, `_` or `-` (the kernel's limit is 15; more signs than these would not survive a sysctl or a path).
+/// A name of 1 to 15 letters, digits, `_` or `-`. The kernel's limit is 15. Other characters would not work
+/// in a sysctl or a path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ControllerName(String);
 
 const LONGEST: usize = 15;
 
 impl ControllerName {
-    /// The name of `coupled` unless asked otherwise: `slow_lia`.
+    /// The default name of `coupled`, such as `slow_lia`.
     pub fn of(coupled: Coupled) -> Self {
         Self(format!("slow_{}", coupled.id()))
     }
 
-    /// One of its own for a run, since names are the whole host's: `slow_lia_7f`. At most four more signs fit.
+    /// A name for a single run, such as `slow_lia_7f`, because names are visible in the whole host. At most
+    /// four more characters fit.
     pub fn with_suffix(coupled: Coupled, suffix: &str) -> Result<Self, NameError> {
         format!("slow_{}_{suffix}", coupled.id()).parse()
     }
 
-    /// As text.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -51,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_own_name_is_one_that_the_kernel_takes() {
+    fn every_default_name_is_valid_for_the_kernel() {
         for coupled in Coupled::ALL {
             let name = ControllerName::of(coupled);
             assert_eq!(name.as_str().parse(), Ok(name.clone()));
@@ -61,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_refused_with_the_rule() {
+    fn invalid_names_are_refused_with_the_rule() {
         for name in ["", "sixteen_letters_", "a b", "../lia", "lia\0", "größe"] {
             let refused = name.parse::<ControllerName>();
             assert_eq!(refused, Err(NameError(name.to_owned())));

@@ -1,36 +1,38 @@
-//! What the kernel must have for the controllers, looked up in its own description (BTF), so that what is missing can be named.
+//! Kernel features that the controllers need, checked in the kernel's type description (BTF) so that a
+//! missing one can be named.
 //!
-//! Features, never versions: the numbers in the words are those of the first mainline release, for people who look for a kernel.
+//! Features are checked, never versions. The version in a message is the first mainline release with the
+//! feature, for people who choose a kernel.
 
 use libbpf_rs::btf::{Btf, types};
 use std::path::Path;
 use thiserror::Error;
 
-/// What this kernel lacks.
+/// A feature that this kernel lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Missing {
-    /// No description of itself.
+    /// The kernel has no BTF.
     #[error("this kernel has no BTF (/sys/kernel/btf/vmlinux); it needs CONFIG_DEBUG_INFO_BTF=y")]
     Btf,
     /// Congestion controllers cannot be BPF programs.
     #[error(
-        "this kernel takes no congestion controllers as BPF (struct_ops); it needs CONFIG_BPF_SYSCALL=y, CONFIG_BPF_JIT=y and CONFIG_INET=y"
+        "this kernel does not support congestion controllers as BPF programs (struct_ops); it needs CONFIG_BPF_SYSCALL=y, CONFIG_BPF_JIT=y and CONFIG_INET=y"
     )]
     StructOps,
-    /// A controller would outlive us.
+    /// Without links, a controller would stay in the kernel after this process ends.
     #[error("this kernel has no BPF links for struct_ops; they came with 6.4")]
     StructOpsLink,
-    /// The walk over a connection's subflows is not possible.
+    /// A program cannot walk over a connection's subflows.
     #[error(
         "this kernel has no `bpf_rdonly_cast`, without which subflows cannot see each other; it came with 6.2"
     )]
     RdonlyCast,
-    /// TCP's own functions cannot be called.
+    /// Programs cannot call TCP's own functions.
     #[error(
         "this kernel does not let BPF call `tcp_slow_start` and `tcp_reno_undo_cwnd`; they came with 5.13"
     )]
     TcpFunctions,
-    /// There is nothing to couple.
+    /// The kernel has no MPTCP.
     #[error("this kernel has no MPTCP; it needs CONFIG_MPTCP=y")]
     Mptcp,
 }
@@ -54,7 +56,7 @@ const NEEDS: [(Kind, &str, Missing); 6] = [
     (Kind::Struct, "mptcp_subflow_context", Missing::Mptcp),
 ];
 
-/// The first thing that this kernel lacks; `None` if it has all that can be looked up without rights.
+/// Returns the first missing feature, or `None` if the kernel has all that can be checked without privileges.
 pub fn missing() -> Option<Missing> {
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         return Some(Missing::Btf);
@@ -80,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_gap_has_its_own_word() {
+    fn each_missing_feature_has_its_own_message() {
         assert_eq!(lacking(|_, _| true), None);
         for (kind, name, missing) in NEEDS {
             assert_eq!(lacking(|k, n| (k, n) != (kind, name)), Some(missing));

@@ -1,7 +1,7 @@
-//! What CLA is told about single subflows' windows: the writing side of `bpf/cc/orders.h`.
+//! Window orders for single subflows with CLA: the writing side of `bpf/cc/orders.h`.
 //!
-//! Who decides is `policy::cc` ([`policy::cc::MobileStage`], [`policy::cc::bdp_upper_bound`]); here the decision reaches the
-//! kernel, which carries it out once, at the subflow's next acknowledgement.
+//! `policy::cc` decides ([`policy::cc::MobileStage`], [`policy::cc::bdp_upper_bound`]). This module passes
+//! the decision to the kernel, which applies it once, at the subflow's next acknowledgement.
 
 use super::OrderError;
 use crate::bpf::MapError;
@@ -17,25 +17,26 @@ const ORDERS: &str = "orders";
 const GIVEN: &str = "orders_given";
 const FIRST: u32 = 0;
 
-/// Whose number an address id is.
+/// The side to which an address id belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AddressEnd {
     /// Our own address: the sender is the mobile.
     Local,
-    /// The peer's: the sender is the mobile's server.
+    /// The peer's address: the sender is the mobile's server.
     Remote,
 }
 
-/// A window, and from where on it grows slowly.
+/// A congestion window and a slow-start threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowOrder {
-    /// Congestion window in segments; at least 2 is set.
+    /// Congestion window, in segments. At least 2 is set.
     pub cwnd: u32,
-    /// Slow-start threshold in segments; `None` leaves it. To lower a window without one would end in slow start.
+    /// Slow-start threshold, in segments. `None` keeps the current one. A lower window without a new
+    /// threshold would be in slow start.
     pub ssthresh: Option<u32>,
 }
 
-/// As `struct order_key` in `bpf/cc/orders.h`.
+/// Same layout as `struct order_key` in `bpf/cc/orders.h`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct OrderKey {
@@ -45,7 +46,7 @@ pub(super) struct OrderKey {
     zero: u16,
 }
 
-/// As `struct order` there.
+/// Same layout as `struct order` in `bpf/cc/orders.h`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Order {
@@ -59,7 +60,7 @@ unsafe impl Plain for OrderKey {}
 // SAFETY: three u32 in C order.
 unsafe impl Plain for Order {}
 
-/// Standing orders.
+/// The map of active orders.
 #[derive(Debug)]
 pub struct Orders {
     orders: Map<OrderKey, Order>,
@@ -76,8 +77,8 @@ impl Orders {
         })
     }
 
-    /// Orders a window for the subflows of `conn` at this address: those there are, once, and those that join later under
-    /// the same id, until the order is [taken back](Self::take_back).
+    /// Orders a window for the subflows of `conn` at this address. It applies once to current subflows, and
+    /// to those that join later with the same id, until the order is [taken back](Self::take_back).
     pub fn give(
         &self,
         conn: ConnId,
@@ -94,12 +95,12 @@ impl Orders {
         self.tell(order.serial)
     }
 
-    /// How many were given so far, by whoever has this value.
+    /// Number of orders given through this value.
     pub fn given(&self) -> u32 {
         self.serial.load(Ordering::Relaxed)
     }
 
-    /// The order that stands for an address, if there is one.
+    /// Returns the active order for an address, if any.
     pub fn standing(
         &self,
         conn: ConnId,
@@ -113,17 +114,17 @@ impl Orders {
         }))
     }
 
-    /// Forgets an order; windows stay as they are. Says whether there was one.
+    /// Withdraws an order and returns whether there was one. Windows stay as they are.
     pub fn take_back(&self, conn: ConnId, end: AddressEnd, address: AddressId) -> Result<bool, OrderError> {
         self.orders.remove(key(conn, end, address)).map_err(refused)
     }
 
-    /// Makes every subflow look for its order at its next acknowledgement.
+    /// Makes every subflow check for its order at its next acknowledgement.
     fn tell(&self, serial: u32) -> Result<(), OrderError> {
         self.latest.set(FIRST, u64::from(serial)).map_err(refused)
     }
 
-    /// What has to be pinned with the controller, and under which name.
+    /// The maps to pin together with the controller, and their names.
     pub(super) fn descriptors(&self) -> [(&'static str, BorrowedFd<'_>); 2] {
         [(ORDERS, self.orders.fd()), (GIVEN, self.latest.fd())]
     }

@@ -1,4 +1,5 @@
-//! Controllers that outlive the process that loaded them: pinned in a BPF file system, one directory each.
+//! Controllers that stay after the process that loaded them ends, each pinned in its own directory of a BPF
+//! file system.
 
 use super::{ControllerName, PinError, UnloadError};
 use crate::bpf::map::check;
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// include/uapi/linux/magic.h
 const BPF_FS_MAGIC: i64 = 0xcafe_4a11;
 
-/// A directory that holds pins.
+/// A directory of pins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pins {
     dir: PathBuf,
@@ -28,17 +29,17 @@ impl Default for Pins {
 impl Pins {
     pub(super) const LINK: &str = "link";
 
-    /// Another place, on a BPF file system.
+    /// Another directory, on a BPF file system.
     pub fn at(dir: impl Into<PathBuf>) -> Self {
         Self { dir: dir.into() }
     }
 
-    /// Where.
+    /// The directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The names of what is pinned here, sorted.
+    /// Names of the controllers pinned here, sorted.
     pub fn names(&self) -> io::Result<Vec<ControllerName>> {
         let entries = match fs::read_dir(&self.dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -64,13 +65,13 @@ impl Pins {
             .into_iter()
             .try_for_each(|(file, fd)| pin(&own.join(file), fd));
         if pinned.is_err() {
-            // What was pinned before the failure must not stay; the failure is what the caller has to know.
+            // Remove what was pinned before the failure. The caller needs the error of the failure itself.
             let _ = fs::remove_dir_all(&own);
         }
         pinned
     }
 
-    /// Makes the directory of one controller.
+    /// Creates the directory of a controller.
     fn prepare(&self, name: &ControllerName) -> Result<PathBuf, PinError> {
         if !is_bpffs(&self.dir) {
             return Err(PinError::NotBpffs(self.dir.clone()));
@@ -85,7 +86,7 @@ impl Pins {
     }
 }
 
-/// Takes a pinned controller out of the kernel. Sockets that use it keep it until they close.
+/// Removes a pinned controller from the kernel. Sockets that use it keep it until they close.
 pub fn unload(pins: &Pins, name: &ControllerName) -> Result<(), UnloadError> {
     let own = pins.dir.join(name.as_str());
     match fs::remove_dir_all(&own) {
@@ -109,7 +110,7 @@ fn pin(path: &Path, fd: BorrowedFd<'_>) -> Result<(), PinError> {
     check(code).map(drop).map_err(failed)
 }
 
-/// Is the nearest directory that exists on a BPF file system?
+/// Whether the nearest existing directory is on a BPF file system.
 fn is_bpffs(dir: &Path) -> bool {
     let nearest = dir.ancestors().find(|dir| dir.exists());
     nearest.is_some_and(|dir| fs_magic(dir).is_ok_and(|magic| magic == BPF_FS_MAGIC))
@@ -135,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_ordinary_directory_is_refused_with_what_to_do() {
+    fn a_directory_outside_bpffs_is_refused_with_the_fix() {
         let pins = Pins::at("/proc/self/nowhere");
         let refused = pins.prepare(&"slow_lia".parse().unwrap()).unwrap_err();
         assert!(refused.to_string().contains("mount -t bpf"), "{refused}");

@@ -1,4 +1,4 @@
-//! What is loaded, by whomever, and what sockets really use.
+//! Which controllers are loaded, by any process, and which ones sockets really use.
 
 use super::{ControllerName, Coupled, Missing, StatusError};
 use crate::diag::{CongestionName, Diag, States};
@@ -10,29 +10,29 @@ use policy::ConnId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-/// A controller of ours that the kernel has.
+/// A coupled controller in the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LoadedController {
-    /// What sockets choose it by.
+    /// The name by which sockets choose it.
     pub name: ControllerName,
-    /// Which one it is.
+    /// The algorithm.
     pub coupled: Coupled,
-    /// May sockets still choose it? If not, it stays only for those that have it.
+    /// Whether sockets can still choose it. If not, only sockets that have it keep it.
     pub registered: bool,
 }
 
-/// One subflow's controller.
+/// The controller of one subflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubflowController {
-    /// The number of our address.
+    /// Id of our address.
     pub local_id: AddressId,
-    /// The number of the peer's.
+    /// Id of the peer's address.
     pub remote_id: AddressId,
-    /// What the kernel says it uses.
+    /// The controller that the kernel reports.
     pub name: CongestionName,
 }
 
-/// Every controller of ours in the kernel, whoever loaded it, sorted by name. Needs CAP_SYS_ADMIN.
+/// Lists every coupled controller in the kernel, from any process, sorted by name. Needs CAP_SYS_ADMIN.
 pub fn loaded() -> Result<Vec<LoadedController>, StatusError> {
     let place = NamePlace::find()?;
     let registered = registered_maps();
@@ -42,7 +42,7 @@ pub fn loaded() -> Result<Vec<LoadedController>, StatusError> {
         let Some(coupled) = coupled.filter(|_| info.ty == MapType::StructOps) else {
             continue;
         };
-        // It may have gone between being listed and being opened.
+        // The map may have been removed between the listing and the open.
         let Ok(map) = MapHandle::from_map_id(info.id) else {
             if is_root() {
                 continue;
@@ -62,7 +62,7 @@ pub fn loaded() -> Result<Vec<LoadedController>, StatusError> {
     Ok(found)
 }
 
-/// The structures that are some link's: only those are registered.
+/// Ids of the structures that belong to a link. Only those are registered.
 fn registered_maps() -> BTreeSet<u32> {
     let map_of = |info: libbpf_rs::query::LinkInfo| match info.info {
         LinkTypeInfo::StructOps(struct_ops) => Some(struct_ops.map_id),
@@ -71,7 +71,7 @@ fn registered_maps() -> BTreeSet<u32> {
     LinkInfoIter::default().filter_map(map_of).collect()
 }
 
-/// Where a structure's value in the kernel has the controller's name, in bytes.
+/// Offset of the controller's name in a structure's kernel value, in bytes.
 struct NamePlace(usize);
 
 impl NamePlace {
@@ -85,7 +85,7 @@ impl NamePlace {
         }
     }
 
-    /// `None` before the structure was given its value.
+    /// `None` before the structure has a value.
     fn read(&self, map: &MapHandle) -> Result<Option<ControllerName>, StatusError> {
         let value = map
             .lookup(&0_u32.to_ne_bytes(), MapFlags::ANY)
@@ -111,7 +111,7 @@ fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
-/// How many connected TCP sockets of the calling thread's network namespace use which controller.
+/// Counts the connected TCP sockets per controller, in the calling thread's network namespace.
 pub fn users() -> Result<BTreeMap<String, usize>, StatusError> {
     let mut users = BTreeMap::new();
     for socket in sockets()? {
@@ -120,18 +120,18 @@ pub fn users() -> Result<BTreeMap<String, usize>, StatusError> {
     Ok(users)
 }
 
-/// One connected TCP socket's controller.
+/// The controller of one connected TCP socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SocketController {
-    /// Its own end.
+    /// Our address and port.
     pub local: SocketAddr,
-    /// The other end.
+    /// The peer's address and port.
     pub remote: SocketAddr,
-    /// What the kernel says it uses.
+    /// The controller that the kernel reports.
     pub name: CongestionName,
 }
 
-/// What each connected TCP socket of the calling thread's network namespace really uses, subflows among them.
+/// The controller of each connected TCP socket of the calling thread's network namespace, subflows included.
 pub fn sockets() -> Result<Vec<SocketController>, StatusError> {
     let mut sockets = Vec::new();
     Diag::open()?.each_tcp(States::CONNECTED, |socket| {
@@ -146,7 +146,7 @@ pub fn sockets() -> Result<Vec<SocketController>, StatusError> {
     Ok(sockets)
 }
 
-/// What every subflow of every MPTCP connection of the calling thread's network namespace really uses.
+/// The controller of every subflow of every MPTCP connection of the calling thread's network namespace.
 pub fn connections() -> Result<BTreeMap<ConnId, Vec<SubflowController>>, StatusError> {
     let mut found: BTreeMap<ConnId, Vec<SubflowController>> = BTreeMap::new();
     Diag::open()?.each_tcp(States::CONNECTED, |socket| {
@@ -163,7 +163,7 @@ pub fn connections() -> Result<BTreeMap<ConnId, Vec<SubflowController>>, StatusE
     Ok(found)
 }
 
-/// What the subflows of one connection of the calling thread's network namespace really use.
+/// The controllers of one connection's subflows in the calling thread's network namespace.
 pub fn subflows(conn: ConnId) -> Result<Vec<SubflowController>, StatusError> {
     Ok(connections()?.remove(&conn).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! The program itself, run by the kernel on packets of our making, against the golden vectors.
+//! Runs the program in the kernel on synthetic packets and compares it with the golden vectors.
 
 use super::*;
 use crate::bpf::map::check;
@@ -7,11 +7,12 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 const GOLDEN: &str = include_str!("../../../../../golden/mark.csv");
 
-/// The kernel runs a test packet as if it came by the loopback, which is the first interface of every namespace.
+/// The kernel runs a test packet as if it arrived on the loopback, the first interface of every namespace.
 const LOOPBACK: u32 = 1;
 const SLOT: u32 = 7;
 
-/// `struct __sk_buff` (include/uapi/linux/bpf.h) in words, and where in it a packet says that it is several.
+/// Size of `struct __sk_buff` (include/uapi/linux/bpf.h) in words, and the field with a packet's number of
+/// segments.
 const CONTEXT_WORDS: usize = 48;
 const GSO_SEGS: usize = 41;
 const GSO_SIZE: usize = 44;
@@ -20,7 +21,7 @@ const ETHERNET_HEADER: usize = 14;
 const ECT0: u8 = 2;
 const CE: u8 = 3;
 
-/// The tests of this module need root; without it they say so and end.
+/// Whether the tests of this module can run. Without root they print that they are skipped.
 fn can_run() -> bool {
     // SAFETY: no arguments, no memory.
     let root = unsafe { libc::geteuid() } == 0;
@@ -30,7 +31,7 @@ fn can_run() -> bool {
     root
 }
 
-/// One line of the golden file: accumulator before, rate, weight, marks due, accumulator after.
+/// Lines of the golden file: accumulator before, rate, weight, marks due, accumulator after.
 fn golden() -> impl Iterator<Item = [u64; 5]> {
     let number = |text: &str| text.parse().expect("golden/mark.csv holds integers");
     let row = move |line: &str| {
@@ -43,7 +44,7 @@ fn golden() -> impl Iterator<Item = [u64; 5]> {
         .map(row)
 }
 
-/// A loaded marker whose slot the test packets fall into.
+/// A loaded marker with the slot for the test packets.
 fn marker() -> (Loaded, Marker) {
     let loaded = OBJECT.load(&["marker"]).expect("load");
     let marker = Marker::from_object(&loaded, Hook::Ingress).expect("descriptors");
@@ -51,7 +52,7 @@ fn marker() -> (Loaded, Marker) {
     (loaded, marker)
 }
 
-/// An Ethernet frame with a UDP packet whose IPv4 header is complete, or an IPv6 packet.
+/// An Ethernet frame with a UDP packet that has a complete IPv4 header, or with an IPv6 packet.
 fn frame(ipv6: bool, ecn: u8) -> Vec<u8> {
     let mut frame = vec![0_u8; ETHERNET_HEADER + 60];
     let ip = ETHERNET_HEADER;
@@ -77,7 +78,7 @@ fn ones_sum(bytes: &[u8]) -> u16 {
     u16::try_from((once & 0xffff) + (once >> 16)).expect("two folds leave 16 bits")
 }
 
-/// Runs the program once and returns the frame that it leaves.
+/// Runs the program once and returns the resulting frame.
 fn run(program: BorrowedFd<'_>, frame: &[u8], weight: u32) -> Vec<u8> {
     let mut context = [0_u32; CONTEXT_WORDS];
     context[GSO_SEGS] = weight;
@@ -101,7 +102,7 @@ fn run(program: BorrowedFd<'_>, frame: &[u8], weight: u32) -> Vec<u8> {
 }
 
 #[test]
-fn the_program_gives_the_golden_answers() {
+fn the_program_matches_the_golden_vectors() {
     if !can_run() {
         return;
     }

@@ -11,7 +11,7 @@ const SCENARIO: &str = "scenarios/shared-air.toml";
 
 fn record(folder: &Path, more: &[&str]) -> Ran {
     let mut command = program();
-    command.args(["play", SCENARIO, "--world", "sim", "--set", "duration_s=0.3"]);
+    command.args(["play", SCENARIO, "--world", "sim", "--set", "duration_s=1"]);
     command.args(more).arg("--record").arg(folder);
     command.output().unwrap().into()
 }

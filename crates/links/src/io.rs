@@ -15,6 +15,11 @@ pub enum Direction {
     Down,
 }
 
+/// The place of a direction in a pair.
+pub(crate) fn side(direction: Direction) -> usize {
+    usize::from(direction == Direction::Down)
+}
+
 /// One IP packet. Its bytes stay in the world; the models see how long it is and hand the token back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {

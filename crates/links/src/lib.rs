@@ -31,47 +31,36 @@
 //! wall clock, `sim` its event queue. Every element draws from streams of its own, named after it: adding a link shifts nobody
 //! else's draws. No packet costs an allocation once rings have grown to their size.
 //!
-//! | what | where |
-//! |---|---|
-//! | what a plan says | [`config`], [`wifi`] |
-//! | bottlenecks: queue, CoDel, rate, trace, coverage holes | `port`, `queue`, `codel`, `opportunities`, `holes` |
-//! | wires: loss, delay, jitter | `lane` |
-//! | cells: promotions, tails, local repetitions | `cellular` |
-//! | 802.11, coarsely: one exchange after the other, errors, rates, joining | [`wifi`] |
-//! | 802.11 exactly: who hears whom, capture, every station's countdown | [`air`] |
-//! | access points of a network on either of them ([`Medium`]) | `wireless`, `exact` |
-//! | what all links together could carry | [`optimal`] |
+//! | room | what it is | uses |
+//! |---|---|---|
+//! | `io` | inputs, outputs, packets, counters of a network | |
+//! | [`config`] | what a plan says, and which plans are refused | `io` |
+//! | `queue` | queues, CoDel, where packets leave the network | `config` |
+//! | `pipe` | cables and cells: bottleneck, wire, coverage holes, a cell's radio | `queue` |
+//! | [`wifi`] | 802.11, coarsely: one exchange after the other, errors, rates, joining | `queue` |
+//! | [`air`] | 802.11 exactly: who hears whom, capture, every station's countdown | `pipe`, `wifi` |
+//! | `exact` | the access points of a network on that medium ([`Medium::Frames`]) | `air` |
+//! | `network` | [`Network`]: all links behind one contract | all of these |
+//! | [`optimal`] | what all links together could carry | `pipe`, `wifi` |
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;
 
 pub mod air;
-mod build;
-mod cellular;
-mod check;
-mod codel;
 pub mod config;
-mod error;
 mod exact;
-mod exits;
-mod holes;
 mod io;
-mod lane;
 mod network;
-mod opportunities;
 mod optimal;
-mod port;
+mod pipe;
 mod queue;
-mod timers;
 pub mod wifi;
-mod wireless;
 
-pub use cellular::{RadioStates, Repeats};
 pub use config::{
     Background, BackgroundFlow, BackgroundWay, BottleneckConfig, CableConfig, CellConfig, CellLane, CellRate,
-    Codel, Holes, LinkConfig, Medium, NetworkConfig, OtherStation, QueueConfig, QueueLimit, Wire,
+    Codel, ConfigError, Holes, LinkConfig, Medium, NetworkConfig, OtherStation, QueueConfig, QueueLimit,
+    RadioStates, Repeats, Wire,
 };
-pub use error::ConfigError;
 pub use exact::Stations;
 pub use io::{
     Counters, Direction, DropReason, Fault, Heard, Input, LinkId, LinkState, Output, Packet, Position,

@@ -16,8 +16,8 @@ use alloc::collections::BTreeMap;
 use units::{Bitrate, Bytes, Db, Duration, Instant};
 
 use crate::config::{CableConfig, CellConfig, CellRate, LinkConfig, NetworkConfig};
-use crate::holes::Holes;
-use crate::opportunities::{OPPORTUNITY, Opportunities};
+use crate::pipe::holes::Holes;
+use crate::pipe::opportunities::{OPPORTUNITY, Opportunities};
 use crate::wifi::{Radio, WifiConfig, goodput};
 use crate::{Direction, Position};
 

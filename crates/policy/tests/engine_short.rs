@@ -125,6 +125,37 @@ fn a_host_that_slept_keeps_its_links_and_joins_a_closed_subflow_again() {
 }
 
 #[test]
+fn a_link_whose_signal_sinks_is_retired() {
+    let access_point = Step::AccessPoint {
+        id: 0,
+        channel: 6,
+        mbps: 2,
+        loss_percent: 10,
+    };
+    let modem = Step::Wire {
+        id: 1,
+        kind: LinkKind::Cellular,
+        mbps: 2,
+    };
+    let signal = |db_per_s| Step::Signal {
+        id: 0,
+        dbm: -65,
+        db_per_s,
+    };
+    let up = [
+        access_point,
+        modem,
+        signal(0.0),
+        Step::Up(0, true),
+        Step::Up(1, true),
+        Step::Open(1),
+    ];
+    let mut world = World::after(Policy::Slowhand, &up);
+    world.follow(&[Step::Run(S), signal(-5.0), Step::Run(5 * S)]);
+    assert!(!world.notes(Verb::Retire).is_empty());
+}
+
+#[test]
 fn a_radio_that_is_gone_has_no_slots() {
     let radio = |event| Step::Tell(Input::Radio(RadioId(0), event));
     let access_point = |id, channel| Step::AccessPoint {

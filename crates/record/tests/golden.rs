@@ -1,7 +1,7 @@
-//! The recordings in `golden/record` replay identically, and a replay notices what differs. Together they have every kind of fact
-//! and every policy.
+//! The recordings in `golden/record` replay identically, and a replay notices what differs. Together they have every kind of fact,
+//! every policy, every action and every verb.
 
-use policy::{Input, LinkEvent};
+use policy::{Input, LinkEvent, Verb};
 use record::{Buffer, Entry, File, Recorder, kind, kinds, replay};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -130,6 +130,51 @@ fn together_they_have_every_kind_of_fact() {
         }
     }
     assert_eq!(missing, BTreeSet::new());
+}
+
+/// How the lines of actions begin, but for notes.
+const ACTIONS: [&str; 21] = [
+    "ask",
+    "assign",
+    "associate",
+    "cap-pacing",
+    "check",
+    "default-route",
+    "destroy",
+    "end",
+    "endpoint",
+    "hold",
+    "join",
+    "leave",
+    "mark",
+    "mark-sent",
+    "outlook",
+    "probe",
+    "set-backup",
+    "slots",
+    "unsent",
+    "window",
+    "withdraw",
+];
+
+#[test]
+fn together_they_have_every_action_and_every_verb() {
+    let verbs = Verb::ALL.map(|verb| format!("note {}", verb.id()));
+    let wanted: BTreeSet<String> = ACTIONS.map(str::to_owned).into_iter().chain(verbs).collect();
+    let mut found = BTreeSet::new();
+    for (_, bytes) in recordings() {
+        for entry in File::read(&bytes).unwrap().entries() {
+            if let Entry::Polled(polled) = entry.unwrap() {
+                found.extend(polled.text.lines().map(begins_with));
+            }
+        }
+    }
+    assert_eq!(found, wanted);
+}
+
+fn begins_with(line: &str) -> String {
+    let words = if line.starts_with("note ") { 2 } else { 1 };
+    Vec::from_iter(line.split(' ').take(words)).join(" ")
 }
 
 #[test]

@@ -3,24 +3,9 @@
 //! # Checked by
 //! `tests` below; in the lab, `world.rs`.
 
-use crate::{Event, What};
-use serde::{Deserialize, Serialize};
+use crate::{Event, Levels, What};
 use std::collections::BTreeMap;
 use units::Instant;
-
-/// Means over the time in which each was known, summed over the connections of the run. Absent: never known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Levels {
-    /// Assigned to subflows by the server and not acknowledged, bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server_queue_bytes: Option<u64>,
-    /// The client's bound on it, bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub window_bytes: Option<u64>,
-    /// Received and waiting for earlier bytes, bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held_bytes: Option<u64>,
-}
 
 impl Levels {
     /// Of the events of a run, in order, that ended then.
@@ -31,11 +16,6 @@ impl Levels {
             window_bytes: mean(&window, ended),
             held_bytes: mean(&held, ended),
         }
-    }
-
-    /// Whether nobody looked.
-    pub fn is_unknown(&self) -> bool {
-        *self == Self::default()
     }
 }
 

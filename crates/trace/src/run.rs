@@ -1,6 +1,6 @@
 //! What came of a run: the document of `play --json`.
 
-use crate::{Levels, PlaySchema, PolicyName, World};
+use crate::{PlaySchema, PolicyName, World};
 use serde::{Deserialize, Serialize};
 
 /// What `slowhand play` says: one run per policy (and seed).
@@ -175,4 +175,25 @@ pub struct LinkMarks {
     pub asked: u64,
     /// Marks that were made.
     pub made: u64,
+}
+
+/// Means over the time in which each was known, summed over the connections of the run. Absent: never known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Levels {
+    /// Assigned to subflows by the server and not acknowledged, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_queue_bytes: Option<u64>,
+    /// The client's bound on it, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_bytes: Option<u64>,
+    /// Received and waiting for earlier bytes, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_bytes: Option<u64>,
+}
+
+impl Levels {
+    /// Whether nobody looked.
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
 }

@@ -114,18 +114,23 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         failures.iter().for_each(|line| tell!("{line}"));
     }
     files.write(&played)?;
-    if args.wanted.json {
-        exit::print_document(&played.document)?;
-    } else if single {
-        exit::print(report::text(&jobs[0].plan, &played).as_bytes())?;
-    } else {
-        exit::print(terminal::fitted(&super::table::text(&jobs, &played.document)).as_bytes())?;
-    }
+    show(args, &jobs, &played)?;
     Ok(if failures.is_empty() && !stopped {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     })
+}
+
+fn show(args: &Args, jobs: &[Job], played: &world::Played) -> anyhow::Result<()> {
+    if args.wanted.json {
+        return exit::print_document(&played.document);
+    }
+    let text = match jobs {
+        [single] => report::text(&single.plan, played),
+        _ => terminal::fitted(&super::table::text(jobs, &played.document)),
+    };
+    exit::print(text.as_bytes())
 }
 
 fn check_outputs(args: &Args, jobs: &[Job]) -> anyhow::Result<()> {

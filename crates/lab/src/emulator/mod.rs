@@ -40,6 +40,7 @@ mod outlet;
 mod report;
 mod wait;
 
+pub use crate::hosts::Port;
 pub use background::Background;
 pub use faults::{FaultRecord, Scheduled, Step, Whom};
 pub use histogram::Lateness;
@@ -48,7 +49,6 @@ pub use report::{LinkSample, Losses, Marks, Report};
 use crate::clock::Clock;
 use crate::frame::Nat;
 use crate::monitor::Feed;
-use crate::tun::Tun;
 use links::{Input, LinkId, LinkState, Network};
 use std::io;
 use std::sync::Arc;
@@ -77,17 +77,6 @@ pub struct Setup {
     pub schedule: Vec<Scheduled>,
     /// How it works.
     pub tuning: Tuning,
-}
-
-/// The two devices of one link.
-#[derive(Debug)]
-pub struct Port {
-    /// In the client's namespace.
-    pub client: Tun,
-    /// In the server's namespace.
-    pub server: Tun,
-    /// Between the two.
-    pub nat: Option<Nat>,
 }
 
 /// How the emulator works.

@@ -10,7 +10,7 @@ pub use addressing::{Addressing, LinkAddresses, SERVER_V6};
 pub use error::BuildError;
 pub use plugs::{OpenError, PlugError, Plugs};
 
-use crate::emulator::Port;
+use crate::frame::Nat;
 use crate::tun::Tun;
 use error::in_netns;
 use linux::mptcp_pm::{self, Limits};
@@ -56,6 +56,17 @@ pub struct Hosts {
     pub server: Netns,
     /// Interface numbers of the links at the client.
     pub client_ifindex: Vec<u32>,
+}
+
+/// The two devices of one link.
+#[derive(Debug)]
+pub struct Port {
+    /// In the client's namespace.
+    pub client: Tun,
+    /// In the server's namespace.
+    pub server: Tun,
+    /// Between the two.
+    pub nat: Option<Nat>,
 }
 
 impl Hosts {

@@ -1,7 +1,6 @@
 //! Carrier and address of the client's links: what a WiFi driver and a DHCP client do on a real host.
 
-use super::{Hosts, LinkAddresses};
-use crate::emulator::Port;
+use super::{Hosts, LinkAddresses, Port};
 use crate::tun::Tun;
 use linux::netlink;
 use linux::netns::EnterError;

@@ -1,28 +1,26 @@
-//! Conducts a run from time zero to its end: what the threads tell is passed on to those who must act on it, and written down.
+//! Conducts a run from time zero to its end: starts its threads, passes what they report to those who must act on it,
+//! and stops them. [`Recorder`] keeps the record.
 
 use super::controllers::ReadBack;
 use super::flows::{self, Common};
 use super::note::Note;
 use super::others;
-use super::paths::Paths;
 use super::ready::may_begin;
+use super::recorder::{End, Recorder};
 use super::stage::Stage;
-use super::summary::Sources;
 use super::{FlowDetail, Play, PlayError, Played};
-use crate::emulator::{self, Command, Commands, Emulator, LinkSample, Report, Setup};
+use crate::emulator::{self, Command, Commands, Emulator, Report, Setup};
 use crate::shell::{ProgramsEnded, Running};
 use crate::stop::Stop;
-use crate::traffic::{Outcome, Told, Watchlist};
-use links::{Fault, Input, LinkId, LinkState};
+use crate::traffic::{Look, Outcome, Watchlist};
+use links::{Input, LinkId};
 use linux::bpf::CountRunTime;
 use linux::daemon::{self, Association};
 use linux::netstat;
-use policy::estimate::energy::{Carried, Radios};
-use scenario::Plan;
 use std::net::IpAddr;
 use std::sync::mpsc::RecvTimeoutError;
 use std::thread::JoinHandle;
-use trace::{Event, RunRecord, RunStart, What};
+use trace::{Event, What};
 use units::{Duration, Instant};
 
 /// How long a stop may go unseen while nothing is told.
@@ -49,21 +47,17 @@ pub(super) struct Conductor<'r> {
     stop: &'r Stop,
     /// Ends this run's own flows and nobody else's.
     over: Over,
-    watch: &'r mut dyn FnMut(&Event),
+    recorder: Recorder<'r>,
     programs: Vec<Running>,
     flows: Vec<JoinHandle<()>>,
     commands: Commands,
     emulator: Emulator,
     stage: Stage,
     watchlist: Watchlist,
-    paths: Paths,
-    radios: Radios,
-    outcomes: Vec<Option<Outcome>>,
     running: usize,
     program_ended: bool,
     /// The client's program has not been started yet.
     program_waits: bool,
-    events: Vec<Event>,
     /// Kept open while the cost of our controller is counted.
     counting: Option<CountRunTime>,
     /// Which controllers the sockets had, once they were asked.
@@ -87,25 +81,20 @@ impl<'r> Conductor<'r> {
         let emulator = start_emulator(what, &mut stage)?;
         let names = flows::names(what.plan, &what.policy, what.seed);
         let flow_count = if what.programs.is_some() { 0 } else { names.len() };
-        let links = what.plan.links.iter().map(|link| link.name.clone()).collect();
         let mut conductor = Self {
             what,
             stop,
             over: Over(Stop::new()),
-            watch,
+            recorder: Recorder::new(what, names, flow_count, watch),
             programs: Vec::new(),
             flows: Vec::new(),
             commands: emulator.commands().clone(),
             emulator,
             stage,
             watchlist: Watchlist::default(),
-            paths: Paths::new(names, links),
-            radios: radios(what.plan),
-            outcomes: vec![None; flow_count],
             running: flow_count.saturating_sub(others::flows(what.plan).count()),
             program_ended: false,
             program_waits: what.programs.is_some(),
-            events: Vec::new(),
             counting: None,
             read_back: None,
             daemon: None,
@@ -114,28 +103,10 @@ impl<'r> Conductor<'r> {
         if what.count_cost {
             conductor.counting = Some(CountRunTime::start().map_err(PlayError::Counting)?);
         }
-        conductor.record_start(&states);
+        conductor.recorder.start(&states);
         conductor.start_flows()?;
         conductor.start_servers()?;
         Ok(conductor)
-    }
-
-    fn record_start(&mut self, states: &[LinkState]) {
-        let plan = self.what.plan;
-        let start = RunStart {
-            scenario: plan.name.clone(),
-            world: trace::World::Lab,
-            policy: self.what.policy.clone(),
-            cc: self.what.sender(),
-            server: plan.server.as_str().to_owned(),
-            seed: self.what.seed,
-            plan: plan.to_trace(),
-        };
-        self.record(Instant::ZERO, What::RunStart(Box::new(start)));
-        for (link, state) in states.iter().enumerate() {
-            let what = self.link_state(LinkId(link as u16), *state);
-            self.record(Instant::ZERO, what);
-        }
     }
 
     fn start_flows(&mut self) -> Result<(), PlayError> {
@@ -234,7 +205,11 @@ impl<'r> Conductor<'r> {
     fn read_back(&mut self) {
         if self.what.programs.is_none() && self.read_back.is_none() {
             let (plan, hosts) = (self.what.plan, &self.stage.hosts);
-            self.read_back = Some(self.stage.controllers.read_back(plan, hosts, &self.paths));
+            self.read_back = Some(
+                self.stage
+                    .controllers
+                    .read_back(plan, hosts, self.recorder.paths()),
+            );
         }
     }
 
@@ -261,14 +236,10 @@ impl<'r> Conductor<'r> {
         let Self {
             what,
             stop,
-            watch,
+            recorder,
             programs,
             emulator,
             mut stage,
-            paths,
-            mut radios,
-            mut outcomes,
-            mut events,
             program_waits,
             read_back,
             daemon,
@@ -288,39 +259,17 @@ impl<'r> Conductor<'r> {
         stage.brain.finish()?;
         let report = emulator.finish();
         assert_faults(what, &report)?;
-        keep_others(what.plan, &report, ended, &mut outcomes);
-        radios.carried(ended, &carried(&report.links));
-        events.sort_by_key(|event| event.t_ns);
-        let sources = Sources {
-            plan: what.plan,
+        let recorded = recorder.finish(&End {
             network: &stage.config,
-            policy: &what.policy,
-            cc: what.sender(),
-            seed: what.seed,
             ended,
-            outcomes: &outcomes,
-            paths: &paths,
-            radios: &radios,
             emulator: &report,
             strangers: &read_back.strangers,
             daemon: daemon.as_ref(),
-            events: &events,
-        };
-        let run = sources.run();
-        // What was under way at the end may have arrived later.
-        let last = events.last().map_or(ended, Event::at).max(ended);
-        let end = Event::new(
-            last,
-            What::RunEnd {
-                summary: Box::new(run.clone()),
-            },
-        );
-        watch(&end);
-        events.push(end);
+        });
         Ok(Played {
-            run,
-            record: RunRecord { events },
-            flows: outcomes.into_iter().flatten().map(detail).collect(),
+            run: recorded.run,
+            record: recorded.record,
+            flows: recorded.outcomes.into_iter().flatten().map(detail).collect(),
             emulator: report,
             daemon,
             received_ce,
@@ -350,16 +299,8 @@ impl<'r> Conductor<'r> {
             Note::Links(event) => self.link_event(event)?,
             Note::Asked(Association::Join(link)) => self.command(Input::Associate(LinkId(link.0))),
             Note::Asked(Association::Leave(link)) => self.command(Input::Leave(LinkId(link.0))),
-            Note::Happened(event) => self.keep(event),
-            Note::Flow(flow, now, Told::Bytes(bytes)) => {
-                let flow = self.flow_name(flow);
-                self.record(now, What::AppBytes { flow, bytes });
-            }
-            Note::Flow(flow, now, Told::Stall(stall)) => {
-                let flow = self.flow_name(flow);
-                let (from_ns, to_ns) = (stall.from.as_nanos(), stall.to.as_nanos());
-                self.record(now, What::Stall { flow, from_ns, to_ns });
-            }
+            Note::Happened(event) => self.recorder.keep(event),
+            Note::Flow(flow, now, told) => self.recorder.told(flow, now, told),
             Note::FlowEnded(flow, outcome) => self.flow_ended(flow, *outcome)?,
             Note::ProgramEnded => self.program_ended = true,
         }
@@ -374,133 +315,53 @@ impl<'r> Conductor<'r> {
         self.running -= 1;
         match outcome {
             Ok(outcome) => {
-                self.outcomes[flow] = Some(outcome);
+                self.recorder.flow_ended(flow, outcome);
                 Ok(())
             }
             Err(source) => Err(PlayError::Flow {
-                flow: self.flow_name(flow),
+                flow: self.what.plan.flows[flow].name.clone(),
                 source,
             }),
         }
     }
 
+    /// Passes what the models did to the daemon and the devices, and records it.
     fn link_event(&mut self, event: emulator::Event) -> Result<(), PlayError> {
         use emulator::Event as E;
         match event {
-            E::Beacon { at, link, signal } => {
-                self.stage.glue.beacon(usize::from(link.0), signal);
-                let (link, dbm) = (self.link_name(link), signal.as_dbm_f64());
-                self.record(at, What::Signal { link, dbm });
-            }
-            E::State { at, link, state } => {
-                self.stage.glue.state(usize::from(link.0), state)?;
-                let what = self.link_state(link, state);
-                self.record(at, what);
-            }
-            E::Moved { at, position } => {
-                let (x_m, y_m) = (position.x_mm as f64 / 1e3, position.y_mm as f64 / 1e3);
-                self.record(at, What::Position { x_m, y_m });
-            }
+            E::Beacon { link, signal, .. } => self.stage.glue.beacon(usize::from(link.0), signal),
+            E::State { link, state, .. } => self.stage.glue.state(usize::from(link.0), state)?,
             E::Renew { link, .. } => self.stage.glue.renew(usize::from(link.0), &self.commands)?,
-            E::Fault { at, link, fault } => {
-                // A black hole is seen when it swallows something; everything else takes effect by being told.
-                let applied = fault != Fault::Blackhole(true);
-                self.fault(at, link, fault, applied);
-            }
-            E::Effect { at, link, fault } if fault == Fault::Blackhole(true) => {
-                self.fault(at, link, fault, true)
-            }
-            E::Effect { .. } => {}
             E::Sample {
                 at,
                 lateness,
                 links,
                 background,
             } => {
-                self.sample_others(at, &background);
+                self.recorder.others(at, &background);
                 self.stage.survey(&links);
-                self.radios.carried(at, &carried(&links));
-                self.sample(at, lateness);
+                self.recorder.links(at, &links);
+                self.recorder.sockets(at, &self.look(), &self.stage.glue);
+                self.recorder.record(at, What::Lateness(lateness));
+                return Ok(());
             }
+            E::Moved { .. } | E::Fault { .. } | E::Effect { .. } => {}
         }
+        self.recorder.link_event(&event);
         Ok(())
     }
 
-    fn fault(&mut self, at: Instant, link: LinkId, fault: Fault, applied: bool) {
-        let what = What::Fault {
-            link: self.link_name(link),
-            fault: in_words(fault),
-            applied,
-        };
-        self.record(at, what);
-    }
-
-    fn sample(&mut self, at: Instant, lateness: trace::LatenessUs) {
+    /// Samples the sockets of both hosts.
+    fn look(&self) -> Vec<Look> {
         let mut looks = self.watchlist.look();
         if let Some(server) = &self.stage.server {
             looks.extend(server.watchlist().look());
         }
-        for what in self.paths.take(&looks, &self.stage.glue) {
-            self.record(at, what);
-        }
-        self.record(at, What::Lateness(lateness));
-    }
-
-    /// What has arrived of flows that no kernel carries.
-    fn sample_others(&mut self, at: Instant, arrived: &[u64]) {
-        let plan = self.what.plan;
-        for ((_, flow), &bytes) in others::flows(plan).zip(arrived) {
-            let name = flow.name.clone();
-            let link = others::link(plan, flow).to_owned();
-            self.record(
-                at,
-                What::AppBytes {
-                    flow: name.clone(),
-                    bytes,
-                },
-            );
-            self.record(
-                at,
-                What::PathBytes {
-                    flow: name,
-                    link,
-                    bytes,
-                },
-            );
-        }
+        looks
     }
 
     fn command(&self, input: Input) {
         self.commands.send(Command::Input(input));
-    }
-
-    fn record(&mut self, at: Instant, what: What) {
-        self.keep(Event::new(at, what));
-    }
-
-    fn keep(&mut self, event: Event) {
-        (self.watch)(&event);
-        self.events.push(event);
-    }
-
-    fn link_name(&self, link: LinkId) -> String {
-        self.what.plan.links[usize::from(link.0)].name.clone()
-    }
-
-    fn flow_name(&self, flow: usize) -> String {
-        self.what.plan.flows[flow].name.clone()
-    }
-
-    fn link_state(&self, link: LinkId, state: LinkState) -> What {
-        What::LinkState {
-            link: self.link_name(link),
-            state: match state {
-                LinkState::Down => trace::LinkState::Down,
-                LinkState::Joining => trace::LinkState::Joining,
-                LinkState::Carrier => trace::LinkState::Carrier,
-                LinkState::Up => trace::LinkState::Up,
-            },
-        }
     }
 }
 
@@ -533,25 +394,6 @@ fn start_emulator(what: &Play<'_>, stage: &mut Stage) -> Result<Emulator, PlayEr
     })?)
 }
 
-/// What came of the flows that no kernel carried.
-fn keep_others(plan: &Plan, report: &Report, ended: Instant, outcomes: &mut [Option<Outcome>]) {
-    for ((index, _), meter) in others::flows(plan).zip(&report.background) {
-        let mut meter = meter.clone();
-        meter.end(ended);
-        if let Some(outcome) = outcomes.get_mut(index) {
-            *outcome = Some(Outcome {
-                meter,
-                intact: true,
-                connections: 0,
-                broken: Vec::new(),
-                requests: Vec::new(),
-                unanswered: Vec::new(),
-                ended,
-            });
-        }
-    }
-}
-
 fn programs_ended(programs: Vec<Running>, client_waits: bool) -> ProgramsEnded {
     let mut ends = programs.into_iter().map(Running::finish);
     ProgramsEnded {
@@ -571,29 +413,5 @@ fn assert_faults(what: &Play<'_>, report: &Report) -> Result<(), PlayError> {
             at: fault.applied,
             passed: fault.delivered,
         }),
-    }
-}
-
-fn radios(plan: &Plan) -> Radios {
-    let links = plan.links.iter();
-    Radios::of(links.map(|link| (link.kind.word().into(), link.kind.channel())))
-}
-
-fn carried(links: &[LinkSample]) -> Vec<Carried> {
-    let of_one = |link: &LinkSample| Carried {
-        up: link.up,
-        down: link.down,
-    };
-    links.iter().map(of_one).collect()
-}
-
-fn in_words(fault: Fault) -> String {
-    match fault {
-        Fault::Blackhole(true) => "drops everything, stays up".to_owned(),
-        Fault::Blackhole(false) => "delivers again".to_owned(),
-        Fault::Down(true) => "is down".to_owned(),
-        Fault::Down(false) => "is up again".to_owned(),
-        Fault::Rate { up, down } => format!("now {down} down, {up} up"),
-        Fault::Attenuation(loss) => format!("signal weaker by {loss}"),
     }
 }

@@ -26,6 +26,7 @@ mod observe;
 mod others;
 mod paths;
 mod ready;
+mod recorder;
 mod script;
 mod stage;
 mod summary;

@@ -4,9 +4,16 @@ use alloc::collections::BTreeSet;
 use units::wifi::Standard;
 use units::wifi::ht::{AGGREGATE_BYTES, AGGREGATE_FRAMES, Band, Width};
 
-use super::config::{AirConfig, Ht, StationConfig};
-use super::error::AirError;
-use super::mode::Mode;
+use super::phy::mode::Mode;
+use crate::config::AirError;
+use crate::config::{AirConfig, Ht, StationConfig};
+
+impl AirConfig {
+    /// Refuses what cannot be, as [`super::Air::new`] does.
+    pub fn check(&self) -> Result<(), AirError> {
+        check(self)
+    }
+}
 
 /// Refuses a plan that cannot be.
 pub(super) fn check(config: &AirConfig) -> Result<(), AirError> {
@@ -94,7 +101,7 @@ fn station_is_sound(station: &StationConfig) -> Result<(), AirError> {
 }
 
 fn channels_exist(station: &StationConfig) -> Result<(), AirError> {
-    let (exists, band, right) = crate::check::channels(station.standard);
+    let (exists, band, right) = crate::config::channels(station.standard);
     let mut all = core::iter::once(station.channel).chain(station.also.iter().copied());
     match all.find(|&channel| !exists(channel)) {
         None => Ok(()),

@@ -34,7 +34,7 @@
 //! # Where the time goes
 //! - One saturated station (perf, 164 ns a frame): nowhere in particular; frames' beginnings and ends, the deadlines, sessions and queues take
 //!   5 to 10 % each. Half of it would need an exchange of frame and acknowledgement to be one step where nobody else is there.
-//! - Fifty who all hear each other (perf, 0.6 µs a frame): they count down together (`clique`), so that a frame moves one deadline and not 49, and a
+//! - Fifty who all hear each other (perf, 0.6 µs a frame): they count down together (`sense::clique`), so that a frame moves one deadline and not 49, and a
 //!   collision is weighed by distances alone wherever those leave no doubt (`rival`). 23 % go into collisions, 16 % into the least deadline, 15 % into frames'
 //!   beginnings and ends, 11 % into leaving the common countdown and joining it again; the rest is spread as for one. Without either it was
 //!   three times as much. Half of it would need the deadlines of those who collide, too, to be one, and what one saturated station would need.
@@ -61,91 +61,45 @@
 //! `tests`, `monitor_tests`, and in `sim`: saturated stations against the chains of Bianchi and of Tinnirello, Bianchi and Xiao; aggregates
 //! against the standard's durations and another simulator.
 //!
-//! | what | where |
-//! |---|---|
-//! | plan and its checks | [`AirConfig`], `check` |
-//! | interframe spaces, slots, time-outs | `timing` |
-//! | rates and how long frames last | `mode`, `units::wifi` |
-//! | places, walls, path loss | `geometry`, `grid` |
-//! | who senses whom | `hearing` |
-//! | carrier sense, NAV, countdown of one radio | `radio` |
-//! | stations that hear the same and count down together | `clique` |
-//! | frames on the air | `flight`, `field` |
-//! | SINR by section, capture, errors | `reception`, `foresight`, `scene`, `circle`, `far`, `arrival`, `rival`, `four`, `rough`, `decoder` |
-//! | a station's queue, its choice of what is next, backoff draws | `station`, `queue` |
-//! | sequence numbers, windows, aggregates | `session`, `window` |
-//! | fixed modes, AARF, Minstrel, Minstrel-HT | `rate` |
-//! | FQ-CoDel | `fq_codel` |
-//! | Rayleigh and Rice fading | `fading` |
-//! | moving, and turning to other channels | `places` |
-//! | microwave ovens and their like | `noise` |
-//! | how frames follow each other | `exchange`, `response`, `ears` |
-//! | what a monitor interface shows, and as which bytes | [`Overheard`], [`Addresses`], `bodies`, `tim` |
-//! | access points and clients: joining, beacons, power saving, slots | [`wlan`] |
-//! | a coarser medium behind the same contract | [`Medium`], [`Wfq`] |
-//! | deadlines of all stations | [`schedule`] |
+//! | room | what it is | uses |
+//! |---|---|---|
+//! | `io` | inputs, outputs, packets, counters | |
+//! | [`schedule`] | deadlines of all stations | |
+//! | `place` | distances, path loss, walls | |
+//! | `phy` | rates, durations, interframe spaces, fading, frame errors | |
+//! | `check` | refuses an [`AirConfig`] that cannot be | `phy` |
+//! | `transmission` | frames on the air, sums of their power | `place`, `phy` |
+//! | `rx` | SINR by section, capture: what a receiver decodes | `transmission` |
+//! | `mac` | queues, FQ-CoDel, sessions, aggregates, backoff, rate control | `transmission` |
+//! | `sense` | who hears whom, NAV and countdown, stations that count down together | `rx` |
+//! | `watch` | what a monitor interface shows, and as which bytes: [`Overheard`], [`Addresses`] | `phy` |
+//! | `engine` | [`Air`]: how frames follow each other, moves, noise, capture | all of these |
+//! | `medium` | the contract [`Medium`], and a coarser medium that keeps it, [`Wfq`] | `engine` |
+//! | [`wlan`] | access points and clients: joining, beacons, power saving, slots | `engine` |
 
-mod arrival;
-mod bodies;
 mod check;
-mod circle;
-mod clique;
-mod config;
-mod decoder;
-mod ears;
 mod engine;
-mod error;
-mod exchange;
-mod fading;
-mod far;
-mod field;
-mod flight;
-mod foresight;
-mod four;
-mod fq_codel;
-mod frames;
-mod geometry;
-mod grid;
-mod hearing;
 mod io;
+mod mac;
 mod medium;
-mod mode;
-mod monitor;
-mod noise;
-mod places;
-mod queue;
-mod radio;
-mod rate;
-mod reception;
-mod response;
-mod rival;
-mod rough;
-mod scene;
+mod phy;
+mod place;
+mod rx;
 pub mod schedule;
-mod session;
-mod station;
-mod tim;
-mod timing;
-mod wfq;
-mod window;
+mod sense;
+mod transmission;
+mod watch;
 pub mod wlan;
 
-pub use config::{
-    AirConfig, Countdown, Discipline, Eifs, Ht, NoiseConfig, RateControl, Rules, StationConfig, Thresholds,
+pub use crate::config::{
+    AirConfig, AirError, Countdown, Discipline, Eifs, Ht, NoiseConfig, RateControl, Rules, StationConfig,
+    Thresholds,
 };
 pub use engine::Air;
-pub use error::AirError;
-pub use frames::Addresses;
 pub use io::{Counters, Destination, Fate, Input, Output, Packet, StationId, Subtype};
 pub use medium::Medium;
-pub use mode::Mode;
-pub use monitor::{FrameKind, Overheard, Says};
-pub use tim::{Aid, Tim};
-pub use wfq::{Wfq, WfqError, WfqStation};
-
-#[cfg(test)]
-mod disturbance_tests;
-#[cfg(test)]
-mod monitor_tests;
-#[cfg(test)]
-mod tests;
+pub use medium::wfq::{Wfq, WfqError, WfqStation};
+pub use phy::mode::Mode;
+pub use watch::frames::Addresses;
+pub use watch::overheard::{FrameKind, Overheard, Says};
+pub use watch::tim::{Aid, Tim};

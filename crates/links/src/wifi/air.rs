@@ -5,9 +5,9 @@ use units::{Bitrate, Bytes, Db, Dbm, Instant};
 
 use super::bss::Bss;
 use super::channel::Channel;
-use super::config::{Radio, Wall, WifiConfig};
 use super::signal::moved_mm;
-use crate::exits::Exits;
+use crate::config::{Radio, Wall, WifiConfig};
+use crate::queue::exits::Exits;
 use crate::queue::{Depth, Entry};
 use crate::{Direction, DropReason, LinkId, LinkState, Position};
 

@@ -4,12 +4,12 @@ use alloc::format;
 use units::wifi::{BEACON_INTERVAL, DATA_OVERHEAD_BYTES, NOISE_FLOOR_MBM, Standard};
 use units::{Bitrate, Dbm, Instant, Rng};
 
-use super::config::{Radio, Wall, WifiConfig};
 use super::join::{Joining, Reach};
 use super::phy;
 use super::signal::Signal;
-use crate::exits::Exits;
-use crate::network::side;
+use crate::config::{Radio, Wall, WifiConfig};
+use crate::io::side;
+use crate::queue::exits::Exits;
 use crate::queue::{Depth, Entry, Queue};
 use crate::{Direction, DropReason, LinkId, LinkState, Output};
 

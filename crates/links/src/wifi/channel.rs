@@ -21,9 +21,9 @@ use units::{Bitrate, Duration, Instant, Rng, SeqNum};
 use super::airtime::{ATTEMPTS, exchange};
 use super::bss::{BEACON_BYTES, Bss};
 use super::dcf::Dcf;
-use crate::exits::Exits;
-use crate::network::side;
+use crate::io::side;
 use crate::queue::Entry;
+use crate::queue::exits::Exits;
 use crate::{Direction, DropReason, Heard, LinkId};
 
 #[derive(Debug)]

@@ -17,9 +17,9 @@ use units::wifi::Standard;
 use units::{Duration, Instant, Rng};
 
 use super::airtime::ATTEMPTS;
-use super::config::Join;
 use super::phy;
 use crate::LinkState;
+use crate::config::Join;
 
 /// Beacons that may be missed in a row before the access point is asked.
 const MISSED_BEACONS: u32 = 7;

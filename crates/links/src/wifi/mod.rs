@@ -10,14 +10,13 @@ mod air;
 mod airtime;
 mod bss;
 mod channel;
-mod config;
 mod dcf;
 mod join;
 pub(crate) mod phy;
 mod signal;
 
+pub use crate::config::{Backhaul, Fading, Join, Propagation, Radio, Shadowing, Wall, WifiConfig};
 pub(crate) use air::Air;
 pub use airtime::{ATTEMPTS, contention_window, exchange, goodput, per_delivered};
-pub use config::{Backhaul, Fading, Join, Propagation, Radio, Shadowing, Wall, WifiConfig};
 pub use phy::frame_loss;
 pub(crate) use signal::{Signal, moved_mm};

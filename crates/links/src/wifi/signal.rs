@@ -20,8 +20,8 @@ use units::wifi::{NOISE_FLOOR_MBM, Standard};
 use units::{Bitrate, Db, Dbm, Duration, Instant, Rng};
 
 use super::airtime;
-use super::config::{Fading, Propagation, Radio, Wall, WifiConfig};
-use crate::network::side;
+use crate::config::{Fading, Propagation, Radio, Wall, WifiConfig};
+use crate::io::side;
 use crate::{Direction, Position};
 
 const NOISE: Dbm = Dbm::from_mbm(NOISE_FLOOR_MBM);
@@ -187,13 +187,13 @@ impl Signal {
 /// Log-normal shadowing along the client's way, in dB.
 #[derive(Debug)]
 struct Shadow {
-    config: super::config::Shadowing,
+    config: crate::config::Shadowing,
     rng: Rng,
     value: f64,
 }
 
 impl Shadow {
-    fn new(config: super::config::Shadowing, mut rng: Rng) -> Self {
+    fn new(config: crate::config::Shadowing, mut rng: Rng) -> Self {
         let value = rng.normal() * config.deviation.as_db_f64();
         Self { config, rng, value }
     }

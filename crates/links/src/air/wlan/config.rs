@@ -6,12 +6,12 @@ use thiserror::Error;
 use units::wifi::BEACON_INTERVAL;
 use units::{Bitrate, Db, Duration};
 
-use super::super::error::AirError;
 use super::super::io::{Output, Packet, StationId};
 use super::access_point::AccessPoint;
 use super::{AirConfig, Role};
+use crate::air::AirError;
 use crate::wifi::Join;
-use crate::{CableConfig, ConfigError, Direction, DropReason, LinkConfig, LinkId, LinkState, Position};
+use crate::{CableConfig, ConfigError, Direction, DropReason, LinkId, LinkState, Position};
 
 /// A place with access points and clients.
 #[derive(Debug, Clone, PartialEq)]
@@ -387,8 +387,7 @@ impl WlanConfig {
         all.collect()
     }
 
-    pub(super) fn wires(&self) -> Vec<LinkConfig> {
-        let wires = self.access_points.iter().filter_map(|ap| ap.wire.clone());
-        wires.map(LinkConfig::Cable).collect()
+    pub(super) fn wires(&self) -> impl Iterator<Item = CableConfig> {
+        self.access_points.iter().filter_map(|ap| ap.wire.clone())
     }
 }

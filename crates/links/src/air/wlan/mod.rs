@@ -48,7 +48,8 @@ pub use config::{
 
 use super::io::{Destination, Fate, Input, Output, Packet, StationId};
 use super::{Aid, Air, AirConfig, FrameKind, Overheard, Says, Tim};
-use crate::{Direction, DropReason, LinkState, Network};
+use crate::pipe::cables::Cables;
+use crate::{Direction, DropReason, LinkState};
 use access_point::AccessPoint;
 use join::Interface;
 use message::{Message, Tag};
@@ -59,7 +60,7 @@ use radio::Client;
 pub struct Wlan {
     air: Air,
     /// What lies behind each access point.
-    wires: Network,
+    wires: Cables,
     access_points: Vec<AccessPoint>,
     clients: Vec<Client>,
     interfaces: Vec<Interface>,
@@ -97,7 +98,7 @@ impl Wlan {
         config.channels(&mut air);
         let mut wlan = Self {
             air: Air::new(seed, &air)?,
-            wires: Network::new(seed, config.wires())?,
+            wires: Cables::new(seed, config.wires())?,
             access_points: config.access_points(seed),
             clients: Vec::new(),
             interfaces: Vec::new(),
@@ -388,7 +389,7 @@ impl Wlan {
                     token: load.token,
                     flow: load.flow,
                 };
-                self.wires.handle(now, crate::Input::Packet(packet));
+                self.wires.enter(now, packet);
             }
             (None, Direction::Down) => self.send_down(now, interface.0, load),
             (None, Direction::Up) => self.deliver(now, tag, Direction::Up),

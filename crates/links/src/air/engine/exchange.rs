@@ -1,0 +1,491 @@
+//! How frames follow each other at their sender: attempt, request, acknowledgement or time-out, backoff, next packet.
+//!
+//! # Sources
+//! - IEEE 802.11-2020 §10.3.2.11 (acknowledgement after SIFS whatever the medium does; time-out if no frame has begun by then; any other
+//!   frame instead of the acknowledgement is a failure), §10.3.4.2 (immediate access on an idle medium, backoff otherwise), §10.3.4.3
+//!   (backoff after every frame, also after a successful one; the window doubles with failures), §10.3.2.6 (RTS and CTS).
+//!
+//! # Where we differ, and why
+//! 1. A request to send that is not answered counts as an attempt of the frames behind it: the standard has a counter of its own for
+//!    short frames, with the same limit.
+//! 2. A reservation stands even if the frame that it was made for never comes; the standard lets receivers take it back (§10.3.2.4).
+//! 3. The window of an 802.11n station doubles when no block acknowledgement comes; frames missing in one that does are no reason to.
+
+use super::Air;
+use super::moves::AWAY;
+use crate::air::io::{Destination, Fate, Kind, Output, Packet, StationId};
+use crate::air::mac::session::{EVERYONE, Session};
+use crate::air::mac::station::Answer;
+use crate::air::phy::mode::Mode;
+use crate::air::schedule::{NEVER, Schedule};
+use crate::air::sense::ears::ending;
+use crate::air::sense::radio::Phase;
+use crate::air::transmission::flight::{Flight, NONE};
+use crate::config::Countdown;
+use units::Duration;
+use units::wifi::ACK_BYTES;
+
+/// A request to send with its check sum.
+const RTS_BYTES: u32 = 20;
+
+impl<S: Schedule> Air<S> {
+    /// A packet enters a station's queue.
+    pub(in crate::air) fn send(&mut self, station: StationId, packet: Packet, first: bool) {
+        let place = station.0 as usize;
+        let now = self.now;
+        if first {
+            self.stations[place].queue.push_first(packet);
+        } else if let Some(packet) = self.stations[place].queue.push(now, packet) {
+            self.exit(Output::Done {
+                station,
+                packet,
+                fate: Fate::QueueFull,
+            });
+        }
+        let ready = self.radios[place].channel != AWAY && !self.radios[place].wants;
+        if ready && self.stations[place].has_work() {
+            self.take_up(place);
+        }
+    }
+
+    /// Takes back what waits for a receiver.
+    pub(in crate::air) fn withdraw(&mut self, station: StationId, receiver: StationId) {
+        let mut packets = core::mem::take(&mut self.packets);
+        let sender = &mut self.stations[station.0 as usize];
+        let busy = match self.radios[station.0 as usize].phase {
+            Phase::Listening => false,
+            Phase::Transmitting | Phase::Awaiting => true,
+            Phase::Responding => sender.answer == Some(Answer::Data),
+        };
+        sender.withdraw(receiver.0, busy, &mut packets);
+        for packet in packets.drain(..) {
+            self.exit(Output::Done {
+                station,
+                packet,
+                fate: Fate::Withdrawn,
+            });
+        }
+        self.packets = packets;
+    }
+
+    /// A station that had nothing to send takes up a packet.
+    fn take_up(&mut self, place: usize) {
+        self.part(place);
+        let (now, sender, radio) = (self.now, &mut self.stations[place], &mut self.radios[place]);
+        radio.wants = true;
+        let timing = &self.timings[usize::from(radio.timing)];
+        let idle = radio.counting && radio.phase == Phase::Listening;
+        let counted = radio.access(timing) <= now || radio.slots == 0;
+        if idle && counted {
+            radio.from = radio.access(timing).max(now);
+            radio.slots = 0;
+            radio.fresh = true;
+        } else if !idle && radio.slots == 0 {
+            radio.slots = sender.draw(0, timing);
+        }
+        if idle {
+            self.schedule
+                .set(place, crate::air::sense::ears::starting(radio.access(timing)));
+            self.join(place);
+        }
+    }
+
+    /// The countdown is over: the frame goes out, or the request to send it.
+    pub(in crate::air) fn transmit(&mut self, place: usize) {
+        self.part(place);
+        self.radios[place].slots = 0;
+        let sender = &mut self.stations[place];
+        let ready = sender.prepare(self.now, &self.capabilities);
+        let dropped = sender.queue.has_dropped();
+        if dropped {
+            self.tell_dropped(place);
+        }
+        if !ready {
+            self.radios[place].wants = false;
+            self.schedule.set(place, NEVER);
+            self.begin_noise(place);
+            return;
+        }
+        let sender = &mut self.stations[place];
+        let rts = sender.rts;
+        let Some(session) = sender.current_mut() else {
+            return;
+        };
+        session.attempt();
+        let long = session.asks() || rts.is_some_and(|most| session.psdu_bytes() > most);
+        if long && session.to != EVERYONE {
+            self.request(place);
+        } else {
+            self.send_data(place);
+        }
+    }
+
+    /// Queue management has chosen packets of this station.
+    fn tell_dropped(&mut self, place: usize) {
+        while let Some(packet) = self.stations[place].queue.dropped() {
+            self.exit(Output::Done {
+                station: StationId(place as u32),
+                packet,
+                fate: Fate::Dropped,
+            });
+        }
+    }
+
+    fn request(&mut self, place: usize) {
+        let (to, frame) = self.data_frame(place);
+        let sender = &mut self.stations[place];
+        sender.counters.requests += 1;
+        sender.requested = true;
+        let sifs = self.timings[usize::from(self.radios[place].timing)].sifs;
+        let mode = frame.mode.response();
+        let time = crate::air::phy::timing::nanos(mode.time(sender.standard, RTS_BYTES));
+        let cts = crate::air::phy::timing::nanos(mode.response().time(sender.standard, ACK_BYTES));
+        let answer = sifs + cts + sifs + frame.time + frame.answer;
+        let id = self.launch(
+            place,
+            Frame {
+                kind: Kind::Rts,
+                mode,
+                bytes: RTS_BYTES,
+                count: 1,
+                time,
+                answer,
+                to,
+                got: 0,
+            },
+        );
+        self.capture_own(place, id);
+    }
+
+    /// What is being tried goes on the air.
+    pub(in crate::air) fn send_data(&mut self, place: usize) {
+        let (_, frame) = self.data_frame(place);
+        let no_retry = self.rules.no_retry_bit_on_rate_change;
+        let sender = &mut self.stations[place];
+        sender.counters.attempts += u64::from(frame.count);
+        sender.counters.aggregates += u64::from(frame.count > 1);
+        if let Some(session) = sender.current_mut() {
+            session.sent(no_retry);
+        }
+        let id = self.launch(place, frame);
+        if frame.count > 1
+            && let Some(session) = self.stations[place].current()
+        {
+            let frames = session.tried().map(|mpdu| session.subframe_bytes(&mpdu.packet));
+            self.flights.divide(id, frames);
+        }
+        self.capture_own(place, id);
+    }
+
+    fn data_frame(&mut self, place: usize) -> (Option<u32>, Frame) {
+        let sender = &mut self.stations[place];
+        let Some((to, mode, bytes, count)) = sender
+            .current()
+            .map(|session| (session.to, session.mode(), session.psdu_bytes(), session.count()))
+        else {
+            unreachable!("a frame is being tried whenever one goes out")
+        };
+        let (time, answer) = sender.times(mode, bytes, count > 1);
+        let to = (to != EVERYONE).then_some(to);
+        let sifs = self.timings[usize::from(self.radios[place].timing)].sifs;
+        let frame = Frame {
+            to,
+            kind: Kind::Data,
+            mode,
+            bytes,
+            count,
+            time,
+            answer: if to.is_some() { sifs + answer } else { 0 },
+            got: 0,
+        };
+        (to, frame)
+    }
+
+    pub(super) fn launch(&mut self, place: usize, frame: Frame) -> u16 {
+        let (now, station) = (self.now, &mut self.stations[place]);
+        let end = now + frame.time;
+        let preamble = crate::air::phy::timing::nanos(frame.mode.preamble());
+        let site = self.ether.sites[place];
+        let id = self.flights.begin(Flight {
+            position: site.position,
+            circle: self.audiences[place].circle,
+            milliwatts: site.milliwatts,
+            rings: self.ether.rings(site.milliwatts),
+            from: place as u32,
+            to: frame.to,
+            kind: frame.kind,
+            mode: frame.mode,
+            channel: self.radios[place].channel,
+            bytes: frame.bytes,
+            count: frame.count,
+            got: frame.got,
+            start: now,
+            payload: now + preamble,
+            end,
+            nav: end + frame.answer,
+            sure: self.ether.is_sure(self.audiences[place].weakest, frame.mode),
+            alone: None,
+            over: false,
+        });
+        station.flight = id;
+        station.counters.airtime += Duration::from_nanos(frame.time);
+        self.transmissions += 1;
+        let radio = &mut self.radios[place];
+        radio.phase = Phase::Transmitting;
+        radio.counting = false;
+        radio.fresh = false;
+        radio.lock = NONE;
+        self.schedule.set(place, ending(end));
+        let (mut ears, audiences) = self.ears();
+        ears.begin(id, &audiences[place], now);
+        self.draw_for_interrupted();
+        id
+    }
+
+    fn draw_for_interrupted(&mut self) {
+        while let Some((station, _)) = self.heard.pop() {
+            let (place, radio) = (station as usize, &mut self.radios[station as usize]);
+            radio.fresh = false;
+            radio.slots = self.stations[place].draw(0, &self.timings[usize::from(radio.timing)]);
+        }
+    }
+
+    /// A station's frame is over.
+    pub(in crate::air) fn finish(&mut self, place: usize) {
+        let (now, id) = (self.now, self.stations[place].flight);
+        let flight = *self.flights.get(id);
+        let (mut ears, audiences) = self.ears();
+        ears.end(id, &audiences[place], now);
+        self.capture(&flight);
+        self.flights.end(id);
+        self.stations[place].flight = NONE;
+        match (flight.kind, flight.to) {
+            (Kind::Data | Kind::Rts, Some(_)) => {
+                self.await_answer(place);
+                self.react(&flight);
+            }
+            (Kind::Data | Kind::Rts, None) => {
+                self.turn_to_listening(place);
+                self.react(&flight);
+                self.settle_all(place, Fate::Unknown);
+            }
+            (Kind::Noise, _) => self.end_noise(place),
+            (Kind::Cts | Kind::Ack | Kind::BlockAck, _) => {
+                self.turn_to_listening(place);
+                self.count_down(place);
+                self.react(&flight);
+            }
+        }
+    }
+
+    fn turn_to_listening(&mut self, place: usize) {
+        self.radios[place].phase = Phase::Listening;
+        let now = self.now;
+        self.ears().0.go_on(place, now);
+    }
+
+    fn await_answer(&mut self, place: usize) {
+        let (now, rules) = (self.now, self.rules);
+        let radio = &mut self.radios[place];
+        let timing = &self.timings[usize::from(radio.timing)];
+        let wait = match rules.countdown {
+            Countdown::Standard => timing.ack_timeout,
+            Countdown::BusyCountsAsSlot => {
+                // Bianchi's sender resumes together with everybody else.
+                radio.broken = rules.eifs == crate::config::Eifs::AfterAnyError;
+                if radio.broken { timing.eifs } else { timing.difs }
+            }
+        };
+        radio.phase = Phase::Awaiting;
+        self.stations[place].patience = now + wait;
+        self.schedule.set(place, ending(now + wait));
+        self.ears().0.go_on(place, now);
+    }
+
+    /// No answer has come, or one is still coming in.
+    pub(super) fn time_out(&mut self, place: usize) {
+        let radio = &self.radios[place];
+        if radio.lock != NONE {
+            let begun = self.flights.get(radio.lock).start;
+            let delay = self.timings[usize::from(radio.timing)].start_delay;
+            let in_time = begun + delay <= self.now || self.rules.countdown == Countdown::BusyCountsAsSlot;
+            if in_time {
+                self.schedule.set(place, NEVER);
+                return;
+            }
+        }
+        self.fail(place);
+    }
+
+    /// The acknowledgement of what was tried has arrived: of an aggregate, with what arrived of it.
+    pub(in crate::air) fn acknowledge(&mut self, place: usize, flight: &Flight) {
+        let sender = &self.stations[place];
+        let expected = sender.current().is_some_and(|session| session.to == flight.from);
+        if self.radios[place].phase != Phase::Awaiting || !expected || sender.requested {
+            return;
+        }
+        let got = if flight.kind == Kind::BlockAck {
+            flight.got
+        } else {
+            u64::MAX
+        };
+        if let Some(session) = self.stations[place].current_mut() {
+            session.report(session.arrived(got));
+        }
+        self.settle(place, got, Fate::Acknowledged);
+        let failed = self.stations[place]
+            .current()
+            .map_or(0, |session| session.count());
+        self.stations[place].counters.failures += u64::from(failed);
+        self.give_up(place);
+        self.stations[place].put_away();
+        self.back_off(place, 0);
+    }
+
+    /// Leave to send has arrived.
+    pub(super) fn clear_to_send(&mut self, place: usize, flight: &Flight) {
+        let sender = &mut self.stations[place];
+        let expected = sender.current().is_some_and(|session| session.to == flight.from);
+        if self.radios[place].phase == Phase::Awaiting && expected && sender.requested {
+            sender.requested = false;
+            self.answer_after_sifs(place, Answer::Data);
+        }
+    }
+
+    /// An attempt was not answered.
+    pub(super) fn fail(&mut self, place: usize) {
+        let station = &mut self.stations[place];
+        let tried = station.current().map_or(0, |session| session.count());
+        if !core::mem::take(&mut station.requested) {
+            station.counters.failures += u64::from(tried);
+            if let Some(session) = station.current_mut() {
+                session.report(0);
+            }
+        }
+        station.failures += 1;
+        self.give_up(place);
+        let station = &mut self.stations[place];
+        if station.current().is_none_or(Session::is_used_up) {
+            station.put_away();
+        }
+        let failures = self.stations[place].failures;
+        self.back_off(place, failures);
+    }
+
+    /// Gives up what has had all its attempts.
+    fn give_up(&mut self, place: usize) {
+        let attempts = self.rules.attempts;
+        let exhausted = self.stations[place]
+            .current()
+            .map_or(0, |session| session.exhausted(attempts));
+        if exhausted != 0 {
+            self.settle(place, exhausted, Fate::GivenUp);
+        }
+    }
+
+    fn settle_all(&mut self, place: usize, fate: Fate) {
+        self.settle(place, u64::MAX, fate);
+        self.stations[place].put_away();
+        self.back_off(place, 0);
+    }
+
+    /// A station is done with frames of those that it tried.
+    fn settle(&mut self, place: usize, bits: u64, fate: Fate) {
+        let mut packets = core::mem::take(&mut self.packets);
+        let station = &mut self.stations[place];
+        let Some(session) = station.current_mut() else {
+            return;
+        };
+        session.settle(bits, &mut packets);
+        let count = packets.len() as u64;
+        match fate {
+            Fate::Acknowledged => station.counters.acknowledged += count,
+            Fate::GivenUp => station.counters.given_up += count,
+            Fate::Unknown | Fate::QueueFull | Fate::Dropped | Fate::Withdrawn => {}
+        }
+        for packet in packets.drain(..) {
+            self.exit(Output::Done {
+                station: StationId(place as u32),
+                packet,
+                fate,
+            });
+        }
+        self.packets = packets;
+        if fate == Fate::GivenUp {
+            self.deliver(place);
+        }
+        if let Some(session) = self.stations[place].current_mut() {
+            session.slide();
+        }
+    }
+
+    /// Hands on what the receiver of a station's frames has in order.
+    pub(in crate::air) fn deliver(&mut self, place: usize) {
+        let Some(session) = self.stations[place].current_mut() else {
+            return;
+        };
+        let mut packets = core::mem::take(&mut self.packets);
+        session.deliver(&mut packets);
+        for packet in packets.drain(..) {
+            if let Destination::Station(to) = packet.to {
+                self.received(to, place as u32, packet);
+            }
+        }
+        self.packets = packets;
+    }
+
+    pub(in crate::air) fn received(&mut self, station: StationId, from: u32, packet: Packet) {
+        let counters = &mut self.stations[station.0 as usize].counters;
+        counters.received += 1;
+        counters.received_bytes += u64::from(packet.bytes);
+        self.exit(Output::Received {
+            station,
+            from: StationId(from),
+            packet,
+        });
+    }
+
+    /// Begins a backoff after this many failures, for the next attempt or for the next packet.
+    fn back_off(&mut self, place: usize, failures: u32) {
+        let (station, radio) = (&mut self.stations[place], &mut self.radios[place]);
+        let timing = &self.timings[usize::from(radio.timing)];
+        radio.phase = Phase::Listening;
+        radio.wants = station.has_work() && radio.channel != AWAY;
+        radio.begin_backoff(self.now, station.draw(failures, timing), timing);
+        self.count_down(place);
+    }
+
+    /// Sets a listening station's deadline to the end of its countdown, if it has something to send and the medium is idle.
+    pub(super) fn count_down(&mut self, place: usize) {
+        if self.stations[place].changes.is_some() {
+            self.change(place);
+        }
+        let radio = &self.radios[place];
+        let timing = &self.timings[usize::from(radio.timing)];
+        let deadline = if radio.wants && radio.counting {
+            crate::air::sense::ears::starting(radio.access(timing))
+        } else {
+            NEVER
+        };
+        self.schedule.set(place, deadline);
+        self.join(place);
+    }
+
+    pub(super) fn exit(&mut self, output: Output) {
+        self.exits.push_back((self.now, output));
+    }
+}
+
+/// A frame that is about to go out.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::air) struct Frame {
+    pub(in crate::air) to: Option<u32>,
+    pub(in crate::air) kind: Kind,
+    pub(in crate::air) mode: Mode,
+    pub(in crate::air) bytes: u32,
+    pub(in crate::air) count: u32,
+    pub(in crate::air) time: u64,
+    /// How long the answer to it will keep the medium.
+    pub(in crate::air) answer: u64,
+    pub(in crate::air) got: u64,
+}

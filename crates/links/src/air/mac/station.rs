@@ -1,0 +1,319 @@
+//! What a station has to send, and what it knows about the frame that it is sending.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::vec::Vec;
+use units::wifi::ht::{BLOCK_ACK_BYTES, subframe_bytes};
+use units::wifi::{ACK_BYTES, Standard};
+use units::{Bitrate, Rng, SeqNum};
+
+use super::queue::Queue;
+use super::rate::Rate;
+use super::session::{EVERYONE, Scoreboard, Session};
+use crate::Position;
+use crate::air::io::{Counters, Packet};
+use crate::air::phy::mode::Mode;
+use crate::air::phy::timing::{Timing, nanos};
+use crate::air::transmission::flight::NONE;
+use crate::config::{Ht, RateControl, StationConfig};
+
+#[derive(Debug)]
+pub(in crate::air) struct Station {
+    pub(in crate::air) standard: Standard,
+    /// How it sends data to those without 802.11n.
+    mode: Mode,
+    pub(in crate::air) queue: Queue,
+    sessions: Vec<Session>,
+    /// The session that was asked for last, which is mostly asked for again.
+    latest: u16,
+    /// The session whose frame is being tried.
+    current: Option<u16>,
+    /// Sessions that wait for another turn with what is left of their windows.
+    again: VecDeque<u16>,
+    /// The sequence number of its next frame that is not QoS data.
+    number: SeqNum,
+    /// How often what is being tried has failed in a row: decides the contention window.
+    pub(in crate::air) failures: u32,
+    /// What it answers after SIFS.
+    pub(in crate::air) answer: Option<Answer>,
+    /// What its last block acknowledgement says.
+    pub(in crate::air) scoreboard: Scoreboard,
+    /// Frames longer than this are preceded by a request to send.
+    pub(in crate::air) rts: Option<u32>,
+    /// It has sent such a request and waits for the answer.
+    pub(in crate::air) requested: bool,
+    /// Where it goes and what it turns to when its exchange is over.
+    pub(in crate::air) changes: Option<Box<Changes>>,
+    /// The frame it has on the air.
+    pub(in crate::air) flight: u16,
+    /// When its wait for an answer is over.
+    pub(in crate::air) patience: u64,
+    pub(in crate::air) counters: Counters,
+    backoff: Rng,
+    airtime: Airtime,
+    seldom: Box<Seldom>,
+}
+
+/// What most frames do without, kept out of the way: in large networks it is memory that takes time.
+#[derive(Debug)]
+struct Seldom {
+    ht: Option<Ht>,
+    /// How a station sends data to some of those without 802.11n, by receiver.
+    modes: Vec<(u32, Mode)>,
+    /// Which session is whose: receiver and class, in order.
+    places: Vec<(u64, u16)>,
+    rates: Rng,
+    control: RateControl,
+}
+
+/// What waits for the end of an exchange.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::air) struct Changes {
+    pub(in crate::air) position: Option<Position>,
+    /// A place in the air's list of channels, or away from all.
+    pub(in crate::air) channel: Option<u8>,
+}
+
+/// What a station sends after SIFS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::air) enum Answer {
+    /// An acknowledgement of a frame in this mode; of an aggregate, with what arrived of it.
+    Ack { to: u32, mode: Mode, got: Option<u64> },
+    /// Leave to send, to one that will be done by then.
+    Cts { to: u32, mode: Mode, until: u64 },
+    /// The frame for which it was given leave.
+    Data,
+}
+
+/// How long the last kind of frame and the answer to it lasted: a station mostly sends frames of one length.
+#[derive(Debug, Clone, Copy)]
+struct Airtime {
+    mode: Mode,
+    bytes: u32,
+    aggregate: bool,
+    time: u64,
+    answer: u64,
+}
+
+/// What others must know of a station to send to it.
+pub(in crate::air) type Capabilities = Option<Ht>;
+
+/// Management and control frames have a session of their own, after the sixteen traffic classes.
+const MANAGEMENT: u8 = 16;
+
+impl Station {
+    pub(in crate::air) fn new(seed: u64, config: &StationConfig, mode: Mode) -> Self {
+        Self {
+            standard: config.standard,
+            mode,
+            queue: Queue::new(config.queue, config.discipline),
+            sessions: Vec::new(),
+            latest: 0,
+            current: None,
+            again: VecDeque::new(),
+            number: SeqNum::new(0),
+            failures: 0,
+            answer: None,
+            scoreboard: Scoreboard::default(),
+            rts: config.rts,
+            requested: false,
+            changes: None,
+            flight: NONE,
+            patience: 0,
+            counters: Counters::default(),
+            backoff: Rng::named(seed, &format!("{}/backoff", config.name)),
+            airtime: Airtime {
+                mode,
+                bytes: 0,
+                aggregate: false,
+                time: nanos(mode.time(config.standard, 0)),
+                answer: ack_time(config.standard, mode, false),
+            },
+            seldom: Box::new(Seldom {
+                ht: config.ht,
+                modes: Vec::new(),
+                places: Vec::new(),
+                rates: Rng::named(seed, &format!("{}/rates", config.name)),
+                control: config.control,
+            }),
+        }
+    }
+
+    /// How many packets wait, those that are being tried included.
+    pub(in crate::air) fn waiting(&self) -> usize {
+        self.queue.len() + self.sessions.iter().map(Session::pending).sum::<usize>()
+    }
+
+    /// Whether there is anything to send.
+    pub(in crate::air) fn has_work(&self) -> bool {
+        self.current.is_some() || !self.again.is_empty() || !self.queue.is_empty()
+    }
+
+    /// Takes everything back that waits for this receiver; `busy`: what is being tried is on the air, or its answer is awaited.
+    pub(in crate::air) fn withdraw(&mut self, receiver: u32, busy: bool, packets: &mut Vec<Packet>) {
+        let trying = self.current.filter(|_| busy);
+        for (place, session) in self.sessions.iter_mut().enumerate() {
+            if session.to == receiver && session.tid != MANAGEMENT && trying != Some(place as u16) {
+                session.clear(packets);
+            }
+        }
+        let sessions = &self.sessions;
+        self.again
+            .retain(|&place| sessions[usize::from(place)].pending() > 0);
+        if self
+            .current()
+            .is_some_and(|session| session.to == receiver && session.pending() == 0 && !busy)
+        {
+            (self.current, self.failures) = (None, 0);
+        }
+        let wanted = |packet: &Packet| packet.subtype.is_data() && packet.to.station() == Some(receiver);
+        self.queue.withdraw(wanted, packets);
+    }
+
+    /// The session of the frame that is being tried.
+    pub(in crate::air) fn current(&self) -> Option<&Session> {
+        self.current.map(|place| &self.sessions[usize::from(place)])
+    }
+
+    pub(in crate::air) fn current_mut(&mut self) -> Option<&mut Session> {
+        self.current.map(|place| &mut self.sessions[usize::from(place)])
+    }
+
+    /// The frame that is being tried is done with; what is left of its window gets another turn.
+    pub(in crate::air) fn put_away(&mut self) {
+        self.failures = 0;
+        if let Some(place) = self.current.take()
+            && self.sessions[usize::from(place)].pending() > 0
+        {
+            self.again.push_back(place);
+        }
+    }
+
+    /// Makes sure that there is a frame to try: the one that failed, then what windows hold, then the oldest packet and all that fit with
+    /// it. `false`: there is nothing.
+    ///
+    /// What windows hold is filled up with fresh packets only while the oldest of them is for the same receiver: losses on the way to
+    /// one receiver must not keep the others waiting.
+    pub(in crate::air) fn prepare(&mut self, now: u64, all: &[Capabilities]) -> bool {
+        if self.current.is_some() {
+            return true;
+        }
+        let oldest = self.queue.first(now).map(key_of);
+        let place = match (self.again.pop_front(), oldest) {
+            (Some(place), _) => place,
+            (None, Some(key)) => self.session(key, all),
+            (None, None) => return false,
+        };
+        let session = &mut self.sessions[usize::from(place)];
+        let key = key(session.to, session.tid);
+        let fresh = oldest == Some(key);
+        let qos = session.is_qos();
+        let queue = &mut self.queue;
+        let fits = |packet: &Packet, most: u32| {
+            key_of(packet) == key && (most == u32::MAX || subframe_bytes(packet.mpdu_bytes(qos)) <= most)
+        };
+        session.fill((now, &mut self.seldom.rates), &mut self.number, |most| {
+            let next = fresh.then(|| queue.take_if(now, |packet| fits(packet, most)));
+            next.flatten()
+        });
+        self.current = Some(place);
+        true
+    }
+
+    fn session(&mut self, key: u64, all: &[Capabilities]) -> u16 {
+        let latest = self.sessions.get(usize::from(self.latest));
+        if latest.is_some_and(|session| self::key(session.to, session.tid) == key) {
+            return self.latest;
+        }
+        self.latest = match self.seldom.places.binary_search_by_key(&key, |&(of, _)| of) {
+            Ok(at) => self.seldom.places[at].1,
+            Err(at) => {
+                let place = self.sessions.len() as u16;
+                if self.sessions.is_empty() {
+                    // Most stations send to one receiver only: room for more would spread thousands of stations over memory.
+                    self.sessions.reserve_exact(1);
+                    self.seldom.places.reserve_exact(1);
+                }
+                self.seldom.places.insert(at, (key, place));
+                self.sessions.push(self.new_session(key, all));
+                place
+            }
+        };
+        self.latest
+    }
+
+    fn new_session(&self, key: u64, all: &[Capabilities]) -> Session {
+        let (to, tid) = ((key >> 8) as u32, key as u8);
+        if to == EVERYONE || tid == MANAGEMENT {
+            let basic = Mode::basic(self.mode.phy());
+            return Session::new(to, tid, None, Rate::Fixed(basic), basic);
+        }
+        let theirs = all.get(to as usize).copied().flatten();
+        let ht = self.seldom.ht.zip(theirs).map(|(own, theirs)| own.with(theirs));
+        let own = self.seldom.modes.iter().find(|(of, _)| *of == to);
+        let legacy = own.map_or(self.mode, |&(_, mode)| mode);
+        let mode = ht.and_then(|ht| ht.mode()).map_or(legacy, Mode::of_ht);
+        let rate = Rate::new(self.seldom.control, self.standard, ht.as_ref(), mode);
+        Session::new(to, tid, ht, rate, mode)
+    }
+
+    /// Data for this receiver goes at this rate from now on.
+    pub(in crate::air) fn keep_to(&mut self, receiver: u32, rate: Bitrate) {
+        let Some(mode) = Mode::of(self.standard, rate) else {
+            return;
+        };
+        match self.seldom.modes.iter_mut().find(|(of, _)| *of == receiver) {
+            Some((_, known)) => *known = mode,
+            None => self.seldom.modes.push((receiver, mode)),
+        }
+        let own = |session: &&mut Session| {
+            (session.to, session.is_qos()) == (receiver, false) && session.tid != MANAGEMENT
+        };
+        let sessions = self.sessions.iter_mut().filter(own);
+        sessions.for_each(|session| session.keep_to(mode));
+    }
+
+    /// Slots to count before the next attempt, after this many failures of the frame.
+    pub(in crate::air) fn draw(&mut self, failures: u32, timing: &Timing) -> u16 {
+        let doubled = (u64::from(timing.cw_min) + 1) << failures.min(16);
+        let window = doubled.min(u64::from(timing.cw_max) + 1);
+        // Windows are powers of two: some of the bits are uniform without rejection.
+        ((self.backoff.next_u64() >> 32) as u32 & (window as u32 - 1)) as u16
+    }
+
+    /// How long a frame or an aggregate of that many bytes is on the air, and the acknowledgement of it.
+    pub(in crate::air) fn times(&mut self, mode: Mode, bytes: u32, aggregate: bool) -> (u64, u64) {
+        let known = &self.airtime;
+        if (known.bytes, known.mode, known.aggregate) != (bytes, mode, aggregate) {
+            self.airtime = Airtime {
+                mode,
+                bytes,
+                aggregate,
+                time: nanos(mode.time(self.standard, bytes)),
+                answer: ack_time(self.standard, mode, aggregate),
+            };
+        }
+        (self.airtime.time, self.airtime.answer)
+    }
+}
+
+const fn key(to: u32, tid: u8) -> u64 {
+    (to as u64) << 8 | tid as u64
+}
+
+/// Which session a packet belongs to.
+fn key_of(packet: &Packet) -> u64 {
+    let tid = if packet.subtype.is_data() {
+        packet.tid % MANAGEMENT
+    } else {
+        MANAGEMENT
+    };
+    key(packet.to.station().unwrap_or(EVERYONE), tid)
+}
+
+/// How long the acknowledgement of a frame in this mode lasts, or of an aggregate.
+pub(in crate::air) fn ack_time(standard: Standard, mode: Mode, aggregate: bool) -> u64 {
+    let bytes = if aggregate { BLOCK_ACK_BYTES } else { ACK_BYTES };
+    nanos(mode.response().time(standard, bytes))
+}

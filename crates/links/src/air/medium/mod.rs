@@ -1,0 +1,51 @@
+//! What every medium can do, however finely it is modelled: the contract of [`Air`] and of [`Wfq`](super::Wfq).
+//!
+//! A world that should run on another model of the air needs only an implementation of [`Medium`].
+
+pub(super) mod wfq;
+
+use units::Instant;
+
+use super::engine::Air;
+use super::io::{Counters, Input, Output, StationId};
+use super::schedule::Schedule;
+
+/// Something that stations share: told the time, doing no I/O.
+pub trait Medium {
+    /// Takes in one input that happens at `now`, after everything that was due until then.
+    fn handle(&mut self, now: Instant, input: Input);
+
+    /// Lets time pass up to `limit`, or to the first output, whichever comes first; says when that is.
+    fn advance(&mut self, limit: Instant) -> Instant;
+
+    /// The next thing that happened, and when.
+    fn poll_due(&mut self) -> Option<(Instant, Output)>;
+
+    /// When something is due next, and what. `None`: nothing happens without a new input.
+    fn wake_at(&mut self) -> Option<(Instant, &'static str)>;
+
+    /// What a station has done since the start.
+    fn counters(&self, station: StationId) -> Counters;
+}
+
+impl<S: Schedule> Medium for Air<S> {
+    fn handle(&mut self, now: Instant, input: Input) {
+        Self::handle(self, now, input);
+    }
+
+    fn advance(&mut self, limit: Instant) -> Instant {
+        Self::advance(self, limit)
+    }
+
+    fn poll_due(&mut self) -> Option<(Instant, Output)> {
+        Self::poll_due(self)
+    }
+
+    fn wake_at(&mut self) -> Option<(Instant, &'static str)> {
+        Self::wake_at(self)
+    }
+
+    fn counters(&self, station: StationId) -> Counters {
+        Self::counters(self, station)
+    }
+}

@@ -1,0 +1,265 @@
+//! Stations that all hear each other, and hear the same: what a frame does to each of them, it does to all of them at once.
+//!
+//! A station is in step while it listens, and sees the medium as the others of its clique do: then they have one view, and one clock of slots that
+//! have passed. Of each, only the reading of that clock is kept at which its countdown is over, and only the first of them has a deadline. Whoever
+//! sends, answers, waits, or has seen something else goes by itself (`Ears::part`) until both views are the same again (`Ears::join`).
+//!
+//! # Where we differ, and why
+//! 1. Nothing comes out differently: whoever is in step does, draws and is told what it would be by itself.
+//! 2. Where anybody moves, all go by themselves from then on: who hears the same would have to be worked out anew.
+//!
+//! # Checked by
+//! `tests`: any plans, with and without cliques, give the same run.
+
+mod form;
+mod step;
+
+use alloc::vec::Vec;
+
+use super::hearing::Listeners;
+use super::radio::{Phase, Radio};
+use crate::air::phy::timing::Timing;
+use crate::air::rx::rival::Rival;
+use crate::config::Countdown;
+
+/// Members are numbered within so many of the first.
+const MOST: usize = 64;
+/// With fewer, going by themselves and together again takes about the time that it saves.
+pub(in crate::air) const LEAST: u32 = 16;
+/// The clock's reading that never comes: somebody has nothing to send.
+const IDLE: i32 = i32::MAX;
+/// When the clock is set back.
+const LATE: i32 = 1 << 30;
+/// In no clique.
+const ALONE: u16 = u16::MAX;
+
+/// Stations that hear the same, and what those in step have in common.
+#[derive(Debug, Clone)]
+pub(super) struct Clique {
+    first: u32,
+    members: u64,
+    in_step: u64,
+    /// How all who are in step see the medium. Of frames that are loud there, it says whether there are any: for all in step or for none, but while
+    /// a frame is being followed.
+    view: Radio,
+    /// Frames on the air that all in step heard begin, and for whom of them they are loud.
+    on_air: Vec<(u16, u64)>,
+    /// What began beside the frame that they follow.
+    rival: Option<Rival>,
+    /// Slots that have passed on their clock.
+    passed: i32,
+    /// When it reads so much, the countdown of a member in step is over.
+    due: [i32; MOST],
+    /// Whose is over first; the only one in step with a deadline.
+    next: Option<u32>,
+}
+
+/// Who hears a station, by cliques.
+#[derive(Debug, Clone, Default)]
+pub(in crate::air) struct Reach {
+    /// All members do, but for the station itself; for whom of them it is loud.
+    pub(in crate::air) whole: Vec<(u16, u64)>,
+    /// Some do.
+    pub(super) partly: Vec<u16>,
+    /// Who else does.
+    pub(in crate::air) loud: Listeners,
+    pub(super) faint: Listeners,
+}
+
+/// All cliques of an air.
+#[derive(Debug, Default)]
+pub(in crate::air) struct Cliques {
+    all: Vec<Clique>,
+    /// Each station's; empty where there are none.
+    of: Vec<u16>,
+}
+
+impl Cliques {
+    #[inline]
+    pub(in crate::air) fn may_take(&self, radio: &Radio) -> bool {
+        !self.all.is_empty() && radio.is_plain()
+    }
+
+    fn of(&mut self, station: usize) -> Option<&mut Clique> {
+        let number = *self.of.get(station)?;
+        self.all.get_mut(usize::from(number))
+    }
+}
+
+impl Clique {
+    fn new(first: u32, view: Radio) -> Self {
+        Self {
+            first,
+            members: 0,
+            in_step: 0,
+            view,
+            on_air: Vec::new(),
+            rival: None,
+            passed: 0,
+            due: [IDLE; MOST],
+            next: None,
+        }
+    }
+
+    /// Members who go by themselves, in the order of their numbers.
+    fn apart(&self) -> Members {
+        Members {
+            first: self.first,
+            bits: self.members & !self.in_step,
+        }
+    }
+
+    fn together(&self) -> Members {
+        Members {
+            first: self.first,
+            bits: self.in_step,
+        }
+    }
+
+    const fn place(&self, station: usize) -> usize {
+        station - self.first as usize
+    }
+
+    /// Slots that a member in step has left to count.
+    fn slots(&self, station: usize) -> u16 {
+        match self.due[self.place(station)] {
+            IDLE => 0,
+            due => (due - self.passed).max(0) as u16,
+        }
+    }
+
+    /// A member in step as it would be by itself.
+    fn radio(&self, station: usize, own: &Radio) -> Radio {
+        let place = self.place(station);
+        let loud = self.on_air.iter().filter(|(_, loud)| loud >> place & 1 == 1);
+        Radio {
+            slots: self.slots(station),
+            loud: loud.count() as u16,
+            wants: own.wants,
+            in_step: false,
+            ..self.view
+        }
+    }
+
+    /// Those in step for whom any frame is loud.
+    fn deafened(&self) -> Members {
+        let loud = self.on_air.iter().fold(0, |all, (_, loud)| all | loud);
+        Members {
+            first: self.first,
+            bits: self.in_step & loud,
+        }
+    }
+
+    /// When the countdown of a member in step ends if the medium stays idle.
+    fn access(&self, station: usize, timing: &Timing) -> u64 {
+        self.view.from + u64::from(self.slots(station)) * u64::from(timing.slot)
+    }
+
+    /// Whose countdown is over first: of several, the one with the lowest number.
+    fn choose(&mut self) {
+        let width = u64::BITS - self.members.leading_zeros();
+        let due = &self.due[..width as usize];
+        let least = due.iter().fold(IDLE, |least, &due| least.min(due));
+        let over = least.max(self.passed);
+        let place = due.iter().position(|&due| due <= over);
+        self.next = place
+            .filter(|_| least < IDLE)
+            .map(|place| self.first + place as u32);
+    }
+
+    /// The medium becomes busy.
+    fn freeze(&mut self, now: u64, timing: &Timing, countdown: Countdown) {
+        // What is left of as many slots as a radio can have says how many have passed.
+        self.view.slots = u16::MAX;
+        self.view.freeze(now, timing, countdown);
+        self.passed += i32::from(u16::MAX - self.view.slots);
+        if self.passed > LATE {
+            self.set_back();
+        }
+    }
+
+    fn set_back(&mut self) {
+        let passed = core::mem::take(&mut self.passed);
+        for due in self.due.iter_mut().filter(|due| **due < IDLE) {
+            *due = (*due - passed).max(0);
+        }
+    }
+
+    /// Whether a radio sees the medium as those in step do; whoever comes first says how.
+    fn sees_the_same(&self, radio: &Radio, now: u64) -> bool {
+        let view = &self.view;
+        let both = (view.channel, view.timing) == (radio.channel, radio.timing);
+        let same = (view.from, view.broken) == (radio.from, radio.broken) && view.counting;
+        both && (self.in_step == 0 || same && view.nav.max(now) == radio.nav.max(now))
+    }
+}
+
+/// Stations, in the order of their numbers.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::air) struct Members {
+    first: u32,
+    bits: u64,
+}
+
+impl Members {
+    const NOBODY: Self = Self { first: 0, bits: 0 };
+
+    const fn count(self) -> u32 {
+        self.bits.count_ones()
+    }
+
+    /// Those for whom it holds.
+    fn only(self, mut holds: impl FnMut(usize) -> bool) -> Self {
+        let mut kept = Self::NOBODY;
+        for station in self.filter(|&station| holds(station)) {
+            kept.add(&self, station);
+        }
+        kept
+    }
+
+    /// Those of a clique who are not among others of it.
+    const fn without(self, others: Self) -> Self {
+        Self {
+            bits: self.bits & !others.bits,
+            ..self
+        }
+    }
+
+    /// Whether bits of the same clique say so of a station.
+    pub(super) const fn are_among(self, station: usize, bits: u64) -> bool {
+        bits >> (station - self.first as usize) & 1 == 1
+    }
+
+    /// One more, of those.
+    fn add(&mut self, of: &Self, station: usize) {
+        self.first = of.first;
+        self.bits |= 1 << (station - of.first as usize);
+    }
+}
+
+impl Iterator for Members {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        if self.bits == 0 {
+            return None;
+        }
+        let place = self.bits.trailing_zeros();
+        self.bits &= self.bits - 1;
+        Some((self.first + place) as usize)
+    }
+}
+
+impl Radio {
+    /// Whether nothing sets it apart from others that only listen and count down.
+    fn is_plain(&self) -> bool {
+        let listens = self.phase == Phase::Listening && self.counting && self.is_idle();
+        // A countdown for nothing is kept by the station itself.
+        let counts = self.wants || self.slots == 0;
+        listens && counts && !self.fresh && !self.monitor && !self.in_step
+    }
+}
+
+#[cfg(test)]
+mod tests;

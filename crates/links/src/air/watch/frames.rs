@@ -1,0 +1,217 @@
+//! Frames as bytes: what a monitor interface on a station's radio hands over, radiotap first.
+//!
+//! # Sources
+//! - IEEE 802.11-2020 §9.2.4.2 (the duration field, in whole µs, rounded up), table 9-30 (which address is whose), §9.3.1 (control frames).
+//!
+//! # Where we differ, and why
+//! 1. Payloads are the world's: of data, headers are written, and how long the rest is.
+//! 2. The third address of data is the access point's own: nobody beyond it has one.
+//! 3. A block acknowledgement's bitmap begins with the first frame that its receiver, not its sender, is not done with; the standard lets it begin
+//!    earlier (§10.25.6.5).
+//! 4. Every antenna of a receiver, one for each stream it has, hears what the whole receiver does: fading is one for all of them.
+//!
+//! # Checked by
+//! `frames_tests`; `sim`'s `tests/capture.rs` and `lab`'s `monitor`: read by `linux`'s own capture code, and by tshark.
+
+use alloc::vec::Vec;
+use units::MacAddr;
+use units::wifi::{channel_mhz, ht};
+use wire::dot11::{FCS_BYTES, Header, Kind, Way, fcs};
+use wire::radiotap::{Radiotap, Rate};
+
+use super::bodies::{self, Speaker};
+use super::overheard::{FrameKind, Overheard};
+use crate::air::io::{StationId, Subtype};
+use crate::config::AirConfig;
+
+/// Who is who on the air, for addresses and for what frames say of their senders.
+#[derive(Debug, Clone)]
+pub struct Addresses {
+    speakers: Vec<Speaker>,
+}
+
+/// Type of a compressed block acknowledgement in its control field, whose upper four bits are the traffic class (§9.3.1.8).
+const COMPRESSED: u16 = 0x0004;
+
+impl Addresses {
+    /// Of the stations of an air; `access_points` says which of them are.
+    pub fn of(air: &AirConfig, access_points: Vec<bool>) -> Self {
+        let mut roles = access_points.into_iter();
+        let speaker = |station| Speaker::new(station, roles.next().unwrap_or(false));
+        Self {
+            speakers: air.stations.iter().map(speaker).collect(),
+        }
+    }
+
+    /// A station's hardware address.
+    pub const fn mac(station: StationId) -> MacAddr {
+        MacAddr::local(station.0)
+    }
+
+    /// Whether a station is an access point.
+    pub fn is_access_point(&self, station: StationId) -> bool {
+        self.speakers
+            .get(station.0 as usize)
+            .is_some_and(|speaker| speaker.access_point)
+    }
+
+    /// The channel of a station.
+    pub fn channel(&self, station: StationId) -> u8 {
+        self.speakers[station.0 as usize].channel
+    }
+
+    /// Appends a frame; returns how many bytes of a packet (with LLC, without the check sum) come after what is appended.
+    ///
+    /// Frames without a packet are whole and end with their check sum, as radiotap says of them.
+    pub fn write(&self, frame: &Overheard, out: &mut Vec<u8>) -> usize {
+        self.radiotap(frame).write(out);
+        let start = out.len();
+        self.header(frame).write(out);
+        let whole = (frame.bytes as usize).saturating_sub(FCS_BYTES);
+        match frame.kind {
+            FrameKind::Data {
+                subtype: Subtype::Data,
+                ..
+            } => return whole.saturating_sub(out.len() - start),
+            FrameKind::Data { subtype, .. } => self.body(frame, subtype, (start + whole).max(out.len()), out),
+            FrameKind::BlockAck { tid, start, bitmap } => {
+                let control = COMPRESSED | u16::from(tid) << 12;
+                out.extend_from_slice(&control.to_le_bytes());
+                // The lowest four bits are a fragment's number.
+                out.extend_from_slice(&(start.get() << 4).to_le_bytes());
+                out.extend_from_slice(&bitmap.to_le_bytes());
+            }
+            FrameKind::Ack | FrameKind::Rts | FrameKind::Cts => {}
+        }
+        out.resize((start + whole).max(out.len()), 0);
+        let sum = fcs(&out[start..]);
+        out.extend_from_slice(&sum);
+        0
+    }
+
+    /// What a management frame says: `end` is where its check sum begins.
+    fn body(&self, frame: &Overheard, subtype: Subtype, end: usize, out: &mut Vec<u8>) {
+        let place = |station: StationId| &self.speakers[station.0 as usize];
+        place(frame.from).say(subtype, frame, frame.to.map(place), end, out);
+    }
+
+    /// A frame's header.
+    pub fn header(&self, frame: &Overheard) -> Header {
+        let (from, to) = (
+            Self::mac(frame.from),
+            frame.to.map_or(MacAddr::BROADCAST, Self::mac),
+        );
+        let reserved = frame.reserves.as_nanos().div_ceil(1_000) as u16;
+        let control = |kind, transmitter| Header::control(kind, reserved, to, transmitter);
+        match frame.kind {
+            FrameKind::Ack => control(Kind::ACK, None),
+            FrameKind::Cts => control(Kind::CTS, None),
+            FrameKind::Rts => control(Kind::RTS, Some(from)),
+            FrameKind::BlockAck { .. } => control(Kind::BLOCK_ACK, Some(from)),
+            FrameKind::Data {
+                subtype: Subtype::PsPoll,
+                ..
+            } => Header::control(Kind::PS_POLL, bodies::association(frame).field(), to, Some(from)),
+            FrameKind::Data {
+                number,
+                retry,
+                subtype,
+                tid,
+                asleep,
+                more,
+                ..
+            } => {
+                let kind = kind(subtype, tid.is_some());
+                let (way, third) = match kind {
+                    Kind::Data(_) => self.way(frame),
+                    _ => (Way::Direct, self.network(frame)),
+                };
+                Header {
+                    way,
+                    retry,
+                    power_save: asleep,
+                    more,
+                    third: Some(third),
+                    number: Some(number),
+                    tid,
+                    ..control(kind, Some(from))
+                }
+            }
+        }
+    }
+
+    /// The access point at either end; everybody's, of those who ask who is there.
+    fn network(&self, frame: &Overheard) -> MacAddr {
+        let mut ends = [Some(frame.from), frame.to].into_iter().flatten();
+        let ap = ends.find(|&station| self.is_access_point(station));
+        ap.map_or(MacAddr::BROADCAST, Self::mac)
+    }
+
+    fn way(&self, frame: &Overheard) -> (Way, MacAddr) {
+        let to_access_point = frame.to.filter(|to| self.is_access_point(*to));
+        match (self.is_access_point(frame.from), to_access_point) {
+            (true, _) => (Way::FromAccessPoint, Self::mac(frame.from)),
+            (false, Some(to)) => (Way::ToAccessPoint, Self::mac(to)),
+            (false, None) => (Way::Direct, Self::mac(frame.from)),
+        }
+    }
+
+    /// What the radio says of it. Frames of its own did not arrive at any antenna.
+    pub fn radiotap(&self, frame: &Overheard) -> Radiotap {
+        let own = frame.from == frame.monitor;
+        Radiotap {
+            tsft_us: Some(frame.start.as_nanos() / 1_000),
+            has_fcs: is_whole(frame),
+            broken: false,
+            rate: Some(match frame.mode.as_ht() {
+                Some(mode) => Rate::Ht {
+                    mcs: mode.mcs(),
+                    wide: mode.width() == ht::Width::Mhz40,
+                    short_guard: mode.guard() == ht::Guard::Short,
+                },
+                None => Rate::Legacy((frame.mode.rate().as_bps() / 500_000) as u8),
+            }),
+            frequency_mhz: Some(channel_mhz(self.channel(frame.from))),
+            signal: Some(frame.signal),
+            antennas: if own {
+                0
+            } else {
+                self.speakers[frame.monitor.0 as usize].antennas()
+            },
+            aggregate: frame.aggregate,
+        }
+    }
+}
+
+/// Of all but packets, everything is shown.
+const fn is_whole(frame: &Overheard) -> bool {
+    !matches!(
+        frame.kind,
+        FrameKind::Data {
+            subtype: Subtype::Data,
+            ..
+        }
+    )
+}
+
+/// Types and subtypes of table 9-1.
+const fn kind(subtype: Subtype, qos: bool) -> Kind {
+    match subtype {
+        Subtype::Data if qos => Kind::QOS_DATA,
+        Subtype::Data => Kind::DATA,
+        Subtype::Null if qos => Kind::QOS_NULL,
+        Subtype::Null => Kind::NULL,
+        Subtype::PsPoll => Kind::PS_POLL,
+        Subtype::Beacon => Kind::BEACON,
+        Subtype::AssociationRequest => Kind::Management(0),
+        Subtype::AssociationResponse => Kind::Management(1),
+        Subtype::ProbeRequest => Kind::Management(4),
+        Subtype::ProbeResponse => Kind::Management(5),
+        Subtype::Authentication => Kind::Management(11),
+        Subtype::Deauthentication => Kind::Management(12),
+    }
+}
+
+#[cfg(test)]
+#[path = "frames_tests.rs"]
+mod tests;

@@ -1,0 +1,352 @@
+//! All links of a run behind one contract: it dispatches, the parts do the work.
+//!
+//! The wired segments of links are in `pipe`; [`wireless`] chooses between the two models of the air.
+
+mod wireless;
+
+use alloc::vec::Vec;
+use units::{Bitrate, Db, Dbm, Instant};
+
+use self::wireless::Wireless;
+use crate::air::Overheard;
+use crate::config::{LinkConfig, NetworkConfig, check};
+use crate::pipe::timers::Timers;
+use crate::pipe::wires::Wires;
+use crate::queue::exits::Exits;
+use crate::queue::{Depth, Entry};
+use crate::{ConfigError, Counters, Direction, DropReason, Fault, Input, LinkId, LinkState, Output, Packet};
+
+/// All links of a run. The contract is in the crate's own documentation.
+#[derive(Debug)]
+pub struct Network {
+    now: Instant,
+    exits: Exits,
+    links: Vec<Link>,
+    wires: Wires,
+    air: Wireless,
+    /// Those of the air's channels, then those of its access points.
+    timers: Timers,
+}
+
+/// What the network knows about a link of any kind, besides its wires.
+#[derive(Debug)]
+struct Link {
+    kind: Kind,
+    blackhole: bool,
+}
+
+/// What a link is made of besides its wires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Nothing: cables and cells are always attached, unless a fault took them down.
+    Wired { down: bool },
+    /// An access point: its index in the air.
+    Wifi(usize),
+}
+
+/// What is due next.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    /// One of the wires' parts.
+    Wire(usize),
+    Channel(usize),
+    AccessPoint(usize),
+}
+
+/// Access points are numbered in the order of their links.
+fn links(config: &NetworkConfig) -> Vec<Link> {
+    let mut access_points = 0;
+    let mut kind = |link: &LinkConfig| match link {
+        LinkConfig::Cable(_) | LinkConfig::Cell(_) => Kind::Wired { down: false },
+        LinkConfig::Wifi(_) => {
+            access_points += 1;
+            Kind::Wifi(access_points - 1)
+        }
+    };
+    let link = |link: &LinkConfig| Link {
+        kind: kind(link),
+        blackhole: false,
+    };
+    config.links.iter().map(link).collect()
+}
+
+impl Network {
+    /// Builds the network of a run at its start, [`Instant::ZERO`]: cables and cells are up, access points are not joined.
+    pub fn new(seed: u64, config: impl Into<NetworkConfig>) -> Result<Self, ConfigError> {
+        let config = config.into();
+        check::check(&config)?;
+        let air = Wireless::new(seed, &config)?;
+        let (channels, bsses) = air.sizes();
+        let mut network = Self {
+            now: Instant::ZERO,
+            exits: Exits::new(config.links.len()).monitored(config.monitor),
+            links: links(&config),
+            wires: Wires::new(seed, &config),
+            timers: Timers::new(channels + bsses),
+            air,
+        };
+        (0..channels).for_each(|channel| network.set_channel_timer(channel));
+        (0..bsses).for_each(|bss| network.set_bss_timer(bss));
+        Ok(network)
+    }
+
+    /// Takes in one input that happens at `now`, after everything that was due until then.
+    pub fn handle(&mut self, now: Instant, input: Input) {
+        self.tick(now);
+        match input {
+            Input::Packet(packet) => self.enter(packet),
+            Input::Fault(link, fault) => self.fault(link, fault),
+            Input::Moved(position) => {
+                self.air.moved(self.now, position);
+                (0..self.air.sizes().0).for_each(|channel| self.set_channel_timer(channel));
+            }
+            Input::Associate(link) => self.with_bss(link, Wireless::associate),
+            Input::Leave(link) => self.with_bss(link, Wireless::leave),
+        }
+    }
+
+    /// Lets time pass up to and including `now`.
+    pub fn tick(&mut self, now: Instant) {
+        debug_assert!(now >= self.now, "time goes backwards: {now} after {}", self.now);
+        while let Some((due, part)) = self.first().filter(|&(due, _)| due <= now) {
+            self.now = self.now.max(due);
+            self.run(part);
+        }
+        self.now = self.now.max(now);
+    }
+
+    /// The next thing that happened, if the world has not been told of everything yet.
+    pub fn poll(&mut self) -> Option<Output> {
+        self.poll_due().map(|(_, output)| output)
+    }
+
+    /// As [`Network::poll`], with the time at which it was due: how late the driver is.
+    pub fn poll_due(&mut self) -> Option<(Instant, Output)> {
+        self.exits.pop()
+    }
+
+    /// When to call [`Network::tick`] next, and which part asks for it. `None`: nothing happens without a new input.
+    pub fn wake_at(&self) -> Option<(Instant, &'static str)> {
+        let (due, part) = self.first()?;
+        let reason = match part {
+            Part::Wire(part) => self.wires.reason(part),
+            Part::Channel(_) => "air",
+            Part::AccessPoint(_) => "access point",
+        };
+        Some((due.max(self.now), reason))
+    }
+
+    /// What a link has carried since the start.
+    ///
+    /// # Panics
+    /// If there is no such link, as all methods that take a link do.
+    pub fn counters(&self, link: LinkId) -> Counters {
+        let own = *self.exits.counters(link);
+        self.bss(link).map_or(own, |bss| self.air.counted(bss, own))
+    }
+
+    /// The next frame that one of the client's monitor interfaces has heard, on the exact medium: in the order of their ends, its own at their
+    /// beginning.
+    pub fn overheard(&mut self) -> Option<Overheard> {
+        self.air.overheard()
+    }
+
+    /// What a link is towards the client now.
+    pub fn state(&self, link: LinkId) -> LinkState {
+        match self.link(link).kind {
+            Kind::Wired { down: true } => LinkState::Down,
+            Kind::Wired { down: false } => LinkState::Up,
+            Kind::Wifi(bss) => self.air.state(bss),
+        }
+    }
+
+    /// What waits in a link's queues: in front of the bottleneck (of a shared one: everybody's packets) and of the air.
+    pub fn queue(&self, link: LinkId, direction: Direction) -> Depth {
+        let wire = self.wires.queue(link, direction);
+        let air = self
+            .bss(link)
+            .map_or(Depth::default(), |bss| self.air.depth(bss, direction));
+        Depth {
+            packets: wire.packets + air.packets,
+            bytes: wire.bytes + air.bytes,
+        }
+    }
+
+    /// Whether a packet of so many bytes would find room in front of a link's bottleneck now.
+    pub fn has_room(&self, link: LinkId, direction: Direction, bytes: u32) -> bool {
+        self.wires.has_room(link, direction, bytes)
+    }
+
+    /// The mean signal of an access point at the client; `None` for other links.
+    pub fn signal(&self, link: LinkId) -> Option<Dbm> {
+        self.bss(link).map(|bss| self.air.mean_signal(bss))
+    }
+
+    /// The mean signal-to-noise ratio of a WiFi link at the decoder (implementation loss taken off); `None` for other links.
+    pub fn snr(&self, link: LinkId, direction: Direction) -> Option<Db> {
+        self.bss(link).map(|bss| self.air.mean_snr(bss, direction))
+    }
+
+    /// The rate at which a WiFi link sends frames now; `None` for other links.
+    pub fn rate(&self, link: LinkId, direction: Direction) -> Option<Bitrate> {
+        self.bss(link).map(|bss| self.air.rate(bss, direction))
+    }
+
+    /// What is on the wire behind the bottleneck.
+    pub fn in_flight(&self, link: LinkId, direction: Direction) -> Depth {
+        self.wires.in_flight(link, direction)
+    }
+
+    fn link(&self, link: LinkId) -> &Link {
+        &self.links[usize::from(link.0)]
+    }
+
+    fn bss(&self, link: LinkId) -> Option<usize> {
+        match self.link(link).kind {
+            Kind::Wired { .. } => None,
+            Kind::Wifi(bss) => Some(bss),
+        }
+    }
+
+    /// Joining and leaving mean nothing to cables and cells.
+    fn with_bss(&mut self, link: LinkId, act: impl FnOnce(&mut Wireless, Instant, usize, &mut Exits)) {
+        if let Some(bss) = self.bss(link) {
+            act(&mut self.air, self.now, bss, &mut self.exits);
+            self.set_bss_timer(bss);
+            self.set_channel_timer(self.air.channel_of(bss));
+        }
+    }
+
+    fn enter(&mut self, packet: Packet) {
+        let entry = Entry {
+            packet,
+            ce: false,
+            since: self.now,
+        };
+        if self.link(packet.link).blackhole {
+            return self.exits.drop(self.now, packet, DropReason::Fault);
+        }
+        if self.state(packet.link) != LinkState::Up {
+            return self.exits.drop(self.now, packet, DropReason::Detached);
+        }
+        match self.link(packet.link).kind {
+            Kind::Wifi(bss) if packet.direction == Direction::Up => self.enter_air(bss, entry),
+            _ => self.wires.enter(self.now, entry, &mut self.exits),
+        }
+    }
+
+    fn enter_air(&mut self, bss: usize, entry: Entry) {
+        self.air.push(self.now, bss, entry, &mut self.exits);
+        self.set_channel_timer(self.air.channel_of(bss));
+    }
+
+    /// The part that is due first, and when. Wires come before what is due in the air at the same time.
+    fn first(&self) -> Option<(Instant, Part)> {
+        let wire = self.wires.first().map(|(due, part)| (due, Part::Wire(part)));
+        let air = self
+            .timers
+            .first()
+            .map(|(due, slot)| (due, self.part_of_air(slot)));
+        wire.into_iter().chain(air).min_by_key(|&(due, _)| due)
+    }
+
+    fn part_of_air(&self, slot: usize) -> Part {
+        let (channels, _) = self.air.sizes();
+        slot.checked_sub(channels)
+            .map_or(Part::Channel(slot), Part::AccessPoint)
+    }
+
+    fn run(&mut self, part: Part) {
+        match part {
+            Part::Wire(part) => self.run_wire(part),
+            Part::Channel(channel) => self.run_channel(channel),
+            Part::AccessPoint(bss) => self.run_bss(bss),
+        }
+    }
+
+    fn run_wire(&mut self, part: usize) {
+        let Self {
+            now,
+            exits,
+            links,
+            wires,
+            air,
+            timers,
+        } = self;
+        wires.run(*now, part, exits, |entry, exits| {
+            match links[usize::from(entry.packet.link.0)].kind {
+                Kind::Wifi(bss) if entry.packet.direction == Direction::Down => {
+                    air.push(*now, bss, entry, exits);
+                    let channel = air.channel_of(bss);
+                    timers.set(channel, air.channel_due(channel));
+                }
+                _ => exits.deliver(*now, entry),
+            }
+        });
+    }
+
+    fn run_channel(&mut self, channel: usize) {
+        match self.air.run_channel(self.now, channel, &mut self.exits) {
+            Some(entry) if entry.packet.direction == Direction::Up => {
+                self.wires.enter(self.now, entry, &mut self.exits);
+            }
+            Some(entry) => self.exits.deliver(self.now, entry),
+            None => {}
+        }
+        self.set_channel_timer(channel);
+        // A beacon that was heard or missed changes when its access point is asked.
+        for &bss in self.air.members(channel) {
+            self.timers.set(self.air.sizes().0 + bss, self.air.bss_due(bss));
+        }
+    }
+
+    fn run_bss(&mut self, bss: usize) {
+        self.air.run_bss(self.now, bss, &mut self.exits);
+        self.set_bss_timer(bss);
+        self.set_channel_timer(self.air.channel_of(bss));
+    }
+
+    fn set_channel_timer(&mut self, channel: usize) {
+        self.timers.set(channel, self.air.channel_due(channel));
+    }
+
+    fn set_bss_timer(&mut self, bss: usize) {
+        self.timers.set(self.air.sizes().0 + bss, self.air.bss_due(bss));
+    }
+
+    fn fault(&mut self, id: LinkId, fault: Fault) {
+        match fault {
+            Fault::Blackhole(on) => self.set_blackhole(id, on),
+            Fault::Down(down) => self.set_down(id, down),
+            Fault::Rate { up, down } => self.wires.set_rate(self.now, id, [up, down]),
+            Fault::Attenuation(attenuation) => {
+                self.with_bss(id, |air, now, bss, _| air.attenuate(now, bss, attenuation));
+            }
+        }
+    }
+
+    fn set_blackhole(&mut self, id: LinkId, on: bool) {
+        self.links[usize::from(id.0)].blackhole = on;
+        self.with_bss(id, |air, now, bss, exits| air.blackhole(now, bss, on, exits));
+        if on {
+            self.wires.purge(self.now, id, &mut self.exits);
+        }
+    }
+
+    fn set_down(&mut self, id: LinkId, down: bool) {
+        let before = self.state(id);
+        match &mut self.links[usize::from(id.0)].kind {
+            Kind::Wired { down: now_down } => {
+                *now_down = down;
+                let after = self.state(id);
+                if before != after {
+                    self.exits.state(self.now, id, after);
+                }
+            }
+            Kind::Wifi(_) => self.with_bss(id, |air, now, bss, exits| air.switch(now, bss, !down, exits)),
+        }
+        if down {
+            self.wires.purge(self.now, id, &mut self.exits);
+        }
+    }
+}

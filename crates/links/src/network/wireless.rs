@@ -1,0 +1,188 @@
+//! The access points of a network, as finely as it asks for: both models behind one face.
+
+use alloc::boxed::Box;
+use units::{Bitrate, Db, Dbm, Instant};
+
+use crate::air::Overheard;
+use crate::config::{Medium, NetworkConfig};
+use crate::exact::{Exact, access_points};
+use crate::queue::exits::Exits;
+use crate::queue::{Depth, Entry};
+use crate::wifi::Air;
+use crate::{ConfigError, Counters, Direction, LinkState, Position};
+
+/// Access points are numbered in the order of their links. The exact medium is run as one channel, whatever the channels of its stations.
+#[derive(Debug)]
+pub(crate) enum Wireless {
+    Coarse(Air),
+    Exact(Box<Exact>),
+}
+
+impl Wireless {
+    pub(crate) fn new(seed: u64, config: &NetworkConfig) -> Result<Self, ConfigError> {
+        if config.medium == Medium::Frames && access_points(config).next().is_some() {
+            return Ok(Self::Exact(Box::new(Exact::new(seed, config)?)));
+        }
+        let mut air = Air::new(seed, config.radio, &config.walls);
+        for (link, wifi) in access_points(config) {
+            air.add(link, wifi);
+        }
+        Ok(Self::Coarse(air))
+    }
+
+    /// How many channels and access points there are.
+    pub(crate) fn sizes(&self) -> (usize, usize) {
+        match self {
+            Self::Coarse(air) => air.sizes(),
+            Self::Exact(exact) => (1, exact.count()),
+        }
+    }
+
+    pub(crate) fn channel_of(&self, bss: usize) -> usize {
+        match self {
+            Self::Coarse(air) => air.channel_of(bss),
+            Self::Exact(_) => 0,
+        }
+    }
+
+    /// The access points of a channel that have deadlines of their own.
+    pub(crate) fn members(&self, channel: usize) -> &[usize] {
+        match self {
+            Self::Coarse(air) => air.members(channel),
+            Self::Exact(_) => &[],
+        }
+    }
+
+    pub(crate) fn channel_due(&mut self, channel: usize) -> Option<Instant> {
+        match self {
+            Self::Coarse(air) => air.channel_due(channel),
+            Self::Exact(exact) => exact.due(),
+        }
+    }
+
+    pub(crate) fn bss_due(&self, bss: usize) -> Option<Instant> {
+        match self {
+            Self::Coarse(air) => Some(air.bss_due(bss)),
+            Self::Exact(_) => None,
+        }
+    }
+
+    pub(crate) fn state(&self, bss: usize) -> LinkState {
+        match self {
+            Self::Coarse(air) => air.state(bss),
+            Self::Exact(exact) => exact.state(bss),
+        }
+    }
+
+    pub(crate) fn mean_signal(&self, bss: usize) -> Dbm {
+        match self {
+            Self::Coarse(air) => air.mean_signal(bss),
+            Self::Exact(exact) => exact.mean_signal(bss),
+        }
+    }
+
+    pub(crate) fn mean_snr(&self, bss: usize, direction: Direction) -> Db {
+        match self {
+            Self::Coarse(air) => air.mean_snr(bss, direction),
+            Self::Exact(exact) => exact.mean_snr(bss, direction),
+        }
+    }
+
+    pub(crate) fn rate(&self, bss: usize, direction: Direction) -> Bitrate {
+        match self {
+            Self::Coarse(air) => air.rate(bss, direction),
+            Self::Exact(exact) => exact.rate(bss, direction),
+        }
+    }
+
+    /// What waits for the air, what is being tried included.
+    pub(crate) fn depth(&self, bss: usize, direction: Direction) -> Depth {
+        match self {
+            Self::Coarse(air) => air.depth(bss, direction),
+            Self::Exact(exact) => exact.depth(bss, direction),
+        }
+    }
+
+    /// What an access point's link has carried, besides what the network counts itself.
+    pub(crate) fn counted(&self, bss: usize, own: Counters) -> Counters {
+        match self {
+            Self::Coarse(_) => own,
+            Self::Exact(exact) => exact.counted(bss, own),
+        }
+    }
+
+    /// The next frame that one of the client's radios has heard.
+    pub(crate) fn overheard(&mut self) -> Option<Overheard> {
+        match self {
+            Self::Coarse(_) => None,
+            Self::Exact(exact) => exact.overheard(),
+        }
+    }
+
+    /// A packet comes to the air: at the access point from its wire, or at the client.
+    pub(crate) fn push(&mut self, now: Instant, bss: usize, entry: Entry, exits: &mut Exits) {
+        match self {
+            Self::Coarse(air) => air.push(now, bss, entry, exits),
+            Self::Exact(exact) => exact.push(now, bss, entry, exits),
+        }
+    }
+
+    /// Runs a channel; the packet that got through the air, if one did.
+    pub(crate) fn run_channel(&mut self, now: Instant, channel: usize, exits: &mut Exits) -> Option<Entry> {
+        match self {
+            Self::Coarse(air) => air.run_channel(now, channel, exits),
+            Self::Exact(exact) => exact.run(now, exits),
+        }
+    }
+
+    /// Runs what is due at an access point.
+    pub(crate) fn run_bss(&mut self, now: Instant, bss: usize, exits: &mut Exits) {
+        if let Self::Coarse(air) = self {
+            air.run_bss(now, bss, exits);
+        }
+    }
+
+    pub(crate) fn associate(&mut self, now: Instant, bss: usize, exits: &mut Exits) {
+        match self {
+            Self::Coarse(air) => air.associate(now, bss, exits),
+            Self::Exact(exact) => exact.associate(now, bss),
+        }
+    }
+
+    pub(crate) fn leave(&mut self, now: Instant, bss: usize, exits: &mut Exits) {
+        match self {
+            Self::Coarse(air) => air.leave(now, bss, exits),
+            Self::Exact(exact) => exact.leave(now, bss),
+        }
+    }
+
+    /// Switches an access point off or on.
+    pub(crate) fn switch(&mut self, now: Instant, bss: usize, on: bool, exits: &mut Exits) {
+        match self {
+            Self::Coarse(air) => air.switch(now, bss, on, exits),
+            Self::Exact(exact) => exact.switch(now, bss, on, exits),
+        }
+    }
+
+    pub(crate) fn blackhole(&mut self, now: Instant, bss: usize, on: bool, exits: &mut Exits) {
+        match self {
+            Self::Coarse(air) => air.blackhole(now, bss, on, exits),
+            Self::Exact(exact) => exact.blackhole(now, bss, on, exits),
+        }
+    }
+
+    pub(crate) fn attenuate(&mut self, now: Instant, bss: usize, attenuation: Db) {
+        match self {
+            Self::Coarse(air) => air.attenuate(bss, attenuation),
+            Self::Exact(exact) => exact.attenuate(now, bss, attenuation),
+        }
+    }
+
+    /// The client's radio moved.
+    pub(crate) fn moved(&mut self, now: Instant, position: Position) {
+        match self {
+            Self::Coarse(air) => air.moved(position),
+            Self::Exact(exact) => exact.moved(now, position),
+        }
+    }
+}

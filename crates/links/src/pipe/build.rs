@@ -1,0 +1,129 @@
+//! From a plan to the wired parts of its links.
+
+use alloc::format;
+use alloc::vec::Vec;
+use units::{Duration, Ratio, Rng};
+
+use super::cellular::Radio;
+use super::holes::Holes;
+use super::lane::{Lane, LaneConfig};
+use super::port::Port;
+use super::wires::Segment;
+use crate::config::{BottleneckConfig, CableConfig, CellConfig, LinkConfig, NetworkConfig, WifiConfig, Wire};
+
+/// The parts that every kind of link is made of.
+#[derive(Default)]
+pub(super) struct Parts {
+    /// One for each link.
+    pub(super) segments: Vec<Segment>,
+    pub(super) ports: Vec<Port>,
+    pub(super) lanes: Vec<Lane>,
+}
+
+impl Parts {
+    pub(super) fn build(seed: u64, config: &NetworkConfig) -> Self {
+        let mut parts = Self::default();
+        for (index, shared) in config.bottlenecks.iter().enumerate() {
+            parts.bottleneck(shared, longest_rtt(config, index));
+        }
+        for link in &config.links {
+            match link {
+                LinkConfig::Cable(cable) => parts.cable(seed, cable),
+                LinkConfig::Cell(cell) => parts.cell(seed, cell),
+                LinkConfig::Wifi(wifi) => parts.backhaul(seed, wifi),
+            }
+        }
+        parts
+    }
+
+    /// Bottlenecks come first, so that their ports are at twice their index.
+    fn bottleneck(&mut self, shared: &BottleneckConfig, rtt: Duration) {
+        for rate in [shared.up, shared.down] {
+            self.ports.push(Port::at_rate(rate, rtt, shared.queue));
+        }
+    }
+
+    fn cable(&mut self, seed: u64, cable: &CableConfig) {
+        let rtt = rtt(cable);
+        let first = match cable.behind {
+            Some(shared) => 2 * shared,
+            None => {
+                for wire in [cable.up, cable.down] {
+                    self.ports.push(Port::at_rate(wire.rate, rtt, wire.queue));
+                }
+                self.ports.len() - 2
+            }
+        };
+        let lane = |wire: Wire| LaneConfig {
+            delay: wire.delay,
+            jitter: wire.jitter,
+            loss: wire.loss,
+            repeats: None,
+        };
+        self.segment(seed, &cable.name, first, [lane(cable.up), lane(cable.down)]);
+    }
+
+    fn cell(&mut self, seed: u64, cell: &CellConfig) {
+        let rtt = cell.up.delay + cell.down.delay;
+        let first = self.ports.len();
+        for lane in [&cell.up, &cell.down] {
+            self.ports.push(Port::cellular(
+                &lane.rate,
+                rtt,
+                lane.queue,
+                Holes::new(&cell.holes),
+            ));
+        }
+        let lanes = [&cell.up, &cell.down].map(|lane| LaneConfig {
+            delay: lane.delay,
+            jitter: lane.jitter,
+            loss: Ratio::ZERO,
+            repeats: cell.repeats,
+        });
+        self.segment(seed, &cell.name, first, lanes);
+        if let Some(segment) = self.segments.last_mut() {
+            segment.radio = cell.radio.map(Radio::new);
+        }
+    }
+
+    fn backhaul(&mut self, seed: u64, wifi: &WifiConfig) {
+        let backhaul = &wifi.backhaul;
+        let first = self.ports.len();
+        for rate in [backhaul.up, backhaul.down] {
+            self.ports
+                .push(Port::at_rate(rate, backhaul.delay * 2, backhaul.queue));
+        }
+        let lane = LaneConfig {
+            delay: backhaul.delay,
+            jitter: Duration::ZERO,
+            loss: Ratio::ZERO,
+            repeats: None,
+        };
+        self.segment(seed, &wifi.name, first, [lane; 2]);
+    }
+
+    fn segment(&mut self, seed: u64, name: &str, first_port: usize, lanes: [LaneConfig; 2]) {
+        for (lane, direction) in lanes.into_iter().zip(["up", "down"]) {
+            self.lanes.push(Lane::new(
+                lane,
+                Rng::named(seed, &format!("{name}/wire-{direction}")),
+            ));
+        }
+        self.segments.push(Segment {
+            ports: [first_port, first_port + 1],
+            radio: None,
+        });
+    }
+}
+
+fn rtt(cable: &CableConfig) -> Duration {
+    cable.up.delay + cable.down.delay
+}
+
+fn longest_rtt(config: &NetworkConfig, index: usize) -> Duration {
+    let behind = config.links.iter().filter_map(|link| match link {
+        LinkConfig::Cable(cable) if cable.behind == Some(index) => Some(rtt(cable)),
+        _ => None,
+    });
+    behind.max().unwrap_or_default()
+}

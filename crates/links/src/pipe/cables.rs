@@ -1,0 +1,66 @@
+//! Cables by themselves, for media that bring no network: the contract of [`crate::Network`] with one kind of link.
+
+use alloc::vec::Vec;
+use units::Instant;
+
+use super::wires::Wires;
+use crate::config::{CableConfig, ConfigError, LinkConfig, NetworkConfig, check};
+use crate::queue::Entry;
+use crate::queue::exits::Exits;
+use crate::{Output, Packet};
+
+/// Cables that are always up.
+#[derive(Debug)]
+pub(crate) struct Cables {
+    now: Instant,
+    wires: Wires,
+    exits: Exits,
+}
+
+impl Cables {
+    /// Builds them at their start, [`Instant::ZERO`].
+    pub(crate) fn new(seed: u64, cables: impl Iterator<Item = CableConfig>) -> Result<Self, ConfigError> {
+        let links: Vec<LinkConfig> = cables.map(LinkConfig::Cable).collect();
+        let config = NetworkConfig::from(links);
+        check::check(&config)?;
+        Ok(Self {
+            now: Instant::ZERO,
+            wires: Wires::new(seed, &config),
+            exits: Exits::new(config.links.len()),
+        })
+    }
+
+    /// A packet enters a cable at `now`, after everything that was due until then.
+    pub(crate) fn enter(&mut self, now: Instant, packet: Packet) {
+        self.tick(now);
+        let entry = Entry {
+            packet,
+            ce: false,
+            since: self.now,
+        };
+        self.wires.enter(self.now, entry, &mut self.exits);
+    }
+
+    /// Lets time pass up to and including `now`.
+    pub(crate) fn tick(&mut self, now: Instant) {
+        debug_assert!(now >= self.now, "time goes backwards: {now} after {}", self.now);
+        while let Some((due, part)) = self.wires.first().filter(|&(due, _)| due <= now) {
+            self.now = self.now.max(due);
+            let at = self.now;
+            self.wires
+                .run(at, part, &mut self.exits, |entry, exits| exits.deliver(at, entry));
+        }
+        self.now = self.now.max(now);
+    }
+
+    /// The next thing that happened, and when.
+    pub(crate) fn poll_due(&mut self) -> Option<(Instant, Output)> {
+        self.exits.pop()
+    }
+
+    /// When to call [`Cables::tick`] next, and what is due then.
+    pub(crate) fn wake_at(&self) -> Option<(Instant, &'static str)> {
+        let (due, part) = self.wires.first()?;
+        Some((due.max(self.now), self.wires.reason(part)))
+    }
+}

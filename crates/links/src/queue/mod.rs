@@ -1,0 +1,173 @@
+//! A queue in front of a server: first in, first out, tail drop at a limit, CoDel if asked for.
+//!
+//! Every kind of link uses it. Packets that leave the network, delivered or dropped, go to `exits`.
+
+pub(crate) mod codel;
+pub(crate) mod exits;
+
+use alloc::collections::VecDeque;
+use units::{Bitrate, Bytes, Duration, Instant};
+
+use self::codel::{Codel, Verdict};
+use self::exits::Exits;
+use crate::config::{QueueConfig, QueueLimit};
+use crate::{DropReason, LinkId, Packet};
+
+/// A full packet: the unit in which bandwidth-delay products are counted, and CoDel's `MAXPACKET`.
+pub(crate) const FULL_PACKET: u64 = 1_500;
+
+/// A queue that holds a product holds at least this many packets, however short the link.
+const LEAST_PRODUCT: u64 = 30;
+
+/// A packet on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) packet: Packet,
+    /// One of the link's queues marked it.
+    pub(crate) ce: bool,
+    /// When it entered the stage it is in now.
+    pub(crate) since: Instant,
+}
+
+/// How much a queue holds now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Depth {
+    /// Packets.
+    pub packets: usize,
+    /// Their bytes.
+    pub bytes: Bytes,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Room {
+    Packets(usize),
+    Bytes(u64),
+}
+
+#[derive(Debug)]
+pub(crate) struct Queue {
+    ring: VecDeque<Entry>,
+    bytes: u64,
+    room: Room,
+    codel: Option<Codel>,
+}
+
+impl Queue {
+    /// `rate` and `rtt` turn limits in time and products into packets and bytes.
+    pub(crate) fn new(config: QueueConfig, rate: Bitrate, rtt: Duration) -> Self {
+        let room = Room::new(config.limit, rate, rtt);
+        Self {
+            ring: VecDeque::with_capacity(room.likely_packets()),
+            bytes: 0,
+            room,
+            codel: config.aqm.map(Codel::new),
+        }
+    }
+
+    pub(crate) fn depth(&self) -> Depth {
+        Depth {
+            packets: self.ring.len(),
+            bytes: Bytes::new(self.bytes),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ring.is_empty()
+    }
+
+    /// Takes a packet in, or drops it when there is no room.
+    pub(crate) fn push(&mut self, now: Instant, mut entry: Entry, exits: &mut Exits) {
+        if self.is_full_for(entry.packet.bytes) {
+            exits.drop(now, entry.packet, DropReason::QueueFull);
+            return;
+        }
+        entry.since = now;
+        self.bytes += u64::from(entry.packet.bytes);
+        self.ring.push_back(entry);
+    }
+
+    /// The next packet to serve, after the queue's management has had its say.
+    pub(crate) fn pop(&mut self, now: Instant, exits: &mut Exits) -> Option<Entry> {
+        let Some(codel) = &mut self.codel else {
+            return self.take();
+        };
+        if self.ring.is_empty() {
+            codel.emptied();
+        }
+        let head = self.take()?;
+        self.managed(now, head, exits)
+    }
+
+    /// Drops everything that belongs to `link`.
+    pub(crate) fn purge(&mut self, now: Instant, link: LinkId, reason: DropReason, exits: &mut Exits) {
+        let bytes = &mut self.bytes;
+        self.ring.retain(|entry| {
+            let stays = entry.packet.link != link;
+            if !stays {
+                *bytes -= u64::from(entry.packet.bytes);
+                exits.drop(now, entry.packet, reason);
+            }
+            stays
+        });
+    }
+
+    /// Whether a packet of so many bytes would be dropped.
+    pub(crate) fn is_full_for(&self, bytes: u32) -> bool {
+        match self.room {
+            Room::Packets(most) => self.ring.len() >= most,
+            Room::Bytes(most) => self.bytes + u64::from(bytes) > most,
+        }
+    }
+
+    fn take(&mut self) -> Option<Entry> {
+        let entry = self.ring.pop_front()?;
+        self.bytes -= u64::from(entry.packet.bytes);
+        Some(entry)
+    }
+
+    fn managed(&mut self, now: Instant, mut head: Entry, exits: &mut Exits) -> Option<Entry> {
+        let mut verdict = self
+            .codel
+            .as_mut()?
+            .head(now, now - head.since, self.bytes <= FULL_PACKET);
+        while verdict == Verdict::Signal {
+            let codel = self.codel.as_mut()?;
+            if codel.ecn && head.packet.ect {
+                codel.marked(now);
+                head.ce = true;
+                return Some(head);
+            }
+            exits.drop(now, head.packet, DropReason::Aqm);
+            // More than a full packet stays behind a head that is dropped.
+            head = self.take()?;
+            verdict = self
+                .codel
+                .as_mut()?
+                .after_drop(now, now - head.since, self.bytes <= FULL_PACKET);
+        }
+        Some(head)
+    }
+}
+
+impl Room {
+    fn new(limit: QueueLimit, rate: Bitrate, rtt: Duration) -> Self {
+        match limit {
+            QueueLimit::Bdp => {
+                let product = (rate * rtt).get().div_ceil(FULL_PACKET);
+                Self::Packets(usize::try_from(product.max(LEAST_PRODUCT)).unwrap_or(usize::MAX))
+            }
+            QueueLimit::Packets(most) => Self::Packets(most as usize),
+            QueueLimit::Bytes(most) => Self::Bytes(most.get()),
+            QueueLimit::Time(time) => Self::Bytes((rate * time).get().max(FULL_PACKET)),
+        }
+    }
+
+    /// How much to reserve: full packets for limits in bytes, and never more than a few megabytes of descriptors.
+    fn likely_packets(self) -> usize {
+        let packets = match self {
+            Self::Packets(most) => most as u64,
+            Self::Bytes(most) => most.div_ceil(FULL_PACKET),
+        };
+        packets.min(1 << 16) as usize
+    }
+}

@@ -48,4 +48,4 @@ fuzz:
 .PHONY: ready
 ready:
 	@scripts/setup.sh build
-	$(CARGO) build --locked --package slowhand
+	$(CARGO) build --locked --package slowhand --package slowhandd

@@ -2,7 +2,8 @@
 
 use crate::Findings;
 use crate::metadata::Metadata;
-use crate::rooms::{ROOMS, Room};
+use crate::rooms::{LEAN, Lean, ROOMS, Room};
+use std::collections::BTreeMap;
 
 /// Compares the workspace with the table.
 pub fn check() -> anyhow::Result<Findings> {
@@ -17,6 +18,9 @@ pub fn check() -> anyhow::Result<Findings> {
                 "{name}: not in the table; add it to xtask/src/rooms.rs with what it must never know"
             )),
         }
+    }
+    for program in LEAN {
+        wrong.extend(ballast(program, &metadata.linked(program.name)));
     }
     for room in ROOMS.iter().filter(|room| room.no_std) {
         wrong.extend(knows_std(room));
@@ -45,6 +49,30 @@ fn violations(room: &Room, dependencies: &[&str], own: &[&str]) -> Vec<String> {
                 room.name
             )),
         })
+        .collect()
+}
+
+/// What a lean program links although it must not, each with the path that leads there.
+fn ballast(program: &Lean, linked: &BTreeMap<&str, Vec<&str>>) -> Vec<String> {
+    let Lean {
+        name,
+        without,
+        because,
+    } = program;
+    if linked.is_empty() {
+        return vec![format!(
+            "{name} has no dependencies: is it still the name of the package?"
+        )];
+    }
+    let is_barred = |found: &str| {
+        without.iter().any(|barred| match barred.strip_suffix('*') {
+            Some(start) => found.starts_with(start),
+            None => found == *barred,
+        })
+    };
+    let barred = linked.iter().filter(|(found, _)| is_barred(found));
+    barred
+        .map(|(found, way)| format!("{name} links {found} ({}): {because}", way.join(" → ")))
         .collect()
 }
 
@@ -104,6 +132,55 @@ mod tests {
     fn an_unlisted_crate_is_named() {
         let found = violations(policy(), &["rand"], OWN);
         assert!(found[0].contains("rand, which is not listed"), "{found:?}");
+    }
+
+    fn metadata(text: &str) -> Metadata {
+        serde_json::from_str(text).unwrap()
+    }
+
+    /// The program links a library, which links the lab and is tested with the simulator.
+    const GRAPH: &str = r#"{
+        "packages": [
+            {"id": "1", "name": "slowhandd", "version": "1", "license": null, "dependencies": []},
+            {"id": "2", "name": "host", "version": "1", "license": null, "dependencies": []},
+            {"id": "3", "name": "lab", "version": "1", "license": null, "dependencies": []},
+            {"id": "4", "name": "sim", "version": "1", "license": null, "dependencies": []},
+            {"id": "5", "name": "arrow-array", "version": "1", "license": null, "dependencies": []}
+        ],
+        "workspace_members": ["1", "2", "3", "4"],
+        "resolve": {"nodes": [
+            {"id": "1", "deps": [
+                {"pkg": "2", "dep_kinds": [{"kind": null}]},
+                {"pkg": "5", "dep_kinds": [{"kind": "build"}]}
+            ]},
+            {"id": "2", "deps": [
+                {"pkg": "3", "dep_kinds": [{"kind": "dev"}, {"kind": null}]},
+                {"pkg": "4", "dep_kinds": [{"kind": "dev"}]}
+            ]},
+            {"id": "3", "deps": [{"pkg": "5", "dep_kinds": [{"kind": null}]}]},
+            {"id": "4", "deps": []},
+            {"id": "5", "deps": []}
+        ]}
+    }"#;
+
+    #[test]
+    fn what_a_lean_program_links_by_way_of_others_is_named() {
+        let found = ballast(&LEAN[0], &metadata(GRAPH).linked("slowhandd"));
+        assert_eq!(
+            found,
+            [
+                "slowhandd links arrow-array (slowhandd → host → lab → arrow-array): it runs as root for weeks",
+                "slowhandd links lab (slowhandd → host → lab): it runs as root for weeks",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_only_tests_and_builds_need_is_not_linked() {
+        let lean = GRAPH.replace(r#"{"kind": "dev"}, {"kind": null}"#, r#"{"kind": "dev"}"#);
+        assert_eq!(ballast(&LEAN[0], &metadata(&lean).linked("slowhandd")), [""; 0]);
+        let gone = ballast(&LEAN[0], &metadata(&lean).linked("daemon"));
+        assert!(gone[0].contains("has no dependencies"), "{gone:?}");
     }
 
     #[test]

@@ -16,6 +16,26 @@ pub struct Room {
     pub never: &'static str,
 }
 
+/// A program that must not link some crates, not even by way of others.
+pub struct Lean {
+    /// Its package.
+    pub name: &'static str,
+    /// What it must not link: packages, or how their names begin where a `*` follows.
+    pub without: &'static [&'static str],
+    /// Why.
+    pub because: &'static str,
+}
+
+/// Every such program.
+pub const LEAN: &[Lean] = &[Lean {
+    name: "slowhandd",
+    // Papers are a part of `slowhand`.
+    without: &[
+        "lab", "links", "sim", "scenario", "dash", "runs", "bench", "slowhand", "parquet*", "arrow*",
+    ],
+    because: "it runs as root for weeks",
+}];
+
 /// Every room, from the innermost to the outermost.
 pub const ROOMS: &[Room] = &[
     Room {
@@ -98,9 +118,50 @@ pub const ROOMS: &[Room] = &[
         never: "linux, sim, policy: it draws a recorded run as well as a live one",
     },
     Room {
+        name: "show",
+        rooms: &["trace"],
+        crates: &["anyhow", "serde", "serde_json", "terminal_size"],
+        no_std: false,
+        never: "what is shown: the daemon and every command print by it",
+    },
+    Room {
+        name: "host",
+        rooms: &["units", "wire", "policy", "trace", "linux", "show"],
+        crates: &["clap", "libc", "nix", "serde", "serde_json", "thiserror", "toml"],
+        no_std: false,
+        never: "scenario, sim, lab, dash: the daemon is built from it",
+    },
+    Room {
+        name: "slowhandd",
+        rooms: &["policy", "trace", "linux", "show", "host"],
+        crates: &["anyhow", "clap", "nix", "serde_json", "thiserror"],
+        no_std: false,
+        never: "scenario, sim, lab, dash, benches, papers: it runs as root for weeks",
+    },
+    Room {
+        name: "runs",
+        rooms: &[
+            "units", "policy", "record", "trace", "scenario", "linux", "lab", "show",
+        ],
+        crates: &["anyhow", "clap", "libc", "nix"],
+        no_std: false,
+        never: "what is asked for: `play` and the benches run by it",
+    },
+    Room {
+        name: "bench",
+        rooms: &[
+            "units", "wire", "policy", "links", "trace", "scenario", "sim", "linux", "lab", "show", "runs",
+            "bench",
+        ],
+        crates: &["anyhow", "clap", "libc", "serde_json"],
+        no_std: false,
+        never: "the program that asks for it",
+    },
+    Room {
         name: "slowhand",
         rooms: &[
             "units", "wire", "policy", "record", "links", "trace", "scenario", "sim", "linux", "lab", "dash",
+            "show", "host", "runs", "bench",
         ],
         crates: &[
             "anyhow",

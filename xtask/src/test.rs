@@ -3,6 +3,7 @@
 //! Rust's test harness has no word for a test that could not run here. Ours print `skipped: REASON` and return; this runner takes them
 //! out of the passed ones and lists the reasons. On the CI machine none may be skipped.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -15,6 +16,9 @@ pub fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
         None => (arguments, [].as_slice()),
     };
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    if !for_cargo.is_empty() {
+        build_daemon(&cargo)?;
+    }
     let mut child = Command::new(cargo)
         .args(["test", "--locked", "--no-fail-fast"])
         .args(if for_cargo.is_empty() {
@@ -39,6 +43,19 @@ pub fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     }
     let finished = child.wait().context("cargo test did not end")?.success();
     Ok(tally.close(finished))
+}
+
+/// Tests of `slowhand` start the daemon, a program of another package. Only a test of the whole workspace
+/// builds it by itself.
+fn build_daemon(cargo: &OsStr) -> anyhow::Result<()> {
+    let mut build = Command::new(cargo);
+    build.args(["build", "--locked", "--quiet", "--package", "slowhandd"]);
+    let built = build.status().context("cannot run cargo build")?;
+    anyhow::ensure!(
+        built.success(),
+        "the daemon does not build: cargo build --package slowhandd"
+    );
+    Ok(())
 }
 
 /// The counts so far.

@@ -15,7 +15,17 @@ const PAGE: &str = "ARCHITECTURE.md";
 /// The table is below this heading.
 const HEADING: &str = "## What no world carries yet";
 /// The crates that tell the engine what happens, and choose its policy.
-const WORLDS: &[&str] = &["linux", "lab", "sim", "trace", "cli", "slowhandd"];
+const WORLDS: &[&str] = &[
+    "linux",
+    "lab",
+    "sim",
+    "trace",
+    "cli",
+    "host",
+    "slowhandd",
+    "runs",
+    "bench",
+];
 /// Those that carry out what it decides.
 const ACTORS: &[&str] = &["linux", "sim"];
 /// A world has to make a value of each variant.

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use linux::bpf::cc::Coupled;
 use scenario::{Plan, Server};
 
-use crate::exit::Refused;
 use crate::play::{self, Wanted};
-use crate::seed;
+use runs::seed;
+use show::exit::Refused;
 
 /// Walk past five access points and a cellular link on this machine's own kernel, policy by policy, and draw what came of it.
 #[derive(Debug, clap::Args)]

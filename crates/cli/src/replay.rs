@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use record::Replayed;
 use trace::Shown;
 
-use crate::exit::{self, Refused};
-use crate::output::Output;
+use show::exit::{self, Refused};
+use show::output::Output;
 
 /// More than a day of a busy engine.
 const LARGEST: u64 = 1 << 30;

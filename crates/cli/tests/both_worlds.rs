@@ -6,7 +6,7 @@ use common::{Scratch, program};
 use serde_json::Value;
 
 /// What `slowhand bench lab-udp` plays for a minute.
-const SCENARIO: &str = include_str!("../src/bench/scenarios/lab-udp.toml");
+const SCENARIO: &str = include_str!("../../bench/src/scenarios/lab-udp.toml");
 
 /// Both were sending in every tenth of a second after this many, whatever joining took.
 const SETTLED: usize = 50;

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scratch, slowhand};
+use common::{Scratch, daemon, slowhand};
 use std::collections::BTreeSet;
 use std::process::Command;
 
@@ -33,6 +33,39 @@ fn every_verb_has_help() {
             help.out.contains(&format!("Usage: slowhand {verb}")),
             "{verb}: {}",
             help.out
+        );
+    }
+}
+
+#[test]
+fn the_daemon_has_help_a_manual_page_and_completions_of_its_own_and_the_same_version() {
+    let asked = |option: &str| {
+        let output = Command::new(daemon()).arg(option).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let help = asked("--help");
+    assert!(help.contains("Usage: slowhandd [OPTIONS]"), "{help}");
+    assert_eq!(options(&help), options(&slowhand(&["up", "--help"]).out));
+    let version = asked("--version");
+    assert_eq!(
+        version.replace("slowhandd", "slowhand"),
+        slowhand(&["--version"]).out
+    );
+    let scratch = Scratch::new("man-daemon");
+    assert_eq!(
+        slowhand(&["man", scratch.path("").to_str().unwrap()]).code,
+        Some(0)
+    );
+    let page = std::fs::read_to_string(scratch.path("slowhandd.8")).unwrap();
+    let page = page.replace("\\-", "-").replace("\\fB", " ").replace("\\fR", " ");
+    assert_eq!(options(&page), options(&help));
+    for shell in ["bash", "fish", "zsh"] {
+        let script = slowhand(&["completions", shell, "slowhandd"]);
+        assert_eq!(script.code, Some(0), "{shell}: {}", script.err);
+        assert!(
+            script.out.contains("slowhandd") && script.out.contains("state-dir"),
+            "{shell}"
         );
     }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Ran, Scratch, program, slowhand};
+use common::{Ran, Scratch, copied, daemon, program, slowhand};
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -221,10 +221,8 @@ fn a_user_who_is_not_root_is_told_so() {
     let quick = Quick::new("nobody");
     // Wherever it was built, nobody may run it from here.
     let program = quick.0.path("slowhand");
-    // Not by this process: a program that another test is just starting would have the file open for writing, and it could not be run.
-    let mut copy = Command::new("cp");
-    copy.arg(env!("CARGO_BIN_EXE_slowhand")).arg(&program);
-    assert!(copy.status().unwrap().success());
+    copied(Path::new(env!("CARGO_BIN_EXE_slowhand")), &program);
+    copied(&daemon(), &quick.0.path("slowhandd"));
     let as_nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
     for arguments in [
         &["play", &quick.file()][..],

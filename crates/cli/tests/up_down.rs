@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::slowhand;
+use common::{daemon, slowhand};
 
 #[test]
 fn twenty_downs_and_twenty_kills_leave_hosts_as_they_were() {
@@ -10,6 +10,7 @@ fn twenty_downs_and_twenty_kills_leave_hosts_as_they_were() {
         println!("skipped: needs root (CAP_SYS_ADMIN) to make a network namespace");
         return;
     }
+    daemon();
     let ran = slowhand(&["bench", "up-down", "--trials", "20", "--json"]);
     let document: serde_json::Value =
         serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));

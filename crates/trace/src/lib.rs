@@ -32,6 +32,7 @@ mod stall;
 mod table;
 mod view;
 mod words;
+mod wrapped;
 
 pub use bench::{BenchDocument, BenchRow, Better, TheirsFrom};
 pub use best::{BEST_WINDOW, tcp_best, versus_best};
@@ -49,6 +50,7 @@ pub use stall::{STALL_THRESHOLD, Stall, StallDetector, WAIT_THRESHOLD};
 pub use table::{Column, Table};
 pub use view::{Comparison, DecisionMark, FaultMark, Figures, LaneLevel, LaneSpan, PathSeries, Span, Track};
 pub use words::UnknownWord;
+pub use wrapped::wrapped;
 
 #[cfg(test)]
 mod tests;

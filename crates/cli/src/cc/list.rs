@@ -1,10 +1,10 @@
 //! `slowhand cc list`: what there is to load.
 
-use crate::exit::{print_document, print_text};
-use crate::table::Table;
-use crate::terminal;
 use linux::bpf::cc::{ControllerName, Coupled, missing};
 use serde::Serialize;
+use show::Table;
+use show::exit::{print_document, print_text};
+use show::terminal;
 use std::process::ExitCode;
 
 /// Show the controllers that this program brings, and whether this kernel takes them.

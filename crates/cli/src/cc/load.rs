@@ -1,13 +1,14 @@
 //! `slowhand cc load`: gives the kernel a controller.
 
 use super::Place;
-use crate::exit::{self, Refused};
 use anyhow::Context as _;
 use linux::bpf::cc::{AddressEnd, Controller, ControllerName, Coupled};
 use linux::cla::{Advisor, Heard, Listener};
 use linux::netns::Netns;
 use nix::sys::signal::{SigSet, Signal};
 use serde::Serialize;
+use show::exit::{self, Refused};
+use show::tell;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -96,7 +97,7 @@ fn listener(args: &Args, controller: &Arc<Controller>) -> anyhow::Result<Option<
     let (Some(address), Some(path)) = (args.listen, &args.key_file) else {
         return Ok(None);
     };
-    let key = super::read_key(path).map_err(Refused::because)?;
+    let key = host::report_key::read(path).map_err(Refused::because)?;
     let advisor = Advisor::new(Arc::clone(controller), AddressEnd::Remote).map_err(refused)?;
     let here = Netns::current().map_err(refused)?;
     Ok(Some(

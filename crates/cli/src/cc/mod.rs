@@ -5,11 +5,9 @@ mod load;
 mod status;
 mod unload;
 
-use crate::host::trusted::{self, Keeping, TrustError};
 use linux::bpf::cc::{ControllerName, Coupled, Pins};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use wire::mobility::Key;
 
 /// Load, unload and look at coupled congestion controllers for MPTCP.
 ///
@@ -65,20 +63,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Verb::Unload(args) => unload::run(args),
         Verb::Status(args) => status::run(args),
     }
-}
-
-/// A key that mobiles and servers share, from a file that nobody else may read.
-pub fn read_key(path: &Path) -> Result<Key, String> {
-    let shown = path.display();
-    let text = trusted::read(path, Keeping::Secret).map_err(|error| match error {
-        TrustError::Absent(_) => {
-            format!("{error}; `(umask 077; openssl rand -hex 32 > {shown})` makes a key")
-        }
-        error => error.to_string(),
-    })?;
-    Key::from_hex(&text).ok_or_else(|| {
-        format!("{shown}: a key is 64 hexadecimal digits, as `openssl rand -hex 32` prints them")
-    })
 }
 
 /// The controller of this short name.

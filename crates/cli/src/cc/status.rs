@@ -1,12 +1,12 @@
 //! `slowhand cc status`: what is loaded, and what sockets really use.
 
 use super::Place;
-use crate::exit::{self, Refused};
-use crate::table::Table;
-use crate::terminal;
 use linux::bpf::cc::{self, LoadedController, SubflowController};
 use policy::ConnId;
 use serde::Serialize;
+use show::Table;
+use show::exit::{self, Refused};
+use show::terminal;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 

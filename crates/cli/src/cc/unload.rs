@@ -1,9 +1,9 @@
 //! `slowhand cc unload`: takes pinned controllers out of the kernel.
 
 use super::Place;
-use crate::exit::{self, Refused};
 use linux::bpf::cc::{self, ControllerName};
 use serde::Serialize;
+use show::exit::{self, Refused};
 use std::process::ExitCode;
 
 /// Take pinned controllers out of the kernel.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
+use host::up::Daemon;
 use scenario::Setting;
 
 use crate::play;
@@ -19,6 +20,7 @@ pub fn judge(root: &Path, words: &[String]) -> Result<(), String> {
     let (name, rest) = words.split_first().expect("a command has a name");
     match name.as_str() {
         "slowhand" => ours(root, words),
+        "slowhandd" => understood(Daemon::try_parse_from(words)).map(drop),
         "make" => make(root, rest),
         "cargo" => cargo(root, rest),
         path if path.contains('/') => script(root, path),
@@ -28,14 +30,18 @@ pub fn judge(root: &Path, words: &[String]) -> Result<(), String> {
 }
 
 fn ours(root: &Path, words: &[String]) -> Result<(), String> {
-    match Usage::try_parse_from(words) {
-        Ok(usage) => existing(root, &usage.verb, words),
+    understood(Usage::try_parse_from(words))?.map_or(Ok(()), |usage| existing(root, &usage.verb, words))
+}
+
+/// What the words ask for; nothing for `--help` and the like, and for a verb that is only named, without what it needs.
+fn understood<U>(parsed: Result<U, clap::Error>) -> Result<Option<U>, String> {
+    match parsed {
+        Ok(usage) => Ok(Some(usage)),
         Err(error) => match error.kind() {
-            // `--help` and the like; a verb that is only named, without what it needs.
             ErrorKind::DisplayHelp
             | ErrorKind::DisplayVersion
             | ErrorKind::MissingRequiredArgument
-            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Ok(()),
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Ok(None),
             _ => Err(error.to_string()),
         },
     }
@@ -144,14 +150,16 @@ fn what_does_not_exist_is_wrong() {
     for right in [
         "slowhand play scenarios/train.toml --seed 3",
         "slowhand play scenarios/shared-air.toml --world sim --set aps.near.rate_mbps=24,54",
-        "slowhand play crates/cli/src/bench/scenarios/cc-handoff.toml --set cells.lte.rate_mbps=6",
+        "slowhand play crates/bench/src/scenarios/cc-handoff.toml --set cells.lte.rate_mbps=6",
         "slowhand up --config ./mine.toml",
+        "slowhandd --cc lia",
         "slowhand bench links",
         "slowhand play --help",
         "slowhand completions",
         "make demo",
         "cargo xtask deps",
         "cargo test -p units",
+        "cargo test -p slowhandd",
         ".ci/run",
         "scripts/setup.sh build",
     ] {
@@ -159,9 +167,10 @@ fn what_does_not_exist_is_wrong() {
     }
     for wrong in [
         "slowhand fly",
+        "slowhandd up",
         "slowhand play scenarios/nowhere.toml",
-        "slowhand play crates/cli/src/bench/scenarios/cc-walk.toml",
-        "slowhand play crates/cli/src/bench/scenarios/cc-handoff.toml --set cells.lte.rate_mb=6",
+        "slowhand play crates/bench/src/scenarios/cc-walk.toml",
+        "slowhand play crates/bench/src/scenarios/cc-handoff.toml --set cells.lte.rate_mb=6",
         "slowhand play scenarios/shared-air.toml --world sim --set aps.near.rate_mbps=24,fast",
         "slowhand play scenarios/shared-air.toml --set aps.near",
         "slowhand play scenarios/train.toml --sed 3",

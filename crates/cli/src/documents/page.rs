@@ -82,7 +82,14 @@ fn fenced(text: &str) -> Vec<(usize, String)> {
 
 /// Commands of ours between backquotes, outside of blocks.
 fn quoted(text: &str) -> Vec<(usize, String)> {
-    const OURS: [&str; 4] = ["slowhand ", "sudo slowhand ", "make ", "cargo xtask "];
+    const OURS: [&str; 6] = [
+        "slowhand ",
+        "sudo slowhand ",
+        "slowhandd ",
+        "sudo slowhandd ",
+        "make ",
+        "cargo xtask ",
+    ];
     let mut inside = false;
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {

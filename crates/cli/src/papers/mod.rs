@@ -11,10 +11,11 @@ use std::time::Instant as Wall;
 
 use trace::{PaperFigure, PapersDocument};
 
-use crate::exit::{self, Refused};
-use crate::output::Output;
-use crate::terminal;
 use folder::{Figures, Folder};
+use show::exit::{self, Refused};
+use show::output::Output;
+use show::tell;
+use show::terminal;
 
 /// Repeat the papers' figures and tables, and say which of their claims hold.
 #[derive(Debug, clap::Args)]

@@ -7,7 +7,7 @@ use scenario::Plan;
 
 use super::Wanted;
 use super::world::Played;
-use crate::output::{self, Output, Rows};
+use show::output::{self, Output, Rows};
 
 /// What is to be written, and where.
 pub struct Files {

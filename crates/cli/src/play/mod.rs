@@ -1,6 +1,7 @@
 //! `slowhand play FILE`: what happens in a scenario, policy by policy.
 
 mod files;
+mod paint;
 mod recordings;
 mod report;
 mod results;
@@ -19,10 +20,11 @@ use lab::shell::Programs;
 use scenario::{Plan, Setting};
 use trace::PolicyName;
 
-use crate::exit::{self, Refused};
-use crate::{interrupt, seed};
 use files::Files;
 use recordings::Recordings;
+use runs::{interrupt, seed};
+use show::exit::{self, Refused};
+use show::tell;
 use world::Order;
 
 /// Play a scenario on this machine's own kernel, in network namespaces connected by models of links, or in virtual time.

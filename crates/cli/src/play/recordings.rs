@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use trace::{PolicyName, Shown};
 
-use crate::output::Output;
+use show::output::Output;
+use show::tell;
 
 /// Where recordings go. After a failure nothing more is written; [`Self::finish`] tells the failure.
 pub struct Recordings {

@@ -6,17 +6,14 @@ use lab::shell::ProgramsEnded;
 use scenario::{Outcome, Plan, Verdict};
 use trace::{PolicyName, Shown};
 
+use super::paint::paint;
 use super::world::Played;
-use crate::terminal;
+use show::terminal;
 
 /// What the scenario shows, the table, and what must hold.
 pub fn text(plan: &Plan, played: &Played) -> String {
     let output = io::stdout();
-    let table = dash::terminal::fitted(
-        &played.document,
-        terminal::paint(&output),
-        terminal::width(&output),
-    );
+    let table = dash::terminal::fitted(&played.document, paint(&output), terminal::width(&output));
     let sentence = terminal::fitted(&Shown(&plan.sentence).to_string());
     let mut text = format!("{}\n\n{table}", sentence.trim_end());
     let held = judged(plan, played)

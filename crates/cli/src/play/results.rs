@@ -11,7 +11,7 @@ use super::files;
 use super::rows::LiveTrace;
 use super::table::{Swept, table};
 use super::virtual_world::Job;
-use crate::output::{Output, Rows};
+use show::output::{Output, Rows};
 
 /// What is wanted of the runs, besides their result.
 pub struct Wishes<'w> {

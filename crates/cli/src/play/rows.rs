@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use trace::{Event, What, event_line, header_line};
 
-use crate::output::Rows;
+use show::output::Rows;
 
 /// Rows of several runs, from several threads.
 pub struct LiveTrace(Mutex<State>);

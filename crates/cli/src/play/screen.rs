@@ -8,7 +8,8 @@ use dash::terminal::{Live, progress};
 use trace::{Event, PolicyName, What};
 use units::Duration;
 
-use crate::terminal;
+use super::paint::paint;
+use show::terminal;
 
 /// Redrawing more often than this shows nothing new.
 const REDRAW_EVERY: Wall = Wall::from_millis(250);
@@ -97,7 +98,7 @@ impl State {
         }
         // One column less: what fills a line to its end begins another on some terminals.
         let width = terminal::width(&io::stderr()).saturating_sub(1);
-        let text = progress(&self.runs, width, terminal::paint(&io::stderr()));
+        let text = progress(&self.runs, width, paint(&io::stderr()));
         let up = if self.drawn > 0 {
             format!("\x1b[{}A", self.drawn)
         } else {

@@ -3,7 +3,7 @@
 use scenario::{LinkKind, Plan};
 use trace::PolicyName;
 
-use crate::exit::Refused;
+use show::exit::Refused;
 
 /// The policies to run. `asked` are those of the command line; `compare` asks for the scenario's own list, or for all.
 pub fn policies(plan: &Plan, asked: &[PolicyName], compare: bool) -> anyhow::Result<Vec<PolicyName>> {

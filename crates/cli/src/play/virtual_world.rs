@@ -16,9 +16,11 @@ use super::recordings::{Of, Recordings};
 use super::results::{Results, Wishes};
 use super::table::Swept;
 use super::{Args, report, selection, world};
-use crate::exit::{self, Refused};
-use crate::seed::MOST_RUNS;
-use crate::{interrupt, terminal};
+use runs::interrupt;
+use runs::seed::MOST_RUNS;
+use show::exit::{self, Refused};
+use show::tell;
+use show::terminal;
 
 /// One run of a sweep.
 #[derive(Debug, Clone)]

@@ -10,9 +10,11 @@ use units::Duration;
 use super::recordings::{Of, Recordings};
 use super::rows::LiveTrace;
 use super::screen::Screen;
-use crate::batch::{self, Done, Job, Rules};
-use crate::output::Rows;
-use crate::{exit, interrupt};
+use runs::batch::{self, Done, Job, Rules};
+use runs::interrupt;
+use show::exit;
+use show::output::Rows;
+use show::tell;
 
 /// A comparison is fair while 99 % of the packets are less late than this.
 const PUNCTUAL: Duration = Duration::from_millis(1);

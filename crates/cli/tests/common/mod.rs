@@ -51,6 +51,38 @@ pub fn program() -> Command {
     command
 }
 
+/// The daemon, beside the program: a test of one package does not build the programs of another.
+pub fn daemon() -> PathBuf {
+    let daemon = Path::new(env!("CARGO_BIN_EXE_slowhand")).with_file_name("slowhandd");
+    assert!(
+        daemon.is_file(),
+        "{} is missing: run `cargo build --workspace` first",
+        daemon.display()
+    );
+    let newer = newer_source(&daemon);
+    assert!(
+        newer.is_none(),
+        "{} is older than {}: run `cargo build --workspace` first",
+        daemon.display(),
+        newer.unwrap_or_default()
+    );
+    daemon
+}
+
+/// A source that has changed after this program was built, by the list of sources that Cargo puts beside it.
+fn newer_source(program: &Path) -> Option<String> {
+    let changed = |path: &Path| std::fs::metadata(path).and_then(|found| found.modified()).ok();
+    let built = changed(program);
+    let list = std::fs::read_to_string(program.with_extension("d")).unwrap();
+    let sources = list.split_once(": ").map_or("", |(_, sources)| sources);
+    let files = sources
+        .split_whitespace()
+        .map(Path::new)
+        .filter(|source| source.is_file());
+    let newer = files.into_iter().find(|source| changed(source) > built);
+    newer.map(|source| source.display().to_string())
+}
+
 /// Runs the program with these arguments.
 pub fn slowhand(arguments: &[&str]) -> Ran {
     program().args(arguments).output().unwrap().into()
@@ -82,6 +114,13 @@ pub fn seeing(command: &mut Command, directory: &Path, place: &str) {
     };
     // SAFETY: the closure makes system calls only.
     unsafe { command.pre_exec(see) };
+}
+
+/// Copies a program, in a process of its own: a child that another test starts at that moment would
+/// inherit the file while it is open for writing, and nobody could run it.
+pub fn copied(program: &Path, copy: &Path) {
+    let status = Command::new("cp").arg(program).arg(copy).status();
+    assert!(status.unwrap().success());
 }
 
 /// A directory of its own, gone at the end.

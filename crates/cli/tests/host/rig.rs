@@ -1,5 +1,6 @@
 //! A host that is looked after, its server, and the program as its users run it.
 
+use crate::common::daemon;
 use crate::patience::Patience;
 use linux::netns::{CreateError, Netns};
 use linux::rtnl::{Address, AddressFlags, IfName, Rtnl, VethPeer};
@@ -96,12 +97,27 @@ impl Host {
     pub(crate) fn command_at(&self, verb: &str, run: &str, lib: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_slowhand"));
         command.arg(verb);
+        if verb == "up" {
+            daemon();
+        }
         if verb != "doctor" {
-            command.arg("--runtime-dir").arg(self.root.join(run));
-            command.arg("--state-dir").arg(self.root.join(lib));
+            self.place(&mut command, run, lib);
         }
         self.client.prepare(&mut command);
         command
+    }
+
+    /// The daemon itself, as the unit starts it.
+    pub(crate) fn daemon(&self) -> Command {
+        let mut command = Command::new(daemon());
+        self.place(&mut command, "run", "lib");
+        self.client.prepare(&mut command);
+        command
+    }
+
+    fn place(&self, command: &mut Command, run: &str, lib: &str) {
+        command.arg("--runtime-dir").arg(self.root.join(run));
+        command.arg("--state-dir").arg(self.root.join(lib));
     }
 
     pub(crate) fn ask(&self, verb: &str, more: &[&str]) -> Output {

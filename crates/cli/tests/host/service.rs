@@ -232,9 +232,9 @@ fn standing(pid: u32) -> (i32, i32, String) {
 }
 
 /// Starts and ends one that carries a connection over both links; how it stood, and what it logged.
-fn lived(host: &Host, change: impl FnOnce(&mut Command)) -> ((i32, i32, String), String) {
+fn lived(host: &Host, command: Command, change: impl FnOnce(&mut Command)) -> ((i32, i32, String), String) {
     let before = host.state();
-    let mut up = host.up_where(&["--cc", "olia"], change);
+    let mut up = host.up_at(command, &["--cc", "olia"], change);
     let ends = connection(host);
     until("both links carry the connection", || {
         let status = host.json("status");
@@ -273,11 +273,12 @@ fn open_files(command: &mut Command, many: u64) {
 fn a_daemon_of_the_unit_does_what_one_started_by_hand_does() {
     let Some(host) = Host::new("unit") else { return };
     // As many shells have it, and as service managers do.
-    let (by_hand, log) = lived(&host, |command| open_files(command, 256));
+    let (by_hand, log) = lived(&host, host.command("up"), |command| open_files(command, 256));
     assert!(!log.contains("warning: "), "{log}");
     assert_eq!(setting(&unit(), "RestrictRealtime"), [""; 0]);
     let sandbox = Sandbox::of(&unit());
-    let (by_unit, log) = lived(&host, |command| {
+    assert_eq!(setting(&unit(), "ExecStart"), ["/usr/bin/slowhandd"]);
+    let (by_unit, log) = lived(&host, host.daemon(), |command| {
         open_files(command, 1_024);
         sandbox.put_on(command);
     });

@@ -1,11 +1,11 @@
 //! How a daemon starts, or refuses to: before it has changed anything, and in words that say what to do.
 
-use crate::common::Scratch;
+use crate::common::{Scratch, copied};
 use crate::rig::{Host, output, words, write};
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -128,6 +128,62 @@ fn where_the_doctor_says_no_the_daemon_does_in_the_same_words() {
     refused_as_by_the_doctor(&host, "mptcp", off, |_| {});
     set("1");
     host.up();
+}
+
+/// Replaces the daemon by a program that prints what it is given.
+fn stand_in(path: &Path) {
+    std::fs::write(path, "#!/bin/sh\necho \"$$ $*\"\nexit 7\n").unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn up_becomes_the_daemon_beside_it_with_the_same_arguments() {
+    let scratch = Scratch::new("beside");
+    let program = scratch.path("slowhand");
+    copied(Path::new(env!("CARGO_BIN_EXE_slowhand")), &program);
+    stand_in(&scratch.path("slowhandd"));
+    for arguments in [&["--cc", "up", "--config", "a b"][..], &[]] {
+        let mut command = Command::new(&program);
+        command.arg("up").args(arguments).stdout(Stdio::piped());
+        let child = command.spawn().unwrap();
+        let pid = child.id();
+        let output = child.wait_with_output().unwrap();
+        let told = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(
+            told.trim_end(),
+            format!("{pid} {}", arguments.join(" ")).trim_end()
+        );
+        assert_eq!(output.status.code(), Some(7));
+    }
+}
+
+#[test]
+fn without_a_daemon_up_says_where_it_looked() {
+    let scratch = Scratch::new("no-daemon");
+    let program = scratch.path("slowhand");
+    copied(Path::new(env!("CARGO_BIN_EXE_slowhand")), &program);
+    let beside = scratch.path("slowhandd");
+    if ["/usr/libexec/slowhandd", "/usr/bin/slowhandd"]
+        .iter()
+        .any(|path| Path::new(path).exists())
+    {
+        println!("skipped: a daemon is installed on this machine");
+        return;
+    }
+    let (code, told) = words(&Command::new(&program).arg("up").output().unwrap());
+    let sentence = format!(
+        "the daemon `slowhandd` is not installed; put it into one of these places: {}, /usr/libexec/slowhandd, /usr/bin/slowhandd\n",
+        beside.display()
+    );
+    assert_eq!((code, told), (Some(2), sentence));
+    std::fs::write(&beside, "").unwrap();
+    let (code, told) = words(&Command::new(&program).arg("up").output().unwrap());
+    let sentence =
+        "the daemon cannot be started (Permission denied (os error 13)); check that you may run this file";
+    assert_eq!(
+        (code, told),
+        (Some(2), format!("{}: {sentence}\n", beside.display()))
+    );
 }
 
 /// A container whose path manager was chosen outside.

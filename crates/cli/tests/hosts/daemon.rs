@@ -1,6 +1,6 @@
 //! slowhand on a site's host, as its user runs it.
 
-use crate::common::Scratch;
+use crate::common::{self, Scratch};
 use crate::site::Site;
 use crate::wait;
 use linux::netns::Netns;
@@ -38,6 +38,9 @@ impl Slowhand {
 
     fn command(&self, verb: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_slowhand"));
+        if verb == "up" {
+            common::daemon();
+        }
         command.arg(verb);
         command.arg("--runtime-dir").arg(self.scratch.path("run"));
         command.arg("--state-dir").arg(self.scratch.path("lib"));

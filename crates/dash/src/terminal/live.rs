@@ -1,7 +1,6 @@
 //! Progress lines of running policies: a spark per second, the current rate, bytes so far, and the longest
 //! stall.
 
-use super::fit::cut;
 use super::{Look, Paint};
 use crate::figures::{megabytes, stall};
 use std::collections::BTreeMap;
@@ -192,4 +191,9 @@ fn line(run: &Live, (names, cells, most): (usize, usize, u64), width: usize, pai
         line += &format!("  {}", paint.apply(look, &figures));
     }
     line + "\n"
+}
+
+/// The first `width` characters.
+fn cut(text: &str, width: usize) -> String {
+    text.chars().take(width).collect()
 }

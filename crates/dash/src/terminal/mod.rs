@@ -2,11 +2,9 @@
 //!
 //! The functions are pure and return text. The caller decides about colour and width.
 
-mod fit;
 mod live;
 mod table;
 
-pub use fit::wrapped;
 pub use live::{Live, progress};
 pub use table::{fitted, table};
 

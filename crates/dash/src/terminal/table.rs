@@ -1,11 +1,10 @@
 //! The result as an aligned table.
 
-use super::fit::wrapped;
 use super::{Look, Paint, bar};
 use crate::figures::{BUFFERED, COLUMNS, Row, rows};
 use crate::words::headline;
 use std::fmt::Write;
-use trace::{PlayDocument, Shown};
+use trace::{PlayDocument, Shown, wrapped};
 
 const BAR_CELLS: usize = 12;
 

@@ -1,0 +1,156 @@
+//! `dcf-1`, `dcf-10`, `dcf-50`: saturated 802.11a cells, packets delivered for each second of wall time, beside ns-3.
+//!
+//! # Where we differ from the peer's program, and why
+//! 1. Its access point sends a beacon every 102.4 ms, at 6 Mb/s, and its stations associate; here nobody sends anything but data and
+//!    acknowledgements. That is one frame more among some 250 of a saturated cell in that time.
+//! 2. Its stations stand 5 m around their access point, ours all in its place. At 54 Mb/s a frame that has the air to itself arrives either way, and of
+//!    several that begin together none is the stronger one.
+//! 3. In its cell of one station the access point sends and the station receives; in ours it is the other way round. To DCF that is the same.
+
+use show::tell;
+use std::time::Instant as Wall;
+
+use anyhow::Context as _;
+use sim::World;
+use sim::cells::{self, Plan};
+use trace::{BenchRow, Better, TheirsFrom};
+use units::wifi::Standard;
+use units::{Bitrate, Duration};
+
+use super::calibration;
+use super::peer::Ns3;
+use crate::declaration::Setup;
+
+const PAYLOAD: u32 = 1_470;
+
+struct Cell {
+    name: &'static str,
+    stations: u32,
+    seconds: u64,
+    /// ns-3 3.37's packets for each second of wall time, stored with the calibration.
+    stored: f64,
+}
+
+/// One station sends to its access point, 60 s.
+pub fn cell_of_1(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    run(
+        setup,
+        &Cell {
+            name: "dcf-1",
+            stations: 1,
+            seconds: 60,
+            stored: 10_800.0,
+        },
+    )
+}
+
+/// Ten stations send to their access point, 20 s.
+pub fn cell_of_10(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    run(
+        setup,
+        &Cell {
+            name: "dcf-10",
+            stations: 10,
+            seconds: 20,
+            stored: 2_100.0,
+        },
+    )
+}
+
+/// Fifty stations send to their access point, 20 s.
+pub fn cell_of_50(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    run(
+        setup,
+        &Cell {
+            name: "dcf-50",
+            stations: 50,
+            seconds: 20,
+            stored: 480.0,
+        },
+    )
+}
+
+fn run(setup: &Setup, cell: &Cell) -> anyhow::Result<Vec<BenchRow>> {
+    let plan = cells::cell(Standard::A, Bitrate::from_mbps(54), cell.stations, PAYLOAD);
+    let ns3 = Ns3::build();
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let mut goodput = (0.0, None);
+    for trial in 0..setup.trials() {
+        let (rate, mbps) = packets_per_second(setup.seed + u64::from(trial), &plan, cell.seconds)?;
+        ours.push(rate);
+        goodput.0 = mbps;
+        if let Some((rate, mbps)) = ns3
+            .as_ref()
+            .and_then(|ns3| ns3.packets_per_second(cell.stations, cell.seconds))
+        {
+            theirs.push(rate);
+            goodput.1 = Some(mbps);
+        }
+        tell!("{}: trial {} of {}", cell.name, trial + 1, setup.trials());
+    }
+    let row = setup.only_row().trials(&ours);
+    let row = compared(row, cell, &theirs, calibration::against_stored).with("goodput_mbps", goodput.0);
+    Ok(vec![match goodput.1 {
+        Some(mbps) => row.with("peer_goodput_mbps", mbps),
+        None => row,
+    }])
+}
+
+/// Sets the peer's figure: the median of this run's, or the stored one as fast as this machine would have it, which is `speed` times as fast as the one
+/// that it was measured on.
+fn compared(mut row: BenchRow, cell: &Cell, theirs: &[f64], speed: impl FnOnce() -> f64) -> BenchRow {
+    let measured = BenchRow::new("", "", Better::Higher).trials(theirs).p50;
+    row.peer = Some("ns-3 3.37".to_owned());
+    row.theirs_from = if measured.is_some() {
+        TheirsFrom::ThisRun
+    } else {
+        TheirsFrom::Stored
+    };
+    row.theirs = measured.or_else(|| Some(cell.stored * speed()));
+    row.ratio = row.ours.zip(row.theirs).map(|(ours, theirs)| ours / theirs);
+    row
+}
+
+/// Packets received for each second of wall time, and goodput in Mb/s. Building the stations counts.
+fn packets_per_second(seed: u64, plan: &Plan, seconds: u64) -> anyhow::Result<(f64, f64)> {
+    let flows = plan.flows.clone();
+    let started = Wall::now();
+    let mut world = World::new(seed, &plan.air, flows).context("the benchmark's own plan")?;
+    let time = Duration::from_secs(seconds);
+    world.run_for(time);
+    let wall = started.elapsed().as_secs_f64();
+    let total = world.total();
+    Ok((total.received as f64 / wall, total.mbps(time)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_delivers_what_its_medium_allows() {
+        let plan = cells::cell(Standard::A, Bitrate::from_mbps(54), 10, PAYLOAD);
+        let (rate, mbps) = packets_per_second(1, &plan, 2).unwrap();
+        assert!(rate > 0.0 && (26.5..28.0).contains(&mbps), "{mbps}");
+    }
+
+    #[test]
+    fn the_stored_figure_is_scaled_only_where_none_is_measured() {
+        let cell = Cell {
+            name: "dcf-1",
+            stations: 1,
+            seconds: 1,
+            stored: 10.0,
+        };
+        let row = || crate::catalogue::row("dcf-1").trials(&[60.0]);
+        let measured = compared(row(), &cell, &[20.0, 30.0, 10.0], || {
+            unreachable!("it is not scaled")
+        });
+        assert_eq!((measured.theirs, measured.ratio), (Some(20.0), Some(3.0)));
+        assert_eq!(measured.theirs_from, TheirsFrom::ThisRun);
+        let stored = compared(row(), &cell, &[], || 1.5);
+        assert_eq!((stored.theirs, stored.ratio), (Some(15.0), Some(4.0)));
+        assert_eq!(stored.theirs_from, TheirsFrom::Stored);
+        assert_eq!(stored.peer, measured.peer, "the same peer");
+    }
+}

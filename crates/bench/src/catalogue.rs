@@ -1,0 +1,321 @@
+//! Every benchmark, declared once.
+
+use crate::declaration::{Bench, Figure, Trials};
+use crate::{
+    air, both_worlds, cla_steps, coupled, dead_idle, emulator, engine, estimator, fade, lab_tcp, links,
+    removals, resume, stall, up_down, walk, window,
+};
+
+const WITH_RENO_AND_BBR: &str = "with each of reno and bbr";
+const OF_EACH: &str = "of each sender";
+
+/// All of them, in the order in which they are measured and listed.
+pub const ALL: &[Bench] = &[
+    Bench::rooted(
+        &[Figure::less("stall-drop", "ms", "one of three 50 Mb/s links silently drops everything: longest gap").quoted()],
+        &[Trials::count(60)],
+        stall::drop,
+    ),
+    Bench::rooted(
+        &[Figure::less("stall-backup", "ms", "the only good link silently drops everything, a backup remains: longest gap").quoted()],
+        &[Trials::count(20)],
+        stall::backup,
+    ),
+    Bench::rooted(
+        &[Figure::less("resume", "ms", "all links are gone for 5 s, one returns with a new address: time until new bytes").quoted()],
+        &[Trials::count(20)],
+        resume::run,
+    ),
+    Bench::rooted(
+        &[Figure::less("fade", "ms", "a signal sinks until no packet gets through: longest gap").quoted()],
+        &[Trials::count(20)],
+        fade::run,
+    ),
+    Bench::rooted(
+        &[Figure::less("dead-idle", "s", "a router's uplink dies while no connection is open: time from a program's first attempt (one every 0.5 s) to its first connection").quoted()],
+        &[Trials::of(20, "half of them with a known resolver")],
+        dead_idle::dead,
+    ),
+    Bench::rooted(
+        &[Figure::less("healthy-idle", "packets/min", "two links while no connection is open and nothing is wrong: packets with neighbour discovery").quoted()],
+        &[Trials::of(1, "of 10 minutes")],
+        dead_idle::healthy,
+    ),
+    Bench::rooted(
+        &[Figure::less("wrong-removals", "count", "links declared dead although they delivered").quoted()],
+        &[Trials::of(2, "runs of 10 minutes")],
+        removals::run,
+    ),
+    Bench::rooted(
+        &[Figure::less("up-down", "failures", "up and down under load, and kill -9 at random moments: rounds after which the host was not as before").quoted()],
+        &[Trials::of(1_000, "of down"), Trials::of(200, "of kill -9")],
+        up_down::run,
+    ),
+    Bench::rooted(
+        &[Figure::more("walk", "ratio", "goodput on `building-walk` over that of the best single network in hindsight").quoted()],
+        &[Trials::of(3, "seeds")],
+        walk::run,
+    ),
+    Bench::rooted(
+        &[
+            Figure::more("emulator", "Mb/s", "goodput over 4 links of 250 Mb/s in the lab").quoted(),
+            Figure::less("emulator-late", "µs", "99th percentile of lateness in the same runs"),
+            Figure::less("emulator-cpu", "cores", "processors that the same runs take"),
+        ],
+        &[Trials::count(5)],
+        emulator::run,
+    ),
+    Bench::rooted(
+        &[Figure::more("lab-udp", "Mb/s", "goodput of datagrams over two access points of the exact medium: the lab beside virtual time")],
+        &[Trials::count(3)],
+        both_worlds::udp,
+    ),
+    Bench::rooted(
+        &[Figure::more("lab-tcp", "ratio", "goodput of an MPTCP download over the same access points, under mptcp, ecn and slowhand, over that of datagrams")],
+        &[Trials::of(3, "of each policy")],
+        lab_tcp::run,
+    ),
+    Bench::rooted(
+        &[Figure::less("lab-late", "µs", "99th percentile of lateness with more than 100 Mb/s on the exact medium and a listener for every frame")],
+        &[Trials::count(5)],
+        both_worlds::late,
+    ),
+    Bench::rooted(
+        &[Figure::less("window-equal", "ms", "three 30 Mb/s links, one dies 12 to 17 s into a download: longest gap, and goodput over the stock kernel's").quoted()],
+        &[Trials::of(20, WITH_RENO_AND_BBR)],
+        window::equal,
+    ),
+    Bench::rooted(
+        &[Figure::less("window-bdp", "ms", "the same over three 50 Mb/s links with short queues")],
+        &[Trials::of(20, WITH_RENO_AND_BBR)],
+        window::bdp,
+    ),
+    Bench::rooted(
+        &[Figure::less("window-long", "ms", "the same over a short link and a long one")],
+        &[Trials::of(20, WITH_RENO_AND_BBR)],
+        window::long,
+    ),
+    Bench::rooted(
+        &[Figure::less("window-deep", "ms", "the same over a short link and a slower one with a long queue")],
+        &[Trials::of(20, WITH_RENO_AND_BBR)],
+        window::deep,
+    ),
+    Bench::rooted(
+        &[Figure::less("window-thin", "ms", "the same with a link of 3 Mb/s beside two of 30 Mb/s")],
+        &[Trials::of(20, WITH_RENO_AND_BBR)],
+        window::thin,
+    ),
+    Bench::rooted(
+        &[Figure::less("window-upload", "ms", "the same in an upload")],
+        &[Trials::of(20, WITH_RENO_AND_BBR)],
+        window::upload,
+    ),
+    Bench::rooted(
+        &[Figure::less("window-lossy", "ms", "the same over links that lose packets")],
+        &[Trials::of(20, WITH_RENO_AND_BBR)],
+        window::lossy,
+    ),
+    Bench::rooted(
+        &[Figure::more("window-never-worse", "ratio", "least goodput over the stock kernel's and the best link's where no link dies; an hour, reported while it runs")],
+        &[Trials::of(3, "walks with each of reno and bbr, and one of each set of links")],
+        window::worse,
+    ),
+    Bench::rooted(
+        &[Figure::less("window-false", "count", "links declared dead in ten minutes in which all deliver")],
+        &[Trials::of(13, "runs")],
+        window::mistakes,
+    ),
+    Bench::rooted(
+        &[Figure::less("window-request", "ratio", "a small request every 200 ms beside a download: 99th percentile of its time over the stock kernel's").quoted()],
+        &[Trials::of(5, WITH_RENO_AND_BBR)],
+        window::request,
+    ),
+    Bench::rooted(
+        &[Figure::less("window-step", "s", "a link halves and doubles: time until goodput is what it can be")],
+        &[Trials::of(5, WITH_RENO_AND_BBR)],
+        window::step,
+    ),
+    Bench::rooted(
+        &[Figure::less("window-cost", "% of a core", "what the daemon and its BPF programs take, with each window lever")],
+        &[Trials::of(3, WITH_RENO_AND_BBR)],
+        window::cost,
+    ),
+    Bench::rooted(
+        &[Figure::less("window-levers", "ms", "goodput and longest gap after a silent cut, with each window lever")],
+        &[Trials::of(10, WITH_RENO_AND_BBR)],
+        window::levers,
+    ),
+    Bench::rooted(
+        &[Figure::more("window-mixes", "ratio", "goodput over the stock kernel's with links drawn at random; half an hour, reported while it runs")],
+        &[Trials::of(5, WITH_RENO_AND_BBR)],
+        window::mixes,
+    ),
+    Bench::rooted(
+        &[Figure::less("cc-share-2", "TCPs", "share of a bottleneck that 2 subflows take beside one TCP")],
+        &[Trials::of(10, "and 10 of uncoupled reno")],
+        coupled::share_two,
+    ),
+    Bench::rooted(
+        &[Figure::less("cc-share-4", "TCPs", "the same of 4 subflows")],
+        &[Trials::of(10, "and 10 of uncoupled reno")],
+        coupled::share_four,
+    ),
+    Bench::rooted(
+        &[Figure::more("cc-disjoint", "ratio", "goodput over uncoupled reno's on two paths without competition")],
+        &[Trials::of(5, OF_EACH)],
+        coupled::disjoint,
+    ),
+    Bench::rooted(
+        &[Figure::less("cc-shift", "ratio", "share that stays on a path with four TCPs, also with managed queues")],
+        &[Trials::of(3, OF_EACH)],
+        coupled::shift,
+    ),
+    Bench::rooted(
+        &[Figure::less("cc-respond", "s", "time to use the new capacity of a path")],
+        &[Trials::of(3, OF_EACH)],
+        coupled::respond,
+    ),
+    Bench::rooted(
+        &[Figure::less("cc-cost", "ns", "time of a controller for each acknowledgement, with 2 subflows")],
+        &[Trials::count(3)],
+        coupled::cost_two,
+    ),
+    Bench::rooted(
+        &[Figure::less("cc-cost-8", "ns", "the same with 8 subflows")],
+        &[Trials::count(3)],
+        coupled::cost_eight,
+    ),
+    Bench::rooted(
+        &[Figure::more("cc-handoff", "ratio", "two hand-offs with LTE beside them, down and up: goodput over uncoupled reno's, and retransmissions")],
+        &[Trials::of(10, OF_EACH)],
+        coupled::handoff,
+    ),
+    Bench::rooted(
+        &[Figure::more("cc-handoff-thin", "ratio", "the same with an LTE of 6 Mb/s, less than the WiFi carried")],
+        &[Trials::of(10, OF_EACH)],
+        coupled::handoff_thin,
+    ),
+    Bench::rooted(
+        &[Figure::more("cc-handoff-rates", "Mb/s", "the same with LTE from 4 to 15 Mb/s: the highest rate at which there is a gain")],
+        &[Trials::of(2, OF_EACH)],
+        coupled::handoff_rates,
+    ),
+    Bench::rootless(
+        &[Figure::more("cla-steps", "Mb/s", "hand-offs under an open connection, in virtual time: goodput with CLA's whole hand-off stage, over CLA in the kernel; retransmissions and the longest silence with each step")],
+        &[Trials::of(5, "seeds; the README of bpf/cc has seeds 0 to 4")],
+        cla_steps::foreseen,
+    ),
+    Bench::rootless(
+        &[Figure::more("cla-steps-unforeseen", "Mb/s", "the same where nobody warns the sender")],
+        &[Trials::of(5, "seeds")],
+        cla_steps::unforeseen,
+    ),
+    Bench::rootless(
+        &[Figure::more("cla-steps-duplicates", "Mb/s", "the same with senders without RACK")],
+        &[Trials::of(5, "seeds")],
+        cla_steps::duplicates,
+    ),
+    Bench::rootless(
+        &[Figure::more("links", "packets/s", "packets through the models of links, without a kernel")],
+        &[Trials::count(5)],
+        links::run,
+    ),
+    Bench::rootless(
+        &[Figure::more("estimator", "frames/s", "frames through the delivery estimator, on one core")],
+        &[Trials::count(5)],
+        estimator::run,
+    ),
+    Bench::rootless(
+        &[
+            Figure::less("engine", "ns", "one received frame through the engine"),
+            Figure::less("engine-64", "ratio", "the same with 64 links, over that with 4"),
+        ],
+        &[Trials::count(5)],
+        engine::run,
+    ),
+    Bench::rootless(
+        &[Figure::more("dcf-1", "packets/s", "a saturated 802.11a station in virtual time: packets delivered per second of wall time, beside ns-3")],
+        &[Trials::count(5)],
+        air::cell_of_1,
+    ),
+    Bench::rootless(
+        &[Figure::more("dcf-10", "packets/s", "the same with 10 stations")],
+        &[Trials::count(5)],
+        air::cell_of_10,
+    ),
+    Bench::rootless(
+        &[Figure::more("dcf-50", "packets/s", "the same with 50 stations")],
+        &[Trials::count(5)],
+        air::cell_of_50,
+    ),
+    Bench::rootless(
+        &[Figure::less("growth", "ratio", "time of an attempt in a network of 1,000 access points over one of 10, channel by channel on all cores")],
+        &[Trials::count(5)],
+        air::growth,
+    ),
+    Bench::rootless(
+        &[Figure::less("memory-station", "bytes", "heap for one more saturated station")],
+        &[Trials::count(1)],
+        air::memory,
+    ),
+    Bench::rootless(
+        &[Figure::more("sweep-2", "ratio", "64 runs in virtual time: speed of two cores over one")],
+        &[Trials::count(5)],
+        air::sweep,
+    ),
+];
+
+/// Every figure there is.
+pub fn figures() -> impl Iterator<Item = &'static Figure> {
+    ALL.iter().flat_map(|bench| bench.figures)
+}
+
+/// The benchmark with the figure of this name.
+#[cfg(test)]
+pub fn bench(name: &str) -> &'static Bench {
+    let has = |bench: &&Bench| bench.figures.iter().any(|figure| figure.name == name);
+    ALL.iter().find(has).unwrap()
+}
+
+/// A row without values for the figure of this name.
+#[cfg(test)]
+pub fn row(name: &str) -> trace::BenchRow {
+    let setup = crate::declaration::Setup {
+        bench: bench(name),
+        asked_trials: None,
+        beside: None,
+        cc: None,
+        seed: 1,
+    };
+    setup.row(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_name_is_there_once_and_every_benchmark_has_a_figure_and_trials() {
+        let names: Vec<&str> = figures().map(|figure| figure.name).collect();
+        assert_eq!(BTreeSet::from_iter(&names).len(), names.len(), "{names:?}");
+        for bench in ALL {
+            let figure = bench.figures.first().expect("a figure");
+            assert!(
+                bench.trials.iter().all(|trials| trials.count > 0),
+                "{}",
+                figure.name
+            );
+            assert!(!bench.trials.is_empty(), "{}", figure.name);
+        }
+    }
+
+    #[test]
+    fn the_seeds_of_the_hand_off_stage_are_those_of_the_simulator() {
+        let seeds = sim::handoff::SEEDS;
+        assert_eq!(
+            u64::from(bench("cla-steps").trials[0].count),
+            seeds.end - seeds.start
+        );
+    }
+}

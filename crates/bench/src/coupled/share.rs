@@ -1,0 +1,55 @@
+//! `cc-share-2`, `cc-share-4`: how many TCPs' share of a common bottleneck a connection takes beside one TCP Reno.
+
+use scenario::Plan;
+use trace::{BenchRow, Better, TheirsFrom};
+use units::{Duration, Instant};
+
+use super::{CONTROL, OURS, chosen, figures, read, run_all};
+use crate::declaration::Setup;
+use crate::plans;
+use crate::trial::{Doubts, Observed};
+
+/// What is left out at the beginning of a run.
+const WARM_UP: Duration = Duration::from_secs(5);
+
+/// Two subflows.
+pub fn two(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    run(setup, "cc-share-2", include_str!("../scenarios/cc-share-2.toml"))
+}
+
+/// Four.
+pub fn four(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    run(setup, "cc-share-4", include_str!("../scenarios/cc-share-4.toml"))
+}
+
+fn run(setup: &Setup, name: &str, text: &str) -> anyhow::Result<Vec<BenchRow>> {
+    let plan = plans::embedded(name, text)?;
+    let cc = chosen(setup);
+    let observed = run_all(setup, &[&plan], &[CONTROL, cc])?;
+    let share = |observed: &Observed| share(&plan, observed);
+    let ours = setup.only_row().trials(&figures(&observed, cc, share)?);
+    let theirs = BenchRow::new("", "", Better::Lower).trials(&figures(&observed, CONTROL, share)?);
+    let ratio = ours.p50.zip(theirs.p50).map(|(ours, theirs)| ours / theirs);
+    let row = BenchRow {
+        peer: Some("uncoupled reno".to_owned()),
+        theirs: theirs.p50,
+        theirs_from: TheirsFrom::ThisRun,
+        ratio,
+        ..ours
+    };
+    let row = row
+        .with("cc", cc)
+        .with("theirs_min", theirs.min)
+        .with("theirs_max", theirs.max);
+    Ok(vec![Doubts::of(&observed).note(row)])
+}
+
+/// What the connection's application read over what the TCP's did.
+fn share(plan: &Plan, observed: &Observed) -> anyhow::Result<f64> {
+    let (from, to) = (Instant::ZERO + WARM_UP, Instant::ZERO + plan.duration);
+    let read = |flow| read::read_between(&observed.record, flow, from, to);
+    match (read(OURS), read("rival")) {
+        (_, 0) => anyhow::bail!("seed {}: the TCP beside it moved nothing", observed.run.seed),
+        (ours, rival) => Ok(ours as f64 / rival as f64),
+    }
+}

@@ -1,0 +1,41 @@
+//! `emulator`, `emulator-late`, `emulator-cpu`: how fast, how punctual and how cheap the lab's links are.
+
+use trace::{BenchRow, Better, PolicyName};
+
+use crate::declaration::Setup;
+use crate::plans;
+use crate::trial::{self, Observed, Trial};
+
+/// Measures, one run after another: nothing else may have the processors.
+pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    let plan = plans::embedded("emulator", include_str!("scenarios/emulator.toml"))?;
+    let trial = |seed| Trial {
+        plan: plan.clone(),
+        policy: PolicyName::Mptcp,
+        seed,
+    };
+    let seeds = (0..u64::from(setup.trials())).map(|index| setup.seed + index);
+    let observed: Vec<Observed> = seeds
+        .map(|seed| trial::alone(trial(seed)))
+        .collect::<Result<_, _>>()?;
+    let each = |figure: fn(&Observed) -> f64| observed.iter().map(figure).collect::<Vec<f64>>();
+    let late = setup
+        .row("emulator-late")
+        .trials(&each(|seen| seen.lateness.p99_us as f64));
+    let p50 = BenchRow::new("", "", Better::Lower)
+        .trials(&each(|seen| seen.lateness.p50_us as f64))
+        .ours;
+    Ok(vec![
+        setup
+            .row("emulator")
+            .trials(&each(|seen| seen.run.goodput_mbps()))
+            .with("cc", trial::sender(&observed)),
+        // Of packets: the medians over the runs of their median and of their 99th percentile.
+        BenchRow {
+            p50,
+            p99: late.ours,
+            ..late
+        },
+        setup.row("emulator-cpu").trials(&each(|seen| seen.cores)),
+    ])
+}

@@ -1,0 +1,36 @@
+//! `resume`: all links are gone for 5 s, then one is back with a new address; how long until new bytes.
+
+use trace::BenchRow;
+
+use crate::beside::{self, Question};
+use crate::declaration::Setup;
+use crate::trial::Observed;
+use crate::{gap, plans};
+
+/// Measures. The figure that counts is the worst trial.
+pub fn run(setup: &Setup) -> anyhow::Result<Vec<BenchRow>> {
+    let plan = plans::embedded("resume", include_str!("scenarios/resume.toml"))?;
+    let row = setup.only_row();
+    let prepare = |_| plan.clone();
+    let row = beside::measure(
+        setup,
+        row,
+        &Question {
+            prepare: &prepare,
+            figure: &resumed_ms,
+        },
+    )?;
+    Ok(vec![BenchRow { ours: row.max, ..row }])
+}
+
+fn resumed_ms(observed: &Observed) -> anyhow::Result<f64> {
+    let mended = gap::last_change(&observed.record)?;
+    let waited = gap::until_new_byte(&observed.record, &mended.link, mended.at);
+    let waited = waited.ok_or_else(|| {
+        anyhow::anyhow!(
+            "resume: seed {}: no new byte after the link was back",
+            observed.run.seed
+        )
+    })?;
+    Ok(waited.as_micros() as f64 / 1e3)
+}

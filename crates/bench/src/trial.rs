@@ -1,0 +1,485 @@
+//! Trials in the lab: side by side while the emulator is punctual, or alone.
+//!
+//! # Checked by
+//! `tests`: what speaks against the figures is in the row; `batch::tests`: a trial that fails costs no other its result.
+
+use anyhow::Context as _;
+use lab::world::{Advised, FlowDetail, PlayError, ReadBack};
+use linux::bpf::{RunTime, WindowKind};
+use linux::daemon;
+use scenario::{Flow, Plan, Work};
+use serde_json::{Value, json};
+use trace::{BenchRow, LatenessUs, PolicyName, Run, RunRecord};
+use units::Duration;
+
+use runs::batch::{self, Done, Job, Rules};
+use runs::interrupt;
+use show::exit::Refused;
+use show::tell;
+
+/// One run of a benchmark.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    /// What happens.
+    pub plan: Plan,
+    /// Who decides.
+    pub policy: PolicyName,
+    /// The seed of everything random.
+    pub seed: u64,
+}
+
+/// What a trial came to.
+#[derive(Debug)]
+pub struct Observed {
+    /// Its result.
+    pub run: Run,
+    /// Everything that happened.
+    pub record: RunRecord,
+    /// What each flow's receiving application saw.
+    pub flows: Vec<FlowDetail>,
+    /// How late packets left the emulator.
+    pub lateness: LatenessUs,
+    /// Processors that the emulator used.
+    pub cores: f64,
+    /// Everything the daemon knew at the end.
+    pub daemon: Option<daemon::Report>,
+    /// What our congestion controller took per acknowledgement, if that was counted.
+    pub per_ack: Option<RunTime>,
+    /// Which controllers its sockets really used.
+    pub controllers: ReadBack,
+    /// What the senders' `cla` was told of the client's signals.
+    pub advised: Option<Advised>,
+}
+
+impl Observed {
+    /// The flow of a plan that has one.
+    pub fn only_flow(&self) -> anyhow::Result<&FlowDetail> {
+        let seed = self.run.seed;
+        self.flows.first().with_context(|| {
+            format!("seed {seed}: the flow came to no end, so that this trial measured nothing; please report this")
+        })
+    }
+
+    /// Refuses one in which sockets did not use the controllers that were asked for, or in which those that send these flows could not be read back.
+    pub fn ensure_sent_as_asked<'n>(&self, flows: impl IntoIterator<Item = &'n str>) -> anyhow::Result<()> {
+        let (seed, controllers) = (self.run.seed, &self.controllers);
+        if let Some(stranger) = controllers.strangers.first() {
+            anyhow::bail!("seed {seed}: {stranger}; this run measured nothing, please report this");
+        }
+        let unread = flows
+            .into_iter()
+            .find(|name| !controllers.confirmed.contains_key(*name));
+        if let Some(name) = unread {
+            anyhow::bail!(
+                "seed {seed}: no socket that sends {name} could be read back; this run measured nothing, please report this"
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether one link carried all that there was: a connection that fell back to plain TCP, or to which nothing was joined.
+    pub fn went_over_one_link(&self) -> bool {
+        let carried = |flow: &trace::Flow| flow.paths.iter().filter(|path| path.bytes > 0).count();
+        self.run.flows.first().is_some_and(|flow| carried(flow) <= 1)
+    }
+
+    /// One in which nothing happened.
+    #[cfg(test)]
+    pub fn blank() -> Self {
+        let run = json!({
+            "policy": "mptcp", "server": "stock", "seed": 1, "duration_s": 1.0, "flows": [], "links": []
+        });
+        Self {
+            run: serde_json::from_value(run).unwrap(),
+            record: RunRecord { events: Vec::new() },
+            flows: Vec::new(),
+            lateness: LatenessUs::default(),
+            cores: 0.0,
+            daemon: None,
+            per_ack: None,
+            controllers: ReadBack::default(),
+            advised: None,
+        }
+    }
+
+    /// The same after a download of so many bytes in a second, which began 10 ms after connect and stood still for so many milliseconds at the longest.
+    #[cfg(test)]
+    pub fn with_download(mut self, bytes: u64, longest_stall_ms: f64) -> Self {
+        let flow = json!({
+            "name": "download", "bytes": bytes, "goodput_mbps": bytes as f64 * 8e-6, "intact": true, "first_byte_ms": 10.0,
+            "longest_stall_ms": longest_stall_ms, "stall_total_ms": longest_stall_ms, "paths": []
+        });
+        self.run.flows = vec![serde_json::from_value(flow).unwrap()];
+        self
+    }
+
+    /// Itself, if every byte arrived as it was sent.
+    fn intact(self) -> anyhow::Result<Self> {
+        let seed = self.run.seed;
+        anyhow::ensure!(
+            self.run.intact(),
+            "seed {seed}: not every byte arrived as it was sent"
+        );
+        Ok(self)
+    }
+
+    /// Whether it does not count although it was repeated alone: this machine is too busy.
+    pub fn is_late(&self) -> bool {
+        Duration::from_micros(self.lateness.p99_us) > PUNCTUAL
+    }
+}
+
+/// The senders' controller, of trials that have the same one; `None` if they send by UDP only.
+pub fn sender(observed: &[Observed]) -> Option<&str> {
+    observed.first().and_then(|observed| observed.run.cc.as_deref())
+}
+
+/// A trial counts while 99 % of the packets are less late than this.
+const PUNCTUAL: Duration = Duration::from_micros(500);
+/// For a trial that has the machine to itself, and is not repeated.
+const HOWEVER_LATE: Duration = Duration::from_secs(1);
+
+/// Runs trials side by side; a late one is repeated alone.
+pub fn side_by_side(trials: Vec<Trial>) -> anyhow::Result<Vec<Observed>> {
+    run(trials.into_iter().map(job).collect(), PUNCTUAL)
+}
+
+/// What must hold of the trial with this index, beyond that it came to an end. One of which it does not hold gave no result.
+pub type Holds<'h> = &'h (dyn Fn(usize, &Observed) -> anyhow::Result<()> + Sync);
+
+/// A trial, and how windows are bounded in it; `None`: the best way that the kernel offers.
+pub type Bounded = (Trial, Option<WindowKind>);
+
+/// What trials came to, in their order; `None`: one gave no result.
+pub type Outcomes = anyhow::Result<Vec<Option<Observed>>>;
+
+/// Runs trials side by side; a late one is repeated alone. One that gave no result costs no other its own, and is in `doubts`.
+pub fn each(trials: Vec<Bounded>, holds: Holds<'_>, doubts: &mut Doubts) -> Outcomes {
+    let jobs: Vec<Job> = trials.into_iter().map(bounded).collect();
+    let outcomes = outcomes(&jobs, PUNCTUAL)?;
+    let judged = jobs.iter().zip(outcomes).enumerate();
+    Ok(judged
+        .map(|(index, (job, outcome))| doubts.judge(job, outcome, |seen| holds(index, seen)))
+        .collect())
+}
+
+/// The same, one after another, however late.
+pub fn each_alone(trials: Vec<Bounded>, holds: Holds<'_>, doubts: &mut Doubts) -> Outcomes {
+    let mut results = Vec::new();
+    for (index, trial) in trials.into_iter().enumerate() {
+        let job = bounded(trial);
+        for outcome in outcomes(std::slice::from_ref(&job), HOWEVER_LATE)? {
+            results.push(doubts.judge(&job, outcome, |seen| holds(index, seen)));
+        }
+    }
+    Ok(results)
+}
+
+fn bounded((trial, window): Bounded) -> Job {
+    Job { window, ..job(trial) }
+}
+
+fn outcomes(jobs: &[Job], punctual: Duration) -> anyhow::Result<Vec<Result<Done, PlayError>>> {
+    let stop = interrupt::stop()?;
+    lab::prerequisites::check().map_err(Refused::because)?;
+    let rules = Rules {
+        punctual,
+        stop,
+        watch: &|run, event| tell(jobs, run, event),
+    };
+    batch::run_each(jobs, &rules)
+}
+
+/// What a reader of figures must know of the trials behind them.
+#[derive(Debug, Default)]
+pub struct Doubts {
+    /// So many were late although they were repeated alone: figures of such are not fair ones.
+    late: usize,
+    /// These gave no figure.
+    failed: Vec<Failed>,
+}
+
+impl Doubts {
+    /// What the trial came to; one without a result is kept.
+    fn judge(
+        &mut self,
+        job: &Job,
+        outcome: Result<Done, PlayError>,
+        holds: impl FnOnce(&Observed) -> anyhow::Result<()>,
+    ) -> Option<Observed> {
+        let whole = outcome
+            .map_err(anyhow::Error::from)
+            .map(observed)
+            .and_then(Observed::intact)
+            .and_then(|seen| {
+                anyhow::ensure!(
+                    seen.flows.len() == job.plan.flows.len(),
+                    "a flow came to no end, so that this trial measured nothing; please report this"
+                );
+                seen.ensure_sent_as_asked(lasting(job))?;
+                holds(&seen)?;
+                Ok(seen)
+            });
+        whole.map_err(|why| self.failed.push(Failed::of(job, &why))).ok()
+    }
+
+    /// Figures are drawn from these.
+    pub fn count_late<'o>(&mut self, observed: impl IntoIterator<Item = &'o Observed>) {
+        let late = observed.into_iter().filter(|seen| seen.is_late());
+        self.late += late.count();
+    }
+
+    /// Those about trials that all gave their figures.
+    pub fn of<'o>(observed: impl IntoIterator<Item = &'o Observed>) -> Self {
+        let mut doubts = Self::default();
+        doubts.count_late(observed);
+        doubts
+    }
+
+    /// Those of more trials behind the same figures.
+    pub fn add(&mut self, others: Self) {
+        self.late += others.late;
+        self.failed.extend(others.failed);
+    }
+
+    /// In fields of the row, where there are any.
+    pub fn note(&self, row: BenchRow) -> BenchRow {
+        let row = match self.late {
+            0 => row,
+            late => row.with("late", late),
+        };
+        if self.failed.is_empty() {
+            return row;
+        }
+        let failed: Vec<Value> = self.failed.iter().map(Failed::to_value).collect();
+        row.with(FAILED, failed)
+    }
+}
+
+/// The flows that go on until the run ends, so that their sockets can be read then. Datagrams have no controller; and one link alone may have been left behind by
+/// then, and its connection be over.
+fn lasting(job: &Job) -> impl Iterator<Item = &str> {
+    let is_over_one = matches!(job.policy, PolicyName::Tcp(_));
+    let lasts = |flow: &&Flow| match flow.work {
+        Work::Download { size, .. } | Work::Upload { size, .. } => size.is_none(),
+        Work::Requests { .. } => true,
+        Work::Datagrams { .. } => false,
+    };
+    let flows = job.plan.flows.iter().filter(lasts);
+    flows.filter(move |_| !is_over_one).map(|flow| flow.name.as_str())
+}
+
+/// The field of a row in which the trials stand that gave no result.
+pub const FAILED: &str = "failed";
+
+/// A trial without a result.
+#[derive(Debug)]
+struct Failed {
+    scenario: String,
+    policy: PolicyName,
+    cc: String,
+    seed: u64,
+    why: String,
+}
+
+impl Failed {
+    fn of(job: &Job, why: &anyhow::Error) -> Self {
+        Self {
+            scenario: job.plan.name.clone(),
+            policy: job.policy.clone(),
+            cc: job.plan.cc.clone(),
+            seed: job.seed,
+            why: format!("{why:#}"),
+        }
+        .told()
+    }
+
+    fn told(self) -> Self {
+        let Self {
+            scenario,
+            policy,
+            cc,
+            seed,
+            why,
+        } = &self;
+        tell!("{scenario}: {policy}, {cc}, seed {seed} gave no result: {why}");
+        self
+    }
+
+    fn to_value(&self) -> Value {
+        json!({
+            "scenario": self.scenario,
+            "policy": self.policy.to_string(),
+            "cc": self.cc,
+            "seed": self.seed,
+            "why": self.why,
+        })
+    }
+}
+
+/// The same as [`side_by_side`]; nobody tells the senders' `cla` of the radio where that is said.
+pub fn side_by_side_advised(trials: Vec<(Trial, bool)>) -> anyhow::Result<Vec<Observed>> {
+    let jobs = trials.into_iter().map(|(trial, advised)| Job {
+        unadvised: !advised,
+        ..job(trial)
+    });
+    run(jobs.collect(), PUNCTUAL)
+}
+
+/// Runs one trial with the machine to itself, however late it is: lateness is what is measured.
+pub fn alone(trial: Trial) -> anyhow::Result<Observed> {
+    only(job(trial))
+}
+
+/// The same, and the cost of our congestion controller is counted.
+pub fn counted(trial: Trial) -> anyhow::Result<Observed> {
+    only(Job {
+        count_cost: true,
+        ..job(trial)
+    })
+}
+
+fn only(job: Job) -> anyhow::Result<Observed> {
+    run(vec![job], HOWEVER_LATE)?
+        .pop()
+        .context("the trial gave no result")
+}
+
+fn run(jobs: Vec<Job>, punctual: Duration) -> anyhow::Result<Vec<Observed>> {
+    let stop = interrupt::stop()?;
+    lab::prerequisites::check().map_err(Refused::because)?;
+    let rules = Rules {
+        punctual,
+        stop,
+        watch: &|run, event| tell(&jobs, run, event),
+    };
+    let done = batch::run(&jobs, &rules)?.into_iter();
+    done.map(|done| observed(done).intact()).collect()
+}
+
+fn job(trial: Trial) -> Job {
+    Job {
+        plan: trial.plan,
+        policy: trial.policy,
+        seed: trial.seed,
+        programs: None,
+        window: None,
+        count_cost: false,
+        unadvised: false,
+        record: false,
+    }
+}
+
+/// One line for each trial, on standard error.
+fn tell(jobs: &[Job], run: usize, event: &trace::Event) {
+    if matches!(event.what, trace::What::RunEnd { .. }) {
+        let job = &jobs[run];
+        tell!(
+            "{}: trial {} of {}, {}, seed {}",
+            job.plan.name,
+            run + 1,
+            jobs.len(),
+            job.policy,
+            job.seed
+        );
+    }
+}
+
+fn observed(done: Done) -> Observed {
+    let Done { played, lateness, .. } = done;
+    Observed {
+        cores: played.emulator.cores(),
+        per_ack: played.per_ack,
+        controllers: played.controllers,
+        advised: played.advised,
+        flows: played.flows,
+        daemon: played.daemon,
+        run: played.run,
+        record: played.record,
+        lateness,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plans;
+
+    fn failed() -> Failed {
+        Failed {
+            scenario: "mix-3".to_owned(),
+            policy: PolicyName::Mptcp,
+            cc: "bbr".to_owned(),
+            seed: 3_001,
+            why: "the run is void".to_owned(),
+        }
+    }
+
+    fn seen(p99_us: u64) -> Observed {
+        let mut seen = Observed::blank();
+        seen.lateness.p99_us = p99_us;
+        seen
+    }
+
+    #[test]
+    fn a_trial_that_was_sent_with_another_controller_gives_no_result() {
+        let asked = |seen: &Observed| {
+            seen.ensure_sent_as_asked(["download"])
+                .map_err(|error| error.to_string())
+        };
+        let mut seen = Observed::blank();
+        let unread = asked(&seen).unwrap_err();
+        assert!(unread.contains("no socket that sends download"), "{unread}");
+        seen.controllers.confirmed.insert("download".to_owned(), 3);
+        assert_eq!(asked(&seen), Ok(()));
+        let stranger = "3 sockets of the server used reno instead of bbr for download";
+        seen.controllers.strangers.push(stranger.to_owned());
+        let refused = asked(&seen).unwrap_err();
+        assert!(refused.contains(stranger), "{refused}");
+    }
+
+    #[test]
+    fn whoever_sends_until_the_end_is_read_back_and_over_one_link_nobody() {
+        let text = "sentence = \"x\"\nduration_s = 9\n[cables.a]\nrate_mbps = 9\nrtt_ms = 9\n\
+            [flows.film]\ndirection = \"down\"\n[flows.page]\ndirection = \"down\"\nsize_mb = 1\n\
+            [flows.asks]\nrequests = { every_s = 1, reply_kb = 1 }\n";
+        let names = |policy| {
+            let plan = plans::embedded("x", text).unwrap();
+            let made = job(Trial {
+                plan,
+                policy,
+                seed: 1,
+            });
+            lasting(&made).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(names(PolicyName::Slowhand), ["film", "asks"]);
+        assert_eq!(names(PolicyName::Tcp("a".to_owned())), [""; 0]);
+    }
+
+    #[test]
+    fn trials_that_were_late_twice_are_counted_in_the_row() {
+        let row = |seen: &[Observed]| Doubts::of(seen).note(crate::catalogue::row("cc-share-2"));
+        assert_eq!(row(&[seen(499), seen(501), seen(2_000)]).extra["late"], 2);
+        assert!(row(&[seen(500)]).extra.is_empty());
+    }
+
+    #[test]
+    fn what_speaks_against_the_figures_is_in_the_row() {
+        let row = || crate::catalogue::row("window-mixes");
+        assert!(Doubts::default().note(row()).extra.is_empty());
+        let mut doubts = Doubts {
+            late: 1,
+            failed: Vec::new(),
+        };
+        doubts.add(Doubts {
+            late: 2,
+            failed: vec![failed()],
+        });
+        let extra = doubts.note(row()).extra;
+        assert_eq!(extra["late"], 3);
+        let told = json!([{
+            "scenario": "mix-3", "policy": "mptcp", "cc": "bbr", "seed": 3_001, "why": "the run is void"
+        }]);
+        assert_eq!(extra[FAILED], told);
+    }
+}

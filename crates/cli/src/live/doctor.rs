@@ -1,0 +1,140 @@
+//! `slowhand doctor`: what this host has of what slowhand uses, what is missing, and how to get it.
+
+use host::config::{Asked, Config};
+use host::doctor::{document, text};
+use linux::doctor::{Check, Need, checks};
+use show::exit::{print_document, print_text};
+use show::terminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Say what this host lacks, and how to get it. Changes nothing.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Print one JSON document (schema slowhand.doctor/1).
+    #[arg(long)]
+    json: bool,
+
+    /// Configuration file whose `probe` and `portal_url` are looked at.
+    #[arg(long, value_name = "FILE", default_value = "/etc/slowhand/slowhand.toml")]
+    config: PathBuf,
+}
+
+/// Looks at everything; 1 when slowhand cannot work here.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let mut checks = checks();
+    checks.extend(probing(Path::new("/"), &args.config));
+    let document = document(&checks);
+    if args.json {
+        print_document(&document)?;
+    } else {
+        print_text(&text(&document, terminal::columns()))?;
+    }
+    Ok(if document.works {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// What links are asked while nothing shows that they live. A configuration that cannot be read is told by `up`, and counts as none here.
+fn probing(root: &Path, config: &Path) -> [Check; 2] {
+    let config = Config::read(config, Asked::ByDefault).ok();
+    let is_on = config.as_ref().is_none_or(|config| config.probe);
+    let check = |name, result| Check {
+        name,
+        need: Need::Should,
+        result,
+    };
+    let (idle, portal) = if is_on {
+        (idle(root), portal(root, config.and_then(|config| config.portal)))
+    } else {
+        let off = "off (probe = false): a link that dies while no MPTCP connection is open, or leads to a captive portal, is not found";
+        (Ok(off.to_owned()), Ok(off.to_owned()))
+    };
+    [check("idle-probe", idle), check("portal-check", portal)]
+}
+
+fn idle(root: &Path) -> Result<String, String> {
+    // No interface has this index: these are the resolvers of the whole host.
+    let resolvers = linux::resolvers::of_link(root, 0);
+    if resolvers.is_empty() {
+        return Err(
+            "no resolver beyond this host is in /etc/resolv.conf or known to systemd-resolved; idle links are asked through hosts in use only".into(),
+        );
+    }
+    let resolvers: Vec<String> = resolvers.iter().map(ToString::to_string).collect();
+    Ok(format!(
+        "hosts in use, and the resolvers {}",
+        resolvers.join(", ")
+    ))
+}
+
+fn portal(root: &Path, configured: Option<linux::portal::Check>) -> Result<String, String> {
+    if let Some(check) = configured {
+        return Ok(format!("{} (portal_url)", check.url));
+    }
+    match linux::portal::from_network_manager(root) {
+        Ok(Some(check)) => Ok(format!("{} (NetworkManager's)", check.url)),
+        Ok(None) => Err(
+            "no URL to check: captive portals are not found; set portal_url in /etc/slowhand/slowhand.toml, or uri in [connectivity] of NetworkManager.conf".into(),
+        ),
+        Err(error) => Err(format!(
+            "captive portals are not found: NetworkManager's connectivity URL cannot be used ({error}); set portal_url in /etc/slowhand/slowhand.toml"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_of_links_is_told_and_what_is_missing_for_it() {
+        let root = std::env::temp_dir().join(format!("slowhand-doctor-{}", std::process::id()));
+        let write = |file: &str, text: &str| {
+            let path = root.join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let config = root.join("slowhand.toml");
+        let told = || {
+            probing(&root, &config).map(|check| match check.result {
+                Ok(found) => format!("ok {found}"),
+                Err(missing) => format!("-- {missing}"),
+            })
+        };
+        let [idle, portal] = told();
+        assert_eq!(
+            idle,
+            "-- no resolver beyond this host is in /etc/resolv.conf or known to systemd-resolved; idle links are asked through hosts in use only"
+        );
+        assert_eq!(
+            portal,
+            "-- no URL to check: captive portals are not found; set portal_url in /etc/slowhand/slowhand.toml, or uri in [connectivity] of NetworkManager.conf"
+        );
+        write("etc/resolv.conf", "nameserver 192.0.2.53\n");
+        write(
+            "etc/NetworkManager/NetworkManager.conf",
+            "[connectivity]\nuri=https://tls.example/\n",
+        );
+        let [idle, portal] = told();
+        assert_eq!(idle, "ok hosts in use, and the resolvers 192.0.2.53");
+        assert_eq!(
+            portal,
+            "-- captive portals are not found: NetworkManager's connectivity URL cannot be used (only http:// can be checked: a captive portal cannot answer in \
+             place of a TLS host); set portal_url in /etc/slowhand/slowhand.toml"
+        );
+        write(
+            "etc/NetworkManager/NetworkManager.conf",
+            "[connectivity]\nuri=http://nm.example/\n",
+        );
+        assert_eq!(told()[1], "ok http://nm.example/ (NetworkManager's)");
+        write("slowhand.toml", "portal_url = \"http://own.example/\"\n");
+        assert_eq!(told()[1], "ok http://own.example/ (portal_url)");
+        write("slowhand.toml", "probe = false\n");
+        let off = "ok off (probe = false): a link that dies while no MPTCP connection is open, or leads to a captive portal, is not found";
+        assert_eq!(told(), [off, off]);
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+}

@@ -1,0 +1,148 @@
+//! `slowhand down`: end the daemon and wait until everything is as it was.
+
+use host::control::{self, AskError, Ending, Stopped};
+use host::place::{Lock, LockError, Place};
+use linux::journal::Undone;
+use show::exit::{Refused, print};
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// End the daemon and wait until everything it changed is put back.
+///
+/// When no daemon runs, what a crashed one has left behind is put back. What somebody has changed since, or the kernel refuses, is told, and the
+/// exit code is 1.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    place: Place,
+
+    /// How many seconds to wait.
+    #[arg(long, value_name = "S", default_value_t = 30)]
+    timeout: u64,
+}
+
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Stops the daemon of the place.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    match control::stop(&args.place) {
+        Ok(ending) => wait(args, ending),
+        Err(AskError::NotRunning) => restore(args),
+        Err(AskError::HungUp) => outlive(args),
+        Err(error @ AskError::NotAllowed) => Err(Refused::because(error)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn wait(args: &Args, ending: Ending) -> anyhow::Result<ExitCode> {
+    let until = Instant::now() + Duration::from_secs(args.timeout);
+    let pid = ending.pid;
+    let stopped = ending.wait(until);
+    let late = || {
+        anyhow::anyhow!(
+            "process {pid} has not ended after {} s, and will once it has put everything back; see its log",
+            args.timeout
+        )
+    };
+    let lock = free(&args.place, until).ok_or_else(late)?;
+    let Ok(Some(stopped)) = stopped else {
+        // It died on the way: what it left is ours to put back.
+        return put_back(args, lock);
+    };
+    print(ended(pid, &stopped).as_bytes())?;
+    Ok(code(&stopped.left))
+}
+
+/// What the daemon that hung up has not put back when it is gone is ours to put back.
+fn outlive(args: &Args) -> anyhow::Result<ExitCode> {
+    let until = Instant::now() + Duration::from_secs(args.timeout);
+    let lock = free(&args.place, until).ok_or(AskError::HungUp)?;
+    put_back(args, lock)
+}
+
+/// The place, once nobody has it.
+fn free(place: &Place, until: Instant) -> Option<Lock> {
+    loop {
+        match place.lock() {
+            Ok(lock) => return Some(lock),
+            Err(_) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
+            Err(_) => return None,
+        }
+    }
+}
+
+fn ended(pid: u32, stopped: &Stopped) -> String {
+    let how = match stopped.left[..] {
+        [] => "everything is as it was",
+        _ => "not everything is as it was",
+    };
+    with_left(
+        format!("slowhand (process {pid}) has ended; {how}\n"),
+        &stopped.left,
+    )
+}
+
+fn with_left(mut text: String, left: &[String]) -> String {
+    for left in left {
+        let _ = writeln!(text, "left as it is: {left}");
+    }
+    text
+}
+
+fn code(left: &[String]) -> ExitCode {
+    match left {
+        [] => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
+}
+
+/// Nobody answers: either nobody is there, or somebody who is just starting or ending.
+fn restore(args: &Args) -> anyhow::Result<ExitCode> {
+    match args.place.lock() {
+        Ok(lock) => put_back(args, lock),
+        Err(error @ LockError::Taken { .. }) => {
+            anyhow::bail!("{error}, but it does not answer yet; try again in a moment")
+        }
+        Err(error) => Err(Refused::because(error)),
+    }
+}
+
+fn put_back(args: &Args, _lock: Lock) -> anyhow::Result<ExitCode> {
+    let undone = linux::daemon::recover(&args.place.journal())?;
+    let left = Vec::from_iter(undone.left.iter().map(ToString::to_string));
+    print(words(&undone, &left).as_bytes())?;
+    Ok(code(&left))
+}
+
+fn words(undone: &Undone, left: &[String]) -> String {
+    if left.is_empty() && undone.done == 0 {
+        return "slowhand is not running, and nothing of it is left\n".to_owned();
+    }
+    let done = undone.done;
+    with_left(
+        format!("slowhand is not running; {done} changes that a crash had left were put back\n"),
+        left,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_as_it_was_only_if_it_is() {
+        let stopped = |left: &[&str]| Stopped {
+            left: left.iter().map(|&left| left.to_owned()).collect(),
+        };
+        assert_eq!(
+            ended(7, &stopped(&[])),
+            "slowhand (process 7) has ended; everything is as it was\n"
+        );
+        assert_eq!(
+            ended(7, &stopped(&["limits: somebody has set them", "a rule: no"])),
+            "slowhand (process 7) has ended; not everything is as it was\n\
+             left as it is: limits: somebody has set them\nleft as it is: a rule: no\n"
+        );
+    }
+}

@@ -1,0 +1,7 @@
+//! Verbs for a live host: the daemon on its own interfaces, and what can be asked of it.
+
+pub mod doctor;
+pub mod down;
+pub mod status;
+pub mod up;
+pub mod why;

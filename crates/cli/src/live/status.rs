@@ -1,0 +1,365 @@
+//! `slowhand status`: links, connections and subflows of a running daemon, and what they are sent with.
+
+use host::control::{Question, ask};
+use host::document::{Connection, Fallback, Link, Status, Subflow};
+use host::place::Place;
+use show::Table;
+use show::exit::{print_document, print_text, shown};
+use show::terminal;
+use std::process::ExitCode;
+use units::Bytes;
+
+/// Show links, connections and subflows, and the congestion controller that each is really sent with.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Print one JSON document (schema slowhand.status/1).
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Prints the state of the daemon of the place.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let status: Status = ask(&args.place, Question::Status)?;
+    if args.json {
+        print_document(&status)?;
+    } else {
+        print_text(&text(&shown(&status)?, terminal::columns()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Tables fit `width` columns.
+fn text(status: &Status, width: usize) -> String {
+    let mut text = format!(
+        "policy {}, new connections sent with {}, process {}, up {:.0} s, {:.1} % of a core, window lever: {}\n\n",
+        status.policy,
+        or_dash(&status.cc),
+        status.pid,
+        status.uptime_s,
+        100.0 * status.cpu_s / status.uptime_s.max(1e-3),
+        status.window_lever.as_deref().unwrap_or("none"),
+    );
+    text.push_str(&links(&status.links).fitted(width));
+    text.extend(status.links.iter().flat_map(marks));
+    if !status.connections.is_empty() {
+        text.push('\n');
+        text.push_str(&connections(&status.connections).fitted(width));
+    }
+    if !status.fallbacks.is_empty() {
+        text.push('\n');
+        text.push_str(&fallbacks(&status.fallbacks, width));
+    }
+    text
+}
+
+fn links(links: &[Link]) -> Table {
+    let header = ["LINK", "INTERFACE", "KIND", "ROLE", "STATE", "ADDRESS", "GATEWAY"];
+    let mut table = Table::new(&header);
+    let differ = links.iter().any(|link| link.default_v4 && !link.default_v6)
+        && links.iter().any(|link| link.default_v6 && !link.default_v4);
+    for link in links {
+        add_link(&mut table, link, differ);
+    }
+    table
+}
+
+/// A star stands where new connections begin; with the version of IP if the two `differ`.
+fn add_link(table: &mut Table, link: &Link, differ: bool) {
+    let star = match (link.default_v4, link.default_v6) {
+        (false, false) => "",
+        (true, false) if differ => " *4",
+        (false, true) if differ => " *6",
+        _ => " *",
+    };
+    let name = format!("{}{star}", link.name);
+    let addresses: Vec<String> = link.addresses.iter().map(ToString::to_string).collect();
+    let gateways: Vec<String> = link
+        .gateways
+        .iter()
+        .map(|hop| hop.map_or_else(|| "on link".to_owned(), |hop| hop.to_string()))
+        .collect();
+    table.row([
+        &name,
+        link.interface.as_deref().unwrap_or("-"),
+        &link.kind,
+        &link.role,
+        &link.state,
+        or_dash(&addresses.join(",")),
+        or_dash(&gateways.join(",")),
+    ]);
+}
+
+/// A sentence for each direction in which anything was ever to be marked.
+fn marks(link: &Link) -> impl Iterator<Item = String> {
+    let directions = [
+        (link.marks, &link.marks_blocked, "arrives"),
+        (link.sent_marks, &link.sent_marks_blocked, "is sent"),
+    ];
+    directions.into_iter().filter_map(|(marks, blocked, what)| {
+        let marks = marks?;
+        if let Some(why) = blocked {
+            return Some(format!(
+                "{}: nothing of what {what} is marked, since {why}\n",
+                link.name
+            ));
+        }
+        Some(format!(
+            "{}: {:.2} % of what {what} is marked; so far {} of {} ECN-capable packets, {} asked for\n",
+            link.name,
+            100.0 * marks.rate,
+            marks.made,
+            marks.ect,
+            marks.asked
+        ))
+    })
+}
+
+fn connections(connections: &[Connection]) -> Table {
+    let header = [
+        "CONNECTION",
+        "PEER / LOCAL",
+        "LINK",
+        "STATE",
+        "RECEIVED",
+        "ACKED",
+        "RTT",
+        "RETRANS",
+        "WINDOW",
+        "SENT WITH",
+    ];
+    let mut table = Table::new(&header);
+    for connection in connections {
+        add_connection(&mut table, connection);
+        for subflow in &connection.subflows {
+            add_subflow(&mut table, subflow);
+        }
+    }
+    table
+}
+
+fn add_connection(table: &mut Table, connection: &Connection) {
+    let state = match (&connection.left_alone, connection.window_bytes) {
+        (None, _) => "open",
+        (Some(_), None) => "left alone",
+        (Some(_), Some(_)) => "fell back",
+    };
+    table.row([
+        &connection.token,
+        &connection.remote.to_string(),
+        "",
+        state,
+        &Bytes::new(connection.bytes_received).to_string(),
+        &Bytes::new(connection.bytes_acked).to_string(),
+        "",
+        "",
+        &window(connection.window_bytes),
+        or_dash(&connection.cc.join(",")),
+    ]);
+}
+
+fn window(bytes: Option<u64>) -> String {
+    bytes.map_or_else(|| "-".to_owned(), |bytes| Bytes::new(bytes).to_string())
+}
+
+fn add_subflow(table: &mut Table, subflow: &Subflow) {
+    table.row([
+        &format!("  id {}", subflow.id),
+        &subflow.local.to_string(),
+        &subflow.link,
+        &subflow.state,
+        &Bytes::new(subflow.bytes_received).to_string(),
+        &Bytes::new(subflow.bytes_acked).to_string(),
+        &subflow
+            .srtt_ms
+            .map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1} ms")),
+        &subflow.retransmits.to_string(),
+        "",
+        subflow.cc.as_deref().unwrap_or("-"),
+    ]);
+}
+
+fn fallbacks(fallbacks: &[Fallback], width: usize) -> String {
+    let mut table = Table::new(&["FELL BACK", "PEER", "LOCAL", "LINK", "WINDOW", "SENT WITH"]);
+    for fallback in fallbacks {
+        add_fallback(&mut table, fallback);
+    }
+    let unbounded = fallbacks
+        .iter()
+        .filter(|fallback| fallback.window_bytes.is_none());
+    let whys = unbounded.map(|fallback| format!("{}: {}\n", fallback.local, fallback.why));
+    count_of(fallbacks) + &table.fitted(width) + &whys.collect::<String>()
+}
+
+/// How many connections fell back, in a line; nothing if none did.
+pub(super) fn count_of(fallbacks: &[Fallback]) -> String {
+    match fallbacks.len() {
+        0 => String::new(),
+        1 => "1 connection fell back to plain TCP\n".to_owned(),
+        count => format!("{count} connections fell back to plain TCP\n"),
+    }
+}
+
+fn add_fallback(table: &mut Table, fallback: &Fallback) {
+    table.row([
+        fallback.token.as_deref().unwrap_or("-"),
+        &fallback.remote.to_string(),
+        &fallback.local.to_string(),
+        &fallback.link,
+        &window(fallback.window_bytes),
+        fallback.cc.as_deref().unwrap_or("-"),
+    ]);
+}
+
+fn or_dash(text: &str) -> &str {
+    if text.is_empty() { "-" } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host::document::Marks;
+
+    #[test]
+    fn why_a_connection_over_plain_tcp_is_not_bounded_is_told_beside_those_that_are() {
+        let bounded = Fallback {
+            token: None,
+            link: "desk".to_owned(),
+            local: "10.0.0.1:40000".parse().unwrap(),
+            remote: "10.255.0.1:443".parse().unwrap(),
+            window_bytes: Some(262_144),
+            why: "because it is asked for".to_owned(),
+            cc: Some("cubic".to_owned()),
+        };
+        let refused = Fallback {
+            token: Some("00c0ffee".to_owned()),
+            local: "10.0.0.1:40001".parse().unwrap(),
+            window_bytes: None,
+            why: "the kernel refused it".to_owned(),
+            cc: None,
+            ..bounded.clone()
+        };
+        let told = fallbacks(&[bounded, refused], usize::MAX);
+        let lines: Vec<&str> = told.lines().collect();
+        assert!(
+            lines[2].starts_with("- ") && lines[2].ends_with("262.1 kB  cubic"),
+            "{told}"
+        );
+        assert!(
+            lines[3].starts_with("00c0ffee ") && lines[3].ends_with("-         -"),
+            "{told}"
+        );
+        assert_eq!(lines[0], "2 connections fell back to plain TCP");
+        assert_eq!(lines[4..], ["10.0.0.1:40001: the kernel refused it"]);
+    }
+
+    #[test]
+    fn what_a_connection_is_sent_with_is_told_and_for_each_subflow() {
+        let subflow = Subflow {
+            link: "desk".to_owned(),
+            local: "10.0.0.1:40000".parse().unwrap(),
+            remote: "10.255.0.1:443".parse().unwrap(),
+            id: 0,
+            state: "active".to_owned(),
+            bytes_received: 0,
+            bytes_acked: 0,
+            retransmits: 0,
+            srtt_ms: None,
+            min_rtt_ms: None,
+            cc: Some("slow_olia".to_owned()),
+        };
+        let joining = Subflow {
+            id: 1,
+            cc: None,
+            ..subflow.clone()
+        };
+        let connection = Connection {
+            token: "00c0ffee".to_owned(),
+            remote: subflow.remote,
+            left_alone: None,
+            bytes_received: 0,
+            bytes_acked: 0,
+            backlog_bytes: 0,
+            window_bytes: None,
+            unsent_limit_bytes: None,
+            cc: vec!["reno".to_owned(), "slow_olia".to_owned()],
+            subflows: vec![subflow, joining],
+        };
+        let told = connections(&[connection]).fitted(usize::MAX);
+        let last: Vec<&str> = told
+            .lines()
+            .map(|line| line.split_whitespace().last().unwrap())
+            .collect();
+        assert_eq!(last, ["WITH", "reno,slow_olia", "slow_olia", "-"], "{told}");
+    }
+
+    /// A link on which new connections begin in these families.
+    fn beginning(name: &str, default_v4: bool, default_v6: bool) -> Link {
+        Link {
+            name: name.to_owned(),
+            interface: None,
+            kind: "cable".to_owned(),
+            role: "primary".to_owned(),
+            carrier: true,
+            addresses: Vec::new(),
+            gateways: Vec::new(),
+            default_route: default_v4 || default_v6,
+            default_v4,
+            default_v6,
+            state: "use".to_owned(),
+            marks: None,
+            sent_marks: None,
+            marks_blocked: None,
+            sent_marks_blocked: None,
+        }
+    }
+
+    #[test]
+    fn a_star_names_the_family_only_where_the_two_differ() {
+        for (first, second, expected) in [
+            ((true, true), (false, false), ["a *", "b"]),
+            ((true, false), (false, false), ["a *", "b"]),
+            ((true, false), (false, true), ["a *4", "b *6"]),
+            ((false, false), (false, true), ["a", "b *"]),
+        ] {
+            let told = links(&[
+                beginning("a", first.0, first.1),
+                beginning("b", second.0, second.1),
+            ])
+            .fitted(usize::MAX);
+            let names = told.lines().skip(1).map(|line| line.split("  ").next().unwrap());
+            assert_eq!(Vec::from_iter(names), expected);
+        }
+    }
+
+    #[test]
+    fn marks_are_told_in_the_direction_in_which_there_are_any() {
+        let link = beginning("dsl", false, false);
+        assert_eq!(marks(&link).count(), 0);
+        let sent_marks = Some(Marks {
+            rate: 0.02,
+            ect: 1_000,
+            not_ect: 7,
+            ce: 0,
+            asked: 20,
+            made: 19,
+        });
+        let link = Link { sent_marks, ..link };
+        assert_eq!(
+            Vec::from_iter(marks(&link)),
+            ["dsl: 2.00 % of what is sent is marked; so far 19 of 1000 ECN-capable packets, 20 asked for\n"]
+        );
+        let why = "what leaves by eth0 does not reach slowhand's tcx program: BPF program 42, ahead of it, ends the chain";
+        let sent_marks_blocked = Some(why.to_owned());
+        let link = Link {
+            sent_marks_blocked,
+            ..link
+        };
+        assert_eq!(
+            Vec::from_iter(marks(&link)),
+            [format!("dsl: nothing of what is sent is marked, since {why}\n")]
+        );
+    }
+}

@@ -1,0 +1,186 @@
+//! `slowhand why`: a sentence for every link, and for every connection whose window is bounded, of which little may wait unsent, that has a slow link, that
+//! fell back to plain TCP, or that is left alone.
+
+use host::control::{Question, ask};
+use host::document::Why;
+use host::place::Place;
+use show::exit::{Refused, print_document, print_text, shown};
+use std::process::ExitCode;
+
+/// Say why each link is used, or why not.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only this link.
+    link: Option<String>,
+
+    /// Print one JSON document (schema slowhand.why/1).
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Prints the reasons of the daemon of the place.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let mut why: Why = ask(&args.place, Question::Why)?;
+    if let Some(wanted) = &args.link {
+        keep(&mut why, wanted)?;
+    }
+    if args.json {
+        print_document(&why)?;
+    } else {
+        print_text(&text(&shown(&why)?))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn keep(why: &mut Why, wanted: &str) -> anyhow::Result<()> {
+    let known: Vec<String> = why.links.iter().map(|link| link.link.clone()).collect();
+    why.links.retain(|link| link.link == wanted);
+    if why.links.is_empty() {
+        return Err(Refused::because(format!(
+            "no link `{wanted}`; there are: {}",
+            known.join(", ")
+        )));
+    }
+    why.windows.clear();
+    why.unsent.clear();
+    why.roles.retain(|role| role.link == wanted);
+    why.fallbacks.clear();
+    why.left_alone.clear();
+    why.levers.clear();
+    Ok(())
+}
+
+fn text(why: &Why) -> String {
+    let links = why.links.iter().map(|link| {
+        let marks = link
+            .marks
+            .iter()
+            .map(|marks| format!("{}: mark: {marks}\n", link.link));
+        format!("{}: {}: {}\n", link.link, link.state, link.why) + &marks.collect::<String>()
+    });
+    let told = why.windows.iter().chain(&why.unsent).chain(&why.left_alone);
+    let conns = told.map(|conn| format!("connection {} to {}: {}\n", conn.token, conn.remote, conn.why));
+    let roles = why.roles.iter().map(|role| {
+        let (link, state) = (&role.link, &role.state);
+        format!(
+            "connection {} to {}: {link}: {state}: {}\n",
+            role.token, role.remote, role.why
+        )
+    });
+    let fallbacks = why.fallbacks.iter().map(|fallback| {
+        let (local, remote) = (fallback.local, fallback.remote);
+        format!("connection from {local} to {remote}: {}\n", fallback.why)
+    });
+    let fell_back = super::status::count_of(&why.fallbacks);
+    let levers = why.levers.iter().map(|lever| format!("{lever}\n"));
+    links
+        .chain(conns)
+        .chain(roles)
+        .chain([fell_back])
+        .chain(fallbacks)
+        .chain(levers)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host::document::{LinkWhy, RoleWhy, WHY};
+
+    fn nothing() -> Why {
+        Why {
+            schema: WHY.to_owned(),
+            links: Vec::new(),
+            windows: Vec::new(),
+            unsent: Vec::new(),
+            roles: Vec::new(),
+            fallbacks: Vec::new(),
+            left_alone: Vec::new(),
+            levers: Vec::new(),
+        }
+    }
+
+    fn link(name: &str) -> LinkWhy {
+        LinkWhy {
+            link: name.to_owned(),
+            state: "use".to_owned(),
+            why: "it is up".to_owned(),
+            marks: None,
+        }
+    }
+
+    #[test]
+    fn what_names_and_sentences_bring_along_does_nothing_to_a_terminal() {
+        let why = Why {
+            links: vec![LinkWhy {
+                why: "\u{9b}2J is up\ndsl: use".to_owned(),
+                ..link("wl\x1b]0;x\x07")
+            }],
+            levers: vec!["\x1b[8m".to_owned()],
+            ..nothing()
+        };
+        assert_eq!(
+            text(&shown(&why).unwrap()),
+            "wl\\u{1b}]0;x\\u{7}: use: \\u{9b}2J is up\\ndsl: use\n\\u{1b}[8m\n"
+        );
+    }
+
+    #[test]
+    fn what_was_said_last_about_marks_follows_the_links_state() {
+        let marks = Some("a queue stands before it".to_owned());
+        let why = Why {
+            links: vec![LinkWhy { marks, ..link("dsl") }],
+            ..nothing()
+        };
+        assert_eq!(
+            text(&why),
+            "dsl: use: it is up\ndsl: mark: a queue stands before it\n"
+        );
+    }
+
+    #[test]
+    fn connections_that_fell_back_are_counted_and_told_one_by_one() {
+        let fallback = |port: u16| host::document::Fallback {
+            token: None,
+            link: "dsl".to_owned(),
+            local: ([10, 0, 0, 1], port).into(),
+            remote: "10.255.0.1:443".parse().unwrap(),
+            window_bytes: None,
+            why: "it fell back to plain TCP: why; it is left alone".to_owned(),
+            cc: None,
+        };
+        let why = Why {
+            fallbacks: vec![fallback(1), fallback(2)],
+            ..nothing()
+        };
+        assert_eq!(
+            text(&why),
+            "2 connections fell back to plain TCP\n\
+             connection from 10.0.0.1:1 to 10.255.0.1:443: it fell back to plain TCP: why; it is left alone\n\
+             connection from 10.0.0.1:2 to 10.255.0.1:443: it fell back to plain TCP: why; it is left alone\n"
+        );
+    }
+
+    #[test]
+    fn a_connections_slow_link_is_told_with_it_and_with_the_link_alone() {
+        let role = |link: &str| RoleWhy {
+            token: "0x2a".to_owned(),
+            remote: "[2001:db8::1]:443".parse().unwrap(),
+            link: link.to_owned(),
+            state: "demote".to_owned(),
+            why: "the others wait for it".to_owned(),
+        };
+        let mut why = Why {
+            links: vec![link("dsl"), link("lte")],
+            roles: vec![role("dsl"), role("lte")],
+            ..nothing()
+        };
+        let said = "connection 0x2a to [2001:db8::1]:443: dsl: demote: the others wait for it\n";
+        assert!(text(&why).contains(said), "{}", text(&why));
+        keep(&mut why, "dsl").unwrap();
+        assert_eq!(text(&why), format!("dsl: use: it is up\n{said}"));
+    }
+}

@@ -1,0 +1,47 @@
+//! `slowhand completions SHELL`: what a shell needs to complete our commands.
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, ValueEnum};
+use clap_complete::Shell;
+
+use super::Usage;
+use host::up::Daemon;
+use show::exit;
+
+/// Print what a shell needs to complete our commands.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  slowhand completions bash > slowhand.bash
+  slowhand completions bash slowhandd > slowhandd.bash")]
+pub struct Args {
+    /// Which shell.
+    #[arg(value_enum)]
+    shell: Shell,
+
+    /// For which program.
+    #[arg(value_enum, value_name = "PROGRAM", default_value_t = Program::Slowhand)]
+    program: Program,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Program {
+    /// The command.
+    Slowhand,
+    /// The daemon.
+    Slowhandd,
+}
+
+/// Prints the script.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let mut script = Vec::new();
+    let mut command = match args.program {
+        Program::Slowhand => Usage::command(),
+        Program::Slowhandd => Daemon::command(),
+    };
+    let name = command.get_name().to_owned();
+    clap_complete::generate(args.shell, &mut command, name, &mut script);
+    exit::print(&script)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,52 @@
+//! `slowhand man DIR`: the manual pages, made from the same descriptions as `--help`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Command, CommandFactory as _};
+use clap_mangen::Man;
+
+use super::Usage;
+use host::up::Daemon;
+use show::exit::Refused;
+use show::output::Output;
+
+/// Write the manual pages into a directory.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  slowhand man man1 && man man1/slowhand.1")]
+pub struct Args {
+    /// Where to; made if it is not there.
+    directory: PathBuf,
+}
+
+/// Writes one page for the program, one for every verb and one for the daemon, each once it is complete.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let directory = &args.directory;
+    std::fs::create_dir_all(directory).map_err(|error| {
+        let shown = directory.display();
+        Refused::because(format!(
+            "{shown}: {error}: cannot write manual pages; choose a directory that you may write to"
+        ))
+    })?;
+    let mut command = Usage::command().disable_help_subcommand(true);
+    command.build();
+    write(&command, directory)?;
+    let daemon = Man::new(Daemon::command()).section("8");
+    write_page(&daemon, directory)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(command: &Command, directory: &Path) -> anyhow::Result<()> {
+    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+        write(verb, directory)?;
+    }
+    write_page(&Man::new(command.clone()), directory)
+}
+
+fn write_page(man: &Man, directory: &Path) -> anyhow::Result<()> {
+    let mut page = Vec::new();
+    man.render(&mut page)?;
+    Output::create(&directory.join(man.get_filename()))?.write_quietly(&page)
+}

@@ -1,0 +1,584 @@
+//! The `--json` documents of `status` and `why`, and how they are made from what the daemon reports.
+
+use linux::bpf::WindowKind;
+use linux::daemon::{
+    ConnReport, FallbackBound, FallbackReport, LinkReport, MarkReport, Report, SubflowReport,
+};
+use policy::{LinkId, LinkKind, Role};
+use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, SocketAddr};
+use units::Duration;
+
+/// Name and version of the document of `status --json`.
+pub const STATUS: &str = "slowhand.status/1";
+/// Name and version of the document of `why --json`.
+pub const WHY: &str = "slowhand.why/1";
+
+/// What `slowhand status` says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Name and version of this format.
+    pub schema: String,
+    /// The daemon's process.
+    pub pid: u32,
+    /// Which strategy decides.
+    pub policy: String,
+    /// Seconds since the daemon began.
+    pub uptime_s: f64,
+    /// Of those, seconds of CPU time.
+    pub cpu_s: f64,
+    /// What new connections of this host are sent with, unless their program or their route says otherwise: the kernel's setting. What each is
+    /// really sent with is in `connections` and `fallbacks`.
+    pub cc: String,
+    /// What bounds a peer's queue: `egress`, `clamp`, or absent.
+    pub window_lever: Option<String>,
+    /// Why there is no better lever, or none on some links.
+    pub window_lever_why: Option<String>,
+    /// Whether the unsent bytes of uploads can be bounded.
+    pub unsent_lever: bool,
+    /// Links, as declared and found.
+    pub links: Vec<Link>,
+    /// Connections that this host began.
+    pub connections: Vec<Connection>,
+    /// Connections that fell back to plain TCP; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<Fallback>,
+}
+
+/// A link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// Its name.
+    pub name: String,
+    /// Its interface, if it is there.
+    pub interface: Option<String>,
+    /// `wifi`, `cell` or `cable`.
+    pub kind: String,
+    /// `primary`, `secondary`, `backup` or `never`.
+    pub role: String,
+    /// Whether it has a carrier.
+    pub carrier: bool,
+    /// Our addresses whose routes are in place; none: not usable.
+    pub addresses: Vec<IpAddr>,
+    /// Next hops, in the order of the addresses; null where peers are on the link itself.
+    pub gateways: Vec<Option<IpAddr>>,
+    /// Whether new connections to the Internet begin here, in IPv4 or IPv6.
+    pub default_route: bool,
+    /// The same in IPv4 alone.
+    #[serde(default)]
+    pub default_v4: bool,
+    /// The same in IPv6 alone.
+    #[serde(default)]
+    pub default_v6: bool,
+    /// What it is used for: `use`, `demote`, `dead`, `down`, …
+    pub state: String,
+    /// What was marked of what arrived by it; absent if nothing was ever to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks: Option<Marks>,
+    /// The same of what was sent over it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_marks: Option<Marks>,
+    /// Why nothing of what arrives by it is marked although that is asked for; absent if there is no such reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks_blocked: Option<String>,
+    /// The same of what is sent over it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_marks_blocked: Option<String>,
+}
+
+/// Marks on a link in one direction, counted since the first.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Marks {
+    /// The share that is to be marked now, 0 to 1.
+    pub rate: f64,
+    /// Packets that could be marked.
+    pub ect: u64,
+    /// Packets that could not.
+    pub not_ect: u64,
+    /// Packets that came marked.
+    pub ce: u64,
+    /// Marks that were asked for.
+    pub asked: u64,
+    /// Marks that were made.
+    pub made: u64,
+}
+
+/// A connection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Connection {
+    /// Its token, in hexadecimal as `ip mptcp monitor` prints it.
+    pub token: String,
+    /// The peer.
+    pub remote: SocketAddr,
+    /// Why slowhand leaves it alone, if it does.
+    pub left_alone: Option<String>,
+    /// Payload received in order, bytes.
+    pub bytes_received: u64,
+    /// Payload acknowledged by the peer, bytes.
+    pub bytes_acked: u64,
+    /// Payload written by the application and not yet acknowledged, bytes.
+    pub backlog_bytes: u64,
+    /// How far ahead the peer may queue, bytes; absent: as the kernel likes.
+    pub window_bytes: Option<u64>,
+    /// With how much unsent a subflow is given no more (up to 64 KiB beyond), bytes; absent: as the kernel likes.
+    pub unsent_limit_bytes: Option<u64>,
+    /// The congestion controllers that its subflows are really sent with, each once, as the kernel says of their sockets. Those of the peer, which
+    /// sends what is received, cannot be seen from here.
+    #[serde(default)]
+    pub cc: Vec<String>,
+    /// Living subflows.
+    pub subflows: Vec<Subflow>,
+}
+
+/// A connection that fell back to plain TCP.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fallback {
+    /// Its token; absent if the kernel has given it none.
+    pub token: Option<String>,
+    /// Over which link.
+    pub link: String,
+    /// This host's end.
+    pub local: SocketAddr,
+    /// The peer's end.
+    pub remote: SocketAddr,
+    /// How much the peer may have in flight, bytes; absent: as the kernel likes.
+    pub window_bytes: Option<u64>,
+    /// Why it fell back, and what is done about its queue: a sentence.
+    pub why: String,
+    /// The congestion controller that it is really sent with; absent if the kernel does not say.
+    #[serde(default)]
+    pub cc: Option<String>,
+}
+
+/// A subflow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Subflow {
+    /// Over which link.
+    pub link: String,
+    /// This host's end.
+    pub local: SocketAddr,
+    /// The peer's end.
+    pub remote: SocketAddr,
+    /// The address identifier of this host's end.
+    pub id: u8,
+    /// `joining`, `active` or `backup`.
+    pub state: String,
+    /// Payload received, bytes.
+    pub bytes_received: u64,
+    /// Payload acknowledged, bytes.
+    pub bytes_acked: u64,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Smoothed round-trip time; absent if none was measured.
+    pub srtt_ms: Option<f64>,
+    /// Least round-trip time; absent if none was measured.
+    pub min_rtt_ms: Option<f64>,
+    /// The congestion controller that it is really sent with; absent if the kernel does not say, or does not know it any more.
+    #[serde(default)]
+    pub cc: Option<String>,
+}
+
+/// What `slowhand why` says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Why {
+    /// Name and version of this format.
+    pub schema: String,
+    /// One sentence or more for every link.
+    pub links: Vec<LinkWhy>,
+    /// Connections whose window is bounded.
+    pub windows: Vec<ConnectionWhy>,
+    /// Connections of which little may wait unsent on each path.
+    #[serde(default)]
+    pub unsent: Vec<ConnectionWhy>,
+    /// Links that are slow for a connection: backups of it, tried in use, or lately proven worth it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<RoleWhy>,
+    /// Connections that fell back to plain TCP.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<Fallback>,
+    /// Connections that are left alone.
+    pub left_alone: Vec<ConnectionWhy>,
+    /// What is in force instead of something better, and why.
+    pub levers: Vec<String>,
+}
+
+/// Why a link is used, or not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinkWhy {
+    /// Which.
+    pub link: String,
+    /// A stable identifier.
+    pub state: String,
+    /// A sentence.
+    pub why: String,
+    /// What was decided last about marking its packets; absent if nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks: Option<String>,
+}
+
+/// Why a connection's window is what it is, why little of it may wait unsent, or why it is left alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConnectionWhy {
+    /// Which.
+    pub token: String,
+    /// The peer.
+    pub remote: SocketAddr,
+    /// A sentence.
+    pub why: String,
+}
+
+/// Why a slow link is a backup of a connection, is tried in use, or has lately proven worth it. Another connection may see it otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoleWhy {
+    /// Which connection.
+    pub token: String,
+    /// Its peer.
+    pub remote: SocketAddr,
+    /// Which link.
+    pub link: String,
+    /// `demote` or `use`.
+    pub state: String,
+    /// A sentence.
+    pub why: String,
+}
+
+impl Status {
+    /// From the daemon's own report.
+    pub fn new(report: &Report, pid: u32, policy: String) -> Self {
+        let (window_lever, window_lever_why) = window_lever(report);
+        Self {
+            schema: STATUS.to_owned(),
+            pid,
+            policy,
+            cc: report.cc.clone(),
+            uptime_s: (report.at - report.since).as_secs_f64(),
+            cpu_s: report.cpu.as_secs_f64(),
+            window_lever,
+            window_lever_why,
+            unsent_lever: report.levers.unsent.is_ok(),
+            links: report.links.iter().map(|link| Link::new(report, link)).collect(),
+            connections: report
+                .conns
+                .iter()
+                .map(|conn| Connection::new(report, conn))
+                .collect(),
+            fallbacks: fallbacks(report),
+        }
+    }
+}
+
+fn window_lever(report: &Report) -> (Option<String>, Option<String>) {
+    match &report.levers.window {
+        Ok(WindowKind::Egress) => (Some("egress".to_owned()), not_everywhere(report)),
+        Ok(WindowKind::Clamp) => (Some("clamp".to_owned()), report.levers.window_refused.clone()),
+        Err(why) => (None, Some(why.clone())),
+    }
+}
+
+/// Why windows are bounded on some interfaces only, where the clamp cannot be had either.
+fn not_everywhere(report: &Report) -> Option<String> {
+    let no_clamp = report.levers.no_other_way.as_ref()?;
+    let mut whys = Vec::from_iter(report.levers.unattached.values().cloned());
+    whys.push(no_clamp.clone());
+    Some(format!("not on every link, and no clamp: {}", whys.join("; ")))
+}
+
+impl Link {
+    fn new(report: &Report, link: &LinkReport) -> Self {
+        let explained = report.why.iter().find(|why| why.link == link.id);
+        Self {
+            name: link.spec.name.clone(),
+            interface: link.interface.clone(),
+            kind: kind(link.spec.kind).to_owned(),
+            role: role(link.spec.role).to_owned(),
+            carrier: link.carrier,
+            addresses: link.addresses.clone(),
+            gateways: link.gateways.clone(),
+            default_route: link.default_route,
+            default_v4: link.default_v4,
+            default_v6: link.default_v6,
+            state: explained.map_or("absent", |why| why.state).to_owned(),
+            marks: link.marks.map(Marks::from),
+            sent_marks: link.sent_marks.map(Marks::from),
+            marks_blocked: blocked(link.marks, link.marks_blocked.as_ref()),
+            sent_marks_blocked: blocked(link.sent_marks, link.sent_marks_blocked.as_ref()),
+        }
+    }
+}
+
+/// Where nothing was ever to be marked, nothing is in the way.
+fn blocked(marks: Option<MarkReport>, why: Option<&String>) -> Option<String> {
+    marks.and_then(|_| why.cloned())
+}
+
+impl From<MarkReport> for Marks {
+    fn from(MarkReport { rate, counters }: MarkReport) -> Self {
+        Self {
+            rate: rate.as_f64(),
+            ect: counters.ect,
+            not_ect: counters.not_ect,
+            ce: counters.ce,
+            asked: counters.asked,
+            made: counters.made,
+        }
+    }
+}
+
+impl Connection {
+    fn new(report: &Report, conn: &ConnReport) -> Self {
+        Self {
+            token: token(conn),
+            remote: conn.remote,
+            left_alone: conn.left_alone.map(|why| why.why().to_owned()),
+            bytes_received: conn.sample.bytes_received.get(),
+            bytes_acked: conn.sample.bytes_acked.get(),
+            backlog_bytes: conn.sample.backlog.get(),
+            window_bytes: conn.window.map(units::Bytes::get),
+            unsent_limit_bytes: conn.unsent.map(units::Bytes::get),
+            cc: conn.controllers.clone(),
+            subflows: conn
+                .subflows
+                .iter()
+                .map(|subflow| Subflow::new(report, subflow))
+                .collect(),
+        }
+    }
+}
+
+impl Fallback {
+    fn new(report: &Report, fallback: &FallbackReport) -> Self {
+        let bounded = fallback.bound.as_ref().filter(|bound| bound.done.is_ok());
+        Self {
+            token: fallback.conn.map(|conn| format!("{:08x}", conn.0)),
+            link: link_name(report, fallback.link),
+            local: fallback.local,
+            remote: fallback.remote,
+            window_bytes: bounded.map(|bound| bound.asked.get()),
+            why: fallback_sentence(fallback),
+            cc: fallback.controller.clone(),
+        }
+    }
+}
+
+fn fallbacks(report: &Report) -> Vec<Fallback> {
+    let fallbacks = report.fallbacks.iter();
+    fallbacks
+        .map(|fallback| Fallback::new(report, fallback))
+        .collect()
+}
+
+fn fallback_sentence(fallback: &FallbackReport) -> String {
+    let what = format!("it fell back to plain TCP: {}", fallback.cause.why());
+    let Some(FallbackBound { asked, done }) = &fallback.bound else {
+        return format!("{what}; it is left alone");
+    };
+    match done {
+        Ok(()) => format!(
+            "{what}; its server may have {asked} in flight, because the configuration asks for that (fallback_window_bytes)"
+        ),
+        Err(why) => format!(
+            "{what}; its server is not held to {asked} in flight, which the configuration asks for (fallback_window_bytes): {why}"
+        ),
+    }
+}
+
+/// Whether a connection is told among those that fell back.
+fn is_told_as_fallback(report: &Report, conn: &ConnReport) -> bool {
+    report
+        .fallbacks
+        .iter()
+        .any(|fallback| fallback.conn == Some(conn.id))
+}
+
+impl Subflow {
+    fn new(report: &Report, subflow: &SubflowReport) -> Self {
+        let state = match subflow {
+            SubflowReport { proven: false, .. } => "joining",
+            subflow if subflow.sample.backup => "backup",
+            _ => "active",
+        };
+        Self {
+            link: link_name(report, subflow.link),
+            local: subflow.local,
+            remote: subflow.remote,
+            id: subflow.address_id,
+            state: state.to_owned(),
+            bytes_received: subflow.sample.bytes_received.get(),
+            bytes_acked: subflow.sample.bytes_acked.get(),
+            retransmits: subflow.sample.retransmits,
+            srtt_ms: millis(subflow.sample.srtt),
+            min_rtt_ms: millis(subflow.sample.min_rtt),
+            cc: subflow.controller.clone(),
+        }
+    }
+}
+
+impl Why {
+    /// From the daemon's own report.
+    pub fn new(report: &Report) -> Self {
+        Self {
+            schema: WHY.to_owned(),
+            links: report
+                .links
+                .iter()
+                .map(|link| LinkWhy::new(report, link))
+                .collect(),
+            windows: report.conns.iter().filter_map(ConnectionWhy::window).collect(),
+            unsent: report.conns.iter().filter_map(ConnectionWhy::unsent).collect(),
+            roles: report
+                .conns
+                .iter()
+                .flat_map(|conn| RoleWhy::of(report, conn))
+                .collect(),
+            fallbacks: fallbacks(report),
+            left_alone: report
+                .conns
+                .iter()
+                .filter(|conn| !is_told_as_fallback(report, conn))
+                .filter_map(ConnectionWhy::left_alone)
+                .collect(),
+            levers: lever_sentences(report),
+        }
+    }
+}
+
+impl LinkWhy {
+    fn new(report: &Report, link: &LinkReport) -> Self {
+        let explained = report.why.iter().find(|why| why.link == link.id);
+        let (state, why) = match (explained, &link.interface) {
+            (Some(explained), _) => (explained.state, explained.why.clone()),
+            (None, Some(interface)) => (
+                "absent",
+                format!("{interface} is there, but nothing can be reached over it yet"),
+            ),
+            (None, None) => ("absent", "there is no such interface".to_owned()),
+        };
+        Self {
+            link: link.spec.name.clone(),
+            state: state.to_owned(),
+            why,
+            marks: marks_sentence(link),
+        }
+    }
+}
+
+/// What was decided last about marks, unless nothing comes of it.
+fn marks_sentence(link: &LinkReport) -> Option<String> {
+    let directions = [
+        (link.marks, &link.marks_blocked),
+        (link.sent_marks, &link.sent_marks_blocked),
+    ];
+    let blocked = directions.map(|(marks, why)| blocked(marks, why.as_ref()));
+    let whys = Vec::from_iter(
+        blocked
+            .into_iter()
+            .flatten()
+            .map(|why| format!("nothing is marked, since {why}")),
+    );
+    if whys.is_empty() {
+        return link.marks_why.clone();
+    }
+    Some(whys.join("; "))
+}
+
+impl ConnectionWhy {
+    fn left_alone(conn: &ConnReport) -> Option<Self> {
+        let why = conn.left_alone?.why().to_owned();
+        Some(Self::new(conn, why))
+    }
+
+    fn window(conn: &ConnReport) -> Option<Self> {
+        Some(Self::new(conn, conn.window_why.clone()?))
+    }
+
+    fn unsent(conn: &ConnReport) -> Option<Self> {
+        Some(Self::new(conn, conn.unsent_why.clone()?))
+    }
+
+    fn new(conn: &ConnReport, why: String) -> Self {
+        Self {
+            token: token(conn),
+            remote: conn.remote,
+            why,
+        }
+    }
+}
+
+impl RoleWhy {
+    fn of<'a>(report: &'a Report, conn: &'a ConnReport) -> impl Iterator<Item = Self> + use<'a> {
+        conn.roles.iter().map(|role| Self {
+            token: token(conn),
+            remote: conn.remote,
+            link: link_name(report, role.link),
+            state: role.verb.id().to_owned(),
+            why: role.why.clone(),
+        })
+    }
+}
+
+fn lever_sentences(report: &Report) -> Vec<String> {
+    let mut sentences = Vec::new();
+    match (&report.levers.window, &report.levers.window_refused) {
+        (Ok(_), Some(why)) => sentences.push(format!(
+            "windows are bounded by a clamp on the sockets, which is coarser than on the way out: {why}"
+        )),
+        (Err(why), _) => sentences.push(format!("windows of running connections are not bounded: {why}")),
+        (Ok(_), None) => {}
+    }
+    for (ifindex, why) in &report.levers.unattached {
+        let name = interface_name(report, *ifindex);
+        sentences.push(format!("what leaves by {name} does not bound windows: {why}"));
+    }
+    if let Some(why) = &report.levers.no_other_way {
+        sentences.push(format!(
+            "nor are windows bounded there by a clamp on the sockets: {why}"
+        ));
+    }
+    if let Some(buffer) = report.levers.new_connections {
+        sentences.push(format!(
+            "instead, connections that begin from now on get a receive buffer of {buffer} at most"
+        ));
+    }
+    if let Err(why) = &report.levers.unsent {
+        sentences.push(format!("what waits unsent is not bounded: {why}"));
+    }
+    sentences
+}
+
+fn token(conn: &ConnReport) -> String {
+    format!("{:08x}", conn.id.0)
+}
+
+fn interface_name(report: &Report, ifindex: u32) -> String {
+    let link = report.links.iter().find(|link| link.ifindex == Some(ifindex));
+    link.map_or_else(|| format!("interface {ifindex}"), |link| link.spec.name.clone())
+}
+
+fn link_name(report: &Report, id: LinkId) -> String {
+    let link = report.links.iter().find(|link| link.id == id);
+    link.map_or_else(|| format!("link {}", id.0), |link| link.spec.name.clone())
+}
+
+fn millis(time: Duration) -> Option<f64> {
+    (!time.is_zero()).then_some(time.as_secs_f64() * 1e3)
+}
+
+const fn kind(kind: LinkKind) -> &'static str {
+    match kind {
+        LinkKind::Wifi => "wifi",
+        LinkKind::Cellular => "cell",
+        LinkKind::Cable => "cable",
+    }
+}
+
+const fn role(role: Role) -> &'static str {
+    match role {
+        Role::Primary => "primary",
+        Role::Secondary => "secondary",
+        Role::Backup => "backup",
+        Role::Never => "never",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,15 @@
+//! What the daemon (`slowhandd`) and the commands that talk to it share.
+//!
+//! The configuration and the directories of a host, the questions and answers on the daemon's sockets,
+//! and the command line of `slowhand up`.
+
+#![deny(clippy::print_stderr)]
+
+pub mod config;
+pub mod control;
+pub mod doctor;
+pub mod document;
+pub mod place;
+pub mod report_key;
+pub mod trusted;
+pub mod up;

@@ -1,0 +1,19 @@
+//! The key with which a mobile signs what it reports of its signals, and with which servers check it.
+
+use crate::trusted::{self, Keeping, TrustError};
+use std::path::Path;
+use wire::mobility::Key;
+
+/// A key that mobiles and servers share, from a file that nobody else may read.
+pub fn read(path: &Path) -> Result<Key, String> {
+    let shown = path.display();
+    let text = trusted::read(path, Keeping::Secret).map_err(|error| match error {
+        TrustError::Absent(_) => {
+            format!("{error}; `(umask 077; openssl rand -hex 32 > {shown})` makes a key")
+        }
+        error => error.to_string(),
+    })?;
+    Key::from_hex(&text).ok_or_else(|| {
+        format!("{shown}: a key is 64 hexadecimal digits, as `openssl rand -hex 32` prints them")
+    })
+}

@@ -1,0 +1,369 @@
+//! The daemon's end of the sockets on which it is asked.
+//!
+//! `control.sock` is for root and whoever runs the daemon; `status.sock` is for everybody, answers nothing that changes anything, and has
+//! a thread of its own. On each an exchange has to end within [`EXCHANGE`], however slowly it is written or read, and [`AT_ONCE`] take place
+//! at once; whoever comes beyond that is told so. What everybody is told is up to [`YOUNG`] old, so that many questions cost the daemon no
+//! more than few.
+
+use host::control::{Answer, Question, Stopped, Stopping};
+use host::document::{Status, Why};
+use host::place::Place;
+use linux::daemon::{InletSender, Report, Stopper};
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use std::fs::Permissions;
+use std::io::{self, BufRead as _, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long an exchange may take.
+const EXCHANGE: Duration = Duration::from_secs(2);
+/// How many exchanges may take place on one socket.
+const AT_ONCE: usize = 8;
+/// How much is written at once: the kernel begins its time-out anew with every piece of its own.
+const PIECE: usize = 16 * 1024;
+/// No question of ours is longer.
+const LONGEST_QUESTION: u64 = 4096;
+/// How old may be what everybody is told.
+const YOUNG: Duration = Duration::from_millis(200);
+/// How long whoever waits for the end may take to read that it has come.
+const GOODBYE: Duration = Duration::from_millis(200);
+
+/// A socket that answers, gone from its directory when this is dropped.
+struct Bound {
+    path: PathBuf,
+    listener: UnixListener,
+}
+
+impl Bound {
+    /// Whoever calls this holds the place's lock, so what lies there is a dead daemon's.
+    fn at(path: PathBuf, mode: u32) -> Result<Self, BindError> {
+        let bound = bind(&path, mode);
+        match bound {
+            Ok(listener) => Ok(Self { path, listener }),
+            Err(source) => Err(BindError { path, source }),
+        }
+    }
+}
+
+fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(path)?;
+    std::fs::set_permissions(path, Permissions::from_mode(mode))?;
+    Ok(listener)
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Why the daemon cannot be asked.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: cannot listen ({source}); is its directory writable, and the path shorter than 108 bytes?")]
+pub struct BindError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Both sockets; they are gone from their directory when this is dropped.
+pub struct Sockets {
+    control: Bound,
+    status: Bound,
+    waiting: Arc<Waiting>,
+}
+
+/// Those who wait for the daemon's end.
+type Waiting = Mutex<Vec<UnixStream>>;
+
+/// What is answered, and by whom.
+#[derive(Clone)]
+pub struct Answering {
+    /// The running daemon.
+    pub inlet: InletSender,
+    /// Its end.
+    pub stopper: Stopper,
+    /// Which strategy decides.
+    pub policy: String,
+}
+
+impl Sockets {
+    /// Listens, and answers nobody yet.
+    pub fn bind(place: &Place) -> Result<Self, BindError> {
+        Ok(Self {
+            control: Bound::at(place.control(), 0o600)?,
+            status: Bound::at(place.status(), 0o666)?,
+            waiting: Arc::default(),
+        })
+    }
+
+    /// Answers from now on, for as long as the process lives.
+    pub fn serve(&self, answering: &Answering) -> io::Result<()> {
+        let door = |bound: &Bound, waiting, young| {
+            Ok::<_, io::Error>(Arc::new(Door {
+                listener: bound.listener.try_clone()?,
+                answering: answering.clone(),
+                waiting,
+                young,
+                known: Mutex::new(None),
+                inside: AtomicUsize::new(0),
+            }))
+        };
+        let control = door(&self.control, Some(Arc::clone(&self.waiting)), Duration::ZERO)?;
+        let status = door(&self.status, None, YOUNG)?;
+        let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        thread("control").spawn(move || control.serve())?;
+        thread("status").spawn(move || status.serve())?;
+        Ok(())
+    }
+
+    /// Tells whoever waits for the end that it has come.
+    pub fn say_stopped(&self, stopped: &Stopped) {
+        let Ok(line) = serde_json::to_string(stopped) else {
+            return;
+        };
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        for mut stream in waiting.drain(..) {
+            // Whoever has gone does not want to know.
+            let _ = stream.set_write_timeout(Some(GOODBYE));
+            let _ = writeln!(stream, "{line}");
+        }
+    }
+}
+
+/// One socket, and what is behind it.
+struct Door {
+    listener: UnixListener,
+    answering: Answering,
+    /// `None`: nobody may stop the daemon here.
+    waiting: Option<Arc<Waiting>>,
+    /// How old a report may be.
+    young: Duration,
+    /// The last report, and when it was made.
+    known: Mutex<Option<(Instant, Arc<Report>)>>,
+    /// How many exchanges take place.
+    inside: AtomicUsize,
+}
+
+impl Door {
+    fn serve(self: &Arc<Self>) {
+        for stream in self.listener.incoming() {
+            match stream {
+                Ok(stream) => self.admit(stream),
+                // No descriptor is left for a moment.
+                Err(_) => std::thread::sleep(GOODBYE),
+            }
+        }
+    }
+
+    /// Nobody else is admitted at the same time; some may leave.
+    fn admit(self: &Arc<Self>, stream: UnixStream) {
+        if self.inside.load(Ordering::Acquire) >= AT_ONCE {
+            let error = format!("{AT_ONCE} others are asking at this moment; ask again in a second");
+            // What does not fit at once is not waited for.
+            let told = stream.set_nonblocking(true);
+            drop(told.and_then(|()| writeln!(&stream, "{}", refusal(error))));
+            return;
+        }
+        self.inside.fetch_add(1, Ordering::AcqRel);
+        let door = Arc::clone(self);
+        let exchange = move || {
+            // Whoever hangs up before the answer does not want it.
+            let _ = door.answer(&stream);
+            door.inside.fetch_sub(1, Ordering::AcqRel);
+        };
+        let spawned = std::thread::Builder::new()
+            .name("answer".to_owned())
+            .spawn(exchange);
+        if spawned.is_err() {
+            self.inside.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    fn answer(&self, stream: &UnixStream) -> io::Result<()> {
+        let mut exchange = Exchange {
+            stream,
+            until: Instant::now() + EXCHANGE,
+        };
+        let mut line = String::new();
+        BufReader::new(Read::by_ref(&mut exchange).take(LONGEST_QUESTION)).read_line(&mut line)?;
+        let answer = match serde_json::from_str(&line) {
+            _ if self.waiting.is_some() && !is_ours(stream) => Err("only root is answered here".to_owned()),
+            Ok(Question::Stop) => return self.stop(exchange),
+            Ok(Question::Status) => self.status(&exchange),
+            Ok(Question::Why) => self.why(&exchange),
+            Err(error) => Err(format!("not a question of ours: {error}")),
+        };
+        writeln!(exchange, "{}", answer.unwrap_or_else(refusal))
+    }
+
+    /// Answers first, and ends the daemon once the asker has acknowledged that.
+    fn stop(&self, mut exchange: Exchange<'_>) -> io::Result<()> {
+        let Some(waiting) = &self.waiting else {
+            let error = "only root may stop the daemon: run as root".to_owned();
+            return writeln!(exchange, "{}", refusal(error));
+        };
+        let stopping = Stopping {
+            pid: std::process::id(),
+        };
+        writeln!(exchange, "{}", serde_json::to_string(&stopping)?)?;
+        let mut heard = String::new();
+        BufReader::new(Read::by_ref(&mut exchange).take(LONGEST_QUESTION)).read_line(&mut heard)?;
+        if !heard.ends_with('\n') {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let stream = exchange.stream.try_clone()?;
+        waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(stream);
+        self.answering.stopper.stop();
+        Ok(())
+    }
+
+    fn status(&self, exchange: &Exchange<'_>) -> Result<String, String> {
+        let policy = self.answering.policy.clone();
+        let status = Status::new(&*self.report(exchange)?, std::process::id(), policy);
+        serde_json::to_string(&status).map_err(|error| error.to_string())
+    }
+
+    fn why(&self, exchange: &Exchange<'_>) -> Result<String, String> {
+        let why = Why::new(&*self.report(exchange)?);
+        serde_json::to_string(&why).map_err(|error| error.to_string())
+    }
+
+    /// The daemon is asked by one exchange at a time.
+    fn report(&self, exchange: &Exchange<'_>) -> Result<Arc<Report>, String> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, report)) = &*known
+            && at.elapsed() < self.young
+        {
+            return Ok(Arc::clone(report));
+        }
+        let report = self.answering.inlet.report(exchange.left());
+        let report = Arc::new(report.map_err(|error| error.to_string())?);
+        *known = Some((Instant::now(), Arc::clone(&report)));
+        Ok(report)
+    }
+}
+
+fn refusal(error: String) -> String {
+    serde_json::to_string(&Answer::<()>::Error { error }).unwrap_or_default()
+}
+
+/// The socket's permissions say so, too, but not before it has them.
+fn is_ours(stream: &UnixStream) -> bool {
+    let ours = nix::unistd::geteuid().as_raw();
+    getsockopt(stream, PeerCredentials).is_ok_and(|peer| [0, ours].contains(&peer.uid()))
+}
+
+/// What is read and written in one exchange, all of it before one moment.
+struct Exchange<'s> {
+    stream: &'s UnixStream,
+    until: Instant,
+}
+
+impl Exchange<'_> {
+    fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
+    /// The socket takes no zero for a time-out.
+    fn patience(&self) -> io::Result<Option<Duration>> {
+        match self.left() {
+            Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
+            left => Ok(Some(left)),
+        }
+    }
+}
+
+impl Read for Exchange<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.patience()?)?;
+        self.stream.read(buffer)
+    }
+}
+
+impl Write for Exchange<'_> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(self.patience()?)?;
+        self.stream.write(&buffer[..buffer.len().min(PIECE)])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(300);
+    const LONG_TEXT: usize = 8 << 20;
+
+    /// How an exchange of a short time ends whose other end does this with its socket until it is closed.
+    fn ends(
+        other: impl FnOnce(UnixStream) + Send,
+        work: impl FnOnce(&mut Exchange<'_>) -> io::Result<()>,
+    ) -> io::ErrorKind {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| other(theirs));
+            let until = Instant::now() + SHORT;
+            let ended = work(&mut Exchange { stream: &ours, until });
+            drop(ours);
+            ended.unwrap_err().kind()
+        })
+    }
+
+    fn is_late(kind: io::ErrorKind) -> bool {
+        matches!(kind, io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
+    }
+
+    #[test]
+    fn who_writes_a_byte_now_and_then_is_left() {
+        let slow = |mut stream: UnixStream| {
+            while stream.write_all(b" ").is_ok() {
+                std::thread::sleep(SHORT / 10);
+            }
+        };
+        let ended = ends(slow, |exchange| {
+            BufReader::new(exchange).read_line(&mut String::new()).map(drop)
+        });
+        assert!(is_late(ended), "{ended}");
+    }
+
+    #[test]
+    fn who_reads_a_little_now_and_then_is_left() {
+        let slow = |mut stream: UnixStream| {
+            while stream.read(&mut [0; 4096]).is_ok_and(|length| length > 0) {
+                std::thread::sleep(SHORT / 10);
+            }
+        };
+        let ended = ends(slow, |exchange| exchange.write_all(&vec![b' '; LONG_TEXT]));
+        assert!(is_late(ended), "{ended}");
+    }
+
+    #[test]
+    fn who_never_reads_is_left() {
+        let (finish, wait) = std::sync::mpsc::channel::<()>();
+        let deaf = move |stream: UnixStream| {
+            let _ = wait.recv();
+            drop(stream);
+        };
+        let ended = ends(deaf, |exchange| {
+            let ended = exchange.write_all(&vec![b' '; LONG_TEXT]);
+            drop(finish);
+            ended
+        });
+        assert!(is_late(ended), "{ended}");
+    }
+}

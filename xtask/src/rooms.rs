@@ -56,7 +56,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "scenario",
         rooms: &["units", "links", "trace"],
-        crates: &["serde", "thiserror", "toml"],
+        crates: &["serde", "strsim", "thiserror", "toml"],
         no_std: false,
         never: "sim, lab, linux: the same file plays in every world",
     },

@@ -77,7 +77,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "lab",
         rooms: &["units", "wire", "policy", "links", "trace", "scenario", "linux"],
-        crates: &["libc", "nix", "sha2", "socket2", "thiserror"],
+        crates: &["hdrhistogram", "libc", "nix", "sha2", "socket2", "thiserror"],
         no_std: false,
         never: "sim: two worlds that lean on each other are one",
     },

@@ -89,9 +89,16 @@ pub const ROOMS: &[Room] = &[
         never: "linux, sim, policy: it draws a recorded run as well as a live one",
     },
     Room {
+        name: "columns",
+        rooms: &[],
+        crates: &["parquet", "serde_json", "thiserror"],
+        no_std: false,
+        never: "runs, and whoever makes them: only the command writes tables, and the daemon must not carry a Parquet writer",
+    },
+    Room {
         name: "slowhand",
         rooms: &[
-            "units", "wire", "policy", "links", "trace", "scenario", "sim", "linux", "lab", "dash",
+            "units", "wire", "policy", "links", "trace", "scenario", "sim", "linux", "lab", "dash", "columns",
         ],
         crates: &[
             "anyhow",

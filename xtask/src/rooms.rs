@@ -49,7 +49,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "trace",
         rooms: &["units", "policy"],
-        crates: &["serde", "serde_json", "thiserror"],
+        crates: &["annotate-snippets", "serde", "serde_json", "thiserror"],
         no_std: false,
         never: "how anything is decided: it records, and every face is drawn from its records",
     },

@@ -13,6 +13,7 @@
 //! - `view`: a comparison downsampled, as every face draws it.
 //! - `recorder`: writing and reading trace files (JSON Lines).
 //! - `shown`: text of others, as a terminal may see it.
+//! - `spot`: a place in a file, and a message about it.
 
 mod bench;
 mod best;
@@ -27,6 +28,7 @@ mod plan;
 mod recorder;
 mod run;
 mod shown;
+mod spot;
 mod stall;
 mod view;
 mod words;
@@ -44,6 +46,7 @@ pub use plan::{LinkKind, Plan, PlanFault, PlanLink, Walker, Waypoint};
 pub use recorder::{ReadError, Recorder, RunRecord, event_line, header_line, read_runs, write_runs};
 pub use run::{Flow, LinkMarks, LinkUse, PathUse, PlayDocument, Run};
 pub use shown::{Shown, is_shown, shown_json, shown_lines};
+pub use spot::Spot;
 pub use stall::{STALL_THRESHOLD, Stall, StallDetector, WAIT_THRESHOLD};
 pub use view::{Comparison, DecisionMark, FaultMark, Figures, LaneLevel, LaneSpan, PathSeries, Span, Track};
 pub use words::UnknownWord;

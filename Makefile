@@ -2,18 +2,18 @@
 CARGO  ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 BIN    := $(TARGET)/debug/slowhand
-# The lab needs root; as a user, ask for it only where it is needed.
+# The lab needs root. As an ordinary user, run only these commands with sudo.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .PHONY: help demo test check bench papers dist fuzz
 help:
-	@echo 'make demo    a walk past five access points on this machine: live picture, table, page'
+	@echo 'make demo    a walk past five access points on this machine: live display, table, web page'
 	@echo 'make test    every test'
 	@echo 'make check   format, lints, import rules, licences, links'
 	@echo 'make bench   the figures of the README'
-	@echo 'make papers  figures and tables of papers, ours beside theirs'
+	@echo 'make papers  figures and tables of the papers, published and reproduced'
 	@echo 'make dist    a tarball of the release build'
-	@echo 'make fuzz    the engine and the readers of frames against any bytes, some minutes (needs cargo-fuzz and a nightly compiler)'
+	@echo 'make fuzz    fuzz the engine and the frame parsers for some minutes (needs cargo-fuzz and a nightly compiler)'
 
 demo: ready
 	@$(AS_ROOT) $(BIN) demo
@@ -39,7 +39,7 @@ dist:
 	@scripts/setup.sh build
 	scripts/dist.sh
 
-# Seconds for each target.
+# Duration per fuzz target, in seconds.
 FUZZ_S ?= 120
 fuzz:
 	cd fuzz && $(CARGO) +nightly fuzz run engine -- -max_total_time=$(FUZZ_S) -rss_limit_mb=512 -max_len=4000 -len_control=20

@@ -1,34 +1,44 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Walks over the TCP sockets of one network namespace and sets limits on the subflows of chosen MPTCP connections.
+ * Iterates over the TCP sockets of one network namespace and sets limits on the subflows of chosen MPTCP
+ * connections.
  *
  * Six iterators, each a program of its own:
- * - `clamp`: TCP_WINDOW_CLAMP, the second-best way to bound what the peer may queue (the best is window.bpf.c);
- * - `unsent`: TCP_NOTSENT_LOWAT, how much this host's MPTCP scheduler may put on a subflow beyond what it has sent;
- * - `pacing`: SO_MAX_PACING_RATE, how fast one subflow that paces may send, in bytes a second;
- * - `restore`: these limits back to what the kernel would have, on every subflow of which the peer has agreed to MPTCP, for a start after a crash;
- * - `fallback`: TCP_WINDOW_CLAMP on sockets whose connection fell back to plain TCP, where the user asks for that;
- * - `restore_fallback`: takes off what `fallback` has set.
+ * - `clamp`: sets TCP_WINDOW_CLAMP to limit what the peer may queue. It is the second choice after
+ *   window.bpf.c.
+ * - `unsent`: sets TCP_NOTSENT_LOWAT, which limits what this host's MPTCP scheduler may assign to a subflow
+ *   beyond what it has sent.
+ * - `pacing`: sets SO_MAX_PACING_RATE, the send rate of one subflow that paces, in bytes per second.
+ * - `restore`: resets these limits to the kernel's own values on every subflow whose peer has agreed to
+ *   MPTCP, for a start after a crash.
+ * - `fallback`: sets TCP_WINDOW_CLAMP on sockets whose connection fell back to plain TCP, if the user asks
+ *   for that.
+ * - `restore_fallback`: removes the clamp that `fallback` has set.
  *
- * The reader of the iterator decides the namespace: it walks the one that the reading thread is in.
+ * An iterator walks the network namespace of the thread that reads it.
  *
  * Traps
- * - `bpf_skc_to_mptcp_sock` is refused in `iter/tcp`: the connection is found through icsk_ulp_data, by casts.
- * - The clamp has to be on *every* subflow: the kernel shares the largest window among them (mptcp_set_rwin).
- * - Receive autotuning writes each subflow's clamp anew (mptcp_rcv_space_adjust): `clamp` must be run again and again.
- * - The scheduler asks each subflow for its own TCP_NOTSENT_LOWAT (mptcp_subflow_get_send → sk_stream_memory_free →
- *   tcp_stream_memory_free), which neither the MPTCP socket's option nor the sysctl reaches: since 6.9 every subflow is
- *   given UINT_MAX when it joins (mptcp_sockopt_sync_locked), because limits "foul the scheduler". Fouling it is our aim.
- * - A clamp of 0 is refused on an open socket: giving back means writing what autotuning would write.
- * - A connection that fell back may have no token (the kernel had given up asking for MPTCP before it began), and then all have the same: none.
- *   Its one socket is known by its cookie. Its program may have set a clamp of its own, which on an MPTCP socket is refused: such a one is
- *   never raised, and only the very value that we set is taken off.
+ * - `iter/tcp` programs may not call `bpf_skc_to_mptcp_sock`: the connection is found through icsk_ulp_data,
+ *   by casts.
+ * - The clamp must be set on *every* subflow: the kernel shares the largest window among them
+ *   (mptcp_set_rwin).
+ * - Receive autotuning overwrites the clamp of each subflow (mptcp_rcv_space_adjust), so `clamp` must run
+ *   repeatedly.
+ * - The scheduler checks each subflow's own TCP_NOTSENT_LOWAT (mptcp_subflow_get_send → sk_stream_memory_free
+ *   → tcp_stream_memory_free). Neither the MPTCP socket's option nor the sysctl reaches it: since 6.9 every
+ *   subflow gets UINT_MAX when it joins (mptcp_sockopt_sync_locked), because limits "foul the scheduler".
+ *   That is exactly our aim.
+ * - An open socket rejects a clamp of 0. To remove a clamp, write the value that autotuning would write.
+ * - A connection that fell back may have no token (the kernel had given up requesting MPTCP before it began),
+ *   and all such connections share token 0. Its only socket is identified by its cookie. Its program may have
+ *   set a clamp of its own, which an MPTCP socket would refuse. Such a clamp is never raised, and only the
+ *   exact value that we set is removed.
+ * - SO_MAX_PACING_RATE turns pacing on for a socket without it, and nothing turns it off again. So only
+ *   sockets that already pace are capped (a controller such as BBR requests it, or the fq qdisc paces all).
  *
- * - SO_MAX_PACING_RATE makes a socket pace that did not, and nothing ends that again: only those are capped that pace by themselves (a controller
- *   such as BBR asks for it, or the fq qdisc does it for all).
- *
- * Sources: net/ipv4/tcp_ipv4.c (bpf_iter_tcp_seq_show: the socket is locked), net/core/filter.c (sol_socket_sockopt, sol_tcp_sockopt), net/core/sock.c,
- * net/ipv4/tcp.c (tcp_set_window_clamp), net/mptcp/protocol.c (mptcp_rcv_space_adjust), net/mptcp/ctrl.c (mptcp_active_should_disable), Linux 6.18.
+ * Sources: net/ipv4/tcp_ipv4.c (bpf_iter_tcp_seq_show: the socket is locked), net/core/filter.c
+ * (sol_socket_sockopt, sol_tcp_sockopt), net/core/sock.c, net/ipv4/tcp.c (tcp_set_window_clamp),
+ * net/mptcp/protocol.c (mptcp_rcv_space_adjust), net/mptcp/ctrl.c (mptcp_active_should_disable), Linux 6.18.
  *
  * Checked by crates/linux/tests/bpf/limits.rs, crates/linux/src/daemon/tests/fallback.rs.
  */
@@ -41,7 +51,7 @@
 #define TCP_WINDOW_CLAMP 10
 #define TCP_NOTSENT_LOWAT 25
 
-/* Connection token -> bytes; 0 gives the limit back. Written by user space only. */
+/* Connection token -> limit in bytes. 0 removes the limit. Only user space writes it. */
 struct limits {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -53,7 +63,7 @@ struct limits {
 struct limits clamps SEC(".maps");
 struct limits unsent_limits SEC(".maps");
 
-/* The same of single sockets. */
+/* The same for single sockets. */
 struct socket_limits {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -62,30 +72,33 @@ struct socket_limits {
 	__type(value, __u32);
 };
 
-/* Connection token, and over it the subflow's port here -> bytes a second; 0 gives the cap back. */
+/* (local port of the subflow << 32 | connection token) -> cap in bytes per second. 0 removes the cap. */
 struct socket_limits pacing_caps SEC(".maps");
 
-/* Socket cookie -> the clamp of a connection that fell back. For `restore_fallback` cookie 0, which no socket has, says which is to be taken off. */
+/*
+ * Socket cookie -> clamp of a connection that fell back. For `restore_fallback`, cookie 0, which no socket
+ * has, holds the clamp to remove.
+ */
 struct socket_limits fallbacks SEC(".maps");
 
-/* What the reader of an iterator gets, one for each subflow that was looked at closely. */
+/* Output of an iterator: one record per subflow that had an entry in the map. */
 struct pass_record {
 	__u32 token;
-	__u32 before; /* the limit that was found, bytes; of `pacing`, bytes a second */
-	__u32 after;  /* the limit that the socket has now */
-	__s32 error;  /* 0, or what bpf_setsockopt said */
+	__u32 before; /* the limit found, in bytes; for `pacing` in bytes per second */
+	__u32 after;  /* the limit afterwards, in the same unit */
+	__s32 error;  /* 0, or the error of bpf_setsockopt */
 };
 
-/* What the reader of `fallback` gets, one for each socket that is to be bounded. */
+/* Output of `fallback`: one record per socket that has a limit. */
 struct fallback_record {
 	__u64 cookie;
-	__u32 before; /* the clamp that was found, bytes */
-	__u32 after;  /* the clamp that the socket has now, bytes */
-	__s32 error;  /* 0, or what bpf_setsockopt said */
+	__u32 before; /* the clamp found, in bytes */
+	__u32 after;  /* the clamp afterwards, in bytes */
+	__s32 error;  /* 0, or the error of bpf_setsockopt */
 	__u32 unused;
 };
 
-/* One subflow under the iterator's hand, its socket locked. */
+/* The subflow that the iterator is at, with its socket locked. */
 struct subflow {
 	struct sock_common *skc;
 	struct tcp_sock *tp;
@@ -93,7 +106,7 @@ struct subflow {
 	__u32 token;
 };
 
-/* Any socket that a program opened for MPTCP, whatever became of it. */
+/* Any socket that a program opened for MPTCP, even if it fell back. */
 static __always_inline bool socket_of(struct bpf_iter__tcp *ctx, struct subflow *found)
 {
 	struct mptcp_sock *msk;
@@ -116,7 +129,10 @@ static __always_inline bool subflow_of(struct bpf_iter__tcp *ctx, struct subflow
 	return socket_of(ctx, found) && found->token;
 }
 
-/* Whether the peer has agreed to MPTCP, or is asked to let the subflow join. Where it has not, its program's options are on this very socket. */
+/*
+ * Whether the peer has agreed to MPTCP, or the subflow is joining. Otherwise the program's own options are on
+ * this socket.
+ */
 static __always_inline bool agreed(const struct subflow *subflow)
 {
 	return BPF_CORE_READ_BITFIELD(subflow->context, mp_capable) ||
@@ -124,7 +140,7 @@ static __always_inline bool agreed(const struct subflow *subflow)
 	       BPF_CORE_READ_BITFIELD(subflow->context, request_join);
 }
 
-/* The clamp that receive autotuning would set: what the receive buffer holds of payload. */
+/* The clamp that receive autotuning would set: the payload that the receive buffer holds. */
 static __always_inline __u32 free_clamp(struct tcp_sock *tp)
 {
 	__u32 buffer = tp->inet_conn.icsk_inet.sk.sk_rcvbuf;
@@ -132,7 +148,10 @@ static __always_inline __u32 free_clamp(struct tcp_sock *tp)
 	return (__u64)buffer * tp->scaling_ratio >> 8;
 }
 
-/* The unsent limit that the kernel gives a subflow: none since the MPTCP socket has one, before that the sysctl's. */
+/*
+ * The unsent limit that the kernel gives a subflow: none if the MPTCP socket has its own, otherwise the
+ * sysctl's value.
+ */
 static __always_inline __u32 free_unsent(void)
 {
 	return bpf_core_field_exists(struct mptcp_sock, notsent_lowat) ? ~0u : 0;
@@ -143,7 +162,7 @@ static __always_inline struct sock *socket(struct subflow *subflow)
 	return &subflow->tp->inet_conn.icsk_inet.sk;
 }
 
-/* Bytes a second; more than 32 bits hold is no cap that anybody feels. */
+/* The cap in bytes per second. A rate that does not fit 32 bits counts as no cap. */
 static __always_inline __u32 pacing_cap(struct subflow *subflow)
 {
 	unsigned long rate = socket(subflow)->sk_max_pacing_rate;
@@ -166,7 +185,7 @@ static __always_inline void report(struct bpf_iter__tcp *ctx, struct pass_record
 	bpf_seq_write(ctx->meta->seq, record, sizeof(*record));
 }
 
-/* Sets the clamp of one subflow; 0 gives it back. So it does below. */
+/* Sets the clamp of one subflow. 0 removes it. The functions below do the same. */
 static __always_inline void set_clamp(struct bpf_iter__tcp *ctx, struct subflow *subflow, __u32 bytes)
 {
 	struct pass_record record = { .token = subflow->token, .before = subflow->tp->window_clamp };
@@ -197,7 +216,7 @@ static __always_inline void set_pacing(struct bpf_iter__tcp *ctx, struct subflow
 
 	if (!rate)
 		rate = UNCAPPED;
-	/* A lower cap is somebody else's, and stays. */
+	/* A lower cap was set by someone else and stays. */
 	if ((record.before > rate || rate == UNCAPPED) && socket(subflow)->sk_pacing_status)
 		record.error = set_at(subflow, SOL_SOCKET, SO_MAX_PACING_RATE, rate);
 	record.after = pacing_cap(subflow);

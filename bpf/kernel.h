@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The few kernel structures that our programs read, and of those only the fields that they read.
+ * The kernel structures that our programs read, reduced to the fields that they read.
  *
- * `preserve_access_index` makes every access a CO-RE relocation: the loader looks the field up by name in the running
- * kernel's BTF, so offsets here mean nothing and no vmlinux.h is needed at build time. A field that the running kernel
- * lacks makes the load fail, which the loader reports as "this kernel has no MPTCP".
+ * `preserve_access_index` makes every access a CO-RE relocation: the loader looks the field up by name in the
+ * running kernel's BTF. The offsets here therefore mean nothing, and no vmlinux.h is needed at build time. If
+ * the running kernel lacks a field, the load fails, which the loader reports as "this kernel has no MPTCP".
  *
- * Sources: include/linux/{skbuff,tcp}.h, include/net/{sock,inet_sock,inet_connection_sock}.h, net/mptcp/protocol.h,
- * net/ipv4/tcp_ipv4.c (bpf_iter__tcp), Linux 6.18.
+ * Sources: include/linux/{skbuff,tcp}.h, include/net/{sock,inet_sock,inet_connection_sock}.h,
+ * net/mptcp/protocol.h, net/ipv4/tcp_ipv4.c (bpf_iter__tcp), Linux 6.18.
  */
 #ifndef SLOWHAND_KERNEL_H
 #define SLOWHAND_KERNEL_H
@@ -90,12 +90,15 @@ struct bpf_iter__tcp {
 
 #pragma clang attribute pop
 
-/* The kernel's own context behind a `__sk_buff`; costs nothing at run time. */
+/* The kernel's own context of a `__sk_buff`. Costs nothing at run time. */
 extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym;
-/* `obj`, to be read as the kernel type `type_id`; a wild read gives zeros instead of a fault. */
+/* Reads `obj` as the kernel type `type_id`. An invalid read gives zeros instead of a fault. */
 extern void *bpf_rdonly_cast(const void *obj, __u32 type_id) __ksym;
 
-/* "Dual MIT/GPL" is the kernel's word for code that may call kfuncs and is offered under MIT too. */
+/*
+ * "Dual MIT/GPL" is the licence string of the kernel for code that may call kfuncs and is also offered under
+ * MIT.
+ */
 #define SLOWHAND_LICENSE char LICENSE[] SEC("license") = "Dual MIT/GPL"
 
 #endif

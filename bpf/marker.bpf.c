@@ -2,26 +2,30 @@
 /*
  * Sets Congestion Experienced on ECN-capable packets, at a rate per link.
  *
- * Attached by tcx to the ingress of a link, the packet is marked before TCP sees it, so the peer slows down on this path as if
- * a router on it had marked; attached to its egress, so does this host. Which rate a link has is looked up by a slot that user space chose, through the interface's index;
- * the program runs only where it is attached, so an index that is given to another interface finds nothing.
+ * If the program is attached by tcx to the ingress of a link, it marks a packet before TCP sees it. The peer
+ * then slows down on this path as if a router on it had marked the packet. If it is attached to the egress,
+ * this host slows down. User space assigns each link a slot for its rate, found by the interface index. The
+ * program runs only where it is attached, so an index that is reused by another interface finds nothing.
  *
  * Sources
- * - RFC 3168 §5 (only ECT(0) and ECT(1) may become CE), §5.3 (fragments: marking any is right).
+ * - RFC 3168 §5 (only ECT(0) and ECT(1) may become CE), §5.3 (marking any fragment is correct).
  * - net/core/filter.c: bpf_l3_csum_replace, bpf_skb_store_bytes (Linux 6.18).
  *
  * Where we differ, and why
- * 1. Not `bpf_skb_ecn_set_ce`: it silently marks nothing while any AF_PACKET receiver is open on the device, because the
- *    packet is then shared; the helpers used here copy first.
- * 2. Several segments in one packet (GRO, or a TUN with offloads) weigh as many, but are marked together: the header is one.
- *    The receiver answers that as it answers one mark; `segments` counts how many really became CE.
+ * 1. Not `bpf_skb_ecn_set_ce`: it silently marks nothing while any AF_PACKET receiver is open on the device,
+ *    because the packet is then shared. The helpers used here copy it first.
+ * 2. If one packet holds several segments (GRO, or a TUN with offloads), it counts as that many, but all are
+ *    marked together in the one header. The receiver responds as to one mark. `segments` counts how many
+ *    really became CE.
  *
  * Traps
- * - AF_PACKET sits before tc ingress: a sniffer never sees our marks. IpExtInCEPkts and Ip6InCEPkts do.
- * - IPv6 has no header checksum: a device's checksum over the packet (CHECKSUM_COMPLETE) must follow the change. In IPv4 the
- *   header's own checksum absorbs it, and the sum over the packet stays as it was.
+ * - AF_PACKET taps come before tc ingress, so a sniffer never sees our marks. IpExtInCEPkts and Ip6InCEPkts
+ *   count them.
+ * - IPv6 has no header checksum: a device's checksum over the packet (CHECKSUM_COMPLETE) must be updated. In
+ *   IPv4 the header checksum absorbs the change, and the sum over the packet stays the same.
  *
- * Checked by golden/mark.csv (the decision, also through this very program) and crates/linux/tests/bpf/marker.rs.
+ * Checked by golden/mark.csv (the decision, also through this very program) and
+ * crates/linux/tests/bpf/marker.rs.
  */
 #include "mark.h"
 #include "packet.h"
@@ -32,12 +36,15 @@
 #define ECN_NOT_ECT 0
 #define ECN_CE 3
 #define IPV4_CHECKSUM_AT 10
-/* In both versions the second byte holds ECN: IPv4's low two bits, and IPv6's in the middle, before the flow label. */
+/*
+ * In both versions the second byte holds the ECN field: the low two bits in IPv4, the two bits before the
+ * flow label in IPv6.
+ */
 #define ECN_BYTE_AT 1
 #define IPV6_ECN_SHIFT 4
 #define IPV4_HEADER_BYTES 20
 
-/* Interface index -> slot. Written by user space only. */
+/* Interface index -> slot. Only user space writes it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, SLOTS);
@@ -45,7 +52,7 @@ struct {
 	__type(value, __u32);
 } slots SEC(".maps");
 
-/* Slot -> rate, 0.32. Written by user space only; acts on the next packet. */
+/* Slot -> rate, 0.32. Only user space writes it. A change applies to the next packet. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, SLOTS);
@@ -53,16 +60,16 @@ struct {
 	__type(value, __u64);
 } rates SEC(".maps");
 
-/* What was seen and done on a slot's link, in packets as the peer sent them. Written by this program only. */
+/* Counters of a slot's link, in packets as the peer sent them. Only this program writes them. */
 struct mark_tally {
 	__u64 sum;	/* the accumulator of mark.h */
 	__u64 ect;	/* arrived ECN-capable and unmarked */
 	__u64 not_ect;	/* arrived not ECN-capable: never marked */
-	__u64 ce;	/* arrived marked already */
+	__u64 ce;	/* arrived with CE set */
 	__u64 asked;	/* marks that were due */
-	__u64 made;	/* of those, marks that were made */
-	__u64 segments; /* packets that are CE because of us: more than `made` where one header stands for several */
-	__u64 passed;	/* reached this program, of any protocol, each header once */
+	__u64 made;	/* marks of these that were set */
+	__u64 segments; /* packets that became CE; more than `made` if one header stands for several packets */
+	__u64 passed;	/* packets of any protocol that reached this program; each header counts once */
 };
 
 struct {
@@ -72,12 +79,12 @@ struct {
 	__type(value, struct mark_tally);
 } tallies SEC(".maps");
 
-/* One arriving packet. */
+/* An arriving packet. */
 struct arrival {
-	__u32 at; /* where its IP header begins */
+	__u32 at; /* offset of the IP header */
 	bool ipv6;
-	__u8 head[2]; /* its first two bytes */
-	__u16 weight; /* how many packets it stands for */
+	__u8 head[2]; /* first two bytes of the IP header */
+	__u16 weight; /* number of packets that it holds */
 };
 
 static __always_inline __u16 weight_of(struct __sk_buff *ctx, const struct arrival *packet)
@@ -89,10 +96,10 @@ static __always_inline __u16 weight_of(struct __sk_buff *ctx, const struct arriv
 		return ctx->gso_segs;
 	if (!ctx->gso_size || ctx->len < packet->at + headers)
 		return 1;
-	return (payload + ctx->gso_size - 1) / ctx->gso_size; /* a TUN with offloads leaves the count to us */
+	return (payload + ctx->gso_size - 1) / ctx->gso_size; /* a TUN with offloads does not set gso_segs */
 }
 
-/* Is it IP? */
+/* Fills `packet` if it is IP. */
 static __always_inline bool parse(struct __sk_buff *ctx, struct arrival *packet)
 {
 	packet->ipv6 = ctx->protocol == bpf_htons(ETH_IPV6);
@@ -128,7 +135,7 @@ static __always_inline bool mark_ipv6(struct __sk_buff *ctx, const struct arriva
 	return !bpf_skb_store_bytes(ctx, packet->at + ECN_BYTE_AT, &marked, 1, BPF_F_RECOMPUTE_CSUM);
 }
 
-/* An ECN-capable packet: is it its turn? */
+/* Counts an ECN-capable packet and marks it if a mark is due. */
 static __always_inline void consider(struct __sk_buff *ctx, const struct arrival *packet, __u64 rate,
 				     struct mark_tally *tally)
 {

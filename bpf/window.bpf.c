@@ -1,43 +1,59 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Lowers the window that this host advertises, per MPTCP connection: how far ahead the peer may queue.
+ * Lowers the window that this host advertises, per MPTCP connection. It limits how far ahead the peer may
+ * queue.
  *
- * Attached by tcx to the egress of every link. A segment of a connection whose token is in `caps` leaves with a window of at
- * most that many bytes; it is never raised, and a segment of any other connection is not touched.
+ * Attached by tcx to the egress of every link. A segment of a connection whose token is in `caps` leaves with
+ * a window of at most that many bytes. The window is never raised, and a segment of any other connection is
+ * left unchanged.
  *
- * How the field is read. On a segment that carries a DATA_ACK, the peer adds the field, scaled by the factor that *we* sent in
- * our SYN (`rx_opt.rcv_wscale`), to that DATA_ACK: the result is the edge up to which it may assign data to any of its subflows
- * (RFC 8684 §3.3.1; `ack_update_msk` in net/mptcp/options.c). So the value in `caps` counts bytes of the *connection* that have
- * not been acknowledged in order at data level: in flight on all subflows, queued on them, and held here out of order. The
- * same field also bounds what is in flight on the one subflow that carried it, which the connection's bound implies.
- * The peer's edge never moves left: after a lowering the peer keeps what it was allowed before, and gets there as data
- * is acknowledged, after (old − new) bytes.
+ * How the peer reads the field. If a segment carries a DATA_ACK, the peer scales the field by the factor that
+ * *we* sent in our SYN (`rx_opt.rcv_wscale`) and adds it to that DATA_ACK. The sum is the edge up to which it
+ * may assign data to any of its subflows (RFC 8684 §3.3.1, `ack_update_msk` in net/mptcp/options.c). So the
+ * value in `caps` counts bytes of the *connection* that are not acknowledged in order at data level. They are
+ * in flight on all subflows, queued on them, or held here out of order. The same field also limits the bytes
+ * in flight on the subflow that carried it, which the connection's limit implies. The peer's edge never moves
+ * left. After the cap is lowered, the peer keeps its earlier allowance until (old − new) bytes are
+ * acknowledged.
  *
- * The peer takes the size from the subflow's own send window, which every segment updates, also one without a DATA_ACK
- * (ADD_ADDR, REMOVE_ADDR, MP_PRIO travel alone): one such segment with a wide window, and the next DATA_ACK opens the edge
- * by megabytes. So every segment that carries any MPTCP option is lowered.
+ * The peer takes the size from the subflow's own send window. Every segment updates that window, even one
+ * without a DATA_ACK (ADD_ADDR, REMOVE_ADDR and MP_PRIO travel alone). After one such segment with a wide
+ * window, the next DATA_ACK opens the edge by megabytes. So the window is lowered in every segment with an
+ * MPTCP option.
  *
- * A segment that acknowledges nothing new cannot make the subflow's send window smaller (RFC 9293 §3.10.7.4; `tcp_may_update_window`), but its
- * DATA_ACK opens the edge by whatever that window was when the subflow last carried something. The kernel sends one such segment just before
- * it ends a subflow (`mptcp_subflow_shutdown`): of the subflow in `parting`, only the reset leaves. And any other such segment leaves without
- * its DATA_ACK where that window is more than a quarter wider, mostly over a subflow that has long been idle, a backup: when a link is lost, that is what the kernel sends over those that are left, and the
- * peer would queue megabytes of new data before it repeats what was lost. Nothing is missed: data that arrive over the subflow are acknowledged by a
- * segment that acknowledges something new, and the end of a connection changes its state, in which nothing is left out.
+ * A segment that acknowledges nothing new cannot shrink the subflow's send window (RFC 9293 §3.10.7.4,
+ * `tcp_may_update_window`). Its DATA_ACK still opens the edge by the window that the subflow last carried.
+ * Two cases need care:
+ * - The kernel sends such a segment just before it ends a subflow (`mptcp_subflow_shutdown`). From the
+ *   subflow in `parting`, only the reset leaves.
+ * - When a link is lost, the kernel sends such segments over the remaining subflows, mostly over one that has
+ *   long been idle, a backup. If the older window is more than a quarter wider, the segment leaves without
+ *   its DATA_ACK. Otherwise the peer would queue megabytes of new data before it retransmits what was lost.
  *
- * Left alone: SYN (its window is not scaled, and MPTCP not yet agreed), RST, and every segment without an MPTCP option. The last rule
- * is also what leaves a connection alone that fell back to plain TCP, in its handshake or later: nothing of it has such an option (any more).
- * Where the user asks for a bound on those too, clamp.bpf.c sets it.
+ * The peer misses nothing. Data that arrives over the subflow is acknowledged by a segment that acknowledges
+ * something new. The end of a connection changes its state, and outside of the established state no DATA_ACK
+ * is removed.
+ *
+ * Left unchanged: SYN (its window is not scaled, and MPTCP is not yet agreed), RST, and every segment without
+ * an MPTCP option. The last rule also leaves alone a connection that fell back to plain TCP, in its handshake
+ * or later: none of its segments has such an option. If the user asks for a limit on those too, clamp.bpf.c
+ * sets it.
  *
  * Sources
- * - RFC 8684 §3.3.1 (one receive window, relative to the DATA_ACK), §3.3 (DSS option), RFC 7323 §2.3 (scaling).
- * - net/mptcp/options.c: mptcp_set_rwin, ack_update_msk; net/ipv4/tcp_output.c: __tcp_select_window (Linux 6.18).
+ * - RFC 8684 §3.3.1 (one receive window, relative to the DATA_ACK), §3.3 (DSS option), RFC 7323 §2.3
+ *   (scaling).
+ * - net/mptcp/options.c: mptcp_set_rwin, ack_update_msk; net/ipv4/tcp_output.c: __tcp_select_window (Linux
+ *   6.18).
  *
  * Where we differ, and why
- * 1. RFC 9293 §3.8.6 discourages shrinking the window. We do it, but no right edge is remembered per subflow: the edge is
- *    data level, stock stacks move the field left all the time, and with such a rule the lever acts too slowly.
- * 2. Never below two segments of our announced MSS, so that delayed ACKs and silly-window avoidance cannot stall the peer.
+ * 1. RFC 9293 §3.8.6 discourages shrinking the window. We do it, and remember no right edge per subflow. The
+ *    edge is at data level, and stock stacks often move the field left. With a remembered edge the limit
+ *    would act too slowly.
+ * 2. Never below two segments of our announced MSS, so that delayed ACKs and silly-window avoidance cannot
+ *    stall the peer.
  *
- * Checked by crates/linux/tests/bpf/window.rs, on a real connection over Ethernet and TUN devices, IPv4 and IPv6.
+ * Checked by crates/linux/tests/bpf/window.rs, on a real connection over Ethernet and TUN devices, IPv4 and
+ * IPv6.
  */
 #include "packet.h"
 
@@ -54,7 +70,10 @@
 #define OPTION_NOP 1
 #define OPTION_MPTCP 30
 
-/* The option with a DATA_ACK: its subtype in the high four bits of the third byte, its flags in the fourth. */
+/*
+ * The option with a DATA_ACK: the high four bits of its third byte are the subtype, the fourth byte holds the
+ * flags.
+ */
 #define MPTCP_DSS 2
 #define DSS_FLAG_ACK 0x01
 #define DSS_FLAG_MAP 0x04
@@ -62,12 +81,12 @@
 #define DSS_ACK_32_BYTES 8
 #define DSS_ACK_64_BYTES 12
 
-#define TCP_ESTABLISHED 1 /* of the connection: nobody has said that it ends */
+#define TCP_ESTABLISHED 1 /* state of the connection: neither side has begun to close */
 
-/* What user space asks for. Written by user space only. */
+/* Settings of a connection. Only user space writes them. */
 struct cap {
-	__u32 bytes;   /* that the peer may have unacknowledged at data level */
-	__u32 parting; /* the local port of the subflow that is just being ended, or 0 */
+	__u32 bytes;   /* limit on the peer's unacknowledged bytes at data level */
+	__u32 parting; /* local port of the subflow that is being closed, or 0 */
 };
 
 struct {
@@ -78,13 +97,13 @@ struct {
 	__type(value, struct cap);
 } caps SEC(".maps");
 
-/* What was done. User space makes and removes entries; only this program counts in them. */
+/* Counters of a connection. User space creates and deletes entries, only this program counts. */
 struct window_tally {
-	__u64 segments; /* left with an MPTCP option while a cap was set */
-	__u64 lowered;  /* of those, left with a smaller window than the kernel had written */
-	__u64 skipped;  /* SYN, RST or without an MPTCP option, or not plain TCP in IP: left alone */
-	__u64 kept;     /* did not leave: of a subflow that was just being ended */
-	__u64 muted;    /* left without a DATA_ACK: the peer would have added an older, wider window to it */
+	__u64 segments; /* segments sent with an MPTCP option while a cap was set */
+	__u64 lowered;  /* of these, segments with a smaller window than the kernel had written */
+	__u64 skipped;  /* left unchanged: SYN, RST, no MPTCP option, or not plain TCP in IP */
+	__u64 kept;     /* dropped: from a subflow that is being closed */
+	__u64 muted;    /* sent without DATA_ACK: the peer would have added an older, wider window */
 };
 
 struct {
@@ -95,7 +114,10 @@ struct {
 	__type(value, struct window_tally);
 } tallies SEC(".maps");
 
-/* What has reached this program on each interface, by its index. User space makes and removes entries; only this program counts in them. */
+/*
+ * Interface index -> number of packets that reached this program. User space creates and deletes entries,
+ * only this program counts.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -104,7 +126,10 @@ struct {
 	__type(value, __u64);
 } passed SEC(".maps");
 
-/* The last segment of a subflow from which the peer took its send window: it takes none from one that is no newer and narrower. */
+/*
+ * The last segment of a subflow from which the peer took its send window. The peer ignores the window of a
+ * segment that is neither newer nor wider.
+ */
 struct shown {
 	__u32 seq, ack;
 	__u32 field;
@@ -117,18 +142,18 @@ struct {
 	__type(value, struct shown);
 } shown_by SEC(".maps");
 
-/* Wider than any. */
+/* Larger than any window field. */
 #define FIELD_UNKNOWN 0x10000
 
 struct tcp_header {
 	__be16 source, dest;
 	__be32 seq, ack;
-	__u8 offset; /* high four bits: header length in words of four bytes */
+	__u8 offset; /* high four bits: header length in 32-bit words */
 	__u8 flags;
 	__be16 window, checksum, urgent;
 };
 
-/* Where the TCP header begins, or 0: not TCP, a fragment, or behind IPv6 extension headers. */
+/* Offset of the TCP header. 0 if not TCP, a fragment, or behind IPv6 extension headers. */
 static __always_inline __u32 tcp_offset(struct __sk_buff *ctx)
 {
 	__u32 at = network_offset(ctx);
@@ -143,15 +168,15 @@ static __always_inline __u32 tcp_offset(struct __sk_buff *ctx)
 	return 0;
 }
 
-/* A walk over the options of one segment. */
+/* Iterator over the TCP options of one segment. */
 struct walk {
-	__u8 options[TCP_OPTIONS_MAX + 4]; /* four zeros behind the last, so that an option can be looked at whole */
+	__u8 options[TCP_OPTIONS_MAX + 4]; /* four zeros behind the last, so that an option can be read whole */
 	__u32 next;
-	__u32 at; /* of the last one that was looked at */
+	__u32 at; /* offset of the last option read */
 	bool mptcp;
 };
 
-/* A callback and not a loop: the verifier looks at it once instead of once for every length that an option can have. */
+/* A callback, not a loop: the verifier checks it once, instead of once for every possible option length. */
 static long look_at_next(__u32 step, struct walk *walk)
 {
 	const __u8 *option;
@@ -165,16 +190,16 @@ static long look_at_next(__u32 step, struct walk *walk)
 	return walk->mptcp || option[0] == OPTION_END;
 }
 
-/* One segment, and the first MPTCP option in it. */
+/* One segment and its first MPTCP option. */
 struct segment {
-	__u32 at; /* of the TCP header */
+	__u32 at; /* offset of the TCP header */
 	struct tcp_header tcp;
 	__u8 option[4];
 	__u32 option_at;
 	bool has_payload;
 };
 
-/* Whether there is one. */
+/* Fills the option of `segment`. Returns whether there is one. */
 static __always_inline bool find_mptcp_option(struct __sk_buff *ctx, struct segment *segment)
 {
 	__u32 header = (segment->tcp.offset >> 4) * 4, length = header - TCP_HEADER_BYTES, found;
@@ -196,7 +221,7 @@ static __always_inline bool find_mptcp_option(struct __sk_buff *ctx, struct segm
 	return true;
 }
 
-/* May the window of this segment be lowered? */
+/* Whether the window of this segment may be lowered. */
 static __always_inline bool is_ours(struct __sk_buff *ctx, struct segment *segment)
 {
 	if (segment->tcp.flags & (TCP_FLAG_SYN | TCP_FLAG_RST))
@@ -204,7 +229,7 @@ static __always_inline bool is_ours(struct __sk_buff *ctx, struct segment *segme
 	return find_mptcp_option(ctx, segment);
 }
 
-/* Does it carry a DATA_ACK that can be left out, and nothing else? */
+/* Whether the segment carries only a DATA_ACK, which can be removed. */
 static __always_inline bool only_acknowledges(const struct segment *segment)
 {
 	__u8 flags = segment->option[3] & (DSS_FLAG_ACK | DSS_FLAG_MAP | DSS_FLAG_FIN);
@@ -215,8 +240,11 @@ static __always_inline bool only_acknowledges(const struct segment *segment)
 }
 
 /*
- * Whether the peer will go by an older window when it reads this segment that is more than a quarter wider; notes what it goes by from now on.
- * A window mostly comes down in smaller steps. Where it goes at once, acknowledgements may be left out also of a subflow in use, until the next that moves on.
+ * Whether the peer will use an older window, more than a quarter wider, when it reads this segment. Also
+ * records the window that the peer uses from now on.
+ *
+ * The cap usually falls in small steps. If it falls in one large step, DATA_ACKs may also be removed from a
+ * subflow in use, until its next segment that acknowledges something new.
  */
 static __always_inline bool is_overruled(struct bpf_sock *sk, const struct segment *segment, __u32 field)
 {
@@ -235,7 +263,7 @@ static __always_inline bool is_overruled(struct bpf_sock *sk, const struct segme
 	return field + field / 4 < shown->field;
 }
 
-/* Overwrites the option with no-operations. */
+/* Overwrites the option with NOPs. */
 static __always_inline bool mute(struct __sk_buff *ctx, const struct segment *segment)
 {
 	const __u8 nothing[DSS_ACK_64_BYTES] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -257,7 +285,7 @@ static __always_inline bool mute(struct __sk_buff *ctx, const struct segment *se
 	       !bpf_skb_store_bytes(ctx, segment->option_at, nothing, bytes, 0);
 }
 
-/* The largest field that announces no more than `cap`, and no less than two segments. */
+/* The largest field that announces no more than `cap`, but at least two segments. */
 static __always_inline __u32 capped_field(__u32 cap, struct tcp_sock *tp)
 {
 	__u32 scale = BPF_CORE_READ_BITFIELD(tp, rx_opt.rcv_wscale) & 15;
@@ -268,7 +296,7 @@ static __always_inline __u32 capped_field(__u32 cap, struct tcp_sock *tp)
 	return (least + (1u << scale) - 1) >> scale;
 }
 
-/* True when the segment now leaves with `field`. */
+/* Returns whether the window was lowered to `field`. */
 static __always_inline bool lower(struct __sk_buff *ctx, __u32 at, __be16 old, __u32 field)
 {
 	__be16 new = bpf_htons(field);
@@ -279,14 +307,14 @@ static __always_inline bool lower(struct __sk_buff *ctx, __u32 at, __be16 old, _
 	       !bpf_skb_store_bytes(ctx, at + TCP_WINDOW_AT, &new, sizeof(new), 0);
 }
 
-/* A subflow of a connection. */
+/* The subflow of a segment, and its connection. */
 struct subflow {
 	struct bpf_sock *sk;
 	struct tcp_sock *tp;
 	struct mptcp_sock *msk;
 };
 
-/* What becomes of one segment of a connection whose window is bounded. */
+/* Handles one segment of a connection with a cap. */
 static __always_inline int handle(struct __sk_buff *ctx, __u32 token, const struct cap *cap, const struct subflow *of)
 {
 	struct window_tally unread = {}, *tally = bpf_map_lookup_elem(&tallies, &token);
@@ -327,7 +355,7 @@ int window(struct __sk_buff *ctx)
 		__sync_fetch_and_add(count, 1);
 	if (!of.sk)
 		return PASS;
-	of.msk = bpf_skc_to_mptcp_sock(of.sk); /* only of a full socket that is an MPTCP subflow */
+	of.msk = bpf_skc_to_mptcp_sock(of.sk); /* NULL unless it is a full socket and an MPTCP subflow */
 	if (!of.msk)
 		return PASS;
 	token = of.msk->token;

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Puts the release build, manual pages, completions, the systemd unit and the scenarios into out/slowhand-VERSION-MACHINE.tar.gz.
+# Packs the release build, manual pages, completions, the systemd unit and the scenarios into
+# out/slowhand-VERSION-MACHINE.tar.gz.
 set -eu
 cd "$(dirname "$0")/.."
 

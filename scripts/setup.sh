@@ -1,16 +1,17 @@
 #!/bin/sh
-# Installs what slowhand is built and tested with. Quiet when nothing is missing.
+# Installs what is needed to build and test slowhand. Prints nothing if nothing is missing.
 #
-#   scripts/setup.sh build   what compiling and running need
-#   scripts/setup.sh test    that, and what the tests and benches talk to
+#   scripts/setup.sh build   packages for building and running
+#   scripts/setup.sh test    these, and packages for the tests and benchmarks
 set -eu
 
-# compiler of the BPF programs, and libbpf's own needs; the lab itself calls no program
+# The compiler of the BPF programs, and the needs of libbpf. The lab itself runs no external program.
 build_packages="clang libelf-dev zlib1g-dev pkg-config make gcc libc6-dev"
-# real programs that the tests put on our paths, a browser to look at the page, what the tests compare us with, and the linter of the scripts
+# Real programs whose traffic the tests send over our paths, a browser to inspect the page, reference
+# implementations for comparison, and the linter of the scripts.
 test_packages="nginx-light iperf3 mptcpize curl chromium bpftool iproute2 nftables procps util-linux mount git shellcheck tshark libbpf-dev python3 systemd"
 
-# A fresh machine may still be installing its updates, and a mirror may hang.
+# A fresh machine may still be installing updates, and a mirror may hang.
 patiently="-o DPkg::Lock::Timeout=300 -o Acquire::Retries=5"
 
 say() { printf '%s\n' "$*" >&2; }
@@ -28,7 +29,7 @@ install() {
     had_nginx=$(missing_of nginx-light)
     # shellcheck disable=SC2048,SC2086 # one word per package and option
     { apt-get $patiently update -q && apt-get $patiently install -y -q --no-install-recommends $*; } </dev/null >&2
-    # The tests start a server of their own; one that listens on this host for everybody is not asked for.
+    # The tests start a server of their own. Do not leave one that listens on all addresses of this host.
     if [ -n "$had_nginx" ] && [ -d /run/systemd/system ]; then
         systemctl disable --now nginx.service >&2 || true
     fi
@@ -36,7 +37,7 @@ install() {
 
 packages() {
     if ! command -v dpkg-query >/dev/null; then
-        say "setup: this is not Debian or a relative of it; if the build fails, install your system's names for: $*"
+        say "setup: this system is not based on Debian. If the build fails, install the equivalents of: $*"
         return 0
     fi
     missing=$(missing_of "$@")
@@ -45,7 +46,7 @@ packages() {
         # shellcheck disable=SC2086
         install $missing
     else
-        say "setup: packages are missing; run this once, then the same command again:"
+        say "setup: packages are missing. Run this command, then repeat yours:"
         say "  sudo apt-get update && sudo apt-get install --no-install-recommends $missing"
         return 1
     fi
@@ -65,7 +66,8 @@ toolchain() {
     "rustc $channel "*) ;;
     *) say "setup: found $found, tested with $channel" ;;
     esac
-    # Everything from the network is here after this; what is there already is not asked for again.
+    # After this, everything from the network is on this machine. Cargo does not fetch again what is already
+    # here.
     cargo fetch --quiet --locked
 }
 

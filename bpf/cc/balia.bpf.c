@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* BALIA (draft-walid): between LIA's responsiveness and OLIA's friendliness. The arithmetic and its sources are in couple.h. */
+/*
+ * BALIA (draft-walid): a compromise between LIA's responsiveness and OLIA's friendliness. The arithmetic and
+ * its sources are in couple.h.
+ */
 #include "control.h"
 
 CC_INLINE __u32 balia_loss(struct tcp_sock *tp)

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * CLA (Sinky, Hamdaoui, Guizani): LIA, and windows that follow the radio around a hand-off (orders.h).
+ * CLA (Sinky, Hamdaoui, Guizani): LIA, with windows that follow the radio around a hand-off (orders.h).
  *
- * What is more than in the paper: the first slow start of a subflow ends by delay (hystart.h). The paper names the overshoot of slow start among
- * what a hand-off brings, and a sender that is never behind stays in slow start until then. The other three keep to their documents.
+ * Beyond the paper, the first slow start of a subflow ends by delay (hystart.h). The paper lists the
+ * overshoot of slow start among the effects of a hand-off, and a sender without a backlog stays in slow start
+ * until then. The other three controllers follow their documents.
  *
- * Where it differs from the paper: the estimates of the round-trip time and of the time-out are not reset at a hand-off, and
- * duplicate acknowledgements are not ignored after it; a struct_ops program reaches neither. README.md says what that costs.
+ * Unlike in the paper, a hand-off does not reset the estimates of the round-trip time and the retransmission
+ * time-out, and duplicate ACKs after it are not ignored. A struct_ops program can do neither. README.md says
+ * what that costs.
  */
 #include "orders.h"
 

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What every controller does alike: slow start, growth by whole segments, the memory of losses.
+ * What all controllers share: slow start, window growth in whole segments, and the record of losses.
  *
- * A controller is one rule for growth and one for losses (couple.h); `CONTROLLER` makes programs of them.
+ * A controller consists of one rule for growth and one for losses (couple.h). `CONTROLLER` turns them into
+ * programs.
  *
- * Sources: net/ipv4/tcp_cong.c (tcp_reno_cong_avoid), include/net/tcp.h (tcp_is_cwnd_limited), net/ipv4/bpf_tcp_ca.c (which
- * fields may be written), Linux 6.18.
+ * Sources: net/ipv4/tcp_cong.c (tcp_reno_cong_avoid), include/net/tcp.h (tcp_is_cwnd_limited),
+ * net/ipv4/bpf_tcp_ca.c (which fields may be written), Linux 6.18.
  */
 #ifndef SLOWHAND_CC_CONTROL_H
 #define SLOWHAND_CC_CONTROL_H
 
 #include "siblings.h"
 
-/* The smallest window (RFC 5681: the least that a loss leaves). */
+/* The smallest window: the least that a loss leaves (RFC 5681). */
 #define LEAST_CWND 2
 
-/* The application or the receiver's window, not ours, limits this path: then ours has not been tried, and may not grow. */
+/*
+ * Whether cwnd limits this path. If the application or the receive window limits it, cwnd is untested and may
+ * not grow.
+ */
 CC_INLINE bool is_cwnd_limited(struct tcp_sock *tp)
 {
 	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
@@ -44,8 +48,9 @@ CC_INLINE void grow(struct tcp_sock *tp, __u32 acked)
 }
 
 /*
- * Has all been delivered that was in flight when we last looked around? RFC 6356 section 4.1 looks once a round trip, too: nothing moves by
- * more than a segment meanwhile, and most acknowledgements cost next to nothing.
+ * Whether everything is delivered that was in flight at the start of this round. Growth is computed once per
+ * round trip, as in RFC 6356 section 4.1. In between, no window changes by more than a segment, and most ACKs
+ * cost next to nothing.
  */
 CC_INLINE bool is_round_over(struct tcp_sock *tp)
 {
@@ -53,8 +58,8 @@ CC_INLINE bool is_round_over(struct tcp_sock *tp)
 }
 
 /*
- * The first slow start, ended by delay. A later one ends where a loss, or an order, has said (RFC 9406 section 4.3). What is left of `acked` for
- * congestion avoidance.
+ * The first slow start, which ends by delay. A later one ends at the threshold set by a loss or an order (RFC
+ * 9406 section 4.3). Returns the part of `acked` that is left for congestion avoidance.
  */
 CC_INLINE __u32 start_by_delay(struct tcp_sock *tp, __u32 acked)
 {
@@ -119,7 +124,7 @@ CC_INLINE void begin(struct tcp_sock *tp)
 				   .round_end = tp->delivered };
 }
 
-/* Reno's half, of this path alone. */
+/* Reno's halving, for this path alone. */
 CC_INLINE __u32 halve(struct tcp_sock *tp)
 {
 	struct couple couple = { .count = 1, .path = { { .cwnd = tp->snd_cwnd } } };
@@ -132,9 +137,10 @@ CC_INLINE void no_orders(struct tcp_sock *tp)
 }
 
 /*
- * The programs of a controller and its tcp_congestion_ops, called `slow_<id>` unless the loader gives it another name.
- * `orders(tp)` is done first at each acknowledgement; `start(tp, acked)` is slow start, and gives what is left of `acked`;
- * `increase(couple, own)` is a function of couple.h, `loss(tp)` gives the window that a loss leaves.
+ * Defines the programs of a controller and its tcp_congestion_ops, called `slow_<id>` unless the loader gives
+ * it another name. `orders(tp)` runs first at each ACK. `start(tp, acked)` performs slow start and returns
+ * what is left of `acked`. `increase(couple, own)` is a function of couple.h. `loss(tp)` returns the window
+ * after a loss.
  */
 #define CONTROLLER(id, orders, start, increase, loss)                                        \
 	SEC("struct_ops") void BPF_PROG(id##_init, struct sock *sk)                          \

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * By how much the window of one path of a multipath connection grows, and what a loss leaves of it: LIA, OLIA, BALIA.
+ * Window growth and window after a loss for one path of a multipath connection: LIA, OLIA, BALIA.
  *
- * Growth is for one newly acknowledged segment in congestion avoidance, in parts of 2^32 of a segment. Nothing here needs the
- * kernel, so the same file runs in BPF and on the host.
+ * Growth is per newly acknowledged segment in congestion avoidance, in units of 2^-32 segment. Nothing here
+ * needs the kernel, so the same file runs in BPF and on the host.
  *
- * Sources: RFC 5681 (Reno), RFC 6356 section 3 (LIA), draft-khalili-mptcp-congestion-control-05 section 2 (OLIA),
- * draft-walid-mptcp-congestion-control-04 section 3 (BALIA). The cla paper prints LIA's alpha without the square of the sum:
- * cla_printed_increase, for golden vectors only.
+ * Sources: RFC 5681 (Reno), RFC 6356 section 3 (LIA), draft-khalili-mptcp-congestion-control-05 section 2
+ * (OLIA), draft-walid-mptcp-congestion-control-04 section 3 (BALIA). The cla paper prints LIA's alpha without
+ * the square of the sum: cla_printed_increase, for golden vectors only.
  *
- * The twin of crates/policy/src/cc/{reno,lia,olia,balia}.rs, where the deviations from the papers are written down. Checked by
- * golden/cc.csv, golden/credit.csv and golden/mean.csv through crates/linux/tests/cc/{golden,credit,mean}.rs.
+ * The twin of crates/policy/src/cc/{reno,lia,olia,balia}.rs, which document the deviations from the papers.
+ * Checked by golden/cc.csv, golden/credit.csv and golden/mean.csv through
+ * crates/linux/tests/cc/{golden,credit,mean}.rs.
  */
 #ifndef SLOWHAND_CC_COUPLE_H
 #define SLOWHAND_CC_COUPLE_H
 
 #include "soft.h"
 
-/* The most paths of one connection that are looked at. */
+/* Maximum number of paths considered per connection. */
 #define COUPLE_PATHS 8
-/* Mean windows are in such parts of a segment. */
+/* Unit of mean windows: 2^-16 segment. */
 #define COUPLE_SEGMENT (1u << 16)
-/* The weight of one round trip in a mean, and the most that all have. */
+/* Weight of one round trip in a mean, and the maximum weight of all. */
 #define COUPLE_ROUND 16u
 #define COUPLE_ROUNDS (1u << 20)
 
@@ -39,11 +40,11 @@
 
 /* One path of the connection. */
 struct couple_path {
-	__u32 cwnd;           /* window, segments; of a path in recovery, its slow-start threshold */
-	__u32 srtt_us;        /* smoothed round-trip time; 0: none yet, the path does not count */
-	__u64 mean;           /* LIA: mean window of the last losses, in parts of 2^16 of a segment; 0: none yet */
+	__u32 cwnd;           /* window in segments; in recovery the slow-start threshold */
+	__u32 srtt_us;        /* smoothed round-trip time; 0: none yet, path is ignored */
+	__u64 mean;           /* LIA: mean window over the last losses, in 2^-16 segment; 0: none yet */
 	__u64 since_loss;     /* OLIA: bytes acknowledged since the last loss */
-	__u64 between_losses; /* OLIA: bytes acknowledged between the last two */
+	__u64 between_losses; /* OLIA: bytes acknowledged between the last two losses */
 };
 
 /* All paths of the connection, `count` of them. */
@@ -57,7 +58,7 @@ CC_INLINE bool couple_counts(const struct couple_path *path)
 	return path->srtt_us && path->cwnd;
 }
 
-/* Always; the verifier, who sees each function alone, wants to be told. */
+/* Always true. The verifier checks each global function on its own and needs the test. */
 CC_INLINE bool couple_has(const struct couple *couple, __u32 own)
 {
 	return couple && own < COUPLE_PATHS;
@@ -83,7 +84,7 @@ CC_INLINE __u32 reno_after_loss(const struct couple *couple, __u32 own)
 	return cwnd < 4 ? 2 : cwnd / 2;
 }
 
-/* The window that a path has in balance: its mean, but no more than a factor of four from what it has now. */
+/* Window of a path in equilibrium: its mean, limited to a factor of four from the current window. */
 CC_INLINE soft couple_balance(const struct couple_path *path)
 {
 	soft now = soft_of(path->cwnd), four = soft_of(4), mean = soft_of(path->mean);
@@ -94,14 +95,14 @@ CC_INLINE soft couple_balance(const struct couple_path *path)
 	return soft_least(soft_most(mean, soft_over(now, four)), soft_times(now, four));
 }
 
-/* LIA: what its alpha is made of, g = w/rtt^2 of each path. */
+/* LIA: the terms of alpha, with g = w/rtt^2 per path. */
 struct lia_view {
 	soft best;    /* the largest g */
 	soft sum;     /* of all g */
 	soft squares; /* of all g^2 */
 	soft total;   /* the sum of w/rtt */
 	__u32 paths;
-	bool measured; /* there is a mean window */
+	bool measured; /* at least one path has a mean window */
 };
 
 CC_INLINE void lia_look(const struct couple *couple, struct lia_view *view)
@@ -121,7 +122,10 @@ CC_INLINE void lia_look(const struct couple *couple, struct lia_view *view)
 	}
 }
 
-/* LIA's alpha / w_tot = max(w/rtt^2) / (sum of w/rtt)^2; of means, which are never exact, each path weighs by its own g instead. */
+/*
+ * LIA: alpha / w_tot = max(w/rtt^2) / (sum of w/rtt)^2. Mean windows are never exact, so with them the
+ * maximum is replaced by a mean of all g weighted by g.
+ */
 CC_INLINE soft lia_common(const struct lia_view *view)
 {
 	soft best = view->measured ? soft_over(view->squares, view->sum) : view->best;
@@ -163,13 +167,13 @@ CC_FUNCTION __s64 cla_printed_increase(const struct couple *couple, __u32 own)
 	return coupled < alone ? coupled : alone;
 }
 
-/* OLIA: what of `most` still counts as equal to it. */
+/* OLIA: the threshold above which a value counts as equal to `most`. */
 CC_INLINE soft olia_threshold(soft most)
 {
 	return soft_over(soft_times(most, soft_of(63)), soft_of(64));
 }
 
-/* OLIA: l / rtt^2, l the larger of the two intervals. */
+/* OLIA: l / rtt^2, where l is the larger of the two intervals. */
 CC_INLINE soft olia_quality(const struct couple_path *path)
 {
 	bool since = path->since_loss > path->between_losses;
@@ -179,7 +183,7 @@ CC_INLINE soft olia_quality(const struct couple_path *path)
 	return soft_over(soft_over(length, rtt), rtt);
 }
 
-/* OLIA: the sums and largest values over all paths, and each path's quality. */
+/* OLIA: sums and maxima over all paths, and the quality of each path. */
 struct olia_view {
 	soft quality[COUPLE_PATHS];
 	soft total;
@@ -206,7 +210,7 @@ CC_INLINE void olia_look(const struct couple *couple, struct olia_view *view)
 	view->largest = olia_threshold(largest);
 }
 
-/* 1 / (paths * members) of a segment per window, in parts of 2^32. */
+/* 1 / (paths * members) of a segment per window, in units of 2^-32 segment. */
 CC_INLINE __s64 olia_share(__u32 paths, __u32 members, __u32 cwnd)
 {
 	soft share = soft_over(SOFT_ONE, soft_of(paths * members));
@@ -214,7 +218,7 @@ CC_INLINE __s64 olia_share(__u32 paths, __u32 members, __u32 cwnd)
 	return soft_to_q32(soft_over(share, soft_of(cwnd)));
 }
 
-/* alpha / w: what the best paths with small windows gain, those with the largest lose. */
+/* OLIA: alpha / w. The best paths with small windows gain what the paths with the largest windows lose. */
 CC_INLINE __s64 olia_opportunity(const struct couple *couple, __u32 own, const struct olia_view *view)
 {
 	__u32 collected = 0, large = 0, cwnd = couple->path[own].cwnd;
@@ -254,7 +258,7 @@ CC_FUNCTION __s64 olia_increase(const struct couple *couple, __u32 own)
 	return (__s64)soft_to_q32(kelly) + olia_opportunity(couple, own, &view);
 }
 
-/* BALIA's a: how many times faster the fastest path is. */
+/* BALIA's a: the rate of the fastest path relative to this one. */
 CC_INLINE soft balia_imbalance(const struct couple *couple, __u32 own, soft *total)
 {
 	soft fastest = SOFT_ZERO;
@@ -296,20 +300,20 @@ CC_FUNCTION __u32 balia_after_loss(const struct couple *couple, __u32 own)
 	if (!couple_counts(&couple->path[own]))
 		return reno_after_loss(couple, own);
 	cwnd = couple->path[own].cwnd;
-	/* min(a, 3/2) / 2 of the window: a >= 1, so 1/2 to 3/4 of it goes. */
+	/* A loss removes min(a, 3/2) / 2 of the window: 1/2 to 3/4 of it, as a >= 1. */
 	a = balia_imbalance(couple, own, &total);
 	half_of = soft_over(soft_least(a, soft_over(soft_of(3), soft_of(2))), soft_of(2));
 	left = cwnd - (__u32)((cwnd * soft_to_q32(half_of)) >> 32);
 	return left < 2 ? 2 : left;
 }
 
-/* The mean of a path's window, over round trips; those from before a loss count an eighth less after it. */
+/* Mean window of a path over round trips. A loss reduces the weight of the earlier ones by an eighth. */
 struct couple_mean {
-	__u64 window; /* parts of 2^16 of a segment */
-	__u32 weight; /* sixteenths of a round trip */
+	__u64 window; /* in 2^-16 segment */
+	__u32 weight; /* in sixteenths of a round trip */
 };
 
-/* A round trip with this window. */
+/* Adds a round trip with this window. */
 CC_INLINE void couple_mean_add(struct couple_mean *mean, __u32 cwnd)
 {
 	const __u32 most = (1u << 27) - 1; /* sums stay within 64 bits */
@@ -327,14 +331,17 @@ CC_INLINE void couple_mean_lost(struct couple_mean *mean)
 	mean->weight -= mean->weight / 8;
 }
 
-/* Collects parts of segments: by how many whole ones the window changes now. `credit` is in parts of 2^31. */
+/*
+ * Accumulates fractions of segments, and returns by how many whole segments the window changes now. `credit`
+ * is in units of 2^-31 segment.
+ */
 CC_INLINE __s32 credit_add(__s64 *credit, __s64 increase, __u32 acked)
 {
-	const __u32 most = 1u << 29; /* more cannot be in flight, and increase * acked stays within 64 bits */
+	const __u32 most = 1u << 29; /* upper limit of packets in flight; increase * acked fits 64 bits */
 	__s64 parts = increase * (acked < most ? acked : most), sum;
 	__s32 whole;
 
-	/* Towards zero, as Rust divides; BPF of this age divides no signed numbers. */
+	/* Rounds towards zero, as Rust's division does. BPF here has no signed division. */
 	sum = *credit + ((parts + (__s64)((__u64)parts >> 63)) >> 1);
 	whole = sum >> 31;
 	*credit = sum & 0x7fffffff;

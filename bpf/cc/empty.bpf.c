@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-/* A controller that does nothing, so that the cost of calling one can be told from that of its work. Not for use: no window ever grows. */
+/*
+ * A controller that does nothing, to measure the cost of calling one apart from the cost of its work. Not for
+ * use: the window never grows.
+ */
 #include "kernel.h"
 
 SEC("struct_ops") void BPF_PROG(empty_avoid, struct sock *sk, __u32 ack, __u32 acked)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * The arithmetic of couple.h and hystart.h as the kernel's BPF machine computes it, for the golden test: a struct_ops program has no
- * BPF_PROG_TEST_RUN, but one of type `syscall` has. Not part of any controller.
+ * Runs the arithmetic of couple.h and hystart.h in the kernel's BPF machine for the golden tests. A
+ * struct_ops program has no BPF_PROG_TEST_RUN, but one of type `syscall` has. Not part of any controller.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -9,7 +9,7 @@
 #include "couple.h"
 #include "hystart.h"
 
-/* One vector, and the answers. */
+/* One test vector and its results. */
 struct golden {
 	struct couple couple;
 	__u32 own;
@@ -17,7 +17,7 @@ struct golden {
 	__s64 growth;
 };
 
-/* One program each: together they would not fit the stack. */
+/* One program per controller: together they would not fit the stack. */
 #define ANSWER(id, increase, after_loss)                      \
 	SEC("syscall") int id(struct golden *golden)          \
 	{                                                     \
@@ -35,10 +35,10 @@ ANSWER(cla_printed, cla_printed_increase, reno_after_loss)
 ANSWER(olia, olia_increase, reno_after_loss)
 ANSWER(balia, balia_increase, balia_after_loss)
 
-/* One acknowledgement in slow start. */
+/* One ACK in slow start. */
 struct golden_ack {
 	struct hystart hystart;
-	__u32 begins; /* a round */
+	__u32 begins; /* nonzero: a round begins */
 	__u32 rtt_us;
 	__u32 acked;
 	__u32 grown;
@@ -56,7 +56,7 @@ SEC("syscall") int slow_start(struct golden_ack *ack)
 	return hystart_is_over(&hystart);
 }
 
-/* One acknowledgement in congestion avoidance. */
+/* One ACK in congestion avoidance. */
 struct golden_credit {
 	__s64 credit;
 	__s64 increase;
@@ -73,11 +73,11 @@ SEC("syscall") int credit(struct golden_credit *ack)
 	return 1;
 }
 
-/* What happens to a path's window. */
+/* Events that change a path's mean window. */
 struct golden_mean {
 	struct couple_mean mean;
 	__u32 cwnd;
-	__u32 happened; /* 1: a round trip, 2: a loss after it */
+	__u32 happened; /* bits: 1 = a round trip, 2 = a loss after it */
 };
 
 SEC("syscall") int mean(struct golden_mean *golden)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * HyStart++: slow start ends when the round trip grows, before a queue overflows.
+ * HyStart++: slow start ends when the round-trip time grows, before a queue overflows.
  *
- * Nothing here needs the kernel. Source: RFC 9406 section 4.2, with its constants. Where it differs: segments, not bytes, are counted, and L is
- * infinite (a limit on the growth for one acknowledgement is the kernel's, as in Reno's slow start).
+ * Nothing here needs the kernel. Source: RFC 9406 section 4.2, with its constants. Differences: it counts
+ * segments, not bytes, and L is infinite (the kernel limits the growth per ACK, as in Reno's slow start).
  *
- * The twin of crates/policy/src/cc/hystart.rs. Checked by golden/hystart.csv through crates/linux/tests/cc/hystart.rs.
+ * The twin of crates/policy/src/cc/hystart.rs. Checked by golden/hystart.csv through
+ * crates/linux/tests/cc/hystart.rs.
  */
 #ifndef SLOWHAND_CC_HYSTART_H
 #define SLOWHAND_CC_HYSTART_H
@@ -19,18 +20,18 @@
 #define HYSTART_SLOWER 4       /* CSS_GROWTH_DIVISOR */
 #define HYSTART_ROUNDS 5       /* CSS_ROUNDS */
 
-/* Begins as zeros. */
+/* Starts as all zeros. */
 struct hystart {
 	__u32 last_us;     /* lastRoundMinRTT; 0: none */
 	__u32 shortest_us; /* currentRoundMinRTT; 0: none yet */
 	__u32 baseline_us; /* cssBaselineMinRtt; 0: not in conservative slow start */
-	__u8 samples;      /* rttSampleCount, as far as it matters */
-	__u8 rounds;       /* of conservative slow start that are over */
-	__u8 credit;       /* conservative: acknowledged segments that have not made one yet */
+	__u8 samples;      /* rttSampleCount, up to N_RTT_SAMPLE */
+	__u8 rounds;       /* completed rounds of conservative slow start */
+	__u8 credit;       /* conservative slow start: acknowledged segments not yet turned into growth */
 	__u8 zero;
 };
 
-/* All is acknowledged that was in flight when the last round began. */
+/* Starts a new round: everything is acknowledged that was in flight when the last one began. */
 CC_INLINE void hystart_round(struct hystart *h)
 {
 	h->last_us = h->shortest_us;
@@ -40,7 +41,7 @@ CC_INLINE void hystart_round(struct hystart *h)
 		h->rounds++;
 }
 
-/* RttThresh, added. */
+/* The round-trip time plus RttThresh. */
 CC_INLINE __u64 hystart_longer(__u32 rtt_us)
 {
 	__u32 part = rtt_us / HYSTART_PART;
@@ -57,7 +58,7 @@ CC_INLINE void hystart_conserve(struct hystart *h, __u32 baseline_us)
 	h->credit = 0;
 }
 
-/* An acknowledgement with this round trip; 0: it had none. */
+/* Processes an ACK with this round-trip time. 0: the ACK gave no sample. */
 CC_INLINE void hystart_sample(struct hystart *h, __u32 rtt_us)
 {
 	if (!rtt_us)
@@ -76,7 +77,7 @@ CC_INLINE void hystart_sample(struct hystart *h, __u32 rtt_us)
 	}
 }
 
-/* By how many segments the window grows for `acked` of them. */
+/* Number of segments by which the window grows for `acked` segments. */
 CC_INLINE __u32 hystart_growth(struct hystart *h, __u32 acked)
 {
 	__u32 parts;
@@ -88,7 +89,7 @@ CC_INLINE __u32 hystart_growth(struct hystart *h, __u32 acked)
 	return acked / HYSTART_SLOWER + parts / HYSTART_SLOWER;
 }
 
-/* From now on: congestion avoidance. */
+/* Whether slow start is over and congestion avoidance begins. */
 CC_INLINE bool hystart_is_over(const struct hystart *h)
 {
 	return h->rounds >= HYSTART_ROUNDS;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The few kernel structures that the controllers read, and of those only the fields that they read.
+ * The kernel structures that the controllers read, reduced to the fields that they read.
  *
- * `preserve_access_index` makes every access a CO-RE relocation: the loader looks the field up by name in the running
- * kernel's BTF, so offsets here mean nothing and no vmlinux.h is needed. Apart from ../kernel.h so that this directory can be
- * used alone.
+ * `preserve_access_index` makes every access a CO-RE relocation: the loader looks the field up by name in the
+ * running kernel's BTF. The offsets here therefore mean nothing, and no vmlinux.h is needed. Separate from
+ * ../kernel.h so that this directory can be used alone.
  *
- * Sources: include/linux/tcp.h, include/net/{sock,inet_connection_sock,tcp}.h, net/mptcp/protocol.h, Linux 6.18.
+ * Sources: include/linux/tcp.h, include/net/{sock,inet_connection_sock,tcp}.h, net/mptcp/protocol.h, Linux
+ * 6.18.
  */
 #ifndef SLOWHAND_CC_KERNEL_H
 #define SLOWHAND_CC_KERNEL_H
@@ -59,7 +60,7 @@ struct inet_connection_sock {
 };
 
 struct tcp_rack {
-	__u32 rtt_us; /* of the segment sent last among those just acknowledged */
+	__u32 rtt_us; /* of the most recently sent segment among those just acknowledged */
 };
 
 struct tcp_sock {
@@ -104,15 +105,18 @@ struct tcp_congestion_ops {
 
 #pragma clang attribute pop
 
-/* `obj`, to be read as the kernel type `type_id`; a wild read gives zeros instead of a fault. */
+/* Reads `obj` as the kernel type `type_id`. An invalid read gives zeros instead of a fault. */
 extern void *bpf_rdonly_cast(const void *obj, __u32 type_id) __ksym;
-/* Reno's slow start; what it left of `acked`. */
+/* Reno's slow start. Returns the rest of `acked`. */
 extern __u32 tcp_slow_start(struct tcp_sock *tp, __u32 acked) __ksym;
 extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 
 #define AS_KERNEL(type, address) ((type *)bpf_rdonly_cast(address, bpf_core_type_id_kernel(type)))
 
-/* "Dual MIT/GPL" is the kernel's word for code that may call kfuncs and is offered under MIT too. */
+/*
+ * "Dual MIT/GPL" is the licence string of the kernel for code that may call kfuncs and is also offered under
+ * MIT.
+ */
 #define SLOWHAND_LICENSE char LICENSE[] SEC("license") = "Dual MIT/GPL"
 
 #endif

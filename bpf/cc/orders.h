@@ -1,34 +1,37 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What user space asks of single subflows' windows: CLA's two stages.
+ * Orders from user space that set the window of single subflows: CLA's two stages.
  *
- * Before a hand-off the window of the fading path is lowered and those of the others raised, once per fading; after it the
- * window of the path is what its links can hold (BDP_UB). Who decides knows the radio; here the order is only carried out, at
- * the subflow's next acknowledgement outside of loss recovery, and once.
+ * Before a hand-off the window of the fading path is lowered and the windows of the others are raised, once
+ * per fading. After it the window of the path is set to what its links can hold (BDP_UB). User space knows
+ * the radio and decides. This file only executes an order, once, at the subflow's next ACK outside of loss
+ * recovery.
  *
- * An order is for the subflows of one connection whose local (or remote) address has one id, and stays for those that join
- * later under that id, until it is taken back. A sender that is not the mobile knows the mobile's address as a remote one.
+ * An order applies to the subflows of one connection whose local (or remote) address has a given id. It also
+ * applies to subflows that join later under that id, until user space deletes it. A sender that is not the
+ * mobile knows the mobile's address as a remote one.
  *
- * Writing: first `orders`, then a new number into `orders_given`. Reading costs one look at that number until it changes.
+ * To give an order, write `orders`, then a new number to `orders_given`. Until that number changes, an ACK
+ * costs one lookup.
  */
 #ifndef SLOWHAND_CC_ORDERS_H
 #define SLOWHAND_CC_ORDERS_H
 
 #include "control.h"
 
-/* As `struct OrderKey` in crates/linux/src/bpf/cc/orders.rs. */
+/* Matches `struct OrderKey` in crates/linux/src/bpf/cc/orders.rs. */
 struct order_key {
 	__u32 token;
 	__u8 address_id;
-	__u8 remote; /* 0: the id of our own address, 1: of the peer's */
+	__u8 remote; /* 0: id of a local address, 1: of a remote address */
 	__u16 zero;
 };
 
-/* As `struct Order` there. */
+/* Matches `struct Order` in the same file. */
 struct order {
-	__u32 serial;   /* another one: obey again */
+	__u32 serial;   /* a new value: execute again */
 	__u32 cwnd;     /* segments */
-	__u32 ssthresh; /* segments; 0: as it is */
+	__u32 ssthresh; /* segments; 0: unchanged */
 };
 
 struct {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Looks at every subflow of the connection that a subflow belongs to.
+ * Collects the state of every subflow of a connection.
  *
- * `bpf_skc_to_mptcp_sock` is refused in struct_ops, so the way goes by casts: icsk_ulp_data of a subflow is its
- * mptcp_subflow_context, whose `conn` is the connection, whose `conn_list` links the contexts. Nothing but our own socket is
- * locked meanwhile: what is read of a sibling may be a moment old, or of a sibling that is just leaving (contexts are freed
- * after an RCU grace period, and BPF runs inside one). A value that is wrong for one acknowledgement moves the window by one
- * segment at most; that is tolerated. The walk ends after COUPLE_PATHS contexts whatever the list says.
+ * struct_ops programs may not call `bpf_skc_to_mptcp_sock`, so the connection is found by casts.
+ * icsk_ulp_data of a subflow is its mptcp_subflow_context. Its `conn` is the connection, whose `conn_list`
+ * links the contexts.
+ *
+ * Only our own socket is locked meanwhile. What is read of a sibling may be slightly old, or belong to a
+ * sibling that is just leaving: contexts are freed after an RCU grace period, and BPF runs inside one. A
+ * wrong value at one ACK moves the window by one segment at most, which is acceptable. The walk ends after
+ * COUPLE_PATHS contexts, whatever the list contains.
  *
  * Sources: net/mptcp/subflow.c, net/mptcp/protocol.h (mptcp_for_each_subflow), Linux 6.18.
  */
@@ -17,16 +20,16 @@
 #include "hystart.h"
 #include "kernel.h"
 
-/* What a controller remembers of one subflow, in icsk_ca_priv; begins as zeros. */
+/* State that a controller keeps per subflow, in icsk_ca_priv. Starts as all zeros. */
 struct memory {
-	__s64 credit;          /* parts of 2^31 of a segment that the window is owed */
-	__s64 growth;          /* per acknowledged segment, until the round trip is over */
+	__s64 credit;          /* growth not yet applied to the window, in 2^-31 segment */
+	__s64 growth;          /* growth per acknowledged segment in this round, in 2^-32 segment */
 	struct couple_mean mean;
-	__u32 round_end;       /* it is over once so many segments were delivered */
+	__u32 round_end;       /* the round ends at this value of `delivered` */
 	__u32 order_done;
-	__u64 acked_at_loss;   /* bytes_acked when the last loss was seen */
+	__u64 acked_at_loss;   /* bytes_acked at the last loss */
 	__u64 between_losses;  /* bytes acknowledged between the last two losses */
-	__u64 undo_at_loss;    /* both as they were before it, should it turn out to be none */
+	__u64 undo_at_loss;    /* both values before the loss, in case it is undone */
 	__u64 undo_between;
 	__u64 orders_seen;     /* CLA: see orders.h */
 	struct hystart hystart; /* CLA */
@@ -37,7 +40,9 @@ CC_INLINE struct memory *memory_of(struct tcp_sock *tp)
 	return (struct memory *)tp->inet_conn.icsk_ca_priv;
 }
 
-/* During PRR the window is on its way to the threshold: that is what the path will have. */
+/*
+ * During PRR the window moves towards the threshold, so the threshold is the window that the path will have.
+ */
 CC_INLINE __u32 window_of(struct tcp_sock *tp)
 {
 	int state = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
@@ -45,7 +50,10 @@ CC_INLINE __u32 window_of(struct tcp_sock *tp)
 	return state == TCP_CA_RECOVERY || state == TCP_CA_CWR ? tp->snd_ssthresh : tp->snd_cwnd;
 }
 
-/* Also what the path remembers; zeros of a subflow whose memory is not ours to read. */
+/*
+ * Also copies the path's loss history. It stays zero if the subflow uses another controller, whose memory we
+ * cannot interpret.
+ */
 CC_INLINE void fill(struct couple_path *path, struct tcp_sock *tp, __u32 cwnd, struct tcp_sock *own)
 {
 	struct memory *memory = memory_of(tp);
@@ -59,7 +67,7 @@ CC_INLINE void fill(struct couple_path *path, struct tcp_sock *tp, __u32 cwnd, s
 	path->between_losses = memory->between_losses;
 }
 
-/* Can it send, and is it meant to? A backup that has nothing to do would only slow the others down. */
+/* Whether the subflow can send and is meant to. An idle backup would only slow the others down. */
 CC_INLINE bool takes_part(struct mptcp_subflow_context *subflow, struct tcp_sock *tp)
 {
 	__u8 state = tp->inet_conn.icsk_inet.sk.__sk_common.skc_state;
@@ -87,7 +95,7 @@ CC_INLINE struct mptcp_subflow_context *subflow_at(struct list_head *node)
 	return AS_KERNEL(struct mptcp_subflow_context, (void *)((__u64)node - offset));
 }
 
-/* Path 0 is `own`; the siblings follow. A socket without siblings, MPTCP or not, is alone. */
+/* Fills `couple`: path 0 is `own`, then its siblings. A socket without siblings, MPTCP or not, is alone. */
 CC_INLINE void look_around(struct tcp_sock *own, struct couple *couple)
 {
 	struct mptcp_sock *connection;

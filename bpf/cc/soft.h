@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Positive real numbers as a 32-bit mantissa and an exponent: `mantissa * 2^exponent`, the mantissa's top bit set, or zero.
+ * Non-negative real numbers as a 32-bit mantissa and an exponent: `mantissa * 2^exponent` with the top bit of
+ * the mantissa set, or zero.
  *
- * One operation is exact to one part in 2^31 and always rounds down. Windows and round-trip times of any size can be squared
- * and summed. Nothing here needs the kernel, so the same file runs in BPF and on the host.
+ * Each operation is accurate to one part in 2^31 and always rounds down. Windows and round-trip times of any
+ * size can be squared and summed. Nothing here needs the kernel, so the same file runs in BPF and on the
+ * host.
  *
- * The twin of crates/policy/src/cc/soft.rs: the same numbers. Checked by golden/cc.csv through
+ * The twin of crates/policy/src/cc/soft.rs, which gives the same numbers. Checked by golden/cc.csv through
  * crates/linux/tests/cc/golden.rs.
  *
- * How it is written, for BPF's sake
- * - A number is one signed word, exponent above mantissa, so that words compare as numbers do, and functions can return it.
- * - The operations are global functions there: the verifier looks at each once, instead of at every path through each call.
- * - Leading zeros are found by halving: there is no instruction for it, and clang 14 crashes over the builtin.
+ * Choices made for BPF
+ * - A number is one signed word, exponent above mantissa. Words then compare as numbers do, and functions can
+ *   return them.
+ * - In BPF the operations are global functions: the verifier checks each one once, instead of every path
+ *   through each call.
+ * - Leading zeros are found by halving: BPF has no instruction for it, and clang 14 crashes on the builtin.
  */
 #ifndef SLOWHAND_CC_SOFT_H
 #define SLOWHAND_CC_SOFT_H
@@ -19,7 +23,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* Not `__always_inline`: linux/stddef.h and libbpf define it, and not alike. */
+/* Not `__always_inline`: linux/stddef.h and libbpf define it differently. */
 #define CC_INLINE static inline __attribute__((always_inline))
 
 #ifdef __bpf__
@@ -30,11 +34,11 @@
 
 typedef __s64 soft;
 
-/* Below every other number, and far enough from both ends that exponents can be subtracted. */
+/* Below every other number, and far enough from both ends of the range that exponents can be subtracted. */
 #define SOFT_ZERO ((soft)(-(1ll << 62)))
 #define SOFT_ONE soft_pack(1ull << 31, -31)
 
-/* A mantissa whose top bit is bit 31. */
+/* The top bit of `mantissa` must be bit 31. */
 CC_INLINE soft soft_pack(__u64 mantissa, __s32 exponent)
 {
 	return ((__u64)exponent << 32) | mantissa;
@@ -50,7 +54,7 @@ CC_INLINE __s32 soft_exponent(soft a)
 	return a >> 32;
 }
 
-/* An integer, rounded down to 32 significant bits. */
+/* Converts an integer, rounded down to 32 significant bits. */
 CC_FUNCTION soft soft_of(__u64 value)
 {
 	int exponent = 32;
@@ -95,7 +99,7 @@ CC_FUNCTION soft soft_times(soft a, soft b)
 	return soft_pack(product >> shift, soft_exponent(a) + soft_exponent(b) + shift);
 }
 
-/* a / b; zero divided by anything, or anything by zero, is zero: a path without a round-trip time has no rate. */
+/* a / b. Zero if either is zero: a path without a round-trip time has no rate. */
 CC_FUNCTION soft soft_over(soft a, soft b)
 {
 	__u64 quotient;
@@ -128,13 +132,13 @@ CC_FUNCTION soft soft_plus(soft a, soft b)
 
 	if (small == SOFT_ZERO || apart >= 32)
 		return big;
-	/* 31 spare bits keep what the smaller one would lose. */
+	/* 31 spare bits keep what the smaller number would lose. */
 	sum = (soft_mantissa(big) << 31) + ((soft_mantissa(small) << 31) >> apart);
 	shift = 31 + (sum >> 63);
 	return soft_pack(sum >> shift, soft_exponent(big) - 31 + shift);
 }
 
-/* Parts of 2^32, rounded down, at most 2^32: what a window grows by for one acknowledged segment. */
+/* Converts to units of 2^-32, rounded down, at most 2^32: the growth of a window per acknowledged segment. */
 CC_FUNCTION __u64 soft_to_q32(soft a)
 {
 	__u32 right = -32 - soft_exponent(a);

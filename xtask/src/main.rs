@@ -7,15 +7,18 @@ mod licences;
 mod links;
 mod metadata;
 mod modules;
+mod prose;
+mod readings;
 mod rooms;
 mod spdx;
 mod test;
 mod tidy;
+mod unreached;
 
 use std::process::ExitCode;
 
-const USAGE: &str =
-    "usage: cargo xtask check | circles | deps | licences | links | tidy | test [ARGUMENTS OF cargo test]";
+const USAGE: &str = "usage: cargo xtask check | circles | deps | licences | links | prose | readings [--check] | \
+                     tidy | unreached | test [ARGUMENTS OF cargo test]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -37,12 +40,21 @@ fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
             deps::check()?,
             licences::check()?,
             links::check()?,
+            readings::check()?,
             tidy::check()?,
+            unreached::check()?,
         ]),
         "circles" => report(&[circles::check()?]),
         "deps" => report(&[deps::check()?]),
         "licences" => report(&[licences::check()?]),
         "links" => report(&[links::check()?]),
+        "prose" => report(&[prose::check()?]),
+        "unreached" => report(&[unreached::check()?]),
+        "readings" => match rest {
+            [] => report(&[readings::write()?]),
+            [check] if check == "--check" => report(&[readings::check()?]),
+            _ => anyhow::bail!("{USAGE}"),
+        },
         "tidy" => report(&[tidy::check()?]),
         "test" => test::run(rest),
         _ => anyhow::bail!("{USAGE}"),

@@ -40,6 +40,13 @@ pub const ROOMS: &[Room] = &[
         never: "clocks, threads, files, serde, logging, libc, random numbers, bytes on the wire: the same decision in every world",
     },
     Room {
+        name: "record",
+        rooms: &["units", "policy"],
+        crates: &["thiserror"],
+        no_std: false,
+        never: "worlds, wall clocks, serde: a recording holds what the engine was told and nothing of who told it",
+    },
+    Room {
         name: "links",
         rooms: &["units", "wire"],
         crates: &["libm", "thiserror"],
@@ -62,21 +69,23 @@ pub const ROOMS: &[Room] = &[
     },
     Room {
         name: "sim",
-        rooms: &["units", "wire", "links", "policy", "scenario", "trace"],
+        rooms: &["units", "wire", "links", "policy", "record", "scenario", "trace"],
         crates: &["thiserror"],
         no_std: false,
         never: "the OS, a wall clock, threads inside one world: one seed, one run, byte for byte",
     },
     Room {
         name: "linux",
-        rooms: &["units", "wire", "policy", "trace"],
+        rooms: &["units", "wire", "policy", "record", "trace"],
         crates: &["libbpf-rs", "libbpf-sys", "libc", "nix", "socket2", "thiserror"],
         no_std: false,
         never: "scenario, sim, lab, links: it runs on hosts that have never heard of them",
     },
     Room {
         name: "lab",
-        rooms: &["units", "wire", "policy", "links", "trace", "scenario", "linux"],
+        rooms: &[
+            "units", "wire", "policy", "record", "links", "trace", "scenario", "linux",
+        ],
         crates: &["hdrhistogram", "libc", "nix", "sha2", "socket2", "thiserror"],
         no_std: false,
         never: "sim: two worlds that lean on each other are one",
@@ -98,7 +107,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "slowhand",
         rooms: &[
-            "units", "wire", "policy", "links", "trace", "scenario", "sim", "linux", "lab", "dash", "columns",
+            "units", "wire", "policy", "record", "links", "trace", "scenario", "sim", "linux", "lab", "dash",
         ],
         crates: &[
             "anyhow",

@@ -19,6 +19,7 @@ use lab::shell::Programs;
 use lab::stop::Stop;
 use lab::world::{self, PlanError, Play, PlayError, Played};
 use linux::bpf::WindowKind;
+use record::Buffer;
 use scenario::Plan;
 use trace::{Event, LatenessUs, PolicyName};
 use units::{Bitrate, Duration};
@@ -43,6 +44,8 @@ pub struct Job {
     pub count_cost: bool,
     /// Nobody tells the senders' `cla` of the radio.
     pub unadvised: bool,
+    /// Record the inputs and actions of the engine.
+    pub record: bool,
 }
 
 /// What came of a job.
@@ -52,6 +55,8 @@ pub struct Done {
     pub played: Played,
     /// How late packets left the emulator.
     pub lateness: LatenessUs,
+    /// The recording of its engine, if that was asked for.
+    pub recording: Option<Vec<u8>>,
 }
 
 /// How jobs are run.
@@ -130,17 +135,23 @@ impl Failures {
 }
 
 fn play(index: usize, job: &Job, rules: &Rules<'_>) -> Result<Done, PlayError> {
+    let buffer = job.record.then(Buffer::default);
     let what = Play {
         seed: job.seed,
         programs: job.programs.clone(),
         window: job.window,
         count_cost: job.count_cost,
         unadvised: job.unadvised,
+        record: buffer.clone(),
         ..Play::new(&job.plan, job.policy.clone())
     };
     let played = world::play(&what, rules.stop, &mut |event| (rules.watch)(index, event))?;
     let lateness = played.emulator.lateness.summary();
-    Ok(Done { played, lateness })
+    Ok(Done {
+        played,
+        lateness,
+        recording: buffer.map(|buffer| buffer.take()),
+    })
 }
 
 /// Says in the result that it is the second one, and whether that one was punctual.
@@ -349,6 +360,7 @@ mod tests {
             window: None,
             count_cost: false,
             unadvised: false,
+            record: false,
         }
     }
 

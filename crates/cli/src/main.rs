@@ -21,6 +21,7 @@ mod man;
 mod output;
 mod papers;
 mod play;
+mod replay;
 mod seed;
 mod table;
 mod terminal;
@@ -40,6 +41,7 @@ fn run(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Bench(args) => bench::run(args),
         Verb::Demo(args) => demo::run(args),
         Verb::Play(args) => play::run(*args),
+        Verb::Replay(args) => replay::run(&args),
         Verb::Papers(args) => papers::run(&args),
         Verb::Up(args) => host::up::run(&args),
         Verb::Down(args) => host::down::run(&args),

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{bench, cc, completions, demo, host, man, papers, play};
+use crate::{bench, cc, completions, demo, host, man, papers, play, replay};
 
 /// Keep a moving host's connections alive and fast over every WiFi access point and cellular link it can see.
 #[derive(Debug, Parser)]
@@ -30,6 +30,8 @@ pub enum Verb {
     Demo(demo::Args),
     /// Play a scenario on this machine's own kernel over modelled links, or in virtual time.
     Play(Box<play::Args>),
+    /// Replay recordings of the engine, and say whether it still decides the same.
+    Replay(replay::Args),
     /// Repeat the papers' figures and tables, and say which of their claims hold.
     Papers(papers::Args),
     /// Measure speed, stalls and mistakes on this machine.

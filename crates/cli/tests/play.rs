@@ -149,10 +149,7 @@ fn what_cannot_be_meant_is_refused() {
         (&["--policy", "tcp:wlan"], "no link `wlan`; its links: near, far"),
         (&["--policy", "mptcp", "--compare"], "cannot be used with"),
         (&["--world", "moon"], "possible values: lab, sim"),
-        (
-            &["--world", "sim"],
-            "is TCP, which no scenario has in virtual time",
-        ),
+        (&["--world", "sim"], "is TCP, which virtual time does not support"),
         (&["--set", "duration_s"], "write KEY=VALUE"),
         (&["--set", "duration_s=2,3"], "several values are several runs"),
         (&["--set", "cables.near.rate_mbps=fast"], "--set:1:23: "),

@@ -1,4 +1,4 @@
-//! Writes every face of a made-up comparison into a folder, to look at while working on them:
+//! Writes every output format of a synthetic comparison to a folder, to inspect while changing them:
 //! `cargo run -p dash --example preview -- FOLDER`.
 
 #[path = "../tests/synthetic/mod.rs"]
@@ -20,7 +20,7 @@ fn main() -> std::io::Result<()> {
         Path::new(&folder).join("picture.svg"),
         dash::svg(&records, &document),
     )?;
-    let lives: Vec<Live> = records.iter().map(followed).collect();
+    let lives: Vec<Live> = records.iter().map(live_at_two_thirds).collect();
     println!(
         "{}\n{}",
         progress(&lives, 120, Paint::Colour),
@@ -29,18 +29,18 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-/// As the run was seen after two thirds of it.
-fn followed(record: &RunRecord) -> Live {
+/// State of the live display after two thirds of the run.
+fn live_at_two_thirds(record: &RunRecord) -> Live {
     let start = record.start().expect("a run begins");
     let mut live = Live::new(
         start.policy.to_string(),
         Duration::from_secs_f64(start.plan.duration_s),
     );
-    let soon = |event: &&trace::Event| event.at().as_secs_f64() < start.plan.duration_s * 2.0 / 3.0;
+    let early = |event: &&trace::Event| event.at().as_secs_f64() < start.plan.duration_s * 2.0 / 3.0;
     record
         .events
         .iter()
-        .take_while(soon)
+        .take_while(early)
         .for_each(|event| live.observe(event));
     live
 }

@@ -1,8 +1,8 @@
-//! The rows of the result, in the order and the words in which every face shows them.
+//! Rows of the result table, with the order and wording that every output format uses.
 
 use trace::{Figures, PlayDocument, Run};
 
-/// One row: whose, and what each column says. An empty cell does not apply.
+/// One row: a run, its label and its figures. An empty cell does not apply to the run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row<'a> {
     pub run: &'a Run,
@@ -10,7 +10,7 @@ pub(crate) struct Row<'a> {
     pub figures: Figures,
 }
 
-/// Headings of the cells, in their order.
+/// Column headings, in order.
 pub(crate) const COLUMNS: [&str; 7] = [
     "data",
     "goodput",
@@ -21,11 +21,11 @@ pub(crate) const COLUMNS: [&str; 7] = [
     "intact",
 ];
 
-/// Headings of what waited, in their order: means over the run.
-pub(crate) const WAITING: [&str; 3] = ["server queue", "window", "held out of order"];
+/// Headings of the buffer columns, in order. Each is a mean over the run.
+pub(crate) const BUFFERED: [&str; 3] = ["server queue", "window", "out of order"];
 
 impl Row<'_> {
-    /// One text for each of [`COLUMNS`].
+    /// One text per column of [`COLUMNS`].
     pub(crate) fn cells(&self) -> [String; 7] {
         let figures = &self.figures;
         let intact = if figures.intact { "yes" } else { "NO" };
@@ -44,23 +44,23 @@ impl Row<'_> {
         ]
     }
 
-    /// One text for each of [`WAITING`]; nothing where nobody looked.
-    pub(crate) fn waiting(&self) -> Option<[String; 3]> {
+    /// One text per column of [`BUFFERED`]. `None` if the run recorded no buffer levels.
+    pub(crate) fn buffered(&self) -> Option<[String; 3]> {
         let levels = &self.run.levels;
-        let bound = levels
+        let limit = levels
             .window_bytes
-            .map_or_else(|| "as the kernels like".to_owned(), bytes);
+            .map_or_else(|| "set by the kernel".to_owned(), bytes);
         let or_unknown = |level: Option<u64>| level.map_or_else(|| "unknown".to_owned(), bytes);
         (!levels.is_unknown()).then(|| {
             [
                 or_unknown(levels.server_queue_bytes),
-                bound,
+                limit,
                 or_unknown(levels.held_bytes),
             ]
         })
     }
 
-    /// Whether the reader must look: it waited for a second or more, or did not arrive as sent.
+    /// Whether to highlight a cell: a stall of a second or more, or data that was not received intact.
     pub(crate) fn alarming(&self, column: usize) -> bool {
         match COLUMNS[column] {
             "longest stall" => self.figures.longest_stall_ms.is_some_and(|ms| ms >= 1_000.0),
@@ -70,7 +70,8 @@ impl Row<'_> {
     }
 }
 
-/// Ours first, then the others by what they moved, then the single networks: the best of each moment before each alone.
+/// Runs in display order: ours, then the other policies by bytes moved, then the single networks. `tcp-best`
+/// comes before the single networks.
 pub(crate) fn rows(document: &PlayDocument) -> Vec<Row<'_>> {
     let mut runs: Vec<&Run> = document.runs.iter().collect();
     runs.sort_by_key(|run| rank(run));
@@ -134,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_read_well_at_every_size() {
+    fn figures_have_a_suitable_unit_at_every_size() {
         assert_eq!(
             [0.0, 3.21e6, 9.99e6, 2.144e8].map(megabytes),
             ["0.0 MB", "3.2 MB", "10.0 MB", "214 MB"]

@@ -1,7 +1,7 @@
-//! Faces of a run: a page for the browser, a picture for the README, lines and tables for the terminal.
+//! Presents runs: a page for the browser, a picture for the README, and lines and tables for the terminal.
 //!
-//! Everything is a pure function from what `trace` holds to text, for a recorded run as well as for one that goes on. What the
-//! faces say in words and figures comes from one place each (`words`, `figures`), so that they agree.
+//! Every function is pure: it turns `trace` data into text, for a recorded run or one in progress. All output
+//! formats take their sentences from `words` and their figures from `figures`, so that they agree.
 
 mod figures;
 mod page;

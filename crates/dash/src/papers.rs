@@ -1,11 +1,12 @@
-//! The page of `slowhand papers`: every figure with ours beside the published points, and what holds. One file, without a script.
+//! The page of `slowhand papers`: every figure with our results beside the published points, and every claim
+//! with whether it holds. One file without a script.
 
 use crate::page::{STYLE, escape};
 use crate::svg::plot;
 use std::fmt::Write;
 use trace::{Claim, PapersDocument};
 
-/// A self-contained page.
+/// Renders a self-contained page.
 pub fn papers(document: &PapersDocument) -> String {
     let held = document.claims.iter().filter(|claim| claim.holds).count();
     let mut out = format!(
@@ -27,13 +28,13 @@ pub fn papers(document: &PapersDocument) -> String {
     }
     let _ = writeln!(
         out,
-        "</main><footer><p>Ran for {:.1} s. Rings and broken lines in red are the paper's, all else is ours.</p></footer></body></html>",
+        "</main><footer><p>Ran for {:.1} s. Red rings and dashed red lines are from the paper, everything else is ours.</p></footer></body></html>",
         document.wall_s
     );
     out
 }
 
-/// In the order in which they come first.
+/// Ids of claims and figures, in order of first appearance.
 fn ids(document: &PapersDocument) -> Vec<&str> {
     let mut ids: Vec<&str> = Vec::new();
     let claims = document.claims.iter().map(|claim| claim.id.as_str());
@@ -79,7 +80,7 @@ mod tests {
     use trace::{ClaimKind, PaperFigure, PaperSeries};
 
     #[test]
-    fn a_page_says_what_holds_and_needs_nothing_else() {
+    fn a_page_shows_which_claims_hold_and_is_self_contained() {
         let claim = |name: &str, holds| Claim {
             id: "a-fig1".into(),
             name: name.into(),

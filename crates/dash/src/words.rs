@@ -1,23 +1,24 @@
-//! The result in words.
+//! The result in sentences.
 
 use crate::figures::{megabytes, stall};
 use trace::{PlayDocument, PolicyName, Run};
 
-/// What a comparison shows, in two sentences: what ours (or the best run) did, and what the others did.
+/// Summary of a comparison in two sentences: the result of ours (or of the best run), and those of the
+/// others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Headline {
     pub lead: String,
     pub others: String,
 }
 
-/// The result in words: "slowhand moved 214 MB in 60 s without a stall. The best single network, …"
+/// Summary as one text: "slowhand moved 214 MB in 60 s without a stall. The best single network, …"
 pub fn headline(document: &PlayDocument) -> String {
     let Headline { lead, others } = sentences(document);
     [lead, others].join(" ").trim().to_owned()
 }
 
 pub(crate) fn sentences(document: &PlayDocument) -> Headline {
-    let Some(first) = hero(document) else {
+    let Some(first) = subject(document) else {
         return Headline {
             lead: "Nothing was run.".to_owned(),
             others: String::new(),
@@ -37,8 +38,8 @@ pub(crate) fn sentences(document: &PlayDocument) -> Headline {
     }
 }
 
-/// Whom the sentence is about: ours if it ran, otherwise whatever moved most.
-fn hero(document: &PlayDocument) -> Option<&Run> {
+/// Subject of the first sentence: ours if it ran, otherwise the policy that moved most.
+fn subject(document: &PlayDocument) -> Option<&Run> {
     let most = || {
         document
             .runs
@@ -49,7 +50,7 @@ fn hero(document: &PlayDocument) -> Option<&Run> {
     document.run(&PolicyName::Slowhand).or_else(most)
 }
 
-/// Means over the seeds of a policy, and its longest stall in any of them.
+/// Mean over the seeds of a policy, and its longest stall in any of them.
 struct Mean {
     bytes: f64,
     longest_stall_ms: f64,
@@ -79,7 +80,7 @@ impl Mean {
     }
 }
 
-fn compared(document: &PlayDocument, hero: &PolicyName) -> String {
+fn compared(document: &PlayDocument, subject: &PolicyName) -> String {
     let named = [
         (PolicyName::Handover, "hand-over"),
         (PolicyName::HandoverWarm, "ideal hand-over"),
@@ -87,7 +88,7 @@ fn compared(document: &PlayDocument, hero: &PolicyName) -> String {
     ];
     let others = named
         .into_iter()
-        .filter(|(policy, _)| policy != hero && document.run(policy).is_some());
+        .filter(|(policy, _)| policy != subject && document.run(policy).is_some());
     let mut parts: Vec<String> = best_single(document).into_iter().collect();
     parts.extend(others.map(|(policy, name)| {
         let mean = Mean::of(document, &policy);

@@ -1,4 +1,5 @@
-//! The page and the picture in a real browser: the script runs without an error, draws what it should, and answers to its controls.
+//! Tests of the page and the picture in a real browser: the script runs without errors, draws what it should,
+//! and its controls work.
 
 mod synthetic;
 
@@ -6,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use synthetic::comparison;
 
-/// A name that is different for every test of every process, so that two browsers never share a profile.
+/// Folder with a unique name per test and process, so that no two browsers share a profile.
 fn scratch(test: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{}", std::process::id()));
     std::fs::create_dir_all(&path).unwrap();
     path
 }
 
-/// Where the first of the browser's usual names is found.
+/// Finds the browser under one of its usual names.
 fn browser() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let names = ["chromium", "chromium-browser", "google-chrome"];
@@ -24,18 +25,18 @@ fn browser() -> Option<PathBuf> {
     })
 }
 
-/// What the browser made of a page: its elements after the scripts ran, and what the console said.
+/// Result of opening a page: its elements after the scripts ran, and the console messages.
 struct Visit {
     elements: String,
     console: Vec<String>,
 }
 
-/// Opens the file of this name and text; `None` (with the reason printed) where there is no browser.
+/// Opens a file with this name and text. `None`, with the reason printed, if there is no browser.
 fn visit(test: &str, name: &str, text: &str) -> Option<Visit> {
     visit_with(&[], test, name, text)
 }
 
-/// The same, with more arguments for the browser.
+/// As [`visit`], with more arguments for the browser.
 fn visit_with(more: &[&str], test: &str, name: &str, text: &str) -> Option<Visit> {
     let Some(browser) = browser() else {
         println!("skipped: needs chromium");
@@ -87,10 +88,10 @@ fn page() -> String {
     dash::page(&records, &document)
 }
 
-/// With virtual time a headless browser draws no frames; timers go on, and the page cannot tell them apart.
+/// With virtual time a headless browser draws no frames. Timers still run, so frames are replaced by timers.
 const FRAMES: &str = "<script>requestAnimationFrame = (draw) => setTimeout(() => draw(performance.now()), 16);</script></head>";
 
-/// Uses every control once, and leaves what it saw in the element `seen`.
+/// Uses every control once, and writes the results to the element `seen`.
 const USE: &str = r#"<script>
 addEventListener("load", () => setTimeout(() => {
   const seen = [];
@@ -128,7 +129,7 @@ addEventListener("load", () => setTimeout(() => {
 </script></body>"#;
 
 #[test]
-fn the_page_runs_in_a_browser() {
+fn the_page_and_its_controls_work_in_a_browser() {
     let page = page();
     let Some(visit) = visit(
         "runs",
@@ -137,15 +138,11 @@ fn the_page_runs_in_a_browser() {
     ) else {
         return;
     };
-    assert_eq!(
-        visit.console,
-        Vec::<String>::new(),
-        "the console must stay silent"
-    );
+    assert_eq!(visit.console, Vec::<String>::new(), "the console has no messages");
     let elements = &visit.elements;
     assert!(
         elements.contains("data-ready=\"true\""),
-        "the script came to its end"
+        "the script ran to its end"
     );
     for expected in [
         "id=\"walker\"",
@@ -174,7 +171,7 @@ fn the_page_runs_in_a_browser() {
     );
 }
 
-/// Whether there is a line of this level with a point at least; what explains the lines is none.
+/// Whether the level has a line with at least one point. The line in the legend does not count.
 fn draws(elements: &str, level: &str) -> bool {
     let class = format!("class=\"level level-{level}\"");
     let lines = elements.split("<path d=\"M").skip(1);
@@ -182,7 +179,8 @@ fn draws(elements: &str, level: &str) -> bool {
     heads.any(|head| head.contains(&class))
 }
 
-/// Says which colours the reader asked for, and which words stand out too little from what is behind them (WCAG 2.1: 3 to 1 at least).
+/// Reports the requested colour scheme, and the texts whose contrast with their background is below 3 to 1
+/// (WCAG 2.1).
 const READ: &str = r#"<script>
 addEventListener("load", () => setTimeout(() => {
   const numbers = (text) => {
@@ -220,7 +218,7 @@ addEventListener("load", () => setTimeout(() => {
 </script></body>"#;
 
 #[test]
-fn the_page_reads_in_light_and_dark() {
+fn the_page_is_readable_in_light_and_dark() {
     let page = page().replace("</head>", FRAMES).replace("</body>", READ);
     // Blink counts dark as 0 and light as 1.
     for (scheme, expected) in [(0, "dark on dark; poor: "), (1, "light on light; poor: ")] {
@@ -235,7 +233,7 @@ fn the_page_reads_in_light_and_dark() {
 }
 
 #[test]
-fn a_script_error_would_be_seen() {
+fn a_script_error_fails_the_test() {
     let broken = page().replace("document.body.dataset.ready", "nowhere.at.all");
     let Some(visit) = visit("broken", "page.html", &broken) else {
         return;
@@ -252,7 +250,7 @@ fn a_script_error_would_be_seen() {
 }
 
 #[test]
-fn a_single_run_without_a_plan_is_shown_too() {
+fn a_single_run_without_a_plan_is_shown() {
     let (_, mut document) = comparison();
     document.runs.retain(|run| run.policy == trace::PolicyName::Mptcp);
     let Some(visit) = visit("single", "page.html", &dash::page(&[], &document)) else {
@@ -263,9 +261,9 @@ fn a_single_run_without_a_plan_is_shown_too() {
 }
 
 #[test]
-fn the_page_asks_nobody_for_anything() {
+fn the_page_loads_nothing_from_the_network() {
     let page = page();
-    // The only addresses are names of XML vocabularies, which nobody opens.
+    // The only addresses are XML namespaces, which no browser opens.
     let addresses: Vec<&str> = page
         .match_indices("://")
         .map(|(at, _)| &page[at - 4..(at + 20).min(page.len())])
@@ -288,7 +286,7 @@ fn the_page_asks_nobody_for_anything() {
 }
 
 #[test]
-fn names_from_a_scenario_cannot_break_out() {
+fn names_from_a_scenario_are_escaped() {
     let (records, mut document) = comparison();
     document.scenario = "</script><script>alert(1)</script>".into();
     document.runs[0].policy = trace::PolicyName::Tcp("</script><b>".into());
@@ -315,7 +313,7 @@ fn the_picture_is_well_formed() {
 }
 
 #[test]
-fn a_broken_picture_would_be_seen() {
+fn a_malformed_picture_fails_the_test() {
     let (records, document) = comparison();
     let broken = dash::svg(&records, &document).replace("</svg>", "</g></svg>");
     let Some(visit) = visit("badpicture", "picture.svg", &broken) else {

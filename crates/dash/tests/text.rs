@@ -1,4 +1,4 @@
-//! What the faces say in words and figures.
+//! Tests of the sentences and figures in every output format.
 
 mod synthetic;
 
@@ -35,7 +35,7 @@ fn the_table_is_aligned_and_ordered() {
 }
 
 #[test]
-fn a_controller_is_told_where_there_is_one() {
+fn the_congestion_controller_is_shown_if_there_is_one() {
     let (records, mut document) = comparison();
     let told =
         |document: &trace::PlayDocument| [table(document, Paint::Plain), dash::page(&records, document)];
@@ -56,12 +56,12 @@ fn a_controller_is_told_where_there_is_one() {
 }
 
 #[test]
-fn what_waited_is_told_of_every_run_that_was_looked_into() {
+fn buffer_levels_are_shown_for_every_run_that_recorded_them() {
     let (_, mut document) = comparison();
     for run in &mut document.runs {
         run.levels = trace::Levels::default();
     }
-    assert!(!table(&document, Paint::Plain).contains("waiting"));
+    assert!(!table(&document, Paint::Plain).contains("buffered"));
     document.runs[0].levels = trace::Levels {
         server_queue_bytes: Some(410_000),
         window_bytes: Some(1_100_000),
@@ -71,10 +71,10 @@ fn what_waited_is_told_of_every_run_that_was_looked_into() {
     let (text, page) = (table(&document, Paint::Plain), dash::page(&[], &document));
     for (line, cells) in [
         (0, ["410 kB", "1.1 MB", "52 kB"]),
-        (1, ["6.0 MB", "as the kernels like", "unknown"]),
+        (1, ["6.0 MB", "set by the kernel", "unknown"]),
     ] {
         let name = document.runs[line].policy.to_string();
-        let told = text.split("waiting (means)").nth(1).unwrap();
+        let told = text.split("buffered (means)").nth(1).unwrap();
         let told = told
             .lines()
             .find(|line| line.split_whitespace().next() == Some(name.as_str()));
@@ -84,20 +84,20 @@ fn what_waited_is_told_of_every_run_that_was_looked_into() {
 }
 
 #[test]
-fn the_table_has_colour_only_when_asked() {
+fn the_table_has_colour_only_on_request() {
     let (_, document) = comparison();
     let (plain, colour) = (table(&document, Paint::Plain), table(&document, Paint::Colour));
     assert!(!plain.contains('\x1b'));
-    assert!(colour.contains("\x1b[1;31m"), "long stalls are alarming");
+    assert!(colour.contains("\x1b[1;31m"), "long stalls are highlighted");
     let mut stripped = colour;
     for code in ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[1;31m"] {
         stripped = stripped.replace(code, "");
     }
-    assert_eq!(stripped, plain, "colour changes nothing else");
+    assert_eq!(stripped, plain, "colour changes only escapes");
 }
 
 #[test]
-fn a_narrow_terminal_has_everything_in_lines_that_fit() {
+fn a_narrow_terminal_shows_every_figure_in_lines_that_fit() {
     let (_, mut document) = comparison();
     document.runs[0].notes = vec!["said once, at some length, of one run".to_owned()];
     let wide = table(&document, Paint::Plain);
@@ -119,7 +119,7 @@ fn a_narrow_terminal_has_everything_in_lines_that_fit() {
 }
 
 #[test]
-fn names_and_notes_of_others_do_nothing_to_a_terminal() {
+fn control_characters_in_names_and_notes_are_escaped() {
     let (_, mut document) = comparison();
     document.scenario = "x\x1b[2J\nholds".to_owned();
     document.runs[0].notes = vec!["\u{9b}31m\rred".to_owned()];
@@ -129,7 +129,7 @@ fn names_and_notes_of_others_do_nothing_to_a_terminal() {
 }
 
 #[test]
-fn the_headline_says_what_the_figures_say() {
+fn the_headline_agrees_with_the_figures() {
     let (_, mut document) = comparison();
     let bytes = document.run(&PolicyName::Slowhand).unwrap().bytes();
     let all = dash::headline(&document);
@@ -171,7 +171,7 @@ fn several_seeds_are_averaged() {
 }
 
 #[test]
-fn data_that_did_not_arrive_as_sent_is_shouted() {
+fn data_not_received_intact_is_highlighted() {
     let (records, mut document) = comparison();
     document
         .runs

@@ -1,21 +1,23 @@
 //! The engine: takes facts in, hands actions out. It only dispatches.
 
-use crate::assign::Assignments;
-use crate::baseline::{self, KernelPaths};
-use crate::cost::{self, Allowed};
-use crate::detect;
-use crate::energy_schedule::Variant;
+use crate::alive::silence;
+use crate::choose::cost;
 use crate::explain::{self, ConnExplanation, Explanation};
-use crate::foresight::Foresight;
-use crate::handover::{Form, Handover};
+use crate::flow::assign::Assignments;
 use crate::io::{Action, ConnEvent, ConnId, Input, LinkEvent, LinkId, SubflowEvent, SubflowId};
-use crate::outlook::Outlooks;
-use crate::radios::Radios;
-use crate::slowhand::{LOOK_EVERY, Slowhand};
-use crate::state::{Change, State};
-use crate::steer;
-use crate::steering::{Ecn, OneAtATime};
-use crate::thrift::Thrift;
+use crate::known::change::Change;
+use crate::known::cost::Allowed;
+use crate::known::state::State;
+use crate::strategy::energy_schedule::Variant;
+use crate::strategy::foresight::Foresight;
+use crate::strategy::handover::{Form, Handover};
+use crate::strategy::kernel::{self, KernelPaths};
+use crate::strategy::slowhand::{LOOK_EVERY, Slowhand};
+use crate::strategy::steered::{Ecn, OneAtATime};
+use crate::strategy::thrift::Thrift;
+use crate::wifi::outlook::Outlooks;
+use crate::wifi::radios::Radios;
+use crate::wifi::steer;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use units::{Duration, Instant};
@@ -116,7 +118,7 @@ impl Engine {
     fn take_in(&mut self, now: Instant, input: Input) {
         self.wake(now);
         let change = match self.dispatch(now, input) {
-            Change::Cost => self.state.judge_costs(self.allowed),
+            Change::Cost => cost::judge(&mut self.state, self.allowed),
             change => change,
         };
         if change == Change::Doubt {
@@ -133,6 +135,10 @@ impl Engine {
             Input::Radio(radio, event) => self.radios.about(now, &mut self.state, radio, event),
             Input::Flow(flow, event) => self.assignments.about(&mut self.state, flow, event),
             Input::Allow(trust, allowed) => return self.allowed.set(trust, allowed),
+            Input::Resumed => {
+                silence::resumed(now, &mut self.state);
+                return Change::Shape;
+            }
             input => return self.learn(now, input),
         }
         Change::Counters
@@ -162,7 +168,7 @@ impl Engine {
     pub fn tick(&mut self, now: Instant) {
         self.wake(now);
         if self.due(now) {
-            detect::settle(now, &mut self.state);
+            silence::settle(now, &mut self.state);
             self.decide(now);
         }
         debug_assert_eq!(self.wake_at, self.next_wake());
@@ -175,7 +181,7 @@ impl Engine {
             .map_or(Duration::ZERO, |(at, _)| now - at.max(self.now));
         self.now = self.now.max(now);
         if late >= OVERSLEPT {
-            detect::overslept(now, &mut self.state, late);
+            silence::overslept(now, &mut self.state, late);
             self.wake_at = self.next_wake();
         }
     }
@@ -210,7 +216,7 @@ impl Engine {
     fn next_wake(&self) -> Option<(Instant, &'static str)> {
         let look = (!self.state.paths.is_empty()).then_some((self.next_look, "look"));
         let own = match &self.strategy {
-            Strategy::Slowhand(_) => detect::wake_at(&self.state).map(|at| (at, "doubt")),
+            Strategy::Slowhand(_) => silence::wake_at(&self.state).map(|at| (at, "doubt")),
             Strategy::Foresight(foresight) => foresight.wake_at().map(|at| (at, "foresight")),
             Strategy::Thrift(thrift) => thrift.wake_at().map(|at| (at, "energy")),
             _ => None,
@@ -278,7 +284,7 @@ impl Strategy {
 
     fn decide(&mut self, now: Instant, state: &mut State) {
         match self {
-            Self::Tcp(link) => baseline::one_link(now, state, *link),
+            Self::Tcp(link) => kernel::one_link(now, state, *link),
             Self::Kernel(kernel) => kernel.decide(now, state),
             Self::Ecn(ecn) => ecn.decide(now, state),
             Self::OneAtATime(one) => one.decide(now, state),

@@ -12,15 +12,14 @@
 //! # Checked by
 //! `tests/engine_explains.rs`: every word is said, and documented; `tests/engine_air.rs`, `tests/engine_cost.rs`: the numbers behind them.
 
-use crate::air::{LEAST_FRAMES, View};
-use crate::bounds;
-use crate::conn::Conn;
+use crate::choose::{low_traffic, slow_links};
 use crate::estimate::bandwidth::Limit;
 use crate::estimate::delivery::Estimate;
 use crate::io::{ConnId, LinkId, Role, Uplink, Verb};
-use crate::path::{Health, Path};
-use crate::state::State;
-use crate::thin;
+use crate::known::air::{LEAST_FRAMES, View};
+use crate::known::conn::Conn;
+use crate::known::path::{Health, Path};
+use crate::known::state::State;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -159,7 +158,7 @@ fn condition(now: Instant, state: &State, link: LinkId, path: &Path) -> (&'stati
 /// Where what is decided of a link is not what the connections over it do with it.
 fn of_connections(state: &State, link: LinkId, path: &Path) -> Option<(&'static str, String)> {
     path.decided().filter(|note| note.verb == Verb::Use)?;
-    thin::word(state, link).or_else(|| bounds::word(state, link))
+    low_traffic::word(state, link).or_else(|| slow_links::word(state, link))
 }
 
 fn absent(path: &Path) -> String {

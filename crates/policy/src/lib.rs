@@ -19,68 +19,48 @@
 //! let actions: Vec<Action> = std::iter::from_fn(|| engine.poll()).collect();
 //! assert!(actions.contains(&Action::DefaultRoute(Family::V4, Some(cable))));
 //! ```
+//!
+//! The rooms, lowest first. A room uses only rooms of earlier lines:
+//!
+//! 1. `io` (the values of inputs and actions), `cc` (congestion controllers)
+//! 2. `estimate` (measured quantities), `sched` (packet schedulers), `window` and `slow` (the arithmetic of one connection)
+//! 3. `known` (all links, connections and subflows)
+//! 4. `alive` (which links live), `choose` (which links to use), `flow` (flows without MPTCP)
+//! 5. `subflow` (joins and ends), `queue` (short queues), `wifi` (shared channels and radios), `explain.rs`
+//! 6. `strategy` (one file for each policy)
+//! 7. `engine.rs`
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;
 
-mod air;
-mod aqm;
-mod assign;
-mod audition;
-mod baseline;
-mod bounds;
+mod alive;
 pub mod cc;
-mod conn;
-mod cost;
-mod detect;
-mod doubt;
-pub mod energy_schedule;
+mod choose;
 mod engine;
 pub mod estimate;
 mod explain;
-mod facts;
-mod farewell;
 pub mod flow;
-mod foresight;
-mod handover;
 mod io;
-mod liveness;
-pub mod mark;
-mod membership;
-pub mod omniscient;
-mod outlook;
-mod overflow;
-mod pacing;
-mod path;
-mod portal;
-mod queues;
-mod radios;
-mod renewal;
-mod reserves;
-mod route;
+mod known;
+mod queue;
 pub mod sched;
-mod select;
-pub mod slot;
 mod slow;
-mod slowhand;
-mod state;
-pub mod steer;
-mod steering;
-mod thin;
-mod thrift;
-mod uplink;
+mod strategy;
+mod subflow;
+mod wifi;
 mod window;
 
-pub use cost::{Tariff, Trust};
+pub use choose::low_traffic::LITTLE_MOVES;
 pub use engine::{Config, Engine, Policy};
 pub use explain::{ConnExplanation, Explanation, RoleExplanation};
 pub use io::{
     Action, Ahead, Checked, ConnEvent, ConnId, ConnSample, Division, Family, FlowEvent, HostEvent, HostId,
-    Input, JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Note, RadioEvent, RadioId, Role, SubflowEvent,
-    SubflowId, SubflowSample, Uplink, Verb, Wish,
+    Input, JoinFailure, LinkEvent, LinkId, LinkKind, LinkSpec, Note, Outlook, RadioEvent, RadioId, Role,
+    SubflowEvent, SubflowId, SubflowSample, Tariff, Trust, Uplink, Verb, Wish,
 };
-pub use outlook::Outlook;
-pub use thin::LITTLE_MOVES;
+pub use queue::mark;
+pub use strategy::{energy_schedule, omniscient};
+pub use wifi::{slot, steer};
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Plans that tests and benches share: one saturated cell, and a network of many.
+//! Plans shared by tests and benchmarks: one saturated cell, and a network of many cells.
 
 use links::Position;
 use links::air::{AirConfig, Destination, StationConfig, StationId};
@@ -7,7 +7,7 @@ use units::{Bitrate, Instant};
 
 use crate::traffic::{Flow, Pace};
 
-/// An air and what is sent on it.
+/// The stations of an air and their traffic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The stations.
@@ -16,7 +16,7 @@ pub struct Plan {
     pub flows: Vec<Flow>,
 }
 
-/// A saturated flow of datagrams with that much payload.
+/// Saturated flow of datagrams with `payload` bytes each.
 pub const fn saturated(from: u32, to: u32, payload: u32) -> Flow {
     Flow {
         from: StationId(from),
@@ -27,8 +27,8 @@ pub const fn saturated(from: u32, to: u32, payload: u32) -> Flow {
     }
 }
 
-/// `senders` saturated stations and the access point, station 0, that they send to; all in one place, so that all hear each other equally
-/// well and nobody captures anybody.
+/// One cell: an access point (station 0) and `senders` saturated stations that send to it. All are in one
+/// place, so that all signals are equally strong and no frame captures a receiver.
 pub fn cell(standard: Standard, rate: Bitrate, senders: u32, payload: u32) -> Plan {
     let station = |number: u32| {
         let name = format!("station-{number}");
@@ -43,15 +43,16 @@ pub fn cell(standard: Standard, rate: Bitrate, senders: u32, payload: u32) -> Pl
     }
 }
 
-/// The channels of a network: four that do not touch, in a pattern in which no neighbours share one.
+/// Channels of a network: four that do not overlap, placed so that no two neighbouring cells share one.
 const CHANNELS: [u8; 4] = [36, 40, 44, 48];
-/// From one access point to the next, in mm.
+/// Distance between neighbouring access points, in mm.
 const SPACING_MM: i64 = 50_000;
-/// Clients stand within this distance of their access point on either axis, in mm.
+/// Maximum distance of a client from its access point on either axis, in mm.
 const AROUND_MM: i64 = 15_000;
 
-/// That many 802.11a access points in a square grid of 50 m on four channels, each with saturated clients of its own around it at 54 Mb/s:
-/// the density is the same whatever the number.
+/// Network of `access_points` 802.11a access points in a square grid of 50 m on four channels. Each has
+/// `clients` saturated clients around it, at 54 Mb/s. The density is independent of the number of access
+/// points.
 pub fn network(access_points: u32, clients: u32) -> Plan {
     let columns = access_points.isqrt().max(1);
     let group = clients + 1;
@@ -74,7 +75,8 @@ pub fn network(access_points: u32, clients: u32) -> Plan {
     }
 }
 
-/// The access point (client 0) in the middle, the others around it, spread evenly by the multiples of the golden ratio and its square.
+/// Position of a station: the access point (client 0) is in the middle. The clients are spread evenly around
+/// it by multiples of the golden ratio and its square.
 fn beside(column: u32, row: u32, client: u32) -> Position {
     let spread = |ratio: u64| {
         let part = u64::from(client) * ratio % 1_000;
@@ -95,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_keeps_its_density_and_its_clients_near() {
+    fn clients_are_near_their_access_point_and_on_its_channel() {
         for access_points in [10, 100] {
             let plan = network(access_points, 10);
             assert_eq!(plan.air.stations.len() as u32, access_points * 11);

@@ -1,15 +1,17 @@
-//! A network in parts that never meet: the stations of one channel, and those who may turn to it, in a world of their own.
+//! Runs a network as independent parts: the stations of one channel, and those that may tune to it, form a
+//! world of their own.
 //!
-//! Who is on one channel does not hear who is on another, however near, so that nothing but the clock is common to them. Each part is run to its
-//! end by itself: what it touches of memory stays in the caches while it runs, and parts run on as many cores as there are. The outcome is that of
-//! one [`World`] with all of them, station by station and bit by bit, since random streams are named after stations and not numbered.
+//! Stations on different channels never hear each other, however near they are, and share only the clock.
+//! Each part runs to its end by itself. Its memory stays in the caches, and the parts run in parallel on all
+//! cores. The result is that of one [`World`] with all stations, bit by bit for each station, because random
+//! streams are named after stations and not numbered.
 //!
 //! # Where we differ, and why
-//! 1. Nothing can be told to the network while it runs ([`World::handle`]), and nobody listens: what belongs together by more than channels and flows, such
-//!    as a host with several radios, is for one [`World`].
+//! 1. The network takes no input while it runs ([`World::handle`]), and has no monitors. Stations related by
+//!    more than channels and flows, such as a host with several radios, need one [`World`].
 //!
 //! # Checked by
-//! `tests/networks.rs`: the same tallies and counters as in one world, for every number of cores.
+//! `tests/networks.rs`: the same tallies and counters as in one world, for any number of cores.
 
 use core::num::NonZeroUsize;
 
@@ -20,7 +22,7 @@ use crate::World;
 use crate::sweep::sweep_mut;
 use crate::traffic::{Flow, Tally};
 
-/// A network, in the parts that its channels make of it.
+/// A network split into the parts given by its channels.
 #[derive(Debug)]
 pub struct Islands {
     worlds: Vec<World>,
@@ -29,7 +31,7 @@ pub struct Islands {
     cores: NonZeroUsize,
 }
 
-/// Which world a station or a flow is in, and its number there.
+/// World of a station or flow, and its number in that world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     world: usize,
@@ -37,10 +39,10 @@ struct Place {
 }
 
 impl Islands {
-    /// A network at its start, and the flows that will use it; it will run on so many threads.
+    /// A network at its start with its flows, to run on `cores` threads.
     ///
     /// # Errors
-    /// As [`World::new`]: what cannot be is refused for the network as a whole.
+    /// As [`World::new`], checked for the network as a whole.
     ///
     /// # Panics
     /// If a flow is from or to a station that does not exist.
@@ -70,40 +72,41 @@ impl Islands {
         })
     }
 
-    /// Parts that never meet.
+    /// Number of independent parts.
     pub const fn count(&self) -> usize {
         self.worlds.len()
     }
 
-    /// Lets that much time pass.
+    /// Runs for `time`.
     pub fn run_for(&mut self, time: Duration) {
         sweep_mut(&mut self.worlds, self.cores, |world| world.run_for(time));
     }
 
-    /// What came of each flow so far.
+    /// Results of each flow so far.
     pub fn tallies(&self) -> impl Iterator<Item = Tally> {
         self.flows
             .iter()
             .map(|place| self.worlds[place.world].tallies()[place.number])
     }
 
-    /// What a station has done since the start.
+    /// Counters of a station since the start.
     pub fn counters(&self, station: StationId) -> Counters {
         let Place { world, number } = self.stations[station.0 as usize];
         self.worlds[world].air().counters(StationId(number as u32))
     }
 
-    /// Frames that have begun.
+    /// Number of frames whose transmission has begun.
     pub fn transmissions(&self) -> u64 {
         self.worlds.iter().map(|world| world.air().transmissions()).sum()
     }
 }
 
-/// Channels that belong together: each has another of its group, or itself if it is the first.
+/// Union-find over channels: each entry is another channel of its group, or the channel itself if it is the
+/// group's first.
 struct Groups([u8; 256]);
 
 impl Groups {
-    /// A radio that may turn to a channel joins it to its own, and so does a flow from the one to the other.
+    /// Joins the channels that a radio may tune to with its own, and the channels at the two ends of a flow.
     fn of(air: &AirConfig, flows: &[Flow]) -> Self {
         let mut groups = Self(core::array::from_fn(|channel| channel as u8));
         for station in &air.stations {
@@ -133,7 +136,7 @@ impl Groups {
         }
     }
 
-    /// The first channel of each group that has stations, in order.
+    /// First channel of each group that has stations, in order.
     fn islands(&self, air: &AirConfig) -> Vec<u8> {
         let mut firsts: Vec<u8> = air
             .stations
@@ -145,7 +148,7 @@ impl Groups {
         firsts
     }
 
-    /// Which of them a channel is in; beyond all if nobody is on it.
+    /// Index of a channel's island. Past the end if the channel has no stations.
     fn island(&self, islands: &[u8], channel: u8) -> usize {
         islands
             .binary_search(&self.first(channel))
@@ -153,7 +156,7 @@ impl Groups {
     }
 }
 
-/// What of a network is on those channels.
+/// The part of a network on the channels that `is_here` selects.
 fn part_of(air: &AirConfig, is_here: impl Fn(u8) -> bool) -> AirConfig {
     AirConfig {
         stations: air
@@ -174,7 +177,7 @@ fn part_of(air: &AirConfig, is_here: impl Fn(u8) -> bool) -> AirConfig {
     }
 }
 
-/// Everyone's number among those of one world, in the order in which they were.
+/// Number of each item within its world, in the original order.
 fn places(worlds: &[usize]) -> Vec<Place> {
     let mut next = vec![0; worlds.iter().max().map_or(0, |last| last + 1)];
     let place = |&world: &usize| {

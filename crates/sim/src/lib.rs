@@ -1,4 +1,5 @@
-//! The virtual world: models of links in virtual time, traffic, a TCP sender, and the theory that they are checked against.
+//! Simulation in virtual time: link models, traffic, a TCP sender, and the theory that they are checked
+//! against.
 //!
 //! ```
 //! use links::Position;
@@ -16,7 +17,7 @@
 //! };
 //! let mut world = World::new(1, &AirConfig::new(Standard::A, stations.into()), vec![download])?;
 //! world.run_for(Duration::from_secs(1));
-//! // 1,470 bytes for each 34 + 67.5 + 248 + 16 + 28 µs: DIFS, mean backoff, frame, SIFS, acknowledgement.
+//! // 1,470 bytes per 34 + 67.5 + 248 + 16 + 28 µs: DIFS, mean backoff, frame, SIFS, ACK.
 //! let mbps = world.total().mbps(Duration::from_secs(1));
 //! assert!((29.6..30.2).contains(&mbps), "{mbps}");
 //! # Ok::<(), links::air::AirError>(())
@@ -25,15 +26,15 @@
 //! | what | where |
 //! |---|---|
 //! | one run in virtual time | [`World`] |
-//! | one run of a network whose channels do not meet, on many cores | [`Islands`] |
-//! | a scenario | [`play()`] |
-//! | UDP: saturated, constant rate, probes to everyone | [`Flow`] |
+//! | one run of a network with independent channels, on many cores | [`Islands`] |
+//! | a run of a scenario | [`play()`] |
+//! | UDP: saturated, constant rate, broadcast probes | [`Flow`] |
 //! | a TCP sender, segment by segment | [`tcp`] |
 //! | a hand-off under such a sender, and CLA's whole hand-off stage | [`handoff`] |
-//! | what happens when, outside the medium (its own deadlines: [`links::air::schedule`]) | [`EventQueue`] |
-//! | plans that tests and benches share | [`cells`] |
+//! | events outside the medium ([`links::air::schedule`] has those of the medium) | [`EventQueue`] |
+//! | plans shared by tests and benchmarks | [`cells`] |
 //! | many runs on many cores | [`sweep()`] |
-//! | saturated stations in theory | [`theory`] |
+//! | models of saturated stations | [`theory`] |
 
 pub mod cells;
 pub mod handoff;

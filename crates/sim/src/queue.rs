@@ -1,14 +1,15 @@
-//! The event queue of a world: what happens when, in the order of time, and in the order of arrival where times are equal.
+//! Event queue of a world: ordered by time, and by insertion where times are equal.
 //!
-//! Here are the few events that come from outside the medium: a flow's next datagram, a segment's arrival. A binary heap is enough for them. The
-//! many are the medium's own deadlines, which it keeps itself: [`links::air::schedule`] says in what, and what was measured beside it.
+//! It holds the few events from outside the medium: the next datagram of a flow, the arrival of a segment. A
+//! binary heap is enough for them. The many events are the medium's own deadlines, which it keeps itself: see
+//! [`links::air::schedule`] for the structure and its measured alternatives.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use units::Instant;
 
-/// Events by time.
+/// Events ordered by time.
 #[derive(Debug, Clone)]
 pub struct EventQueue<E> {
     heap: BinaryHeap<Reverse<(u64, u64, E)>>,
@@ -31,12 +32,12 @@ impl<E: Ord + Copy> EventQueue<E> {
         self.pushed += 1;
     }
 
-    /// When the next event is.
+    /// Time of the next event.
     pub fn first(&self) -> Option<Instant> {
         self.heap.peek().map(|Reverse((at, ..))| Instant::from_nanos(*at))
     }
 
-    /// Takes the next event.
+    /// Removes and returns the next event.
     pub fn pop(&mut self) -> Option<(Instant, E)> {
         let Reverse((at, _, event)) = self.heap.pop()?;
         Some((Instant::from_nanos(at), event))
@@ -48,9 +49,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_times_come_in_the_order_of_arrival() {
+    fn events_at_equal_times_keep_their_order_of_insertion() {
         let mut queue = EventQueue::default();
-        // The greater event first, so that what decides is not the event.
+        // The greater event comes first, so that the event itself cannot decide the order.
         for (at_ns, event) in [(7, 'z'), (3, 'm'), (7, 'a'), (3, 'b'), (7, 'k')] {
             queue.push(Instant::from_nanos(at_ns), event);
         }

@@ -1,4 +1,4 @@
-//! Many runs on many cores: every run is a job of its own, and results come back in the order of the jobs whoever finished first.
+//! Runs many jobs on many cores. Results come back in the order of the jobs, whichever finishes first.
 
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
@@ -32,7 +32,7 @@ pub fn sweep<J: Sync, R: Send>(jobs: &[J], cores: usize, run: impl Fn(&J) -> R +
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Has each of them do its work, on `cores` threads.
+/// Runs `work` on each worker, on `cores` threads.
 pub fn sweep_mut<W: Send>(workers: &mut [W], cores: NonZeroUsize, work: impl Fn(&mut W) + Sync) {
     let jobs: Vec<Mutex<&mut W>> = workers.iter_mut().map(Mutex::new).collect();
     sweep(&jobs, cores.get().min(jobs.len()), |job| {
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_come_in_the_order_of_the_jobs() {
+    fn results_keep_the_order_of_the_jobs() {
         let jobs: Vec<u64> = (0..100).collect();
         for cores in [0, 1, 2, 7] {
             let squares = sweep(&jobs, cores, |job| job * job);

@@ -1,4 +1,4 @@
-//! UDP traffic: who sends what to whom, and what came of it.
+//! UDP traffic: flows and their results.
 
 use links::air::{Destination, StationId};
 use units::{Duration, Instant};
@@ -6,29 +6,29 @@ use units::{Duration, Instant};
 /// One stream of datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow {
-    /// Who sends.
+    /// Sender.
     pub from: StationId,
-    /// To whom; probes go to everyone.
+    /// Receiver. Probes are broadcast.
     pub to: Destination,
     /// Payload of a datagram, in bytes.
     pub payload: u32,
-    /// When the next one is sent.
+    /// When the next datagram is sent.
     pub pace: Pace,
-    /// When the first one is sent.
+    /// When the first datagram is sent.
     pub start: Instant,
 }
 
 /// When a flow sends its next datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// There is always one more in the station's queue.
+    /// The station's queue always contains one more.
     Saturated,
-    /// One in every interval.
+    /// One per interval.
     Constant(Duration),
 }
 
 impl Pace {
-    /// As a scenario has it.
+    /// Pace of a scenario.
     pub const fn of(pace: scenario::Pace) -> Self {
         match pace {
             scenario::Pace::Saturated => Self::Saturated,
@@ -37,24 +37,24 @@ impl Pace {
     }
 }
 
-/// Headers of UDP and IPv4 around the payload.
+/// Headers of UDP and IPv4 around the payload, in bytes.
 pub const HEADERS: u32 = 28;
 
-/// What came of a flow.
+/// Results of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     /// Datagrams handed to the sender's queue.
     pub offered: u64,
-    /// Datagrams received for the first time; a datagram to everyone counts at each receiver.
+    /// Datagrams received for the first time. A broadcast counts at each receiver.
     pub received: u64,
-    /// Payload of those.
+    /// Payload of these, in bytes.
     pub payload_bytes: u64,
-    /// Datagrams that the sender gave up, had no room for, or had nobody to send to.
+    /// Datagrams that the sender gave up, had no room for, or had no receiver for.
     pub lost: u64,
 }
 
 impl Tally {
-    /// Payload received in that time, in Mb/s.
+    /// Mean payload rate over `time`, in Mb/s.
     pub fn mbps(&self, time: Duration) -> f64 {
         self.payload_bytes as f64 * 8e-6 / time.as_secs_f64()
     }

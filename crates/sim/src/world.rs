@@ -1,7 +1,8 @@
-//! One run: the air, its traffic, and virtual time.
+//! One run: the medium, its traffic, and virtual time.
 //!
-//! The loop is the contract of `links`: whatever is due first, the air's next deadline or a flow's next datagram, happens next. Nothing else
-//! advances the time, so that a second of a quiet network costs nothing, and one seed gives one run.
+//! The loop follows the contract of `links`: whatever is due first happens next, a deadline of the medium or
+//! the next datagram of a flow. Nothing else advances time. A second of a quiet network therefore costs
+//! nothing, and one seed gives one run.
 
 use links::air::schedule::Schedule;
 use links::air::{Air, AirConfig, AirError, Fate, Input, Medium, Output, Overheard, Packet, StationId};
@@ -10,66 +11,67 @@ use units::{Duration, Instant};
 use crate::queue::EventQueue;
 use crate::traffic::{Flow, HEADERS, Pace, Tally};
 
-/// Datagrams that a saturated flow keeps at its station: one to be tried and one to follow it.
+/// Datagrams that a saturated flow keeps at its station: one in transmission and one to follow.
 const AHEAD: u32 = 2;
-/// The same of a station that aggregates: a window that is being tried, and as many to follow.
+/// The same for a station that aggregates: one window in transmission, and as much to follow.
 const AHEAD_OF_AGGREGATES: u32 = 128;
 
-/// Beyond the stations of the air are cells, whose recordings carry so many bytes at a time: as many small datagrams as fit must be there.
+/// Bytes per opportunity of a traced cell, which has no station on the air. As many small datagrams as fit
+/// must be available.
 const OPPORTUNITY_BYTES: u32 = 1_500;
 
-/// A saturated flow that found no room tries again after this.
+/// Retry interval of a saturated flow that found the queue full.
 const AGAIN: Duration = Duration::from_millis(1);
 
-/// A medium with traffic on it: the air, unless another is asked for.
+/// A medium with traffic on it. The medium is the air unless stated otherwise.
 #[derive(Debug)]
 pub struct World<M = Air> {
     medium: M,
     flows: Vec<Flow>,
-    /// Datagrams that each flow keeps at its station, if it is saturated.
+    /// Datagrams that each flow keeps at its station if it is saturated.
     ahead: Vec<u32>,
-    /// Datagrams of each that are there now.
+    /// Datagrams of each flow that are there now.
     standing: Vec<u32>,
-    /// Those that will try again soon.
+    /// Flows with a scheduled retry.
     again: Vec<bool>,
     tallies: Vec<Tally>,
-    /// Flows by when they send next.
+    /// Flows by the time of their next datagram.
     due: EventQueue<u32>,
     now: Instant,
 }
 
 impl World {
-    /// An air at its start, and the flows that will use it.
+    /// An air at its start, with the flows that will use it.
     pub fn new(seed: u64, air: &AirConfig, flows: Vec<Flow>) -> Result<Self, AirError> {
         Self::scheduled(seed, air, flows)
     }
 }
 
 impl<S: Schedule> World<Air<S>> {
-    /// As [`World::new`], with another structure for the air's deadlines.
+    /// As [`World::new`], with another data structure for the air's deadlines.
     pub fn scheduled(seed: u64, air: &AirConfig, flows: Vec<Flow>) -> Result<Self, AirError> {
         let medium = Air::scheduled(seed, air)?;
         Ok(Self::on(medium, air, flows))
     }
 
-    /// The air, to ask it what happened.
+    /// The air, to read its counters.
     pub const fn air(&self) -> &Air<S> {
         &self.medium
     }
 
-    /// From now on [`World::overheard`] tells what a monitor interface of this station would show.
+    /// Makes [`World::overheard`] return what a monitor interface of this station would show from now on.
     pub fn monitor(&mut self, station: StationId) {
         self.medium.monitor(station);
     }
 
-    /// The next frame that a monitor has heard.
+    /// Next frame that a monitor has heard.
     pub fn overheard(&mut self) -> Option<Overheard> {
         self.medium.poll_overheard()
     }
 }
 
 impl<M: Medium> World<M> {
-    /// Any medium at its start, whose stations are those of `air`, and the flows that will use it.
+    /// Any medium at its start, whose stations are those of `air`, with the flows that will use it.
     pub fn on(medium: M, air: &AirConfig, flows: Vec<Flow>) -> Self {
         let ahead = flows.iter().map(|flow| ahead(air, &flows, flow)).collect();
         let mut due = EventQueue::default();
@@ -88,7 +90,7 @@ impl<M: Medium> World<M> {
         }
     }
 
-    /// Saturated flows keep so many datagrams more between them and their stations.
+    /// Makes each saturated flow keep this many more datagrams in flight to its station.
     pub fn with_under_way(mut self, more: &[u32]) -> Self {
         for (ahead, more) in self.ahead.iter_mut().zip(more) {
             *ahead = ahead.saturating_add(*more);
@@ -96,28 +98,28 @@ impl<M: Medium> World<M> {
         self
     }
 
-    /// The medium, to ask it what happened.
+    /// The medium, to read its counters.
     pub const fn medium(&self) -> &M {
         &self.medium
     }
 
-    /// The medium, to ask it for what it has to tell.
+    /// The medium, to poll its outputs.
     pub const fn medium_mut(&mut self) -> &mut M {
         &mut self.medium
     }
 
-    /// Something happens to the medium now.
+    /// Passes an input to the medium at the current time.
     pub fn handle(&mut self, input: Input) {
         self.medium.handle(self.now, input);
         self.take_outputs();
     }
 
-    /// What came of each flow so far.
+    /// Results of each flow so far.
     pub fn tallies(&self) -> &[Tally] {
         &self.tallies
     }
 
-    /// What came of all flows so far.
+    /// Sum of the results of all flows so far.
     pub fn total(&self) -> Tally {
         self.tallies.iter().fold(Tally::default(), |sum, tally| Tally {
             offered: sum.offered + tally.offered,
@@ -127,7 +129,7 @@ impl<M: Medium> World<M> {
         })
     }
 
-    /// Lets that much time pass.
+    /// Runs for `time`.
     pub fn run_for(&mut self, time: Duration) {
         let end = self.now + time;
         while self.now < end {
@@ -196,7 +198,7 @@ impl<M: Medium> World<M> {
         }
     }
 
-    /// A saturated flow for which there was no room tries again, one datagram at a time.
+    /// Schedules a retry for a saturated flow that found the queue full. Retries send one datagram at a time.
     fn grow(&mut self, now: Instant, number: u32) {
         let flow = number as usize;
         if self.standing[flow] < self.ahead[flow] && !std::mem::replace(&mut self.again[flow], true) {
@@ -205,7 +207,7 @@ impl<M: Medium> World<M> {
     }
 }
 
-/// How many datagrams a saturated flow keeps at its station: all of a station's together fit into its queue.
+/// Datagrams that a saturated flow keeps at its station. All flows of a station together fit into its queue.
 fn ahead(air: &AirConfig, flows: &[Flow], flow: &Flow) -> u32 {
     let Some(station) = air.stations.get(flow.from.0 as usize) else {
         return AHEAD.max(OPPORTUNITY_BYTES.div_ceil(flow.payload + HEADERS) + 1);

@@ -1,4 +1,5 @@
-//! 802.11n: aggregates and block acknowledgements against the standard's durations and another simulator; requests to send.
+//! 802.11n: aggregates and block acks compared with the standard's durations and with another simulator. Also
+//! RTS/CTS.
 
 use links::Position;
 use links::air::{AirConfig, Ht, StationConfig, StationId};
@@ -33,7 +34,7 @@ fn goodput(world: &World, seconds: u64) -> f64 {
     world.total().mbps(Duration::from_secs(seconds))
 }
 
-/// One saturated flow over that many millimetres.
+/// One saturated flow over a distance of `mm` millimetres.
 fn alone(ht: Ht, mm: i64) -> World {
     run(
         vec![place("ap", 0, Some(ht)), place("client", mm, Some(ht))],
@@ -43,14 +44,14 @@ fn alone(ht: Ht, mm: i64) -> World {
 }
 
 #[test]
-fn agrees_with_another_simulator() {
+fn goodput_agrees_with_ns_3() {
     let ours = goodput(&alone(Ht::new(1, Width::Mhz20, Guard::Long), 5_000), 5);
     // ns-3 3.37: 802.11n at 5 GHz, MCS 7, 20 MHz, aggregates of 65,535 bytes.
     assert!((ours / 59.709 - 1.0).abs() < 0.04, "{ours}");
 }
 
 #[test]
-fn throughput_is_what_the_durations_say() {
+fn throughput_follows_from_the_durations() {
     for streams in 1..=4 {
         for (width, guard) in [
             (Width::Mhz20, Guard::Long),
@@ -67,7 +68,7 @@ fn throughput_is_what_the_durations_say() {
             };
             let frames = (1..=64).take_while(fits).last().unwrap();
             let data = mode.frame_time(frames * subframe, units::wifi::ht::Band::Ghz5);
-            // AIFS and the mean backoff, aggregate, SIFS, block acknowledgement of 32 bytes at 24 Mb/s.
+            // AIFS and the mean backoff, aggregate, SIFS, and a block ack of 32 bytes at 24 Mb/s.
             let cycle = 43.0 + 67.5 + data.as_micros() as f64 + 16.0 + 32.0;
             let expected = f64::from(frames * PAYLOAD * 8) / cycle;
             let ours = goodput(&alone(ht, 2_000), 5);
@@ -80,8 +81,8 @@ fn throughput_is_what_the_durations_say() {
 }
 
 #[test]
-fn frames_of_an_aggregate_are_lost_one_by_one_and_repeated() {
-    // Where MCS 7 loses some.
+fn frames_of_an_aggregate_are_lost_and_retransmitted_one_by_one() {
+    // A distance at which MCS 7 loses some frames.
     let lossy = (100..400)
         .map(|tenths| alone(Ht::new(1, Width::Mhz20, Guard::Long), tenths * 100))
         .find(|world| {
@@ -93,7 +94,7 @@ fn frames_of_an_aggregate_are_lost_one_by_one_and_repeated() {
     assert!(sender.failures < sender.attempts / 3, "{sender:?}");
     let on_air = sender.attempts - sender.failures - sender.acknowledged;
     assert!(on_air <= 64, "{sender:?}");
-    // Had every aggregate to be whole, none would pass.
+    // If aggregates were lost as a whole, none would pass.
     assert!(goodput(&lossy, 5) > 35.0, "{}", goodput(&lossy, 5));
     assert!(sender.given_up < sender.acknowledged / 100, "{sender:?}");
 }
@@ -109,7 +110,7 @@ fn a_station_without_802_11n_gets_single_frames() {
     let world = run(stations, &[(0, 1), (0, 2)], 5);
     let tallies = world.tallies();
     assert!(world.air().counters(StationId(0)).aggregates > 100);
-    // One queue, first come first served: both get about the same, and what the slow one takes is missing to the other.
+    // One FIFO queue: both get about the same, and the air time of the slow one is lost to the other.
     assert!(
         tallies[0].received > 3_000 && tallies[1].received > 3_000,
         "{tallies:?}"
@@ -117,7 +118,7 @@ fn a_station_without_802_11n_gets_single_frames() {
 }
 
 #[test]
-fn requests_to_send_save_hidden_terminals() {
+fn rts_protects_hidden_terminals() {
     let config = |rts| {
         let hidden = |name: &str, metres| StationConfig {
             rate: Bitrate::from_mbps(6),
@@ -140,7 +141,7 @@ fn requests_to_send_save_hidden_terminals() {
         goodput(&with, 20)
     );
     assert!(with.air().counters(StationId(0)).requests > 1_000);
-    // Nobody hidden: what requests and answers take is lost.
+    // Without hidden stations, the time for RTS and CTS is lost.
     let cost = [None, Some(500)].map(|rts| goodput(&run(config(rts), &pairs[..1], 5), 5));
     let expected = {
         let (rts, cts) = (20.0 + 28.0, 20.0 + 24.0);

@@ -1,4 +1,5 @@
-//! The wire behind an access point, for UDP in virtual time: its rate, its delay, its queue, shared by all that go over it.
+//! The backhaul wire of an access point, for UDP in virtual time: its rate, delay and queue, shared by all
+//! flows over it.
 
 mod common;
 
@@ -6,7 +7,7 @@ use common::plan;
 use sim::{Play, Played, play};
 use trace::{PolicyName, What};
 
-/// A client at 54 Mb/s before a wire of 8 Mb/s, and two flows.
+/// A client at 54 Mb/s with a backhaul of 8 Mb/s, and two flows.
 const SLOW: &str = r#"sentence = "A slow wire."
 duration_s = 5
 
@@ -38,7 +39,7 @@ fn played(settings: &[&str]) -> Played {
     play(&Play::new(&plan, PolicyName::Slowhand)).unwrap()
 }
 
-/// Of one flow, or of all, in Mb/s from one second to another.
+/// Goodput of all flows from one second to another, in Mb/s.
 fn mbps(played: &Played, seconds: std::ops::Range<usize>) -> f64 {
     let tenths = seconds.start * 10..seconds.end * 10;
     let count = seconds.len() as f64;
@@ -56,8 +57,8 @@ fn two_flows_share_a_slow_wire_and_one_queue() {
     // 8 Mb/s of IP packets, of which 1,470 of 1,498 bytes are payload.
     let all = mbps(&played, 1..5);
     assert!((all / (8.0 * 1_470.0 / 1_498.0) - 1.0).abs() < 0.01, "{all}");
-    // 1.15 of 9 Mb/s find no room: whose they are is a matter of the two paces' phases at a full queue (Floyd and Jacobson 1991), so that
-    // either may lose all of it.
+    // 1.15 of 9 Mb/s are dropped. Which flow loses them depends on the phases of the two paces at a full
+    // queue (Floyd and Jacobson 1991), so either may lose all of it.
     let least = (all - 3.0) / all;
     let most = 6.0 / all;
     assert!(
@@ -65,7 +66,7 @@ fn two_flows_share_a_slow_wire_and_one_queue() {
         "{}",
         share(&played, 0)
     );
-    // The air carries 29 Mb/s: nothing is lost there.
+    // The air carries 29 Mb/s, so nothing is lost there.
     assert_eq!(played.run.links[0].retries, 0);
 }
 
@@ -79,7 +80,7 @@ fn saturated_flows_share_it_equally() {
     assert!((share(&played, 0) - 0.5).abs() < 0.02, "{}", share(&played, 0));
 }
 
-/// When the first datagram of a flow had arrived, in tenths of a second.
+/// Arrival of the first datagram of a flow, in tenths of a second.
 fn arrived(played: &Played, name: &str) -> Option<u64> {
     let events = played.record.events.iter();
     let mut samples = events.filter_map(|event| match &event.what {
@@ -90,8 +91,8 @@ fn arrived(played: &Played, name: &str) -> Option<u64> {
 }
 
 #[test]
-fn what_is_sent_takes_half_a_round_trip() {
-    // The first datagram is sent at 0 and takes 1.5 ms and half a round trip.
+fn a_datagram_takes_half_a_round_trip() {
+    // The first datagram is sent at 0 and takes 1.5 ms plus half an RTT.
     for (rtt, tenth) in [(150, 1), (350, 2), (500, 3)] {
         let wire = format!("aps.near.backhaul={{ rate_mbps = 8, rtt_ms = {rtt} }}");
         assert_eq!(
@@ -102,24 +103,25 @@ fn what_is_sent_takes_half_a_round_trip() {
 }
 
 #[test]
-fn what_is_sent_waits_for_what_is_queued_before_it_as_long_as_there_is_room() {
-    // What the other one brings is queued for four seconds; then comes a datagram in 20 ms.
+fn a_datagram_waits_for_the_queue_in_front_of_it() {
+    // The first flow fills the queue for four seconds. Then the second flow sends a datagram every 20 ms.
     let second = "flows.two={ transport = \"udp\", over = \"near\", direction = \"down\", payload_bytes = 100, every_ms = 20, start_s = 4 }";
     let at = |mbps: u32, room: u32| {
         let wire = format!("aps.near.backhaul={{ rate_mbps = 8, rtt_ms = 100, queue_packets = {room} }}");
         let first = format!("flows.one.limit_mbps={mbps}");
         arrived(&played(&[&wire, &first, second]), "two").unwrap()
     };
-    // 7.13 of 8 Mb/s: no queue. 9.17: 1.17 Mb/s too many for four seconds are 391 packets, which take 586 ms.
+    // 7.13 of 8 Mb/s: no queue. 9.17 Mb/s: an excess of 1.17 Mb/s for four seconds is 391 packets, which take
+    // 586 ms.
     assert_eq!(at(7, 1_000), 41);
     assert_eq!(at(9, 1_000), 47);
-    // 100 packets take 150 ms; at a full queue the first datagrams may find no room.
+    // 100 packets take 150 ms. The first datagrams may find the queue full.
     let short = at(9, 100);
     assert!((42..=45).contains(&short), "{short}");
 }
 
 #[test]
-fn an_upload_is_as_slow_as_its_wire_and_the_air_is_not_spared() {
+fn an_upload_is_limited_by_the_wire_but_uses_the_air_fully() {
     let up = |pace: &str| {
         let one = format!("flows.one={{ transport = \"udp\", over = \"near\", direction = \"up\"{pace} }}");
         let two = "flows.two={ transport = \"udp\", over = \"near\", direction = \"up\", limit_mbps = 0.1 }";
@@ -130,7 +132,7 @@ fn an_upload_is_as_slow_as_its_wire_and_the_air_is_not_spared() {
     let full = up("");
     let all = mbps(&full, 1..5);
     assert!((all / (2.0 * 1_470.0 / 1_498.0) - 1.0).abs() < 0.01, "{all}");
-    // A radio that always has something to send sends it, though most of it is lost on the wire.
+    // A saturated radio sends all it can, though most of it is lost on the wire.
     let (slow, full) = (&slow.run.links[0], &full.run.links[0]);
     assert!(
         full.airtime_share > 0.6 && slow.airtime_share < 0.1,

@@ -1,4 +1,5 @@
-//! What a capture of the virtual air says: to `linux`'s capture code what the engine is told, and to tshark what happened.
+//! Captures of the virtual air: `linux`'s capture code must give the engine's input, and tshark must show
+//! what happened.
 
 mod common;
 
@@ -15,12 +16,12 @@ use units::Duration;
 use units::wifi::Standard;
 use units::wifi::ht::{Guard, Width};
 
-/// Somebody else is served too, and nobody hears everything.
+/// A second client with its own flow. Not every station hears every other.
 const TWO: &str = "\n[walkers.other]\nat_m = [0, 24]\n\n[flows.rival]\ntransport = \"udp\"\nover = \"near\"\nby = \"other\"\n\
                    direction = \"down\"\n\n[flows.probe]\ntransport = \"udp\"\nover = \"near\"\ndirection = \"everyone\"\nevery_ms = 50\n";
 
 #[test]
-fn the_engine_is_told_what_a_monitor_interface_would_show() {
+fn the_engines_input_equals_what_the_capture_code_reads() {
     let plan = plan(&format!("{ONE}{TWO}"), &["aps.near.tx_power_dbm=6"]);
     let cast = Cast::of(&plan).unwrap();
     let client = cast.client_radios().next().unwrap();
@@ -36,7 +37,8 @@ fn the_engine_is_told_what_a_monitor_interface_would_show() {
     let (mut seen, mut kinds) = (0, BTreeSet::new());
     while let Some(frame) = world.overheard() {
         let shown = bytes.bytes(&frame).to_vec();
-        // Radiotap's octets, ten more with an antenna, and the frame without its check sum, which a payload that was left out has taken along.
+        // The radiotap header, ten octets longer with an antenna, and the frame without its FCS, which a
+        // truncated payload leaves out.
         let radiotap = if frame.from == frame.monitor { 23 } else { 33 };
         let length = radiotap + frame.bytes as usize - 4;
         let read = capture::digest(&shown, length.max(shown.len()), Addresses::mac(client));
@@ -45,7 +47,7 @@ fn the_engine_is_told_what_a_monitor_interface_would_show() {
         kinds.insert(read.map(|sighting| (format!("{:?}", sighting.frame.receiver), sighting.frame.retry)));
     }
     assert!(seen > 300, "{seen}");
-    // Ours, the other's with repeats, everybody's, and what is not numbered.
+    // Ours, the other client's with retries, broadcast, and unnumbered frames.
     assert!(kinds.len() >= 5, "{kinds:?}");
 }
 
@@ -74,7 +76,7 @@ fn tshark(file: &std::path::Path, filter: &str, fields: &[&str]) -> Option<Vec<S
 }
 
 #[test]
-fn tshark_reads_what_was_on_the_air() {
+fn tshark_decodes_the_capture() {
     let plan = plan(
         &format!("{ONE}{TWO}"),
         &["duration_s=1", "walkers.other.at_m=[0, 8]"],
@@ -118,7 +120,7 @@ fn tshark_reads_what_was_on_the_air() {
     )
     .unwrap();
     std::fs::remove_file(&file).unwrap();
-    assert_eq!(wrong, [""; 0], "frames that tshark finds fault with");
+    assert_eq!(wrong, [""; 0], "frames that tshark reports as faulty");
     assert!(
         data.len() > 500 && acks.len() > 500,
         "{} {}",
@@ -126,13 +128,14 @@ fn tshark_reads_what_was_on_the_air() {
         acks.len()
     );
     let first: Vec<&str> = data[0].split('\t').collect();
-    // 1,470 bytes of payload: 1,478 with UDP's header, 1,530 with all but the check sum, behind 33 of radiotap.
+    // 1,470 bytes of payload: 1,478 with the UDP header, 1,530 with everything except the FCS, behind 33
+    // bytes of radiotap.
     assert_eq!(first[..2], ["0x0020", "02:5b:00:00:00:01"]);
     assert_eq!(first[3..], ["54", "5180", "1478", "1563"]);
 }
 
 #[test]
-fn tshark_sees_who_sleeps_and_polls() {
+fn tshark_shows_power_saving_and_polls() {
     let text = ONE.replace("[walkers.client]", "[walkers.client]\npower_save = true");
     let plan = plan(&text, &["flows.download.limit_mbps=0.5"]);
     let played = play(&Play {
@@ -154,7 +157,7 @@ fn tshark_sees_who_sleeps_and_polls() {
     let more = count("wlan.fc.type == 2 && wlan.fc.moredata == 1 && wlan.ta == 02:5b:00:00:00:00").unwrap();
     let data = count("wlan.fc.type_subtype == 0x20").unwrap();
     std::fs::remove_file(&file).unwrap();
-    // 0.5 Mb/s are 42 datagrams a second, held until one of ten beacons, and each is asked for.
+    // 0.5 Mb/s are 42 datagrams per second. They are buffered until one beacon in ten, and each is polled.
     assert!(
         (70..=90).contains(&data) && polls.abs_diff(data) < 10,
         "{polls} for {data}"
@@ -166,7 +169,8 @@ fn tshark_sees_who_sleeps_and_polls() {
     );
 }
 
-/// Two clients that save power; the other one is associated since before the run, and so has the first number, the client joins.
+/// Two clients that save power. The other client is associated before the run and so has the first
+/// association id. The client joins during the run.
 fn two_sleepers() -> Vec<u8> {
     let text = ONE.replace(
         "[walkers.client]",
@@ -199,7 +203,7 @@ const NUMBERS: [&str; 7] = [
 ];
 
 #[test]
-fn tshark_sees_who_is_let_in_as_whom_for_whom_beacons_say_that_packets_are_held_and_who_asks() {
+fn tshark_shows_association_ids_traffic_indications_and_polls() {
     let file = std::env::temp_dir().join(format!("slowhand-held-{}.pcapng", std::process::id()));
     std::fs::write(&file, two_sleepers()).unwrap();
     let rows = tshark(&file, "wlan", &NUMBERS);
@@ -209,7 +213,7 @@ fn tshark_sees_who_is_let_in_as_whom_for_whom_beacons_say_that_packets_are_held_
         println!("skipped: tshark is not installed (scripts/setup.sh test)");
         return;
     };
-    assert_eq!(wrong, [""; 0], "frames that tshark finds fault with");
+    assert_eq!(wrong, [""; 0], "frames that tshark reports as faulty");
     let (mut let_in, mut announced, mut maps) = (Vec::new(), 0, BTreeSet::new());
     let (mut polls, mut data) = ([0; 3], 0);
     for row in &rows {
@@ -226,7 +230,7 @@ fn tshark_sees_who_is_let_in_as_whom_for_whom_beacons_say_that_packets_are_held_
                 assert_eq!(
                     announced >> who & 1,
                     1,
-                    "{who} asks, and the last beacon said {announced:b}"
+                    "{who} polls, but the last beacon announced {announced:b}"
                 );
                 polls[who as usize] += 1;
             }
@@ -234,11 +238,12 @@ fn tshark_sees_who_is_let_in_as_whom_for_whom_beacons_say_that_packets_are_held_
             _ => {}
         }
     }
-    assert_eq!(let_in, [2], "the other one is the first");
-    // Bits 1 and 2: for nobody, for one of them, for both.
+    assert_eq!(let_in, [2], "the other client has the first id");
+    // Bits 1 and 2: buffered frames for neither, one or both of the clients.
     assert_eq!(maps, BTreeSet::from([0, 0b010, 0b100, 0b110]));
-    // 0.1 Mb/s are 8.5 datagrams a second for more than five seconds, each asked for; where both ask after one beacon, they collide and ask again
-    // (control frames have no retry bit). The other's polls are heard where the client listens, too.
+    // 0.1 Mb/s are 8.5 datagrams per second for more than five seconds, each of them polled. If both clients
+    // poll after one beacon, they collide and poll again (control frames have no retry bit). The client's
+    // monitor hears the other's polls, too.
     assert!((40..=52).contains(&data), "{data}");
     assert!(
         (data - 4..2 * data).contains(&polls[2]) && polls[1] > 5,
@@ -251,7 +256,7 @@ const BEACON: u64 = 8;
 const DATA: u64 = 0x20;
 const PS_POLL: u64 = 0x1a;
 
-/// An access point of 802.11n that asks for leave to send, and a client at the edge of its reach that listens.
+/// An 802.11n access point that uses RTS, and a client that monitors at the edge of its reach.
 fn aggregates() -> (Vec<u8>, u64) {
     let ht = Some(Ht::new(1, Width::Mhz20, Guard::Short));
     let stations = [("ap", 0), ("client", EDGE_MM)].map(|(name, x_mm)| StationConfig {
@@ -271,10 +276,10 @@ fn aggregates() -> (Vec<u8>, u64) {
     (capture.finish(), world.air().counters(StationId(1)).received)
 }
 
-/// Where nearly every aggregate in MCS 7 loses some of its frames.
+/// Distance at which nearly every aggregate in MCS 7 loses some of its frames.
 const EDGE_MM: i64 = 13_000;
 
-/// A row of what tshark says of frames, field by field; numbers in hexadecimal begin with 0x.
+/// Number in a field of tshark's output. Numbers in hexadecimal begin with 0x.
 fn number(field: &str) -> Option<u64> {
     match field.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
@@ -302,7 +307,7 @@ const RTS: u64 = 0x1b;
 const CTS: u64 = 0x1c;
 
 #[test]
-fn tshark_sees_aggregates_what_acknowledges_them_and_the_leave_to_send() {
+fn tshark_shows_aggregates_block_acks_and_rts_cts() {
     let (capture, received) = aggregates();
     let file = std::env::temp_dir().join(format!("slowhand-ht-{}.pcapng", std::process::id()));
     std::fs::write(&file, capture).unwrap();
@@ -317,14 +322,14 @@ fn tshark_sees_aggregates_what_acknowledges_them_and_the_leave_to_send() {
         println!("skipped: tshark is not installed (scripts/setup.sh test)");
         return;
     };
-    assert_eq!(wrong, [""; 0], "frames that tshark finds fault with");
+    assert_eq!(wrong, [""; 0], "frames that tshark reports as faulty");
     let mut heard = Heard::default();
     for row in &rows {
         let fields: Vec<&str> = row.split('\t').collect();
         heard.frame(&fields.try_into().unwrap());
     }
     println!("{:?}", heard.counts);
-    // What is behind a hole at the end has not been handed on yet.
+    // Frames behind a hole at the end have not been delivered yet.
     let shown = heard.numbers.len() as u64;
     assert!((received..received + 64).contains(&shown), "{shown} {received}");
     let [data, together, acknowledged, holes, leaves] = heard.counts;
@@ -336,16 +341,16 @@ fn tshark_sees_aggregates_what_acknowledges_them_and_the_leave_to_send() {
     );
 }
 
-/// What the client's monitor shows, as tshark says it.
+/// State while reading what the client's monitor shows, according to tshark.
 #[derive(Default)]
 struct Heard {
-    /// The numbers of all data frames so far.
+    /// Sequence numbers of all data frames so far.
     numbers: BTreeSet<u64>,
-    /// The aggregate that the last of them was in.
+    /// Aggregate of the last data frame.
     aggregate: Option<u64>,
-    /// Until when the last request to send reserves the medium, in the radio's µs.
+    /// End of the medium reservation by the last RTS, in the radio's µs.
     reserved: Option<u64>,
-    /// Data frames, those of them in aggregates, block acknowledgements, those with holes, answers to requests.
+    /// Number of data frames, data frames in aggregates, block acks, block acks with holes, and CTS frames.
     counts: [u64; 5],
 }
 
@@ -391,7 +396,8 @@ impl Heard {
         }
     }
 
-    /// A bit of a block acknowledgement stands for a frame that the monitor has shown, and for no other.
+    /// Each set bit of a block ack stands for a frame that the monitor has shown, each clear bit for one that
+    /// it has not.
     fn bitmap(&mut self, start: u64, octets: &str) {
         let octet = |place: usize| u64::from_str_radix(&octets[2 * place..2 * place + 2], 16).unwrap();
         assert_eq!(octets.len(), 16);
@@ -402,12 +408,12 @@ impl Heard {
         }
         assert_ne!(bits, 0);
         self.counts[2] += 1;
-        // Ones from the first bit on, and nothing behind them: nothing is missing.
+        // All ones from the first bit on, then only zeros: no hole.
         self.counts[3] += u64::from(bits & bits.wrapping_add(1) != 0);
     }
 }
 
-/// 20, 14 and 32 bytes at 24 Mb/s.
+/// Durations of 20, 14 and 32 bytes at 24 Mb/s, in µs.
 const RTS_US: u64 = 20 + 4 * 2;
 const CTS_US: u64 = 20 + 4 * 2;
 const BLOCK_ACK_US: u64 = 20 + 4 * 3;
@@ -425,7 +431,7 @@ const PHYS: [&str; 8] = [
     "wlan.supported_rates",
 ];
 
-/// What tshark makes of a second of a standard at 2.4 GHz, field by field; nothing where it is not installed.
+/// Fields that tshark shows for a one-second run of a 2.4 GHz standard. `None` if tshark is not installed.
 fn at_2_ghz(standard: &str, mbps: u32) -> Option<Vec<Vec<String>>> {
     let text = ONE
         .replace("standard = \"a\"", &format!("standard = \"{standard}\""))
@@ -450,13 +456,13 @@ fn at_2_ghz(standard: &str, mbps: u32) -> Option<Vec<Vec<String>>> {
     assert_eq!(
         wrong.unwrap_or_default(),
         [""; 0],
-        "frames that tshark finds fault with"
+        "frames that tshark reports as faulty"
     );
     let split = |row: String| row.split('\t').map(str::to_owned).collect();
     Some(rows?.into_iter().map(split).collect())
 }
 
-/// What all frames of a type show in these fields of [`PHYS`].
+/// Values of these fields of [`PHYS`], which must be equal in all frames of a type.
 fn all(rows: &[Vec<String>], subtype: u64, fields: std::ops::Range<usize>) -> Vec<u64> {
     let of_type = |row: &&Vec<String>| number(&row[0]) == Some(subtype);
     let shown: BTreeSet<&[String]> = rows
@@ -473,28 +479,30 @@ fn all(rows: &[Vec<String>], subtype: u64, fields: std::ops::Range<usize>) -> Ve
 }
 
 #[test]
-fn tshark_sees_802_11b_and_g_for_what_they_are() {
+fn tshark_recognises_802_11b_and_g() {
     let (Some(b), Some(g)) = (at_2_ghz("b", 11), at_2_ghz("g", 54)) else {
         println!("skipped: tshark is not installed (scripts/setup.sh test)");
         return;
     };
-    // CCK or OFDM at 2.4 GHz; tshark's numbers of 802.11b and of 802.11g.
+    // CCK or OFDM at 2.4 GHz, and tshark's numbers of 802.11b and 802.11g.
     let (cck, ofdm) = ([2_437, 0x00a0, 4], [2_437, 0x00c0, 6]);
     for subtype in [BEACON, DATA, ACK] {
         assert_eq!(all(&b, subtype, 2..5), cck);
         assert_eq!(all(&g, subtype, 2..5), ofdm);
     }
-    // The slowest rate for everybody, the data's, and the fastest mandatory one below it.
+    // Rates: the slowest for beacons, the data rate, and the fastest mandatory rate below it for ACKs.
     assert_eq!([BEACON, DATA, ACK].map(|of| all(&b, of, 1..2)[0]), [1, 11, 2]);
     assert_eq!([BEACON, DATA, ACK].map(|of| all(&g, of, 1..2)[0]), [6, 54, 24]);
-    // As long as their bytes take by tshark's count: 1,530 of data, since a check sum beyond the cut is not counted, behind the long preamble; a
-    // preamble and 57 symbols, without the signal extension. Acknowledgements: 14 bytes, 56 µs at 2 Mb/s; two symbols.
+    // Durations by tshark's count. Data: 1,530 bytes, since the FCS beyond the cut is not counted, after the
+    // long preamble, or a preamble and 57 symbols, without the signal extension. ACKs: 14 bytes, 56 µs at 2
+    // Mb/s, or two symbols.
     assert_eq!(
         [DATA, ACK].map(|of| all(&b, of, 5..6)[0]),
         [192 + 1_113, 192 + 56]
     );
     assert_eq!([DATA, ACK].map(|of| all(&g, of, 5..6)[0]), [20 + 57 * 4, 20 + 8]);
-    // SIFS and the acknowledgement: 14 bytes at 2 Mb/s behind the long preamble; two symbols behind OFDM's, and the extension.
+    // SIFS and the ACK: 14 bytes at 2 Mb/s after the long preamble, or two symbols after OFDM's preamble,
+    // plus the signal extension.
     assert_eq!(all(&b, DATA, 6..7), [10 + 192 + 56]);
     assert_eq!(all(&g, DATA, 6..7), [10 + 20 + 8 + 6]);
     let rates = |rows: &[Vec<String>]| -> Vec<u64> {

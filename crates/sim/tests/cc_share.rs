@@ -1,12 +1,13 @@
-//! How many TCPs' share coupled subflows take of a bottleneck with queue management, in a model of nothing but windows, losses and noise: what
-//! the arithmetic does by itself, without a kernel around it.
+//! Share of a bottleneck with queue management that coupled subflows take from a TCP flow. The model consists
+//! only of windows, losses and noise, and shows the effect of the arithmetic without a kernel around it.
 //!
 //! # Sources
-//! - RFC 8289 (CoDel, 5 ms, 100 ms), RFC 6937 (proportional rate reduction), RFC 6675 (a segment is lost once three behind it have arrived).
+//! - RFC 8289 (CoDel, 5 ms, 100 ms), RFC 6937 (proportional rate reduction), RFC 6675 (a segment is lost once
+//!   three behind it have arrived).
 //!
 //! # Where we differ, and why
-//! 1. The bottleneck needs between half and one and a half times its mean for each segment, and acknowledgements up to half a millisecond: without
-//!    noise flows lock into step, and shares depend on the phase.
+//! 1. The service time of a segment varies between 0.5 and 1.5 times its mean, and ACKs are up to 0.5 ms
+//!    late. Without noise flows lock into step, and shares depend on the phase.
 //! 2. No time-outs: they do not happen at these windows.
 
 use policy::cc::{Controller, Credit, Flow, Increase, Interval, MeanWindow, Prr};
@@ -14,7 +15,7 @@ use sim::EventQueue;
 use std::collections::VecDeque;
 use units::{Instant, Rng};
 
-/// 1,500 bytes at 40 Mb/s, in nanoseconds.
+/// Service time of 1,500 bytes at 40 Mb/s, in ns. All times are in ns.
 const SERVICE: u64 = 300_000;
 const RTT: u64 = 20_000_000;
 const NOISE: u64 = 500_000;
@@ -31,7 +32,7 @@ struct Segment {
     sent: u64,
 }
 
-/// A queue as RFC 8289 manages it.
+/// A queue with CoDel (RFC 8289).
 #[derive(Default)]
 struct Codel {
     queue: VecDeque<(u64, Segment)>,
@@ -43,7 +44,8 @@ struct Codel {
 }
 
 impl Codel {
-    /// The segment at the head, and whether it has waited too long for too long.
+    /// Removes the segment at the head. Also returns whether the queueing delay has been too long for too
+    /// long.
     fn head(&mut self, now: u64) -> Option<(Segment, bool)> {
         let Some((came, segment)) = self.queue.pop_front() else {
             self.first_above = None;
@@ -61,7 +63,7 @@ impl Codel {
         from + (INTERVAL as f64 / f64::from(self.count).sqrt()) as u64
     }
 
-    /// The next segment that is not dropped.
+    /// Next segment that is not dropped.
     fn take(&mut self, now: u64) -> Option<Segment> {
         let (mut segment, mut late) = self.head(now)?;
         if self.dropping {
@@ -89,13 +91,13 @@ impl Codel {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Slot {
-    /// Under way since then.
+    /// In flight since this time.
     Out(u64),
     Arrived,
     Lost,
 }
 
-/// While a loss is repaired.
+/// Recovery from a loss.
 struct Recovery {
     until: u64,
     prr: Prr,
@@ -105,7 +107,7 @@ struct Sender {
     coupled: bool,
     cwnd: u32,
     ssthresh: u32,
-    /// The first segment that has not arrived, and what is known of it and those behind.
+    /// First segment that has not arrived, with the state of it and of those behind.
     first: u64,
     slots: VecDeque<Slot>,
     furthest: u64,
@@ -158,7 +160,7 @@ impl Sender {
         }
     }
 
-    /// The segment to send next: a lost one, or a new one.
+    /// Number of the segment to send next: a lost one, or a new one.
     fn next(&mut self, now: u64) -> u64 {
         self.in_flight += 1;
         let lost = self.slots.iter().position(|slot| *slot == Slot::Lost);
@@ -170,7 +172,7 @@ impl Sender {
         self.first + at as u64
     }
 
-    /// Whether it is news that a segment has arrived.
+    /// Processes an arrival. Returns whether it is new.
     fn arrived(&mut self, now: u64, segment: Segment) -> bool {
         let Some(at) = segment.number.checked_sub(self.first) else {
             return false;
@@ -193,7 +195,8 @@ impl Sender {
         true
     }
 
-    /// Marks what was sent before something that has arrived, three segments or more ahead of it, as lost.
+    /// Marks segments as lost that were sent before one that has arrived, and have three arrivals ahead of
+    /// them. Returns whether there are any.
     fn notice_losses(&mut self) -> bool {
         let last = self.slots.iter().rposition(|slot| *slot == Slot::Arrived);
         let Some(behind) = last.and_then(|last| last.checked_sub(2)) else {
@@ -210,7 +213,7 @@ impl Sender {
         noticed
     }
 
-    /// How much may go out now while a loss is repaired; afterwards the window is the threshold.
+    /// Number of segments that may be sent now. At the end of a recovery the window becomes the threshold.
     fn repair(&mut self) -> u32 {
         let Some(recovery) = &mut self.recovery else {
             return self.cwnd.saturating_sub(self.in_flight);
@@ -231,10 +234,10 @@ enum Event {
     Arrived(Segment),
 }
 
-/// Coupled subflows and one TCP, in this order, behind one bottleneck.
+/// Coupled subflows, then one TCP flow, at one bottleneck.
 struct Model {
     controller: Controller,
-    /// Whether the controller is given mean windows.
+    /// Whether the controller uses mean windows.
     means: bool,
     senders: Vec<Sender>,
     codel: Codel,
@@ -282,7 +285,7 @@ impl Model {
                     self.busy = false;
                     let back = now + RTT + self.up_to(NOISE);
                     let before = &mut self.senders[segment.sender].acked_at;
-                    // Acknowledgements do not overtake each other.
+                    // ACKs do not overtake each other.
                     *before = back.max(*before);
                     let back = *before;
                     self.at(back, Event::Arrived(segment));
@@ -360,7 +363,7 @@ impl Model {
         sender.cwnd = sender.cwnd.saturating_add_signed(more).max(2);
     }
 
-    /// What the controller of a sender sees, and where in it the sender is.
+    /// Input of a sender's controller, and the sender's index in it.
     fn flows(&self, own: usize) -> (Controller, Vec<Flow>, usize) {
         let means = self.means;
         if !self.senders[own].coupled {
@@ -382,7 +385,7 @@ impl Model {
     }
 }
 
-/// The mean of so many runs.
+/// Mean share over `RUNS` runs.
 fn share(controller: Controller, means: bool, subflows: usize) -> f64 {
     const RUNS: u64 = 24;
     let shares = (0..RUNS).map(|seed| {
@@ -396,15 +399,16 @@ fn share(controller: Controller, means: bool, subflows: usize) -> f64 {
 }
 
 #[test]
-fn uncoupled_subflows_take_a_tcps_share_each() {
+fn each_uncoupled_subflow_takes_the_share_of_a_tcp_flow() {
     assert!((share(Controller::Reno, false, 1) - 1.0).abs() < 0.1);
     assert!((share(Controller::Reno, false, 2) - 2.0).abs() < 0.15);
     assert!((share(Controller::Reno, false, 4) - 4.0).abs() < 0.3);
 }
 
 #[test]
-fn coupled_subflows_take_a_tcps_share_and_what_smoother_saws_bring() {
-    // sqrt(2·(1 − 1/4n)/p) over sqrt(3/2p) is 1.08 and 1.12 where losses come at regular distances.
+fn coupled_subflows_take_slightly_more_than_a_tcp_flow() {
+    // Smoother sawteeth increase the share: sqrt(2·(1 − 1/4n)/p) over sqrt(3/2p) is 1.08 and 1.12 if losses
+    // come at regular intervals.
     for controller in [Controller::Lia, Controller::Olia, Controller::Balia] {
         let (two, four) = (share(controller, true, 2), share(controller, true, 4));
         assert!((0.95..1.2).contains(&two), "{controller:?}: {two}");
@@ -413,8 +417,8 @@ fn coupled_subflows_take_a_tcps_share_and_what_smoother_saws_bring() {
 }
 
 #[test]
-fn alpha_from_the_windows_of_the_moment_takes_more() {
-    let [moment, mean] = [false, true].map(|means| share(Controller::Lia, means, 4));
+fn alpha_from_current_windows_takes_more_than_from_mean_windows() {
+    let [current, mean] = [false, true].map(|means| share(Controller::Lia, means, 4));
     share(Controller::Lia, false, 2);
-    assert!(moment > mean, "{moment} against {mean}");
+    assert!(current > mean, "{current} against {mean}");
 }

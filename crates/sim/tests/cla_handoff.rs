@@ -1,10 +1,12 @@
-//! What CLA's hand-off stage brings and costs a subflow that stays, because both access points share the client's address: the grid of
-//! [`sim::handoff`]. And what a window of `BDP_UB` other than 10 segments would bring a new one.
+//! Gains and costs of CLA's hand-off stage for a subflow that stays, because both access points share the
+//! client's address: the grid of [`sim::handoff`]. Also what a new subflow gains if its `BDP_UB` window
+//! differs from 10 segments.
 //!
 //! # Where we differ, and why
 //! 1. No published number is asserted: the paper has none for these steps alone.
 //!
-//! The tables: `cargo test -p sim --test cla_handoff -- --nocapture`; the figures alone: `slowhand bench cla-steps --seed 0`.
+//! Print the tables with `cargo test -p sim --test cla_handoff -- --nocapture`, the figures alone with
+//! `slowhand bench cla-steps --seed 0`.
 
 use policy::cc::Controller;
 use sim::handoff::{
@@ -37,7 +39,7 @@ fn total(outcomes: &[Outcome], count: impl Fn(&Counts) -> u64) -> u64 {
     outcomes.iter().map(|outcome| count(&outcome.counts)).sum()
 }
 
-/// What is true of every run.
+/// Invariants of every run.
 fn holds(outcome: &Outcome) {
     let on_the_way = outcome.dropped + outcome.under_way;
     assert_eq!(outcome.sent, outcome.arrived + on_the_way, "{outcome:?}");
@@ -56,7 +58,7 @@ fn change(links: [Link; 2]) -> String {
     format!("{before} to {after}")
 }
 
-/// `NAME | a cell for each kind | CLA less order`, of all the rows that are wanted together.
+/// Row of a table: `NAME | a cell per kind | CLA less order`, over all selected rows of the grid.
 fn line(played: &Played, name: &str, wanted: impl Fn(&Row) -> bool) -> String {
     let runs: [Vec<Outcome>; KINDS.len()] = std::array::from_fn(|kind| played.runs(kind, &wanted));
     let cells = runs.each_ref().map(|runs| cell(runs));
@@ -65,7 +67,7 @@ fn line(played: &Played, name: &str, wanted: impl Fn(&Row) -> bool) -> String {
     format!("| {name} | {} | {more:+.2} ± {error:.2} |\n", cells.join(" | "))
 }
 
-/// Goodput in Mb/s, segments sent again, the longest silence in ms.
+/// Goodput in Mb/s, retransmitted segments, longest silence in ms.
 fn cell(outcomes: &[Outcome]) -> String {
     let summary = Summary::of(outcomes).unwrap();
     let (mbps, again, silent) = (
@@ -76,7 +78,7 @@ fn cell(outcomes: &[Outcome]) -> String {
     format!("{mbps:.1}, {again:.0}, {silent:.0}")
 }
 
-/// In one piece: other tests print, too.
+/// Prints all tables at once, because other tests print too.
 fn print(played: &Played, title: &str) {
     let names = KINDS.map(|kind| kind.name).join(" | ");
     let columns = ["---"; KINDS.len() + 2].join("|");
@@ -98,7 +100,7 @@ fn print(played: &Played, title: &str) {
     );
 }
 
-/// Rows of one name together, in the order of the first of each.
+/// Rows with equal names together, in order of first appearance.
 fn by(played: &Played, name: impl Fn(&Row) -> String) -> String {
     let mut names: Vec<String> = Vec::new();
     for row in &played.rows {
@@ -126,7 +128,7 @@ fn counted(played: &Played) -> String {
     lines.collect()
 }
 
-/// Whatever the figures are, what makes them was there.
+/// Checks that the run exercised the mechanisms that the figures depend on.
 fn was_exercised(grid: &Grid, played: &Played) {
     let all = played.all(ORDER);
     let runs = all.len() as u64;
@@ -160,8 +162,7 @@ fn was_exercised(grid: &Grid, played: &Played) {
             .iter()
             .all(|row| forwards(row) == (row.how.left == Left::Forwarded))
     );
-    // The two that differ by a step do differ by it.
-    // An order that comes at once leaves no count behind: it makes another run.
+    // An order that applies at once changes no counter, but it must change the run.
     assert_ne!(played.all(AT_ONCE), all);
 }
 
@@ -178,7 +179,7 @@ fn sum(outcomes: &[Outcome]) -> Counts {
     }
 }
 
-/// Plays a grid, prints it, and asserts what must hold of it whatever its figures.
+/// Runs a grid, prints it, and checks its invariants.
 fn played(grid: Grid, title: &str) -> Played {
     let played = grid.play(SEEDS, cores()).unwrap();
     print(&played, title);
@@ -187,9 +188,10 @@ fn played(grid: Grid, title: &str) -> Played {
 }
 
 #[test]
-fn hand_offs_that_linux_senders_expect() {
+fn linux_senders_with_a_foreseen_hand_off() {
     let played = played(Grid::FORESEEN, "Linux, foreseen");
-    // An order by the round trip of the path before costs more than it brings; one by the new path's would bring something.
+    // An order by the RTT of the old path costs more than it gains. One by the new path's RTT would gain
+    // something.
     for (less, more) in [(ORDER, CLA), (CLA, ONCE_KNOWN)] {
         let gain = Gain::between(&played.all(less), &played.all(more)).unwrap();
         assert!(
@@ -202,16 +204,16 @@ fn hand_offs_that_linux_senders_expect() {
 }
 
 #[test]
-fn hand_offs_that_linux_senders_do_not_expect() {
+fn linux_senders_with_an_unforeseen_hand_off() {
     played(Grid::UNFORESEEN, "Linux, not foreseen");
 }
 
 #[test]
-fn hand_offs_of_senders_that_count_duplicates() {
+fn duplicate_counting_senders_with_a_foreseen_hand_off() {
     played(Grid::THREE_DUPLICATES, "Three duplicates, foreseen");
 }
 
-/// Walks on one link, looked at around where the hand-off would be.
+/// Walks on one link without a hand-off, measured at the usual time of the hand-off.
 fn stay(link: Link, sender: Config) -> Vec<Outcome> {
     walks(Walk {
         links: [link, link],
@@ -241,7 +243,7 @@ fn without_a_hand_off_the_steps_change_nothing() {
 }
 
 #[test]
-fn one_seed_is_one_run() {
+fn equal_seeds_give_equal_runs() {
     let walk = Walk {
         links: CHANGES[1],
         hand_off: Some(HandOff {
@@ -267,12 +269,12 @@ fn a_grid_is_the_same_on_any_number_of_cores() {
     let one = grid.play(0..2, 1).unwrap();
     assert_eq!(one, grid.play(0..2, 3).unwrap());
     assert_ne!(one, grid.play(1..3, 3).unwrap());
-    // The seed that both have is one run in both.
+    // The seed that both grids share gives the same run in both.
     let second = |played: &sim::handoff::Played, at: usize| played.rows[0].runs[WHOLE][at];
     assert_eq!(second(&one, 1), second(&grid.play(1..3, 2).unwrap(), 0));
 }
 
-/// The first 2.5 s of a new subflow after a path that carried 10 Mb/s, with a window of so many segments.
+/// The first 2.5 s of a new subflow with an initial window of `segments`, after a path that carried 10 Mb/s.
 fn begins_with(segments: u32, link: Link) -> Vec<Outcome> {
     let twice = 2.0 * 10e6 / 8.0 * link.rtt.as_millis() as f64 / 1e3;
     let threshold = (twice / f64::from(MSS)) as u32;
@@ -289,16 +291,17 @@ fn begins_with(segments: u32, link: Link) -> Vec<Outcome> {
     })
 }
 
-/// Fewer hops than anybody is away, the ten segments that there are instead, 12 hops each way, and as many as packets live by default.
+/// Hop counts: fewer than any real path has, the default of ten segments, 12 hops each way, and the default
+/// TTL of packets.
 #[test]
-fn what_a_new_subflow_may_begin_with_matters_little() {
+fn the_initial_window_of_a_new_subflow_matters_little() {
     const HOPS: [u32; 4] = [4, 10, 24, 64];
     for link in [link(20, 20), link(20, 100), link(50, 50), link(100, 20)] {
         let runs = HOPS.map(|hops| begins_with(hops, link));
         runs.iter().flatten().for_each(holds);
         let mbps = runs.each_ref().map(|runs| mbps(runs));
         println!(
-            "{:.0} Mb/s, {} ms: N of {HOPS:?} brings {mbps:.2?} Mb/s in its first 2.5 s",
+            "{:.0} Mb/s, {} ms: N of {HOPS:?} gives {mbps:.2?} Mb/s in its first 2.5 s",
             link.rate.as_mbps_f64(),
             link.rtt.as_millis()
         );
@@ -309,7 +312,8 @@ fn what_a_new_subflow_may_begin_with_matters_little() {
     }
 }
 
-/// A queue as long as the round trip keeps a link busy while the window is halved, whichever controller halves it: beside no other path they are one.
+/// A queue of one RTT keeps a link busy when the window is halved, whichever controller halves it. Without
+/// another path all controllers behave the same.
 #[test]
 fn a_sender_that_stays_fills_its_link() {
     let controllers = [

@@ -1,5 +1,5 @@
-//! Rate control over channels that waver: fading that is independent between access points is a gain by itself, and who gets the air
-//! depends on who decides about rates (nsdi15 §4.2).
+//! Rate control over varying channels. Independent fading between access points is a gain by itself, and the
+//! rate control decides which access point gets the air time (nsdi15 §4.2).
 
 use links::Position;
 use links::air::{AirConfig, Ht, RateControl, StationConfig, StationId};
@@ -20,7 +20,7 @@ fn station(name: &str, x_mm: i64, control: RateControl) -> StationConfig {
     }
 }
 
-/// Two access points 20 m apart that sense each other, and a client between them, once for each.
+/// Two access points 20 m apart that sense each other, and a client between them with an association to each.
 struct Between {
     at_mm: i64,
     control: RateControl,
@@ -28,7 +28,7 @@ struct Between {
 }
 
 impl Between {
-    /// Goodput of each access point's flow with those that send, in Mb/s, in the mean of a few runs.
+    /// Mean goodput of each flow in `pairs` over some seeds, in Mb/s.
     fn goodputs(&self, pairs: &[(u32, u32)]) -> Vec<f64> {
         let mut sums = vec![0.0; pairs.len()];
         for seed in 0..SEEDS {
@@ -39,7 +39,8 @@ impl Between {
         sums
     }
 
-    /// What both access points have together, over what one of them has alone in the mean of the two: over so many seeds, with the standard error.
+    /// Goodput of both access points together, relative to the mean of one alone. Over `seeds` seeds, with
+    /// the standard error.
     fn gain(&self, seeds: u64) -> (f64, f64) {
         let total = |seed, pairs: &[(u32, u32)]| self.run(seed, pairs).iter().sum::<f64>();
         let runs = (0..seeds).map(|seed| {
@@ -51,7 +52,7 @@ impl Between {
             .iter()
             .fold((0.0, 0.0), |sums, run| (sums.0 + run.0, sums.1 + run.1));
         let gain = both / alone;
-        // Of a ratio of means, by what is left of each run without it.
+        // Standard error of a ratio of means, from the residual of each run.
         let squares: f64 = runs
             .iter()
             .map(|(both, alone)| (both - gain * alone).powi(2))
@@ -77,10 +78,10 @@ impl Between {
 }
 
 const SEEDS: u64 = 3;
-/// Gains of single runs spread by 4 %.
+/// Gains of single runs vary by 4 %.
 const GAIN_SEEDS: u64 = 20;
 const MIDDLE_MM: i64 = 15_000;
-/// From one access point to the other, in 802.11n.
+/// Distance between the access points for 802.11n, in mm.
 const FAR_MM: i64 = 25_000;
 const BOTH: [(u32, u32); 2] = [(0, 2), (1, 2)];
 
@@ -97,7 +98,7 @@ fn between(at_mm: i64, fading: Option<Fading>) -> Between {
     }
 }
 
-/// Fading with a steady path so much stronger than the scattered ones.
+/// Rician fading with this ratio of the steady path to the scattered ones.
 fn rice(db: i32) -> Option<Fading> {
     Some(Fading {
         k_factor: Some(Db::from_db(db)),
@@ -105,13 +106,15 @@ fn rice(db: i32) -> Option<Fading> {
     })
 }
 
-/// nsdi15 §4.2, case I: both channels are equally good in the mean and waver by themselves; who has the better one at the moment fails less,
-/// backs off less, and sends more: 10 to 20 % more than one of them alone.
-///
-/// How much the channels wavered is not said. 60 seeds gave 18.5 % where a steady path is as strong as all others together, 14.9 % at 3 dB more, 8.8 % at
-/// 6 dB, and 2.4 % at 10 dB (each ± 0.4 at most); 10 seeds gave 1.4 % on channels that do not waver at all.
+/// nsdi15 §4.2, case I. Both channels have equal means and vary independently. The access point with the
+/// better channel at the moment fails less, backs off less and sends more. The gain is 10 to 20 % over one of
+/// them alone.
+/// The paper does not say how much the channels varied. Measured gains (n = 60 seeds, each ± 0.4 at most):
+/// 18.5 % with a steady path as strong as the scattered ones together, 14.9 % at 3 dB more, 8.8 % at 6 dB,
+/// and 2.4 % at 10 dB. With n = 10: 1.4 % on constant channels.
+/// 0.4 at most). With n = 10: 1.4 % on constant channels.
 #[test]
-fn between_two_access_points_independent_fading_is_a_gain() {
+fn independent_fading_between_two_access_points_is_a_gain() {
     let (none, _) = between(MIDDLE_MM, None).gain(SEEDS);
     println!("steady: gain {none:.3}");
     assert!(none < 1.06, "{none}");
@@ -123,10 +126,11 @@ fn between_two_access_points_independent_fading_is_a_gain() {
     }
 }
 
-/// Without a steady path fades are deepest, and the gain is a little over what they had: 21.1 ± 0.4 % with 60 seeds; with 20, 28.3 ± 1.5 % at a coherence of
-/// 10 ms and 21.9 ± 0.7 % at one of 200 ms.
+/// Without a steady path the fades are deepest, and the gain is slightly above the paper's. Measured: 21.1 ±
+/// 0.4 % with n = 60 seeds. With n = 20: 28.3 ± 1.5 % at a coherence time of 10 ms, and 21.9 ± 0.7 % at 200
+/// ms.
 #[test]
-fn without_a_steady_path_the_gain_is_larger() {
+fn rayleigh_fading_gives_a_larger_gain() {
     let (gain, error) = between(MIDDLE_MM, Some(RAYLEIGH)).gain(GAIN_SEEDS);
     let (milder, _) = between(MIDDLE_MM, rice(3)).gain(GAIN_SEEDS);
     println!("gain {gain:.3} ± {error:.3}, with a steady path {milder:.3}");
@@ -134,9 +138,10 @@ fn without_a_steady_path_the_gain_is_larger() {
     assert!((gain - 1.211).abs() < 4.0 * error, "{gain} ± {error}");
 }
 
-/// nsdi15 §4.2, case II: near one access point. Minstrel tries fast rates at the far one, which fail and cost it its turns.
+/// nsdi15 §4.2, case II: close to one access point. At the far one Minstrel tries fast rates, which fail and
+/// cost it its turns.
 #[test]
-fn near_an_access_point_minstrel_leaves_the_air_to_it() {
+fn close_to_an_access_point_minstrel_leaves_it_the_air() {
     let near = between(3_000, Some(RAYLEIGH));
     let (alone, both) = (near.goodputs(&BOTH[..1])[0], near.goodputs(&BOTH));
     println!("alone {alone:.2}, both {both:?}");
@@ -144,18 +149,18 @@ fn near_an_access_point_minstrel_leaves_the_air_to_it() {
     assert!(both[0] > 3.0 * both[1], "{both:?}");
 }
 
-/// Near one of two access points of 802.11n with Minstrel-HT.
+/// A client close to one of two 802.11n access points, with Minstrel-HT.
 struct NearHt {
     streams: u8,
     width: Width,
-    /// Most frames in an aggregate: "as much as 20" in their measurements.
+    /// Maximum number of frames in an aggregate. The paper reports "as much as 20".
     frames: u32,
     far_mm: i64,
     energy: Dbm,
 }
 
 impl NearHt {
-    /// What is left of the near one's throughput alone, and the far one's part of what both have on the air.
+    /// Throughput of both relative to the near one alone, and the far one's share of the air time.
     fn kept(&self) -> (f64, f64) {
         let (mut alone, mut both, mut far_air) = (0.0, 0.0, 0.0);
         for seed in 0..SEEDS {
@@ -200,10 +205,10 @@ impl NearHt {
     }
 }
 
-/// The standard's: 20 dB over what a preamble is found at.
+/// The standard's energy-detection threshold: 20 dB above the level at which a preamble is detected.
 const ENERGY: Dbm = Dbm::from_dbm(-62);
 
-const AS_THEY_HAD: NearHt = NearHt {
+const AS_IN_THE_PAPER: NearHt = NearHt {
     streams: 2,
     width: Width::Mhz40,
     frames: 20,
@@ -211,18 +216,20 @@ const AS_THEY_HAD: NearHt = NearHt {
     energy: ENERGY,
 };
 
-/// nsdi15 §4.2, case II, 802.11n at 5 GHz: Minstrel-HT chooses what gets through, so that the far access point wins about as many turns as the near one,
-/// and its packets take longer: "only approximately half the throughput obtainable via the closest AP".
+/// nsdi15 §4.2, case II, 802.11n at 5 GHz. Minstrel-HT chooses rates that get through. The far access point
+/// therefore wins about as many turns as the near one, and its packets take longer: "only approximately half
+/// the throughput obtainable via the closest AP".
 ///
-/// How many streams and how wide a channel they had is not said; that aggregates had "as much as 20" frames is. With two streams and 40 MHz, wherever
-/// the far one is, half to two thirds are left, and the far one has as much of the air.
+/// The paper does not give the number of streams or the channel width, only that aggregates had "as much as
+/// 20" frames. With two streams and 40 MHz, half to two thirds remain at any distance of the far one, which
+/// gets as much of the air time.
 #[test]
-fn near_an_access_point_minstrel_ht_halves_what_it_could_have() {
+fn close_to_an_access_point_minstrel_ht_halves_the_throughput() {
     let mut kept = Vec::new();
     for far_mm in [20_000, FAR_MM, 30_000] {
         let (left, far_air) = NearHt {
             far_mm,
-            ..AS_THEY_HAD
+            ..AS_IN_THE_PAPER
         }
         .kept();
         assert!((0.45..0.7).contains(&left), "{far_mm}: {left}");
@@ -231,21 +238,22 @@ fn near_an_access_point_minstrel_ht_halves_what_it_could_have() {
     }
     assert!(
         kept[2] < 0.6 && kept[2] < kept[0],
-        "the farther, the dearer: {kept:?}"
+        "throughput falls with distance: {kept:?}"
     );
 }
 
-/// More is left where aggregates are long and slow: access points that have begun together have missed each other's preamble, and feel the rest of it
-/// only as energy over the threshold. Whose frame ends first sends into the other's. The near one captures the client, the far one loses everything
-/// and its window doubles. With a threshold that feels the rest it has its turns.
+/// More remains if aggregates are long and slow. Access points that begin at the same time miss each other's
+/// preamble, and detect the rest of the frame only as energy above the threshold. The one whose frame ends
+/// first sends into the other's. The near one captures the client, the far one loses everything and its
+/// window doubles. With a threshold that detects the rest of the frame, the far one gets its turns.
 #[test]
-fn missed_preambles_of_long_aggregates_cost_the_far_one_its_turns() {
+fn missed_preambles_of_long_aggregates_cost_the_far_access_point_its_turns() {
     let slow = NearHt {
         streams: 1,
         width: Width::Mhz20,
-        ..AS_THEY_HAD
+        ..AS_IN_THE_PAPER
     };
-    let (deaf, feels) = (
+    let (deaf, sensitive) = (
         slow.kept(),
         NearHt {
             energy: Dbm::from_dbm(-82),
@@ -254,20 +262,21 @@ fn missed_preambles_of_long_aggregates_cost_the_far_one_its_turns() {
         .kept(),
     );
     assert!(
-        deaf.0 > feels.0 + 0.03 && deaf.1 + 0.08 < feels.1,
-        "{deaf:?} {feels:?}"
+        deaf.0 > sensitive.0 + 0.03 && deaf.1 + 0.08 < sensitive.1,
+        "{deaf:?} {sensitive:?}"
     );
 }
 
-/// The same place, the same steady channel: what differs is not that one of them wavers, but the standard with its control.
+/// The same place and a constant channel: the difference comes from the standard and its rate control, not
+/// from fading.
 #[test]
-fn on_a_steady_channel_too_minstrel_leaves_more_to_the_near_one_than_minstrel_ht() {
+fn on_a_constant_channel_minstrel_also_leaves_more_to_the_near_access_point() {
     let far_mm = 2 * MIDDLE_MM;
     let near = between(3_000, None);
     let minstrel = near.goodputs(&BOTH).iter().sum::<f64>() / near.goodputs(&BOTH[..1])[0];
     let (ht, _) = NearHt {
         far_mm,
-        ..AS_THEY_HAD
+        ..AS_IN_THE_PAPER
     }
     .kept();
     println!("kept with Minstrel {minstrel:.2}, with Minstrel-HT {ht:.2}");
@@ -275,7 +284,7 @@ fn on_a_steady_channel_too_minstrel_leaves_more_to_the_near_one_than_minstrel_ht
 }
 
 #[test]
-fn every_control_comes_close_to_the_best_fixed_rate_on_a_steady_channel() {
+fn every_rate_control_comes_close_to_the_best_fixed_rate_on_a_constant_channel() {
     for x_mm in [3_000, 15_000, 22_000] {
         let run = |control, mbps| {
             let mut stations = vec![station("ap", 0, control), station("client", x_mm, control)];

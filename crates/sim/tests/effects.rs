@@ -1,4 +1,5 @@
-//! What the papers report comes out of geometry and contention by itself: hidden and exposed terminals, capture, the performance anomaly.
+//! Effects that papers report must follow from geometry and contention: hidden and exposed terminals,
+//! capture, the performance anomaly.
 
 use links::Position;
 use links::air::{AirConfig, Rules, StationConfig, StationId};
@@ -21,7 +22,7 @@ fn station(name: &str, metres: i64, mbps: u64) -> StationConfig {
     }
 }
 
-/// Goodput of each flow in Mb/s, over 20 s.
+/// Goodput of each flow over 20 s, in Mb/s.
 fn goodputs(config: &AirConfig, flows: &[Flow]) -> Vec<f64> {
     let mut world = World::new(1, config, flows.to_vec()).unwrap();
     let time = Duration::from_secs(20);
@@ -29,9 +30,10 @@ fn goodputs(config: &AirConfig, flows: &[Flow]) -> Vec<f64> {
     world.tallies().iter().map(|tally| tally.mbps(time)).collect()
 }
 
-/// A receiver somewhere between two access points that cannot hear each other, 80 m apart; at 15 dBm a preamble is found within 43 m.
+/// A receiver between two access points that cannot hear each other, 80 m apart. At 15 dBm a preamble is
+/// detected within 43 m.
 ///
-/// Sources: stations 0 and 1; receivers: 2 and 3, in the same place.
+/// Senders are stations 0 and 1. Receivers are stations 2 and 3, in the same place.
 fn between(metres: i64, capture: Option<Db>) -> AirConfig {
     let stations = vec![
         station("ap-1", 0, 6),
@@ -63,25 +65,28 @@ fn hidden_terminals_collapse_in_the_middle() {
     let alone = goodputs(&config, &flows(&BOTH[..1]))[0];
     let both = goodputs(&config, &flows(&BOTH));
     assert!(alone > 4.9, "{alone}");
-    // Neither hears the other: frames of 2 ms begin as they please, and each needs 4 ms without another's.
+    // Neither hears the other: frames of 2 ms begin at any time, and each needs 4 ms without a frame of the
+    // other.
     assert!(both[0] + both[1] < alone / 3.0, "{both:?} against {alone} alone");
 }
 
 #[test]
-fn near_one_of_them_it_is_strong_enough() {
+fn close_to_one_access_point_its_signal_is_strong_enough() {
     let capturing = goodputs(&between(15, Some(Db::from_db(10))), &flows(&BOTH));
-    let stubborn = goodputs(&between(15, None), &flows(&BOTH));
-    // 15 m against 65 m: 19 dB, whatever began first.
+    let without = goodputs(&between(15, None), &flows(&BOTH));
+    // 15 m against 65 m: 19 dB, whichever frame begins first.
     assert!(capturing[0] > 4.5, "{capturing:?}");
     assert!(capturing[1] < 0.5, "{capturing:?}");
-    // ap-2's preambles cannot be found at 65 m, so they never hold the receiver: nothing is left to capture.
+    // ap-2's preambles cannot be detected at 65 m, so they never occupy the receiver, and capture makes no
+    // difference.
     assert!(
-        (stubborn[0] - capturing[0]).abs() < 0.2,
-        "{stubborn:?} {capturing:?}"
+        (without[0] - capturing[0]).abs() < 0.2,
+        "{without:?} {capturing:?}"
     );
 }
 
-/// 15 m from one and 40 m from the other, whose preambles it finds too: 13 dB between them.
+/// The receiver is 15 m from one and 40 m from the other, whose preambles it also detects. The signals differ
+/// by 13 dB.
 fn near_one(capture: Option<Db>) -> AirConfig {
     let mut config = between(15, capture);
     config.stations[1].position.x_mm = 55_000;
@@ -89,10 +94,10 @@ fn near_one(capture: Option<Db>) -> AirConfig {
 }
 
 #[test]
-fn near_one_of_them_capture_saves_it() {
+fn close_to_one_access_point_capture_helps() {
     let [with, without] =
         [Some(Db::from_db(10)), None].map(|capture| goodputs(&near_one(capture), &flows(&BOTH)));
-    // At 6 Mb/s, which the other's frames seldom fail; at 54 Mb/s: `play.rs`.
+    // At 6 Mb/s, where the other's frames seldom cause a loss. `play.rs` tests 54 Mb/s.
     assert!(
         with[0] > 5.2 && without[0] < 0.98 * with[0],
         "{with:?} {without:?}"
@@ -107,12 +112,12 @@ fn a_later_stronger_frame_takes_over_only_where_the_receiver_can_restart() {
         let near = world.air().counters(StationId(0));
         near.failures as f64 / near.attempts as f64
     };
-    let (capturing, stubborn) = (lost(Some(Db::from_db(10))), lost(None));
-    assert!(capturing < 0.01 && stubborn > 0.02, "{capturing} {stubborn}");
+    let (capturing, without) = (lost(Some(Db::from_db(10))), lost(None));
+    assert!(capturing < 0.01 && without > 0.02, "{capturing} {without}");
 }
 
 #[test]
-fn terminals_that_hear_each_other_share_instead() {
+fn stations_that_hear_each_other_share_the_air() {
     let mut config = between(40, Some(Db::from_db(10)));
     for station in &mut config.stations {
         station.carrier_sense = Dbm::from_dbm(-92);
@@ -122,9 +127,10 @@ fn terminals_that_hear_each_other_share_instead() {
     assert!((both[0] / both[1] - 1.0).abs() < 0.1, "{both:?}");
 }
 
-/// Two senders that hear each other, each with its receiver on the far side: they could both send, but carrier sense makes them share.
+/// Two senders that hear each other, each with its receiver on the far side. Both could send at once, but
+/// carrier sense makes them share.
 #[test]
-fn exposed_terminals_wait_for_nothing() {
+fn exposed_terminals_wait_without_need() {
     let config = |threshold| {
         let mut stations = vec![
             station("left", 0, 12),
@@ -145,23 +151,24 @@ fn exposed_terminals_wait_for_nothing() {
     );
 }
 
-/// Heusse, Rousseau, Berger-Sabbatel and Duda 2003: one slow station takes all others down to its own throughput. 802.11b at 11 Mb/s beside a station at
-/// this rate, in kb/s: what each of the two has, in Mb/s.
+/// Heusse, Rousseau, Berger-Sabbatel and Duda 2003: one slow station reduces all others to its own
+/// throughput. 802.11b at 11 Mb/s beside a station at this rate in kb/s: throughput of each of the two, in
+/// Mb/s.
 const PUBLISHED: [(u64, f64); 4] = [(11_000, 3.72), (5_500, 2.72), (2_000, 1.40), (1_000, 0.78)];
 
-/// What is on the air around the 1,534 bytes of a frame, and what of them counts.
+/// Framing around the 1,534 bytes of a frame, and the number of bytes that count.
 struct Counting {
-    /// Preamble and header of frames faster than 1 Mb/s, in µs; those at 1 Mb/s have the long one.
+    /// Preamble and header of frames faster than 1 Mb/s, in µs. Frames at 1 Mb/s have the long one.
     preamble_us: f64,
     payload: u32,
 }
 
-/// As our stations do: long preambles, and of 1,498 bytes of IP those without the headers of UDP and IP.
+/// As in our model: long preambles, and the 1,498 bytes of IP without the UDP and IP headers.
 const OURS: Counting = Counting {
     preamble_us: LONG_US,
     payload: PAYLOAD,
 };
-/// As they did: short preambles, and 1,500 bytes of each frame.
+/// As in the paper: short preambles, and 1,500 bytes per frame.
 const THEIRS: Counting = Counting {
     preamble_us: 96.0,
     payload: 1_500,
@@ -177,10 +184,11 @@ impl Counting {
         preamble + f64::from(bytes) * 8_000.0 / kbps as f64
     }
 
-    /// What each of two saturated stations has, in Mb/s, by the chain for the standard's countdown.
+    /// Throughput of each of two saturated stations by the countdown chain, in Mb/s.
     ///
-    /// Both win equally often: a success lasts what theirs last in the mean. A collision lasts as long as the slower frame. The chain adds the mean
-    /// backoff: 15.5 slots for two frames, 155 µs for each, and more after collisions.
+    /// Both win equally often, so a success lasts the mean of theirs. A collision lasts as long as the slower
+    /// frame. The chain adds the mean backoff: 15.5 slots for two frames, 155 µs for each, and more after
+    /// collisions.
     fn each(&self, kbps: u64) -> f64 {
         let data = |kbps| self.frame_us(PAYLOAD + 64, kbps);
         let success = |kbps: u64| DIFS_US + data(kbps) + SIFS_US + self.frame_us(14, kbps.min(2_000));
@@ -189,7 +197,7 @@ impl Counting {
             success: f64::midpoint(success(11_000), success(kbps)) * 1e-6,
             collision: (data(kbps) + DIFS_US) * 1e-6,
             payload: f64::from(self.payload) * 8.0,
-            // The time-out: SIFS, a slot, and the preamble after which a frame is reported.
+            // The ACK time-out: SIFS, a slot, and the preamble after which a frame is reported.
             time_out_slots: ((SIFS_US + SLOT_US + LONG_US - DIFS_US) / SLOT_US).ceil() as u32,
         };
         let cell = Cell::of(Standard::B, 2, Some(7));
@@ -197,7 +205,7 @@ impl Counting {
     }
 }
 
-/// What each of two stations has that send to one access point, one at 11 Mb/s and one at this rate.
+/// Throughput of each of two stations that send to one access point, one at 11 Mb/s and one at `kbps`.
 fn beside(kbps: u64) -> f64 {
     let place = Position::default();
     let station = |name: &str, kbps| StationConfig {
@@ -215,15 +223,16 @@ fn beside(kbps: u64) -> f64 {
     f64::midpoint(rates[0], rates[1])
 }
 
-/// Ours are 14, 10, 5 and 1 % under the published values, and should be: 192 µs of preamble before each frame and each acknowledgement where theirs have 96,
-/// and 1,470 bytes that count of each frame where theirs have 1,500. With their preamble and their bytes the same chain gives what they have.
+/// Our values are 14, 10, 5 and 1 % below the published ones, as they should be. We have 192 µs of preamble
+/// before each frame and each ACK, the paper has 96 µs. Of each frame we count 1,470 bytes, the paper 1,500.
+/// With the paper's preamble and bytes the same chain gives its values.
 #[test]
 fn performance_anomaly() {
     for (kbps, published) in PUBLISHED {
         let (ours, chain, theirs) = (beside(kbps), OURS.each(kbps), THEIRS.each(kbps));
         let under = ours / published;
         println!(
-            "{kbps} kb/s: {ours:.3} Mb/s each, by the chain {chain:.3}; published {published}, by the chain {theirs:.3}; {under:.3} of it"
+            "{kbps} kb/s: {ours:.3} Mb/s each, chain {chain:.3}; published {published}, chain {theirs:.3}; ratio {under:.3}"
         );
         assert!((ours / chain - 1.0).abs() < 0.025, "{kbps}: {ours} {chain}");
         assert!(
@@ -232,14 +241,14 @@ fn performance_anomaly() {
         );
         assert!(
             (under / (chain / theirs) - 1.0).abs() < 0.03,
-            "{kbps}: {under}, and by preambles and bytes {}",
+            "{kbps}: ratio {under}, expected from preambles and bytes {}",
             chain / theirs
         );
     }
 }
 
 #[test]
-fn nobody_hears_beyond_the_reach_that_follows_from_power_and_distance() {
+fn the_reach_follows_from_power_and_path_loss() {
     let config = AirConfig::new(
         Standard::A,
         vec![station("a", 0, 6), station("b", 42, 6), station("c", 45, 6)],

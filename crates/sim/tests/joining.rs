@@ -1,4 +1,5 @@
-//! Who comes into reach of an access point and leaves it, in virtual time: everything that is said is on the air, and the record says when.
+//! Clients that come into reach of an access point and leave it, in virtual time. All management frames are
+//! on the air, and the record has the times.
 
 mod common;
 
@@ -7,7 +8,7 @@ use scenario::Plan;
 use sim::{Play, Played, play};
 use trace::{LinkState, PolicyName, What};
 
-/// The client walks past an access point, from 150 m before it to as far behind, at 10 m/s.
+/// The client walks past an access point at 10 m/s, from 150 m before it to 150 m behind it.
 const PAST: &str = r#"sentence = "Past an access point."
 duration_s = 30
 
@@ -31,7 +32,7 @@ direction = "down"
 limit_mbps = 1
 "#;
 
-/// How it walks.
+/// The client's walk.
 const WAY: &str = "way = [{ at_m = [0, 0], t_s = 0 }, { at_m = [300, 0], t_s = 30 }]";
 
 fn played(plan: &Plan, seed: u64) -> Played {
@@ -43,7 +44,7 @@ fn played(plan: &Plan, seed: u64) -> Played {
     .unwrap()
 }
 
-/// When the client's link was what, in milliseconds.
+/// States of the client's link, with their times in ms.
 fn states(played: &Played, of: &str) -> Vec<(u64, LinkState)> {
     let events = played.record.events.iter();
     let states = events.filter_map(|event| match &event.what {
@@ -53,18 +54,18 @@ fn states(played: &Played, of: &str) -> Vec<(u64, LinkState)> {
     states.collect()
 }
 
-/// Bytes that arrived from one tenth of a second to another.
+/// Bytes that arrived between two times, in tenths of a second.
 fn bytes(played: &Played, tenths: std::ops::Range<usize>) -> u64 {
     played.run.goodput_series[tenths].iter().sum()
 }
 
 #[test]
-fn who_walks_past_an_access_point_joins_it_and_loses_it() {
+fn a_client_that_walks_past_an_access_point_joins_it_and_loses_it() {
     for seed in 1..=5 {
         let played = played(&plan(PAST, &[]), seed);
         let states = states(&played, "near");
         let names: Vec<LinkState> = states.iter().map(|&(_, state)| state).collect();
-        // It hears the access point before it is heard there: attempts fail until one holds.
+        // It hears the access point before the access point hears it, so the first attempts fail.
         assert_eq!(names[0], LinkState::Down, "it is 150 m away: {states:?}");
         let up = names.iter().position(|state| *state == LinkState::Up).unwrap();
         assert_eq!(
@@ -74,13 +75,15 @@ fn who_walks_past_an_access_point_joins_it_and_loses_it() {
         assert_eq!(
             names.last(),
             Some(&LinkState::Down),
-            "and out of its reach again: {states:?}"
+            "out of reach again: {states:?}"
         );
         let [joining, carrier, there] = [up - 2, up - 1, up].map(|place| states[place].0);
-        // At the edge of its reach frames are lost: up to three scans of 40 ms, and what is said next is said again after 200 ms.
+        // At the edge of the reach frames are lost: up to three scans of 40 ms, and each lost frame is
+        // repeated after 200 ms.
         assert!((60..720).contains(&(carrier - joining)), "{states:?}");
         assert!((500..530).contains(&(there - carrier)), "{states:?}");
-        // Nothing passes before or after, all of it in between: 1 Mb/s is 12,500 bytes in a tenth of a second.
+        // Nothing passes before or after, everything in between. 1 Mb/s is 12,500 bytes per tenth of a
+        // second.
         let gone = states.last().unwrap().0;
         assert_eq!(bytes(&played, 0..there as usize / 100), 0);
         assert_eq!(bytes(&played, gone as usize / 100 + 1..300), 0);
@@ -110,7 +113,7 @@ fn who_walks_past_an_access_point_joins_it_and_loses_it() {
 }
 
 #[test]
-fn who_is_in_reach_at_the_start_is_associated_unless_the_scenario_says_otherwise() {
+fn a_client_in_reach_at_the_start_is_associated_by_default() {
     let stands = |associated: &str| {
         let text = PAST.replace(WAY, &format!("at_m = [148, 0]{associated}"));
         played(&plan(&text, &["duration_s=3"]), 1)
@@ -130,9 +133,9 @@ fn who_is_in_reach_at_the_start_is_associated_unless_the_scenario_says_otherwise
             LinkState::Up
         ]
     );
-    // It begins with the first beacon, within an interval of 102.4 ms.
+    // Joining begins with the first beacon, within one interval of 102.4 ms.
     assert!(states[1].0 <= 103, "{states:?}");
-    // 40 ms of scan and 20 of association, 500 of DHCP, and the frames that carry them.
+    // 40 ms of scan, 20 ms of association, 500 ms of DHCP, and the frames for them.
     assert!((60..65).contains(&(states[2].0 - states[1].0)), "{states:?}");
     assert!((500..505).contains(&(states[3].0 - states[2].0)), "{states:?}");
     assert_eq!(bytes(&new, 0..5), 0);
@@ -147,7 +150,7 @@ fn a_saturated_flow_waits_for_its_association_and_others_are_lost() {
         let way = format!("flows.download.direction={direction}");
         let settings = ["duration_s=3", way.as_str()];
         let [paced, full] = [&text, &saturated].map(|text| played(&plan(text, &settings), 1));
-        // 1 Mb/s in what was left of three seconds; and as much as 6 Mb/s bring.
+        // 1 Mb/s in the rest of the three seconds, and as much as 6 Mb/s can carry.
         let mbps = |played: &Played| bytes(played, 0..30) as f64 * 8e-6;
         assert!(
             (2.1..2.5).contains(&mbps(&paced)),
@@ -159,7 +162,7 @@ fn a_saturated_flow_waits_for_its_association_and_others_are_lost() {
 }
 
 #[test]
-fn everybody_else_joins_as_the_client_does() {
+fn other_walkers_join_as_the_client_does() {
     let text = format!(
         "{}\n[walkers.other]\nway = [{{ at_m = [0, 0], t_s = 0 }}, {{ at_m = [150, 0], t_s = 10 }}]\n\n\
          [flows.theirs]\ntransport = \"udp\"\nover = \"near\"\nby = \"other\"\ndirection = \"up\"\nlimit_mbps = 1\n",
@@ -169,7 +172,7 @@ fn everybody_else_joins_as_the_client_does() {
     assert_eq!(
         states(&played, "near"),
         [(0, LinkState::Up)],
-        "those are the client's"
+        "only the client's states are recorded"
     );
     let note = played.run.notes.iter().find(|note| note.contains("other"));
     assert!(note.unwrap().starts_with("near: other joined"), "{note:?}");
@@ -183,7 +186,7 @@ fn everybody_else_joins_as_the_client_does() {
 }
 
 #[test]
-fn one_seed_is_one_record_of_joining_too() {
+fn equal_seeds_give_equal_records_of_joining() {
     let plan = plan(PAST, &[]);
     let bytes = |seed| {
         let played = played(&plan, seed);

@@ -1,4 +1,5 @@
-//! Many cells on few channels: what is left out of sums of interference does not decide about anything, and one seed is one run.
+//! Many cells on few channels: signals that are left out of interference sums have no effect, and one seed
+//! gives one run.
 
 use std::num::NonZeroUsize;
 
@@ -8,7 +9,7 @@ use sim::cells::network;
 use sim::{Islands, Tally, World};
 use units::{Db, Duration};
 
-/// 400 access points on a square kilometre, two and a half times as far across as a sender can be told from nothing.
+/// 400 access points on a square kilometre: two and a half times as far across as a sender's signal matters.
 const ACCESS_POINTS: u32 = 400;
 const CLIENTS: u32 = 10;
 const TIME: Duration = Duration::from_millis(100);
@@ -25,26 +26,27 @@ fn received(tallies: &[Tally]) -> f64 {
     tallies.iter().map(|tally| tally.received as f64).sum()
 }
 
-/// `links`' `reception` bounds what is left out: 0.4 dB of the interference where there is most of it.
+/// `reception` in `links` limits what is left out: at most 0.4 dB of the interference where it is strongest.
 #[test]
-fn what_is_left_out_of_sums_changes_next_to_nothing() {
+fn signals_left_out_of_interference_sums_hardly_matter() {
     let (usual, everything) = (played(Db::from_db(20)), played(Db::from_db(60)));
     let (left_out, whole) = (received(&usual), received(&everything));
     println!("{left_out} against {whole} packets");
     assert!(whole > 50_000.0, "{whole}");
     assert!((left_out / whole - 1.0).abs() < 0.02, "{left_out} {whole}");
-    // It is not that nothing happens: with all that arrives below the noise left out, more is received.
+    // The test is not vacuous: if everything below the noise floor is left out, more packets are received.
     let deaf = received(&played(Db::from_db(0)));
     println!("{deaf} without what is below the noise");
     assert!(deaf > whole, "{deaf} {whole}");
 }
 
 #[test]
-fn one_seed_is_one_run() {
+fn equal_seeds_give_equal_runs() {
     assert_eq!(played(Db::from_db(20)), played(Db::from_db(20)));
 }
 
-/// Forty cells on four channels, a microwave oven on one of them; the first client of the first cell may turn to the channels in `also`.
+/// Forty cells on four channels, with a microwave oven on one of them. The first client of the first cell may
+/// tune to the channels in `also`.
 fn forty_cells(also: &[u8]) -> sim::cells::Plan {
     let mut plan = network(40, CLIENTS);
     plan.air.noise = vec![NoiseConfig::microwave("oven", Position::default(), 40)];
@@ -53,7 +55,7 @@ fn forty_cells(also: &[u8]) -> sim::cells::Plan {
 }
 
 #[test]
-fn channels_that_are_run_one_by_one_come_to_what_they_come_to_together() {
+fn channels_run_separately_give_the_same_results_as_together() {
     for (also, islands) in [(vec![], 4), (vec![44, 48], 2)] {
         let plan = forty_cells(&also);
         let mut whole = World::new(3, &plan.air, plan.flows.clone()).unwrap();
@@ -78,14 +80,14 @@ fn channels_that_are_run_one_by_one_come_to_what_they_come_to_together() {
     }
 }
 
-/// A station on a channel that is not the first one's.
+/// Index of a station on another channel than the first station.
 fn elsewhere(plan: &sim::cells::Plan) -> usize {
     let mut stations = plan.air.stations.iter();
     stations.position(|station| station.channel == 48).unwrap()
 }
 
 #[test]
-fn what_goes_from_one_channel_to_another_keeps_them_together() {
+fn a_flow_between_two_channels_joins_them_in_one_part() {
     let mut plan = forty_cells(&[]);
     let elsewhere = elsewhere(&plan);
     plan.flows[0].to = Destination::Station(StationId(elsewhere as u32));
@@ -94,7 +96,7 @@ fn what_goes_from_one_channel_to_another_keeps_them_together() {
 }
 
 #[test]
-fn a_name_on_two_channels_is_refused_although_they_never_meet() {
+fn a_name_used_on_two_independent_channels_is_rejected() {
     let mut plan = forty_cells(&[]);
     let elsewhere = elsewhere(&plan);
     plan.air.stations[elsewhere].name = plan.air.stations[0].name.clone();

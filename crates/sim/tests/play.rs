@@ -1,4 +1,4 @@
-//! Scenarios in virtual time: what comes of them, what is refused, and that one seed is one record.
+//! Scenarios in virtual time: their results, what is rejected, and that one seed gives one record.
 
 mod common;
 
@@ -26,9 +26,9 @@ fn with(rest: &str) -> String {
 }
 
 #[test]
-fn a_saturated_access_point_moves_what_one_station_can() {
+fn a_saturated_access_point_reaches_the_throughput_of_one_station() {
     let played = played(ONE, &[]);
-    // 29.886 Mb/s for all of the time but the first 10 ms, in which the first datagram is on the wire.
+    // 29.886 Mb/s for all of the time except the first 10 ms, while the first datagram is on the wire.
     let mbps = goodput(&played, "download");
     assert!((29.4..30.2).contains(&mbps), "{mbps}");
     let link = &played.run.links[0];
@@ -39,9 +39,9 @@ fn a_saturated_access_point_moves_what_one_station_can() {
     assert_eq!((link.retries, played.stopped), (0, None));
 }
 
-/// 38 dB over the noise at 5 m; 54 Mb/s want about 25.
+/// The signal is 38 dB above the noise at 5 m, and 54 Mb/s need about 25 dB.
 #[test]
-fn a_wall_takes_its_loss_from_whoever_stands_behind_it() {
+fn a_wall_attenuates_the_signal_of_a_client_behind_it() {
     let wall = |y: &str| {
         with(&format!(
             "[[place.walls]]\nfrom_m = [2, {y}]\nto_m = [2, 9]\nloss_db = 25\n"
@@ -65,7 +65,7 @@ fn a_slow_wire_is_the_bottleneck_and_a_pace_is_kept() {
 }
 
 #[test]
-fn uploads_and_probes_go_their_ways() {
+fn uploads_and_broadcast_probes_arrive() {
     let text = with(
         "[flows.up]\ntransport = \"udp\"\nover = \"near\"\ndirection = \"up\"\nlimit_mbps = 3\n\n\
          [flows.probe]\ntransport = \"udp\"\nover = \"near\"\ndirection = \"everyone\"\npayload_bytes = 100\nevery_ms = 100\n",
@@ -73,12 +73,12 @@ fn uploads_and_probes_go_their_ways() {
     let played = played(&text, &["flows.download.limit_mbps=3"]);
     assert!((goodput(&played, "up") - 3.0).abs() < 0.05);
     let probe = played.run.flows.iter().find(|flow| flow.name == "probe").unwrap();
-    // One in a hundred milliseconds; what collides is lost.
+    // One per 100 ms. Collided ones are lost.
     assert!((1_500..=2_000).contains(&probe.bytes), "{}", probe.bytes);
 }
 
 #[test]
-fn one_seed_is_one_record_and_one_capture() {
+fn equal_seeds_give_equal_records_and_captures() {
     let text = with(
         "[cells.lte]\nrate_mbps = 6\nrtt_ms = 60\njitter_ms = 5\nrepeats = \"lte\"\n\n\
          [flows.cell]\ntransport = \"udp\"\nover = \"lte\"\ndirection = \"down\"\n\n\
@@ -103,17 +103,17 @@ fn one_seed_is_one_record_and_one_capture() {
 }
 
 #[test]
-fn nobody_has_a_congestion_controller() {
+fn a_congestion_controller_in_the_scenario_is_ignored() {
     let played = played(ONE, &["cc=cubic"]);
     let start = played.record.start().unwrap();
     assert_eq!((played.run.cc.as_deref(), start.cc.as_deref()), (None, None));
 }
 
 #[test]
-fn the_engine_listens() {
+fn the_engine_reports_what_it_hears() {
     let played = played(ONE, &[]);
     let said = &played.run.notes[0];
-    // Nobody is in the way, and 5 m are near: every frame arrives at its first attempt.
+    // There is no contention, and 5 m are near: every frame arrives at the first attempt.
     assert!(
         said.starts_with("near: ") && said.contains("100.00 % of"),
         "{said}"
@@ -121,14 +121,14 @@ fn the_engine_listens() {
 }
 
 #[test]
-fn a_run_that_is_too_long_is_stopped_and_says_so() {
+fn a_run_that_is_too_long_is_stopped_with_a_note() {
     let plan = plan(ONE, &["duration_s=21600", "flows.download.limit_mbps=100"]);
     let played = play(&Play {
         most: 20_000,
         ..Play::new(&plan, PolicyName::Slowhand)
     })
     .unwrap();
-    let at = played.stopped.expect("20,000 frames are soon there");
+    let at = played.stopped.expect("20,000 frames are soon reached");
     assert!(at.as_secs_f64() < 5.0);
     assert!(played.steps < 20_200, "{}", played.steps);
     let note = &played.run.notes[0];
@@ -138,9 +138,9 @@ fn a_run_that_is_too_long_is_stopped_and_says_so() {
     );
 }
 
-/// 10 and 30 m away: 24 dB more and 10 dB more than the noise and what the receiver loses.
+/// At 5 m and 35 m from the access point.
 #[test]
-fn rate_control_finds_what_a_fixed_rate_would_have_to_be_told() {
+fn rate_control_finds_a_rate_that_works() {
     let at = |metres: u32, control: &str| {
         let place = format!("walkers.client.at_m=[{metres}, 0]");
         let text = ONE.replace("rate_mbps = 54\n", "");
@@ -152,7 +152,7 @@ fn rate_control_finds_what_a_fixed_rate_would_have_to_be_told() {
         assert!(near > 27.0, "{control}: {near}");
         assert!((4.0..22.0).contains(&far), "{control}: {far}");
     }
-    // The fastest rate reaches nobody there.
+    // The fastest rate does not reach the client there.
     let fixed = goodput(&played(ONE, &["walkers.client.at_m=[35, 0]"]), "download");
     assert!(fixed < 1.0, "{fixed}");
 }
@@ -165,7 +165,7 @@ fn aggregates_need_802_11n() {
     );
     let wire = ["aps.near.backhaul={ rate_mbps = 1000, rtt_ms = 2 }"];
     let fixed = goodput(&played(&text, &wire), "download");
-    // 300 Mb/s; two thirds and more of it are left when 64 frames share a preamble.
+    // 300 Mb/s. Two thirds or more of it remain if 64 frames share a preamble.
     assert!((200.0..300.0).contains(&fixed), "{fixed}");
     let minstrel = text.replace("ht =", "rate_control = \"minstrel-ht\"\nht =");
     let found = goodput(&played(&minstrel, &wire), "download");
@@ -173,7 +173,7 @@ fn aggregates_need_802_11n() {
 }
 
 #[test]
-fn an_oven_takes_its_half() {
+fn a_microwave_oven_takes_half_of_the_air() {
     let oven = with("[noises.oven]\nat_m = [2, 0]\nchannel = 36\n");
     let (alone, beside) = (played(ONE, &[]), played(&oven, &[]));
     let share = goodput(&beside, "download") / goodput(&alone, "download");
@@ -215,11 +215,11 @@ fn the_coarse_medium_shares_packets_by_weight() {
     );
 }
 
-/// From beside the access point to where nothing of it can be heard, in two seconds.
+/// From beside the access point to out of its reach, in two seconds.
 const WAY: &str = "way = [{ at_m = [1, 0], t_s = 0 }, { at_m = [80, 0], t_s = 2 }]";
 
 #[test]
-fn who_walks_away_gets_less_and_less() {
+fn throughput_falls_as_a_client_walks_away() {
     let text = ONE
         .replace("rate_mbps = 54\n", "rate_control = \"minstrel\"\n")
         .replace("at_m = [5, 0]", WAY);
@@ -236,16 +236,16 @@ fn who_walks_away_gets_less_and_less() {
 }
 
 #[test]
-fn a_signal_may_waver() {
+fn fading_causes_retries() {
     let calm = played(ONE, &["walkers.client.at_m=[9, 0]"]);
     let text = with("[place]\nfading = { coherence_ms = 20 }\n");
-    let wavering = played(&text, &["walkers.client.at_m=[9, 0]"]);
+    let fading = played(&text, &["walkers.client.at_m=[9, 0]"]);
     assert_eq!(calm.run.links[0].retries, 0);
-    assert!(wavering.run.links[0].retries > 50, "{:?}", wavering.run.links);
+    assert!(fading.run.links[0].retries > 50, "{:?}", fading.run.links);
 }
 
 #[test]
-fn a_policy_that_cannot_be_run_is_refused() {
+fn a_policy_that_cannot_be_run_is_rejected() {
     let plan = plan(ONE, &[]);
     let refused = |policy: PolicyName| play(&Play::new(&plan, policy)).unwrap_err();
     assert_eq!(
@@ -257,7 +257,7 @@ fn a_policy_that_cannot_be_run_is_refused() {
 }
 
 #[test]
-fn what_virtual_time_does_not_have_is_refused() {
+fn unsupported_scenarios_are_rejected() {
     let tcp = ONE.replace("transport = \"udp\"\nover = \"near\"\n", "");
     assert_eq!(refused(&tcp, &[]), CastError::NotUdp("download".into()));
     let walk = ONE.replace("rate_mbps = 54\n", "").replace("at_m = [5, 0]", WAY);
@@ -289,24 +289,28 @@ fn what_virtual_time_does_not_have_is_refused() {
 }
 
 #[test]
-fn one_more_station_does_not_shift_the_others_draws() {
+fn one_more_station_does_not_change_the_others_random_numbers() {
     let two = with(
         "[walkers.other]\nat_m = [0, 5]\n\n[flows.rival]\ntransport = \"udp\"\nover = \"near\"\nby = \"other\"\ndirection = \"up\"\n",
     );
-    // Out of everybody's hearing, and numbered before the walkers' radios.
+    // Out of reach of all others, and numbered before the walkers' radios.
     let three = format!(
         "{two}\n[aps.beyond]\nat_m = [90000, 0]\nstandard = \"a\"\nchannel = 36\nbackhaul = {{ rate_mbps = 100, rtt_ms = 2 }}\n\n\
          [walkers.hermit]\nat_m = [90001, 0]\n\n[flows.alone]\ntransport = \"udp\"\nover = \"beyond\"\nby = \"hermit\"\ndirection = \"down\"\n"
     );
     let (before, after) = (played(&two, &[]), played(&three, &[]));
     assert_eq!(before.run.flows[..], after.run.flows[..2]);
-    assert!(before.run.links[0].retries > 10, "they collided, and so drew");
+    assert!(
+        before.run.links[0].retries > 10,
+        "they collided, and so drew random numbers"
+    );
     assert_eq!(before.run.links[0], after.run.links[0]);
 }
 
-/// A saturated flow fills the queue, and one of 0.2 Mb/s to somebody else waits behind it, or has a queue of its own.
+/// A saturated flow fills the queue. A flow of 0.2 Mb/s to another client waits behind it, or has a queue of
+/// its own.
 #[test]
-fn fq_codel_keeps_a_small_flow_from_waiting_behind_a_large_one() {
+fn fq_codel_isolates_a_small_flow_from_a_large_one() {
     let rival = "[walkers.other]\nat_m = [0, 5]\n\n[flows.small]\ntransport = \"udp\"\nover = \"near\"\nby = \"other\"\ndirection = \"down\"\n\
                  payload_bytes = 200\nevery_ms = 8\n";
     let small = |aqm: &str| {
@@ -317,11 +321,12 @@ fn fq_codel_keeps_a_small_flow_from_waiting_behind_a_large_one() {
         goodput(&played(&with(rival), &settings), "small")
     };
     let (shared, apart) = (small("tail-drop"), small("fq-codel"));
-    // Half of what comes is dropped, whoever's it is; apart, all of it passes.
+    // With one queue half of all packets are dropped, of either flow. With separate queues all of the small
+    // flow passes.
     assert!(apart > 0.195 && shared < 0.75 * apart, "{shared} {apart}");
 }
 
-/// A cell, and nothing else.
+/// A scenario with one cell only.
 const CELL: &str = "sentence = \"One cell.\"\nduration_s = 2\n\n[cells.lte]\nrate_mbps = 12\nrtt_ms = 60\n\n\
     [flows.down]\ntransport = \"udp\"\nover = \"lte\"\ndirection = \"down\"\n";
 
@@ -331,7 +336,7 @@ fn a_cell_carries_datagrams_both_ways() {
         "{CELL}\n[flows.up]\ntransport = \"udp\"\nover = \"lte\"\ndirection = \"up\"\nlimit_mbps = 2\n"
     );
     let played = played(&both, &[]);
-    // 1,470 of 1,498 bytes are payload, and the first 31 ms nothing arrives.
+    // 1,470 of 1,498 bytes are payload, and nothing arrives in the first 31 ms.
     let full = 12.0 * 1_470.0 / 1_498.0;
     let mbps = goodput(&played, "down");
     assert!((mbps / full - (2.0 - 0.031) / 2.0).abs() < 0.002, "{mbps}");
@@ -342,8 +347,8 @@ fn a_cell_carries_datagrams_both_ways() {
 }
 
 #[test]
-fn a_cell_s_radio_wakes_slowly_and_sleeps_again() {
-    // One datagram in 300 ms: 30 ms on the wire, 1 ms in the bottleneck.
+fn a_cells_radio_has_a_promotion_delay_and_a_tail() {
+    // One datagram per 300 ms: 30 ms on the wire, 1 ms in the bottleneck.
     let every = "flows.down={ transport = \"udp\", over = \"lte\", direction = \"down\", every_ms = 300 }";
     let arrived = |radio: &str| {
         let radio = format!("cells.lte.radio={radio}");
@@ -353,7 +358,7 @@ fn a_cell_s_radio_wakes_slowly_and_sleeps_again() {
     assert!((on - 31.0).abs() <= 1.0, "{on}");
     assert!((lte - 290.0).abs() <= 1.0, "{lte}");
     assert!((slow - 612.0).abs() <= 1.0, "{slow}");
-    // Its tail is over before each comes, and so the last one is on its way for too long.
+    // The tail ends before each datagram, so the last one does not arrive in time.
     let asleep = played(
         CELL,
         &[every, "cells.lte.radio={ promotion_ms = 200, tail_ms = 100 }"],
@@ -363,20 +368,20 @@ fn a_cell_s_radio_wakes_slowly_and_sleeps_again() {
 }
 
 #[test]
-fn a_cell_s_repeats_turn_loss_into_delay() {
+fn a_cells_retransmissions_turn_loss_into_delay() {
     let share = |repeats: &str| {
         let repeats = format!("cells.lte.repeats={repeats}");
         let settings = ["duration_s=20", "flows.down.limit_mbps=6", &repeats];
         goodput(&played(CELL, &settings), "down") / goodput(&played(CELL, &settings[..2]), "down")
     };
-    // Of four transmissions one in 10,000 packets loses all; of one, a tenth.
+    // Four transmissions lose one packet in 10,000, one transmission loses a tenth.
     let (hidden, seen) = (share("lte"), share("{ loss_percent = 10, transmissions = 1 }"));
     assert!(hidden > 0.998, "{hidden}");
     assert!((seen - 0.9).abs() < 0.01, "{seen}");
 }
 
 #[test]
-fn a_cell_beside_an_access_point_takes_nothing_from_it() {
+fn a_cell_does_not_affect_an_access_point() {
     let beside = with(
         "[cells.lte]\ndown_mbps = 6\nup_mbps = 1\nrtt_ms = 60\nholes = [{ at_s = 0.5, for_s = 0.5 }]\n\n[flows.far]\ntransport = \"udp\"\nover = \"lte\"\ndirection = \"down\"\n",
     );
@@ -404,8 +409,9 @@ fn cables_behind_one_bottleneck_share_it() {
 }
 
 #[test]
-fn a_frame_is_sent_as_often_as_the_air_says() {
-    // Beacons are received there, and datagrams, which are faster, never are; the access point is patient for a second.
+fn a_frame_is_sent_up_to_the_configured_number_of_attempts() {
+    // Beacons are received there, but datagrams, which are faster, never are. The access point keeps the
+    // association for a second.
     let settings = ["walkers.client.at_m=[40, 0]", "duration_s=1"];
     for attempts in [1, 4, 7] {
         let limit = format!("air={{ attempts = {attempts} }}");
@@ -419,14 +425,14 @@ fn a_frame_is_sent_as_often_as_the_air_says() {
 }
 
 #[test]
-fn who_asks_before_it_sends_pays_for_it() {
+fn rts_cts_costs_air_time() {
     let asking = goodput(&played(ONE, &["air={ rts_threshold_bytes = 1000 }"]), "download");
-    // DIFS, backoff, frame, SIFS and acknowledgement are 393.5 µs; request and answer at 24 Mb/s and two SIFS are 88 µs.
+    // DIFS, backoff, frame, SIFS and ACK take 393.5 µs. RTS and CTS at 24 Mb/s and two SIFS take 88 µs.
     let expected = 29.886 * 393.5 / (393.5 + 88.0);
     assert!((asking / expected - 1.0).abs() < 0.015, "{asking}");
     let short = goodput(&played(ONE, &["aps.near.rts_threshold_bytes=1600"]), "download");
     assert!(short > 29.4, "{short}");
-    // The client's acknowledgements ask nobody, and it sends nothing else.
+    // The client sends only ACKs, which need no RTS.
     let client = goodput(
         &played(ONE, &["walkers.client.rts_threshold_bytes=0"]),
         "download",
@@ -434,7 +440,8 @@ fn who_asks_before_it_sends_pays_for_it() {
     assert!(client > 29.4, "{client}");
 }
 
-/// Two access points, 65 m from each other and out of each other's hearing, each with a client 5 m away, between them or beyond.
+/// Two access points 65 m apart, out of each other's reach. Each has a client 5 m away, one between them and
+/// one beyond.
 fn apart() -> String {
     with(
         "[aps.far]\nat_m = [65, 0]\nstandard = \"a\"\nchannel = 36\nrate_mbps = 54\nbackhaul = { rate_mbps = 100, rtt_ms = 20 }\n\n\
@@ -443,7 +450,7 @@ fn apart() -> String {
 }
 
 #[test]
-fn who_senses_more_waits_more() {
+fn a_lower_carrier_sense_threshold_means_more_waiting() {
     let sum = |settings: &[&str]| {
         let played = played(&apart(), settings);
         goodput(&played, "download") + goodput(&played, "there")
@@ -454,13 +461,14 @@ fn who_senses_more_waits_more() {
 }
 
 #[test]
-fn without_capture_a_weak_frame_that_came_first_is_listened_to() {
+fn without_capture_a_receiver_stays_with_a_weak_first_frame() {
     let near = |settings: &[&str]| goodput(&played(&apart(), settings), "download");
     let (usual, never) = (near(&[]), near(&["air={ capture_db = \"never\" }"]));
     assert!(never < 0.8 * usual, "{usual} {never}");
 }
 
-/// As above, to one receiver: its flows are known by their names, also where access points hold packets for it.
+/// As above, with one receiver. Flows are distinguished by name, also where access points buffer packets for
+/// the receiver.
 #[test]
 fn fq_codel_keeps_flows_to_one_receiver_apart() {
     let small = "[flows.small]\ntransport = \"udp\"\nover = \"near\"\ndirection = \"down\"\npayload_bytes = 200\nevery_ms = 8\n";
@@ -474,7 +482,8 @@ fn fq_codel_keeps_flows_to_one_receiver_apart() {
     assert!(apart > 0.195 && shared < 0.75 * apart, "{shared} {apart}");
 }
 
-/// What Huang et al. 2012 say of WiFi: promotion, active, for each megabit down and up, tail; in joules.
+/// WiFi energy of Huang et al. 2012: promotion, active time per second, per megabit down and up, and tail, in
+/// J.
 const PROMOTION: f64 = 0.124 * 0.079;
 const ACTIVE: f64 = 0.133;
 const DOWN: f64 = 0.137;
@@ -487,9 +496,9 @@ fn megabits(played: &Played, flow: usize) -> f64 {
 }
 
 #[test]
-fn a_client_s_radio_spends_what_the_paper_says() {
+fn a_clients_radio_spends_the_energy_of_the_paper() {
     let down = played(ONE, &[]);
-    // Active in every 100 ms of two seconds.
+    // Active in every interval of 100 ms for two seconds.
     let expected = PROMOTION + 2.0 * ACTIVE + DOWN * megabits(&down, 0) + TAIL;
     assert!(
         (down.run.energy_j - expected).abs() < 1e-4,
@@ -506,7 +515,7 @@ fn a_client_s_radio_spends_what_the_paper_says() {
 }
 
 #[test]
-fn more_traffic_costs_more_and_others_traffic_nothing() {
+fn more_traffic_costs_more_and_traffic_of_others_costs_nothing() {
     let limited = |mbps: u32| {
         let limit = format!("flows.download.limit_mbps={mbps}");
         played(ONE, &[&limit]).run.energy_j
@@ -524,10 +533,11 @@ fn more_traffic_costs_more_and_others_traffic_nothing() {
 }
 
 #[test]
-fn a_modem_s_tail_is_paid_for_and_a_cable_is_free() {
+fn a_modems_tail_costs_energy_and_a_cable_costs_none() {
     let one = ["flows.down={ transport = \"udp\", over = \"lte\", direction = \"down\", every_ms = 1500 }"];
     let spent = played(CELL, &one).run.energy_j;
-    // One datagram in the first 100 ms, and one in the sixteenth: between them and afterwards a tail of 11.6 s at 1.06 W.
+    // One datagram in the first 100 ms, and one in the sixteenth interval. Between them and afterwards a tail
+    // of 11.6 s at 1.06 W.
     let promoted = 1.211 * 0.260 + 1.288 * 0.2 + 1.06 * (1.4 + 11.6);
     let data = 2.0 * 0.052 * 1_498.0 * 8e-6;
     assert!(
@@ -540,11 +550,11 @@ fn a_modem_s_tail_is_paid_for_and_a_cable_is_free() {
 }
 
 #[test]
-fn the_most_is_known_except_on_the_coarse_medium() {
+fn the_upper_limit_is_known_except_on_the_coarse_medium() {
     let wire = played(CELL, &[]);
     assert!((wire.run.optimal_mbps - 12.0 * 1_448.0 / 1_500.0).abs() < 1e-5);
     let air = played(ONE, &[]);
-    // TCP's acknowledgements take some of the air that datagrams have for themselves.
+    // TCP's ACKs take some of the air time that datagrams have for themselves.
     assert!(
         (20.0..goodput(&air, "download")).contains(&air.run.optimal_mbps),
         "{}",

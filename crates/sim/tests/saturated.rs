@@ -1,4 +1,5 @@
-//! Saturated stations that all hear each other equally well, against theory: throughput within 1.5 %, collision probability within 0.01.
+//! Saturated stations that all hear each other equally well, compared with theory: throughput within 1.5 %,
+//! collision probability within 0.01.
 
 use links::air::{Countdown, Eifs, Rules, StationId};
 use sim::World;
@@ -11,12 +12,13 @@ const COUNTS: [u32; 5] = [2, 5, 10, 20, 50];
 const PAYLOAD: u32 = 1_500;
 const KINDS: [(Standard, u64); 3] = [(Standard::A, 54), (Standard::A, 6), (Standard::B, 11)];
 
-/// What `senders` stations come to that send to one more, all in one place: nobody captures anybody.
+/// Result of `senders` stations that send to one more, all in one place, so that no frame captures a
+/// receiver.
 fn saturated(standard: Standard, rate: Bitrate, senders: u32, rules: Rules) -> Prediction {
     sent(standard, rate, (senders, PAYLOAD), rules, 100)
 }
 
-/// The same with so many bytes each, and seconds.
+/// As [`saturated`], with this payload per datagram and this duration.
 fn sent(
     standard: Standard,
     rate: Bitrate,
@@ -39,9 +41,9 @@ fn sent(
     }
 }
 
-/// What a chain may be off: 1.5 % of throughput, 0.01 of collision probability.
+/// Tolerance for a chain: 1.5 % of throughput, 0.01 of collision probability.
 const CHAIN: (f64, f64) = (0.015, 0.01);
-/// What slots drawn one by one may be off, which make no assumption of independence.
+/// Tolerance for the slot-by-slot simulation, which assumes no independence.
 const REFEREE: (f64, f64) = (0.004, 0.004);
 
 fn agrees(what: &str, ours: Prediction, theory: Prediction, within: (f64, f64)) {
@@ -49,12 +51,12 @@ fn agrees(what: &str, ours: Prediction, theory: Prediction, within: (f64, f64)) 
     let collision = ours.collision - theory.collision;
     assert!(
         throughput.abs() <= within.0 && collision.abs() <= within.1,
-        "{what}: {throughput:+.4} of throughput, {collision:+.4} of collision probability; {ours:?} against {theory:?}"
+        "{what}: throughput off by {throughput:+.4}, collision probability by {collision:+.4}; {ours:?}, theory {theory:?}"
     );
 }
 
 #[test]
-fn a_busy_period_that_counts_as_a_slot_is_bianchis() {
+fn counting_busy_periods_as_slots_agrees_with_bianchi() {
     for (standard, mbps) in KINDS {
         let rate = Bitrate::from_mbps(mbps);
         for senders in COUNTS {
@@ -80,7 +82,7 @@ fn a_busy_period_that_counts_as_a_slot_is_bianchis() {
 }
 
 #[test]
-fn the_standards_countdown_is_that_of_tinnirello_bianchi_and_xiao() {
+fn the_standards_countdown_agrees_with_tinnirello_bianchi_and_xiao() {
     for (standard, mbps) in KINDS {
         let rate = Bitrate::from_mbps(mbps);
         for senders in COUNTS {
@@ -99,9 +101,10 @@ fn the_standards_countdown_is_that_of_tinnirello_bianchi_and_xiao() {
     }
 }
 
-/// Goodput of ns-3 3.37 in the same scenarios, stored: 1,470 bytes of UDP at 54 Mb/s. Of ten stations' attempts 0.364 collided there.
+/// Stored goodput of ns-3 3.37 in the same scenarios: 1,470 bytes of UDP at 54 Mb/s. With ten stations 0.364
+/// of the attempts collided there.
 #[test]
-fn agrees_with_another_simulator() {
+fn goodput_agrees_with_ns_3() {
     for (senders, goodput, collision) in [(1, 29.848, 0.0), (10, 27.279, 0.364)] {
         let rate = Bitrate::from_mbps(54);
         let ours = sent(Standard::A, rate, (senders, 1_470), Rules::default(), 60);
@@ -117,9 +120,10 @@ fn agrees_with_another_simulator() {
     }
 }
 
-/// 1,470 bytes in each DIFS, mean backoff, frame, SIFS and acknowledgement, by hand. The acknowledgement is at 6, 12, 24 and 2 Mb/s.
+/// Expected goodput by hand: 1,470 bytes per DIFS, mean backoff, frame, SIFS and ACK. The ACK is at 6, 12, 24
+/// and 2 Mb/s.
 #[test]
-fn one_station_alone_sends_what_the_standards_times_leave() {
+fn a_single_station_reaches_the_computed_throughput() {
     for (standard, mbps, by_hand) in [
         (Standard::A, 6, 5.265),
         (Standard::A, 12, 9.820),
@@ -136,7 +140,7 @@ fn one_station_alone_sends_what_the_standards_times_leave() {
 }
 
 #[test]
-fn one_seed_is_one_run_and_another_is_another() {
+fn equal_seeds_give_equal_runs_and_others_differ() {
     let run = |seed| {
         let plan = cell(Standard::G, Bitrate::from_mbps(24), 5, 1_000);
         let mut world = World::new(seed, &plan.air, plan.flows).unwrap();

@@ -1,44 +1,44 @@
-//! Amounts of data, and how fast they move.
+//! Amounts of data and bit rates.
 
 use core::fmt;
 use core::iter::Sum;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 use core::time::Duration;
 
-/// A number of bytes.
+/// Amount of data, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(u64);
 
 impl Bytes {
-    /// Nothing.
+    /// Zero bytes.
     pub const ZERO: Self = Self(0);
 
-    /// That many bytes.
+    /// Amount of `bytes` bytes.
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
 
-    /// Kibibytes: 1,024 bytes each.
+    /// Amount from kibibytes (1,024 bytes each).
     pub const fn from_kib(kib: u64) -> Self {
         Self(kib * 1024)
     }
 
-    /// The number of bytes.
+    /// Number of bytes.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// The number of bits; saturates.
+    /// Number of bits. Saturates.
     pub const fn bits(self) -> u64 {
         self.0.saturating_mul(8)
     }
 
-    /// `self − rhs`, never below zero.
+    /// `self − rhs`, or zero if `rhs` is larger.
     pub const fn saturating_sub(self, rhs: Self) -> Self {
         Self(self.0.saturating_sub(rhs.0))
     }
 
-    /// The mean rate of moving this much in `time`; zero for no time.
+    /// Mean rate of moving this amount in `time`. Zero if `time` is zero.
     pub fn per(self, time: Duration) -> Bitrate {
         match time.as_nanos() {
             0 => Bitrate::ZERO,
@@ -64,7 +64,7 @@ impl AddAssign for Bytes {
 impl Sub for Bytes {
     type Output = Self;
 
-    /// Saturates: a difference of counters that were read in the wrong order is nothing, not a wrap.
+    /// Saturates at zero, so that counters read in the wrong order do not wrap.
     fn sub(self, rhs: Self) -> Self {
         self.saturating_sub(rhs)
     }
@@ -102,46 +102,46 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// Bits per second.
+/// Rate, in bit/s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bitrate(u64);
 
 impl Bitrate {
-    /// Nothing moves.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
-    /// From bits per second.
+    /// Rate from bit/s.
     pub const fn from_bps(bps: u64) -> Self {
         Self(bps)
     }
 
-    /// From 1,000 bits per second.
+    /// Rate from kb/s (1,000 bit/s).
     pub const fn from_kbps(kbps: u64) -> Self {
         Self(kbps.saturating_mul(1_000))
     }
 
-    /// From 1,000,000 bits per second.
+    /// Rate from Mb/s (1,000,000 bit/s).
     pub const fn from_mbps(mbps: u64) -> Self {
         Self(mbps.saturating_mul(1_000_000))
     }
 
-    /// Bits per second.
+    /// Rate in bit/s.
     pub const fn as_bps(self) -> u64 {
         self.0
     }
 
-    /// Megabits per second, for people and pictures only.
+    /// Rate in Mb/s, for display and plots only.
     pub fn as_mbps_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
-    /// How long `bytes` take at this rate, rounded up; `None` at rate zero.
+    /// Time to move `bytes` at this rate, rounded up. `None` if the rate is zero.
     pub fn time_for(self, bytes: Bytes) -> Option<Duration> {
         let bit_ns = u128::from(bytes.get()) * 8 * 1_000_000_000;
         (self.0 != 0).then(|| Duration::from_nanos(clamp(bit_ns.div_ceil(u128::from(self.0)))))
     }
 
-    /// `percent` hundredths of this rate.
+    /// `percent` percent of this rate.
     pub const fn percent(self, percent: u64) -> Self {
         Self((self.0 as u128 * percent as u128 / 100) as u64)
     }
@@ -158,7 +158,7 @@ const fn clamp(value: u128) -> u64 {
 impl Mul<Duration> for Bitrate {
     type Output = Bytes;
 
-    /// What moves in that time, rounded down.
+    /// Amount moved in that time, rounded down.
     fn mul(self, rhs: Duration) -> Bytes {
         Bytes::new(clamp(u128::from(self.0) * rhs.as_nanos() / 8_000_000_000))
     }
@@ -175,7 +175,7 @@ impl Add for Bitrate {
 impl Sub for Bitrate {
     type Output = Self;
 
-    /// Never below zero.
+    /// Saturates at zero.
     fn sub(self, rhs: Self) -> Self {
         Self(self.0.saturating_sub(rhs.0))
     }
@@ -201,25 +201,25 @@ impl fmt::Display for Bitrate {
 pub struct SeqNum(u16);
 
 impl SeqNum {
-    /// How many there are.
+    /// Number of distinct sequence numbers.
     pub const MODULUS: u16 = 4096;
 
-    /// Keeps the low 12 bits.
+    /// Sequence number from the low 12 bits of `number`.
     pub const fn new(number: u16) -> Self {
         Self(number % Self::MODULUS)
     }
 
-    /// 0..4096.
+    /// Value, 0..4096.
     pub const fn get(self) -> u16 {
         self.0
     }
 
-    /// The next one.
+    /// Next sequence number, which wraps to 0 after 4095.
     pub const fn next(self) -> Self {
         Self::new(self.0 + 1)
     }
 
-    /// Steps forward from `earlier` to `self`, 0..4096.
+    /// Number of increments from `earlier` to `self`, 0..4096.
     pub const fn distance_from(self, earlier: Self) -> u16 {
         (self.0 + Self::MODULUS - earlier.0) % Self::MODULUS
     }

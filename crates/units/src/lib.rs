@@ -1,7 +1,8 @@
-//! Numbers with meaning, shared by every room.
+//! Quantities with their units, shared by every crate.
 //!
-//! A value that crosses a boundary carries its unit in its type: `rate * time = bytes`, `dBm − dBm = dB`, and what makes
-//! no sense does not compile. Everything is an integer, so that one seed gives one trace on every machine.
+//! A value that crosses a module boundary carries its unit in its type. `rate * time` gives bytes, `dBm −
+//! dBm` gives dB, and a meaningless operation does not compile. Every stored value is an integer, so that one
+//! seed gives the same trace on every machine.
 #![cfg_attr(not(test), no_std)]
 
 mod data;

@@ -1,32 +1,32 @@
-//! Addresses of the link layer.
+//! Link-layer addresses.
 
 use core::fmt;
 
-/// An IEEE 802 address, 48 bits in the order they are sent.
+/// IEEE 802 address: 48 bits in transmission order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct MacAddr([u8; 6]);
 
 impl MacAddr {
-    /// To everybody.
+    /// Broadcast address.
     pub const BROADCAST: Self = Self([0xff; 6]);
 
-    /// From its six octets.
+    /// Address from its six octets.
     pub const fn new(octets: [u8; 6]) -> Self {
         Self(octets)
     }
 
-    /// A locally administered address made of a number, for software stations.
+    /// Locally administered address derived from `number`, for simulated stations.
     pub const fn local(number: u32) -> Self {
         let n = number.to_be_bytes();
         Self([0x02, 0x5b, n[0], n[1], n[2], n[3]])
     }
 
-    /// Its six octets.
+    /// The six octets, in transmission order.
     pub const fn octets(self) -> [u8; 6] {
         self.0
     }
 
-    /// Whether it names a group (broadcast included): such frames are never acknowledged.
+    /// Whether this is a group address, broadcast included. Frames to a group are never acknowledged.
     pub const fn is_group(self) -> bool {
         self.0[0] & 1 == 1
     }

@@ -1,67 +1,67 @@
-//! Received power and gains, in hundredths of a decibel.
+//! Received power and gain, in hundredths of a decibel.
 
 use core::fmt;
 use core::ops::{Add, Neg, Sub};
 
-/// Power, in mBm (1/100 dBm), the unit in which nl80211 reports a BSS.
+/// Power in mBm (1/100 dBm), the unit in which nl80211 reports a BSS.
 ///
-/// Two powers cannot be added; their difference is a gain, [`Db`].
+/// Two powers cannot be added. Their difference is a gain, [`Db`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dbm(i32);
 
-/// A gain or a ratio of powers, in 1/100 dB.
+/// Gain or power ratio, in 1/100 dB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Db(i32);
 
 impl Dbm {
-    /// From whole dBm.
+    /// Power from whole dBm.
     pub const fn from_dbm(dbm: i32) -> Self {
         Self(dbm * 100)
     }
 
-    /// From hundredths of a dBm.
+    /// Power from hundredths of a dBm.
     pub const fn from_mbm(mbm: i32) -> Self {
         Self(mbm)
     }
 
-    /// Hundredths of a dBm.
+    /// Power in hundredths of a dBm.
     pub const fn as_mbm(self) -> i32 {
         self.0
     }
 
-    /// dBm, for formulas and pictures.
+    /// Power in dBm, for formulas and plots.
     pub fn as_dbm_f64(self) -> f64 {
         f64::from(self.0) / 100.0
     }
 }
 
 impl Db {
-    /// From whole decibels.
+    /// Gain from whole decibels.
     pub const fn from_db(db: i32) -> Self {
         Self(db * 100)
     }
 
-    /// From hundredths of a decibel.
+    /// Gain from hundredths of a decibel.
     pub const fn from_centi(centi: i32) -> Self {
         Self(centi)
     }
 
-    /// Nearest hundredth of `db` decibels; what no `i32` can hold becomes the nearest that it can.
+    /// Gain of `db` decibels, rounded to the nearest hundredth. Saturates at the range of `i32`.
     pub fn round_from(db: f64) -> Self {
         Self(libm::round(db * 100.0) as i32)
     }
 
-    /// Hundredths of a decibel.
+    /// Gain in hundredths of a decibel.
     pub const fn as_centi(self) -> i32 {
         self.0
     }
 
-    /// Decibels, for formulas and pictures.
+    /// Gain in decibels, for formulas and plots.
     pub fn as_db_f64(self) -> f64 {
         f64::from(self.0) / 100.0
     }
 
-    /// The ratio of powers, 10^(dB/10).
+    /// Ratio of powers, 10^(dB/10).
     pub fn linear(self) -> f64 {
         libm::exp10(self.as_db_f64() / 10.0)
     }

@@ -3,14 +3,14 @@ use crate::Rng;
 use proptest::prelude::*;
 
 #[test]
-fn prints_the_sign_of_a_fraction() {
+fn negative_values_below_one_keep_their_sign() {
     assert_eq!(Dbm::from_mbm(-50).to_string(), "-0.50 dBm");
     assert_eq!(Db::round_from(-3.014).to_string(), "-3.01 dB");
 }
 
-/// IEEE 802.11-2020 table E-4.
+/// Channel pairs of IEEE 802.11-2020 table E-4.
 #[test]
-fn forty_megahertz_are_a_channel_and_the_one_above_it() {
+fn a_40_mhz_channel_is_a_channel_and_the_one_above_it() {
     use crate::wifi::ht::Band;
     let pairs = |band: Band| -> Vec<(u8, u8)> {
         let firsts = 0..=u8::MAX;
@@ -42,7 +42,7 @@ fn rate_times_time_is_bytes() {
 }
 
 #[test]
-fn split_mix_matches_its_published_numbers() {
+fn split_mix_matches_the_published_test_vector() {
     // Seed 1234567, from the reference implementation's test vector.
     let mut state = 1_234_567;
     let numbers = [(); 3].map(|()| rng::split_mix(&mut state));
@@ -57,7 +57,7 @@ fn split_mix_matches_its_published_numbers() {
 }
 
 #[test]
-fn streams_have_their_own_numbers() {
+fn streams_with_different_names_differ() {
     let mut a = Rng::named(7, "ap1");
     let mut b = Rng::named(7, "ap2");
     assert_ne!(a.next_u64(), b.next_u64());
@@ -65,7 +65,7 @@ fn streams_have_their_own_numbers() {
 }
 
 #[test]
-fn frames_take_their_published_time() {
+fn legacy_frame_times_match_the_published_values() {
     use wifi::Standard::{A, B, G};
     let time = |standard: wifi::Standard, bytes, mbps| {
         standard.frame_time(bytes, Bitrate::from_mbps(mbps)).as_micros()
@@ -83,7 +83,7 @@ fn frames_take_their_published_time() {
 }
 
 #[test]
-fn high_throughput_rates_are_the_published_ones() {
+fn ht_rates_match_the_published_tables() {
     use wifi::ht::{Guard, Mode, Width};
     let kbps = |width, guard, mcs| Mode::new(mcs, width, guard).unwrap().rate().as_bps() / 1_000;
     // IEEE 802.11-2020 tables 19-27 (20 MHz, one stream) and 19-31 (40 MHz, one stream).
@@ -104,14 +104,14 @@ fn high_throughput_rates_are_the_published_ones() {
 }
 
 #[test]
-fn high_throughput_frames_take_their_published_time() {
+fn ht_frame_times_match_values_computed_by_hand() {
     use wifi::ht::{Band, Guard, Mode, Width, subframe_bytes};
     let mode = |mcs, width, guard| Mode::new(mcs, width, guard).unwrap();
     let single = mode(7, Width::Mhz20, Guard::Long);
-    // 36 µs of preamble and ⌈(1538·8 + 22)/260⌉ = 48 symbols; 6 µs of signal extension at 2.4 GHz.
+    // Preamble 36 µs and ⌈(1538·8 + 22)/260⌉ = 48 symbols. At 2.4 GHz also 6 µs of signal extension.
     assert_eq!(single.frame_time(1_538, Band::Ghz5).as_micros(), 36 + 192);
     assert_eq!(single.frame_time(1_538, Band::Ghz2).as_micros(), 36 + 192 + 6);
-    // 48 symbols of 3.6 µs are 172.8 µs: 176 when rounded up to 4.
+    // 48 symbols of 3.6 µs take 172.8 µs, rounded up to 176 µs (a multiple of 4).
     assert_eq!(
         mode(7, Width::Mhz20, Guard::Short)
             .frame_time(1_538, Band::Ghz5)
@@ -137,7 +137,7 @@ fn high_throughput_frames_take_their_published_time() {
         Bitrate::from_mbps(6)
     );
     assert_eq!((subframe_bytes(1_538), subframe_bytes(1_536)), (1_544, 1_540));
-    // A block acknowledgement at 24 Mb/s: 20 + 4·⌈(32·8 + 22)/96⌉ = 32 µs.
+    // A block ack at 24 Mb/s: 20 + 4·⌈(32·8 + 22)/96⌉ = 32 µs.
     assert_eq!(
         Band::Ghz5
             .legacy()

@@ -1,35 +1,35 @@
-//! A point in time, in whole nanoseconds since the world's own start.
+//! Points in time, in whole nanoseconds since the start of the clock.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
 use core::time::Duration;
 
-/// Nanoseconds since the start of the world that tells the time (boot of the run, or zero of the event queue).
+/// Nanoseconds since the start of the clock: boot for a real run, zero of the event queue for a simulation.
 ///
-/// 64 bits last 584 years; arithmetic that would leave that range saturates, because a deadline "after the end" is still after.
+/// 64 bits last 584 years. Arithmetic saturates, because a deadline past the end is still in the future.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Instant(u64);
 
 impl Instant {
-    /// The world's start.
+    /// Start of the clock.
     pub const ZERO: Self = Self(0);
 
-    /// From nanoseconds since the start.
+    /// Time from nanoseconds since the start.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// From microseconds since the start.
+    /// Time from microseconds since the start.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros.saturating_mul(1_000))
     }
 
-    /// From milliseconds since the start.
+    /// Time from milliseconds since the start.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }
 
-    /// From seconds since the start.
+    /// Time from seconds since the start.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1_000_000_000))
     }
@@ -44,12 +44,12 @@ impl Instant {
         self.0 / 1_000_000
     }
 
-    /// Seconds since the start, for people and pictures only.
+    /// Seconds since the start, for display and plots only.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// Time passed since `earlier`; zero if `earlier` is later.
+    /// Time elapsed since `earlier`. Zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }

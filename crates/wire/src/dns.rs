@@ -1,15 +1,18 @@
-//! DNS questions and replies, as far as a probe and a check of one URL need them: one question, its addresses.
+//! DNS queries and replies, as far as a probe and the check of one URL need them: one question and the
+//! addresses in its reply.
 //!
 //! # Sources
-//! - RFC 1035 §4.1 (messages), §4.1.4 (compression), §3.1 (names); RFC 3596 §2.1 (AAAA); RFC 8906 §3 (a server should reply to whatever is asked).
+//! - RFC 1035 §4.1 (messages), §4.1.4 (compression), §3.1 (names)
+//! - RFC 3596 §2.1 (AAAA)
+//! - RFC 8906 §3 (a server should reply to every query)
 //!
 //! # Where we differ, and why
-//! 1. A reply is only read for what it says of the name that was asked for; aliases are not followed by further questions, since a resolver sends the
-//!    whole chain (RFC 1034 §5.3.3).
-//! 2. No EDNS and no TCP: a reply that was cut still has addresses.
+//! 1. The parser reads only what a reply says about the name in the question. It does not follow an alias
+//!    with further queries, because a resolver sends the whole chain (RFC 1034 §5.3.3).
+//! 2. No EDNS and no TCP: a truncated reply still contains addresses.
 //!
 //! # Checked by
-//! `tests`: replies by hand and at random.
+//! `tests`: replies written by hand, and random ones.
 
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -21,7 +24,7 @@ const CLASS_IN: u16 = 1;
 const LONGEST_LABEL: usize = 63;
 const LONGEST_NAME: usize = 253;
 
-/// What is asked for.
+/// Record type of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// IPv4 addresses.
@@ -42,7 +45,7 @@ impl Kind {
     }
 }
 
-/// A question for a name; `None` if that is no name. The empty name is the root.
+/// Encodes a query for `name`. `None` if `name` is not a valid name. The empty name is the root.
 pub fn question(id: u16, name: &str, kind: Kind) -> Option<Vec<u8>> {
     let mut message = Vec::with_capacity(HEADER + name.len() + 6);
     message.extend(id.to_be_bytes());
@@ -65,18 +68,18 @@ pub fn question(id: u16, name: &str, kind: Kind) -> Option<Vec<u8>> {
     Some(message)
 }
 
-/// The number of the question that a message replies to; `None` if it is no reply.
+/// Id of the query that a message replies to. `None` if the message is no reply.
 pub fn replied(message: &[u8]) -> Option<u16> {
     let (id, rest) = message.split_first_chunk::<2>()?;
     let is_reply = message.len() >= HEADER && rest[0] & IS_REPLY != 0;
     is_reply.then(|| u16::from_be_bytes(*id))
 }
 
-/// The addresses in a reply to this question; none where it has none, or is no such reply.
+/// Addresses in the reply to the query `id`. Empty if the message has none or is no such reply.
 pub fn addresses(message: &[u8], id: u16) -> Vec<IpAddr> {
     let mut found = Vec::new();
     if replied(message) == Some(id) {
-        // What follows something malformed is not believed.
+        // Ignores everything after the first malformed record.
         let _ = collect(message, &mut found);
     }
     found
@@ -113,7 +116,7 @@ fn address(kind: u16, data: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// Where a name ends: behind its root label, or behind the first reference to another name.
+/// Offset behind a name: behind its root label, or behind the first compression pointer.
 fn after_name(message: &[u8], mut at: usize) -> Option<usize> {
     loop {
         match *message.get(at)? {
@@ -131,7 +134,8 @@ mod tests {
     use alloc::string::String;
     use proptest::prelude::*;
 
-    /// A reply to `question` with these records of (type, data), whose names refer to the question's.
+    /// Reply to `question` with records of (type, data). The record names are pointers to the name in the
+    /// question.
     fn reply(question: &[u8], records: &[(u16, &[u8])]) -> Vec<u8> {
         let mut message = question.to_vec();
         message[2] |= IS_REPLY;
@@ -147,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_as_the_rfc_writes_it() {
+    fn a_query_is_encoded_as_in_the_rfc() {
         let asked = question(0x1234, "a.example.", Kind::Aaaa).unwrap();
         assert_eq!(
             asked,
@@ -161,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_found_behind_aliases_and_in_no_other_reply() {
+    fn addresses_are_found_behind_aliases_and_only_with_the_right_id() {
         let asked = question(7, "site.example", Kind::A).unwrap();
         let records: [(u16, &[u8]); 3] = [(5, b"\x01b\xc0\x11"), (1, &[192, 0, 2, 1]), (1, &[192, 0, 2, 2])];
         let message = reply(&asked, &records);
@@ -169,7 +173,7 @@ mod tests {
         let expected = [IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2])];
         assert_eq!(addresses(&message, 7), expected);
         assert!(addresses(&message, 8).is_empty());
-        assert_eq!(replied(&asked), None, "a question is no reply");
+        assert_eq!(replied(&asked), None, "a query is no reply");
         assert!(addresses(&message[..message.len() - 1], 7) == expected[..1]);
         let v6 = reply(&asked, &[(28, &[0x20; 16])]);
         assert_eq!(addresses(&v6, 7), [IpAddr::from([0x20; 16])]);
@@ -177,7 +181,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_the_reader_panic(message in prop::collection::vec(any::<u8>(), 0..200), id: u16) {
+        fn no_message_makes_the_parser_panic(message in prop::collection::vec(any::<u8>(), 0..200), id: u16) {
             let _ = addresses(&message, id);
             let mut message = message;
             if message.len() > 3 {
@@ -188,7 +192,7 @@ mod tests {
         }
 
         #[test]
-        fn names_of_letters_are_asked_for(labels in prop::collection::vec("[a-z]{1,20}", 1..5)) {
+        fn names_of_letters_are_encoded(labels in prop::collection::vec("[a-z]{1,20}", 1..5)) {
             let name: String = labels.join(".");
             prop_assert!(question(1, &name, Kind::A).is_some());
         }

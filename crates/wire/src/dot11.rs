@@ -1,49 +1,51 @@
-//! Headers of 802.11 frames: what a monitor interface shows of them, and what a capture of ours is written with.
+//! 802.11 frame headers: parses what a monitor interface delivers, and writes our captures.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 §9.2.3 (general format), §9.2.4.1 (frame control), §9.2.4.2 (duration), §9.2.4.4 (sequence control), §9.2.4.5 (QoS
-//!   control), §9.2.4.8 (check sum), §9.3.1 (control frames), §9.3.2.1 table 9-30 (which address is whose).
+//! - IEEE 802.11-2020 §9.2.3 (general format), §9.2.4.1 (frame control), §9.2.4.2 (duration), §9.2.4.4
+//!   (sequence control), §9.2.4.5 (QoS control), §9.2.4.8 (FCS), §9.3.1 (control frames), §9.3.2.1 table 9-30
+//!   (meaning of the addresses).
 //!
 //! # Where we differ, and why
-//! 1. HT and VHT control fields and mesh headers are not looked into: what they follow is all that is needed here.
+//! 1. HT and VHT control fields and mesh headers are not parsed. Only the fields in front of them are needed
+//!    here.
 //!
 //! # Checked by
-//! `tests`; `sim`'s captures, which tshark reads; the fuzz target `dot11`.
+//! `tests`, `sim`'s captures, which tshark reads, and the fuzz target `dot11`.
 
 use alloc::vec::Vec;
 use units::{MacAddr, SeqNum};
 
-/// What a frame is: its type and subtype (table 9-1).
+/// Type and subtype of a frame (table 9-1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// Beacons, association and the like; numbered.
+    /// Beacons, association and the like. They have a sequence number.
     Management(u8),
-    /// Acknowledgements and the like; not numbered.
+    /// ACKs and the like. They have no sequence number.
     Control(u8),
-    /// Data, and null frames; numbered.
+    /// Data and null frames. They have a sequence number.
     Data(u8),
 }
 
 impl Kind {
-    /// A beacon.
+    /// Beacon.
     pub const BEACON: Self = Self::Management(8);
-    /// An acknowledgement.
+    /// ACK.
     pub const ACK: Self = Self::Control(13);
-    /// An acknowledgement of several.
+    /// Block ack: acknowledges several frames.
     pub const BLOCK_ACK: Self = Self::Control(9);
-    /// A request to send.
+    /// Request to send.
     pub const RTS: Self = Self::Control(11);
-    /// Asks an access point for one frame that it holds.
+    /// PS-Poll: asks an access point for one buffered frame.
     pub const PS_POLL: Self = Self::Control(10);
-    /// The answer to it.
+    /// Clear to send: the reply to an RTS.
     pub const CTS: Self = Self::Control(12);
     /// Data without QoS.
     pub const DATA: Self = Self::Data(0);
-    /// A frame without data, for its power management bit.
+    /// Null frame: carries no data, only the power management bit.
     pub const NULL: Self = Self::Data(4);
-    /// Data with QoS.
+    /// QoS data.
     pub const QOS_DATA: Self = Self::Data(8);
-    /// A frame without data, with QoS.
+    /// QoS null frame.
     pub const QOS_NULL: Self = Self::Data(12);
 
     const fn of(control: u8) -> Option<Self> {
@@ -69,23 +71,23 @@ impl Kind {
         matches!(self, Self::Data(subtype) if subtype & 0x08 != 0)
     }
 
-    /// Whether it carries a sequence number.
+    /// Whether the frame has a sequence number.
     pub const fn is_numbered(self) -> bool {
         !matches!(self, Self::Control(_))
     }
 }
 
-/// Which way a data frame crosses the border of its network.
+/// Direction of a data frame: its To DS and From DS bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Way {
-    /// From station to station, and all that is not data.
+    /// From station to station, and every frame that is not a data frame.
     #[default]
     Direct,
     /// To an access point.
     ToAccessPoint,
     /// From an access point.
     FromAccessPoint,
-    /// Between access points; there is a fourth address.
+    /// Between access points, with a fourth address.
     Relayed,
 }
 
@@ -115,30 +117,30 @@ impl Way {
     }
 }
 
-/// The header of a frame.
+/// Frame header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// What it is.
+    /// Type and subtype.
     pub kind: Kind,
-    /// Which way it goes.
+    /// Direction.
     pub way: Way,
-    /// It was sent before.
+    /// Retransmission.
     pub retry: bool,
-    /// Its sender will sleep.
+    /// The sender goes to power save after this frame.
     pub power_save: bool,
-    /// Its sender holds more for the receiver.
+    /// The sender has more buffered frames for the receiver.
     pub more: bool,
-    /// How long it reserves the medium, in µs; what is above 32,767 means something else.
+    /// Duration of the medium reservation, in µs. Values above 32,767 have another meaning.
     pub duration: u16,
-    /// To whom it is sent over the air.
+    /// Receiver address (RA).
     pub receiver: MacAddr,
-    /// Who sent it over the air; acknowledgements and CTS do not say.
+    /// Transmitter address (TA). ACK and CTS frames have none.
     pub transmitter: Option<MacAddr>,
-    /// The third address of management and data frames: network, source or destination.
+    /// Third address of management and data frames: BSSID, source or destination.
     pub third: Option<MacAddr>,
     /// Sequence number; `None` in control frames.
     pub number: Option<SeqNum>,
-    /// Traffic identifier, 0..16; `None` without QoS.
+    /// Traffic identifier, 0..16. `None` without QoS.
     pub tid: Option<u8>,
 }
 
@@ -146,7 +148,7 @@ pub struct Header {
 const SHORT: usize = 22;
 
 impl Header {
-    /// A control frame.
+    /// Header of a control frame.
     pub const fn control(kind: Kind, duration: u16, receiver: MacAddr, transmitter: Option<MacAddr>) -> Self {
         Self {
             kind,
@@ -163,7 +165,7 @@ impl Header {
         }
     }
 
-    /// Reads the header that a frame begins with.
+    /// Parses the header at the start of `frame`.
     pub fn parse(frame: &[u8]) -> Option<Self> {
         let (control, flags) = (*frame.first()?, *frame.get(1)?);
         let kind = Kind::of(control)?;
@@ -193,7 +195,7 @@ impl Header {
         })
     }
 
-    /// Appends it. The fourth address of relayed frames is written as zeros.
+    /// Appends the header. The fourth address of relayed frames is written as zeros.
     pub fn write(&self, out: &mut Vec<u8>) {
         let retry = if self.retry { RETRY } else { 0 };
         let sleep = if self.power_save { POWER_SAVE } else { 0 };
@@ -227,13 +229,13 @@ fn address(frame: &[u8], at: usize) -> Option<MacAddr> {
     octets.try_into().ok().map(MacAddr::new)
 }
 
-/// LLC and SNAP before an IPv4 packet (IEEE 802.2, RFC 1042).
+/// LLC and SNAP header before an IPv4 packet (IEEE 802.2, RFC 1042).
 pub const LLC_IPV4: [u8; 8] = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00];
 
-/// Octets of a check sum.
+/// Length of the frame check sequence (FCS).
 pub const FCS_BYTES: usize = 4;
 
-/// The check sum of a frame, in the order in which it is sent.
+/// FCS of a frame, in transmission order.
 pub fn fcs(frame: &[u8]) -> [u8; FCS_BYTES] {
     let crc = frame.iter().fold(u32::MAX, |crc, byte| {
         let index = (crc ^ u32::from(*byte)) & 0xff;
@@ -242,7 +244,7 @@ pub fn fcs(frame: &[u8]) -> [u8; FCS_BYTES] {
     (!crc).to_le_bytes()
 }
 
-/// CRC-32 of each octet, polynomial 0x04c11db7 from its other end.
+/// CRC-32 of each octet, with the reflected form of polynomial 0x04c11db7.
 const CRC: [u32; 256] = {
     let mut table = [0; 256];
     let mut octet = 0;
@@ -264,13 +266,13 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_check_sum_is_that_of_ethernet() {
-        // The check value of CRC-32 in every catalogue.
+    fn the_fcs_is_the_crc_32_of_ethernet() {
+        // The standard check value of CRC-32.
         assert_eq!(fcs(b"123456789"), 0xcbf4_3926_u32.to_le_bytes());
     }
 
     #[test]
-    fn an_acknowledgement_by_hand() {
+    fn an_ack_has_the_documented_bytes() {
         let header = Header::control(Kind::ACK, 0, MacAddr::new([2, 0, 0, 0, 0, 9]), None);
         let mut frame = Vec::new();
         header.write(&mut frame);
@@ -317,7 +319,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(header in any_header(), body in prop::collection::vec(any::<u8>(), 0..40)) {
+        fn a_written_header_parses_to_itself(header in any_header(), body in prop::collection::vec(any::<u8>(), 0..40)) {
             let mut frame = Vec::new();
             header.write(&mut frame);
             frame.extend(body);
@@ -325,7 +327,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_makes_the_reader_panic(frame in prop::collection::vec(any::<u8>(), 0..60)) {
+        fn no_frame_makes_the_parser_panic(frame in prop::collection::vec(any::<u8>(), 0..60)) {
             let _ = Header::parse(&frame);
         }
     }

@@ -1,4 +1,5 @@
-//! ICMP echo messages (RFC 792, RFC 4443 §4) with a payload of 16 bytes: a word that is this prober's own, and the number of the probe.
+//! ICMP echo messages (RFC 792, RFC 4443 §4). The payload of 16 bytes holds the prober's own 64-bit word and
+//! the number of the probe.
 
 use crate::checksum;
 
@@ -9,7 +10,7 @@ const REPLY_V6: u8 = 129;
 const HEADER: usize = 8;
 const LENGTH: usize = HEADER + 16;
 
-/// An echo request. The kernel fills in the checksum of ICMPv6, which covers addresses, itself.
+/// Encodes an echo request. The kernel fills in the ICMPv6 checksum, which covers the addresses.
 pub fn request(v6: bool, word: u64, probe: u32) -> [u8; LENGTH] {
     let mut bytes = [0; LENGTH];
     bytes[0] = if v6 { REQUEST_V6 } else { REQUEST_V4 };
@@ -24,9 +25,10 @@ pub fn request(v6: bool, word: u64, probe: u32) -> [u8; LENGTH] {
     bytes
 }
 
-/// The probe that this packet of a raw socket answers, if it is a reply to this prober.
+/// Number of the probe that this packet from a raw socket replies to. `None` if it is no reply to this
+/// prober.
 pub fn reply(v6: bool, packet: &[u8], word: u64) -> Option<u32> {
-    // IPv4 raw sockets give the IP header, too; IPv6 ones do not.
+    // IPv4 raw sockets also deliver the IP header, IPv6 raw sockets do not.
     let skip = if v6 {
         0
     } else {
@@ -56,7 +58,7 @@ mod tests {
         }
 
         #[test]
-        fn no_packet_makes_the_reader_panic(packet in prop::collection::vec(any::<u8>(), 0..100), v6: bool, word: u64) {
+        fn no_packet_makes_the_parser_panic(packet in prop::collection::vec(any::<u8>(), 0..100), v6: bool, word: u64) {
             let _ = reply(v6, &packet, word);
         }
     }

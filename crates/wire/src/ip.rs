@@ -1,7 +1,7 @@
-//! The IP header of a packet.
+//! IPv4 and IPv6 headers.
 //!
 //! # Sources
-//! - RFC 791, RFC 8200; RFC 3168 §5 for the ECN field.
+//! - RFC 791, RFC 8200, RFC 3168 §5 (ECN field).
 
 use crate::checksum::{self, Field};
 
@@ -14,21 +14,21 @@ pub const UDP: u8 = 17;
 const IPV6_LEN: usize = 40;
 const CE: u8 = 0b11;
 
-/// Where things are in a packet.
+/// Parsed header: the fields that locate the rest of the packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// IPv6 rather than IPv4.
     pub v6: bool,
-    /// Length of the IP header, options included (not IPv6 extension headers).
+    /// Length of the IP header in bytes, options included, IPv6 extension headers excluded.
     pub len: usize,
-    /// What follows it.
+    /// Protocol number of the payload.
     pub protocol: u8,
-    /// A fragment other than the first: what follows is no transport header.
+    /// Fragment other than the first. Its payload does not start with a transport header.
     pub later_fragment: bool,
 }
 
 impl Header {
-    /// Reads it. `None`: not IP, or too short to be.
+    /// Parses the header. `None` if the packet is not IP or too short.
     pub fn parse(packet: &[u8]) -> Option<Self> {
         match packet.first()? >> 4 {
             4 => Self::parse_v4(packet),
@@ -55,7 +55,8 @@ impl Header {
         })
     }
 
-    /// Source and destination port of a TCP segment; `None` for anything else, and for later fragments.
+    /// Source and destination port of a TCP segment. `None` for anything else, and for fragments other than
+    /// the first.
     pub fn tcp_ports(&self, packet: &[u8]) -> Option<(u16, u16)> {
         if self.protocol != TCP || self.later_fragment {
             return None;
@@ -64,19 +65,19 @@ impl Header {
         Some((u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])))
     }
 
-    /// Whether the sender understands ECN (ECT or CE).
+    /// Whether the sender supports ECN (ECT or CE).
     pub fn ect(&self, packet: &[u8]) -> bool {
         let ecn = if self.v6 { packet[1] >> 4 } else { packet[1] };
         ecn & CE != 0
     }
 
-    /// Whether congestion is marked already.
+    /// Whether the packet is marked CE.
     pub fn ce(&self, packet: &[u8]) -> bool {
         let ecn = if self.v6 { packet[1] >> 4 } else { packet[1] };
         ecn & CE == CE
     }
 
-    /// Sets congestion experienced.
+    /// Marks the packet CE (congestion experienced).
     pub fn set_ce(&self, packet: &mut [u8]) {
         let before = [packet[0], packet[1]];
         if self.v6 {
@@ -88,7 +89,8 @@ impl Header {
         }
     }
 
-    /// Whether the packet stays on its link (multicast and link-local): the chatter of a host's own stack, no traffic of ours.
+    /// Whether the packet never leaves its link (multicast and link-local). Such packets come from the host's
+    /// own stack and are not measured traffic.
     pub fn is_local_chatter(&self, packet: &[u8]) -> bool {
         if self.v6 {
             let source_is_link_local = packet[8] == 0xfe && packet[9] & 0xc0 == 0x80;
@@ -98,7 +100,7 @@ impl Header {
         }
     }
 
-    /// Source and destination, as they lie in the packet.
+    /// Source and destination address as in the packet, concatenated.
     pub fn addresses<'p>(&self, packet: &'p [u8]) -> &'p [u8] {
         if self.v6 { &packet[8..40] } else { &packet[12..20] }
     }

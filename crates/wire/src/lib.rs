@@ -1,16 +1,16 @@
-//! Bytes to values and back: what the lab and the probes must know of packets. No sockets, no policy.
+//! Packet formats that the lab and the probes need. This crate has no sockets and no policy.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | [`ip`] | where an IPv4 or IPv6 header ends, ECN, setting CE |
-//! | [`checksum`] | the Internet checksum, whole and by difference |
-//! | [`nat`] | addresses rewritten at the edge of a private network |
+//! | [`ip`] | IPv4 and IPv6 headers, ECN |
+//! | [`checksum`] | the Internet checksum, full and incremental |
+//! | [`nat`] | address translation at the edge of a private network |
 //! | [`echo`] | ICMP and ICMPv6 echo |
-//! | [`dns`] | one question to a resolver, and the addresses in its reply |
-//! | [`dot11`] | headers of 802.11 frames |
-//! | [`radiotap`] | what a radio says about a frame |
-//! | [`pcapng`] | captures, written |
-//! | [`mobility`] | what a mobile tells a sender of its signal |
+//! | [`dns`] | a query to a resolver, and the addresses in its reply |
+//! | [`dot11`] | 802.11 frame headers |
+//! | [`radiotap`] | reception metadata of a frame |
+//! | [`pcapng`] | writes captures |
+//! | [`mobility`] | signal reports from a mobile to a sender |
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;

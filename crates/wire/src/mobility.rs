@@ -1,33 +1,39 @@
-//! What a mobile tells a sender about one of its paths: where its signal is going, so that CLA can act where the data is sent.
+//! Signal reports: a mobile reports to the sender how the signal of one path changes, so that CLA can run at
+//! the sender.
 //!
-//! One UDP datagram of 52 bytes, all numbers in network order:
+//! A report is one UDP datagram of 52 bytes. All numbers are in network byte order:
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 0–3 | `SHm1` |
-//! | 4–11 | who tells: a number that the mobile draws when it starts |
-//! | 12–19 | when: nanoseconds since 1970, higher in every message of one mobile |
-//! | 20–23 | which connection: the token that the *receiver* has for it (RFC 8684 §3.2) |
-//! | 24 | which path: the id of the mobile's address |
+//! | 4–11 | sender id: a random number that the mobile draws at start |
+//! | 12–19 | timestamp: nanoseconds since 1970, strictly increasing per mobile |
+//! | 20–23 | connection: the token that the *receiver* has for it (RFC 8684 §3.2) |
+//! | 24 | path: the address id of the mobile's address |
 //! | 25 | flags: 1 = this path follows a hand-off |
 //! | 26–27 | zero |
 //! | 28–31 | mobility index, −1,000,000 to 1,000,000 (signed) |
-//! | 32–35 | quality beside the next candidate, 0 to 1,000,000 |
+//! | 32–35 | quality relative to the next candidate, 0 to 1,000,000 |
 //! | 36–51 | the first 16 bytes of HMAC-SHA-256 over bytes 0–35, with the configured key |
 //!
-//! A message that is too old or too new by the receiver's clock is dropped, and so is one that is not newer than what the same mobile said
-//! last, or from before the receiver began to listen ([`Guard`]): a recorded message is of no use to anybody, and copies of one message over
-//! several paths count once. Nothing in it is secret.
+//! [`Guard`] protects the receiver against replay. It drops a message whose timestamp
 //!
-//! Where a mobile's clock is ahead by so much, what it said in the last so much before a receiver began anew may be repeated to it; where it is
-//! behind, it is not heard for as long.
+//! - differs too much from the receiver's clock,
+//! - is not newer than the last one of the same mobile, or
+//! - is from before the receiver began to listen.
+//!
+//! Copies of one message over several paths therefore count once. Nothing in a message is secret.
+//!
+//! Clock error has a cost when a receiver restarts. If a mobile's clock is ahead by some time, an attacker
+//! can replay the messages that the mobile sent within that time before the restart. If its clock is behind,
+//! the receiver ignores the mobile for that time.
 //!
 //! # Sources
-//! - RFC 2104, RFC 4231 (HMAC-SHA-256), RFC 4868 §2.1.1 (128 bits of it); cla §IV.
+//! - RFC 2104, RFC 4231 (HMAC-SHA-256), RFC 4868 §2.1.1 (truncation to 128 bits), cla §IV.
 //!
 //! # Where we differ, and why
-//! 1. The paper leaves open how the mobile tells the sender. An option in the TCP header would not survive every middlebox, nor leave a
-//!    stock kernel.
+//! 1. The paper leaves open how the mobile informs the sender. A TCP option would not survive every
+//!    middlebox, and a stock kernel cannot send one.
 //!
 //! # Checked by
 //! `tests` below.
@@ -39,26 +45,29 @@ use sha2::Sha256;
 const MAGIC: [u8; 4] = *b"SHm1";
 const BODY: usize = 36;
 const TAG: usize = 16;
-/// Length of a message.
+/// Length of a message, in bytes.
 pub const LENGTH: usize = BODY + TAG;
-/// A message this much older or newer than the receiver's clock is dropped: clocks are seldom further apart, and paths seldom slower.
+/// Largest accepted difference between a timestamp and the receiver's clock, in ns. Clock errors and path
+/// delays rarely exceed it.
 pub const WINDOW_NS: u64 = 5_000_000_000;
-/// So many mobiles are remembered at most; those that said nothing for the longest time go first, and stay out by their age.
+/// Maximum number of mobiles that [`Guard`] remembers. It forgets only those whose last message is older than
+/// the window.
 const MOST_SENDERS: usize = 4_096;
-/// One, in parts of a million.
+/// One, in parts per million.
 const WHOLE_PPM: u32 = 1_000_000;
 
-/// A secret that both ends have been given. Shown nowhere.
+/// Secret shared by both ends. `Debug` does not print it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key([u8; 32]);
 
 impl Key {
-    /// From its bytes.
+    /// Key from its 32 bytes.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// From 64 hexadecimal digits, as `openssl rand -hex 32` prints them; space around them does not matter.
+    /// Key from 64 hexadecimal digits, as `openssl rand -hex 32` prints them. Surrounding white space is
+    /// ignored.
     pub fn from_hex(text: &str) -> Option<Self> {
         let digits = text.trim().as_bytes();
         let mut bytes = [0; 32];
@@ -85,38 +94,38 @@ impl core::fmt::Debug for Key {
     }
 }
 
-/// What is told.
+/// Content of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// Who tells.
+    /// Id of the mobile.
     pub sender: u64,
-    /// When, in nanoseconds since 1970.
+    /// Timestamp, in nanoseconds since 1970.
     pub stamp_ns: u64,
     /// The receiver's token of the connection.
     pub token: u32,
-    /// The id of the mobile's address.
+    /// Address id of the mobile's address.
     pub address_id: u8,
-    /// The path is new, and follows one that was given up.
+    /// The path is new and replaces one that was given up.
     pub handed_off: bool,
-    /// −1,000,000 to 1,000,000: negative when the signal sinks.
+    /// Mobility index, −1,000,000 to 1,000,000. Negative if the signal falls.
     pub mobility_ppm: i32,
-    /// 0 to 1,000,000.
+    /// Quality relative to the next candidate, 0 to 1,000,000.
     pub quality_ppm: u32,
 }
 
-/// Why a datagram says nothing.
+/// Why a datagram is rejected before its timestamp is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unreadable {
-    /// Not of this kind.
+    /// Wrong length or magic number.
     NotOurs,
-    /// Of somebody with another key, or changed on the way.
+    /// Wrong key, or modified in transit.
     Forged,
-    /// Numbers that mean nothing, although the key is right.
+    /// Right key, but values out of range.
     Nonsense,
 }
 
 impl Message {
-    /// The datagram.
+    /// Encodes and authenticates the report.
     pub fn seal(&self, key: &Key) -> [u8; LENGTH] {
         let mut bytes = [0; LENGTH];
         bytes[..4].copy_from_slice(&MAGIC);
@@ -132,7 +141,7 @@ impl Message {
         bytes
     }
 
-    /// What a datagram says, if it was made with this key.
+    /// Decodes a datagram that was authenticated with `key`.
     pub fn open(datagram: &[u8], key: &Key) -> Result<Self, Unreadable> {
         let bytes: &[u8; LENGTH] = datagram.try_into().map_err(|_| Unreadable::NotOurs)?;
         if bytes[..4] != MAGIC {
@@ -160,25 +169,26 @@ impl Message {
     }
 }
 
-/// Why a message that was made with the right key is not heard.
+/// Why an authentic message is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotHeard {
-    /// Older or newer than [`WINDOW_NS`] by the receiver's clock, or from before it began to listen.
+    /// The timestamp differs from the receiver's clock by more than [`WINDOW_NS`], or is from before the
+    /// receiver began to listen.
     Stale,
-    /// Not newer than the last one of the same mobile: a copy, or a recording.
+    /// Not newer than the last message of the same mobile: a copy or a replay.
     Replayed,
 }
 
-/// Remembers what each mobile said last.
+/// Replay protection: remembers the latest timestamp of each mobile.
 #[derive(Debug)]
 pub struct Guard {
-    /// Whoever listened before may have admitted what was said until then.
+    /// Start of this receiver. An earlier receiver may have accepted any message with an older timestamp.
     began_ns: u64,
     latest: BTreeMap<u64, u64>,
 }
 
 impl Guard {
-    /// Of a receiver that begins to listen at this moment, in nanoseconds since 1970.
+    /// Guard of a receiver that starts at `began_ns`, in nanoseconds since 1970.
     pub const fn since(began_ns: u64) -> Self {
         Self {
             began_ns,
@@ -186,7 +196,8 @@ impl Guard {
         }
     }
 
-    /// Whether a message may be heard; `now_ns` is nanoseconds since 1970.
+    /// Checks whether to accept a message, and remembers its timestamp. `now_ns` is in nanoseconds since
+    /// 1970.
     pub fn admit(&mut self, now_ns: u64, message: &Message) -> Result<(), NotHeard> {
         if now_ns.abs_diff(message.stamp_ns) > WINDOW_NS || message.stamp_ns < self.began_ns {
             return Err(NotHeard::Stale);
@@ -199,14 +210,16 @@ impl Guard {
             self.make_room(now_ns);
         }
         if latest.is_none() && self.latest.len() >= MOST_SENDERS {
-            // Everybody has spoken within the window: to forget one would let its recordings in.
+            // Every remembered mobile has sent within the window. Forgetting one would allow its messages to
+            // be replayed.
             return Err(NotHeard::Stale);
         }
         self.latest.insert(message.sender, message.stamp_ns);
         Ok(())
     }
 
-    /// What was said before the window cannot be heard again anyhow.
+    /// Forgets mobiles whose last message is older than the window: the window check already rejects their
+    /// replays.
     fn make_room(&mut self, now_ns: u64) {
         self.latest
             .retain(|_, stamp_ns| now_ns.saturating_sub(*stamp_ns) <= WINDOW_NS);
@@ -254,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn another_key_says_nothing() {
+    fn a_datagram_with_another_key_or_length_is_rejected() {
         let bytes = message().seal(&Key::new([8; 32]));
         assert_eq!(Message::open(&bytes, &KEY), Err(Unreadable::Forged));
         assert_eq!(Message::open(&bytes[1..], &KEY), Err(Unreadable::NotOurs));
@@ -262,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_out_of_bounds_are_nonsense_even_with_the_key() {
+    fn values_out_of_range_are_rejected_even_with_the_right_key() {
         let beyond = Message {
             quality_ppm: WHOLE_PPM + 1,
             ..message()
@@ -276,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stale_or_said_before_is_not_heard() {
+    fn stale_and_replayed_messages_are_rejected() {
         let mut guard = Guard::since(0);
         let said = |stamp_ns| Message {
             stamp_ns,
@@ -291,11 +304,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_to_whoever_listened_before_is_not_heard_again() {
+    fn messages_to_an_earlier_receiver_cannot_be_replayed() {
         let said = message();
         let mut before = Guard::since(NOW - WINDOW_NS);
         assert_eq!(before.admit(NOW, &said), Ok(()));
-        // The receiver begins anew, and within the window the recording comes.
+        // The receiver restarts, and the message is replayed within the window.
         let mut anew = Guard::since(NOW + 1);
         assert_eq!(anew.admit(NOW + 2, &said), Err(NotHeard::Stale));
         let next = Message {
@@ -307,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_a_full_one_lets_no_recording_in() {
+    fn memory_is_bounded_and_a_full_guard_admits_no_replay() {
         let mut guard = Guard::since(0);
         let of = |sender, stamp_ns| Message {
             sender,
@@ -325,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_64_digits() {
+    fn a_key_is_64_hexadecimal_digits() {
         let text = " 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1F\n";
         let bytes = core::array::from_fn(|at| at as u8);
         assert_eq!(Key::from_hex(text), Some(Key::new(bytes)));
@@ -336,7 +349,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_sealed_is_opened(
+        fn a_sealed_message_opens_to_itself(
             sender: u64, stamp_ns: u64, token: u32, address_id: u8, handed_off: bool, mobility_ppm in -1_000_000..=1_000_000, quality_ppm in 0u32..=1_000_000
         ) {
             let message = Message { sender, stamp_ns, token, address_id, handed_off, mobility_ppm, quality_ppm };
@@ -344,14 +357,14 @@ mod tests {
         }
 
         #[test]
-        fn a_changed_bit_is_noticed(bit in 0usize..8 * LENGTH) {
+        fn any_flipped_bit_is_rejected(bit in 0usize..8 * LENGTH) {
             let mut bytes = message().seal(&KEY);
             bytes[bit / 8] ^= 1 << (bit % 8);
             prop_assert!(Message::open(&bytes, &KEY).is_err());
         }
 
         #[test]
-        fn any_bytes_are_borne(bytes: Vec<u8>) {
+        fn random_bytes_are_rejected(bytes: Vec<u8>) {
             prop_assert!(Message::open(&bytes, &KEY).is_err());
         }
     }

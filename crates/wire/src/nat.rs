@@ -1,16 +1,17 @@
-//! One private address behind one public one, at the far edge of a link.
+//! Network address translation at the far end of a link: one private address to one public address.
 //!
-//! Two links may give the client addresses of the same private network, even the same address; towards the server each has an
-//! address of its own.
+//! Two links may give the client addresses in the same private network, even the same address. Towards the
+//! server each link has its own address.
 //!
 //! # Sources
-//! - RFC 3022 (basic NAT, §4.1 checksums by difference, §4.3 ICMP errors).
+//! - RFC 3022 (basic NAT, §4.1 incremental checksums, §4.3 ICMP errors).
 //!
 //! # Where we differ, and why
-//! 1. Addresses only, never ports: each link has one client.
+//! 1. Translates addresses only, never ports: each link has one client.
 //!
 //! # Checked by
-//! `lab`, `frame::tests`: every protocol, finished and partial checksums, there and back; `tests/emulator.rs` with the kernel at both ends.
+//! `lab`, `frame::tests`: every protocol, complete and partial checksums, both directions.
+//! `tests/emulator.rs`: with the kernel at both ends.
 
 use crate::checksum::{self, Field};
 use crate::ip::{Header, ICMP, TCP, UDP};
@@ -19,22 +20,22 @@ use core::net::Ipv4Addr;
 const SOURCE: usize = 12;
 const DESTINATION: usize = 16;
 
-/// Which address the client has, and which the server sees.
+/// Address pair of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nat {
-    /// The client's.
+    /// Address that the client has.
     pub private: Ipv4Addr,
-    /// What the server sees.
+    /// Address that the server sees.
     pub public: Ipv4Addr,
 }
 
 impl Nat {
-    /// Rewrites a packet on its way from the client.
+    /// Rewrites a packet sent by the client.
     pub fn outward(self, packet: &mut [u8], ip: Header, field: Field) {
         rewrite(packet, ip, field, Change::new(SOURCE, self.private, self.public));
     }
 
-    /// Rewrites a packet on its way to the client.
+    /// Rewrites a packet sent to the client.
     pub fn inward(self, packet: &mut [u8], ip: Header, field: Field) {
         rewrite(
             packet,
@@ -61,7 +62,7 @@ impl Change {
         }
     }
 
-    /// The same address at the other end of a packet that is quoted in an error.
+    /// The same change at the other address field, for the packet quoted in an ICMP error.
     const fn quoted(self) -> Self {
         Self {
             at: SOURCE + DESTINATION - self.at,
@@ -88,7 +89,7 @@ fn rewrite(packet: &mut [u8], ip: Header, field: Field, change: Change) {
 }
 
 fn rewrite_udp(udp: &mut [u8], field: Field, change: Change) {
-    // A zero checksum means that there is none.
+    // A zero UDP checksum means that there is none.
     if udp.get(6..8).is_none_or(|sum| sum == [0, 0]) {
         return;
     }
@@ -98,7 +99,8 @@ fn rewrite_udp(udp: &mut [u8], field: Field, change: Change) {
     }
 }
 
-/// Errors quote the packet that caused them, and that has our address at its other end.
+/// Rewrites the packet that an ICMP error quotes. It travelled the other way, so our address is in its other
+/// address field.
 fn rewrite_icmp(icmp: &mut [u8], quoted: Change) {
     let is_error = icmp
         .first()

@@ -1,18 +1,19 @@
-//! Captures that every analyser opens: one section, its interfaces, packets with nanoseconds.
+//! Packet captures in pcapng: one section, its interfaces, and packets with nanosecond timestamps.
 //!
 //! # Sources
-//! - IETF draft-ietf-opsawg-pcapng (section header, interface description, enhanced packet; options `if_name`, `if_tsresol`).
+//! - IETF draft-ietf-opsawg-pcapng (section header, interface description, enhanced packet, options `if_name`
+//!   and `if_tsresol`).
 //!
 //! # Where we differ, and why
-//! 1. Written only, and little-endian whatever the machine: one run is one file, byte for byte.
+//! 1. Write-only, and little-endian on every machine, so that one run always gives the same bytes.
 //!
 //! # Checked by
-//! `tests`; `sim`'s captures, which tshark reads.
+//! `tests`, and `sim`'s captures, which tshark reads.
 
 use alloc::vec::Vec;
 use units::Instant;
 
-/// Frames of 802.11 behind a radiotap header.
+/// Link type of 802.11 frames with a radiotap header.
 pub const LINKTYPE_RADIOTAP: u16 = 127;
 
 const SECTION: u32 = 0x0a0d_0d0a;
@@ -21,24 +22,24 @@ const PACKET: u32 = 6;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 const IF_NAME: u16 = 2;
 const IF_TSRESOL: u16 = 9;
-/// Timestamps count 10⁻⁹ s.
+/// Timestamp resolution, as an exponent: 10⁻⁹ s.
 const NANOSECONDS: u8 = 9;
 
-/// Appends the header that a file begins with.
+/// Appends the section header, which must come first in a file.
 pub fn section(out: &mut Vec<u8>) {
     block(out, SECTION, |out| {
         out.extend_from_slice(&BYTE_ORDER.to_le_bytes());
         out.extend_from_slice(&[1, 0, 0, 0]);
-        // The section's length is not said.
+        // The length of the section is unspecified.
         out.extend_from_slice(&u64::MAX.to_le_bytes());
     });
 }
 
-/// Appends an interface; they are numbered from 0 in their order.
+/// Appends an interface. Interfaces are numbered from 0 in order.
 pub fn interface(out: &mut Vec<u8>, linktype: u16, name: &str) {
     block(out, INTERFACE, |out| {
         out.extend_from_slice(&linktype.to_le_bytes());
-        // Reserved, and no limit on the length of packets.
+        // Reserved bytes, then no limit on the packet length.
         out.extend_from_slice(&[0; 6]);
         option(out, IF_NAME, name.as_bytes());
         option(out, IF_TSRESOL, &[NANOSECONDS]);
@@ -46,7 +47,7 @@ pub fn interface(out: &mut Vec<u8>, linktype: u16, name: &str) {
     });
 }
 
-/// Appends a packet of which `captured` is the beginning and `length` the whole.
+/// Appends a packet. `captured` is its first part, `length` its full length in bytes.
 pub fn packet(out: &mut Vec<u8>, interface: u32, at: Instant, captured: &[u8], length: u32) {
     block(out, PACKET, |out| {
         let nanos = at.as_nanos();
@@ -64,7 +65,7 @@ pub fn packet(out: &mut Vec<u8>, interface: u32, at: Instant, captured: &[u8], l
     });
 }
 
-/// A block's length stands before and behind its body.
+/// Appends a block. Its length comes both before and after its body.
 fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&kind.to_le_bytes());
@@ -90,7 +91,7 @@ fn padded(out: &mut Vec<u8>, bytes: &[u8]) {
 mod tests {
     use super::*;
 
-    /// Kind and body of each block.
+    /// Type and body of each block.
     fn blocks(mut file: &[u8]) -> Vec<(u32, &[u8])> {
         let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
         let mut found = Vec::new();

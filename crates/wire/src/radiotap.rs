@@ -1,54 +1,56 @@
-//! The radiotap header: what a radio says about a frame besides its bytes.
+//! The radiotap header: reception metadata that a radio reports with a frame.
 //!
 //! # Sources
-//! - radiotap.org: the header (version 0, fields in the order of their bits, each aligned to its size from the start of the header) and
-//!   the fields TSFT, flags, rate, channel, antenna signal, antenna, MCS and A-MPDU status; a word of bits of its own for each antenna.
-//! - Linux 6.18 `net/mac80211/rx.c`, `ieee80211_add_rx_radiotap_header`: such a word has the bits of signal and antenna.
+//! - radiotap.org: the header (version 0, fields in bit order, each aligned to its size from the start of the
+//!   header), the fields TSFT, flags, rate, channel, antenna signal, antenna, MCS and A-MPDU status, and the
+//!   extra presence word per antenna.
+//! - Linux 6.18 `net/mac80211/rx.c`, `ieee80211_add_rx_radiotap_header`: a per-antenna presence word has the
+//!   signal and antenna bits.
 //!
 //! # Where we differ, and why
-//! 1. Fields after a vendor's are not read: their sizes are the vendor's.
-//! 2. Of several antennas the signal in the header's first part counts, which is that of all together; of the others it is read how many there
-//!    are.
+//! 1. Fields after a vendor namespace are not parsed, because only the vendor knows their sizes.
+//! 2. If there are several antennas, the signal is the combined one from the first part of the header. The
+//!    per-antenna words are only counted.
 //!
 //! # Checked by
-//! `tests`; `sim`'s captures, which tshark reads; the fuzz target `dot11`.
+//! `tests`, `sim`'s captures, which tshark reads, and the fuzz target `dot11`.
 
 use alloc::vec::Vec;
 use units::Dbm;
 
-/// What a radio says about a frame.
+/// Reception metadata of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Radiotap {
-    /// When its first bit arrived, in µs of the radio's own clock.
+    /// Arrival of the first bit, in µs of the radio's clock.
     pub tsft_us: Option<u64>,
-    /// The frame's check sum follows it.
+    /// The frame ends with its FCS.
     pub has_fcs: bool,
-    /// The check sum was wrong.
+    /// The FCS was wrong.
     pub broken: bool,
-    /// How it was modulated.
+    /// Modulation.
     pub rate: Option<Rate>,
-    /// The centre of its channel, in MHz.
+    /// Centre frequency of the channel, in MHz.
     pub frequency_mhz: Option<u16>,
-    /// How strong it was, to a whole dB.
+    /// Signal strength, in whole dBm.
     pub signal: Option<Dbm>,
-    /// Antennas of which each says how strong it was; here all say the same.
+    /// Number of per-antenna presence words. When written, every antenna reports the same signal.
     pub antennas: u8,
-    /// The number of the aggregate that it came in.
+    /// Reference number of the A-MPDU that contained the frame.
     pub aggregate: Option<u32>,
 }
 
-/// How a frame was modulated.
+/// Modulation of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rate {
-    /// 802.11 a, b or g: in 500 kb/s.
+    /// 802.11a, b or g: rate in units of 500 kb/s.
     Legacy(u8),
     /// 802.11n.
     Ht {
-        /// 0..77.
+        /// MCS index, 0..77.
         mcs: u8,
-        /// 40 MHz wide.
+        /// 40 MHz channel.
         wide: bool,
-        /// Short guard intervals.
+        /// Short guard interval.
         short_guard: bool,
     },
 }
@@ -61,14 +63,15 @@ const SIGNAL: u32 = 5;
 const ANTENNA: u32 = 11;
 const MCS: u32 = 19;
 const AGGREGATE: u32 = 20;
-/// The next word of bits is about the same kind of fields.
+/// The next presence word continues in the same namespace.
 const SAME_KIND: u32 = 29;
-/// Another word of bits follows.
+/// Another presence word follows.
 const MORE: u32 = 31;
-/// What an antenna says of itself.
+/// Fields of a per-antenna presence word.
 const OF_ANTENNA: u32 = 1 << SIGNAL | 1 << ANTENNA;
 
-/// Size and alignment of each field, by its bit. Those of VHT and later come after all that is read here.
+/// Size and alignment of each field, by bit. The fields of VHT and later standards follow these and are not
+/// parsed.
 const FIELDS: [(u8, u8); 23] = [
     (8, 8),
     (1, 1),
@@ -97,20 +100,20 @@ const FIELDS: [(u8, u8); 23] = [
 
 const HAS_FCS: u8 = 0x10;
 const BAD_FCS: u8 = 0x40;
-/// Which parts of the MCS field are known: bandwidth, index, guard interval.
+/// Known parts of the MCS field: bandwidth, index, guard interval.
 const MCS_KNOWN: u8 = 0x07;
 const WIDE: u8 = 0x01;
 const SHORT_GUARD: u8 = 0x04;
-/// OFDM or CCK, and the band, in the flags of the channel.
+/// Channel flags: OFDM or CCK, and the band.
 const OFDM: u16 = 0x0040;
 const CCK: u16 = 0x0020;
 const AT_2_GHZ: u16 = 0x0080;
 const AT_5_GHZ: u16 = 0x0100;
-/// 802.11b's rates, in 500 kb/s.
+/// 802.11b rates, in units of 500 kb/s.
 const CCK_RATES: [u8; 4] = [2, 4, 11, 22];
 
 impl Radiotap {
-    /// Reads the header that `bytes` begin with, and the frame behind it.
+    /// Parses the header at the start of `bytes`. Returns it with the frame behind it.
     pub fn parse(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let length = usize::from(u16::from_le_bytes(array(bytes, 2)?));
         if *bytes.first()? != 0 || length < 8 {
@@ -159,7 +162,7 @@ impl Radiotap {
         }
     }
 
-    /// Appends it.
+    /// Appends the header.
     pub fn write(&self, out: &mut Vec<u8>) {
         let start = out.len();
         let words = 1 + usize::from(self.antennas);
@@ -250,7 +253,7 @@ impl Writer<'_> {
     }
 }
 
-/// To the nearest dB, as radiotap has it.
+/// Rounds to the nearest dBm, the resolution of radiotap.
 fn whole_db(signal: Dbm) -> u8 {
     let whole = (f64::from(signal.as_mbm()) / 100.0).clamp(-128.0, 127.0);
     (whole + if whole < 0.0 { -0.5 } else { 0.5 }) as i8 as u8
@@ -266,8 +269,8 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_header_by_hand() {
-        // Flags, rate, channel (aligned to 2) and signal: 0x2e.
+    fn a_header_has_the_documented_bytes() {
+        // Presence 0x2e: flags, rate, channel (aligned to 2) and signal.
         let bytes = [
             0, 0, 15, 0, 0x2e, 0, 0, 0, 0x10, 108, 0x3c, 0x14, 0x40, 0x01, 0xc4, 0xaa,
         ];
@@ -286,8 +289,8 @@ mod tests {
     }
 
     #[test]
-    fn more_words_of_bits_are_passed_over() {
-        // Flags and signal, then a second antenna's signal behind a second word.
+    fn further_presence_words_are_skipped() {
+        // Flags and signal, then the signal of a second antenna in a second presence word.
         let bytes = [0, 0, 15, 0, 0x22, 0, 0, 0x80, 0x20, 0, 0, 0, 0, 0xc4, 0xc0, 0x99];
         let (radiotap, frame) = Radiotap::parse(&bytes).unwrap();
         assert_eq!(radiotap.signal, Some(Dbm::from_dbm(-60)));
@@ -303,7 +306,8 @@ mod tests {
         };
         let mut written = Vec::new();
         radiotap.write(&mut written);
-        // Flags and signal of all; then a word for each antenna, and behind all words what it says.
+        // Flags and combined signal, then one presence word per antenna. The antenna fields follow all
+        // presence words.
         let expected = [
             0, 0, 22, 0, 0x22, 0, 0, 0xa0, 0x20, 0x08, 0, 0xa0, 0x20, 0x08, 0, 0, 0, 0xc4, 0xc4, 0, 0xc4, 1,
         ];
@@ -324,7 +328,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(
+        fn a_written_header_parses_to_itself(
             tsft_us: Option<u64>, [has_fcs, broken]: [bool; 2], rate in prop::option::of(any_rate()),
             frequency_mhz in prop::option::of(2_000_u16..6_000), dbm in prop::option::of(-128_i32..=127),
             antennas in 0_u8..9, aggregate: Option<u32>, frame in prop::collection::vec(any::<u8>(), 0..20), before in 0_usize..9,
@@ -340,7 +344,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_makes_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+        fn no_bytes_make_the_parser_panic(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
             let _ = Radiotap::parse(&bytes);
         }
     }

@@ -1,4 +1,4 @@
-//! Headers, checksums and address translation, on whole packets.
+//! Tests of headers, checksums and address translation on whole packets.
 
 mod packets;
 
@@ -14,7 +14,7 @@ const NAT: Nat = Nat {
     public: PUBLIC,
 };
 
-/// Destination unreachable (port), quoting `cause`.
+/// ICMP error "destination unreachable (port)" that quotes `cause`.
 fn unreachable(from: Ipv4Addr, to: Ipv4Addr, cause: &[u8]) -> Vec<u8> {
     let mut icmp = vec![3, 3, 0, 0, 0, 0, 0, 0];
     icmp.extend(cause);
@@ -37,19 +37,19 @@ fn inward(mut packet: Vec<u8>) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn a_difference_gives_the_same_checksum_as_the_whole(mut bytes in prop::collection::vec(any::<u8>(), 24..60), new in any::<[u8; 4]>()) {
+    fn an_incremental_update_gives_the_full_checksum(mut bytes in prop::collection::vec(any::<u8>(), 24..60), new in any::<[u8; 4]>()) {
         bytes[2..4].fill(0);
         let sum = !checksum::fold(checksum::sum(&bytes));
         bytes[2..4].copy_from_slice(&sum.to_be_bytes());
         let old: [u8; 4] = bytes[12..16].try_into().unwrap();
         checksum::overwrite(&mut bytes, 12, &new);
         checksum::replace(&mut bytes, 2, Field::Finished, &old, &new);
-        // A receiver sums everything, the checksum too, and must get all ones.
+        // The sum over everything, the checksum included, is all ones.
         prop_assert_eq!(checksum::fold(checksum::sum(&bytes)), 0xffff);
     }
 
     #[test]
-    fn nat_makes_the_packet_that_the_public_host_would_have_sent(payload in prop::collection::vec(any::<u8>(), 0..64)) {
+    fn nat_gives_the_packet_that_the_public_host_would_send(payload in prop::collection::vec(any::<u8>(), 0..64)) {
         prop_assert_eq!(outward(tcp(PRIVATE, SERVER, &payload)), tcp(PUBLIC, SERVER, &payload));
         prop_assert_eq!(outward(udp(PRIVATE, SERVER, &payload)), udp(PUBLIC, SERVER, &payload));
         prop_assert_eq!(inward(tcp(SERVER, PUBLIC, &payload)), tcp(SERVER, PRIVATE, &payload));
@@ -57,7 +57,7 @@ proptest! {
     }
 
     #[test]
-    fn nat_rewrites_what_an_error_quotes(payload in prop::collection::vec(any::<u8>(), 0..64)) {
+    fn nat_rewrites_the_packet_quoted_in_an_icmp_error(payload in prop::collection::vec(any::<u8>(), 0..64)) {
         let received = unreachable(PRIVATE, SERVER, &udp(SERVER, PRIVATE, &payload));
         let translated = unreachable(PUBLIC, SERVER, &udp(SERVER, PUBLIC, &payload));
         prop_assert_eq!(outward(received), translated);
@@ -68,7 +68,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+    fn no_bytes_make_the_parser_panic(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
         if let Some(ip) = Header::parse(&bytes) {
             prop_assert!(ip.len <= bytes.len() && ip.len >= 20);
             prop_assert_eq!(ip.addresses(&bytes).len(), if ip.v6 { 32 } else { 8 });
@@ -81,20 +81,20 @@ proptest! {
 }
 
 #[test]
-fn the_ports_of_tcp_are_read_and_nothing_else_is_taken_for_them() {
+fn only_tcp_segments_have_tcp_ports() {
     let parsed = |packet: &[u8]| Header::parse(packet).unwrap().tcp_ports(packet);
     let whole = tcp(SERVER, PRIVATE, b"x");
     assert_eq!(parsed(&whole), Some((5_001, 1_234)));
     assert_eq!(parsed(&tcp_v6(b"x")), Some((5_001, 1_234)));
     assert_eq!(parsed(&udp(SERVER, PRIVATE, b"x")), None);
-    assert_eq!(parsed(&whole[..23]), None, "cut off");
+    assert_eq!(parsed(&whole[..23]), None, "truncated");
     let mut fragment = whole;
     fragment[6..8].copy_from_slice(&[0x20, 0xb9]);
-    assert_eq!(parsed(&fragment), None, "the middle of a datagram");
+    assert_eq!(parsed(&fragment), None, "a later fragment");
 }
 
 #[test]
-fn nat_leaves_the_packets_of_others_alone() {
+fn nat_leaves_packets_from_other_addresses_unchanged() {
     let packet = tcp(SERVER, PRIVATE, b"x");
     assert_eq!(outward(packet.clone()), packet);
 }
@@ -111,7 +111,7 @@ fn nat_keeps_a_partial_checksum_partial() {
 }
 
 #[test]
-fn a_fragment_has_no_transport_header_to_rewrite() {
+fn nat_rewrites_no_transport_header_in_a_later_fragment() {
     let mut packet = udp(PRIVATE, SERVER, b"the middle of a datagram");
     packet[6..8].copy_from_slice(&[0x20, 0xb9]);
     let translated = outward(packet.clone());
@@ -120,7 +120,7 @@ fn a_fragment_has_no_transport_header_to_rewrite() {
 }
 
 #[test]
-fn ce_is_set_and_summed() {
+fn setting_ce_updates_the_checksum() {
     let mut packet = tcp(SERVER, PRIVATE, b"marked");
     let ip = Header::parse(&packet).unwrap();
     assert!(ip.ect(&packet));
@@ -144,7 +144,7 @@ fn multicast_and_link_local_packets_are_chatter() {
 }
 
 #[test]
-fn what_is_not_ip_is_refused() {
+fn non_ip_packets_are_rejected() {
     for bytes in [&[][..], &[0x45; 10], &[0x43; 40], &[0x60; 39], &[0x15; 40]] {
         assert_eq!(Header::parse(bytes), None, "{bytes:?}");
     }

@@ -365,6 +365,7 @@ fn job(trial: Trial) -> Job {
         window: None,
         count_cost: false,
         unadvised: false,
+        record: false,
     }
 }
 
@@ -384,7 +385,7 @@ fn tell(jobs: &[Job], run: usize, event: &trace::Event) {
 }
 
 fn observed(done: Done) -> Observed {
-    let Done { played, lateness } = done;
+    let Done { played, lateness, .. } = done;
     Observed {
         cores: played.emulator.cores(),
         per_ack: played.per_ack,

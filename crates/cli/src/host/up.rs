@@ -131,6 +131,7 @@ fn work(args: &Args, log: Log) -> anyhow::Result<ExitCode> {
         window: None,
         fallback_window: config.fallback_window,
         probing: probing(&config),
+        record: None,
         journal: Some(args.place.journal()),
     };
     let mut daemon =

@@ -1,6 +1,7 @@
 //! `slowhand play FILE`: what happens in a scenario, policy by policy.
 
 mod files;
+mod recordings;
 mod report;
 mod results;
 mod rows;
@@ -21,6 +22,7 @@ use trace::PolicyName;
 use crate::exit::{self, Refused};
 use crate::{interrupt, seed};
 use files::Files;
+use recordings::Recordings;
 use world::Order;
 
 /// Play a scenario on this machine's own kernel, in network namespaces connected by models of links, or in virtual time.
@@ -100,6 +102,11 @@ pub struct Args {
     #[arg(long, value_name = "CMD", requires = "shell")]
     serve: Vec<String>,
 
+    /// Record what the engine of every run is told and asks for, in a file for each run in this directory: `slowhand replay` compares it
+    /// with what the engine of another version asks for.
+    #[arg(long, value_name = "DIR")]
+    record: Option<PathBuf>,
+
     #[command(flatten)]
     wanted: Wanted,
 }
@@ -143,10 +150,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let plan = plan(&args)?;
     let policies = selection::policies(&plan, &args.policies, args.compare)?;
     conduct(
-        &Order {
+        Order {
             plan: &plan,
             policies: &policies,
             programs: programs(&args),
+            recordings: Recordings::open(args.record.as_deref())?,
         },
         Some(&args.file),
         &args.wanted,
@@ -172,17 +180,18 @@ fn only_in_virtual_time(args: &Args) -> anyhow::Result<()> {
 pub fn compare(plan: &Plan, wanted: &Wanted) -> anyhow::Result<ExitCode> {
     let policies = selection::policies(plan, &[], true)?;
     conduct(
-        &Order {
+        Order {
             plan,
             policies: &policies,
             programs: None,
+            recordings: None,
         },
         None,
         wanted,
     )
 }
 
-fn conduct(order: &Order<'_>, scenario: Option<&Path>, wanted: &Wanted) -> anyhow::Result<ExitCode> {
+fn conduct(order: Order<'_>, scenario: Option<&Path>, wanted: &Wanted) -> anyhow::Result<ExitCode> {
     let outputs: Vec<(&str, &Path)> = wanted.outputs().collect();
     files::check(&outputs, scenario, [order.plan])?;
     order.plan.doubts().for_each(|doubt| tell!("{doubt}"));
@@ -190,8 +199,9 @@ fn conduct(order: &Order<'_>, scenario: Option<&Path>, wanted: &Wanted) -> anyho
     interrupt::stop()?;
     lab::prerequisites::check().map_err(Refused::because)?;
     let files = Files::create(wanted)?;
+    let plan = order.plan;
     let played = world::play(order, files::rows(wanted.trace.as_deref())?)?;
-    let failures = report::failures(order.plan, &played);
+    let failures = report::failures(plan, &played);
     // The files first: whoever reads the output may have left.
     files.write(&played)?;
     if wanted.json {
@@ -199,7 +209,7 @@ fn conduct(order: &Order<'_>, scenario: Option<&Path>, wanted: &Wanted) -> anyho
         failures.iter().for_each(|line| tell!("{line}"));
         exit::print_document(&played.document)?;
     } else {
-        exit::print(report::text(order.plan, &played).as_bytes())?;
+        exit::print(report::text(plan, &played).as_bytes())?;
     }
     Ok(if failures.is_empty() {
         ExitCode::SUCCESS

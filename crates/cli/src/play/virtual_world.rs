@@ -6,11 +6,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant as Wall;
 
+use record::Buffer;
 use scenario::{Plan, ScenarioFile, Setting};
 use sim::{Cast, CastError, Play, Played};
 use trace::{PlayDocument, PlaySchema, PolicyName, RunRecord, Shown, World};
 
 use super::files::{self, Files};
+use super::recordings::{Of, Recordings};
 use super::results::{Results, Wishes};
 use super::table::Swept;
 use super::{Args, report, selection, world};
@@ -29,6 +31,18 @@ pub struct Job {
     pub policy: PolicyName,
     /// The seed of everything random.
     pub seed: u64,
+}
+
+impl Job {
+    /// What its recording is called after, where it is the job with this index.
+    fn called(&self, index: usize) -> Of<'_> {
+        Of {
+            scenario: &self.plan.name,
+            policy: &self.policy,
+            seed: self.seed,
+            number: (!self.settings.is_empty()).then_some(index + 1),
+        }
+    }
 }
 
 /// Plays, shows, judges.
@@ -52,6 +66,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let stop = interrupt::stop()?;
     let files = Files::create(&args.wanted)?;
     let capture = files::whole(args.capture.as_deref())?;
+    let recordings = Recordings::open(args.record.as_deref())?;
     let wishes = Wishes {
         trace: args.wanted.trace.as_deref(),
         table: args.table.as_deref(),
@@ -67,18 +82,24 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 seed: job.seed,
                 ..Plan::clone(&job.plan)
             };
+            let buffer = recordings.as_ref().map(|_| Buffer::default());
             let played = sim::play(&Play {
                 most,
                 capture: capture.is_some(),
+                record: buffer.clone(),
                 stop: Some(&flag),
                 ..Play::new(&plan, job.policy.clone())
             });
+            if let (Some(recordings), Some(buffer)) = (&recordings, buffer) {
+                recordings.keep(job.called(index), Some(&buffer.take()));
+            }
             played.map(|played| results.take(index, job, with_values(played, job)))
         })
     });
     let done: Vec<Option<Played>> = std::iter::zip(&jobs, done)
         .map(|(job, played)| played.transpose().map_err(|error| refused(&job.plan, &error)))
         .collect::<Result<_, _>>()?;
+    recordings.map_or(Ok(()), Recordings::finish)?;
     let mut done = results.finish(&jobs, done)?;
     if let Some(capture) = capture {
         capture.write(&done[0].capture.take().unwrap_or_default())?;

@@ -7,6 +7,7 @@ use scenario::Plan;
 use trace::{PlayDocument, PlaySchema, PolicyName, Run, RunRecord, World};
 use units::Duration;
 
+use super::recordings::{Of, Recordings};
 use super::rows::LiveTrace;
 use super::screen::Screen;
 use crate::batch::{self, Done, Job, Rules};
@@ -24,6 +25,8 @@ pub struct Order<'o> {
     pub policies: &'o [PolicyName],
     /// Programs instead of the scenario's flows.
     pub programs: Option<Programs>,
+    /// Where recordings of the engines go.
+    pub recordings: Option<Recordings>,
 }
 
 /// What came of it.
@@ -38,7 +41,7 @@ pub struct Played {
 
 /// Plays. Rows of a trace are written while it goes on, so that they are there however it ends; of runs that all came to their end the file has
 /// each once, in order of time.
-pub fn play(order: &Order<'_>, trace: Option<Rows>) -> anyhow::Result<Played> {
+pub fn play(mut order: Order<'_>, trace: Option<Rows>) -> anyhow::Result<Played> {
     let begun = Wall::now();
     let made: Vec<PolicyName> = order
         .policies
@@ -54,6 +57,7 @@ pub fn play(order: &Order<'_>, trace: Option<Rows>) -> anyhow::Result<Played> {
         window: None,
         count_cost: false,
         unadvised: false,
+        record: order.recordings.is_some(),
     };
     let screen = Screen::new(&made, order.plan.duration, order.programs.is_none());
     let live = LiveTrace::new(trace, made.len());
@@ -71,7 +75,9 @@ pub fn play(order: &Order<'_>, trace: Option<Rows>) -> anyhow::Result<Played> {
     let rows = live.finish();
     match done {
         Ok(done) => {
-            let played = assemble(order, done, begun);
+            let recordings = order.recordings.take();
+            recordings.map_or(Ok(()), |recordings| keep(recordings, order.plan, &done))?;
+            let played = assemble(&order, done, begun);
             if let Some(rows) = rows {
                 rows.finish_with(|out| trace::write_runs(out, &played.records))?;
             }
@@ -84,6 +90,19 @@ pub fn play(order: &Order<'_>, trace: Option<Rows>) -> anyhow::Result<Played> {
             Err(error)
         }
     }
+}
+
+fn keep(recordings: Recordings, plan: &Plan, done: &[Done]) -> anyhow::Result<()> {
+    for one in done {
+        let of = Of {
+            scenario: &plan.name,
+            policy: &one.played.run.policy,
+            seed: one.played.run.seed,
+            number: None,
+        };
+        recordings.keep(of, one.recording.as_deref());
+    }
+    recordings.finish()
 }
 
 fn assemble(order: &Order<'_>, done: Vec<Done>, begun: Wall) -> Played {

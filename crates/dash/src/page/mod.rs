@@ -1,8 +1,10 @@
-//! The page: one file that a browser opens without a network, with the figures as a table and the pictures drawn by its script.
+//! The web page: one file that works without a network. The figures are a table, and a script draws the
+//! charts.
 //!
-//! `page.html` is the frame, `style.css` the looks in light and dark, `js/` the script; the data travel inside as one line of JSON.
+//! `page.html` is the frame, `style.css` the style in light and dark, and `js/` the script. The data is
+//! embedded as one line of JSON.
 
-use crate::figures::{COLUMNS, Row, WAITING, rows};
+use crate::figures::{BUFFERED, COLUMNS, Row, rows};
 use crate::words::sentences;
 use std::fmt::Write;
 use trace::{Comparison, PlayDocument, RunRecord};
@@ -10,7 +12,7 @@ use trace::{Comparison, PlayDocument, RunRecord};
 const FRAME: &str = include_str!("page.html");
 pub(crate) const STYLE: &str = include_str!("style.css");
 
-/// In the order in which each needs the ones before it.
+/// Each script needs only those before it.
 const SCRIPTS: [&str; 10] = [
     include_str!("js/dom.js"),
     include_str!("js/model.js"),
@@ -24,7 +26,8 @@ const SCRIPTS: [&str; 10] = [
     include_str!("js/main.js"),
 ];
 
-/// A self-contained page of a comparison (or of one run). Runs without a record are shown by their figures alone.
+/// Renders a self-contained page for a comparison or a single run. Runs without a record appear with their
+/// figures only.
 pub fn page(records: &[RunRecord], document: &PlayDocument) -> String {
     let mut comparison = Comparison::new(records, document);
     let rows = rows(document);
@@ -40,7 +43,7 @@ pub fn page(records: &[RunRecord], document: &PlayDocument) -> String {
         "others" => escape(&head.others),
         "about" => escape(&comparison.plan.sentence),
         "table" => table(&rows),
-        "waiting" => waiting(&rows),
+        "buffered" => buffered(&rows),
         "notes" => notes(&rows),
         "footer" => escape(&footer(document)),
         "data" => in_script(&comparison.to_json()),
@@ -49,7 +52,7 @@ pub fn page(records: &[RunRecord], document: &PlayDocument) -> String {
     })
 }
 
-/// Replaces each `{{key}}` of the frame; what is put in is not looked at again.
+/// Replaces each `{{key}}` of the frame. Inserted text is not scanned for keys.
 fn fill(value: impl Fn(&str) -> String) -> String {
     let mut out = String::with_capacity(256 * 1024);
     let mut rest = FRAME;
@@ -135,10 +138,10 @@ fn table_row(out: &mut String, row: &Row<'_>, share: f64) {
     out.push_str("</tr>\n");
 }
 
-/// What waited where, on average: nothing where nobody looked.
-fn waiting(rows: &[Row<'_>]) -> String {
-    let looked = rows.iter().filter_map(|row| Some((row, row.waiting()?)));
-    let lines: String = looked
+/// Table of mean buffer levels. Empty if no run recorded them.
+fn buffered(rows: &[Row<'_>]) -> String {
+    let recorded = rows.iter().filter_map(|row| Some((row, row.buffered()?)));
+    let lines: String = recorded
         .map(|(row, cells)| {
             let cells = cells.map(|cell| format!("<td><span class=\"num\">{}</span></td>", escape(&cell)));
             format!(
@@ -148,11 +151,11 @@ fn waiting(rows: &[Row<'_>]) -> String {
             )
         })
         .collect();
-    let heads = WAITING.map(|head| format!("<th scope=\"col\">{head}</th>"));
+    let heads = BUFFERED.map(|head| format!("<th scope=\"col\">{head}</th>"));
     match lines.is_empty() {
         true => String::new(),
         false => format!(
-            "<table><thead><tr><th scope=\"col\">waiting (means)</th>{}</tr></thead><tbody>\n{lines}</tbody></table>",
+            "<table><thead><tr><th scope=\"col\">buffered (means)</th>{}</tr></thead><tbody>\n{lines}</tbody></table>",
             heads.concat()
         ),
     }
@@ -166,8 +169,8 @@ fn meter(share: f64) -> String {
 }
 
 fn notes(rows: &[Row<'_>]) -> String {
-    let told = rows.iter().filter(|row| !row.run.policy.is_computed());
-    let items: Vec<String> = told
+    let runs = rows.iter().filter(|row| !row.run.policy.is_computed());
+    let items: Vec<String> = runs
         .flat_map(|row| {
             row.run
                 .notes
@@ -181,7 +184,7 @@ fn notes(rows: &[Row<'_>]) -> String {
     }
 }
 
-/// Text for HTML, in elements and in quoted attributes.
+/// Escapes text for HTML, in elements and in quoted attributes.
 pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -189,7 +192,7 @@ pub(crate) fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// JSON inside a script element: no name from a scenario may close it.
+/// Escapes JSON for a script element, so that no name from a scenario can close the element.
 fn in_script(json: &str) -> String {
     json.replace('<', "\\u003c")
 }

@@ -1,4 +1,4 @@
-//! Writing SVG elements. All lengths are in pixels of the picture.
+//! Writes SVG elements. All lengths are in pixels of the picture.
 
 use std::fmt::Write;
 use trace::{LinkKind, PlanLink};
@@ -7,13 +7,14 @@ pub(super) const INK: &str = "#17202b";
 pub(super) const SOFT: &str = "#566170";
 pub(super) const LINE: &str = "#d9dde3";
 
-/// WiFi and cables in order (after Okabe and Ito's set for colour-blind readers), cellular in greys: as on the page.
+/// Colours of WiFi links and cables in order, after Okabe and Ito's palette for colour-blind readers.
+/// Cellular links use greys. The page uses the same colours.
 const COLOURED: [&str; 7] = [
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#b8a200", "#7b3fa0",
 ];
 const GREYS: [&str; 2] = ["#6b7280", "#a7adb7"];
 
-/// One colour for each link.
+/// One colour per link.
 pub(super) fn colours(links: &[PlanLink]) -> Vec<&'static str> {
     let (mut next, mut grey) = (COLOURED.iter().cycle(), GREYS.iter().cycle());
     let colour = |link: &PlanLink| match link.kind {
@@ -27,7 +28,7 @@ pub(super) fn colours(links: &[PlanLink]) -> Vec<&'static str> {
         .collect()
 }
 
-/// A part of the picture.
+/// Rectangular part of the picture.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
     pub left: f64,
@@ -36,7 +37,7 @@ pub(super) struct Frame {
     pub height: f64,
 }
 
-/// Where a text begins.
+/// Horizontal anchor of a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Align {
     Left,
@@ -44,14 +45,14 @@ pub(super) enum Align {
     Right,
 }
 
-/// Elements, in the order in which they cover each other.
+/// SVG elements in drawing order: later ones cover earlier ones.
 #[derive(Debug, Default)]
 pub(super) struct Canvas {
     body: String,
 }
 
 impl Canvas {
-    /// Size, colour and weight of a text in one.
+    /// Draws a text. The tuple holds its size, colour and whether it is bold.
     pub(super) fn text(
         &mut self,
         x: f64,
@@ -96,7 +97,7 @@ impl Canvas {
         );
     }
 
-    /// A path through these points; `rest` says whether it is filled.
+    /// Draws a path through these points. `rest` holds further attributes, such as the fill.
     pub(super) fn path(&mut self, points: impl IntoIterator<Item = (f64, f64)>, close: bool, rest: &str) {
         let mut d = String::new();
         for (x, y) in points {
@@ -106,7 +107,7 @@ impl Canvas {
         let _ = writeln!(self.body, "<path d=\"{d}{end}\" {rest}/>");
     }
 
-    /// A drawing of its own coordinates, moved to a place.
+    /// Draws an icon given in its own coordinates, moved to a position.
     pub(super) fn icon(&mut self, (x, y): (f64, f64), d: &str) {
         let _ = writeln!(
             self.body,
@@ -115,7 +116,7 @@ impl Canvas {
         );
     }
 
-    /// The whole picture on its card, described by `title` to those who do not see it.
+    /// Wraps the elements into a picture on a white card. `title` describes it for screen readers.
     pub(super) fn finish(self, width: f64, height: f64, title: &str) -> String {
         let title = escape(title);
         format!(

@@ -1,4 +1,4 @@
-//! What each link carried over time, stacked, with the stalls.
+//! Throughput per link over time, stacked, with the stalls.
 
 use super::canvas::{Align, Canvas, Frame, INK, LINE, SOFT};
 use crate::figures::{megabytes, stall};
@@ -7,7 +7,8 @@ use trace::{Comparison, FaultMark, Span, Track};
 pub(super) const STALL: &str = "#c8102e";
 const AXIS: f64 = 34.0;
 
-/// The rate at the top of every chart, so that they can be compared: rarely exceeded, and a round number.
+/// Rate at the top of every chart: a round number that at most 0.5 % of the steps exceed. All charts share
+/// it, so that they can be compared.
 pub(super) fn top_kbps(tracks: &[&Track]) -> f64 {
     let mut sums: Vec<u64> = tracks
         .iter()
@@ -29,7 +30,7 @@ fn sum(track: &Track, step: usize) -> u64 {
     }
 }
 
-/// Maps time and rate to the picture.
+/// Maps time and rate to positions in the picture.
 struct Scale {
     frame: Frame,
     duration_ms: f64,
@@ -137,7 +138,8 @@ fn axes(canvas: &mut Canvas, scale: &Scale) {
     }
 }
 
-/// Neighbouring steps are drawn as their mean: a point every 300 ms or so is as fine as the picture shows.
+/// Draws the rates as stacked areas. Each point is the mean of neighbouring steps, because the picture shows
+/// nothing finer than about 300 ms.
 fn stack(canvas: &mut Canvas, scale: &Scale, track: &Track, bin_ms: u64, colours: &[&str]) {
     let each = (track.goodput_kbps.len() / 240).max(1);
     let layers: Vec<(&str, &[u64])> = match track.paths.is_empty() {

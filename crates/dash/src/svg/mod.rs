@@ -1,6 +1,8 @@
-//! The picture for a README: one SVG without a script, on a light card of its own so that it reads on dark pages too.
+//! The picture for the README: one SVG without a script. It has a light background of its own, so that it is
+//! readable on dark pages.
 //!
-//! Left the place, right what each policy moved, below what the links carried under three of them.
+//! The floor plan is on the left and the bytes moved by each policy on the right. Below are the charts of up
+//! to three policies.
 
 mod canvas;
 mod chart;
@@ -21,7 +23,7 @@ const CHART_HEIGHT: f64 = 92.0;
 const CHART_PITCH: f64 = CHART_HEIGHT + 54.0;
 const BAR_PITCH: f64 = 27.0;
 
-/// One static picture of a comparison.
+/// Renders one static picture of a comparison.
 pub fn svg(records: &[RunRecord], document: &PlayDocument) -> String {
     let comparison = Comparison::new(records, document);
     let rows = rows(document);
@@ -60,10 +62,16 @@ pub fn svg(records: &[RunRecord], document: &PlayDocument) -> String {
     canvas.finish(WIDTH, top + 16.0, &crate::words::headline(document))
 }
 
-/// At most three rows tell the story: ours, the stock kernel, hand-over; other ones where these did not run.
+/// Selects at most three tracks: ours, the stock kernel and hand-over. If one of them did not run, another
+/// policy takes its place.
 fn shown<'a>(comparison: &'a Comparison, rows: &[Row<'_>]) -> Vec<&'a Track> {
-    let told = ["slowhand", "mptcp", "handover"];
-    let rank = |label: &str| told.iter().position(|name| *name == label).unwrap_or(told.len());
+    let preferred = ["slowhand", "mptcp", "handover"];
+    let rank = |label: &str| {
+        preferred
+            .iter()
+            .position(|name| *name == label)
+            .unwrap_or(preferred.len())
+    };
     let mut labels: Vec<&str> = rows
         .iter()
         .filter(|row| !row.run.policy.is_computed())
@@ -85,7 +93,7 @@ fn head(canvas: &mut Canvas, document: &PlayDocument) -> f64 {
     y + 24.0
 }
 
-/// Lines of at most about `most` letters, broken between words.
+/// Breaks text between words into lines of at most about `most` characters.
 fn wrapped(text: &str, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -101,21 +109,27 @@ fn wrapped(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
-/// A bar for what each policy moved; the single networks are left to the table. Returns where it ends.
+/// Draws a bar for the bytes that each policy moved, without the single networks. Returns the y coordinate of
+/// its end.
 fn totals(canvas: &mut Canvas, frame: Frame, rows: &[Row<'_>]) -> f64 {
     let together: Vec<&Row<'_>> = rows
         .iter()
         .filter(|row| row.run.policy.only_link().is_none())
         .collect();
-    let told = if together.is_empty() {
+    let listed = if together.is_empty() {
         rows.iter().collect()
     } else {
         together
     };
-    let most = told.iter().map(|row| row.figures.bytes).max().unwrap_or(1).max(1) as f64;
+    let most = listed
+        .iter()
+        .map(|row| row.figures.bytes)
+        .max()
+        .unwrap_or(1)
+        .max(1) as f64;
     let (names, figures) = (164.0, 62.0);
     let mut y = frame.top + 14.0;
-    for row in told {
+    for row in listed {
         let ours = row.run.policy.is_ours();
         canvas.text(frame.left, y, Align::Left, (13.0, INK, ours), &row.label);
         let width = (frame.width - names - figures) * row.figures.bytes as f64 / most;

@@ -1,13 +1,13 @@
-//! The floor plan: walls, access points, the walk.
+//! Floor plan: walls, access points, the walk.
 
 use super::canvas::{Align, Canvas, Frame, INK, SOFT};
 use trace::{LinkKind, Plan, PlanLink, Walker};
 
 const EDGE: f64 = 24.0;
-/// Room above the plan for links without a place.
+/// Height above the plan for links without a position.
 const AWAY: f64 = 46.0;
 
-/// Metres to the picture; north is up.
+/// Maps metres to positions in the picture. North is up.
 struct Map {
     frame: Frame,
     left_m: f64,
@@ -93,7 +93,7 @@ pub(super) fn draw(canvas: &mut Canvas, frame: Frame, plan: &Plan, colours: &[&s
     }
 }
 
-/// Links without a place stand along the upper edge.
+/// Position of a link without coordinates: along the upper edge.
 fn beside(frame: Frame, away: &[usize], index: usize) -> (f64, f64) {
     let rank = away.iter().position(|other| *other == index).unwrap_or(0) as f64 + 1.0;
     (

@@ -1,4 +1,5 @@
-//! A figure of a paper: ours as lines, the published points as marks beside them, what is published for all of it as a broken line.
+//! A figure of a paper. Our results are lines, the published points are rings, and a published value that
+//! holds for the whole figure is a dashed line.
 
 use super::canvas::{Align, Canvas, Frame, INK, LINE, SOFT};
 use trace::{PaperFigure, PaperSeries};
@@ -10,16 +11,16 @@ const TOP: f64 = 64.0;
 const BOTTOM: f64 = 96.0;
 const RIGHT: f64 = 28.0;
 
-/// Ours, after Okabe and Ito's set for colour-blind readers.
+/// Colours of our series, after Okabe and Ito's palette for colour-blind readers.
 const COLOURS: [&str; 6] = ["#0072b2", "#009e73", "#e69f00", "#cc79a7", "#56b4e9", "#7b3fa0"];
-/// The paper's.
+/// Colour of published data.
 const PUBLISHED: &str = "#c8102e";
-/// Of a line that is the paper's.
-const BROKEN: &str = "stroke-width=\"2.2\" stroke-dasharray=\"5 3\"";
-/// Lines across the picture.
+/// Stroke of a published line.
+const DASHED: &str = "stroke-width=\"2.2\" stroke-dasharray=\"5 3\"";
+/// Number of intervals between grid lines.
 const STEPS: u32 = 5;
 
-/// Maps the figure's units to the picture.
+/// Maps the figure's units to positions in the picture.
 struct Scale {
     frame: Frame,
     x: (f64, f64),
@@ -42,7 +43,7 @@ impl Scale {
                 (0.0, high.max(1.0))
             }
         };
-        // Heights are compared from the ground.
+        // The y axis includes zero, so that heights can be compared.
         let (low, high) = range(1);
         Self {
             frame: Frame {
@@ -65,7 +66,7 @@ impl Scale {
     }
 }
 
-/// The next range of whole steps of 1, 2 or 5 times a power of ten.
+/// Smallest range that contains low..high and ends on multiples of a step of 1, 2 or 5 times a power of ten.
 fn round_outwards(low: f64, high: f64) -> (f64, f64) {
     let rough = (high - low) / f64::from(STEPS);
     let unit = 10_f64.powf(rough.log10().floor());
@@ -77,7 +78,7 @@ fn round_outwards(low: f64, high: f64) -> (f64, f64) {
     ((low / step).floor() * step, (high / step).ceil() * step)
 }
 
-/// The picture of one figure.
+/// Renders one figure.
 pub fn plot(figure: &PaperFigure) -> String {
     let scale = Scale::of(figure);
     let mut canvas = Canvas::default();
@@ -143,7 +144,7 @@ fn number(value: f64) -> String {
 
 fn curve(canvas: &mut Canvas, scale: &Scale, series: &PaperSeries, colour: &str) {
     let places: Vec<(f64, f64)> = series.points.iter().map(|point| scale.at(*point)).collect();
-    // A long series is a line; the points of a short one are worth seeing.
+    // A long series is a line only. A short one also shows its points.
     if places.len() <= 20 {
         places
             .iter()
@@ -162,7 +163,7 @@ fn marks(canvas: &mut Canvas, scale: &Scale, series: &PaperSeries) {
         return canvas.path(
             places,
             false,
-            &format!("fill=\"none\" stroke=\"{PUBLISHED}\" {BROKEN}"),
+            &format!("fill=\"none\" stroke=\"{PUBLISHED}\" {DASHED}"),
         );
     }
     for point in &series.points {
@@ -180,7 +181,7 @@ fn legend(canvas: &mut Canvas, figure: &PaperFigure) {
             (x, y) = (LEFT, y + 18.0);
         }
         if series.level {
-            canvas.line((x, y - 4.0), (x + 14.0, y - 4.0), PUBLISHED, BROKEN);
+            canvas.line((x, y - 4.0), (x + 14.0, y - 4.0), PUBLISHED, DASHED);
         } else if series.published {
             let ring = format!("stroke=\"{PUBLISHED}\" stroke-width=\"2.2\"");
             canvas.circle((x + 6.0, y - 4.0), 5.0, "none", &ring);
@@ -225,28 +226,28 @@ mod tests {
     }
 
     #[test]
-    fn ours_are_lines_and_theirs_are_rings() {
+    fn our_series_are_lines_and_published_points_are_rings() {
         let svg = plot(&figure(vec![[1.0, 100.0], [2.0, 80.0], [3.0, 64.0]]));
         assert!(svg.starts_with("<svg") && svg.contains("a &lt; b"));
         assert_eq!(svg.matches("<path d=\"M").count(), 1);
-        // Three rings and the one of the legend.
+        // Three points and the legend.
         assert_eq!(svg.matches(&format!("stroke=\"{PUBLISHED}\"")).count(), 4);
     }
 
     #[test]
-    fn what_is_published_for_all_of_it_is_a_broken_line() {
+    fn a_published_level_is_a_dashed_line() {
         let mut figure = figure(vec![[1.0, 3.0], [2.0, 3.0]]);
         figure.series[1].level = true;
         let svg = plot(&figure);
-        // The line and that of the legend, and no ring.
+        // The line itself and its legend entry, without rings.
         assert_eq!(svg.matches("stroke-dasharray").count(), 2);
         assert_eq!(svg.matches(&format!("stroke=\"{PUBLISHED}\"")).count(), 2);
-        // Ours: two points.
+        // Our series has two points.
         assert_eq!(svg.matches("<circle").count(), 2);
     }
 
     #[test]
-    fn one_point_or_none_is_drawn_too() {
+    fn a_figure_with_one_point_or_none_is_drawn() {
         for points in [vec![], vec![[1.0, 1.0]], vec![[0.0, 0.0], [0.0, 0.0]]] {
             let svg = plot(&figure(points));
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");

@@ -1,9 +1,11 @@
-//! Text within the width of a terminal: sentences wrapped, tables that do not fit as one block for each row.
+//! Fits text to the width of a terminal: wraps sentences, and shows a table that does not fit as one block
+//! per row.
 
-/// A terminal that is narrower is treated as if it were this wide.
+/// Smallest width used, in columns. Narrower terminals are treated as this wide.
 const NARROWEST: usize = 10;
 
-/// Wraps lines at spaces, words that are too long in the middle; lines that continue another are indented by two. Each line is ended.
+/// Wraps each line to `width` columns at spaces, and breaks words that are too long. Continuation lines are
+/// indented by two. Every line ends with a newline.
 pub fn wrapped(text: &str, width: usize) -> String {
     let width = width.max(NARROWEST);
     text.lines()
@@ -48,7 +50,7 @@ fn pieces(line: &str, width: usize) -> Vec<String> {
     done
 }
 
-/// The first `width` characters.
+/// First `width` characters of `text`.
 pub(super) fn cut(text: &str, width: usize) -> String {
     text.chars().take(width).collect()
 }

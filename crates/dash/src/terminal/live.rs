@@ -1,4 +1,5 @@
-//! Lines that follow runs while they go on: a spark per second, the rate now, bytes so far, the longest stall.
+//! Progress lines of running policies: a spark per second, the current rate, bytes so far, and the longest
+//! stall.
 
 use super::fit::cut;
 use super::{Look, Paint};
@@ -8,27 +9,27 @@ use trace::{Event, What};
 use units::{Duration, Instant};
 
 const SPARKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Figures beside the sparks: rate, amount, stall and time, with the spaces between them.
+/// Columns for the figures beside the sparks: rate, amount, stall and time, with the spaces between them.
 const FIGURES_WIDTH: usize = 52;
 
-/// What is known so far of one run.
+/// State of one run so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Live {
     label: String,
     duration: Duration,
     now: Instant,
-    /// Cumulative bytes by flow.
+    /// Cumulative bytes per flow.
     flows: BTreeMap<String, u64>,
     /// Bytes read in each second.
     per_second: Vec<u64>,
     longest_stall: Duration,
-    /// When bytes came last; none before the first.
+    /// Time of the last read. `None` before the first byte.
     last_read: Option<Instant>,
     done: bool,
 }
 
 impl Live {
-    /// A run of this policy that will last `duration`.
+    /// State at the start of a run of this policy that will last `duration`.
     pub fn new(label: impl Into<String>, duration: Duration) -> Self {
         Self {
             label: label.into(),
@@ -42,7 +43,7 @@ impl Live {
         }
     }
 
-    /// Takes in what happened; events that say nothing about progress only move the time.
+    /// Updates the state from an event. An event without progress only advances the time.
     pub fn observe(&mut self, event: &Event) {
         self.now = self.now.max(event.at());
         match &event.what {
@@ -73,7 +74,7 @@ impl Live {
         if gained > 0 {
             self.last_read = Some(self.now);
         }
-        // A sample at a whole second sums up the second before it.
+        // A sample at a whole second covers the second before it.
         let second = (self.now.as_nanos().saturating_sub(1) / 1_000_000_000) as usize;
         if second >= self.per_second.len() {
             self.per_second.resize(second + 1, 0);
@@ -81,7 +82,7 @@ impl Live {
         self.per_second[second] += gained;
     }
 
-    /// Seconds that are over.
+    /// Bytes of each completed second.
     fn whole_seconds(&self) -> &[u64] {
         let whole = ((self.now.as_nanos() / 1_000_000_000) as usize).min(self.per_second.len());
         &self.per_second[..whole]
@@ -99,13 +100,13 @@ impl Live {
         format!("{drawn:<cells$}")
     }
 
-    /// How long nothing has come, once samples (ten a second) leave no doubt that it is a stall.
-    fn waiting(&self) -> Option<Duration> {
+    /// Time since the last read, if it is long enough to be a stall despite the sampling at 10 Hz.
+    fn stalled_for(&self) -> Option<Duration> {
         let since = self.now.since(self.last_read?);
         (!self.done && since >= Duration::from_millis(500)).then_some(since)
     }
 
-    /// All that is known, or as much as there is room for.
+    /// Longest form of the figures that fits into `room` columns.
     fn figures(&self, room: usize) -> String {
         let rate = self
             .whole_seconds()
@@ -117,7 +118,7 @@ impl Live {
         } else {
             format!("{now:.0}/{end:.0} s")
         };
-        let waited = match self.waiting() {
+        let waited = match self.stalled_for() {
             Some(since) => format!("waits {}", stall(since.as_millis() as f64)),
             None => format!("stall {}", stall(self.longest_stall.as_millis() as f64)),
         };
@@ -136,7 +137,8 @@ impl Live {
     }
 }
 
-/// Where `cell` of `cells` begins among the seconds there are so far, when all `total` of them fill the line.
+/// Index of the first second of `cell`, when all `total` seconds fill `cells`. Limited to the seconds there
+/// are so far.
 fn share(seconds: &[u64], cell: usize, cells: usize, total: usize) -> usize {
     (cell * total / cells).min(seconds.len())
 }
@@ -148,8 +150,8 @@ fn spark(bytes: u64, most: u64) -> char {
     }
 }
 
-/// One line for each run, each ended and at most `width` characters; all sparks share one scale. Where there is little room there are no sparks and
-/// fewer figures.
+/// One line per run, at most `width` characters each. All sparks share one scale. If `width` is small, sparks
+/// and some figures are left out.
 pub fn progress(runs: &[Live], width: usize, paint: Paint) -> String {
     let names = runs
         .iter()
@@ -185,7 +187,7 @@ fn line(run: &Live, (names, cells, most): (usize, usize, u64), width: usize, pai
     let used = names + if cells > 0 { cells + 2 } else { 0 };
     let figures = run.figures(width.saturating_sub(used + 2));
     if !figures.is_empty() {
-        let waits = run.waiting().is_some() || run.longest_stall >= Duration::from_secs(1);
+        let waits = run.stalled_for().is_some() || run.longest_stall >= Duration::from_secs(1);
         let look = if waits { Look::Alarm } else { Look::Plain };
         line += &format!("  {}", paint.apply(look, &figures));
     }

@@ -1,6 +1,6 @@
-//! The terminal's face: a table of what came of it, and lines that live while it goes on.
+//! Terminal output: a table of the result, and progress lines while runs are in progress.
 //!
-//! Pure functions to text; whoever prints decides whether the terminal shows colour, and how wide it is.
+//! The functions are pure and return text. The caller decides about colour and width.
 
 mod fit;
 mod live;
@@ -10,16 +10,16 @@ pub use fit::wrapped;
 pub use live::{Live, progress};
 pub use table::{fitted, table};
 
-/// Whether to use the terminal's colours.
+/// Whether to use terminal colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Paint {
     /// Text only, for files and pipes.
     Plain,
-    /// ANSI colours, for a terminal that was asked for them.
+    /// ANSI colours, for a terminal.
     Colour,
 }
 
-/// What a text wants to look like.
+/// Role of a text. It decides the text's colour and weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Look {
     Plain,
@@ -30,7 +30,8 @@ enum Look {
 }
 
 impl Paint {
-    /// Padding must be done before: escapes have no width on the screen but count as characters.
+    /// Adds the escapes for `look`. Pad `text` first: escapes count as characters but have no width on the
+    /// screen.
     fn apply(self, look: Look, text: &str) -> String {
         if self == Self::Plain {
             return text.to_owned();
@@ -46,7 +47,7 @@ impl Paint {
     }
 }
 
-/// A bar of `cells` character cells, to an eighth of a cell.
+/// Bar of `cells` character cells, with a resolution of an eighth of a cell.
 fn bar(share: f64, cells: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = (share.clamp(0.0, 1.0) * 8.0 * cells as f64).round() as usize;

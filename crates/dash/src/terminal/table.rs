@@ -2,24 +2,25 @@
 
 use super::fit::wrapped;
 use super::{Look, Paint, bar};
-use crate::figures::{COLUMNS, Row, WAITING, rows};
+use crate::figures::{BUFFERED, COLUMNS, Row, rows};
 use crate::words::headline;
 use std::fmt::Write;
 use trace::{PlayDocument, Shown};
 
 const BAR_CELLS: usize = 12;
 
-/// Headline, table and notes, each line ended and as long as it is.
+/// Renders headline, table and notes, without a width limit.
 pub fn table(document: &PlayDocument, paint: Paint) -> String {
     fitted(document, paint, usize::MAX)
 }
 
-/// The same in so many columns: sentences are wrapped, and where the table is wider each row is a block of lines.
+/// Renders the same in `width` columns. Sentences are wrapped. If the table does not fit, each row becomes a
+/// block of lines.
 pub fn fitted(document: &PlayDocument, paint: Paint, width: usize) -> String {
     let rows = rows(document);
     let headline = wrapped(&headline(document), width);
     let headline = paint.apply(Look::Strong, headline.trim_end());
-    let told = wrapped(&told(document, &rows), width);
+    let footer = wrapped(&footer(document, &rows), width);
     let columns = Columns::of(&rows);
     let figures = if columns.width() <= width {
         columns.table(&rows, paint, width)
@@ -27,12 +28,12 @@ pub fn fitted(document: &PlayDocument, paint: Paint, width: usize) -> String {
         rows.iter().map(|row| block(row, paint, width)).collect()
     };
     format!(
-        "{headline}\n\n{figures}{}{told}",
-        waiting(&rows, columns.names, paint, width)
+        "{headline}\n\n{figures}{}{footer}",
+        buffered(&rows, columns.names, paint, width)
     )
 }
 
-/// How wide what is.
+/// Cells of all rows, with the widths of the columns.
 struct Columns {
     names: usize,
     widths: [usize; 7],
@@ -44,13 +45,13 @@ impl Columns {
         let cells: Vec<[String; 7]> = rows.iter().map(Row::cells).collect();
         let names = rows.iter().map(|row| row.label.chars().count());
         Self {
-            names: names.max().unwrap_or(0).max("waiting (means)".len()),
+            names: names.max().unwrap_or(0).max("buffered (means)".len()),
             widths: widths(&cells),
             cells,
         }
     }
 
-    /// Without bars.
+    /// Total width, without bars.
     fn width(&self) -> usize {
         self.names + self.widths.iter().map(|width| width + 2).sum::<usize>()
     }
@@ -83,7 +84,7 @@ impl Columns {
     }
 }
 
-/// A row where its table is too wide: what it has, a line each.
+/// Renders a row as a block, one line per cell, for a terminal that is too narrow for the table.
 fn block(row: &Row<'_>, paint: Paint, width: usize) -> String {
     let name = wrapped(&row.label, width);
     let mut out = paint.apply(name_look(row), name.trim_end()) + "\n";
@@ -104,21 +105,21 @@ fn block(row: &Row<'_>, paint: Paint, width: usize) -> String {
     out
 }
 
-/// What waited where, on average: nothing where nobody looked.
-fn waiting(rows: &[Row<'_>], names: usize, paint: Paint, width: usize) -> String {
+/// Table of mean buffer levels. Empty if no run recorded them.
+fn buffered(rows: &[Row<'_>], names: usize, paint: Paint, width: usize) -> String {
     let cells = rows
         .iter()
-        .filter_map(|row| Some((row.label.as_str(), row.waiting()?)));
+        .filter_map(|row| Some((row.label.as_str(), row.buffered()?)));
     let cells: Vec<(&str, [String; 3])> = cells.collect();
     if cells.is_empty() {
         return String::new();
     }
     let widths: [usize; 3] = std::array::from_fn(|column| {
         let widest = cells.iter().map(|(_, cells)| cells[column].chars().count()).max();
-        widest.unwrap_or(0).max(WAITING[column].len())
+        widest.unwrap_or(0).max(BUFFERED[column].len())
     });
     if names + widths.iter().map(|width| width + 2).sum::<usize>() > width {
-        return waiting_blocks(&cells, paint, width);
+        return buffered_blocks(&cells, paint, width);
     }
     let row = |label: &str, cells: [&str; 3]| {
         let padded = cells
@@ -129,7 +130,7 @@ fn waiting(rows: &[Row<'_>], names: usize, paint: Paint, width: usize) -> String
     };
     let mut out = format!(
         "\n{}\n",
-        paint.apply(Look::Soft, &row("waiting (means)", WAITING))
+        paint.apply(Look::Soft, &row("buffered (means)", BUFFERED))
     );
     for (label, cells) in &cells {
         out += &row(label, cells.each_ref().map(String::as_str));
@@ -138,11 +139,11 @@ fn waiting(rows: &[Row<'_>], names: usize, paint: Paint, width: usize) -> String
     out
 }
 
-fn waiting_blocks(cells: &[(&str, [String; 3])], paint: Paint, width: usize) -> String {
-    let mut out = format!("\n{}\n", paint.apply(Look::Soft, "waiting (means)"));
+fn buffered_blocks(cells: &[(&str, [String; 3])], paint: Paint, width: usize) -> String {
+    let mut out = format!("\n{}\n", paint.apply(Look::Soft, "buffered (means)"));
     for (label, cells) in cells {
         out += &wrapped(label, width);
-        for (heading, cell) in WAITING.iter().zip(cells) {
+        for (heading, cell) in BUFFERED.iter().zip(cells) {
             out += &wrapped(&format!("  {heading}: {cell}"), width);
         }
     }
@@ -198,7 +199,7 @@ fn bar_look(row: &Row<'_>) -> Look {
     }
 }
 
-fn told(document: &PlayDocument, rows: &[Row<'_>]) -> String {
+fn footer(document: &PlayDocument, rows: &[Row<'_>]) -> String {
     let mut out = String::new();
     for row in rows.iter().filter(|row| !row.run.policy.is_computed()) {
         for note in &row.run.notes {

@@ -26,8 +26,8 @@ fn live() -> Live {
 }
 
 #[test]
-fn a_spark_stands_for_a_second() {
-    // 1 MB, nothing, 4 MB, and five seconds to come.
+fn each_spark_is_one_second() {
+    // 1 MB, nothing, 4 MB, and five more seconds to run.
     let line = progress(&[live()], 90, Paint::Plain);
     assert_eq!(
         line,
@@ -36,7 +36,7 @@ fn a_spark_stands_for_a_second() {
 }
 
 #[test]
-fn lines_keep_to_the_width_and_one_scale() {
+fn lines_fit_the_width_and_share_one_scale() {
     let mut slow = Live::new("handover", Duration::from_secs(600));
     for second in 1..=600 {
         slow.observe(&read(second * 1_000, second * 500_000));
@@ -76,7 +76,7 @@ fn no_line_is_wider_than_the_terminal() {
 }
 
 #[test]
-fn a_wait_is_told_while_it_lasts() {
+fn a_stall_is_shown_while_it_lasts() {
     let mut live = live();
     live.observe(&read(3_400, 5_000_000));
     assert!(progress(&[live.clone()], 90, Paint::Plain).contains("stall none"));
@@ -86,7 +86,7 @@ fn a_wait_is_told_while_it_lasts() {
 }
 
 #[test]
-fn a_run_that_is_over_says_so() {
+fn a_finished_run_is_marked_done() {
     let mut live = live();
     assert!(!live.is_done());
     let summary = Box::new(trace::tcp_best(&[single()]).unwrap());
@@ -113,7 +113,7 @@ fn single() -> trace::Run {
 }
 
 #[test]
-fn bars_are_drawn_to_an_eighth() {
+fn bars_have_a_resolution_of_an_eighth() {
     assert_eq!(bar(0.5, 4), "██  ");
     assert_eq!(bar(1.0 / 32.0, 4), "▏   ");
     assert_eq!(bar(7.0, 2), "██");

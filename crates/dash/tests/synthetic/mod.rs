@@ -1,5 +1,5 @@
-//! A comparison as a walk through a building could leave it: five access points on one channel, a stair well, cellular, one
-//! fault. Not measured: made so that every part of the faces has something to show.
+//! Synthetic comparison of a walk through a building: five access points on one channel, a stair well,
+//! cellular, and one fault. It is not measured, and covers every part of the output formats.
 
 use trace::{
     Event, Flow, FlowMeter, LatenessUs, LinkKind, LinkState, LinkUse, PathUse, Plan, PlanFault, PlanLink,
@@ -12,7 +12,7 @@ const SECONDS: u64 = 60;
 const STEPS: u64 = SECONDS * 10;
 const LTE: usize = 5;
 const SEED: u64 = 7;
-/// Access points: metres east and north.
+/// Positions of the access points, in metres east and north.
 const APS: [(f64, f64); 5] = [
     (8.0, 22.0),
     (27.0, 12.0),
@@ -20,7 +20,7 @@ const APS: [(f64, f64); 5] = [
     (62.0, 10.0),
     (74.0, 25.0),
 ];
-/// The access point that stays up and drops everything, and when.
+/// Index of the access point that stays up and drops everything, and the step (100 ms) at which it starts.
 const BROKEN: (usize, u64) = (2, 305);
 
 fn plan() -> Plan {
@@ -87,7 +87,7 @@ fn client(step: u64) -> (f64, f64) {
     (2.0 + 76.0 * t / 60.0, 17.0)
 }
 
-/// What an access point could carry alone, in Mb/s.
+/// Rate that an access point could carry alone, in Mb/s.
 fn capacity(ap: usize, step: u64) -> f64 {
     let (x, y) = client(step);
     let distance = (x - APS[ap].0).hypot(y - APS[ap].1);
@@ -105,7 +105,8 @@ fn best(step: u64) -> usize {
         .unwrap()
 }
 
-/// Mb/s of each link in this step, for a policy that has been at `since` steps with its present access point.
+/// Rate of each link in this step, in Mb/s. `since` is the number of steps since the policy changed to its
+/// current access point.
 fn rates(policy: &PolicyName, step: u64, since: u64) -> [f64; 6] {
     let mut out = [0.0; 6];
     let here = best(step);
@@ -207,7 +208,7 @@ impl Writer {
         if step == 0 || bytes == 0 {
             return;
         }
-        // Reads come in pieces, so that healthy steps have no gap near the limit.
+        // Splits each step into two reads, so that normal steps have no gap near the stall limit.
         for part in [10, 55] {
             let at = Instant::from_millis(step * 100 + part);
             if let Some(stall) = self.flow.read(at, bytes / 2) {
@@ -452,7 +453,7 @@ fn used(link: usize) -> LinkUse {
     }
 }
 
-/// Records and document of a comparison of every policy.
+/// Records and document of a comparison of all policies.
 pub fn comparison() -> (Vec<RunRecord>, PlayDocument) {
     let singles = (0..6).map(|link| PolicyName::Tcp(name(link)));
     let others = PolicyName::FIXED

@@ -42,6 +42,7 @@ pub(super) struct Wiring {
     pub(super) observer: Observer,
     pub(super) notes: Sender<Note>,
     pub(super) window: Option<WindowKind>,
+    pub(super) record: Option<record::Recording>,
 }
 
 impl Wiring {
@@ -67,6 +68,7 @@ impl Wiring {
             window: self.window,
             fallback_window: None,
             probing: None,
+            record: self.record,
             journal: None,
         }
     }

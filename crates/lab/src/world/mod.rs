@@ -43,6 +43,7 @@ use conduct::Conductor;
 use linux::bpf::{RunTime, WindowKind};
 use linux::cla::Heard;
 use linux::daemon;
+use record::Buffer;
 use scenario::Plan;
 use stage::Stage;
 use trace::{Event, PolicyName, Run, RunRecord, Stall, What};
@@ -66,6 +67,8 @@ pub struct Play<'p> {
     pub count_cost: bool,
     /// Nobody tells the senders' `cla` of the radio: what it does without being told.
     pub unadvised: bool,
+    /// Where the inputs and actions of the daemon's engine are recorded; complete once the run is over. `None`: nowhere.
+    pub record: Option<Buffer>,
 }
 
 impl<'p> Play<'p> {
@@ -80,6 +83,7 @@ impl<'p> Play<'p> {
             window: None,
             count_cost: false,
             unadvised: false,
+            record: None,
         }
     }
 

@@ -19,6 +19,7 @@ use linux::cla::Listener;
 use linux::daemon::{DeclaredLink, inlet};
 use policy::estimate::bandwidth::Sight;
 use policy::{Policy, Tariff};
+use record::Recording;
 use scenario::Plan;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -102,6 +103,7 @@ impl Stage {
             observer: Observer::new(plan.links.iter().map(|link| link.name.clone()).collect()),
             notes: tell.clone(),
             window: what.window,
+            record: recording(what),
         };
         let brain = Brain::start(&hosts.client, wiring)?;
         Ok(Self {
@@ -172,6 +174,16 @@ impl Stage {
         }
         Ok(states)
     }
+}
+
+/// What the daemon's engine is told and asks for, if that is to be recorded.
+fn recording(what: &Play<'_>) -> Option<Recording> {
+    what.record.as_ref().map(|buffer| Recording {
+        about: format!("{}, lab, {}", what.plan.name, what.policy),
+        seed: Some(what.seed),
+        texts: true,
+        out: Box::new(buffer.clone()),
+    })
 }
 
 /// How far ahead time zero is where the hosts took so long to build.

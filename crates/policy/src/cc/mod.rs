@@ -1,6 +1,8 @@
 //! Congestion controllers, as window arithmetic that a modelled TCP calls per acknowledgement and per loss, and that the
 //! project's BPF programs repeat bit by bit.
 //!
+//! In go acknowledgements, losses and all paths of a connection. Out come changes of a congestion window.
+//!
 //! A controller says by how much the window grows for one newly acknowledged segment in congestion avoidance ([`Increase`]), and
 //! what is left of it after a loss. Slow start, recovery and time-outs are TCP's, but for what CLA does with them at a hand-off
 //! ([`HandOffStage`]); the parts of it that models of senders share are here, too: the estimates of RFC 6298 ([`RoundTrip`]), proportional rate

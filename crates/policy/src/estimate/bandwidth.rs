@@ -17,6 +17,8 @@
 //! `tests/engine_air.rs`: through the engine ([`crate::LinkEvent::Survey`]). `tests` below; `tests/bandwidth_links.rs`: access points of `links`, saturated, behind a slow backhaul, beside others,
 //! idle; `golden/bandwidth.csv`.
 
+pub use crate::io::air::Sight;
+
 use super::airtime::Contention;
 use units::{Bitrate, Bytes, Duration, Instant, Ratio};
 
@@ -28,17 +30,6 @@ const LEAST: Duration = Duration::from_millis(500);
 const FULL: [f64; 2] = [0.97, 0.90];
 /// Of what the link could carry alone: traffic from here on, until it falls under the second.
 const BUSY: [f64; 2] = [0.05, 0.025];
-
-/// Counters since the start of the world.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Sight {
-    /// Received over this link.
-    pub received: Bytes,
-    /// How long the channel was busy: the survey of the driver, or the frames and acknowledgements heard, whoever sent them.
-    pub busy: Duration,
-    /// Exchanges heard on the channel (a frame or an aggregate and its acknowledgement).
-    pub exchanges: u64,
-}
 
 /// What holds a link back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -53,40 +53,11 @@ mod synthetic;
 #[cfg(test)]
 mod tests;
 
+pub use crate::io::air::{Frame, Receiver};
 use counters::{Counters, Which};
 use ring::{Entry, KINDS, Kind, Ring, Sums};
 use sequence::{Heard, WIDEST};
-use units::{Bitrate, Duration, Instant, MacAddr, Ratio, SeqNum};
-
-/// A frame that was received with a sound check sum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Frame {
-    /// To whom.
-    pub receiver: Receiver,
-    /// The traffic identifier of QoS data, 0..16; `None` for what shares the transmitter's one counter.
-    pub tid: Option<u8>,
-    /// Sequence number.
-    pub number: SeqNum,
-    /// The retry bit.
-    pub retry: bool,
-    /// The rate at which it was sent.
-    pub rate: Bitrate,
-    /// Length of the MPDU.
-    pub bytes: u16,
-    /// The aggregate it came in (radiotap's A-MPDU reference number); `None` if it came alone.
-    pub aggregate: Option<u32>,
-}
-
-/// To whom a frame was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Receiver {
-    /// This client.
-    Us,
-    /// Another station.
-    Other(MacAddr),
-    /// A group; never acknowledged.
-    Group,
-}
+use units::{Bitrate, Duration, Instant, Ratio};
 
 /// Whose frames tell how well this client hears the transmitter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

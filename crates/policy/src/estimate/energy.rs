@@ -22,6 +22,7 @@ mod radios;
 
 pub use radios::{Carried, Radios};
 
+pub use crate::io::power::{Phase, Radio};
 use core::ops::{Add, AddAssign};
 use units::{Bitrate, Bytes, Dbm, Duration};
 
@@ -43,32 +44,6 @@ pub enum Technology {
     ThreeG,
     /// 802.11.
     Wifi,
-}
-
-/// A state that lasts a while at a power.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Phase {
-    /// In milliwatts.
-    pub mw: u32,
-    /// How long.
-    pub lasts: Duration,
-}
-
-/// The power of a radio in its states.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Radio {
-    /// Doing nothing, in milliwatts.
-    pub idle_mw: u32,
-    /// Before the first bit.
-    pub promotion: Phase,
-    /// Active at rate zero, in milliwatts.
-    pub active_mw: u32,
-    /// For each Mb/s received, in milliwatts.
-    pub down_mw_per_mbps: u32,
-    /// For each Mb/s sent, in milliwatts.
-    pub up_mw_per_mbps: u32,
-    /// After the last bit.
-    pub tail: Phase,
 }
 
 const fn phase(mw: u32, millis: u64) -> Phase {

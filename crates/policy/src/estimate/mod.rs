@@ -1,4 +1,7 @@
 //! What is measured, one quantity a file.
+//!
+//! In go counters, beacons, frames and probes' replies, each with its time.
+//! Out come rates, losses, signals, airtimes and energies, without any decision.
 
 pub(crate) mod acked;
 pub mod airtime;

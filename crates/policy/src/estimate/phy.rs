@@ -11,30 +11,16 @@
 //! # Checked by
 //! `tests` below.
 
+pub use crate::io::air::Phy;
+
 use super::airtime::{Contention, Exchange};
 use super::delivery;
 use units::Bitrate;
 use units::wifi::Standard;
-use units::wifi::ht::{Band, Guard, Mode, Width};
+use units::wifi::ht::{Guard, Mode, Width};
 
 /// The last channel at 2.4 GHz.
 const LAST_AT_2_GHZ: u16 = 14;
-
-/// How an access point sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Phy {
-    /// 802.11 a, b or g.
-    Legacy(Standard),
-    /// 802.11n.
-    Ht {
-        /// Where.
-        band: Band,
-        /// How wide its channel is.
-        width: Width,
-        /// Its guard interval.
-        guard: Guard,
-    },
-}
 
 impl Phy {
     /// The oldest that is likely on this channel.
@@ -98,6 +84,7 @@ mod tests {
     use super::*;
     use crate::estimate::airtime::Form;
     use units::Ratio;
+    use units::wifi::ht::Band;
 
     const HT20: Phy = Phy::Ht {
         band: Band::Ghz5,

@@ -12,7 +12,7 @@
 //! `tests` below; `golden/signal.csv`, `golden/signal-trend.csv`.
 
 use units::wifi::{ACK_BYTES, DATA_OVERHEAD_BYTES, Standard};
-use units::{Bitrate, Bytes, Dbm, Duration, Instant};
+use units::{Bitrate, Bytes, Db, Dbm, Duration, Instant, wifi};
 
 /// Least signal at which each OFDM rate is received (IEEE 802.11-2020 table 17-18), in mBm.
 const SENSITIVITY_MBM: [i32; 8] = [-8_200, -8_100, -7_900, -7_700, -7_400, -7_000, -6_600, -6_500];
@@ -21,6 +21,11 @@ const MARGIN_MBM: i32 = 300;
 
 /// Under this signal hardly a frame gets through even at the lowest rate.
 pub(crate) const EDGE: Dbm = Dbm::from_mbm(SENSITIVITY_MBM[0]);
+
+/// A ratio of signal to noise at this signal.
+pub(crate) fn snr(signal: Dbm) -> Db {
+    signal - Dbm::from_mbm(wifi::NOISE_FLOOR_MBM)
+}
 
 /// The mean signal of an access point over half a second and over two.
 #[derive(Debug, Clone, Default)]

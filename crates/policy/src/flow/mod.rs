@@ -1,5 +1,8 @@
 //! Which network a flow, a block or a peer goes over, where one connection cannot use several paths.
 //!
+//! In go flows, blocks and peers, and the links that are up. Out comes the link of each.
+//! `assign` passes those of flows and peers to the world.
+//!
 //! A peer without MPTCP sees each flow come from one address. Then the choice is made once for each flow ([`Pins`]), and an application
 //! that opens several can spread its work: blocks of a file by their deadlines ([`Stripe`]), peers of a swarm evenly ([`Peers`]).
 //!
@@ -15,12 +18,14 @@
 //! # Checked by
 //! `tests`: golden vectors, properties, and juggler's video over links of constant rate; `tests/engine_flows.rs`: through the engine.
 
+pub(crate) mod assign;
 mod peers;
 mod pin;
 mod stripe;
 #[cfg(test)]
 mod tests;
 
-pub use peers::{PeerId, Peers};
-pub use pin::{AssignError, FlowId, MOST, Pins};
+pub use crate::io::{FlowId, PeerId};
+pub use peers::Peers;
+pub use pin::{AssignError, MOST, Pins};
 pub use stripe::{Skip, Stripe};

@@ -10,12 +10,8 @@
 //! # Checked by
 //! `flow::tests`.
 
-use crate::io::LinkId;
+use crate::io::{LinkId, PeerId};
 use alloc::vec::Vec;
-
-/// A peer, by the application's number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PeerId(pub u32);
 
 /// Peers and links.
 #[derive(Debug, Clone, Default)]

@@ -11,14 +11,10 @@
 //! # Checked by
 //! `flow::tests`.
 
-use crate::io::LinkId;
+use crate::io::{FlowId, LinkId};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::fmt;
-
-/// A flow, by the world's number: a socket, in juggler's words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FlowId(pub u64);
 
 /// More flows than any host has open; a bound for memory.
 pub const MOST: usize = 65_536;

@@ -1,5 +1,7 @@
 //! Which subflow the next data goes to: packet schedulers as decisions over what is known of the subflows.
 //!
+//! In go the subflows of a connection as their sender sees them. Out comes the subflow that sends next.
+//!
 //! A sender asks [`Scheduler::choose`] whenever it has data and something has changed (data was written, an acknowledgement came),
 //! carries the answer out, and asks again until the answer is [`Choice::Wait`]. A scheduler keeps nothing but its own memory;
 //! windows, queues and round-trip times are the sender's and come as [`View`]s. When the connection's window is full,

@@ -163,7 +163,7 @@ fn radios_and_metered_links_are_left_to_sleep() {
         );
     }
     let mut world = with_reserves(1);
-    let metered = cost::Tariff::Metered { cap: None };
+    let metered = crate::Tariff::Metered { cap: None };
     world.tell(Input::Link(LinkId(1), LinkEvent::Tariff(metered)));
     let since = world.now;
     world.run(60 * S);

@@ -83,7 +83,7 @@ fn an_idle_connection_does_not_say_what_its_links_are_worth() {
 fn reserves_and_metered_links_are_not_tried() {
     let mut reserve = cables([10, 20, 30, 100], Role::Backup);
     let mut metered = cables([10, 20, 30, 100], Role::Primary);
-    let tariff = cost::Tariff::Metered { cap: None };
+    let tariff = crate::Tariff::Metered { cap: None };
     metered.tell(Input::Link(LinkId(3), LinkEvent::Tariff(tariff)));
     for world in [&mut reserve, &mut metered] {
         world.run(60 * S);

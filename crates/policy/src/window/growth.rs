@@ -20,9 +20,8 @@
 //! # Checked by
 //! `window::tests`; `window-…` in the benchmarks, by the first five seconds and by the longest gap of `window-never-worse`.
 
-use super::Need;
 use super::trial::Factor;
-use crate::aqm::EVERY_READING;
+use super::{EVERY_READING, Need};
 use units::{Bitrate, Bytes, Duration, Instant};
 
 /// Slow start goes on while what the links bring has become more by this within [`STILL`].

@@ -7,7 +7,7 @@
 //! not clear after four turns must stand four more, B A A B: over WiFi two turns differ by as much by chance.
 //!
 //! # Sources
-//! - Experiments by hand with fixed windows, before this was written (docs/window.md, "Rules that were tried"): 1, 2 and 4 products each won on some links.
+//! - Experiments by hand with fixed windows, before this was written (docs/window.md, "What was tried"): 1, 2 and 4 products each won on some links.
 //! - Counterbalanced order (A B B A) as experiments in general have it: a steady drift falls on both alike.
 //!
 //! # Where we differ, and why

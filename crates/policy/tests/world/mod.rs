@@ -9,9 +9,10 @@ pub mod plans;
 use air::Transmitter;
 use policy::mark::Diffusion;
 use policy::{
-    Action, Config, ConnEvent, ConnId, ConnSample, Engine, Explanation, Input, LinkEvent, LinkId, LinkKind,
-    LinkSpec, Note, Policy, Role, SubflowEvent, SubflowId, SubflowSample, Verb,
+    Action, Config, ConnEvent, ConnId, ConnSample, Explanation, Input, LinkEvent, LinkId, LinkKind, LinkSpec,
+    Note, Policy, Role, SubflowEvent, SubflowId, SubflowSample, Verb,
 };
+use record::{Recorded, Recording};
 use std::collections::BTreeMap;
 use units::{Bitrate, Bytes, Dbm, Duration, Instant, Ratio};
 
@@ -73,7 +74,7 @@ struct Sub {
 
 /// The engine, and everything around it.
 pub struct World {
-    pub engine: Engine,
+    pub engine: Recorded,
     pub now: Instant,
     pub links: BTreeMap<LinkId, Link>,
     pub done: Vec<(Instant, Action)>,
@@ -88,11 +89,12 @@ pub struct World {
 
 impl World {
     pub fn new(policy: Policy) -> Self {
+        let config = Config {
+            policy,
+            peer_subflows: 2,
+        };
         Self {
-            engine: Engine::new(Config {
-                policy,
-                peer_subflows: 2,
-            }),
+            engine: Recorded::new(config, Recording::of_test()),
             now: Instant::ZERO,
             links: BTreeMap::new(),
             done: Vec::new(),

@@ -1,9 +1,10 @@
-//! Which structure keeps the air's deadlines best: each one runs the same saturated cells and a large network, and must give the same
-//! result. `cargo run --release -p sim --example queues`.
+//! Compares data structures for the deadlines of the medium. Each one runs the same saturated cells and a
+//! large network, and all must give the same result. `cargo run --release -p sim --example queues`.
 //!
-//! The stream is the medium's own: every frame takes away the deadlines of all who hear it and sets them anew when it ends, so that of
-//! five deadlines set four are never reached. Heaps keep what was taken away until it comes up (lazy deletion); they pay for every
-//! deadline that is set. The blocks that the air uses pay for one store, and for a scan of what changed.
+//! The workload is that of the medium. Every frame cancels the deadlines of all stations that hear it and
+//! sets them again when it ends, so four of five deadlines are never reached. Heaps keep a cancelled deadline
+//! until it reaches the top (lazy deletion), and so pay for every deadline that is set. The blocks that the
+//! medium uses pay for one store, and for a scan of what changed.
 
 mod structures;
 
@@ -39,7 +40,7 @@ fn large(name: &'static str, access_points: u32) -> Case {
     }
 }
 
-/// Packets received, and nanoseconds of wall time for each frame on the air, best of three.
+/// Packets received, and wall time in ns per frame on the air, best of three.
 fn run<S: Schedule>(case: &Case) -> (u64, f64) {
     let mut best = f64::INFINITY;
     let mut received = 0;

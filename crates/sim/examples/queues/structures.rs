@@ -1,19 +1,19 @@
-//! Priority queues of (deadline, station), and what turns each into a set of deadlines that can be moved.
+//! Priority queues of (deadline, station), and an adapter that turns each into a set of movable deadlines.
 
 use links::air::schedule::{NEVER, Schedule};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// An entry: deadline, station.
+/// Entry of a queue: deadline and station.
 pub type Entry = (u64, usize);
 
-/// A queue from which the least entry can be taken; what is put in is never before what was taken last.
+/// Monotone priority queue: no pushed entry is less than the last one popped.
 pub trait Queue: Default {
     fn push(&mut self, entry: Entry);
     fn pop(&mut self) -> Option<Entry>;
 }
 
-/// Deadlines that move, by leaving behind what no longer holds.
+/// Movable deadlines by lazy deletion: entries that are out of date stay in the queue until they are popped.
 pub struct Lazy<Q> {
     valid: Vec<u64>,
     queue: Q,
@@ -54,7 +54,7 @@ impl<Q: Queue> Schedule for Lazy<Q> {
     }
 }
 
-/// The standard library's binary heap.
+/// Binary heap of the standard library.
 #[derive(Default)]
 pub struct Binary(BinaryHeap<Reverse<Entry>>);
 
@@ -68,7 +68,8 @@ impl Queue for Binary {
     }
 }
 
-/// Ahuja et al. 1990: buckets by the highest bit in which a deadline differs from the one taken last.
+/// Radix heap (Ahuja et al. 1990): buckets by the highest bit in which a deadline differs from the last one
+/// popped.
 pub struct Radix {
     last: u64,
     buckets: Vec<Vec<Entry>>,
@@ -110,20 +111,21 @@ impl Queue for Radix {
                 return None;
             }
         }
-        // Of equal deadlines the lower station first.
+        // Of equal deadlines, the one with the lower station comes first.
         let least = (0..self.buckets[0].len()).min_by_key(|&at| self.buckets[0][at].1)?;
         Some(self.buckets[0].swap_remove(least))
     }
 }
 
-/// Brown 1988: days of a fixed length in a year; a day is searched for its least entry of this year.
+/// Calendar queue (Brown 1988): a year of days of fixed length. Each day is searched for its least entry of
+/// this year.
 pub struct Calendar {
     days: Vec<Vec<Entry>>,
     now: u64,
     count: usize,
 }
 
-/// A day lasts a slot: deadlines are half nanoseconds.
+/// Length of a day: one slot, in units of 0.5 ns like all deadlines.
 const DAY: u64 = 18_000;
 const DAYS: u64 = 1_024;
 
@@ -160,8 +162,8 @@ impl Queue for Calendar {
     }
 }
 
-/// Varghese and Lauck 1987: wheels of 256 ticks, each tick of one wheel a turn of the one below; the lowest tick is 1,024 half
-/// nanoseconds.
+/// Timing wheels (Varghese and Lauck 1987): wheels of 256 ticks, where a tick of one wheel is a turn of the
+/// one below. The lowest tick is 1,024 × 0.5 ns.
 pub struct Wheel {
     wheels: Vec<Vec<Vec<Entry>>>,
     now: u64,

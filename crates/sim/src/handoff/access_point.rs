@@ -1,30 +1,30 @@
-//! An access point: a queue, and a time for each segment.
+//! An access point: a queue, and a service time per segment.
 
 use super::walk::{Link, Place, WalkError};
 use crate::tcp::Segment;
 use std::collections::VecDeque;
 use units::{Bytes, Duration, Instant, Rng};
 
-/// A segment with its headers.
+/// Size of a segment with its headers.
 const PACKET: Bytes = Bytes::new(1_500);
-/// A queue is so long, or so many packets.
+/// Queue limit: this time at the mean rate, or this number of packets if that is more.
 const QUEUE: Duration = Duration::from_millis(100);
 const SHORTEST_QUEUE: usize = 20;
-/// What acknowledgements may be late by.
+/// Maximum extra delay of an ACK.
 const NOISE: Duration = Duration::from_micros(500);
 
-/// An access point, and the way to it and back.
+/// An access point with the path to it and back.
 #[derive(Debug)]
 pub(super) struct AccessPoint {
     service: Duration,
-    /// Between the sender and the access point, in one direction.
+    /// One-way delay between sender and access point.
     pub(super) way: Duration,
     limit: usize,
     queue: VecDeque<Segment>,
-    /// Which of its services goes on.
+    /// Number of the service in progress.
     serving: Option<u64>,
     served: u64,
-    /// When its last acknowledgement arrives: they do not overtake each other.
+    /// Arrival time of its last ACK at the sender. ACKs do not overtake each other.
     answered: Instant,
     random: Rng,
 }
@@ -47,12 +47,12 @@ impl AccessPoint {
         })
     }
 
-    /// How many wait, with the one that is being sent.
+    /// Number of queued segments, the one in service included.
     pub(super) fn waiting(&self) -> u64 {
         self.queue.len() as u64
     }
 
-    /// Whether there was room for it.
+    /// Queues a segment. Returns whether there was room.
     pub(super) fn enqueue(&mut self, segment: Segment) -> bool {
         let fits = self.queue.len() < self.limit;
         if fits {
@@ -61,7 +61,7 @@ impl AccessPoint {
         fits
     }
 
-    /// The next service, and when it is over.
+    /// Begins the next service. Returns when it ends, and its number.
     pub(super) fn begin(&mut self, now: Instant) -> Option<(Instant, u64)> {
         if self.serving.is_some() || self.queue.is_empty() {
             return None;
@@ -72,7 +72,8 @@ impl AccessPoint {
         Some((now + self.service / 2 + noise, self.served))
     }
 
-    /// That service is over: what was sent, unless it came to nothing; and when its acknowledgement is at the sender.
+    /// Ends a service. Returns the segment sent and the arrival time of its ACK at the sender. `None` if the
+    /// service was abandoned.
     pub(super) fn finish(&mut self, now: Instant, service: u64) -> Option<(Segment, Instant)> {
         if self.serving != Some(service) {
             return None;
@@ -84,12 +85,12 @@ impl AccessPoint {
         Some((segment, self.answered))
     }
 
-    /// It has no client any more: what it was just sending comes to nothing.
+    /// The client has left: abandons the service in progress.
     pub(super) const fn abandon(&mut self) {
         self.serving = None;
     }
 
-    /// All that waits.
+    /// Removes all queued segments.
     pub(super) fn drain(&mut self) -> Vec<Segment> {
         self.queue.drain(..).collect()
     }

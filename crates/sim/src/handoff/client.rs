@@ -1,27 +1,27 @@
-//! The client: what has arrived, and what of it there is to read.
+//! The client: which segments have arrived, and which of them are readable.
 
 use crate::tcp::Segment;
 use std::collections::BTreeSet;
 
-/// What has arrived at the client.
+/// Segments that have arrived at the client.
 #[derive(Debug, Default)]
 pub(super) struct Client {
-    /// Every arrival, in its order.
+    /// Every arrival, in order of arrival.
     log: Vec<Segment>,
-    /// The first segment that has not arrived.
+    /// Number of the first segment that has not arrived.
     next: u64,
-    /// Those behind it that have.
+    /// Segments behind it that have arrived.
     early: BTreeSet<u64>,
 }
 
-/// What an arrival is to the client.
+/// Effect of an arrival at the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Receipt {
-    /// So many segments more to read.
+    /// This many more segments are readable.
     Readable(u64),
-    /// It waits for others.
+    /// It is out of order.
     Early,
-    /// It was there already.
+    /// It had arrived before.
     Duplicate,
 }
 
@@ -43,17 +43,17 @@ impl Client {
         Receipt::Readable(self.next - before)
     }
 
-    /// How many segments were read.
+    /// Number of segments read.
     pub(super) const fn read(&self) -> u64 {
         self.next
     }
 
-    /// How many arrivals there were.
+    /// Number of arrivals.
     pub(super) const fn arrivals(&self) -> usize {
         self.log.len()
     }
 
-    /// Those after so many, up to so many; none if that is not so far.
+    /// Arrivals number `heard` to `count` (excluded). Empty if there are not that many.
     pub(super) fn between(&self, heard: usize, count: usize) -> &[Segment] {
         self.log.get(heard..count).unwrap_or_default()
     }

@@ -1,20 +1,20 @@
-//! What many outcomes say together.
+//! Statistics over many outcomes.
 
 use super::outcome::Outcome;
 
-/// The means of some outcomes.
+/// Means over some outcomes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Summary {
     /// Goodput around the hand-off, in Mb/s.
     pub goodput_mbps: f64,
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub retransmits: f64,
-    /// The longest silence, in ms.
+    /// Longest time without data to read, in ms.
     pub longest_silence_ms: f64,
 }
 
 impl Summary {
-    /// `None` without any.
+    /// `None` if there are no outcomes.
     pub fn of(outcomes: &[Outcome]) -> Option<Self> {
         Some(Self {
             goodput_mbps: mean(outcomes, Outcome::goodput_mbps)?,
@@ -29,17 +29,17 @@ fn mean(outcomes: &[Outcome], of: impl Fn(&Outcome) -> f64) -> Option<f64> {
     (count > 0).then(|| outcomes.iter().map(of).sum::<f64>() / count as f64)
 }
 
-/// By how much the goodput of one kind is over another's.
+/// Difference in goodput between two kinds of sender.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gain {
-    /// In the mean, in Mb/s.
+    /// Mean difference, in Mb/s.
     pub mbps: f64,
-    /// The standard error of that.
+    /// Standard error of the mean, in Mb/s.
     pub error_mbps: f64,
 }
 
 impl Gain {
-    /// Of outcomes in pairs, of the same seeds in the same order; `None` for fewer than two pairs.
+    /// Gain over pairs of outcomes with equal seeds in equal order. `None` for fewer than two pairs.
     pub fn between(less: &[Outcome], more: &[Outcome]) -> Option<Self> {
         let pairs = less.iter().zip(more);
         let gains: Vec<f64> = pairs
@@ -64,7 +64,7 @@ mod tests {
     use crate::tcp::MSS;
     use units::Duration;
 
-    /// So many Mb/s.
+    /// Outcome with a goodput of `mbps` Mb/s.
     fn outcome(mbps: u64) -> Outcome {
         Outcome {
             watched: Duration::from_secs(u64::from(MSS)),
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn means_are_of_all() {
+    fn means_cover_all_outcomes() {
         let summary = Summary::of(&[outcome(2), outcome(4)]).unwrap();
         assert!((summary.goodput_mbps - 3.0).abs() < 1e-9);
         assert!((summary.retransmits - 3.0).abs() < 1e-9);
@@ -85,9 +85,9 @@ mod tests {
     }
 
     #[test]
-    fn gains_are_of_pairs() {
+    fn gains_are_computed_over_pairs() {
         let (less, more) = ([1, 2, 3].map(outcome), [2, 4, 6].map(outcome));
-        // 1, 2 and 3: a deviation of 1, over the root of three.
+        // Gains 1, 2 and 3: a deviation of 1, divided by the root of three.
         let gain = Gain::between(&less, &more).unwrap();
         assert!((gain.mbps - 2.0).abs() < 1e-9);
         assert!((gain.error_mbps - 3.0_f64.sqrt().recip()).abs() < 1e-9);

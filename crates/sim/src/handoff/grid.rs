@@ -1,4 +1,4 @@
-//! Every hand-off that is compared, with every sender: what the table of `bpf/cc/README.md` is made of.
+//! Grid of hand-offs and senders that are compared. It is the source of the table in `bpf/cc/README.md`.
 
 use super::outcome::Outcome;
 use super::walk::{HandOff, Left, Link, Walk, WalkError, Watched};
@@ -9,11 +9,11 @@ use policy::cc::Controller;
 use std::ops::Range;
 use units::{Bitrate, Duration};
 
-/// The seeds of the published tables.
+/// Seeds of the published tables.
 pub const SEEDS: Range<u64> = 0..5;
-/// Both sides of what Linux waits at least, and one that the back-off shows in.
+/// Gaps on both sides of Linux's minimum RTO, and one in which the back-off shows.
 const GAPS: [Duration; 5] = [ms(0), ms(50), ms(200), ms(500), ms(2_000)];
-/// Where two are enough.
+/// Gaps of the smaller grids.
 const TWO_GAPS: [Duration; 2] = [ms(0), ms(200)];
 const LEFT: [Left; 2] = [Left::Forwarded, Left::Lost];
 
@@ -28,7 +28,7 @@ const fn link(mbps: u64, rtt_ms: u64) -> Link {
     }
 }
 
-/// From one access point to another.
+/// Link pairs: before and after the hand-off.
 pub const CHANGES: [[Link; 2]; 5] = [
     [link(20, 20), link(20, 20)],
     [link(20, 20), link(20, 100)],
@@ -37,17 +37,17 @@ pub const CHANGES: [[Link; 2]; 5] = [
     [link(5, 300), link(20, 20)],
 ];
 
-/// Who is compared.
+/// A kind of sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind {
-    /// Its name in tables.
+    /// Name in tables.
     pub name: &'static str,
-    /// What it does at a hand-off; `None`: it is Reno, and nobody tells it anything.
+    /// Steps at a hand-off. `None`: Reno, which receives no orders.
     pub steps: Option<Steps>,
 }
 
 impl Kind {
-    /// Its sender.
+    /// Configuration of the sender.
     pub const fn sender(self, detection: Detection) -> Config {
         let config = match self.steps {
             None => Config::new(Controller::Reno),
@@ -64,10 +64,10 @@ const fn kind(name: &'static str, steps: Steps) -> Kind {
     }
 }
 
-/// The paper's window and threshold at the next acknowledgement: what a struct_ops program could order.
+/// The paper's window and threshold at the next ACK, which a struct_ops program could set.
 const ORDERED: Steps = Steps::ordering(Ordered::ByThePathBefore);
 
-/// The kinds that are compared, in the order of the tables.
+/// Kinds of senders, in the order of the tables.
 pub const KINDS: [Kind; 9] = [
     Kind {
         name: "Reno",
@@ -109,51 +109,51 @@ pub const KINDS: [Kind; 9] = [
     ),
     kind("whole", Steps::WHOLE),
 ];
-/// Of [`KINDS`]: uncoupled Reno, which is told nothing.
+/// Index in [`KINDS`]: uncoupled Reno, without orders.
 pub const RENO: usize = 0;
-/// CLA as it is in the kernel, where nothing is ordered at such a hand-off.
+/// Index in [`KINDS`]: CLA as in the kernel, which orders nothing at such a hand-off.
 pub const CLA: usize = 1;
-/// The same, and slow start to what the path before carried once the new one's round trip is known.
+/// As [`CLA`], with slow start to the rate of the old path once the RTT of the new path is known.
 pub const ONCE_KNOWN: usize = 2;
-/// CLA with the paper's window and threshold at the next acknowledgement.
+/// As [`CLA`], with the paper's window and threshold at the next ACK.
 pub const ORDER: usize = 3;
-/// The same, at once.
+/// As [`ORDER`], applied at once.
 pub const AT_ONCE: usize = 7;
-/// The whole of the paper's stage.
+/// The paper's whole hand-off stage.
 pub const WHOLE: usize = 8;
 
-/// All changes and gaps, with what waits lost or forwarded, for one sort of sender.
+/// All link pairs and gaps, with queued segments lost or forwarded, for one loss detection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid {
-    /// How losses are noticed.
+    /// Loss detection.
     pub detection: Detection,
-    /// The sender is told before that its path fades.
+    /// The sender is told in advance that its path fades.
     pub foreseen: bool,
-    /// How long the client is at neither access point.
+    /// Times that the client is at neither access point.
     pub gaps: &'static [Duration],
 }
 
 impl Grid {
-    /// Linux' senders, which are told: the table of `bpf/cc/README.md`.
+    /// Linux senders that are told in advance: the table of `bpf/cc/README.md`.
     pub const FORESEEN: Self = Self {
         detection: Detection::Linux,
         foreseen: true,
         gaps: &GAPS,
     };
-    /// Linux' senders, which are not told.
+    /// Linux senders that are not told.
     pub const UNFORESEEN: Self = Self {
         foreseen: false,
         gaps: &TWO_GAPS,
         ..Self::FORESEEN
     };
-    /// Senders that know nothing but three duplicates and time-outs, and are told.
+    /// Senders that detect losses only by three duplicate ACKs and time-outs, and are told in advance.
     pub const THREE_DUPLICATES: Self = Self {
         detection: Detection::ThreeDuplicates,
         foreseen: true,
         gaps: &TWO_GAPS,
     };
 
-    /// How the client goes from one access point to the other, in the order of the tables.
+    /// Hand-offs of the grid, in the order of the tables.
     pub fn hand_offs(&self) -> Vec<HandOff> {
         let of = |left| {
             self.gaps.iter().map(move |&gap| HandOff {
@@ -165,7 +165,8 @@ impl Grid {
         LEFT.into_iter().flat_map(of).collect()
     }
 
-    /// Plays every hand-off with every kind and each of these seeds on so many cores. The same seeds give the same, whatever the cores.
+    /// Runs every hand-off with every kind and each of these seeds on `cores` cores. The result depends on
+    /// the seeds, not on the cores.
     pub fn play(&self, seeds: Range<u64>, cores: usize) -> Result<Played, WalkError> {
         let how = self.hand_offs();
         let changes = CHANGES.into_iter();
@@ -189,7 +190,7 @@ impl Grid {
         Ok(Played { rows })
     }
 
-    /// One hand-off, with every kind and every seed.
+    /// One hand-off with every kind and every seed.
     fn walks(&self, links: [Link; 2], how: HandOff, seeds: Range<u64>) -> impl Iterator<Item = Walk> {
         let detection = self.detection;
         KINDS.into_iter().flat_map(move |kind| {
@@ -204,26 +205,27 @@ impl Grid {
     }
 }
 
-/// One hand-off, and what came of it.
+/// One hand-off and its outcomes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// From one access point to another.
+    /// Links before and after the hand-off.
     pub links: [Link; 2],
-    /// How.
+    /// The hand-off.
     pub how: HandOff,
-    /// Of each of [`KINDS`], one for each seed.
+    /// Outcomes for each of [`KINDS`], one per seed.
     pub runs: [Vec<Outcome>; KINDS.len()],
 }
 
-/// A grid that was played.
+/// Results of a grid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Played {
-    /// One for each change and hand-off.
+    /// One row per link pair and hand-off.
     pub rows: Vec<Row>,
 }
 
 impl Played {
-    /// What came of one of [`KINDS`], by its index there, in the rows that are wanted; nothing for an index that there is not.
+    /// Outcomes of one kind (an index in [`KINDS`]) in the rows that `wanted` selects. Empty if there is no
+    /// such kind.
     pub fn runs(&self, kind: usize, wanted: impl Fn(&Row) -> bool) -> Vec<Outcome> {
         let rows = self.rows.iter().filter(|row| wanted(row));
         rows.filter_map(|row| row.runs.get(kind))
@@ -232,7 +234,7 @@ impl Played {
             .collect()
     }
 
-    /// What came of one of [`KINDS`] everywhere.
+    /// Outcomes of one kind in all rows.
     pub fn all(&self, kind: usize) -> Vec<Outcome> {
         self.runs(kind, |_| true)
     }

@@ -1,5 +1,6 @@
-//! A hand-off under a connection that stays: two access points that share the client's address, and a download that goes on while the client
-//! changes from one to the other. What each step of CLA's hand-off stage costs and brings such a sender is a grid of these ([`Grid`]).
+//! A hand-off below a connection that stays open. Two access points share the client's address, and a
+//! download continues while the client moves from one to the other. A [`Grid`] of such runs shows what each
+//! step of CLA's hand-off stage gains and costs such a sender.
 //!
 //! ```
 //! use sim::handoff::{HandOff, KINDS, Left, Link, WHOLE, Walk, Watched, play};
@@ -21,21 +22,25 @@
 //! ```
 //!
 //! # Sources
-//! - cla §IV-C, Algorithm 2; what is compared is nothing at the hand-off, as `crates/linux/src/cla` has it for a subflow that stays, the window alone
-//!   at the next acknowledgement, as the BPF program carries it out, and with it each of the steps that a struct_ops program does not reach
+//! - cla §IV-C, Algorithm 2. Three variants are compared. Nothing at the hand-off, as in
+//!   `crates/linux/src/cla` for a subflow that stays. The window alone at the next ACK, as the BPF program
+//!   sets it. The window with each of the steps that a struct_ops program cannot take
 //!   ([`policy::cc::HandOffStage`]).
 //!
 //! # Where we differ from radios, and why
-//! 1. An access point needs between half and one and a half times its mean for each segment, and acknowledgements up to half a millisecond
-//!    more than their way: without noise all hand-offs of a kind would be one.
-//! 2. Half of the round trip is before the access point's queue, half behind it, and acknowledgements meet no queue.
-//! 3. Each segment is acknowledged, and each acknowledgement names all that has arrived (as many SACK blocks as there are holes).
-//! 4. The sender learns of the hand-off when the new access point is there, as one does that is the mobile itself.
-//! 5. One subflow: what others of the connection carry meanwhile is the same for all that are compared. CLA's mobile stage is told that they carry
-//!    all they can.
+//! 1. The service time of a segment varies between 0.5 and 1.5 times its mean, and ACKs are up to 0.5 ms
+//!    late. Without noise all hand-offs of a kind would be identical.
+//! 2. Half of the RTT is before the access point's queue, half behind it, and ACKs meet no queue.
+//! 3. Every segment is acknowledged, and each ACK names all arrivals (as many SACK blocks as there are
+//!    holes).
+//! 4. The sender learns of the hand-off when the new access point is reached, as a sender on the mobile
+//!    itself does.
+//! 5. One subflow: what the others of the connection carry is the same for all variants. CLA's mobile stage
+//!    is told that they carry all they can.
 //!
 //! # Checked by
-//! `tests/cla_handoff.rs`: the tables, what must hold of every run, and that one seed is one run; `slowhand bench cla-steps` prints the same grid.
+//! `tests/cla_handoff.rs`: the tables, the invariants of every run, and that equal seeds give equal runs.
+//! `slowhand bench cla-steps` prints the same grid.
 
 mod access_point;
 mod client;

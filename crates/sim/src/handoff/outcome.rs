@@ -1,43 +1,43 @@
-//! What came of a walk.
+//! Outcome of a walk.
 
 use crate::tcp::{Counts, MSS};
 use units::Duration;
 
-/// What came of one walk, in segments and transmissions.
+/// Outcome of one walk, in segments and transmissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
-    /// How long was looked at.
+    /// Length of the watched time.
     pub watched: Duration,
-    /// Segments that the application got in that time, in order.
+    /// Segments delivered to the application in the watched time, in order.
     pub delivered: u64,
-    /// Segments that were sent again in that time.
+    /// Segments retransmitted in the watched time.
     pub retransmits: u64,
-    /// The longest time in it without anything to read.
+    /// Longest time without data to read in the watched time.
     pub longest_silence: Duration,
-    /// From here on: of the whole run. Transmissions.
+    /// Transmissions. This field and all below cover the whole run.
     pub sent: u64,
-    /// Those that came to the client.
+    /// Transmissions that arrived at the client.
     pub arrived: u64,
-    /// Those that did not: queues that were full, and an access point that was left.
+    /// Transmissions dropped: at full queues, and at an access point that the client had left.
     pub dropped: u64,
-    /// Those that would have come later.
+    /// Transmissions still in flight or queued at the end.
     pub under_way: u64,
-    /// Of those that have arrived: for the second time.
+    /// Arrivals of segments that had already arrived.
     pub duplicates: u64,
-    /// Segments that the application got, in order.
+    /// Segments delivered to the application, in order.
     pub delivered_in_all: u64,
-    /// Segments that the sender knows to have arrived, in order.
+    /// Segments acknowledged at the sender, in order.
     pub acknowledged: u64,
-    /// Transmissions that the one access point gave the other.
+    /// Transmissions forwarded from the first access point to the second.
     pub forwarded: u64,
-    /// The sender has seen segments overtake each other.
+    /// Whether the sender has detected reordering.
     pub reordered: bool,
-    /// What happened to the sender.
+    /// Counters of the sender.
     pub counts: Counts,
 }
 
 impl Outcome {
-    /// Payload that the application got in the time that was looked at, in Mb/s.
+    /// Goodput in the watched time, in Mb/s.
     pub fn goodput_mbps(&self) -> f64 {
         (self.delivered * u64::from(MSS)) as f64 * 8e-6 / self.watched.as_secs_f64()
     }

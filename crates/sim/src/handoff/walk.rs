@@ -1,33 +1,33 @@
-//! What is played: two links, a hand-off between them, and who sends.
+//! Configuration of a run: two links, a hand-off between them, and the sender.
 
 use crate::tcp::{Config, ConfigError};
 use std::fmt;
 use thiserror::Error;
 use units::{Bitrate, Duration};
 
-/// Of a link's rate.
+/// Limits of a link's rate.
 const LEAST_RATE: Bitrate = Bitrate::from_kbps(10);
 const MOST_RATE: Bitrate = Bitrate::from_mbps(1_000);
-/// Of a link's round trip.
+/// Largest RTT of a link, in s.
 const MOST_RTT_S: u64 = 10;
-/// Of the time between two access points.
+/// Largest gap between two access points, in s.
 const MOST_GAP_S: u64 = 600;
 
-/// A path over one access point.
+/// Path through one access point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// What its access point sends, headers of IPv4 and TCP included: 10 kb/s to 1 Gb/s.
+    /// Rate of the access point, IPv4 and TCP headers included: 10 kb/s to 1 Gb/s.
     pub rate: Bitrate,
-    /// Its round trip without queue, at most 10 s.
+    /// RTT without queueing, at most 10 s.
     pub rtt: Duration,
 }
 
-/// Which of the two access points.
+/// One of the two access points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// The one that is left.
+    /// The one that the client leaves.
     First,
-    /// The one that is reached.
+    /// The one that the client joins.
     Second,
 }
 
@@ -40,30 +40,31 @@ impl fmt::Display for Place {
     }
 }
 
-/// What becomes of what is on its way to the access point that is left.
+/// What happens to segments on their way to the access point that the client left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
-    /// It is lost.
+    /// They are lost.
     Lost,
-    /// It is held, and the next access point gets it once the client is there.
+    /// They are held and forwarded to the second access point once the client is there.
     Forwarded,
 }
 
-/// How the client goes from one to the other.
+/// How the client moves between the access points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HandOff {
-    /// For so long the client is at neither, up to a quarter less or more; at most 10 minutes.
+    /// Time that the client is at neither access point, varied by up to a quarter. At most 10 minutes.
     pub gap: Duration,
-    /// What becomes of what waits.
+    /// What happens to queued segments.
     pub left: Left,
-    /// The sender is told 2 s before that the path fades.
+    /// The sender is told 2 s in advance that the path fades.
     pub foreseen: bool,
 }
 
-/// What is looked at.
+/// The part of a run that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watched {
-    /// From 2.5 s before the first access point is left, or would be, to 2.5 s after the second is reached, or would be.
+    /// From 2.5 s before the client leaves the first access point to 2.5 s after it reaches the second. The
+    /// times are the same without a hand-off.
     AroundTheHandOff,
     /// The first 2.5 s of the connection.
     TheBeginning,
@@ -72,20 +73,20 @@ pub enum Watched {
 /// One run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Walk {
-    /// From one access point to another.
+    /// Links before and after the hand-off.
     pub links: [Link; 2],
-    /// `None`: the client stays at the first.
+    /// `None`: the client stays at the first access point.
     pub hand_off: Option<HandOff>,
-    /// What of it is told.
+    /// The part that is measured.
     pub watched: Watched,
-    /// Who sends.
+    /// Configuration of the sender.
     pub sender: Config,
-    /// Of everything that is drawn: when the hand-off is, how long its gap, and the noise.
+    /// Seed of all random values: the time of the hand-off, the length of its gap, and the noise.
     pub seed: u64,
 }
 
 impl Walk {
-    /// Whether it can be played.
+    /// Checks that the walk can be run.
     pub fn check(&self) -> Result<(), WalkError> {
         for (place, link) in [Place::First, Place::Second].into_iter().zip(self.links) {
             link.check(place)?;
@@ -111,29 +112,29 @@ impl Link {
     }
 }
 
-/// Why a walk cannot be played.
+/// Why a walk cannot be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum WalkError {
-    /// A link carries nothing, or more than is worth simulating segment by segment.
+    /// A rate below the minimum, or too high to simulate segment by segment.
     #[error("the {place} link has a rate of {rate}; give it {LEAST_RATE} to {MOST_RATE}")]
     Rate {
-        /// Which.
+        /// The access point.
         place: Place,
         /// Its rate.
         rate: Bitrate,
     },
-    /// No path is so long.
+    /// An RTT above the maximum.
     #[error("the {place} link has a round trip of {rtt:?}; give it at most {MOST_RTT_S} s")]
     RoundTrip {
-        /// Which.
+        /// The access point.
         place: Place,
-        /// Its round trip.
+        /// Its RTT.
         rtt: Duration,
     },
-    /// No connection outlives it.
+    /// A gap above the maximum. No connection survives it.
     #[error("a gap of {0:?} between the access points; give it at most {MOST_GAP_S} s")]
     Gap(Duration),
-    /// There is no such sender.
+    /// An invalid sender.
     #[error(transparent)]
     Sender(#[from] ConfigError),
 }
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_link_is_is_refused() {
+    fn links_out_of_range_are_rejected() {
         let [link, _] = WALK.links;
         for rate in [Bitrate::ZERO, Bitrate::from_bps(9_999), Bitrate::from_mbps(1_001)] {
             let place = Place::Second;
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_without_end_and_senders_without_a_window_are_refused() {
+    fn long_gaps_and_senders_without_a_window_are_rejected() {
         let gap = Duration::MAX;
         let hand_off = WALK.hand_off.map(|how| HandOff { gap, ..how });
         assert_eq!(play(&Walk { hand_off, ..WALK }), Err(WalkError::Gap(gap)));
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn links_at_the_limits_are_played() {
+    fn links_at_the_limits_can_be_run() {
         let limits = [
             (LEAST_RATE, Duration::ZERO),
             (LEAST_RATE, Duration::from_secs(MOST_RTT_S)),

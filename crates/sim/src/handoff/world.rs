@@ -1,4 +1,4 @@
-//! The events of a walk, in their order.
+//! Event loop of a walk.
 
 use super::access_point::AccessPoint;
 use super::client::{Client, Receipt};
@@ -8,21 +8,23 @@ use crate::queue::EventQueue;
 use crate::tcp::{Segment, Sender};
 use units::{Duration, Instant, Rng};
 
-/// Hand-offs are between these two, wherever on the saw of its window the sender is.
+/// Earliest time of a hand-off, and the range that is added at random, so that it hits any point of the
+/// congestion window's sawtooth.
 const EARLIEST: Instant = Instant::from_secs(4);
 const SPREAD: Duration = Duration::from_secs(3);
-/// A path fades for so long.
+/// Duration of fading before a hand-off.
 const FADES: Duration = Duration::from_secs(2);
-/// What is looked at begins so long before the one access point is left, and ends as long after the other is reached; as in `bench cc-handoff`.
+/// The measured part begins this long before the client leaves the first access point and ends this long
+/// after it reaches the second, as in `bench cc-handoff`.
 const AROUND: Duration = Duration::from_millis(2_500);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A transmission is at an access point.
+    /// A transmission arrives at an access point.
     Reaches(usize, Segment),
-    /// A service of an access point is over.
+    /// An access point has ended a service.
     Served(usize, u64),
-    /// An acknowledgement of so many arrivals is at the sender.
+    /// An ACK for this number of arrivals reaches the sender.
     Answers(usize),
     Fades,
     Leaves,
@@ -30,12 +32,12 @@ enum Event {
     Wakes,
 }
 
-/// When things happen to the client.
+/// Times of the hand-off and of the measured part.
 #[derive(Debug, Clone, Copy)]
 struct Times {
     left: Instant,
     joined: Instant,
-    /// What is looked at.
+    /// Measured part.
     from: Instant,
     until: Instant,
 }
@@ -63,15 +65,15 @@ struct World<'w> {
     walk: &'w Walk,
     times: Times,
     points: [AccessPoint; 2],
-    /// Where the client is; `None` between the two.
+    /// Access point of the client. `None` between the two.
     at: Option<usize>,
-    /// The next access point was reached.
+    /// Whether the client has reached the second access point.
     joined: bool,
     client: Client,
-    /// When there was something to read last.
+    /// Time of the last readable data.
     read: Instant,
     sender: Sender,
-    /// So many arrivals are known to the sender.
+    /// Number of arrivals that the sender knows.
     heard: usize,
     events: EventQueue<Event>,
     woken_at: Option<Instant>,
@@ -79,7 +81,8 @@ struct World<'w> {
     outcome: Outcome,
 }
 
-/// Plays a walk from its beginning until some seconds after the hand-off, or after where it would have been. One walk is one outcome.
+/// Runs a walk from the start until some seconds after the hand-off, or after its time if there is none.
+/// Equal walks give equal outcomes.
 pub fn play(walk: &Walk) -> Result<Outcome, WalkError> {
     walk.check()?;
     let mut world = World::new(walk)?;
@@ -128,19 +131,19 @@ impl<'w> World<'w> {
 
     fn run(&mut self) {
         self.sender.send(Instant::ZERO, &mut self.out);
-        self.put_out(Instant::ZERO);
+        self.dispatch(Instant::ZERO);
         while let Some((now, event)) = self.events.pop() {
             if now > self.times.until {
                 self.outcome.under_way += u64::from(matches!(event, Event::Reaches(..)));
                 break;
             }
-            self.happen(now, event);
-            self.put_out(now);
+            self.handle(now, event);
+            self.dispatch(now);
         }
-        self.has_read(self.times.until);
+        self.record_read(self.times.until);
     }
 
-    fn happen(&mut self, now: Instant, event: Event) {
+    fn handle(&mut self, now: Instant, event: Event) {
         match event {
             Event::Reaches(point, segment) => self.enqueue(now, point, segment),
             Event::Served(point, service) => self.deliver(now, point, service),
@@ -152,8 +155,8 @@ impl<'w> World<'w> {
         }
     }
 
-    /// What the sender has sent goes on its way, and its next wake is noted.
-    fn put_out(&mut self, now: Instant) {
+    /// Puts the sender's transmissions on their way, and schedules its next wake.
+    fn dispatch(&mut self, now: Instant) {
         let point = usize::from(self.joined);
         let reaches = now + self.points[point].way;
         for segment in self.out.drain(..) {
@@ -233,13 +236,13 @@ impl<'w> World<'w> {
             Receipt::Early => {}
             Receipt::Readable(segments) => {
                 self.outcome.delivered += if now >= self.times.from { segments } else { 0 };
-                self.has_read(now);
+                self.record_read(now);
             }
         }
     }
 
-    /// There is something to read, or all is over.
-    fn has_read(&mut self, now: Instant) {
+    /// Records the silence up to now: data became readable, or the run ends.
+    fn record_read(&mut self, now: Instant) {
         let since = self.read.max(self.times.from);
         self.outcome.longest_silence = self.outcome.longest_silence.max(now - since);
         self.read = now;

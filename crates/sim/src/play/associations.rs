@@ -1,21 +1,28 @@
-//! The exact medium of a scenario: every frame, all that access points and radios say to each other, and the wires behind.
+//! The exact medium of a scenario: every frame, including management frames between access points and radios,
+//! and the backhaul wires.
 //!
-//! Whoever is in reach when the run begins is associated already, as if it had come before, unless the scenario says otherwise; whoever comes into
-//! reach joins by frames, and whoever leaves it finds out by the beacons that it misses, or is told.
+//! A radio that is in reach when the run begins is associated already, as if it had come before, unless the
+//! scenario says otherwise. A radio that comes into reach joins by exchanging frames. A radio that leaves
+//! finds out by missing beacons, or is told.
 //!
 //! # Sources
-//! - [`links::air::wlan`] names its own.
-//! - Linux `net/mac80211/mlme.c`: a radio that stays on a channel takes notice of access points by their beacons, and probes before it joins.
+//! - Those of [`links::air::wlan`].
+//! - Linux `net/mac80211/mlme.c`: a radio that stays on a channel detects access points by their beacons, and
+//!   probes before it joins.
 //!
 //! # Where we differ, and why
-//! 1. A radio tries to join whenever it hears a beacon of an access point that it wants: it waits for no scan that somebody has planned.
-//! 2. Datagrams of a saturated flow wait for its association; others are lost where there is none.
-//! 3. What the wire behind an access point drops of an upload is not counted as lost: the sender never knows.
-//! 4. A radio that saves power always does; drivers switch it off for some 100 ms when traffic comes.
-//! 5. Probes to everyone are not held for a beacon with a DTIM: who sleeps misses them, nor do they pass the wire.
+//! 1. A radio tries to join whenever it hears a beacon of an access point that it wants. It waits for no
+//!    scheduled scan.
+//! 2. Datagrams of a saturated flow wait for its association. Others are lost while there is none.
+//! 3. Uploads that the backhaul drops are not counted as lost: the sender never learns of them.
+//! 4. A radio that saves power always does. Real drivers switch power saving off for some 100 ms when traffic
+//!    comes.
+//! 5. Broadcast probes are not buffered for a beacon with a DTIM. A sleeping radio misses them, and they do
+//!    not pass the backhaul.
 //!
 //! # Checked by
-//! `associations_tests`; `tests/joining.rs`; `tests/backhaul.rs`; `tests/capture.rs`, where tshark sees who joins, sleeps and polls.
+//! `associations_tests`, `tests/joining.rs`, `tests/backhaul.rs`, and `tests/capture.rs`, where tshark sees
+//! joins, sleep and polls.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -38,54 +45,54 @@ use super::cast::Cast;
 use super::joins::Change;
 use crate::traffic::{HEADERS, Pace};
 
-/// A radio and an access point that it is associated with whenever it can be.
+/// A radio and an access point that it is associated with whenever possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Association {
     /// The radio.
     pub radio: StationId,
     /// The access point.
     pub access_point: StationId,
-    /// Whose radio it is: an index in [`Plan::walkers`].
+    /// Owner of the radio: an index in [`Plan::walkers`].
     pub walker: usize,
-    /// The link that the access point is: an index in [`Plan::links`].
+    /// Link of the access point: an index in [`Plan::links`].
     pub link: usize,
-    /// The radio saves power.
+    /// Whether the radio saves power.
     pub sleeps: bool,
-    /// It may have been made before the run begins.
+    /// Whether the association may exist before the run begins.
     pub may_be_old: bool,
 }
 
-/// Of a packet's name, the bits that say whose flow it is. The others count the flow's packets.
+/// Number of bits of a packet's token that name its flow. The other bits count the flow's packets.
 const FLOW_BITS: u32 = 20;
 const FLOWS: u64 = (1 << FLOW_BITS) - 1;
-/// A frame by which an access point is known to be in reach: as long as its beacons.
+/// Length of the frame that decides whether an access point is in reach: that of its beacons.
 const BEACON_BYTES: u32 = 250;
 
-/// The air, with who is associated with whom.
+/// The air, with all associations.
 #[derive(Debug)]
 pub(super) struct Associations {
     wlan: Wlan,
     all: Vec<Association>,
-    /// Of each station: the associations of its radio.
+    /// Per station: the associations of its radio.
     places: Vec<Range<usize>>,
     courses: Vec<Course>,
-    /// What waits for each association.
+    /// Per association: the flows that wait for it.
     waiting: Vec<Vec<u32>>,
-    /// Packets under their names; whether their senders are done with them.
+    /// Packets in flight by token, and whether their senders are done with them.
     under_way: BTreeMap<u64, bool>,
     changes: VecDeque<Change>,
     outputs: VecDeque<(Instant, Output)>,
 }
 
-/// Where the datagrams of a flow go.
+/// Path of a flow's datagrams.
 #[derive(Debug, Clone, Copy)]
 struct Course {
     from: StationId,
     to: Destination,
     bytes: u32,
-    /// `None`: to everyone, or over a wire beside the air.
+    /// `None`: broadcast, or over a wire beside the air.
     over: Option<(usize, Direction)>,
-    /// What cannot be sent waits.
+    /// Whether a datagram waits if it cannot be sent.
     waits: bool,
     packets: u64,
 }
@@ -128,7 +135,7 @@ impl Associations {
         Ok(associations)
     }
 
-    /// Who is in reach at the start is associated.
+    /// Associates every radio in reach at the start.
     fn begin(&mut self, cast: &Cast) {
         for place in 0..self.all.len() {
             let Association {
@@ -149,7 +156,8 @@ impl Associations {
         self.settle(Instant::ZERO);
     }
 
-    /// Whether, at the mean signal, a beacon of `from` is found by `to` and more likely received than not.
+    /// Whether `to` detects a beacon of `from` at the mean signal, and receives it with a probability above
+    /// one half.
     fn hears(&mut self, cast: &Cast, to: StationId, from: StationId) -> bool {
         let station = &cast.air.stations[to.0 as usize];
         let (mean, _) = self.wlan.signal(from, to);
@@ -162,7 +170,7 @@ impl Associations {
         self.wlan.monitor(station);
     }
 
-    /// The next frame that a monitor has heard; a packet in it goes by the number of its flow.
+    /// Next frame that a monitor has heard. The token of its packet is replaced by the number of its flow.
     pub(super) fn overheard(&mut self) -> Option<Overheard> {
         let mut frame = self.wlan.poll_overheard()?;
         if let FrameKind::Data { token, .. } = &mut frame.kind
@@ -181,12 +189,12 @@ impl Associations {
         self.wlan.beacons(station)
     }
 
-    /// How an association stands.
+    /// State of an association.
     pub(super) fn state(&self, place: usize) -> LinkState {
         self.wlan.state(InterfaceId(place))
     }
 
-    /// The next association that has changed.
+    /// Next change of an association.
     pub(super) fn poll_change(&mut self) -> Option<Change> {
         self.changes.pop_front()
     }
@@ -226,7 +234,7 @@ impl Associations {
         );
     }
 
-    /// Takes in what has happened.
+    /// Processes all outputs of the WLAN.
     fn settle(&mut self, now: Instant) {
         while let Some((at, output)) = self.wlan.poll() {
             match output {
@@ -239,7 +247,7 @@ impl Associations {
                         association: interface.0,
                         state,
                     });
-                    self.turn(now, interface.0, state);
+                    self.apply_state(now, interface.0, state);
                 }
                 WlanOutput::Beacon { client, from } => self.notice(now, client, from),
                 WlanOutput::Air(output) => self.outputs.push_back((now, output)),
@@ -248,7 +256,7 @@ impl Associations {
         }
     }
 
-    /// An upload is at its access point: its radio takes the next.
+    /// An upload has reached its access point, so its radio may send the next one.
     fn leave_the_air(&mut self, now: Instant, name: u64) {
         if let Some(is_done) = self.under_way.get_mut(&name)
             && !std::mem::replace(is_done, true)
@@ -288,7 +296,7 @@ impl Associations {
             DropReason::Retries | DropReason::Loss | DropReason::Fault => Fate::GivenUp,
         };
         match self.under_way.get(&name) {
-            // Its access point has it, and no acknowledgement said so.
+            // The access point has the packet, but its ACK was lost.
             Some(true) if reason == DropReason::Retries => {}
             Some(true) => drop(self.under_way.remove(&name)),
             Some(false) => {
@@ -313,7 +321,7 @@ impl Associations {
         self.outputs.push_back((now, done));
     }
 
-    /// A radio has heard an access point that it is not associated with.
+    /// A radio has heard an access point that it is not associated with: starts to associate.
     fn notice(&mut self, now: Instant, radio: StationId, from: StationId) {
         for place in self.places[radio.0 as usize].clone() {
             if self.all[place].access_point == from && self.state(place) == LinkState::Down {
@@ -323,8 +331,9 @@ impl Associations {
         }
     }
 
-    /// An association has changed: what waited for it goes on, and who saves power sleeps; who has lost it listens.
-    fn turn(&mut self, now: Instant, place: usize, state: LinkState) {
+    /// The state of an association has changed. When it is up, sends the waiting flows and applies power
+    /// saving. When it is down, wakes the radio.
+    fn apply_state(&mut self, now: Instant, place: usize, state: LinkState) {
         let Association { radio, sleeps, .. } = self.all[place];
         match state {
             LinkState::Up => {
@@ -358,7 +367,7 @@ fn access_points(plan: &Plan, cast: &Cast) -> Vec<AccessPointConfig> {
     all.collect()
 }
 
-/// One for each radio, with as many interfaces as it has associations: these are in the order of radios.
+/// One client per radio, with one interface per association. The associations are sorted by radio.
 fn clients(all: &[Association]) -> Vec<ClientConfig> {
     let radios = all.chunk_by(|one, next| one.radio == next.radio);
     let client = |of: &[Association]| ClientConfig {
@@ -369,7 +378,7 @@ fn clients(all: &[Association]) -> Vec<ClientConfig> {
     radios.map(client).collect()
 }
 
-/// Over which association a flow goes, and which way.
+/// Association that a flow uses, and its direction.
 fn over(all: &[Association], flow: &crate::Flow) -> Option<(usize, Direction)> {
     let Destination::Station(to) = flow.to else {
         return None;
@@ -395,14 +404,14 @@ impl Medium for Associations {
                 self.wlan.handle(now, WlanInput::Attenuate(one, other, loss));
             }
             Input::Rate(from, to, rate) => self.wlan.handle(now, WlanInput::Rate(from, to, rate)),
-            // What access points and radios do to manage themselves: nobody else does it here.
+            // Only access points and radios use these inputs, to manage themselves.
             Input::SendFirst(..) | Input::Withdraw(..) | Input::Tune(..) => {}
         }
         self.settle(now);
     }
 
     fn advance(&mut self, limit: Instant) -> Instant {
-        // Who has other deadlines beside ours may not have looked yet.
+        // Another model with its own deadlines may not have taken our outputs yet.
         if let Some(&(now, _)) = self.outputs.back() {
             return now;
         }

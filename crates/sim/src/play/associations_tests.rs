@@ -65,7 +65,7 @@ fn subtype(frame: &Overheard) -> Option<(Subtype, bool)> {
 }
 
 #[test]
-fn what_is_held_comes_after_a_beacon_and_is_asked_for_frame_by_frame() {
+fn buffered_frames_follow_a_beacon_and_are_polled_one_by_one() {
     let (cast, mut world) = world(&["flows.rival.every_ms=5000", "flows.up.every_ms=5000"]);
     let radio = cast.client_radios().next().unwrap();
     world.run_for(LENGTH);
@@ -74,10 +74,10 @@ fn what_is_held_comes_after_a_beacon_and_is_asked_for_frame_by_frame() {
         .iter()
         .filter(|frame| subtype(frame) == Some((Subtype::PsPoll, true)))
         .count();
-    // One in 20 ms, all but the last interval's, and the few until it slept.
+    // One per 20 ms, except those of the last beacon interval and the few before the radio slept.
     assert!((480..=500).contains(&polls), "{polls}");
     assert!((490..=500).contains(&world.tallies()[0].received));
-    // Datagrams to it come within 20 ms of a beacon: it listens for no longer.
+    // Datagrams come within 20 ms of a beacon: the radio listens no longer than that.
     let mut beacon = None;
     for frame in frames.iter().filter(|frame| frame.from != radio) {
         match subtype(frame) {
@@ -96,18 +96,18 @@ fn what_is_held_comes_after_a_beacon_and_is_asked_for_frame_by_frame() {
 }
 
 #[test]
-fn everything_passes_and_what_others_receive_is_theirs_at_once() {
+fn all_datagrams_arrive_and_an_awake_radio_gets_its_own_at_once() {
     let (_, mut world) = world(&[]);
     world.run_for(LENGTH);
     let [down, up, rival] = [0, 1, 2].map(|flow| world.tallies()[flow]);
     assert!(down.received >= 490 && down.lost == 0, "{down:?}");
     assert!(up.received >= 198 && up.lost == 0, "{up:?}");
-    // Only half a round trip on the wire is missing.
+    // Only those within half a round trip on the wire are missing.
     assert!(rival.received >= 499 && rival.lost == 0, "{rival:?}");
 }
 
 #[test]
-fn a_saturated_flow_to_a_sleeper_is_slow_and_does_not_hang() {
+fn a_saturated_flow_to_a_sleeping_radio_is_slow_but_does_not_hang() {
     let (_, mut world) =
         world(&["flows.down={ transport = \"udp\", over = \"near\", direction = \"down\" }"]);
     world.run_for(LENGTH);
@@ -116,7 +116,7 @@ fn a_saturated_flow_to_a_sleeper_is_slow_and_does_not_hang() {
 }
 
 #[test]
-fn who_walks_out_of_reach_and_back_is_associated_again() {
+fn a_radio_that_leaves_and_returns_is_associated_again() {
     let (cast, mut world) = world(&[]);
     let radio = cast.client_radios().next().unwrap();
     let put = |world: &mut World<AnyMedium>, x_mm| {
@@ -130,16 +130,16 @@ fn who_walks_out_of_reach_and_back_is_associated_again() {
     put(&mut world, 5_000);
     world.run_for(Duration::from_secs(5));
     let back = world.tallies()[0].received - away;
-    // Two seconds, and what is left of five after a beacon and 1.04 s of joining, at 50 datagrams a second.
+    // Two seconds, and what is left of five after a beacon and 1.04 s of joining, at 50 datagrams per second.
     assert!(
         (95..=101).contains(&away) && (180..=196).contains(&back),
         "{away} {back}"
     );
 }
 
-/// Cells and cables have deadlines of their own, and let the air go on to these.
+/// Cells and cables have deadlines of their own, and advance the air up to these.
 #[test]
-fn time_stands_still_until_what_has_happened_is_taken() {
+fn time_does_not_advance_until_all_outputs_are_taken() {
     let (cast, mut world) = world(&[]);
     let (flow, medium) = (&cast.flows[2], world.medium_mut());
     let datagram = Packet::new(flow.to, flow.payload + HEADERS, 2);

@@ -1,12 +1,15 @@
-//! The wires behind access points: whole ones before the exact medium, and what comes out of them before the coarse one.
+//! Backhaul wires of access points: full models for the exact medium, and their output pace for the coarse
+//! one.
 //!
 //! # Where we differ, and why
-//! 1. A saturated source keeps as many datagrams on the wire as fit there, beside those that stand at the access point: they go on at the moment
-//!    at which one is through. What comes to a queue that is full comes again a millisecond later.
-//! 2. Before the coarse medium a wire is a pace, not a queue: what a saturated source sends through a slow wire arrives evenly at the wire's rate,
-//!    half a round trip later. Where that would not be exact the plan is refused.
+//! 1. A saturated source keeps as many datagrams on the wire as fit there, in addition to those queued at the
+//!    access point. It sends the next one when one arrives. A datagram that meets a full queue is sent again
+//!    a millisecond later.
+//! 2. With the coarse medium a wire is a pace, not a queue. What a saturated source sends through a slow wire
+//!    arrives evenly at the wire's rate, half an RTT later. If that would be inexact, the plan is rejected.
 //!
 //! # Checked by
+//! `tests/backhaul.rs`, `tests/play.rs`.
 //! `tests/backhaul.rs`, `tests/play.rs`.
 
 use links::CableConfig;
@@ -17,7 +20,7 @@ use units::{Bitrate, Bytes, Duration};
 use super::error::CastError;
 use crate::traffic::{self, HEADERS};
 
-/// The wire behind an access point, as the models have it.
+/// Model of the wire behind an access point.
 pub(super) fn cable(name: &str, ap: &AccessPoint) -> CableConfig {
     let wire = |rate: Bitrate| links::Wire {
         queue: queue(ap.backhaul.queue),
@@ -31,12 +34,12 @@ pub(super) fn cable(name: &str, ap: &AccessPoint) -> CableConfig {
     }
 }
 
-/// A flow and the wire behind an access point that it goes over.
+/// A flow, and the wire behind the access point that it uses.
 pub(super) struct Backhaul<'p> {
     pub(super) plan: &'p Plan,
     pub(super) over: usize,
     pub(super) ap: &'p AccessPoint,
-    /// What the air brings at most.
+    /// Highest rate of the air.
     pub(super) air_rate: Bitrate,
     pub(super) payload: Bytes,
 }
@@ -46,7 +49,8 @@ impl Backhaul<'_> {
         self.payload + Bytes::new(u64::from(HEADERS))
     }
 
-    /// Datagrams of a saturated flow that are under way to the access point: its part of what the wire holds while the air takes them.
+    /// Datagrams of a saturated flow that are in flight to the access point: its share of what the wire holds
+    /// while the air keeps up.
     pub(super) fn under_way(&self, way: Way, pace: Pace) -> u32 {
         if way != Way::Down || pace != Pace::Saturated {
             return 0;
@@ -57,7 +61,7 @@ impl Backhaul<'_> {
         u32::try_from(held.get().div_ceil(share)).unwrap_or(u32::MAX)
     }
 
-    /// Saturated flows that go down this wire.
+    /// Number of saturated downlink flows over this wire.
     fn saturated(&self) -> usize {
         let here = |flow: &&scenario::Flow| {
             let down = matches!(
@@ -73,7 +77,7 @@ impl Backhaul<'_> {
         self.plan.flows.iter().filter(here).count().max(1)
     }
 
-    /// What comes out of it at the access point of the coarse medium, and how much later.
+    /// Pace and delay at which the flow's datagrams arrive at the access point of the coarse medium.
     pub(super) fn passed(&self, way: Way, pace: Pace) -> Result<(traffic::Pace, Duration), CastError> {
         let own = traffic::Pace::of(pace);
         if way != Way::Down {

@@ -1,8 +1,9 @@
-//! The engine in the loop: it hears what a monitor interface on each of the client's radios would show it, and what it decides is written down.
+//! The engine in the loop. It receives what a monitor interface on each of the client's radios would show,
+//! and its decisions are recorded.
 //!
 //! # Where we differ, and why
-//! 1. The client is associated with every access point in reach, and nothing that the engine asks for changes that: datagrams go where the scenario
-//!    sends them. What it says about links is what is looked at.
+//! 1. The client is associated with every access point in reach, and no request of the engine changes that:
+//!    the scenario decides the paths of datagrams. What the engine reports about links is the result.
 //!
 //! # Checked by
 //! `tests/play.rs`, `tests/capture.rs`.
@@ -11,7 +12,8 @@ use links::LinkState;
 use links::air::{Addresses, FrameKind, Overheard, StationId, Subtype};
 use policy::estimate::bandwidth::Sight;
 use policy::estimate::delivery::{Frame, Receiver};
-use policy::{Action, Engine, Input, LinkEvent, LinkId, LinkSpec};
+use policy::{Action, Input, LinkEvent, LinkId, LinkSpec};
+use record::{Recorded, Recording};
 use scenario::Plan;
 use trace::What;
 use units::{Bytes, Instant};
@@ -19,23 +21,28 @@ use units::{Bytes, Instant};
 use super::cast::Cast;
 use super::frames::{Airtime, shown_at};
 
-/// One engine, and who its links are on the air.
+/// One engine, with the stations behind its links.
 #[derive(Debug)]
 pub(super) struct Brain {
-    engine: Engine,
+    engine: Recorded,
     names: Vec<String>,
-    /// The link whose access point each station is.
+    /// Per station: the link of the access point that it is.
     links: Vec<Option<usize>>,
-    /// Of each station: what its radio has heard, if it is the client's.
+    /// Per station: the air time that its radio has heard, if it is the client's.
     heard: Vec<Option<Airtime>>,
-    /// Of each access point's link: payload received, and the client's station on its channel.
+    /// Per link of an access point: payload received, and the client's station on its channel.
     received: Vec<Option<(Bytes, StationId)>>,
     now: Instant,
 }
 
 impl Brain {
-    /// It is told of all links; which of them are up, of each of these.
-    pub(super) fn new(policy: policy::Policy, plan: &Plan, cast: &Cast) -> Self {
+    /// Creates the engine and reports all links to it. Their states follow by [`Brain::set_state`].
+    pub(super) fn new(
+        policy: policy::Policy,
+        plan: &Plan,
+        cast: &Cast,
+        recording: Option<Recording>,
+    ) -> Self {
         let config = policy::Config {
             policy,
             peer_subflows: usize::from(plan.server_subflows),
@@ -45,47 +52,47 @@ impl Brain {
             heard[station.0 as usize] = Some(Airtime::default());
         }
         let mut brain = Self {
-            engine: Engine::new(config),
+            engine: Recorded::new(config, recording),
             names: plan.links.iter().map(|link| link.name.clone()).collect(),
             links: cast.access_points.clone(),
             heard,
             received: vec![None; plan.links.len()],
             now: Instant::ZERO,
         };
-        brain.meet(plan, cast);
+        brain.report_links(plan, cast);
         brain
     }
 
-    /// The links that there are.
-    fn meet(&mut self, plan: &Plan, cast: &Cast) {
+    /// Reports the links to the engine.
+    fn report_links(&mut self, plan: &Plan, cast: &Cast) {
         for (index, link) in plan.links.iter().enumerate() {
             let radio = cast
                 .radios
                 .iter()
                 .find(|radio| radio.walker == 0 && Some(radio.channel.into()) == link.kind.channel());
             self.received[index] = radio.map(|radio| (Bytes::ZERO, radio.station));
-            self.tell(Instant::ZERO, index, LinkEvent::Appeared(spec(link)));
+            self.report(Instant::ZERO, index, LinkEvent::Appeared(spec(link)));
         }
     }
 
-    /// The client's association with a link's access point has changed.
-    pub(super) fn turn(&mut self, now: Instant, link: usize, state: LinkState) {
+    /// Reports a change of the client's association with a link's access point.
+    pub(super) fn set_state(&mut self, now: Instant, link: usize, state: LinkState) {
         let (carrier, usable) = match state {
             LinkState::Down | LinkState::Joining => (false, false),
             LinkState::Carrier => (true, false),
             LinkState::Up => (true, true),
         };
-        self.tell(now, link, LinkEvent::Carrier(carrier));
-        self.tell(now, link, LinkEvent::Usable(usable));
+        self.report(now, link, LinkEvent::Carrier(carrier));
+        self.report(now, link, LinkEvent::Usable(usable));
     }
 
-    fn tell(&mut self, now: Instant, link: usize, event: LinkEvent) {
+    fn report(&mut self, now: Instant, link: usize, event: LinkEvent) {
         self.now = self.now.max(now);
         self.engine
             .handle(self.now, Input::Link(LinkId(link as u16), event));
     }
 
-    /// A monitor has shown a frame.
+    /// Reports a frame that a monitor has shown.
     pub(super) fn hear(&mut self, frame: &Overheard) {
         let now = shown_at(frame);
         if let Some(channel) = &mut self.heard[frame.monitor.0 as usize] {
@@ -99,11 +106,11 @@ impl Brain {
             {
                 *received += Bytes::new(u64::from(frame.bytes));
             }
-            self.tell(now, link, LinkEvent::Frame(seen));
+            self.report(now, link, LinkEvent::Frame(seen));
         }
     }
 
-    /// What a driver's survey says now.
+    /// Reports the current state of a driver's survey.
     pub(super) fn survey(&mut self, now: Instant) {
         for link in 0..self.received.len() {
             let Some((received, station)) = self.received[link] else {
@@ -117,11 +124,11 @@ impl Brain {
                 busy: channel.sum,
                 exchanges: channel.count,
             };
-            self.tell(now, link, LinkEvent::Survey(sight));
+            self.report(now, link, LinkEvent::Survey(sight));
         }
     }
 
-    /// Lets time pass; what was decided goes to `record`.
+    /// Runs the engine up to `now`. Decisions go to `record`.
     pub(super) fn tick(&mut self, now: Instant, mut record: impl FnMut(Instant, What)) {
         while let Some((due, _)) = self.engine.wake_at().filter(|(due, _)| *due <= now) {
             self.now = self.now.max(due);
@@ -145,14 +152,15 @@ impl Brain {
         }
     }
 
-    /// What the engine says about each link: its name and a sentence.
+    /// The engine's explanation of each link: name and sentence.
     pub(super) fn explain(&self) -> Vec<(String, String)> {
         let all = self.engine.explain().into_iter();
         all.map(|about| (about.name, about.why)).collect()
     }
 }
 
-/// What the engine is told of a frame that a monitor has shown: of those with a number, as `linux`'s capture code does.
+/// The engine's view of a frame that a monitor has shown. Only frames with a sequence number have one, as in
+/// `linux`'s capture code.
 pub fn digest(frame: &Overheard) -> Option<Frame> {
     let FrameKind::Data {
         number,

@@ -1,11 +1,14 @@
-//! Who plays: a scenario's access points and walkers as stations of the air, its cells and cables as wires, its flows as traffic.
+//! Translates a scenario: access points and walkers become stations of the air, cells and cables become
+//! wires, flows become traffic.
 //!
 //! # Where we differ, and why
-//! 1. A walker's radio is one station on each channel that it uses: it hears all of them at once. The scenario's client listens to every channel
-//!    that has an access point.
-//! 2. The client wants to be associated with every access point, everybody else with those that their flows need, and who saves power with no other.
-//! 3. Who is to choose a rate by the signal has the one with the largest goodput at the mean signal.
-//! 4. A walker's radio controls its rate, and has of 802.11n, what the first access point on its channel does and has.
+//! 1. A walker's radio is one station on each channel that it uses: it receives on all of them at once. The
+//!    scenario's client listens on every channel with an access point.
+//! 2. The client tries to associate with every access point. Every other radio associates only with those
+//!    that its flows need, and so does a client that saves power.
+//! 3. If a rate is to be chosen by the signal, it is the one with the largest goodput at the mean signal.
+//! 4. A walker's radio takes its rate control and its 802.11n parameters from the first access point on its
+//!    channel.
 //!
 //! # Checked by
 //! `tests/play.rs`.
@@ -27,43 +30,44 @@ use super::wired::wired;
 use super::wires::{Wires, ends};
 use crate::traffic::{self, Flow, HEADERS};
 
-/// A scenario as the air needs it.
+/// A scenario in the form that the air needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cast {
-    /// The stations.
+    /// Stations.
     pub air: AirConfig,
-    /// Their traffic, in the order of the plan's flows.
+    /// Traffic, in the order of the plan's flows.
     pub flows: Vec<Flow>,
-    /// The link whose access point each station is; `None` for radios of walkers.
+    /// Per station: the link of the access point that it is. `None` for radios of walkers.
     pub access_points: Vec<Option<usize>>,
-    /// The links that are cells and cables: their ends have the numbers behind those of the stations.
+    /// Links that are cells and cables. Their ends are numbered after the stations.
     pub wires: Vec<usize>,
-    /// The radios of walkers.
+    /// Radios of walkers.
     pub radios: Vec<Radio>,
-    /// Who is associated with whom whenever that is possible, radio by radio.
+    /// Associations that are kept up whenever possible, sorted by radio.
     pub associations: Vec<Association>,
-    /// Of each flow that is saturated, the datagrams on the wire to its access point beside those that stand there.
+    /// Per flow: datagrams on the wire to its access point beyond those at the access point, if it is
+    /// saturated.
     pub under_way: Vec<u32>,
 }
 
-/// A walker's radio on one channel.
+/// Radio of a walker on one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Radio {
-    /// Whose: an index in [`Plan::walkers`].
+    /// Owner: an index in [`Plan::walkers`].
     pub walker: usize,
-    /// Where.
+    /// Channel.
     pub channel: u8,
-    /// The station that it is.
+    /// Its station.
     pub station: StationId,
 }
 
-/// Packets that a queue of so many bytes holds: full ones.
+/// Size of the packets that a byte limit of a queue is divided by: full ones, in bytes.
 const FULL_PACKET: u64 = 1_500;
 
 impl Cast {
-    /// The stations and flows of a plan.
+    /// Builds the stations and flows of a plan.
     pub fn of(plan: &Plan) -> Result<Self, CastError> {
-        possible(plan)?;
+        check(plan)?;
         let mut cast = Self {
             air: AirConfig::new(units::wifi::Standard::G, Vec::new()),
             flows: Vec::new(),
@@ -112,7 +116,7 @@ impl Cast {
         })
     }
 
-    /// The stations as the coarse medium sees them. Walkers' radios only receive: what they say does not matter.
+    /// Stations for the coarse medium. Walkers' radios only receive, so their parameters do not matter.
     fn queues(&self, plan: &Plan) -> Vec<WfqStation> {
         let stations = self.air.stations.iter().zip(&self.access_points);
         let queue = |(station, link): (&StationConfig, &Option<usize>)| {
@@ -130,7 +134,7 @@ impl Cast {
         stations.map(queue).collect()
     }
 
-    /// The access points that a radio wants to be associated with.
+    /// Adds the associations that a radio wants.
     fn associate(&mut self, plan: &Plan, radio: Radio) -> Result<(), CastError> {
         let walker = &plan.walkers[radio.walker];
         let needed = self.needed_by(radio.station);
@@ -164,7 +168,7 @@ impl Cast {
         Ok(())
     }
 
-    /// The access points that a radio's flows go over.
+    /// Access points that a radio's flows use.
     fn needed_by(&self, radio: StationId) -> Vec<StationId> {
         let ends = self.flows.iter().filter_map(|flow| match flow.to {
             Destination::Station(to) if to == radio => Some(flow.from),
@@ -177,7 +181,7 @@ impl Cast {
         ends
     }
 
-    /// The client's radios.
+    /// Radios of the client.
     pub fn client_radios(&self) -> impl Iterator<Item = StationId> {
         self.radios
             .iter()
@@ -185,12 +189,12 @@ impl Cast {
             .map(|radio| radio.station)
     }
 
-    /// This link's place among the wires, if it is one.
+    /// Index of this link among the wires, if it is one.
     pub fn wire(&self, link: usize) -> Option<usize> {
         self.wires.iter().position(|wire| *wire == link)
     }
 
-    /// The station that is this link's access point.
+    /// Station of this link's access point.
     pub fn access_point(&self, link: usize) -> Option<StationId> {
         let place = self.access_points.iter().position(|ap| *ap == Some(link))?;
         Some(StationId(place as u32))
@@ -239,7 +243,8 @@ impl Cast {
         Ok(())
     }
 
-    /// The rates at which a walker's own flows can be sent on a channel: a radio has one, so the lowest is used.
+    /// Rates at which a walker's own flows can be sent on a channel. A radio has one rate, so the lowest is
+    /// used.
     fn upload_rates<'p>(
         &self,
         plan: &'p Plan,
@@ -258,7 +263,7 @@ impl Cast {
             .map(move |(_, ap)| rate(plan, ap, who.tx_power, who.position(Duration::ZERO)))
     }
 
-    /// A flow on the air, and what of it is on the wire if it is saturated.
+    /// A flow on the air, and its datagrams on the wire if it is saturated.
     fn flow(&self, plan: &Plan, flow: &scenario::Flow) -> Result<(Flow, u32), CastError> {
         let (over, way, pace, payload) = datagrams(flow)?;
         let LinkKind::Wifi(ap) = &plan.links[over].kind else {
@@ -284,7 +289,7 @@ impl Cast {
             air_rate: fastest(plan, ap, payload).unwrap_or(air_rate),
             payload,
         };
-        // Before the exact medium there are wires, before the coarse one what comes out of them.
+        // The exact medium has backhaul wires, the coarse medium gets their output.
         let (pace, delay, under_way) = match plan.medium {
             Medium::Wfq => {
                 let (pace, delay) = wire.passed(way, pace)?;
@@ -305,7 +310,7 @@ impl Cast {
         Ok((flow, under_way))
     }
 
-    /// A flow over a cell or a cable, which has the delays and the rate itself.
+    /// A flow over a cell or a cable, whose model has the delays and the rate.
     fn wired_flow(
         &self,
         flow: &scenario::Flow,
@@ -317,7 +322,7 @@ impl Cast {
         };
         let [far, near] = ends(self.air.stations.len(), wire);
         let (from, to) = match way {
-            // To everyone there is no wire: readers refuse it.
+            // Broadcast has no wire: the scenario reader rejects it.
             Way::Down | Way::Everyone => (far, near),
             Way::Up => (near, far),
         };
@@ -331,7 +336,7 @@ impl Cast {
     }
 }
 
-/// The links that are no access points.
+/// Indices of the links that are no access points.
 fn wires(plan: &Plan) -> impl Iterator<Item = usize> + '_ {
     let links = plan.links.iter().enumerate();
     links
@@ -346,7 +351,7 @@ fn datagrams(flow: &scenario::Flow) -> Result<(usize, Way, Pace, Bytes), CastErr
     }
 }
 
-fn possible(plan: &Plan) -> Result<(), CastError> {
+fn check(plan: &Plan) -> Result<(), CastError> {
     if !plan.faults.is_empty() {
         return Err(CastError::Faults);
     }
@@ -377,13 +382,13 @@ fn possible(plan: &Plan) -> Result<(), CastError> {
     Ok(())
 }
 
-/// Whether a walker is ever anywhere else than at the start.
+/// Whether a walker ever leaves its starting point.
 pub(super) fn walks(walker: &Walker) -> bool {
     let first = walker.position(Duration::ZERO);
     walker.way.iter().any(|waypoint| waypoint.point != first)
 }
 
-/// Which walker needs a radio on which channel: the client on all, the others where their flows go.
+/// The channels on which each walker needs a radio: all for the client, those of their flows for the others.
 fn wanted_radios(plan: &Plan) -> Vec<(usize, u8)> {
     let mut wanted: Vec<(usize, u8)> = plan.access_points().map(|(_, ap)| (0, ap.channel)).collect();
     for flow in &plan.flows {
@@ -399,7 +404,8 @@ fn wanted_radios(plan: &Plan) -> Vec<(usize, u8)> {
 }
 
 fn access_point(plan: &Plan, link: usize, ap: &AccessPoint) -> StationConfig {
-    // Towards whom it sends most, as far as that is known: the client, or whoever's flow it carries.
+    // The receiver that it sends most to, as far as known: the client, or the owner of the flow that it
+    // carries.
     let receiver = plan
         .flows
         .iter()
@@ -419,7 +425,7 @@ fn access_point(plan: &Plan, link: usize, ap: &AccessPoint) -> StationConfig {
     }
 }
 
-/// The rate of the data between an access point and a walker who stands `there`, one of whom transmits with `power`.
+/// Data rate between an access point and a walker at `there`, for a sender with `power`.
 fn rate(plan: &Plan, ap: &AccessPoint, power: Dbm, there: Point) -> Bitrate {
     if let RateControl::Fixed(rate) = ap.rate {
         return rate;
@@ -435,7 +441,8 @@ fn rate(plan: &Plan, ap: &AccessPoint, power: Dbm, there: Point) -> Bitrate {
         .unwrap_or(ap.standard.basic_rate())
 }
 
-/// What an access point can bring onto the air at most, where that is not the rate of its frames before 802.11n.
+/// Highest rate that an access point can put on the air. `None` for a legacy access point with one rate,
+/// which is that of its station.
 fn fastest(plan: &Plan, ap: &AccessPoint, payload: Bytes) -> Option<Bitrate> {
     if plan.medium == Medium::Wfq {
         let bits = (payload.get() + u64::from(HEADERS)) * 8;

@@ -1,11 +1,12 @@
-//! What the client's links carry for it, and what its radios spend on that.
+//! Traffic of the client's links, and the energy that its radios spend on it.
 //!
 //! # Sources
 //! - [`policy::estimate::energy::Radios`], as in the lab.
 //!
 //! # Where we differ, and why
-//! 1. A datagram counts when and where it arrives, with the headers of UDP and IPv4, as in the lab; what was sent in vain does not.
-//! 2. Datagrams to everyone are nobody's own: they count in neither world.
+//! 1. A datagram counts when and where it arrives, with its UDP and IPv4 headers, as in the lab. Lost
+//!    datagrams do not count.
+//! 2. Broadcast datagrams belong to no client and count neither here nor in the lab.
 //!
 //! # Checked by
 //! `tests/play.rs`.
@@ -16,17 +17,17 @@ use units::{Bytes, Instant};
 
 use crate::traffic::{HEADERS, Tally};
 
-/// The client's radios, and which flows are theirs.
+/// Radios of the client, and its flows.
 #[derive(Debug)]
 pub(super) struct Spending {
     radios: Radios,
     links: usize,
-    /// Of each flow, if it is the client's: its link and direction.
+    /// Per flow of the client: its link and direction.
     flows: Vec<Option<(usize, Way)>>,
 }
 
 impl Spending {
-    /// Nothing yet.
+    /// Nothing spent yet.
     pub(super) fn new(plan: &Plan) -> Self {
         let links = plan.links.iter();
         Self {
@@ -36,7 +37,7 @@ impl Spending {
         }
     }
 
-    /// So much has come of the flows since the start.
+    /// Updates the energy from the results of all flows since the start.
     pub(super) fn carried(&mut self, at: Instant, tallies: &[Tally]) {
         let mut carried = vec![Carried::default(); self.links];
         for (tally, flow) in tallies.iter().zip(&self.flows) {
@@ -50,7 +51,7 @@ impl Spending {
         self.radios.carried(at, &carried);
     }
 
-    /// So far, tails included.
+    /// Energy so far in J, tails included.
     pub(super) fn joules(&self) -> f64 {
         self.radios.settled().as_joules_f64()
     }

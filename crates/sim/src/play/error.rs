@@ -1,96 +1,97 @@
-//! Why a good scenario cannot be played in the virtual world.
+//! Why a valid scenario cannot run in virtual time.
 
 use links::air::AirError;
 use scenario::Thing;
 use thiserror::Error;
 use trace::PolicyError;
 
-/// What a plan or a policy asks for that there is not, or not yet in virtual time. Every message names the thing and what would be right.
+/// What a plan or a policy asks for that virtual time does not support. Every message names the item and what
+/// to change.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CastError {
-    /// The policy.
+    /// The policy is invalid.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// Flows of scenarios are datagrams here: [`crate::tcp`] is not on this medium yet.
+    /// Flows of scenarios are datagrams here: [`crate::tcp`] does not run on this medium.
     #[error(
-        "flow `{0}` is TCP, which no scenario has in virtual time yet; give it `transport = \"udp\"` and `over`, or play the scenario in the lab (--world lab)"
+        "flow `{0}` is TCP, which virtual time does not support; give it `transport = \"udp\"` and `over`, or run it in the lab (--world lab)"
     )]
     NotUdp(String),
-    /// A rate by the signal is chosen once.
+    /// A rate by the signal is chosen only once.
     #[error(
-        "`{walker}` walks, and in virtual time `{link}` chooses a rate by the signal once, at the start; give it `rate_control = \"minstrel\"` or one `rate_mbps`"
+        "`{walker}` walks, but `{link}` chooses a rate by the signal only at the start in virtual time; set its `rate_control = \"minstrel\"` or a fixed `rate_mbps`"
     )]
     Walks {
-        /// Who walks.
+        /// The walker.
         walker: String,
         /// The access point.
         link: String,
     },
-    /// Nothing breaks.
-    #[error("faults have no effect in virtual time yet; remove [[faults]], or use --world lab")]
+    /// Virtual time has no faults.
+    #[error("virtual time does not support faults; remove [[faults]], or use --world lab")]
     Faults,
-    /// The air is one for all.
-    #[error("`{0}` has a propagation of its own, and all stations share one air; say it in [place]")]
+    /// All stations share one propagation model.
+    #[error("`{0}` has its own propagation model, but all stations share one; set it in [place]")]
     Propagation(String),
-    /// Signals do not vary with the place.
-    #[error("`{0}` has shadowing, which virtual time does not have yet; remove it, or use --world lab")]
+    /// Virtual time has no shadowing.
+    #[error("`{0}` has shadowing, which virtual time does not support; remove it, or use --world lab")]
     Shadows(String),
-    /// The coarse medium has a packet's time for access points only.
+    /// The coarse medium has a time per packet for access points only.
     #[error(
-        "flow `{0}` goes up, and only access points send on the coarse medium; send it down, or remove `medium = \"wfq\"`"
+        "flow `{0}` is an upload, but only access points send on the coarse medium; set `direction = \"down\"`, or remove `medium = \"wfq\"`"
     )]
     OnlyDown(String),
-    /// Nobody sleeps on the coarse medium.
+    /// There is no power saving on the coarse medium.
     #[error(
-        "`{0}` saves power, and on the coarse medium nobody sleeps; remove `power_save`, or `medium = \"wfq\"`"
+        "`{0}` saves power, which the coarse medium does not support; remove `power_save`, or `medium = \"wfq\"`"
     )]
     Sleeps(String),
-    /// A radio that sleeps wakes for the beacons of one.
+    /// A sleeping radio wakes for the beacons of one access point only.
     #[error(
-        "`{walker}` saves power and has flows over two access points on channel {channel}, and a radio that sleeps wakes for the beacons of one; send them over one of them, or move one to another channel"
+        "`{walker}` saves power and has flows over two access points on channel {channel}, but a sleeping radio wakes for the beacons of only one; send them over one of them, or move one to another channel"
     )]
     SleepsTwice {
-        /// Who.
+        /// The walker.
         walker: String,
-        /// The channel of both.
+        /// Channel of both.
         channel: u8,
     },
-    /// Access points and their clients were refused.
+    /// The configuration of access points and clients is invalid.
     #[error(transparent)]
     Wlan(#[from] links::air::wlan::WlanError),
-    /// The coarse medium refused it.
+    /// The configuration of the coarse medium is invalid.
     #[error(transparent)]
     Queue(#[from] links::air::WfqError),
     /// A client's radio follows one standard.
     #[error(
-        "channel {channel} has access points of different standards, and a radio follows one; move one of them to another channel"
+        "channel {channel} has access points of different standards, but a radio follows only one; move one of them to another channel"
     )]
     Standards {
-        /// The channel.
+        /// Channel.
         channel: u8,
         /// The access point that differs from the first one there.
         link: String,
     },
-    /// Before the coarse medium wires are not modelled packet by packet.
+    /// The coarse medium has no packet model of the backhaul.
     #[error(
         "the backhaul of `{link}` is slower than its share of the coarse medium, and several flows share it; raise its rate to {needed}, or remove `medium = \"wfq\"`"
     )]
     Backhaul {
         /// The access point.
         link: String,
-        /// The air's rate.
+        /// Rate of the air.
         needed: units::Bitrate,
     },
-    /// The air refused it.
+    /// The configuration of the air is invalid.
     #[error(transparent)]
     Air(#[from] AirError),
-    /// The models of cells and cables refused it.
+    /// The configuration of a cell or cable is invalid.
     #[error(transparent)]
     Wires(#[from] links::ConfigError),
 }
 
 impl CastError {
-    /// What of the plan it is about; `None`: no one thing.
+    /// The part of the plan that the error is about. `None` if there is no single one.
     pub fn about(&self) -> Option<Thing<'_>> {
         match self {
             Self::NotUdp(flow) | Self::OnlyDown(flow) => Some(Thing::Flow(flow)),

@@ -1,10 +1,11 @@
-//! Frames as bytes: what a monitor interface on a station's radio would hand over.
+//! Frames as bytes: what a monitor interface on a station's radio would deliver.
 //!
 //! # Where we differ, and why
-//! 1. Payloads are tokens here: behind the headers of IPv4 and UDP, a capture says how long the frame was and stops.
+//! 1. Payloads are tokens here. A capture contains the frame up to its IPv4 and UDP headers, with the full
+//!    length.
 //!
 //! # Checked by
-//! `tests/capture.rs`: read by `linux`'s own capture code, and by tshark.
+//! `tests/capture.rs`: parsed by `linux`'s own capture code and by tshark.
 
 use links::air::{Addresses, FrameKind, Overheard, StationId};
 use units::{Duration, Instant};
@@ -13,26 +14,26 @@ use wire::pcapng;
 
 use crate::traffic::{Flow, HEADERS};
 
-/// The port that datagrams go to: discard (RFC 863).
+/// Destination port of datagrams: discard (RFC 863).
 const PORT: u16 = 9;
-/// 192.0.2.0/24 is for documentation (RFC 5737).
+/// Network for documentation, 192.0.2.0/24 (RFC 5737).
 const NETWORK: [u8; 3] = [192, 0, 2];
 const IPV4_HEADER: usize = 20;
 const UDP: u8 = 17;
 
-/// A capture that grows, for one monitor after the other.
+/// A growing capture of one or more monitors.
 #[derive(Debug, Clone)]
 pub struct Capture {
     addresses: Addresses,
     flows: Vec<Flow>,
     file: Vec<u8>,
     frame: Vec<u8>,
-    /// The frame is not all there.
+    /// The frame is truncated.
     cut: bool,
 }
 
 impl Capture {
-    /// An empty one.
+    /// An empty capture.
     pub fn new(addresses: Addresses, flows: Vec<Flow>, name: &str) -> Self {
         let mut file = Vec::new();
         pcapng::section(&mut file);
@@ -46,14 +47,14 @@ impl Capture {
         }
     }
 
-    /// Adds a frame, with the time of its first bit. What a capture does not hold of it, is counted in its length.
+    /// Adds a frame with the time of its first bit. The recorded length includes what the capture omits.
     pub fn add(&mut self, frame: &Overheard) {
         self.frame.clear();
         self.write(frame);
         let shown = self.frame.len() as u32;
         let radiotap = self.radiotap_bytes();
         let length = (radiotap + frame.bytes).max(shown);
-        // Check sums of frames that are cut short are beyond the cut.
+        // A truncated frame ends before its FCS.
         let length = if self.cut {
             length - dot11::FCS_BYTES as u32
         } else {
@@ -62,14 +63,14 @@ impl Capture {
         pcapng::packet(&mut self.file, 0, frame.start, &self.frame, length);
     }
 
-    /// The frame as its receiver's monitor interface hands it over, as far as it is known.
+    /// The frame as its receiver's monitor interface delivers it, as far as it is known.
     pub fn bytes(&mut self, frame: &Overheard) -> &[u8] {
         self.frame.clear();
         self.write(frame);
         &self.frame
     }
 
-    /// The file.
+    /// The bytes of the file.
     pub fn finish(self) -> Vec<u8> {
         self.file
     }
@@ -121,18 +122,18 @@ impl Capture {
         self.frame.extend_from_slice(&ip);
         let source = PORT + 1 + token as u16;
         let datagram = (payload + HEADERS - IPV4_HEADER as u32) as u16;
-        // No check sum (RFC 768): there is no payload to sum up.
+        // No UDP checksum (RFC 768): there is no payload to sum.
         for field in [source, PORT, datagram, 0] {
             self.frame.extend_from_slice(&field.to_be_bytes());
         }
     }
 }
 
-/// Adds up the air that frames take, of aggregates once.
+/// Sums the air time of frames. An aggregate counts once.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Airtime {
     pub(super) sum: Duration,
-    /// How many were on the air.
+    /// Number of transmissions.
     pub(super) count: u64,
     aggregate: Option<u32>,
 }
@@ -147,7 +148,7 @@ impl Airtime {
     }
 }
 
-/// When a monitor shows a frame: its own at its beginning, others at their end.
+/// Time at which a monitor shows a frame: the start for its own, the end for others.
 pub(super) fn shown_at(frame: &Overheard) -> Instant {
     if frame.from == frame.monitor {
         frame.start

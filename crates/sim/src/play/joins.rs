@@ -1,74 +1,74 @@
-//! Who joined which access point when, how long that took, and who lost one.
+//! Records which radio joined which access point when, how long that took, and losses of associations.
 //!
 //! # Checked by
-//! `tests`; `tests/joining.rs`.
+//! `tests`, `tests/joining.rs`.
 
 use links::LinkState;
 use units::{Duration, Instant};
 
-/// An association has changed.
+/// Change of an association.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Change {
-    /// When.
+    /// Time of the change.
     pub(super) at: Instant,
-    /// Which: its place among [`super::Cast::associations`].
+    /// Index among [`super::Cast::associations`].
     pub(super) association: usize,
-    /// How it is now.
+    /// New state.
     pub(super) state: LinkState,
 }
 
-/// What became of all associations.
+/// History of all associations.
 #[derive(Debug, Default)]
-pub(super) struct Joins(Vec<Story>);
+pub(super) struct Joins(Vec<History>);
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Story {
+struct History {
     is_up: bool,
-    /// When it began to join.
+    /// When the current join began.
     began: Instant,
-    /// When it had joined for the first time.
+    /// When it was up for the first time.
     first: Option<Instant>,
     joined: u32,
-    /// What joining took, all times together.
+    /// Total time of all joins.
     time: Duration,
     lost: u32,
 }
 
 impl Joins {
-    /// Of associations that are up at the start, or not.
+    /// Initial state: whether each association is up.
     pub(super) fn new(up: impl IntoIterator<Item = bool>) -> Self {
-        let story = |is_up| Story {
+        let history = |is_up| History {
             is_up,
-            ..Story::default()
+            ..History::default()
         };
-        Self(up.into_iter().map(story).collect())
+        Self(up.into_iter().map(history).collect())
     }
 
-    /// One has changed.
+    /// Records a change.
     pub(super) fn take(&mut self, change: Change) {
-        let story = &mut self.0[change.association];
+        let history = &mut self.0[change.association];
         match change.state {
-            LinkState::Joining => story.began = change.at,
+            LinkState::Joining => history.began = change.at,
             LinkState::Carrier => {}
             LinkState::Up => {
-                story.first.get_or_insert(change.at);
-                story.joined += 1;
-                story.time += change.at.since(story.began);
+                history.first.get_or_insert(change.at);
+                history.joined += 1;
+                history.time += change.at.since(history.began);
             }
-            LinkState::Down => story.lost += u32::from(story.is_up),
+            LinkState::Down => history.lost += u32::from(history.is_up),
         }
-        story.is_up = change.state == LinkState::Up;
+        history.is_up = change.state == LinkState::Up;
     }
 
-    /// A sentence for each that joined or lost something, with its place.
-    pub(super) fn told(&self) -> impl Iterator<Item = (usize, String)> {
-        let stories = self.0.iter().enumerate();
-        stories.filter_map(|(place, story)| Some((place, story.told()?)))
+    /// A sentence for each association that was joined or lost, with its index.
+    pub(super) fn sentences(&self) -> impl Iterator<Item = (usize, String)> {
+        let histories = self.0.iter().enumerate();
+        histories.filter_map(|(place, history)| Some((place, history.sentence()?)))
     }
 }
 
-impl Story {
-    fn told(&self) -> Option<String> {
+impl History {
+    fn sentence(&self) -> Option<String> {
         let seconds = |time: Duration| format!("{:.3} s", time.as_secs_f64());
         let lost = match self.lost {
             0 => String::new(),
@@ -93,7 +93,7 @@ impl Story {
 mod tests {
     use super::*;
 
-    fn told(is_up: bool, changes: &[(u64, LinkState)]) -> Option<String> {
+    fn sentence(is_up: bool, changes: &[(u64, LinkState)]) -> Option<String> {
         let mut joins = Joins::new([false, is_up]);
         for &(ms, state) in changes {
             joins.take(Change {
@@ -102,18 +102,18 @@ mod tests {
                 state,
             });
         }
-        let mut told = joins.told();
-        let first = told.next();
-        assert!(told.next().is_none() && first.as_ref().is_none_or(|(place, _)| *place == 1));
+        let mut sentences = joins.sentences();
+        let first = sentences.next();
+        assert!(sentences.next().is_none() && first.as_ref().is_none_or(|(place, _)| *place == 1));
         first.map(|(_, sentence)| sentence)
     }
 
     #[test]
-    fn sentences_say_when_and_how_long() {
+    fn sentences_give_the_time_and_the_duration() {
         use LinkState::{Carrier, Down, Joining, Up};
-        assert_eq!(told(true, &[]), None);
-        assert_eq!(told(false, &[(100, Joining), (190, Down)]), None);
-        assert_eq!(told(true, &[(5_000, Down)]).unwrap(), "lost it once");
+        assert_eq!(sentence(true, &[]), None);
+        assert_eq!(sentence(false, &[(100, Joining), (190, Down)]), None);
+        assert_eq!(sentence(true, &[(5_000, Down)]).unwrap(), "lost it once");
         let joined = [
             (100, Joining),
             (190, Down),
@@ -122,7 +122,7 @@ mod tests {
             (4_041, Up),
         ];
         assert_eq!(
-            told(false, &joined).unwrap(),
+            sentence(false, &joined).unwrap(),
             "joined at 4.041 s, which took 1.041 s"
         );
         let again = [
@@ -131,7 +131,7 @@ mod tests {
         ]
         .concat();
         assert_eq!(
-            told(false, &again).unwrap(),
+            sentence(false, &again).unwrap(),
             "joined 2 times, first at 4.041 s, which took 1.521 s on average; lost it 2 times"
         );
     }

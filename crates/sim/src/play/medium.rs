@@ -1,4 +1,4 @@
-//! What a scenario's packets go over: its air, as finely as it asks for, and its wires beside it.
+//! The media of a scenario: its air, with the level of detail that it asks for, and its wires.
 
 use links::LinkState;
 use links::air::{Counters, Input, Medium, Output, Overheard, StationId, Wfq};
@@ -12,12 +12,12 @@ use super::wires::Wires;
 #[derive(Debug)]
 pub(super) struct Media {
     pub(super) air: AnyMedium,
-    /// Cells and cables, if there are any.
+    /// Cells and cables, if any.
     pub(super) wires: Option<Box<Wires>>,
 }
 
 impl Media {
-    /// What a wire has carried, of those that there are.
+    /// Counters of a wire.
     pub(super) fn wire(&self, wire: usize) -> Option<links::Counters> {
         self.wires.as_ref().map(|wires| wires.counters(wire))
     }
@@ -37,7 +37,7 @@ impl Medium for Media {
         };
         loop {
             let due = wires.wake_at().map_or(limit, |(at, _)| at.min(limit));
-            // The air may have something to tell before.
+            // The air may have an output before that.
             let now = self.air.advance(due);
             wires.tick(now);
             if now < due || now == limit || wires.has_output() {
@@ -63,19 +63,19 @@ impl Medium for Media {
     }
 }
 
-/// One of the media.
+/// One of the models of the air.
 #[derive(Debug)]
 pub(super) enum AnyMedium {
-    /// There is no access point.
+    /// There are no access points.
     Nothing,
-    /// Every frame, with who is associated with whom; boxed because it is large.
+    /// Every frame, with all associations. Boxed because it is large.
     Exact(Box<Associations>),
-    /// A weighted fair queue of packets: nobody overhears anything.
+    /// A weighted fair queue of packets. Monitors hear nothing.
     Coarse(Wfq),
 }
 
 impl AnyMedium {
-    /// From now on [`AnyMedium::overheard`] tells what a monitor interface of this station would show.
+    /// Makes [`AnyMedium::overheard`] return what a monitor interface of this station would show from now on.
     pub(super) fn monitor(&mut self, station: StationId) {
         match self {
             Self::Exact(air) => air.monitor(station),
@@ -83,7 +83,7 @@ impl AnyMedium {
         }
     }
 
-    /// The next frame that a monitor has heard.
+    /// Next frame that a monitor has heard.
     pub(super) fn overheard(&mut self) -> Option<Overheard> {
         match self {
             Self::Exact(air) => air.overheard(),
@@ -91,7 +91,7 @@ impl AnyMedium {
         }
     }
 
-    /// How an association stands: on the coarse medium everybody is associated, from beginning to end.
+    /// State of an association. On the coarse medium all are up throughout the run.
     pub(super) fn state(&self, association: usize) -> LinkState {
         match self {
             Self::Exact(air) => air.state(association),
@@ -99,7 +99,7 @@ impl AnyMedium {
         }
     }
 
-    /// The next association that has changed.
+    /// Next change of an association.
     pub(super) fn poll_change(&mut self) -> Option<Change> {
         match self {
             Self::Exact(air) => air.poll_change(),
@@ -115,7 +115,7 @@ impl AnyMedium {
         }
     }
 
-    /// Frames put on the air since the start, by so many stations.
+    /// Frames transmitted since the start. `stations` is the number of stations.
     pub(super) fn transmissions(&self, stations: usize) -> u64 {
         match self {
             Self::Exact(air) => air.transmissions(),

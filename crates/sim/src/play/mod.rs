@@ -2,14 +2,14 @@
 //!
 //! | what | where |
 //! |---|---|
-//! | who plays, and what cannot be played | [`Cast`], [`CastError`] |
+//! | stations and flows, and what is not supported | [`Cast`], [`CastError`] |
 //! | one run | [`play()`] |
-//! | who is associated with whom, and the medium below | `associations` |
-//! | wires behind access points | `backhaul` |
+//! | associations, and the medium below | `associations` |
+//! | backhaul wires | `backhaul` |
 //! | cells and cables | `wires`, [`wired`] |
-//! | when who joined | `joins` |
-//! | what the client's links carried for it | `energy` |
-//! | the engine that listens | `brain` |
+//! | times of joins and losses | `joins` |
+//! | energy of the client's radios | `energy` |
+//! | the engine in the loop | `brain` |
 //! | frames as bytes, captures | [`Capture`] |
 
 mod associations;

@@ -1,14 +1,17 @@
-//! One run of a scenario: the air and the wires, their traffic, the engine that listens, and a record of it all.
+//! One run of a scenario: air and wires, traffic, the engine, and a record of it all.
 //!
-//! Nothing in a record depends on anything but the plan and the seed: one seed is one record, byte for byte.
+//! A record depends only on the plan and the seed: one seed gives one record, byte for byte.
 //!
 //! # Where we differ, and why
-//! 1. Applications are looked at every millisecond of virtual time: a stall is told to a millisecond.
-//! 2. Only UDP is played, whose senders have no congestion controller: what the scenario says of one (`cc`) is for the lab.
-//! 3. What becomes of the client's associations is in the record; of the others', in the notes.
-//! 4. `optimal_mbps` and `energy_j` are the lab's, from the same functions; the former is 0, and a note says why, where a packet's time on the
-//!    coarse medium is not that of a rate.
-//! 5. A sender does not know whether an attempt collided or was not made out; `retries` has both, and `collisions` stays 0.
+//! 1. Applications are polled every millisecond of virtual time, so stalls have a resolution of one
+//!    millisecond.
+//! 2. Only UDP is supported, whose senders have no congestion control. A `cc` in the scenario applies to the
+//!    lab only.
+//! 3. The record contains the client's associations. Those of the others are in the notes.
+//! 4. `optimal_mbps` and `energy_j` come from the same functions as in the lab. With access points on the
+//!    coarse medium `optimal_mbps` is 0, and a note says why: its packets have a time, not a rate.
+//! 5. A sender cannot tell a collision from a reception error. `retries` counts both, and `collisions` stays
+//!    0.
 //!
 //! # Checked by
 //! `tests/play.rs`, `tests/joining.rs`.
@@ -17,6 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use links::air::{Addresses, Counters, Input, Medium as _, Overheard};
 use policy::LinkId;
+use record::{Buffer, Recording};
 use scenario::{Medium, Plan, models};
 use trace::{
     Event, Flow, FlowMeter, LinkState, LinkUse, PathUse, PolicyName, Run, RunRecord, RunStart, SERIES_BIN,
@@ -33,34 +37,36 @@ use super::joins::{Change, Joins};
 use super::medium::Media;
 use crate::World;
 
-/// How often applications are looked at.
-const LOOK: Duration = Duration::from_millis(1);
+/// Poll interval of applications.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// How often those who walk are put where they are: a step of somebody in a hurry.
+/// Update interval of walkers' positions: a step of a fast walker.
 const STRIDE: Duration = Duration::from_millis(200);
 
-/// What is to be played.
+/// Parameters of a run.
 #[derive(Debug, Clone)]
 pub struct Play<'p> {
     /// The scenario.
     pub plan: &'p Plan,
-    /// Who listens and decides.
+    /// The policy of the engine.
     pub policy: PolicyName,
-    /// The seed of everything random.
+    /// Seed of all random values.
     pub seed: u64,
-    /// Most frames and datagrams together: a run that has more is stopped.
+    /// Limit on frames plus datagrams. A run that exceeds it is stopped.
     pub most: u64,
     /// Whether to keep what the client's radios hear.
     pub capture: bool,
+    /// Where the inputs and actions of the engine are recorded; complete once the run is over. `None`: nowhere.
+    pub record: Option<Buffer>,
     /// Set from outside to end the run early.
     pub stop: Option<&'p AtomicBool>,
 }
 
 impl<'p> Play<'p> {
-    /// More frames than this would take most of an hour of wall time.
+    /// Default limit. More frames than this would take most of an hour of wall time.
     pub const MOST: u64 = 1_000_000_000;
 
-    /// With the plan's own seed.
+    /// A run with the plan's own seed.
     pub const fn new(plan: &'p Plan, policy: PolicyName) -> Self {
         Self {
             plan,
@@ -68,8 +74,19 @@ impl<'p> Play<'p> {
             seed: plan.seed,
             most: Self::MOST,
             capture: false,
+            record: None,
             stop: None,
         }
+    }
+
+    /// What the engine is told and asks for, if that is to be recorded.
+    fn recording(&self) -> Option<Recording> {
+        self.record.as_ref().map(|buffer| Recording {
+            about: format!("{}, virtual time, {}", self.plan.name, self.policy),
+            seed: Some(self.seed),
+            texts: true,
+            out: Box::new(buffer.clone()),
+        })
     }
 
     fn is_interrupted(&self) -> bool {
@@ -77,35 +94,35 @@ impl<'p> Play<'p> {
     }
 }
 
-/// What came of it.
+/// Result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Played {
     /// Its row of the result.
     pub run: Run,
     /// Everything that happened.
     pub record: RunRecord,
-    /// When it was stopped, if it had become too long or was interrupted.
+    /// When it was stopped, if it was too long or interrupted.
     pub stopped: Option<Instant>,
-    /// Whether it was stopped from outside: nothing of it is a result.
+    /// Whether it was stopped from outside. If so, nothing in it is a result.
     pub interrupted: bool,
-    /// What the client's radios heard (pcapng), if that was asked for.
+    /// What the client's radios heard (pcapng), if requested.
     pub capture: Option<Vec<u8>>,
-    /// Frames and datagrams.
+    /// Number of frames plus datagrams.
     pub steps: u64,
 }
 
-/// Plays a scenario to its end.
+/// Runs a scenario to its end.
 pub fn play(what: &Play<'_>) -> Result<Played, CastError> {
-    let mut stage = Stage::build(what)?;
-    stage.begin();
+    let mut runner = Runner::build(what)?;
+    runner.begin();
     let end = Instant::ZERO + what.plan.duration;
-    while stage.now < end && stage.steps() < what.most && !what.is_interrupted() {
-        stage.step(end);
+    while runner.now < end && runner.steps() < what.most && !what.is_interrupted() {
+        runner.step(end);
     }
-    Ok(stage.finish(end))
+    Ok(runner.finish(end))
 }
 
-struct Stage<'p> {
+struct Runner<'p> {
     what: &'p Play<'p>,
     cast: Cast,
     world: World<Media>,
@@ -113,7 +130,7 @@ struct Stage<'p> {
     capture: Option<Capture>,
     meters: Vec<FlowMeter>,
     seen: Vec<u64>,
-    /// Air that the client's own frames took, by link.
+    /// Air time of the client's own frames, per link.
     own_air: Vec<Airtime>,
     joins: Joins,
     spending: Spending,
@@ -121,7 +138,7 @@ struct Stage<'p> {
     now: Instant,
 }
 
-impl<'p> Stage<'p> {
+impl<'p> Runner<'p> {
     fn build(what: &'p Play<'p>) -> Result<Self, CastError> {
         let cast = Cast::of(what.plan)?;
         let links = what.plan.links.iter().map(|link| link.name.as_str());
@@ -138,7 +155,7 @@ impl<'p> Stage<'p> {
         Ok(Self {
             what,
             world,
-            brain: Brain::new(policy, what.plan, &cast),
+            brain: Brain::new(policy, what.plan, &cast, what.recording()),
             capture: what
                 .capture
                 .then(|| Capture::new(addresses, cast.flows.clone(), "client")),
@@ -166,30 +183,30 @@ impl<'p> Stage<'p> {
         })));
         for place in 0..self.cast.associations.len() {
             let state = self.world.medium().air.state(place);
-            self.turn(Change {
+            self.report_change(Change {
                 at: self.now,
                 association: place,
                 state,
             });
         }
         for place in 0..self.cast.wires.len() {
-            self.turn_link(self.now, self.cast.wires[place], links::LinkState::Up);
+            self.report_link(self.now, self.cast.wires[place], links::LinkState::Up);
         }
-        self.think();
+        self.run_engine();
     }
 
-    /// What becomes of the client's associations is known and recorded.
-    fn turn(&mut self, change: Change) {
+    /// Reports a change of one of the client's associations to the engine, and records it.
+    fn report_change(&mut self, change: Change) {
         let of = self.cast.associations[change.association];
         if of.walker == 0 {
-            self.turn_link(change.at, of.link, change.state);
+            self.report_link(change.at, of.link, change.state);
         }
     }
 
-    fn turn_link(&mut self, at: Instant, link: usize, state: links::LinkState) {
-        self.brain.turn(at, link, state);
+    fn report_link(&mut self, at: Instant, link: usize, state: links::LinkState) {
+        self.brain.set_state(at, link, state);
         let link = self.what.plan.links[link].name.clone();
-        let state = in_words(state);
+        let state = trace_state(state);
         self.events.push(Event::new(at, What::LinkState { link, state }));
     }
 
@@ -198,9 +215,9 @@ impl<'p> Stage<'p> {
         self.world.medium().air.transmissions(stations) + self.world.total().offered
     }
 
-    /// One look's time.
+    /// Advances by one poll interval.
     fn step(&mut self, end: Instant) {
-        let length = LOOK.min(end.since(self.now));
+        let length = POLL_INTERVAL.min(end.since(self.now));
         self.world.run_for(length);
         self.now += length;
         while let Some(frame) = self.world.medium_mut().air.overheard() {
@@ -208,10 +225,10 @@ impl<'p> Stage<'p> {
         }
         while let Some(change) = self.world.medium_mut().air.poll_change() {
             self.joins.take(change);
-            self.turn(change);
+            self.report_change(change);
         }
-        self.think();
-        self.look();
+        self.run_engine();
+        self.poll_applications();
         if self.now.as_nanos().is_multiple_of(STRIDE.as_nanos() as u64) {
             self.walk();
         }
@@ -244,13 +261,13 @@ impl<'p> Stage<'p> {
         }
     }
 
-    fn think(&mut self) {
+    fn run_engine(&mut self) {
         let events = &mut self.events;
         self.brain
             .tick(self.now, |at, what| events.push(Event::new(at, what)));
     }
 
-    fn look(&mut self) {
+    fn poll_applications(&mut self) {
         for flow in 0..self.seen.len() {
             let bytes = self.world.tallies()[flow].payload_bytes;
             let fresh = bytes - std::mem::replace(&mut self.seen[flow], bytes);
@@ -353,7 +370,7 @@ impl<'p> Stage<'p> {
         }
     }
 
-    /// The air's is not known on the coarse medium, and so no sum is.
+    /// Zero with the coarse medium: the rate of its air is unknown, and so is the sum.
     fn optimal(&self) -> Bitrate {
         let plan = self.what.plan;
         if is_coarse(plan) {
@@ -407,21 +424,21 @@ impl<'p> Stage<'p> {
             match self.steps() {
                 steps if steps < self.what.most => format!("interrupted after {when}"),
                 steps => format!(
-                    "stopped after {steps} frames and datagrams, {when}: it would have gone on too long; shorten `duration_s`, or offer less"
+                    "stopped after {steps} frames and datagrams, {when}: the run is too long; shorten `duration_s`, or offer less"
                 ),
             }
         });
         let unknown = is_coarse(self.what.plan).then(|| {
-            "what the models allow at best (`optimal_mbps`) is not known on the coarse medium: its packets have a time, not a rate"
+            "the upper limit (`optimal_mbps`) is unknown on the coarse medium: its packets have a time, not a rate"
                 .to_owned()
         });
         let links = self.brain.explain();
         let said = links.into_iter().map(|(link, why)| format!("{link}: {why}"));
-        let joined = self.joins.told().map(|(place, story)| {
+        let joined = self.joins.sentences().map(|(place, sentence)| {
             let of = self.cast.associations[place];
             let plan = self.what.plan;
             format!(
-                "{}: {} {story}",
+                "{}: {} {sentence}",
                 plan.links[of.link].name, plan.walkers[of.walker].name
             )
         });
@@ -434,13 +451,13 @@ impl<'p> Stage<'p> {
     }
 }
 
-/// Whether there are access points, and the air between them and the client is a queue.
+/// Whether there are access points, on the coarse medium.
 fn is_coarse(plan: &Plan) -> bool {
     plan.medium == Medium::Wfq && plan.access_points().next().is_some()
 }
 
-/// The same in the words of traces.
-const fn in_words(state: links::LinkState) -> LinkState {
+/// Converts a link state to that of traces.
+const fn trace_state(state: links::LinkState) -> LinkState {
     match state {
         links::LinkState::Down => LinkState::Down,
         links::LinkState::Joining => LinkState::Joining,

@@ -1,14 +1,15 @@
-//! Cells and cables beside the air: the same models that the lab has, in virtual time.
+//! Cells and cables beside the air: the same models as in the lab, in virtual time.
 //!
-//! Each has two ends that are numbered behind the stations of the air, the far one first, so that a flow over a wire is a flow between two stations
-//! as any other.
+//! Each wire has two ends, numbered after the stations of the air, the far one first. A flow over a wire is
+//! therefore a flow between two stations like any other.
 //!
 //! # Where we differ, and why
-//! 1. Who always has one more to send hands it over when there is room in front of the bottleneck, and is done with a packet when it has left
-//!    there: the lab, whose kernels have no such word, sends at the pace of the bottleneck instead.
+//! 1. A saturated source hands over a packet when there is room before the bottleneck, and is done with it
+//!    when it has left the bottleneck. The lab, whose kernels give no such signal, sends at the pace of the
+//!    bottleneck instead.
 //!
 //! # Checked by
-//! `wires_tests`; `tests/play.rs`; `cli`'s `tests/both_worlds.rs`.
+//! `wires_tests`, `tests/play.rs`, `cli`'s `tests/both_worlds.rs`.
 
 use std::collections::VecDeque;
 
@@ -24,11 +25,11 @@ use crate::traffic::{Flow, Pace};
 #[derive(Debug)]
 pub(super) struct Wires {
     network: Network,
-    /// The first end's number.
+    /// Number of the first end.
     first: u32,
-    /// Two for every wire: see [`place_of`].
+    /// Two per wire: see [`place_of`].
     ways: Vec<Way>,
-    /// Of each flow: whether it always has one more to send.
+    /// Per flow: whether it is saturated.
     saturated: Vec<bool>,
     outputs: VecDeque<(Instant, Output)>,
 }
@@ -36,28 +37,28 @@ pub(super) struct Wires {
 /// One direction of a wire.
 #[derive(Debug, Default)]
 struct Way {
-    /// What a saturated source has in its hand.
+    /// Packets that saturated sources hold back until there is room.
     held: VecDeque<Packet>,
-    /// What waits in front of the bottleneck or is in it, in order.
+    /// Packets queued at the bottleneck or in it, in order.
     waiting: VecDeque<Packet>,
-    /// Packets that have neither arrived nor been lost.
+    /// Number of packets that have neither arrived nor been lost.
     under_way: usize,
 }
 
 const DIRECTIONS: [Direction; 2] = [Direction::Down, Direction::Up];
 
-/// The place of a direction among the ways, and of its sender among the ends.
+/// Index of a direction among the ways, and of its sender among the ends.
 fn place_of(link: LinkId, direction: Direction) -> usize {
     usize::from(link.0) * 2 + usize::from(direction == Direction::Up)
 }
 
-/// The ends of the wire with this number, the far one and the client's, behind so many stations.
+/// Ends of wire number `wire`: the far one and the client's. They are numbered after `stations` stations.
 pub(super) fn ends(stations: usize, wire: usize) -> [StationId; 2] {
     [0, 1].map(|end| StationId((stations + wire * 2 + end) as u32))
 }
 
 impl Wires {
-    /// At their start, behind so many stations.
+    /// All wires at their start, numbered after `stations` stations.
     pub(super) fn new(
         seed: u64,
         config: NetworkConfig,
@@ -74,12 +75,12 @@ impl Wires {
         })
     }
 
-    /// Whether this is the end of a wire.
+    /// Whether this station is the end of a wire.
     pub(super) fn own(&self, station: StationId) -> bool {
         station.0 >= self.first
     }
 
-    /// A packet leaves one end for the other.
+    /// Sends a packet from one end to the other.
     pub(super) fn send(&mut self, now: Instant, from: StationId, packet: Packet) {
         let place = (from.0 - self.first) as usize;
         if self.saturated[packet.token as usize] {
@@ -90,7 +91,7 @@ impl Wires {
         self.settle(now);
     }
 
-    /// Lets time pass.
+    /// Runs up to `now`.
     pub(super) fn tick(&mut self, now: Instant) {
         self.network.tick(now);
         self.settle(now);
@@ -108,7 +109,7 @@ impl Wires {
         !self.outputs.is_empty()
     }
 
-    /// What a wire has carried.
+    /// Counters of a wire.
     pub(super) fn counters(&self, wire: usize) -> Counters {
         self.network.counters(LinkId(wire as u16))
     }
@@ -128,7 +129,7 @@ impl Wires {
         self.network.handle(now, Input::Packet(packet));
     }
 
-    /// Takes in what has happened, and hands over what there is room for now.
+    /// Processes all outputs, and hands over packets for which there is room now.
     fn settle(&mut self, now: Instant) {
         loop {
             while let Some((at, output)) = self.network.poll_due() {
@@ -150,14 +151,14 @@ impl Wires {
         }
     }
 
-    /// Whether there is room for what a source has in its hand.
+    /// Whether there is room for the next packet that a source holds.
     fn has_room(&self, place: usize) -> bool {
         let (link, direction) = (LinkId((place / 2) as u16), DIRECTIONS[place % 2]);
         let fits = |packet: &Packet| self.network.has_room(link, direction, packet.bytes);
         self.ways[place].held.front().is_some_and(fits)
     }
 
-    /// Who sent what has left the bottleneck is done with it.
+    /// Reports packets that have left the bottleneck as done to their sources.
     fn leave(&mut self, now: Instant, place: usize) {
         let (link, direction) = (LinkId((place / 2) as u16), DIRECTIONS[place % 2]);
         let beyond = self.network.in_flight(link, direction).packets;
@@ -186,7 +187,7 @@ impl Wires {
         let way = &mut self.ways[place];
         way.under_way -= 1;
         let mut known = way.waiting.iter().map(|waiting| waiting.token == packet.token);
-        // Who finds no room is the last; all others are lost in the order in which they came.
+        // A packet dropped at a full queue is the last one. Other losses are in order of arrival.
         let lost = if reason == DropReason::QueueFull {
             known.rposition(|same| same)
         } else {
@@ -214,7 +215,7 @@ impl Wires {
         self.outputs.push_back((at, done));
     }
 
-    /// Sender and receiver.
+    /// Sender and receiver of a direction.
     fn ends_of(&self, place: usize) -> [StationId; 2] {
         let [far, near] = ends(self.first as usize, place / 2);
         match DIRECTIONS[place % 2] {

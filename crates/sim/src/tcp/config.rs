@@ -1,36 +1,37 @@
-//! What can be chosen of a sender.
+//! Configuration of a sender.
 
 use policy::cc::Controller;
 use thiserror::Error;
 
-/// Payload of a segment, in bytes: 1,500 without the headers of IPv4 and of TCP with timestamps.
+/// Payload of a segment, in bytes: 1,500 minus the headers of IPv4 and of TCP with timestamps.
 pub const MSS: u32 = 1_448;
-/// What a sender begins with, in segments (RFC 6928 §2).
+/// Initial window, in segments (RFC 6928 §2).
 pub const INITIAL_WINDOW: u32 = 10;
-/// No window can be larger, in segments: the gibibyte that RFC 7323 §2.3 allows.
+/// Largest possible window, in segments: the 1 GiB that RFC 7323 §2.3 allows.
 pub const MAX_WINDOW: u32 = (1 << 30) / MSS;
-/// No window may be reduced to less, in segments (RFC 5681 §3.1).
+/// Smallest threshold after a loss, in segments (RFC 5681 §3.1).
 const LEAST_THRESHOLD: u32 = 2;
 
-/// A sender as it begins.
+/// Configuration of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// How its window grows in congestion avoidance, and what is left of it after a loss.
+    /// Rule for window growth in congestion avoidance and for the window after a loss.
     pub controller: Controller,
-    /// How its first slow start ends.
+    /// How the first slow start ends.
     pub slow_start: SlowStart,
-    /// How it notices losses.
+    /// Loss detection.
     pub detection: Detection,
-    /// What CLA does with it when its path fades and when it is handed off; `None`: nobody tells it anything.
+    /// Steps of CLA when the path fades and at a hand-off. `None`: the sender receives no orders.
     pub cla: Option<Steps>,
-    /// Its first window, in segments.
+    /// Initial window, in segments.
     pub initial_window: u32,
-    /// Where its first slow start ends, in segments; `None`: at a loss, or as `slow_start` says.
+    /// Slow-start threshold, in segments. `None`: the first slow start ends at a loss, or as `slow_start`
+    /// says.
     pub ssthresh: Option<u32>,
 }
 
 impl Config {
-    /// A sender as Linux begins it, that is told nothing of its path.
+    /// A sender with Linux's defaults and without CLA.
     pub const fn new(controller: Controller) -> Self {
         Self {
             controller,
@@ -42,7 +43,8 @@ impl Config {
         }
     }
 
-    /// A sender with CLA, as `bpf/cc/cla.bpf.c` has it, but for these steps at a hand-off: LIA, and a first slow start that ends by delay.
+    /// A sender with CLA as in `bpf/cc/cla.bpf.c` (LIA, and a first slow start that ends by delay), but with
+    /// these steps at a hand-off.
     pub const fn cla(steps: Steps) -> Self {
         Self {
             slow_start: SlowStart::HyStart,
@@ -51,7 +53,7 @@ impl Config {
         }
     }
 
-    /// Whether a sender can begin so.
+    /// Checks that a sender can start with this configuration.
     pub const fn check(&self) -> Result<(), ConfigError> {
         if self.initial_window == 0 || self.initial_window > MAX_WINDOW {
             return Err(ConfigError::InitialWindow(self.initial_window));
@@ -62,7 +64,7 @@ impl Config {
         }
     }
 
-    /// What becomes of its estimates at a hand-off.
+    /// How a hand-off changes the estimates.
     pub(super) const fn estimates(&self) -> Estimates {
         match self.cla {
             None => Estimates::Kept,
@@ -70,7 +72,7 @@ impl Config {
         }
     }
 
-    /// Whether it ever ignores duplicates.
+    /// Whether the sender ever ignores duplicate ACKs.
     pub(super) const fn ignores_duplicates(&self) -> bool {
         matches!(
             self.cla,
@@ -82,66 +84,66 @@ impl Config {
     }
 }
 
-/// Why a sender cannot begin.
+/// Why a configuration is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ConfigError {
-    /// Nothing could be sent, or more than TCP can number.
+    /// With this window the sender could send nothing, or more than TCP can number.
     #[error("an initial window of {0} segments; give it at least 1 and at most {MAX_WINDOW}")]
     InitialWindow(u32),
-    /// No loss leaves so little.
+    /// No loss leaves a threshold this small.
     #[error(
-        "a slow-start threshold of {0} segments; give it at least {LEAST_THRESHOLD}, or none for a slow start without an end"
+        "a slow-start threshold of {0} segments; give it at least {LEAST_THRESHOLD}, or none for an unlimited slow start"
     )]
     Threshold(u32),
 }
 
-/// How the first slow start ends, where no threshold is known.
+/// How the first slow start ends, if no threshold is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlowStart {
     /// At the first loss (RFC 5681 §3.1).
     Standard,
-    /// When the round trip grows (RFC 9406).
+    /// When the RTT grows (RFC 9406).
     HyStart,
 }
 
-/// How losses are noticed.
+/// Loss detection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detection {
-    /// As Linux: RACK, loss probes, time-outs, and what turns out to have been no loss is undone.
+    /// As Linux: RACK, loss probes and time-outs. A reduction is undone if nothing was lost.
     Linux,
-    /// Three segments behind it, or a time-out; nothing is undone.
+    /// A segment is lost if three segments behind it have arrived, or after a time-out. Nothing is undone.
     ThreeDuplicates,
 }
 
-/// What becomes of the estimates of round trip and time-out at a hand-off.
+/// How a hand-off changes the estimates of RTT and RTO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Estimates {
-    /// They follow the new path, as a kernel's do.
+    /// They follow the new path gradually, as in a kernel.
     Kept,
-    /// They begin anew.
+    /// They are reset.
     Anew,
-    /// They do, segments that were sent before are not measured, and a timer that runs is set anew.
+    /// They are reset, segments sent before the hand-off give no sample, and a running timer is restarted.
     Strictly,
 }
 
-/// What a sender does at a hand-off, besides obeying CLA's orders at the next acknowledgement.
+/// Steps of a sender at a hand-off, apart from applying CLA's orders at the next ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Steps {
-    /// Its estimates.
+    /// How the estimates change.
     pub estimates: Estimates,
-    /// Duplicates are no sign of loss for one time-out of the new path.
+    /// Whether duplicate ACKs are ignored for one RTO of the new path.
     pub ignores_duplicates: bool,
-    /// What is ordered is there at once, unless a loss is being repaired.
+    /// Whether an order applies at once, unless a recovery is in progress.
     pub window_at_once: bool,
-    /// What is ordered.
+    /// The order.
     pub ordered: Ordered,
 }
 
 impl Steps {
-    /// What CLA does in the kernel with a subflow that stays: nothing.
+    /// CLA in the kernel for a subflow that stays: no steps.
     pub const KERNEL: Self = Self::ordering(Ordered::Nothing);
 
-    /// The whole of the paper's hand-off stage.
+    /// The paper's whole hand-off stage.
     pub const WHOLE: Self = Self {
         estimates: Estimates::Anew,
         ignores_duplicates: true,
@@ -149,7 +151,7 @@ impl Steps {
         ordered: Ordered::ByThePathBefore,
     };
 
-    /// An order at the next acknowledgement, and nothing else.
+    /// An order at the next ACK, and no other steps.
     pub const fn ordering(ordered: Ordered) -> Self {
         Self {
             estimates: Estimates::Kept,
@@ -160,13 +162,14 @@ impl Steps {
     }
 }
 
-/// What a sender is ordered when there is another path under its subflow.
+/// Order for a sender whose subflow has a new path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ordered {
-    /// As `crates/linux/src/cla/advisor.rs`: what the fading path was lowered to stays.
+    /// No order, as in `crates/linux/src/cla/advisor.rs`: the window to which the fading path was lowered
+    /// stays.
     Nothing,
-    /// A threshold of twice what the path before carried, by the new path's round trip, once that is known.
+    /// A threshold of twice the old path's rate times the new path's RTT, once that RTT is known.
     ThresholdOnceKnown,
-    /// The window of the paper (`BDP_UB`), and such a threshold by the round trip of the path before.
+    /// The paper's window (`BDP_UB`), and a threshold of twice the old path's rate times the old path's RTT.
     ByThePathBefore,
 }

@@ -1,12 +1,14 @@
-//! A TCP sender in virtual time, segment by segment: windows from [`policy::cc`], and around them what Linux does with losses, time-outs and what
-//! turns out to have been neither. With CLA's hand-off stage whole ([`policy::cc::HandOffStage`]), as no program in a kernel has it.
+//! A TCP sender in virtual time, segment by segment. Windows come from [`policy::cc`]. Loss detection,
+//! time-outs and undo follow Linux. It has CLA's whole hand-off stage ([`policy::cc::HandOffStage`]), which
+//! no program in a kernel has.
 //!
-//! It always has something to send, and knows neither links nor queues: who plays it ([`crate::handoff`]) says which transmissions have
-//! arrived, and takes what goes out. The player's whole duty:
+//! The sender always has data to send, and knows neither links nor queues. The driver ([`crate::handoff`])
+//! reports which transmissions have arrived, and takes the outgoing ones. Its duties:
 //!
-//! 1. [`Sender::send`] at the start, and after each [`Sender::acknowledge`] and [`Sender::hand_off`]; each transmission goes on its way at once;
-//! 2. [`Sender::acknowledge`] when the acknowledgement of one or more arrivals is at the sender;
-//! 3. [`Sender::wake`] at [`Sender::wake_at`], which every call may have changed.
+//! 1. Call [`Sender::send`] at the start, and after each [`Sender::acknowledge`] and [`Sender::hand_off`].
+//!    Put each transmission on its way at once.
+//! 2. Call [`Sender::acknowledge`] when the ACK of one or more arrivals reaches the sender.
+//! 3. Call [`Sender::wake`] at [`Sender::wake_at`], which every call may change.
 //!
 //! ```
 //! use policy::cc::Controller;
@@ -17,7 +19,7 @@
 //! let mut flight = Vec::new();
 //! sender.send(Instant::ZERO, &mut flight);
 //! assert_eq!(flight.len(), INITIAL_WINDOW as usize);
-//! // All of it is acknowledged after 20 ms: in slow start twice as much follows.
+//! // All of it is acknowledged after 20 ms. In slow start twice as much follows.
 //! let now = Instant::from_millis(20);
 //! sender.acknowledge(now, &std::mem::take(&mut flight));
 //! sender.send(now, &mut flight);
@@ -26,20 +28,24 @@
 //! ```
 //!
 //! # Sources
-//! - RFC 5681 (slow start, congestion avoidance), RFC 6298 §5 (the timer), RFC 6937 (proportional rate reduction), RFC 8985 (RACK, the loss probe), RFC
-//!   3522 and RFC 2883 (what shows that a segment was sent again for nothing: the timestamp of its first transmission, or its second arrival).
-//! - Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_fastretrans_alert`, `tcp_enter_loss`, `tcp_try_undo_*`), `tcp_recovery.c`, `tcp_output.c`
-//!   (`tcp_schedule_loss_probe`); `bpf/cc/control.h` and `orders.h` for CLA.
+//! - RFC 5681 (slow start, congestion avoidance), RFC 6298 §5 (the timer), RFC 6937 (proportional rate
+//!   reduction), RFC 8985 (RACK, loss probe).
+//! - RFC 3522 and RFC 2883 (how a retransmission proves to be spurious: by the timestamp of the first
+//!   transmission, or by its second arrival).
+//! - Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_fastretrans_alert`, `tcp_enter_loss`, `tcp_try_undo_*`),
+//!   `tcp_recovery.c`, `tcp_output.c` (`tcp_schedule_loss_probe`); `bpf/cc/control.h` and `orders.h` for CLA.
 //!
 //! # Where we differ, and why
-//! 1. No handshake, no receive window, no end: what is asked is what losses and changes of path do to a sender that has always more.
-//! 2. No F-RTO: timestamps prove a false time-out with the same acknowledgement.
-//! 3. A loss probe is new data always, and comes only where it is sooner than the time-out.
-//! 4. A controller sees the sender's own path only: coupled ones are as if the connection had no other.
+//! 1. No handshake, no receive window, no end of the connection: the model is about how losses and path
+//!    changes affect a sender that always has data.
+//! 2. No F-RTO: timestamps reveal a spurious time-out with the same ACK.
+//! 3. A loss probe always carries new data, and is sent only if it is due before the RTO.
+//! 4. A controller sees the sender's own path only: coupled ones behave as if the connection had no other.
 //!
 //! # Checked by
-//! `tests` here and in [`Scoreboard`]'s file: single losses, reordering, tails, time-outs, arrivals that nobody sent; `tests/cla_handoff.rs`: a sender
-//! that stays fills its link, and what goes out is what arrives, is dropped or is under way.
+//! `tests` here and in [`Scoreboard`]'s file: single losses, reordering, tail losses, time-outs, arrivals of
+//! segments that were never sent. `tests/cla_handoff.rs`: a sender that stays fills its link, and every
+//! transmission arrives, is dropped or is in flight.
 
 mod config;
 mod scoreboard;

@@ -5,7 +5,7 @@ use units::{Duration, Instant, Rng};
 
 const MS: Duration = Duration::from_millis(1);
 const RTT: Duration = Duration::from_millis(20);
-/// What the path needs for each transmission: no two arrive at one moment.
+/// Service time of a transmission, so that no two arrive at the same time.
 const SERVICE: Duration = Duration::from_micros(1);
 const THRESHOLD: u32 = 20;
 
@@ -17,7 +17,7 @@ const fn config(controller: Controller, detection: Detection) -> Config {
     }
 }
 
-/// A second and a half of a sender whose transmissions are acknowledged so long after they were sent, or never.
+/// Runs a sender for 1.5 s. `after` is the delay of each transmission's ACK, or `None` if it is lost.
 fn play(config: Config, mut after: impl FnMut(Segment) -> Option<Duration>) -> Sender {
     let mut sender = Sender::new(config).unwrap();
     let (mut now, mut free) = (Instant::ZERO, Instant::ZERO);
@@ -52,12 +52,12 @@ const fn is_first_of(segment: Segment, number: u64) -> bool {
 }
 
 #[test]
-fn nothing_happens_to_a_sender_that_loses_nothing() {
+fn a_sender_without_loss_only_grows() {
     for detection in [Detection::Linux, Detection::ThreeDuplicates] {
         let sender = play(config(Controller::Reno, detection), |_| Some(RTT));
         assert_eq!(sender.counts(), Counts::default());
         assert_eq!(sender.ssthresh(), Some(THRESHOLD));
-        // A round trip for the first window, then a segment more in each.
+        // One RTT for the first window, then one segment more per RTT.
         let rounds = 1_500 / 20 - 1;
         let cwnd = sender.cwnd();
         assert!(
@@ -70,7 +70,7 @@ fn nothing_happens_to_a_sender_that_loses_nothing() {
 }
 
 #[test]
-fn a_loss_is_repaired_once_and_halves_the_window_whichever_the_controller() {
+fn a_loss_is_repaired_once_and_halves_the_window_with_every_controller() {
     for controller in [
         Controller::Reno,
         Controller::Lia,
@@ -94,7 +94,7 @@ fn a_loss_is_repaired_once_and_halves_the_window_whichever_the_controller() {
 }
 
 #[test]
-fn what_was_only_late_is_undone_where_timestamps_tell() {
+fn a_spurious_loss_is_undone_with_timestamps() {
     for (detection, undone) in [(Detection::Linux, 1), (Detection::ThreeDuplicates, 0)] {
         let late = |segment| Some(if is_first_of(segment, 30) { 30 * MS } else { RTT });
         let sender = play(config(Controller::Reno, detection), late);
@@ -105,31 +105,31 @@ fn what_was_only_late_is_undone_where_timestamps_tell() {
     }
 }
 
-/// From 100 to 700 ms nothing gets through: the last acknowledgement comes before 120 ms.
+/// From 100 to 700 ms all transmissions are lost. The last ACK comes before 120 ms.
 #[test]
-fn a_silence_brings_a_probe_and_time_outs_that_back_off() {
+fn an_outage_causes_a_probe_and_time_outs_with_back_off() {
     for (detection, probes) in [(Detection::Linux, 1), (Detection::ThreeDuplicates, 0)] {
-        let mut again = Vec::new();
+        let mut retransmitted = Vec::new();
         let silent = Instant::from_millis(100)..Instant::from_millis(700);
         let sender = play(config(Controller::Reno, detection), |segment| {
-            if segment.retransmission && again.len() < 2 {
-                again.push(segment.sent);
+            if segment.retransmission && retransmitted.len() < 2 {
+                retransmitted.push(segment.sent);
             }
             (!silent.contains(&segment.sent)).then_some(RTT)
         });
         let counts = sender.counts();
         assert_eq!((counts.probes, counts.timeouts), (probes, 2), "{detection:?}");
-        let waited = again[1] - again[0];
+        let waited = retransmitted[1] - retransmitted[0];
         assert!(
             (400 * MS..460 * MS).contains(&waited),
             "{detection:?}: {waited:?}"
         );
-        assert!(sender.scoreboard().first() > 300, "it goes on");
+        assert!(sender.scoreboard().first() > 300, "the sender continues");
     }
 }
 
 #[test]
-fn the_window_of_a_hand_off_is_there_at_once_only_where_that_is_asked_for() {
+fn the_window_of_a_hand_off_applies_at_once_only_if_configured() {
     for (at_once, cwnd) in [(true, INITIAL_WINDOW), (false, 40)] {
         let steps = Steps {
             window_at_once: at_once,
@@ -147,7 +147,7 @@ fn the_window_of_a_hand_off_is_there_at_once_only_where_that_is_asked_for() {
 }
 
 #[test]
-fn estimates_begin_anew_at_a_hand_off_of_a_sender_with_the_whole_stage() {
+fn the_whole_stage_resets_the_estimates_at_a_hand_off() {
     for (cla, known) in [
         (None, true),
         (Some(Steps::KERNEL), true),
@@ -164,7 +164,7 @@ fn estimates_begin_anew_at_a_hand_off_of_a_sender_with_the_whole_stage() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_refused() {
+fn windows_out_of_range_are_rejected() {
     let reno = Config::new(Controller::Reno);
     for initial_window in [0, MAX_WINDOW + 1] {
         let refused = Sender::new(Config {
@@ -182,9 +182,9 @@ fn what_cannot_be_sent_is_refused() {
     );
 }
 
-/// Arrivals that nobody sent, times that run backwards, hand-offs in between.
+/// Arrivals of segments never sent, times that run backwards, hand-offs in between.
 #[test]
-fn stands_anything() {
+fn random_inputs_keep_the_window_in_range() {
     let mut random = Rng::named(1, "anything");
     for kind in [Config::new(Controller::Balia), Config::cla(Steps::WHOLE)] {
         for _ in 0..100 {

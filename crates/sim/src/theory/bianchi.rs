@@ -1,28 +1,28 @@
-//! The classical chain: a busy period counts as one slot.
+//! Bianchi's chain: a busy period counts as one slot.
 //!
 //! # Sources
-//! - G. Bianchi: Performance analysis of the IEEE 802.11 distributed coordination function, JSAC 18(3), 2000: eq. 7 and 9 (the fixed
-//!   point), eq. 13 (throughput).
-//! - H. Wu et al.: Performance of reliable transport protocol over IEEE 802.11 wireless LAN, INFOCOM 2002: the chain with a limit of
-//!   attempts; here in the form `τ = Σ pʲ / Σ pʲ·(W_j + 1)/2` over the attempts j.
+//! - G. Bianchi: Performance analysis of the IEEE 802.11 distributed coordination function, JSAC 18(3), 2000:
+//!   eq. 7 and 9 (the fixed point), eq. 13 (throughput).
+//! - H. Wu et al.: Performance of reliable transport protocol over IEEE 802.11 wireless LAN, INFOCOM 2002:
+//!   the chain with a limit of attempts, here in the form `τ = Σ pʲ / Σ pʲ·(W_j + 1)/2` over the attempts j.
 //!
 //! # Checked by
-//! `tests`: the published collision probabilities, both forms against each other.
+//! `tests`: the published collision probabilities, and both forms compared with each other.
 
 use super::{Cell, Costs, Prediction, root};
 
-/// The probability that a station transmits in a slot, when its attempts collide with probability `p`.
+/// Probability that a station transmits in a slot, if its attempts collide with probability `p`.
 pub fn transmits(cell: &Cell, p: f64) -> f64 {
     let Some(attempts) = cell.attempts else {
-        return for_ever(cell, p);
+        return unlimited(cell, p);
     };
     let weights = (0..attempts).map(|attempt| power(p, attempt));
     let slots = (0..attempts).map(|attempt| power(p, attempt) * (cell.window(attempt) + 1.0) / 2.0);
     weights.sum::<f64>() / slots.sum::<f64>()
 }
 
-/// Eq. 7, in the form that has no hole at p = 1/2: `2 / (1 + W + p·W·Σ_{i<m} (2p)ⁱ)`.
-fn for_ever(cell: &Cell, p: f64) -> f64 {
+/// Eq. 7 in a form without a singularity at p = 1/2: `2 / (1 + W + p·W·Σ_{i<m} (2p)ⁱ)`.
+fn unlimited(cell: &Cell, p: f64) -> f64 {
     let window = f64::from(cell.window);
     let doublings: f64 = (0..cell.doublings).map(|i| power(2.0 * p, i)).sum();
     2.0 / (1.0 + window + p * window * doublings)
@@ -32,7 +32,7 @@ fn power(base: f64, exponent: u32) -> f64 {
     base.powi(exponent as i32)
 }
 
-/// The fixed point and the throughput that follows.
+/// The fixed point and the resulting throughput.
 pub fn predict(cell: &Cell, costs: &Costs) -> Prediction {
     let others = f64::from(cell.stations - 1);
     let collides = |p: f64| 1.0 - (1.0 - transmits(cell, p)).powf(others);

@@ -1,27 +1,30 @@
-//! The chain for the standard's countdown: only idle slots count.
+//! Chain for the standard's countdown: only idle slots count.
 //!
 //! # Sources
-//! - I. Tinnirello, G. Bianchi, Y. Xiao: Refinements on IEEE 802.11 distributed coordination function modeling approaches, IEEE
-//!   Transactions on Vehicular Technology 59(3), 2010: a countdown that freezes and resumes leaves the slot right after a busy period to
-//!   the station that has just transmitted, should it draw zero; with a limit of attempts.
+//! - I. Tinnirello, G. Bianchi, Y. Xiao: Refinements on IEEE 802.11 distributed coordination function
+//!   modeling approaches, IEEE Transactions on Vehicular Technology 59(3), 2010: a countdown that freezes and
+//!   resumes leaves the slot right after a busy period to the station that has just transmitted, if it draws
+//!   zero. With a limit of attempts.
 //!
 //! # Where we differ, and why
-//! 1. What happens after a collision depends on the wait for the acknowledgement, which the paper sets equal to EIFS. Ours is the
-//!    medium's: others count on after DIFS, those who collided from the next slot boundary after their time-out, that is
-//!    [`Costs::time_out_slots`] slots later, or together with everybody if somebody transmits before. That there are fewer contenders in those few slots is neglected, which two stations feel
-//!    most: 0.008 of collision probability.
+//! 1. After a collision the paper sets the ACK time-out equal to EIFS. Ours is that of the medium. Other
+//!    stations count on after DIFS. The stations that collided count from the next slot boundary after their
+//!    time-out, which is [`Costs::time_out_slots`] slots later, or together with everybody if another station
+//!    transmits before. The model neglects that there are fewer contenders in those few slots. With two
+//!    stations this matters most: 0.008 of collision probability.
 //!
-//! The chain, for one station and `p` = probability that an attempt in a contended slot collides: a packet's attempt `j` waits for
-//! `b_j` idle slots, uniform below `W_j`, and up to `K` more after a failure. It needs `A = Σ pʲ` attempts in contended slots and
-//! `B = Σ pʲ·E[b_j] + K·(failures)` idle slots, so that `τ = A/B` for each slot that follows an idle one. With probability `q = 1/W_0` the
-//! winner of a success draws zero and transmits at once, alone.
+//! The chain describes one station, with `p` = probability that an attempt in a contended slot collides.
+//! Attempt `j` of a packet waits for `b_j` idle slots, uniform below `W_j`, and up to `K` more after a
+//! failure. The packet needs `A = Σ pʲ` attempts in contended slots and `B = Σ pʲ·E[b_j] + K·(failures)` idle
+//! slots, so that `τ = A/B` for each slot that follows an idle one. With probability `q = 1/W_0` the winner
+//! of a success draws zero and transmits again at once, alone.
 //!
 //! # Checked by
-//! `tests`: against [`super::monte_carlo`].
+//! `tests`: compared with [`super::monte_carlo`].
 
 use super::{Cell, Costs, Prediction, root};
 
-/// Terms after which the sum over attempts of a chain without a limit has converged.
+/// Number of terms after which the sum over attempts has converged, for a chain without a limit.
 const MANY: u32 = 2_000;
 
 /// Per packet: attempts in contended slots, attempts right after an own success, idle slots.
@@ -33,7 +36,7 @@ struct PerPacket {
 
 fn per_packet(cell: &Cell, costs: &Costs, p: f64) -> PerPacket {
     let attempts = cell.attempts.unwrap_or(MANY);
-    // The packet before this one was delivered, or given up: only in the first case is the first slot the station's own.
+    // The first slot is the station's own only if the packet before was delivered, not given up.
     let delivered = 1.0 - p.powi(attempts as i32);
     let free = delivered / f64::from(cell.window);
     let late = late_slots(cell, costs, p);
@@ -52,15 +55,16 @@ fn per_packet(cell: &Cell, costs: &Costs, p: f64) -> PerPacket {
     }
 }
 
-/// Idle slots that pass, on average, between a collision and the moment at which those who collided count again: at most
-/// [`Costs::time_out_slots`], fewer if somebody else transmits before (nobody can in the first one).
+/// Mean number of idle slots between a collision and the moment at which the stations that collided count
+/// again. At most [`Costs::time_out_slots`], and fewer if another station transmits before (none can in the
+/// first slot).
 fn late_slots(cell: &Cell, costs: &Costs, p: f64) -> f64 {
     let others = f64::from(cell.stations - 1).max(1.0);
     let idle = (1.0 - p).powf((others - 1.0) / others);
     (0..costs.time_out_slots).map(|slot| idle.powi(slot as i32)).sum()
 }
 
-/// The fixed point and the throughput that follows.
+/// The fixed point and the resulting throughput.
 pub fn predict(cell: &Cell, costs: &Costs) -> Prediction {
     let others = f64::from(cell.stations - 1);
     let rate = |p: f64| {

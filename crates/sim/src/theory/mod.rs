@@ -1,10 +1,10 @@
-//! What theory says about saturated stations that all hear each other: the reference that the medium is checked against.
+//! Models of saturated stations that all hear each other: the reference for the medium.
 //!
-//! | model | what a busy period does to others' countdowns |
+//! | model | effect of a busy period on others' countdowns |
 //! |---|---|
 //! | [`bianchi`] | counts as one slot |
-//! | [`countdown`] | nothing, as the standard says |
-//! | [`monte_carlo`] | nothing: slots drawn one by one, without the chains' independence; the referee where they disagree |
+//! | [`countdown`] | none, as in the standard |
+//! | [`monte_carlo`] | none: slot by slot, without assuming independence. Decides where the chains disagree |
 
 pub mod bianchi;
 pub mod countdown;
@@ -16,18 +16,18 @@ use units::{Bitrate, Duration};
 /// A cell of saturated stations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
-    /// How many contend.
+    /// Number of stations that contend.
     pub stations: u32,
     /// Slots in the first contention window: CWmin + 1.
     pub window: u32,
-    /// How often the window doubles.
+    /// Number of times that the window doubles.
     pub doublings: u32,
-    /// After how many attempts a frame is given up; `None`: never.
+    /// Number of attempts after which a frame is given up. `None`: unlimited.
     pub attempts: Option<u32>,
 }
 
 impl Cell {
-    /// The standard's windows.
+    /// Cell with the standard's windows.
     pub const fn of(standard: Standard, stations: u32, attempts: Option<u32>) -> Self {
         let window = standard.cw_min() + 1;
         Self {
@@ -44,23 +44,23 @@ impl Cell {
     }
 }
 
-/// How long things take, in seconds, and what a success carries, in bits.
+/// Durations in seconds, and the payload of a success in bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Costs {
     /// An idle slot.
     pub slot: f64,
-    /// A frame with its acknowledgement and the interframe spaces around them.
+    /// A frame with its ACK and the interframe spaces around them.
     pub success: f64,
     /// A collision and the interframe space after it.
     pub collision: f64,
-    /// What a frame carries for its user.
+    /// Payload of a frame, in bits.
     pub payload: f64,
-    /// Slots, counted from the end of the interframe space after a collision, before those who collided count again: their time-out is
-    /// longer than DIFS.
+    /// Slots from the end of the interframe space after a collision until the stations that collided count
+    /// again: their time-out is longer than DIFS.
     pub time_out_slots: u32,
 }
 
-/// Which interframe space follows a collision.
+/// Interframe space after a collision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
     /// DIFS.
@@ -70,7 +70,7 @@ pub enum After {
 }
 
 impl Costs {
-    /// The costs of frames with `payload` bytes of UDP in IPv4 at `rate`.
+    /// Costs of frames with `payload` bytes of UDP in IPv4 at `rate`.
     pub fn of(standard: Standard, rate: Bitrate, payload: u32, after: After) -> Self {
         let seconds = |duration: Duration| duration.as_secs_f64();
         let frame = standard.frame_time(payload + UDP_AND_IP + DATA_OVERHEAD_BYTES, rate);
@@ -97,19 +97,19 @@ impl Costs {
     }
 }
 
-/// Headers of UDP and IPv4.
+/// Headers of UDP and IPv4, in bytes.
 const UDP_AND_IP: u32 = 28;
 
-/// What a model says.
+/// Result of a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prediction {
     /// Probability that an attempt collides.
     pub collision: f64,
-    /// Payload of all stations together, in Mb/s.
+    /// Payload throughput of all stations together, in Mb/s.
     pub throughput: f64,
 }
 
-/// The root of a falling function between 0 and 1.
+/// Root of a falling function between 0 and 1.
 fn root(falling: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..60 {

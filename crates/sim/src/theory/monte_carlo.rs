@@ -1,12 +1,14 @@
-//! Saturated stations, slot by slot: the standard's countdown without any assumption of independence.
+//! Slot-by-slot simulation of saturated stations: the standard's countdown without any assumption of
+//! independence.
 //!
-//! The rules are those of the medium when everybody hears everybody equally well: all count idle slots; whoever reaches zero transmits; a
-//! lone transmission succeeds, and only the winner, if it draws zero, can use the slot right after DIFS; those who collide draw from the
-//! doubled window and begin to count [`Costs::time_out_slots`] slots later than everybody else, unless somebody transmits before their
-//! time-out is over: then all go on together after that.
+//! The rules are those of the medium if all signals are equally strong. All stations count idle slots. A
+//! station that reaches zero transmits. A lone transmission succeeds, and only its sender can use the slot
+//! right after DIFS, if it draws zero. Stations that collide draw from the doubled window. They begin to
+//! count [`Costs::time_out_slots`] slots later than the others, unless another station transmits before their
+//! time-out ends: then all count together after that.
 //!
 //! # Checked by
-//! `tests`: against the chains. It is the referee where a chain and the medium disagree.
+//! `tests`: compared with the chains. It decides where a chain and the medium disagree.
 
 use units::Rng;
 
@@ -15,9 +17,9 @@ use super::{Cell, Costs, Prediction};
 /// One station.
 #[derive(Debug, Clone, Copy)]
 struct Station {
-    /// Slots until it notices that its frame failed.
+    /// Slots until its ACK time-out.
     late: u32,
-    /// Idle slots that it counts after that.
+    /// Idle slots to count after that.
     slots: u32,
     /// Attempts of the present frame so far.
     attempts: u32,
@@ -35,7 +37,7 @@ impl Station {
     }
 }
 
-/// What happened so far.
+/// Sums over the run so far.
 #[derive(Debug, Default)]
 struct Sums {
     time: f64,
@@ -44,7 +46,7 @@ struct Sums {
     successes: u64,
 }
 
-/// What `cycles` busy periods come to.
+/// Simulates `cycles` busy periods.
 pub fn predict(cell: &Cell, costs: &Costs, cycles: u64, seed: u64) -> Prediction {
     let mut rng = Rng::named(seed, "monte-carlo");
     let mut draw = |attempt: u32| rng.below(cell.window(attempt) as u64) as u32;
@@ -68,7 +70,7 @@ pub fn predict(cell: &Cell, costs: &Costs, cycles: u64, seed: u64) -> Prediction
     }
 }
 
-/// Whoever has nothing left to count transmits.
+/// One busy period: every station with nothing left to count transmits.
 fn busy(
     stations: &mut [Station],
     cell: &Cell,

@@ -12,7 +12,7 @@ fn cell(window: u32, doublings: u32, stations: u32) -> Cell {
 }
 
 #[test]
-fn bianchis_published_collision_probabilities() {
+fn collision_probabilities_match_bianchis_published_ones() {
     let costs = Costs::of(Standard::A, Bitrate::from_mbps(54), 1_500, After::Difs);
     let published = [
         (16, 6, [0.2715, 0.3844, 0.4809, 0.5953]),
@@ -30,22 +30,22 @@ fn bianchis_published_collision_probabilities() {
 }
 
 #[test]
-fn a_limit_of_very_many_attempts_is_none() {
+fn a_large_limit_of_attempts_equals_no_limit() {
     for stations in COUNTS {
-        let for_ever = cell(16, 6, stations);
+        let unlimited = cell(16, 6, stations);
         let limited = Cell {
             attempts: Some(200),
-            ..for_ever
+            ..unlimited
         };
         for p in [0.0, 0.1, 0.4, 0.5, 0.7] {
-            let (one, other) = (bianchi::transmits(&for_ever, p), bianchi::transmits(&limited, p));
+            let (one, other) = (bianchi::transmits(&unlimited, p), bianchi::transmits(&limited, p));
             assert!((one / other - 1.0).abs() < 1e-9, "p = {p}: {one} {other}");
         }
     }
 }
 
 #[test]
-fn one_station_alone_never_collides_and_uses_what_the_spaces_leave() {
+fn a_single_station_never_collides_and_reaches_the_computed_throughput() {
     let costs = Costs::of(Standard::A, Bitrate::from_mbps(54), 1_470, After::Difs);
     let alone = Cell::of(Standard::A, 1, Some(7));
     for prediction in [
@@ -54,7 +54,7 @@ fn one_station_alone_never_collides_and_uses_what_the_spaces_leave() {
         monte_carlo::predict(&alone, &costs, 200_000, 1),
     ] {
         assert_eq!(prediction.collision, 0.0);
-        // DIFS 34, 7.5 slots of 9, 248 for the frame, 16, 28 for the acknowledgement.
+        // DIFS 34, 7.5 slots of 9, 248 for the frame, SIFS 16, 28 for the ACK, in µs.
         let by_hand = 1_470.0 * 8.0 / (34.0 + 67.5 + 248.0 + 16.0 + 28.0);
         assert!(
             (prediction.throughput / by_hand - 1.0).abs() < 0.002,
@@ -63,9 +63,10 @@ fn one_station_alone_never_collides_and_uses_what_the_spaces_leave() {
     }
 }
 
-/// The chain takes stations to be independent of each other, which the slots drawn one by one do not: 0.6 % and 0.009 between them.
+/// The chain assumes independent stations, the simulation does not. The differences are at most 0.6 % and
+/// 0.009.
 #[test]
-fn the_chain_of_the_standards_countdown_agrees_with_slots_drawn_one_by_one() {
+fn the_countdown_chain_agrees_with_the_simulation() {
     for (standard, mbps) in [(Standard::A, 54), (Standard::A, 6), (Standard::B, 11)] {
         let costs = Costs::of(standard, Bitrate::from_mbps(mbps), 1_500, After::Difs);
         for stations in COUNTS {
@@ -83,16 +84,16 @@ fn the_chain_of_the_standards_countdown_agrees_with_slots_drawn_one_by_one() {
 }
 
 #[test]
-fn a_time_out_takes_more_slots_where_preambles_are_long() {
+fn long_preambles_lengthen_the_time_out() {
     let late =
         |standard, mbps| Costs::of(standard, Bitrate::from_mbps(mbps), 1_500, After::Difs).time_out_slots;
-    // 45 − 34 µs in slots of 9; 222 − 50 in slots of 20.
+    // 45 − 34 µs in slots of 9 µs, and 222 − 50 µs in slots of 20 µs.
     assert_eq!((late(Standard::A, 54), late(Standard::B, 11)), (2, 9));
 }
 
-/// The classical chain with seven attempts, W = 16, to three digits.
+/// Bianchi's chain with seven attempts and W = 16, to three digits.
 #[test]
-fn seven_attempts_collide_as_often_as_computed_elsewhere() {
+fn seven_attempts_match_values_computed_elsewhere() {
     let costs = Costs::of(Standard::A, Bitrate::from_mbps(54), 1_500, After::Difs);
     let elsewhere = [0.105, 0.272, 0.389, 0.496, 0.634];
     for (stations, elsewhere) in COUNTS.into_iter().zip(elsewhere) {
@@ -105,7 +106,7 @@ fn seven_attempts_collide_as_often_as_computed_elsewhere() {
     }
 }
 
-/// What ns-3 has in its tree to compare its runs with (`src/wifi/examples/reference`), n = 5, 10, 20, 50, in Mb/s.
+/// Reference values in ns-3's tree (`src/wifi/examples/reference`) for n = 5, 10, 20, 50, in Mb/s.
 const NS3: [(Standard, u64, After, [f64; 4]); 4] = [
     (Standard::A, 54, After::Difs, [29.832, 28.152, 26.293, 23.562]),
     (Standard::A, 54, After::Eifs, [29.286, 27.376, 25.333, 22.416]),
@@ -113,8 +114,9 @@ const NS3: [(Standard, u64, After, [f64; 4]); 4] = [
     (Standard::B, 11, After::Difs, [6.473, 6.177, 5.782, 5.175]),
 ];
 
-/// The timing behind those values. A frame has 1,534 bytes as ours, of which 1,500 count where ours have 1,470. Whoever succeeds sends again at once if it
-/// draws zero, so that a success is W/(W − 1) of them, and an idle slot follows. EIFS has an acknowledgement as fast as that of the data.
+/// Timing behind those values. A frame has 1,534 bytes as ours, but 1,500 of them count as payload, ours
+/// counts 1,470. A station that succeeds transmits again at once if it draws zero, so a success stands for
+/// W/(W − 1) frames, and an idle slot follows. EIFS contains an ACK at the ACK rate of the data.
 fn timing_of_ns3(standard: Standard, rate: Bitrate, after: After) -> Costs {
     let ours = Costs::of(standard, rate, 1_470, After::Difs);
     let once = 1.0 - 1.0 / f64::from(standard.cw_min() + 1);
@@ -129,14 +131,15 @@ fn timing_of_ns3(standard: Standard, rate: Bitrate, after: After) -> Costs {
     }
 }
 
-/// With their timing. With our own and 1,500 bytes of UDP throughput is 0.5 to 5 % lower: longer frames, and EIFS with an acknowledgement at 6 Mb/s.
+/// Uses ns-3's timing. With our timing and 1,500 bytes of UDP, throughput is 0.5 to 5 % lower, because of
+/// longer frames and an EIFS with an ACK at 6 Mb/s.
 #[test]
-fn throughput_is_that_of_another_solver_with_its_timing() {
+fn throughput_matches_ns_3s_solver_with_its_timing() {
     for (standard, mbps, after, published) in NS3 {
         let costs = timing_of_ns3(standard, Bitrate::from_mbps(mbps), after);
         for (stations, published) in COUNTS.into_iter().skip(1).zip(published) {
             let ours = bianchi::predict(&Cell::of(standard, stations, None), &costs).throughput;
-            // In 802.11b their frame lasts 1,310 µs, ours 1,308.
+            // In 802.11b ns-3's frame lasts 1,310 µs, ours 1,308.
             assert!(
                 (ours / published - 1.0).abs() < 0.002,
                 "802.11{standard:?} at {mbps} Mb/s, n = {stations}, {after:?}: {ours} {published}"

@@ -3,7 +3,7 @@
 
 use scenario::{Plan, Setting};
 
-/// An access point, its client, and another that only listens to it.
+/// An access point and its client.
 pub const ONE: &str = r#"sentence = "One access point and its client."
 duration_s = 2
 
@@ -23,7 +23,7 @@ over = "near"
 direction = "down"
 "#;
 
-/// Reads a scenario with these settings.
+/// Parses a scenario with these settings.
 pub fn plan(text: &str, settings: &[&str]) -> Plan {
     let settings: Vec<Setting> = settings
         .iter()

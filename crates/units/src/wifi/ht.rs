@@ -1,33 +1,35 @@
-//! 802.11n (high throughput): rates, preambles, frames' time on the air, and what surrounds an aggregate.
+//! 802.11n (high throughput): rates, preambles, air time of frames, and the framing of aggregates.
 //!
 //! # Sources
-//! - IEEE 802.11-2020 §19.5 (tables of rate-dependent parameters), §19.3.6 and table 19-6 (subcarriers, symbols), §19.4.3 (TXTIME), §9.7.1
-//!   (A-MPDU subframes), §9.3.1.8 (compressed block acknowledgement), §10.6.11 and table 10-10 (the control response of an HT frame), table E-4
-//!   (channels of 40 MHz: classes 83, 116, 119, 122 and 126, in which the primary channel is the lower one).
+//! - IEEE 802.11-2020 §19.5 (tables of rate-dependent parameters), §19.3.6 and table 19-6 (subcarriers,
+//!   symbols), §19.4.3 (TXTIME), §9.7.1 (A-MPDU subframes), §9.3.1.8 (compressed block ack), §10.6.11 and
+//!   table 10-10 (the control response to an HT frame), table E-4 (40 MHz channels: classes 83, 116, 119, 122
+//!   and 126, whose primary channel is the lower one).
 //!
 //! # Where we differ, and why
-//! 1. HT-mixed format only: greenfield was deprecated, and mixed cells need the legacy preamble. Equal modulation on all streams, BCC, no STBC:
-//!    what access points of these years send.
-//! 2. The primary channel of 40 MHz is always its lower half.
+//! 1. HT-mixed format only: greenfield is deprecated, and mixed cells need the legacy preamble. All streams
+//!    use the same modulation, BCC and no STBC, which is what access points of these years send.
+//! 2. The primary channel of a 40 MHz channel is always its lower half.
 //!
 //! # Checked by
-//! `units::tests`: the published tables of rates, durations by hand.
+//! `units::tests`: the published rate tables, and durations computed by hand.
 
 use super::Standard;
 use crate::{Bitrate, Duration};
 
-/// QoS data header (26), LLC/SNAP (8) and frame check sequence (4) around an IP packet.
+/// Bytes around an IP packet: QoS data header (26), LLC/SNAP (8) and FCS (4).
 pub const QOS_DATA_OVERHEAD_BYTES: u32 = 38;
-/// A compressed block acknowledgement with its check sum.
+/// Length of a compressed block ack, FCS included.
 pub const BLOCK_ACK_BYTES: u32 = 32;
-/// What precedes each frame of an aggregate; the frame is then padded to four bytes.
+/// Length of the delimiter before each frame of an aggregate. The frame is then padded to a multiple of four
+/// bytes.
 pub const DELIMITER_BYTES: u32 = 4;
-/// Most frames in one aggregate: the block-ack window.
+/// Maximum number of frames in one aggregate: the block-ack window.
 pub const AGGREGATE_FRAMES: u32 = 64;
-/// Most bytes in one aggregate.
+/// Maximum number of bytes in one aggregate.
 pub const AGGREGATE_BYTES: u32 = 65_535;
 
-/// Where a cell is: decides SIFS and signal extension.
+/// Frequency band of a cell. It decides SIFS and signal extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Band {
     /// 2.4 GHz.
@@ -36,7 +38,7 @@ pub enum Band {
     Ghz5,
 }
 
-/// Width of a channel.
+/// Channel width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Width {
     /// 20 MHz.
@@ -54,7 +56,7 @@ pub enum Guard {
     Short,
 }
 
-/// A modulation and coding scheme with its channel width and guard interval.
+/// Modulation and coding scheme with channel width and guard interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mode {
     mcs: u8,
@@ -62,7 +64,7 @@ pub struct Mode {
     guard: Guard,
 }
 
-/// Coded bits per subcarrier, and code rate as a fraction, of MCS 0 to 7.
+/// Coded bits per subcarrier, and numerator and denominator of the code rate, for MCS 0 to 7.
 const SCHEMES: [(u32, u32, u32); 8] = [
     (1, 1, 2),
     (2, 1, 2),
@@ -73,11 +75,12 @@ const SCHEMES: [(u32, u32, u32); 8] = [
     (6, 3, 4),
     (6, 5, 6),
 ];
-/// The legacy rate of the same modulation and code (table 10-10), in kb/s; the last has none and takes the one below.
+/// Legacy rate with the same modulation and code (table 10-10), in kb/s. MCS 7 has no such rate and uses that
+/// of MCS 6.
 const LIKE_KBPS: [u64; 8] = [6_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000, 54_000];
 
 impl Band {
-    /// The standard whose interframe spaces, slots and control frames an HT cell uses here.
+    /// Legacy standard whose interframe spaces, slots and control frames an HT cell in this band uses.
     pub const fn legacy(self) -> Standard {
         match self {
             Self::Ghz2 => Standard::G,
@@ -85,7 +88,7 @@ impl Band {
         }
     }
 
-    /// Where a standard's channels are.
+    /// Band of a legacy standard.
     pub const fn of(standard: Standard) -> Self {
         match standard {
             Standard::B | Standard::G => Self::Ghz2,
@@ -93,7 +96,8 @@ impl Band {
         }
     }
 
-    /// The channel that is the upper half of the 40 MHz whose lower half is `first`; `None` if the band has no such 40 MHz.
+    /// Channel that is the upper half of the 40 MHz channel with `first` as its lower half. `None` if the
+    /// band has no such channel.
     pub const fn upper_half(self, first: u8) -> Option<u8> {
         match (self, first) {
             (Self::Ghz2, 1..=9)
@@ -113,7 +117,7 @@ impl Band {
 }
 
 impl Mode {
-    /// MCS 0 to 31 (one to four streams); `None` for another.
+    /// Mode for MCS 0 to 31 (one to four streams). `None` for any other MCS.
     pub const fn new(mcs: u8, width: Width, guard: Guard) -> Option<Self> {
         if mcs < 32 {
             Some(Self { mcs, width, guard })
@@ -122,27 +126,27 @@ impl Mode {
         }
     }
 
-    /// Its index, 0 to 31.
+    /// MCS index, 0 to 31.
     pub const fn mcs(self) -> u8 {
         self.mcs
     }
 
-    /// Its channel width.
+    /// Channel width.
     pub const fn width(self) -> Width {
         self.width
     }
 
-    /// Its guard interval.
+    /// Guard interval.
     pub const fn guard(self) -> Guard {
         self.guard
     }
 
-    /// Spatial streams, 1 to 4.
+    /// Number of spatial streams, 1 to 4.
     pub const fn streams(self) -> u32 {
         self.mcs as u32 / 8 + 1
     }
 
-    /// Data bits in one symbol.
+    /// Data bits per symbol.
     pub const fn bits_per_symbol(self) -> u32 {
         let subcarriers = match self.width {
             Width::Mhz20 => 52,
@@ -152,7 +156,7 @@ impl Mode {
         subcarriers * coded * self.streams() * numerator / denominator
     }
 
-    /// Data rate: a symbol lasts 4 µs, or 3.6 with the short guard interval.
+    /// Data rate. A symbol lasts 4 µs, or 3.6 µs with the short guard interval.
     pub const fn rate(self) -> Bitrate {
         let bits = self.bits_per_symbol() as u64;
         Bitrate::from_bps(match self.guard {
@@ -161,7 +165,7 @@ impl Mode {
         })
     }
 
-    /// How long a symbol lasts.
+    /// Duration of a symbol.
     pub const fn symbol(self) -> Duration {
         Duration::from_nanos(match self.guard {
             Guard::Long => 4_000,
@@ -169,7 +173,8 @@ impl Mode {
         })
     }
 
-    /// Preamble of the HT-mixed format: legacy training and SIGNAL (20 µs), HT-SIGNAL (8), HT training (4 and 4 for each of 1, 2, 4, 4).
+    /// Duration of the HT-mixed preamble: legacy training and SIGNAL (20 µs), HT-SIGNAL (8 µs), HT-STF (4
+    /// µs), and 1, 2, 4 or 4 HT-LTFs of 4 µs for 1, 2, 3 or 4 streams.
     pub const fn preamble(self) -> Duration {
         let training = match self.streams() {
             1 => 1,
@@ -179,10 +184,11 @@ impl Mode {
         Duration::from_micros(32 + 4 * training)
     }
 
-    /// Air time of `psdu_bytes` (all frames of an aggregate with delimiters and padding, or one frame), preamble included.
+    /// Air time of `psdu_bytes`, preamble included. The PSDU is one frame, or all frames of an aggregate with
+    /// delimiters and padding.
     ///
-    /// Whole symbols for 16 service bits, the bytes and 6 tail bits for each encoder (two above 300 Mb/s); with the short guard interval the
-    /// whole is rounded up to 4 µs.
+    /// The data takes whole symbols for 16 service bits, the bytes, and 6 tail bits per encoder (two above
+    /// 300 Mb/s). With the short guard interval the sum is rounded up to a multiple of 4 µs.
     pub const fn frame_time(self, psdu_bytes: u32, band: Band) -> Duration {
         let per_symbol = self.bits_per_symbol() as u64;
         let encoders = if per_symbol > 1_200 { 2 } else { 1 };
@@ -194,14 +200,14 @@ impl Mode {
         Duration::from_micros(self.preamble().as_micros() as u64 + data_us + band.signal_extension_us())
     }
 
-    /// The legacy rate of its acknowledgement or block acknowledgement.
+    /// Legacy rate of the ACK or block ack for a frame in this mode.
     pub const fn ack_rate(self, band: Band) -> Bitrate {
         band.legacy()
             .ack_rate(Bitrate::from_kbps(LIKE_KBPS[self.mcs as usize % 8]))
     }
 }
 
-/// Bytes that a frame of `mpdu_bytes` takes inside an aggregate: delimiter, frame, padding.
+/// Bytes that a frame of `mpdu_bytes` occupies inside an aggregate: delimiter, frame and padding.
 pub const fn subframe_bytes(mpdu_bytes: u32) -> u32 {
     DELIMITER_BYTES + mpdu_bytes.next_multiple_of(4)
 }

@@ -1,14 +1,14 @@
-//! Packets with correct checksums, for tests.
+//! Test packets with correct checksums.
 #![allow(dead_code, reason = "each test binary uses its own part of it")]
 
 use std::net::Ipv4Addr;
 use wire::checksum;
 
-/// A host behind an address translator.
+/// Client behind NAT.
 pub const PRIVATE: Ipv4Addr = Ipv4Addr::new(192, 168, 1, 2);
-/// What the world knows it as.
+/// Address of the client as the server sees it.
 pub const PUBLIC: Ipv4Addr = Ipv4Addr::new(100, 64, 3, 2);
-/// Whom it talks to.
+/// Address of the server.
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 255, 0, 1);
 
 /// An IPv4 packet with a correct header checksum.
@@ -25,12 +25,12 @@ pub fn ipv4(protocol: u8, from: Ipv4Addr, to: Ipv4Addr, tos: u8, payload: &[u8])
     packet
 }
 
-/// Fills in the checksum of a TCP (16) or UDP (6) segment.
+/// Fills in the checksum of a TCP (`at` 16) or UDP (`at` 6) segment.
 pub fn finish_transport(packet: &mut [u8], protocol: u8, at: usize) {
     packet[20 + at..22 + at].fill(0);
     let pseudo = checksum::pseudo_header(&packet[12..20], protocol, packet.len() - 20);
     let sum = match !checksum::fold(u32::from(pseudo) + checksum::sum(&packet[20..])) {
-        // In UDP a zero says that there is no checksum (RFC 768).
+        // In UDP a zero means that there is no checksum (RFC 768).
         0 if protocol == 17 => 0xffff,
         sum => sum,
     };

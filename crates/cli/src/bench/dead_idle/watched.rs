@@ -56,6 +56,7 @@ impl Watched {
                 root: root.clone(),
                 check: None,
             }),
+            record: None,
             journal: None,
         };
         let netns = home.client.try_clone()?;

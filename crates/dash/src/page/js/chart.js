@@ -1,4 +1,4 @@
-// Throughput per link over time, with the stalls, what broke, how the links were used and what was decided.
+// Throughput per link over time, with stalls, faults, link use and decisions.
 
 const LEFT = 40;
 const RIGHT = 8;
@@ -9,7 +9,7 @@ const xScale = (width) => (ms) => LEFT + (ms / duration) * (width - LEFT - RIGHT
 
 const FINEST = 2.5;
 
-// Means of neighbouring steps, so that points stand at least `FINEST` pixels apart.
+// Averages neighbouring steps, so that points are at least `FINEST` pixels apart.
 function thinned(series, each) {
   if (each === 1) return series;
   const means = [];
@@ -61,14 +61,14 @@ function stallMarks(track, x, top, bottom) {
     const width = Math.max(1.5, x(stall.to_ms) - left);
     return [
       svg("rect", { x: left, y: top, width, height: bottom - top, class: "stall" },
-        svg("title", {}, "waited " + wait(stallLength(stall)))),
+        svg("title", {}, "stall of " + wait(stallLength(stall)))),
       svg("rect", { x: left, y: top - 3, width, height: 3, class: "stall-top" }),
     ];
   });
   return marks.concat(stallTexts(track, x, top));
 }
 
-// The longest stalls say how long they were; a text that would cover another is left to the tooltip.
+// Labels the longest stalls with their length. A label that would cover another one is left to the tooltip.
 function stallTexts(track, x, top) {
   const taken = [];
   return [...track.stalls].sort((a, b) => stallLength(b) - stallLength(a)).map((stall) => {
@@ -82,7 +82,7 @@ function stallTexts(track, x, top) {
 }
 
 function faultMarks(track, x, top, bottom) {
-  // What befell the other links is of no concern to a run on one.
+  // A run on one link shows only the faults of that link.
   const concerning = track.faults.filter((fault) => !track.only_link || links[fault.link].name === track.only_link);
   return concerning.flatMap((fault) => {
     const late = fault.t_ms > duration * 0.7;
@@ -94,7 +94,7 @@ function faultMarks(track, x, top, bottom) {
   });
 }
 
-// Only links that were ever used or decided about get a lane.
+// Only links that were used, or that a decision was about, get a lane.
 function laneOrder(track) {
   const used = new Set(track.lanes.map((span) => span.link));
   track.decisions.forEach((decision) => decision.link !== null && used.add(decision.link));
@@ -127,7 +127,7 @@ function describe(track) {
   return `${track.label}: ${megabytes(track.figures.bytes)} in ${seconds(duration, 0)}, ${waits}; throughput per link over time`;
 }
 
-// Draws a track into `holder`, `width` pixels wide; returns the moving cursor's setter.
+// Draws a track into `holder`, `width` pixels wide. Returns a function that moves the cursor.
 function drawChart(holder, track, small) {
   const width = Math.max(240, holder.clientWidth);
   const top = 18;

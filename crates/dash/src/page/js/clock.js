@@ -1,4 +1,4 @@
-// One time for the whole page, and the bar that moves it.
+// One time for the whole page, and the bar that sets it.
 
 const clock = { t: 0, playing: false, listeners: [] };
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -35,7 +35,7 @@ function startClock() {
   function frame(now) {
     if (!clock.playing) return;
     const passed = before === null ? 0 : (now - before) * Number(speed.value);
-    // Who asks for less motion gets one step a second instead of sixty.
+    // With reduced motion, update once a second instead of at every frame.
     if (before === null || !calm.matches || passed >= 1000 * Number(speed.value)) {
       before = now;
       setTime(clock.t + passed);

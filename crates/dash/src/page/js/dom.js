@@ -1,4 +1,4 @@
-// Making elements, and writing numbers with their units.
+// Creates elements, and formats numbers with their units.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -23,7 +23,7 @@ const mbps = (kbps) => (kbps / 1000).toFixed(1) + "\u00a0Mb/s";
 const megabytes = (bytes) => (bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0) + "\u00a0MB";
 const kilobytes = (kb) => (kb < 1000 ? kb + "\u00a0kB" : (kb / 1000).toFixed(1) + "\u00a0MB");
 
-// Round steps (1, 2, 5 times a power of ten) so that about `count` of them reach `top`.
+// Returns a round step (1, 2 or 5 times a power of ten) so that about `count` steps reach `top`.
 function niceStep(top, count) {
   const rough = top / count;
   const power = Math.pow(10, Math.floor(Math.log10(rough)));

@@ -1,4 +1,5 @@
-// How far ahead the server may queue, how far it does, and what waits at the client: only where somebody looked.
+// Chart of the server's send queue, its limit, and the out-of-order bytes at the client. Drawn only if the
+// run recorded them.
 
 const LEVELS = [
   { key: "queue_kb", name: "server queue", style: "queue" },
@@ -9,7 +10,7 @@ const LEVELS = [
 const topLevel = Math.max(1, ...tracks.flatMap((track) => LEVELS.flatMap((level) => track[level.key].map((kb) => kb || 0))));
 const levelsOf = (track) => LEVELS.filter((level) => track[level.key].length);
 
-// A line with gaps where nothing is known.
+// A line with gaps where the level is unknown.
 function levelPath(series, x, y) {
   let pen = "M";
   return series.map((kb, step) => {

@@ -1,4 +1,4 @@
-// Draws everything once, then lets time move it.
+// Draws everything once, then updates it as the time changes.
 
 startClock();
 drawLegend();

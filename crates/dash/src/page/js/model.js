@@ -1,4 +1,4 @@
-// The comparison, and what is true of it at a moment.
+// The comparison data, and queries about it at a given time.
 
 const data = JSON.parse(byId("data").textContent);
 const links = data.plan.links;
@@ -6,7 +6,8 @@ const tracks = data.tracks;
 const duration = Math.max(1, data.duration_ms);
 const bin = data.bin_ms;
 
-// WiFi and cables take the coloured ones in order, cellular the greys: what is always there stands back.
+// WiFi and cables take the colours in order. Cellular takes greys, because it is always present and should
+// recede.
 const colours = (() => {
   let next = 0;
   let grey = 0;
@@ -24,7 +25,7 @@ function linkFacts(link) {
   return facts.join(", ");
 }
 
-// What arrives, as layers of a stack. A run without per-link samples is one layer.
+// Received rate as layers of a stack. A run without per-link samples is one layer.
 function layersOf(track) {
   if (track.paths.length) {
     return track.paths.map((path) => ({ link: path.link, kbps: path.kbps, colour: colours[path.link] }));
@@ -42,7 +43,7 @@ tracks.forEach((track) => {
 const singles = tracks.filter((track) => track.only_link);
 const main = tracks.filter((track) => !track.only_link);
 
-// The mean of a series over the second before `t`, so that the figures can be read while they move.
+// Mean of a series over the second before `t`, so that the displayed figures change slowly enough to read.
 function meanBefore(series, t) {
   const last = clamp(Math.ceil(t / bin), 1, series.length);
   const first = Math.max(0, last - Math.max(1, Math.round(1000 / bin)));
@@ -58,7 +59,7 @@ function bytesAt(track, t) {
   return step < 0 ? 0 : track.readSoFar[Math.min(step, track.readSoFar.length - 1)] || 0;
 }
 
-// The top of every rate axis: bursts of a single step after a stall may stick out of the picture.
+// Top of every rate axis. Bursts of a single step after a stall may exceed it.
 const topKbps = (() => {
   const sums = [];
   for (const track of tracks) {
@@ -85,7 +86,7 @@ function positionAt(points, t) {
   return { x_m: from.x_m + (to.x_m - from.x_m) * share, y_m: from.y_m + (to.y_m - from.y_m) * share };
 }
 
-// The page opens where it is worth looking: in the longest wait of a policy that somebody would really use.
+// Opens the page at the middle of the longest stall of a policy that is not ours and not a single network.
 function openingTime() {
   const hash = /^#t=([0-9.]+)$/.exec(location.hash);
   if (hash) return clamp(parseFloat(hash[1]) * 1000, 0, duration);

@@ -1,6 +1,6 @@
-// The floor plan: walls, access points, the walk, and lines to the links that carry data now.
+// Floor plan: walls, access points, the walk, and a line to each link that carries data at the current time.
 
-// Narrow screens get a narrow drawing, so that its letters keep their size.
+// Narrow screens get a narrow drawing, so that its text keeps its size.
 const PLAN_WIDTH = clamp(byId("plan").clientWidth, 330, 680);
 const EDGE = PLAN_WIDTH < 480 ? 30 : 46;
 
@@ -14,7 +14,7 @@ function bounds() {
   if (!xs.length) return { left: 0, right: 40, low: 0, high: 9, known: false };
   const box = { left: Math.min(...xs), right: Math.max(...xs), low: Math.min(...ys), high: Math.max(...ys), known: true };
   const width = Math.max(10, box.right - box.left);
-  // A walk along a line still needs a floor to be drawn on.
+  // A walk along a straight line still needs a floor with some depth.
   const missing = Math.max(0, width * 0.22 - (box.high - box.low)) / 2;
   return { ...box, right: box.left + width, low: box.low - missing, high: box.high + missing };
 }
@@ -30,7 +30,7 @@ function frame() {
   return { box, scale, height, at };
 }
 
-// Links without a place (cellular, cables) stand along the upper edge.
+// Places links without a position (cellular, cables) along the upper edge.
 function places({ at }) {
   const away = links.filter((link) => !Number.isFinite(link.x_m));
   return links.map((link) => {
@@ -66,7 +66,7 @@ function scaleBar({ box, scale, height }) {
 
 const line = (points) => points.map((point, index) => (index ? "L" : "M") + point.x.toFixed(1) + "," + point.y.toFixed(1)).join("");
 
-// A time of the walk stands on the side where no access point has its mark.
+// Returns the offset that puts a time label on the side away from the nearest access point.
 function clearSide(here, spots) {
   const nearest = (y) => Math.min(...spots.map((spot) => Math.hypot(spot.x - here.x, spot.y - 8 - y)));
   return nearest(here.y + 18) >= nearest(here.y - 14) ? 17 : -9;
@@ -85,7 +85,7 @@ function walkMarks(walker, { at }, spots) {
   return marks;
 }
 
-// The way already gone: the plan's corners before `t`, then the place at `t`.
+// Path walked so far: the waypoints before `t`, then the position at `t`.
 function walkedPath(walker, t, { at }) {
   const gone = walker.points.filter((point) => point.t_s * 1000 <= t).concat(positionAt(walker.points, t) || []);
   return gone.length > 1 ? line(gone.map((point) => at(point.x_m, point.y_m))) : "";
@@ -125,7 +125,7 @@ function drawPlan() {
   });
 }
 
-// Width follows the rate: what carries nothing has no line.
+// Line width follows the rate. A link that carries nothing has no line.
 function updateSpokes(spokes, spots, here, t) {
   spokes.forEach((spoke, index) => {
     const layer = chosen.track.layers.find((candidate) => candidate.link === index);
@@ -138,7 +138,7 @@ function updateSpokes(spokes, spots, here, t) {
   });
 }
 
-// The chosen policy's last word before this moment.
+// Shows the latest decision of the chosen policy at time `t`.
 function updateWhy(t) {
   const last = chosen.track.decisions.filter((decision) => decision.t_ms <= t).pop();
   const said = last ? [html("b", {}, `${chosen.track.label}, ${seconds(last.t_ms)}: ${last.verb} ${last.link === null ? "" : links[last.link].name}`), ". " + last.why + "."]

@@ -1,4 +1,4 @@
-// What every policy gets at this moment; the chosen one is the one that the plan shows.
+// Current rate of every policy. The plan shows the chosen one.
 
 const chosen = { track: main[0] || tracks[0] };
 

@@ -1,4 +1,4 @@
-// One row per policy: its figures, its charts and its decisions.
+// One row per policy: its figures, charts and decisions.
 
 const redraws = [];
 const cursors = [];
@@ -56,7 +56,7 @@ function redraw() {
   cursors.forEach((cursor) => cursor(clock.t));
 }
 
-// Hatching says "wait" also to those who do not see red.
+// Hatching marks stalls for readers who cannot distinguish red.
 function defineHatch() {
   const stripe = svg("rect", { width: 2.2, height: 6 });
   stripe.style.fill = "var(--stall)";

@@ -1,4 +1,4 @@
-// One tooltip for the page.
+// The tooltip of the page.
 
 const tip = byId("tip");
 
@@ -29,6 +29,6 @@ function tipAt(track, t) {
     html("b", {}, seconds(t)),
     stall ? html("div", {}, "waiting: " + wait(stall.to_ms - stall.from_ms)) : null,
     ...lines,
-    lines.length || stall ? null : html("div", {}, "nothing arrives"),
+    lines.length || stall ? null : html("div", {}, "no data"),
   ].filter(Boolean);
 }

@@ -1,9 +1,9 @@
 //! Each action by itself.
 
-use super::super::flows::{Standing, Subflow};
 use super::flow::{Download, Source};
 use super::net::Net;
 use super::rig::{Manual, PATIENCE};
+use crate::daemon::flows::book::{Standing, Subflow};
 use crate::diag::Diag;
 use crate::mptcp_pm::Token;
 use crate::testing::output;
@@ -50,7 +50,7 @@ fn a_backup_falls_silent_and_speaks_again() {
             })
             .unwrap();
         daemon.until("the sample says backup", |daemon, _| {
-            daemon.world.flows.subflow(second).unwrap().sample.backup
+            daemon.world.conns.flows.subflow(second).unwrap().sample.backup
         });
         daemon.until("the server is told", |_, _| net.server_counter("MPPrioRx") == 1);
         // What was on its way, and what the server had assigned to it, still comes.
@@ -59,6 +59,7 @@ fn a_backup_falls_silent_and_speaks_again() {
         daemon.until("nothing comes over it while the download goes on", |daemon, _| {
             let now = daemon
                 .world
+                .conns
                 .flows
                 .subflow(second)
                 .unwrap()
@@ -113,20 +114,22 @@ fn a_priority_that_waits_is_not_told_over_a_link_in_doubt() {
     with_download(|net, daemon, _| {
         let second = daemon.join(1);
         daemon.until_received(second, MUCH);
-        let backup = |daemon: &Manual| daemon.daemon.world.flows.subflow(second).unwrap().backup;
+        let backup = |daemon: &Manual| daemon.daemon.world.conns.flows.subflow(second).unwrap().backup;
         let (world, longest) = (&mut daemon.daemon.world, Duration::from_secs(1));
-        let mut now = world.now;
-        world.priorities.later(now, second, true);
+        let mut now = world.host.outlet.now;
+        world.conns.priorities.later(now, second, true);
         // Longer than it would be tried for.
         for _ in 0..100 {
             now += Duration::from_millis(20);
-            world.set_priorities(now, &[LinkId(1)]);
+            world.conns.set_priorities(now, &[LinkId(1)], &mut world.host);
         }
         assert!(!backup(daemon) && net.client_counter("MPPrioTx") == 0);
         let world = &mut daemon.daemon.world;
-        world.set_priorities(now + longest, &[LinkId(2)]);
+        world
+            .conns
+            .set_priorities(now + longest, &[LinkId(2)], &mut world.host);
         assert!(backup(daemon));
-        assert_eq!(daemon.daemon.world.priorities.wake_at(), None);
+        assert_eq!(daemon.daemon.world.conns.priorities.wake_at(), None);
         daemon.until("the server is told", |_, _| net.server_counter("MPPrioRx") == 1);
     });
 }
@@ -135,14 +138,24 @@ fn a_priority_that_waits_is_not_told_over_a_link_in_doubt() {
 fn a_removed_subflow_can_be_made_again_with_its_identifier() {
     with_download(|net, daemon, _| {
         let second = daemon.join(1);
-        let id = daemon.daemon.world.flows.subflow(second).unwrap().address_id;
+        let id = daemon
+            .daemon
+            .world
+            .conns
+            .flows
+            .subflow(second)
+            .unwrap()
+            .address_id;
         daemon.until_received(second, MUCH);
         daemon.act(Action::Withdraw(second)).unwrap();
         daemon.act(Action::Destroy(second)).unwrap();
         until_told(net, daemon, 1);
         let again = daemon.join(1);
         assert_ne!(again, second);
-        assert_eq!(daemon.daemon.world.flows.subflow(again).unwrap().address_id, id);
+        assert_eq!(
+            daemon.daemon.world.conns.flows.subflow(again).unwrap().address_id,
+            id
+        );
         daemon.until_received(again, MUCH);
         assert_eq!(daemon.failures(), [""; 0]);
     });
@@ -162,7 +175,7 @@ fn another_subflow_over_the_same_link_takes_over_from_the_first() {
         daemon.act(again).unwrap();
         let mut second = None;
         daemon.until("there is another", |daemon, _| {
-            let mut living = daemon.world.flows.living();
+            let mut living = daemon.world.conns.flows.living();
             let fresh = |subflow: &&Subflow| subflow.id != first && subflow.standing == Standing::Proven;
             second = living.find(fresh).map(|subflow| subflow.id);
             second.is_some()
@@ -259,7 +272,10 @@ fn the_first_address_is_withdrawn_and_joined_again() {
         assert_eq!(net.server_counter("RmAddr"), 1);
         net.revive(0);
         let again = daemon.join(0);
-        assert_ne!(daemon.daemon.world.flows.subflow(again).unwrap().address_id, 0);
+        assert_ne!(
+            daemon.daemon.world.conns.flows.subflow(again).unwrap().address_id,
+            0
+        );
         daemon.until_received(again, MUCH);
     });
 }
@@ -379,19 +395,35 @@ fn a_link_is_marked_at_the_rate_asked_for_and_let_go() {
         let mark = |daemon: &mut Manual, ppm| {
             let rate = Ratio::from_ppm(ppm);
             daemon.act(Action::Mark(LinkId(1), rate)).unwrap();
-            daemon.daemon.world.marks.of(LinkId(1)).map(|(rate, _)| rate)
+            daemon
+                .daemon
+                .world
+                .conns
+                .bounds
+                .marks
+                .arriving
+                .of(LinkId(1))
+                .map(|(rate, _)| rate)
         };
         assert_eq!(mark(daemon, 0), None, "what was never marked needs no program");
         assert_eq!(mark(daemon, 20_000), Some(Ratio::from_ppm(20_000)));
         let second = daemon.join(1);
         daemon.until_received(second, MUCH);
-        let (_, counters) = daemon.daemon.world.marks.of(LinkId(1)).unwrap();
+        let (_, counters) = daemon
+            .daemon
+            .world
+            .conns
+            .bounds
+            .marks
+            .arriving
+            .of(LinkId(1))
+            .unwrap();
         // The links of this test do not ask for ECN: everything passes the program, and nothing is marked.
         assert!(counters.not_ect > 0 && counters.made == 0, "{counters:?}");
         assert_eq!(mark(daemon, 0), Some(Ratio::ZERO));
         output("ip link del w1");
         daemon.until("the interface is gone", |daemon, _| {
-            daemon.world.marks.of(LinkId(1)).is_none()
+            daemon.world.conns.bounds.marks.arriving.of(LinkId(1)).is_none()
         });
         daemon.act(Action::Mark(LinkId(1), Ratio::ZERO)).unwrap();
         let refused = daemon.act(Action::Mark(LinkId(1), Ratio::ONE)).unwrap_err();

@@ -1,12 +1,13 @@
 //! Connections that are closing, and joins that come at the wrong moment: nothing is done to the first, and nobody is said to have refused the others.
 
-use super::super::acts::ActError;
-use super::super::flows::Phase;
 use super::flow::{Source, connect, listen};
 use super::net::Net;
 use super::rig::{Manual, PATIENCE};
 use crate::daemon::LeftAlone;
-use crate::daemon::report::FallbackCause;
+use crate::daemon::act::error::ActError;
+use crate::daemon::act::join::why_not_joined;
+use crate::daemon::api::report::FallbackCause;
+use crate::daemon::flows::book::Phase;
 use crate::testing::{Patience, output};
 use policy::{Action, ConnEvent, ConnId, Input, JoinFailure, LinkId, Policy};
 use socket2::Socket;
@@ -72,7 +73,7 @@ enum End {
 }
 
 fn is_left_in_peace(daemon: &Manual, conn: ConnId) -> bool {
-    let conn = daemon.daemon.world.flows.conn(conn);
+    let conn = daemon.daemon.world.conns.flows.conn(conn);
     conn.is_some_and(|conn| conn.phase == Phase::LeftAlone(LeftAlone::Closing))
 }
 
@@ -101,7 +102,7 @@ fn nothing_is_done_to_it(net: &Net, daemon: &mut Manual, conn: ConnId) {
     let bound = daemon.act(Action::Window(conn, Some(Bytes::from_kib(32).into())));
     assert!(matches!(bound, Err(ActError::NoConnection)), "{bound:?}");
     assert_eq!(done(net), before);
-    assert!(daemon.daemon.world.flows.subflow(second).unwrap().living());
+    assert!(daemon.daemon.world.conns.flows.subflow(second).unwrap().living());
     assert_eq!(daemon.failures(), [""; 0]);
 }
 
@@ -114,7 +115,7 @@ fn half_closed_by(end: End) {
         daemon.join(1);
         both.close_half(end);
         daemon.until("it is found", |daemon, _| {
-            let conn = daemon.world.flows.conn(conn);
+            let conn = daemon.world.conns.flows.conn(conn);
             conn.is_some_and(|conn| conn.phase == Phase::LeftAlone(LeftAlone::Closing))
         });
         nothing_is_done_to_it(&net, &mut daemon, conn);
@@ -156,7 +157,9 @@ fn a_refusal_by_a_peer_that_closes_is_none() {
         let conn = daemon.conn();
         both.close_half(End::Server);
         let world = &mut daemon.daemon.world;
-        world.join_failed(conn, LinkId(1), JoinFailure::Refused);
+        let (host, links) = (&mut world.host, &world.links);
+        let refused = JoinFailure::Refused;
+        world.conns.join_failed(conn, LinkId(1), refused, host, links);
         assert!(is_left_in_peace(&daemon, conn));
         daemon.until("the engine hears of the end", |_, seen| {
             seen.told.contains(&Input::Conn(conn, ConnEvent::Closed))
@@ -175,8 +178,10 @@ fn what_was_half_closed_before_the_daemon_came_is_left_in_peace() {
         let closing = Both::start(&net);
         closing.close_half(End::Client);
         let mut daemon = Manual::with_policy(2, Policy::SlowhandNoWindow);
-        daemon.until("it is known", |daemon, _| daemon.world.flows.conns().count() == 1);
-        let conn = daemon.daemon.world.flows.conns().next().unwrap().id;
+        daemon.until("it is known", |daemon, _| {
+            daemon.world.conns.flows.conns().count() == 1
+        });
+        let conn = daemon.daemon.world.conns.flows.conns().next().unwrap().id;
         assert!(is_left_in_peace(&daemon, conn));
         daemon.for_a_while(Duration::from_millis(300));
         assert_eq!(done(&net), [0; 3]);
@@ -215,9 +220,9 @@ fn a_join_before_the_server_has_spoken_is_nobodys_refusal() {
         let mut client = TcpStream::from(connect(&net));
         client.write_all(b"!").unwrap();
         daemon.until("a connection is new", |daemon, _| {
-            daemon.world.flows.conns().next().is_some()
+            daemon.world.conns.flows.conns().next().is_some()
         });
-        let conn = daemon.daemon.world.flows.conns().next().unwrap().id;
+        let conn = daemon.daemon.world.conns.flows.conns().next().unwrap().id;
         let (link, backup) = (LinkId(1), false);
         daemon.act(Action::Join { conn, link, backup }).unwrap();
         assert_eq!(daemon.join_failure(), JoinFailure::Untimely);
@@ -231,17 +236,17 @@ fn a_link_that_lacks_only_the_peers_family_is_told_from_one_that_has_gone() {
     net.in_client(|| {
         let daemon = Manual::start(1);
         let world = &daemon.daemon.world;
-        let why = |link| world.why_not_joined(&ActError::NoWay, LinkId(link));
+        let why = |link| why_not_joined(&ActError::NoWay, LinkId(link), &world.links);
         assert_eq!((why(0), why(9)), (JoinFailure::NoAddress, JoinFailure::Untimely));
     });
 }
 
 /// Waits until a connection that fell back is reported with this cause.
 fn until_reported(daemon: &Manual, cause: FallbackCause) {
-    let controllers = crate::daemon::controllers::Controllers::default();
+    let controllers = crate::daemon::host::controllers::Controllers::default();
     let mut until = Patience::of(PATIENCE);
     loop {
-        let found = daemon.daemon.world.report_fallbacks(&controllers);
+        let found = daemon.fallbacks(&controllers);
         if found.iter().any(|found| found.cause == cause) {
             return;
         }

@@ -1,9 +1,9 @@
 //! What sockets are really sent with, beside what the namespace says.
 
-use super::super::controllers::Controllers;
 use super::flow::Source;
 use super::net::Net;
 use super::rig::Manual;
+use crate::daemon::host::controllers::Controllers;
 use crate::sysctl::{self, Key};
 use policy::ConnId;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};

@@ -12,13 +12,13 @@ const READINGS: u64 = 20;
 fn readings(daemon: &mut Manual) -> u64 {
     let world = &mut daemon.daemon.world;
     // Readings of the future, one after another: nobody has to wait for them.
-    let start = world.sampler.wake_at().unwrap().max(world.now);
+    let start = world.sampler.wake_at().unwrap().max(world.host.outlet.now);
     let mut inputs = 0;
     let counted = allocations(|| {
         for reading in 1..=READINGS {
             world.sample(start + Duration::from_millis(100 * reading), false);
-            inputs += world.inbox.len();
-            world.inbox.clear();
+            inputs += world.host.outlet.facts.len();
+            world.host.outlet.facts.clear();
         }
     });
     assert!(

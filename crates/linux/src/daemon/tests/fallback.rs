@@ -5,8 +5,8 @@ use super::flow::{Download, Source};
 use super::net::{Net, SERVER};
 use super::rig::{self, Manual, PATIENCE, Record, Running};
 use crate::bpf::{Pass, restore_subflows};
-use crate::daemon::controllers::Controllers;
-use crate::daemon::flows::Phase;
+use crate::daemon::flows::book::Phase;
+use crate::daemon::host::controllers::Controllers;
 use crate::daemon::{ConnReport, FallbackCause, FallbackReport, LeftAlone};
 use crate::netns::Netns;
 use crate::sysctl::{self, Key};
@@ -282,18 +282,18 @@ fn a_connection_that_falls_back_after_its_window_was_bounded_ends_with_the_asked
         let wide = Bytes::new(3 * SMALL.get());
         daemon.act(Action::Window(conn, Some(wide.into()))).unwrap();
         settles_within(wide.get(), || most_beside(&mut daemon, || in_flight(&net.server)));
-        assert_eq!(daemon.daemon.world.report_fallbacks(&Controllers::default()), []);
+        assert_eq!(daemon.fallbacks(&Controllers::default()), []);
         net.strip_mptcp();
         fell_back(&net);
         reader.speak();
         daemon.until("it is left alone", |daemon, _| {
-            let conn = daemon.world.flows.conn(conn);
+            let conn = daemon.world.conns.flows.conn(conn);
             conn.is_some_and(|conn| conn.phase == Phase::LeftAlone(LeftAlone::FellBack))
         });
         daemon.until("it is bounded", |daemon, _| {
-            daemon.world.fallbacks.bound_of(conn) == Some(SMALL)
+            daemon.world.conns.bounds.fallbacks.bound_of(conn) == Some(SMALL)
         });
-        let reported = daemon.daemon.world.report_fallbacks(&Controllers::default());
+        let reported = daemon.fallbacks(&Controllers::default());
         assert_eq!(reported[0].cause, FallbackCause::Later);
         settles_within(SMALL.get(), || {
             most_beside(&mut daemon, || in_flight(&net.server))

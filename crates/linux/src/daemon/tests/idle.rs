@@ -1,8 +1,8 @@
 //! Links that die while no MPTCP connection is open, and hosts that are not there.
 
-use super::super::Probing;
 use super::net::{Net, SERVER, nft};
 use super::rig::{PATIENCE, Running, Seen, declared};
+use crate::daemon::Probing;
 use crate::testing::{Patience, Root, output};
 use policy::{Action, HostEvent, Input, LinkEvent, LinkId, Verb};
 use socket2::{Domain, Protocol, Socket, Type};

@@ -8,9 +8,8 @@ use super::flow::{Download, Source, Upload};
 use super::net::Net;
 use super::rig::{Manual, PATIENCE};
 use crate::bpf::{Pass, WindowKind, WindowLever, restore_subflows};
-use crate::daemon::LeftAlone;
-use crate::daemon::acts::ActError;
-use crate::daemon::levers::LeverError;
+use crate::daemon::act::error::ActError;
+use crate::daemon::queues::levers::LeverError;
 use crate::journal::Change;
 use crate::rtnl::Rtnl;
 use crate::testing::{Patience, index, output};
@@ -30,11 +29,11 @@ fn the_servers_queue_shrinks_and_grows_again(kind: WindowKind) {
         deep(&mut daemon, "the server has queued far ahead");
         daemon.act(Action::Window(conn, Some(SMALL.into()))).unwrap();
         settles_within(BOUNDED, || most_beside(&mut daemon, || queued(&net.server)));
-        let report = daemon.daemon.world.levers.report(None);
+        let report = daemon.daemon.world.conns.bounds.levers.report(None);
         assert_eq!(report.window.as_ref(), Ok(&kind));
         daemon.act(Action::Window(conn, None)).unwrap();
         let mut until = Patience::of(PATIENCE);
-        while daemon.daemon.world.levers.wake_at().is_some() {
+        while daemon.daemon.world.conns.bounds.levers.wake_at().is_some() {
             assert!(until.lasts(), "the sockets are not walked");
             daemon.for_a_while(Duration::from_millis(5));
         }
@@ -72,8 +71,10 @@ fn where_no_program_can_be_loaded_new_connections_get_a_small_buffer_and_it_is_s
         let report = daemon
             .daemon
             .world
+            .conns
+            .bounds
             .levers
-            .report(daemon.daemon.world.settings.buffer());
+            .report(daemon.daemon.world.host.settings.buffer());
         assert!(
             report.window.as_ref().unwrap_err().contains("CAP_BPF"),
             "{report:?}"
@@ -85,10 +86,10 @@ fn where_no_program_can_be_loaded_new_connections_get_a_small_buffer_and_it_is_s
         daemon
             .act(Action::Window(conn, Some(Ahead { window, missed })))
             .unwrap();
-        assert_eq!(daemon.daemon.world.settings.buffer(), report.new_connections);
+        assert_eq!(daemon.daemon.world.host.settings.buffer(), report.new_connections);
         drop(first);
         let mut until = Patience::of(PATIENCE);
-        while daemon.daemon.world.flows.living().next().is_some() || queued(&net.server) > 0 {
+        while daemon.daemon.world.conns.flows.living().next().is_some() || queued(&net.server) > 0 {
             assert!(until.lasts(), "the first connection does not go");
             daemon.for_a_while(Duration::from_millis(20));
         }
@@ -144,7 +145,7 @@ fn a_connection_that_is_left_alone_gets_its_unsent_bytes_back() {
         });
         daemon.act(Action::Unsent(conn, Some(SMALL))).unwrap();
         daemon.until("little waits", |_, _| unsent(&net.client) <= UNSENT);
-        daemon.daemon.world.leave_alone(conn, LeftAlone::FellBack);
+        daemon.leave_alone(conn);
         daemon.until("much waits unsent again", |_, _| {
             unsent(&net.client) > UNSENT + DEEP / 4
         });
@@ -167,9 +168,9 @@ fn a_connection_that_is_left_alone_has_no_clamp_any_more() {
         });
         daemon.act(Action::Window(conn, Some(SMALL.into()))).unwrap();
         daemon.until("its queue is short", |_, _| queued(&net.server) <= BOUNDED);
-        daemon.daemon.world.leave_alone(conn, LeftAlone::FellBack);
+        daemon.leave_alone(conn);
         daemon.until("the sockets are walked", |daemon, _| {
-            daemon.world.levers.wake_at().is_none()
+            daemon.world.conns.bounds.levers.wake_at().is_none()
         });
         assert_eq!(limited_to(SMALL), 0);
         daemon.until("the server queues far ahead again", |_, _| {
@@ -272,25 +273,28 @@ fn nothing_is_bounded_after(end: fn(&mut Manual, ConnId)) {
         assert!(bound(&mut daemon).iter().all(Result::is_ok));
         end(&mut daemon, conn);
         assert!(bound(&mut daemon).into_iter().all(is_gone));
-        assert_eq!(daemon.daemon.world.levers.bounds_of(conn), (None, None));
+        assert_eq!(
+            daemon.daemon.world.conns.bounds.levers.bounds_of(conn),
+            (None, None)
+        );
     });
     net.in_client(|| {
         let mut daemon = Manual::bounding(1, None);
         daemon.pretend_open(conn);
         end(&mut daemon, conn);
         without_bpf(|| assert!(bound(&mut daemon).into_iter().all(is_gone)));
-        assert_eq!(daemon.daemon.world.settings.buffer(), None);
+        assert_eq!(daemon.daemon.world.host.settings.buffer(), None);
     });
 }
 
 #[test]
 fn what_is_decided_on_a_connection_that_has_closed_is_not_carried_out() {
-    nothing_is_bounded_after(|daemon, conn| daemon.daemon.world.closed(conn));
+    nothing_is_bounded_after(|daemon, conn| daemon.closed(conn));
 }
 
 #[test]
 fn what_is_decided_on_a_connection_that_is_left_alone_is_not_carried_out() {
-    nothing_is_bounded_after(|daemon, conn| daemon.daemon.world.leave_alone(conn, LeftAlone::FellBack));
+    nothing_is_bounded_after(|daemon, conn| daemon.leave_alone(conn));
 }
 
 #[test]
@@ -303,12 +307,15 @@ fn sockets_that_could_not_be_walked_are_walked_a_second_later() {
         let unbound = [Action::Window(conn, None), Action::Unsent(conn, None)];
         for (bound, unbound) in bounds(conn).into_iter().zip(unbound) {
             daemon.act(bound).unwrap();
-            let (now, levers) = (daemon.daemon.world.now, &mut daemon.daemon.world.levers);
+            let (now, levers) = (
+                daemon.daemon.world.host.outlet.now,
+                &mut daemon.daemon.world.conns.bounds.levers,
+            );
             let failed = without_walks(|| levers.tick(now));
             assert!(matches!(failed, Err(LeverError::Walk(_))), "{failed:?}");
             assert_eq!(levers.wake_at(), Some(now + Duration::from_secs(1)));
             daemon.act(unbound).unwrap();
-            let levers = &mut daemon.daemon.world.levers;
+            let levers = &mut daemon.daemon.world.conns.bounds.levers;
             levers.tick(now + Duration::from_secs(1)).unwrap();
             assert_eq!(levers.wake_at(), None, "nothing is set any more");
         }
@@ -326,12 +333,12 @@ fn a_closed_connection_leaves_no_bound_behind() {
         daemon.act(Action::Window(conn, Some(SMALL.into()))).unwrap();
         daemon.act(Action::Unsent(conn, Some(SMALL))).unwrap();
         assert_eq!(
-            daemon.daemon.world.levers.bounds_of(conn),
+            daemon.daemon.world.conns.bounds.levers.bounds_of(conn),
             (Some(SMALL), Some(SMALL))
         );
         drop(download);
         daemon.until("the connection is gone", |daemon, _| {
-            daemon.world.levers.bounds_of(conn) == (None, None)
+            daemon.world.conns.bounds.levers.bounds_of(conn) == (None, None)
         });
     });
 }
@@ -382,7 +389,7 @@ fn a_cap_on_pacing_is_on_record_and_over_when_its_time_is() {
         assert_eq!(capped(), 0);
         let begins = Instant::now();
         daemon.act(cap(subflow, 300)).unwrap();
-        let journal = &daemon.daemon.world.settings.journal;
+        let journal = &daemon.daemon.world.host.settings.journal;
         assert!(journal.changes().contains(&Change::SocketLimits));
         daemon.until("one is capped", |_, _| capped() == 1);
         daemon.until("its time is over", |_, _| capped() == 0);
@@ -395,7 +402,7 @@ fn a_cap_on_pacing_is_on_record_and_over_when_its_time_is() {
 #[test]
 fn who_stops_does_not_wait_for_the_end_of_a_cap() {
     an_end_of_a_cap(|daemon, _| {
-        daemon.daemon.world.levers.release_all().unwrap();
+        daemon.daemon.world.conns.bounds.levers.release_all().unwrap();
         assert_eq!(capped(), 0);
     });
 }
@@ -404,7 +411,7 @@ fn who_stops_does_not_wait_for_the_end_of_a_cap() {
 fn a_connection_that_is_left_alone_sends_as_fast_as_it_likes() {
     an_end_of_a_cap(|daemon, conn| {
         let subflow = daemon.subflow(0);
-        daemon.daemon.world.leave_alone(conn, LeftAlone::FellBack);
+        daemon.leave_alone(conn);
         let refused = daemon.act(cap(subflow, 300));
         assert!(matches!(refused, Err(ActError::NoConnection)));
     });
@@ -413,5 +420,5 @@ fn a_connection_that_is_left_alone_sends_as_fast_as_it_likes() {
 #[test]
 fn a_connection_that_its_program_has_closed_sends_the_rest_as_fast_as_it_likes() {
     // As the kernel tells it, while its socket still sends.
-    an_end_of_a_cap(|daemon, conn| daemon.daemon.world.levers.release(conn).unwrap());
+    an_end_of_a_cap(|daemon, conn| daemon.daemon.world.conns.bounds.levers.release(conn).unwrap());
 }

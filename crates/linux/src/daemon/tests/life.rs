@@ -1,9 +1,9 @@
 //! Starting, stopping, crashing; and what happens to links while the real engine is at work.
 
-use super::super::{DeclaredLink, SubflowReport};
 use super::flow::{Download, Source};
 use super::net::Net;
 use super::rig::{self, PATIENCE, Record, Running, Seen, declared};
+use crate::daemon::{DeclaredLink, SubflowReport};
 use crate::testing::{furnish, output};
 use policy::{Action, Input, LinkEvent, LinkId, Policy, SubflowEvent};
 

@@ -50,10 +50,14 @@ fn links_whose_connections_ask_for_ecn_are_ready_before_the_first_mark() {
         net.in_client(|| {
             let daemon = Manual::with_policy(1, policy);
             let world = &daemon.daemon.world;
-            let are_ready = [&world.marks, &world.sent_marks].map(|marks| marks.is_ready(LINK));
+            let are_ready = [&world.conns.bounds.marks.arriving, &world.conns.bounds.marks.sent]
+                .map(|marks| marks.is_ready(LINK));
             assert_eq!(are_ready, [ready; 2], "{policy:?}");
             assert_eq!(
-                [world.marks.of(LINK), world.sent_marks.of(LINK)],
+                [
+                    world.conns.bounds.marks.arriving.of(LINK),
+                    world.conns.bounds.marks.sent.of(LINK)
+                ],
                 [None; 2],
                 "and nothing is marked"
             );
@@ -69,7 +73,7 @@ fn what_is_sent_leaves_marked_and_the_report_says_so() {
     net.in_client(|| {
         let _counting = CountRunTime::start().unwrap();
         let mut daemon = Manual::start(1);
-        let sent = |daemon: &Manual| daemon.daemon.world.sent_marks.of(LINK);
+        let sent = |daemon: &Manual| daemon.daemon.world.conns.bounds.marks.sent.of(LINK);
         assert_eq!(sent(&daemon), None, "nothing was asked for so far");
         daemon.act(Action::MarkSent(LINK, RATE)).unwrap();
         let _upload = Upload::start(&net);
@@ -82,11 +86,11 @@ fn what_is_sent_leaves_marked_and_the_report_says_so() {
         let MarkCounters { ect, asked, made, .. } = counters;
         assert!(made > 0 && made == asked && made < ect / 10, "{counters:?}");
         assert_eq!(
-            daemon.daemon.world.marks.of(LINK),
+            daemon.daemon.world.conns.bounds.marks.arriving.of(LINK),
             None,
             "nothing is marked on arrival"
         );
-        let took = daemon.daemon.world.sent_marks.run_time();
+        let took = daemon.daemon.world.conns.bounds.marks.sent.run_time();
         assert!(took > Duration::ZERO, "{conn:?}");
         assert_eq!(daemon.failures(), [""; 0]);
     });
@@ -102,13 +106,13 @@ fn what_arrives_is_marked_and_its_sender_is_told() {
         daemon.act(Action::Mark(LINK, RATE)).unwrap();
         let _download = Download::start(&net);
         daemon.until("the server is told", |_, _| net.in_server(told_marked) > 0);
-        let (rate, counters) = daemon.daemon.world.marks.of(LINK).unwrap();
+        let (rate, counters) = daemon.daemon.world.conns.bounds.marks.arriving.of(LINK).unwrap();
         assert_eq!(rate, RATE);
         assert!(
             counters.made > 0 && counters.made == counters.asked,
             "{counters:?}"
         );
-        assert_eq!(daemon.daemon.world.sent_marks.of(LINK), None);
+        assert_eq!(daemon.daemon.world.conns.bounds.marks.sent.of(LINK), None);
         assert_eq!(daemon.failures(), [""; 0]);
     });
 }
@@ -127,7 +131,7 @@ fn what_was_said_last_about_a_links_marks_is_remembered() {
                     why: why.to_owned(),
                 }))
                 .unwrap();
-            daemon.daemon.world.marks_why.get(&LINK).cloned()
+            daemon.daemon.world.conns.bounds.marks.why.get(&LINK).cloned()
         };
         assert_eq!(say(Verb::Use, "it is good"), None);
         assert_eq!(

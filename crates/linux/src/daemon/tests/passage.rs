@@ -44,7 +44,7 @@ fn a_program_put_ahead_of_the_windows_makes_them_clamps_and_it_is_said() {
         settles_within(BOUNDED, || most_beside(&mut daemon, || queued(&net.server)));
         let _foreign = Foreign::attach(first_interface(), BPF_TCX_EGRESS, Verdict::Pass);
         daemon.until("windows are clamped", |daemon, _| {
-            daemon.world.levers.report(None).window == Ok(WindowKind::Clamp)
+            daemon.world.conns.bounds.levers.report(None).window == Ok(WindowKind::Clamp)
         });
         let why = daemon.report().window_refused.unwrap();
         assert_says(&why, "what leaves by");
@@ -65,12 +65,26 @@ fn where_only_one_way_may_be_gone_it_is_said_until_the_other_program_goes() {
         let w0 = first_interface();
         let foreign = Foreign::attach(w0, BPF_TCX_EGRESS, Verdict::Pass);
         daemon.until("it is found", |daemon, _| {
-            daemon.world.levers.report(None).unattached.contains_key(&w0)
+            daemon
+                .world
+                .conns
+                .bounds
+                .levers
+                .report(None)
+                .unattached
+                .contains_key(&w0)
         });
         assert_eq!(daemon.report().window, Ok(WindowKind::Egress));
         drop(foreign);
         daemon.until("it is over", |daemon, _| {
-            daemon.world.levers.report(None).unattached.is_empty()
+            daemon
+                .world
+                .conns
+                .bounds
+                .levers
+                .report(None)
+                .unattached
+                .is_empty()
         });
         settles_within(BOUNDED, || most_beside(&mut daemon, || queued(&net.server)));
     });
@@ -91,15 +105,22 @@ fn marks_that_are_not_made_are_not_claimed() {
         let _upload = Upload::start(&net);
         daemon.until("both are found", |daemon, _| {
             let world = &daemon.world;
-            world.marks.blocked(LINK).is_some() && world.sent_marks.blocked(LINK).is_some()
+            world.conns.bounds.marks.arriving.blocked(LINK).is_some()
+                && world.conns.bounds.marks.sent.blocked(LINK).is_some()
         });
         let world = &daemon.daemon.world;
-        assert_says(world.marks.blocked(LINK).unwrap(), "what arrives by");
-        assert_says(world.sent_marks.blocked(LINK).unwrap(), "what leaves by");
+        assert_says(
+            world.conns.bounds.marks.arriving.blocked(LINK).unwrap(),
+            "what arrives by",
+        );
+        assert_says(
+            world.conns.bounds.marks.sent.blocked(LINK).unwrap(),
+            "what leaves by",
+        );
         drop(foreign);
         daemon.until("both are made again", |daemon, _| {
             let world = &daemon.world;
-            let marks = [&world.marks, &world.sent_marks];
+            let marks = [&world.conns.bounds.marks.arriving, &world.conns.bounds.marks.sent];
             marks.iter().all(|marks| {
                 marks.blocked(LINK).is_none()
                     && marks

@@ -1,8 +1,8 @@
 //! A captive portal on one of two links: it is held out while it is closed, and taken back when it opens.
 
-use super::super::Probing;
 use super::net::{Net, SERVER, nft};
 use super::rig::{PATIENCE, Running, Seen, declared};
+use crate::daemon::Probing;
 use crate::portal::Check;
 use crate::testing::{Root, output};
 use policy::{Action, Input, LinkEvent, LinkId, Verb};

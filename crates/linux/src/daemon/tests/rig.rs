@@ -1,13 +1,17 @@
 //! A daemon that is stepped by hand, with an engine that wants nothing, so that each action can be asked for by itself; and one that
 //! runs on a thread with the real engine.
 
-use super::super::acts::ActError;
-use super::super::flows::Phase;
-use super::super::{
-    Daemon, DeclaredLink, InletSender, LeverReport, Observation, Probing, Setup, Stopper, inlet, monotonic_ns,
-};
 use super::net::{Net, PORT, SERVER, gateway};
 use crate::bpf::WindowKind;
+use crate::daemon::act::error::ActError;
+use crate::daemon::api::inlet::Stopper;
+use crate::daemon::api::observe::Observation;
+use crate::daemon::flows::book::Phase;
+use crate::daemon::host::controllers::Controllers;
+use crate::daemon::os::clock::monotonic_ns;
+use crate::daemon::{
+    Daemon, DeclaredLink, FallbackReport, InletSender, LeftAlone, LeverReport, Probing, Setup, inlet,
+};
 use crate::testing::Patience;
 use policy::{
     Action, Config, ConnEvent, ConnId, Input, JoinFailure, LinkId, LinkKind, LinkSpec, Policy, Role,
@@ -111,6 +115,7 @@ fn setup(
             window: None,
             fallback_window: None,
             probing: None,
+            record: record::Recording::of_test(),
             journal,
         },
         sender,
@@ -177,12 +182,12 @@ impl Manual {
 
     /// A connection that the kernel knows nothing of. The engine does not hear of it either.
     pub(super) fn pretend_open(&mut self, conn: ConnId) {
-        let opened = self.daemon.world.flows.open(conn, (SERVER, PORT).into());
+        let opened = self.daemon.world.conns.flows.open(conn, (SERVER, PORT).into());
         opened.phase = Phase::Open;
     }
 
     pub(super) fn act(&mut self, action: Action) -> Result<(), ActError> {
-        let now = self.daemon.world.now;
+        let now = self.daemon.world.host.outlet.now;
         self.daemon.world.carry_out(now, &action)
     }
 
@@ -205,6 +210,26 @@ impl Manual {
     /// Which levers are in force.
     pub(super) fn report(&self) -> LeverReport {
         self.daemon.report().levers
+    }
+
+    /// The connection is left alone from now on, as one that fell back.
+    pub(super) fn leave_alone(&mut self, conn: ConnId) {
+        let world = &mut self.daemon.world;
+        let why = LeftAlone::FellBack;
+        world.conns.leave_alone(conn, why, &mut world.host);
+    }
+
+    /// The connection has closed.
+    pub(super) fn closed(&mut self, conn: ConnId) {
+        let world = &mut self.daemon.world;
+        world.conns.closed(conn, &mut world.host);
+    }
+
+    /// Connections that fell back, as they are now.
+    pub(super) fn fallbacks(&self, controllers: &Controllers) -> Vec<FallbackReport> {
+        let world = &self.daemon.world;
+        let fallbacks = &world.conns.bounds.fallbacks;
+        fallbacks.report(&world.conns.flows, &world.links, controllers)
     }
 
     /// Everything but numbers that the engine was told.
@@ -230,9 +255,9 @@ impl Manual {
     /// The only connection, once it is open.
     pub(super) fn conn(&mut self) -> ConnId {
         self.until("a connection opens", |daemon, _| {
-            daemon.world.flows.living().next().is_some()
+            daemon.world.conns.flows.living().next().is_some()
         });
-        self.daemon.world.flows.conns().next().unwrap().id
+        self.daemon.world.conns.flows.conns().next().unwrap().id
     }
 
     /// The living, proven subflow over this link, once there is one.
@@ -248,6 +273,7 @@ impl Manual {
             found = latest.filter(|id| {
                 daemon
                     .world
+                    .conns
                     .flows
                     .subflow(*id)
                     .is_some_and(|subflow| subflow.living())
@@ -287,6 +313,7 @@ impl Manual {
     pub(super) fn received(&self, id: SubflowId) -> u64 {
         self.daemon
             .world
+            .conns
             .flows
             .subflow(id)
             .unwrap()
@@ -300,6 +327,7 @@ impl Manual {
         self.until(&format!("{id:?} has received {goal} bytes"), |daemon, _| {
             daemon
                 .world
+                .conns
                 .flows
                 .subflow(id)
                 .unwrap()

@@ -31,7 +31,7 @@ fn with_download(few: (usize, usize), test: impl FnOnce(&mut Manual, Download) +
 /// Reads so many times without hearing any event.
 fn read_only(daemon: &mut Manual, times: u32) {
     let world = &mut daemon.daemon.world;
-    let start = world.sampler.wake_at().unwrap().max(world.now);
+    let start = world.sampler.wake_at().unwrap().max(world.host.outlet.now);
     for reading in 1..=times {
         world.sample(start + Duration::from_millis(100) * reading, false);
     }
@@ -39,7 +39,7 @@ fn read_only(daemon: &mut Manual, times: u32) {
 
 /// Ends a subflow's socket, of which the daemon hears nothing until it listens again.
 fn end(daemon: &Manual, id: SubflowId) {
-    let local = daemon.daemon.world.flows.subflow(id).unwrap().ends.local;
+    let local = daemon.daemon.world.conns.flows.subflow(id).unwrap().ends.local;
     let mut found = None;
     let mut diag = Diag::open().unwrap();
     diag.each_tcp(States::CONNECTED, |socket| {
@@ -52,7 +52,7 @@ fn end(daemon: &Manual, id: SubflowId) {
 }
 
 fn is_living(daemon: &Manual, id: SubflowId) -> bool {
-    let subflow = daemon.daemon.world.flows.subflow(id);
+    let subflow = daemon.daemon.world.conns.flows.subflow(id);
     subflow.is_some_and(|subflow| subflow.living())
 }
 
@@ -104,7 +104,7 @@ fn a_closed_connection_is_found_gone(few: (usize, usize)) {
         daemon.subflow(0);
         drop(download);
         let mut until = crate::testing::Patience::of(PATIENCE);
-        while daemon.daemon.world.flows.conn(conn).is_some() {
+        while daemon.daemon.world.conns.flows.conn(conn).is_some() {
             assert!(until.lasts(), "the connection is still on the books");
             read_only(daemon, 1);
         }
@@ -149,7 +149,7 @@ fn listed(net: &Net, daemon: &mut Manual, connections: usize) -> Vec<Download> {
         daemon.for_a_while(Duration::from_millis(10));
     }
     daemon.until("all go over both links and are listed", |daemon, _| {
-        let subflows = daemon.world.flows.living().count();
+        let subflows = daemon.world.conns.flows.living().count();
         subflows == 2 * connections && daemon.world.sampler.many() == (true, false)
     });
     daemon.for_a_while(Duration::from_secs(3));
@@ -164,7 +164,7 @@ fn lose_the_second(net: &Net, daemon: &mut Manual) {
         seen.given_up().any(|(link, _)| link == LinkId(1))
     });
     daemon.until("nothing goes over it any more", |daemon, _| {
-        let mut living = daemon.world.flows.living();
+        let mut living = daemon.world.conns.flows.living();
         living.all(|subflow| subflow.link == LinkId(0))
     });
 }

@@ -8,7 +8,7 @@ use super::net::Net;
 use super::objects::{Objects, Pins, on_the_way_out, with_own_bpffs};
 use super::rig::{self, Manual, PATIENCE, Record, Running};
 use crate::bpf::{PacedSubflow, Pass, UnsentLever, WindowKind, WindowLever, restore_subflows};
-use crate::daemon::caps::Cap;
+use crate::daemon::queues::caps::Cap;
 use crate::daemon::recover;
 use crate::diag::{Diag, States};
 use crate::journal::{Change, Journal};
@@ -211,9 +211,13 @@ fn loaded_victim() {
     let cap = Cap {
         subflow: PacedSubflow { conn, local_port: 1 },
         rate: Bitrate::from_mbps(1),
-        until: world.now + units::Duration::from_secs(60),
+        until: world.host.outlet.now + units::Duration::from_secs(60),
     };
-    let capped = world.levers.cap_pacing(cap, &mut world.settings.journal);
+    let capped = world
+        .conns
+        .bounds
+        .levers
+        .cap_pacing(cap, &mut world.host.settings.journal);
     capped.unwrap();
     rig::live_on();
 }
@@ -433,7 +437,7 @@ fn what_stays_on_sockets_is_on_record_and_nothing_else_is_taken_for_it() {
             let mut daemon = Manual::bounding(1, Some(way));
             daemon.pretend_open(ConnId(1));
             let on_record = |daemon: &Manual| {
-                let changes = daemon.daemon.world.settings.journal.changes();
+                let changes = daemon.daemon.world.host.settings.journal.changes();
                 changes.contains(&Change::SocketLimits)
             };
             assert!(!on_record(&daemon), "nothing is limited yet");

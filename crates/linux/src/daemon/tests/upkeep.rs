@@ -1,10 +1,10 @@
 //! What other programs change while a daemon is at work.
 
-use super::super::LeftAlone;
-use super::super::managed::Managed;
 use super::flow::{Download, Source};
 use super::net::Net;
 use super::rig::{Manual, PATIENCE, Running};
+use crate::daemon::api::left_alone::LeftAlone;
+use crate::daemon::links::managed::Managed;
 use crate::rtnl::Rtnl;
 use crate::testing::{furnish, index, output, plug};
 use policy::{Action, ConnEvent, Family, Input, LinkId, Policy, SubflowEvent};
@@ -133,7 +133,12 @@ fn a_server_behind_a_tunnel_is_left_alone() {
         output("ip rule add pref 5270 lookup 52");
         output("ip route add 198.51.100.0/24 via 10.0.0.2 dev w0");
         let world = &mut daemon.daemon.world;
-        let mut elsewhere = |peer: &str| world.is_led_elsewhere(peer.parse().unwrap());
+        let mut elsewhere = |peer: &str| {
+            world
+                .host
+                .routes
+                .is_led_elsewhere(&world.links, peer.parse().unwrap())
+        };
         assert!(elsewhere("203.0.113.9"), "behind a tunnel");
         assert!(elsewhere("198.51.100.9"), "an inner network behind one link");
         assert!(elsewhere("10.0.0.1"), "this host");
@@ -143,7 +148,10 @@ fn a_server_behind_a_tunnel_is_left_alone() {
         let leads_elsewhere = |daemon: &mut Manual, link: &str| {
             let ifindex = index(&mut Rtnl::open().unwrap(), link);
             let world = &mut daemon.daemon.world;
-            world.leads_elsewhere("198.51.100.9".parse().unwrap(), ifindex)
+            world
+                .host
+                .routes
+                .leads_elsewhere(&world.links, "198.51.100.9".parse().unwrap(), ifindex)
         };
         assert!(!leads_elsewhere(&mut daemon, "w1"));
         output("ip route del 198.51.100.0/24 via 10.0.1.2 dev w1");

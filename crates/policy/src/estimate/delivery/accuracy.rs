@@ -3,6 +3,7 @@
 use super::synthetic::{Load, Sender, Setting, US};
 use super::*;
 use alloc::vec;
+use units::MacAddr;
 
 const FAST: Bitrate = Bitrate::from_mbps(54);
 const SLOW: Bitrate = Bitrate::from_mbps(6);

@@ -3,7 +3,7 @@
 use super::*;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
-use units::Rng;
+use units::{MacAddr, Rng, SeqNum};
 
 pub(super) const US: MacAddr = MacAddr::local(1);
 const ATTEMPTS: u32 = 7;

@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use proptest::prelude::*;
+use units::{MacAddr, SeqNum};
 
 const FAST: Bitrate = Bitrate::from_mbps(54);
 const SLOW: Bitrate = Bitrate::from_mbps(6);

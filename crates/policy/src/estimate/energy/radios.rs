@@ -13,7 +13,7 @@
 //! `tests` below; `sim`'s `tests/play.rs`: a run of the virtual world.
 
 use super::{Energy, Meter, Set, Step, Technology};
-use crate::LinkKind;
+use crate::io::LinkKind;
 use alloc::vec::Vec;
 use units::{Bytes, Instant};
 

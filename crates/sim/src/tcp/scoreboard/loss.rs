@@ -1,33 +1,33 @@
-//! When a segment is taken to be lost.
+//! When a segment is considered lost.
 //!
 //! # Sources
 //! - RFC 8985 §6 (RACK), with the reordering window of Linux 6.18 (`net/ipv4/tcp_recovery.c`).
-//! - RFC 6675 §4 (a segment is lost once three behind it have arrived).
+//! - RFC 6675 §4 (a segment is lost once three segments behind it have arrived).
 
 use super::{Scoreboard, Segment, Slot, State};
 use units::{Duration, Instant};
 
-/// So many segments behind it say that one is lost (`DupThresh`).
+/// Number of arrived segments behind a segment that make it lost (`DupThresh`).
 const DUPLICATES: u32 = 3;
-/// The part of the shortest round trip that the reordering window grows by.
+/// The reordering window grows in steps of the minimum RTT divided by this.
 const WINDOW_PART: u32 = 4;
-/// Linux: so many steps at most.
+/// Maximum number of steps, as in Linux.
 const MOST_STEPS: u32 = 255;
-/// Linux: recoveries without a duplicate until the reordering window is as at first.
+/// Number of recoveries without a duplicate after which the reordering window is reset, as in Linux.
 const FORGETS_AFTER: u32 = 16;
 
-/// What RACK knows of time.
+/// State of RACK.
 #[derive(Debug, Clone)]
 pub(super) struct Rack {
-    /// Of those that have arrived, the one sent last.
+    /// Of the segments that have arrived, the one sent last.
     newest: Option<Segment>,
-    /// Its round trip.
+    /// RTT of that segment.
     rtt: Duration,
-    /// Something has arrived that others, sent later, were before.
+    /// A segment has arrived after others that were sent later.
     reordered: bool,
-    /// The window, in parts of the shortest round trip.
+    /// The reordering window, in steps.
     steps: u32,
-    /// Until then it has grown.
+    /// The window grows again only once the segments before this one are acknowledged.
     grown_to: u64,
     recoveries: u32,
 }
@@ -46,9 +46,10 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// News of a segment; `is_last`: of its last transmission; `overtaken`: one behind it has arrived before.
+    /// Updates the state with an arrival. `is_last`: of the segment's last transmission. `overtaken`: a
+    /// segment behind it has arrived before it.
     pub(super) fn arrive(&mut self, now: Instant, segment: Segment, is_last: bool, overtaken: bool) {
-        // What was sent first and arrives after others, or after it was sent again, was late.
+        // A first transmission that arrives after later segments, or after its retransmission, was late.
         self.reordered |= !segment.retransmission && (overtaken || !is_last);
         if is_last && self.newest.is_none_or(|newest| newest < segment) {
             self.newest = Some(segment);
@@ -58,12 +59,12 @@ impl Rack {
 }
 
 impl Scoreboard {
-    /// Whether segments have overtaken each other.
+    /// Whether reordering was detected.
     pub const fn seen_reordering(&self) -> bool {
         self.rack.reordered
     }
 
-    /// A segment has arrived twice: once in a round trip the reordering window grows by a step.
+    /// A segment has arrived twice: the reordering window grows by a step, at most once per RTT.
     pub fn arrived_twice(&mut self) {
         if self.first >= self.rack.grown_to {
             self.rack.steps = (self.rack.steps + 1).min(MOST_STEPS);
@@ -72,7 +73,7 @@ impl Scoreboard {
         }
     }
 
-    /// A recovery is over.
+    /// Counts a finished recovery.
     pub const fn recovered(&mut self) {
         self.rack.recoveries = self.rack.recoveries.saturating_add(1);
         if self.rack.recoveries >= FORGETS_AFTER {
@@ -80,7 +81,8 @@ impl Scoreboard {
         }
     }
 
-    /// How much later than others a segment may come before it is lost. `repairs`: the sender already repairs a loss.
+    /// How much later than others a segment may arrive before it is lost. `repairs`: the sender is already
+    /// recovering.
     pub fn reordering_window(&self, repairs: bool, min_rtt: Option<Duration>, srtt: Duration) -> Duration {
         if !self.rack.reordered && (repairs || self.arrived >= DUPLICATES) {
             return Duration::ZERO;
@@ -89,8 +91,8 @@ impl Scoreboard {
         steps.min(srtt)
     }
 
-    /// RACK: marks as lost what was sent before something that has arrived, longer ago than a round trip and the window; how many, and when
-    /// to look again at those that are not yet so old.
+    /// RACK: marks segments as lost that were sent before one that has arrived, more than an RTT plus the
+    /// window ago. Returns their number, and when to check the others again.
     pub fn mark_late(&mut self, now: Instant, window: Duration) -> (u32, Option<Instant>) {
         let Some(newest) = self.rack.newest else {
             return (0, None);
@@ -114,7 +116,8 @@ impl Scoreboard {
         (marked, again)
     }
 
-    /// Marks as lost what was sent once, and three behind it have arrived; how many.
+    /// Marks segments as lost that were sent once and have three arrived segments behind them. Returns their
+    /// number.
     pub fn mark_behind(&mut self) -> u32 {
         if self.arrived < DUPLICATES {
             return 0;
@@ -132,7 +135,8 @@ impl Scoreboard {
         marked
     }
 
-    /// A time-out: all is lost, but with RACK what was sent less than a round trip ago, unless it is the first.
+    /// After a time-out: marks all segments as lost. With RACK, segments sent less than an RTT ago are kept,
+    /// except the first.
     pub fn mark_all(&mut self, now: Instant, rack: bool) {
         let recent = now - self.rack.rtt;
         let first = self.first;
@@ -148,7 +152,7 @@ impl Scoreboard {
         self.mark(marked);
     }
 
-    /// None of those that are marked is lost after all.
+    /// Clears all loss marks.
     pub fn unmark(&mut self) {
         for slot in self.slots.iter_mut().filter(|slot| slot.state == State::Lost) {
             slot.state = State::Out;
@@ -157,7 +161,7 @@ impl Scoreboard {
         self.lost = 0;
     }
 
-    /// So many that were in flight are lost.
+    /// Counts `marked` segments in flight as lost.
     const fn mark(&mut self, marked: u32) {
         self.lost += marked;
         self.in_flight -= marked;

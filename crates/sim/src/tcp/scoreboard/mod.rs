@@ -1,14 +1,14 @@
-//! What a sender knows of each of its segments.
+//! State of each segment at the sender.
 //!
 //! # Sources
-//! - RFC 6675 §2 and §4 (the scoreboard, `pipe`); what is lost is decided in `loss.rs`.
+//! - RFC 6675 §2 and §4 (the scoreboard, `pipe`). `loss.rs` decides what is lost.
 //!
 //! # Where we differ, and why
-//! 1. An acknowledgement tells which transmission has arrived, so RACK needs no guess about those that were sent twice, and every hole is known (as many
-//!    SACK blocks as there are).
+//! 1. An ACK tells which transmission has arrived, so RACK needs no guess about retransmitted segments. Every
+//!    hole is known (as many SACK blocks as there are).
 //!
 //! # Checked by
-//! `tests` beside it.
+//! The `tests` beside it.
 
 mod loss;
 #[cfg(test)]
@@ -18,25 +18,25 @@ use loss::Rack;
 use std::collections::VecDeque;
 use units::Instant;
 
-/// One transmission of a segment. In the order of time, and of numbers where times are equal.
+/// One transmission of a segment. Ordered by time, then by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Segment {
-    /// When it was sent.
+    /// Time of transmission.
     pub sent: Instant,
-    /// Which segment it is, counted from 0.
+    /// Number of the segment, counted from 0.
     pub number: u64,
-    /// It had been sent before.
+    /// Whether this is a retransmission.
     pub retransmission: bool,
 }
 
-/// What an arrival is to the sender.
+/// Effect of an arrival at the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
-    /// News of its segment.
+    /// First arrival of the segment.
     New,
     /// The segment had arrived before.
     Duplicate,
-    /// No such segment was ever sent: to be ignored (RFC 9293 §3.10.7.4).
+    /// No such segment was ever sent. It must be ignored (RFC 9293 §3.10.7.4).
     NeverSent,
 }
 
@@ -47,7 +47,7 @@ enum State {
     Lost,
 }
 
-/// A segment, and its last transmission.
+/// A segment and its last transmission.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     state: State,
@@ -61,30 +61,30 @@ pub struct Scoreboard {
     slots: VecDeque<Slot>,
     in_flight: u32,
     lost: u32,
-    /// Behind the first.
+    /// Number of arrived segments behind the first.
     arrived: u32,
-    /// The next of all that have arrived.
+    /// Number behind the highest segment that has arrived.
     furthest: u64,
     rack: Rack,
 }
 
 impl Scoreboard {
-    /// The first segment that is not acknowledged (`SND.UNA`).
+    /// First unacknowledged segment (`SND.UNA`).
     pub const fn first(&self) -> u64 {
         self.first
     }
 
-    /// The first that was never sent (`SND.NXT`).
+    /// Next segment to be sent for the first time (`SND.NXT`).
     pub fn end(&self) -> u64 {
         self.first + self.slots.len() as u64
     }
 
-    /// How many have been sent, and neither have arrived nor are taken to be lost (`pipe`).
+    /// Number of segments sent that have neither arrived nor are considered lost (`pipe`).
     pub const fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// Nothing has arrived out of order, and nothing is lost.
+    /// Whether nothing has arrived out of order and nothing is lost.
     pub const fn in_order(&self) -> bool {
         self.arrived == 0 && self.lost == 0
     }
@@ -104,7 +104,7 @@ impl Scoreboard {
         last
     }
 
-    /// Sends the first lost one once more, if one is lost.
+    /// Retransmits the first lost segment, if there is one.
     pub fn send_lost(&mut self, now: Instant) -> Option<Segment> {
         if self.lost == 0 {
             return None;
@@ -118,7 +118,7 @@ impl Scoreboard {
         Some(slot.last)
     }
 
-    /// A transmission has arrived.
+    /// Processes the arrival of a transmission.
     pub fn arrive(&mut self, now: Instant, segment: Segment) -> Arrival {
         if segment.number >= self.end() {
             return Arrival::NeverSent;
@@ -142,7 +142,7 @@ impl Scoreboard {
         Arrival::New
     }
 
-    /// What has arrived up to the first hole is done with.
+    /// Removes the arrived segments up to the first hole.
     fn advance(&mut self) {
         while self
             .slots
@@ -155,7 +155,7 @@ impl Scoreboard {
         }
     }
 
-    /// Something that was sent again since then has not arrived.
+    /// Whether a retransmission sent at or after `since` has not arrived.
     pub fn waits_for_repair(&self, since: Instant) -> bool {
         let mut slots = self.slots.iter();
         slots.any(|slot| slot.state == State::Out && slot.last.retransmission && slot.last.sent >= since)

@@ -3,7 +3,7 @@ use units::{Duration, Rng};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Ten segments, one each millisecond.
+/// Ten segments, one per millisecond.
 fn ten() -> (Scoreboard, Vec<Segment>) {
     let mut board = Scoreboard::default();
     let sent = (0..10)
@@ -12,13 +12,13 @@ fn ten() -> (Scoreboard, Vec<Segment>) {
     (board, sent)
 }
 
-/// 20 ms after it was sent.
+/// The segment arrives 20 ms after it was sent.
 fn arrives(board: &mut Scoreboard, segment: Segment) -> Arrival {
     board.arrive(segment.sent + 20 * MS, segment)
 }
 
 #[test]
-fn what_arrives_in_order_is_acknowledged() {
+fn arrivals_in_order_are_acknowledged() {
     let (mut board, sent) = ten();
     assert_eq!((board.first(), board.end(), board.in_flight()), (0, 10, 10));
     for segment in &sent[..4] {
@@ -29,28 +29,29 @@ fn what_arrives_in_order_is_acknowledged() {
 }
 
 #[test]
-fn second_arrivals_and_what_was_never_sent_are_no_news() {
+fn duplicates_and_segments_never_sent_change_nothing() {
     let (mut board, sent) = ten();
     for at in [0, 5] {
         assert_eq!(arrives(&mut board, sent[at]), Arrival::New);
         assert_eq!(arrives(&mut board, sent[at]), Arrival::Duplicate);
     }
     for number in [10, u64::MAX] {
-        let stranger = Segment { number, ..sent[9] };
-        assert_eq!(arrives(&mut board, stranger), Arrival::NeverSent);
+        let never_sent = Segment { number, ..sent[9] };
+        assert_eq!(arrives(&mut board, never_sent), Arrival::NeverSent);
     }
     assert_eq!((board.first(), board.end(), board.in_flight()), (1, 10, 8));
 }
 
-/// RACK waits a quarter of the shortest round trip for what may only be late, unless three are before it.
+/// RACK waits a quarter of the minimum RTT for a segment that may only be late, unless three segments
+/// overtook it.
 #[test]
-fn what_others_overtake_is_lost_after_the_reordering_window() {
+fn an_overtaken_segment_is_lost_after_the_reordering_window() {
     let (mut board, sent) = ten();
     arrives(&mut board, sent[1]);
     let now = sent[1].sent + 20 * MS;
     let window = board.reordering_window(false, Some(20 * MS), 20 * MS);
     assert_eq!(window, 5 * MS);
-    // Sent at 0; 20 ms and 5 ms later it is late.
+    // Sent at 0. It is late 20 ms plus 5 ms later.
     assert_eq!(board.mark_late(now, window), (0, Some(sent[0].sent + 25 * MS)));
     assert_eq!(board.mark_late(now + 4 * MS, window), (1, None));
     assert_eq!(board.in_flight(), 8);
@@ -60,7 +61,7 @@ fn what_others_overtake_is_lost_after_the_reordering_window() {
 }
 
 #[test]
-fn three_behind_it_leave_no_time() {
+fn a_segment_overtaken_by_three_is_lost_at_once() {
     let (mut board, sent) = ten();
     for segment in &sent[1..4] {
         arrives(&mut board, *segment);
@@ -71,7 +72,7 @@ fn three_behind_it_leave_no_time() {
 }
 
 #[test]
-fn without_rack_it_takes_three() {
+fn without_rack_a_loss_takes_three_duplicates() {
     let (mut board, sent) = ten();
     for (behind, lost) in [(1, 0), (2, 0), (3, 1), (4, 0)] {
         arrives(&mut board, sent[behind]);
@@ -82,13 +83,13 @@ fn without_rack_it_takes_three() {
     assert_eq!(
         board.mark_behind(),
         0,
-        "a retransmission is not lost by what was sent before it"
+        "segments sent before a retransmission do not make it lost"
     );
 }
 
-/// Once something has come late, three before it are no sign, and segments that arrive twice make the window grow.
+/// After reordering, three overtaking segments are no sign of loss, and duplicate arrivals widen the window.
 #[test]
-fn reordering_that_was_seen_is_allowed_for() {
+fn detected_reordering_widens_the_window() {
     let (mut board, sent) = ten();
     for at in [1, 2, 3, 0, 5, 6, 7] {
         arrives(&mut board, sent[at]);
@@ -98,28 +99,28 @@ fn reordering_that_was_seen_is_allowed_for() {
     assert_eq!(window(&board), 5 * MS);
     board.arrived_twice();
     board.arrived_twice();
-    assert_eq!(window(&board), 10 * MS, "once in a round trip");
+    assert_eq!(window(&board), 10 * MS, "at most once per RTT");
     (0..16).for_each(|_| board.recovered());
     assert_eq!(window(&board), 5 * MS);
 }
 
 #[test]
-fn after_a_time_out_all_is_lost_but_what_is_younger_than_a_round_trip() {
+fn a_time_out_marks_all_segments_older_than_an_rtt_as_lost() {
     for (rack, in_flight) in [(true, 4), (false, 0)] {
         let (mut board, sent) = ten();
-        // Its round trip is 20 ms: those that were sent after 5 ms may still come.
+        // The RTT is 20 ms, so segments sent after 5 ms may still arrive.
         arrives(&mut board, sent[2]);
         board.mark_all(Instant::from_millis(25), rack);
         assert_eq!(board.in_flight(), in_flight, "rack: {rack}");
         board.unmark();
         assert_eq!(board.in_flight(), 9);
-        assert!(!board.in_order(), "one is there out of order");
+        assert!(!board.in_order(), "one segment arrived out of order");
     }
 }
 
-/// Whatever arrives, the counts are those of the segments.
+/// The counters match the segments after any sequence of events.
 #[test]
-fn counts_stay_those_of_the_segments() {
+fn counters_match_the_segments() {
     let mut random = Rng::named(1, "scoreboard");
     for _ in 0..200 {
         let (mut board, mut sent) = ten();

@@ -1,7 +1,8 @@
-//! What CLA is told, and what becomes of it.
+//! CLA's inputs and their effects on the sender.
 //!
 //! # Sources
-//! - cla §IV; the steps of [`policy::cc::HandOffStage`]; `crates/linux/src/cla/advisor.rs` for what is ordered in the kernel.
+//! - cla §IV, and the steps of [`policy::cc::HandOffStage`]. `crates/linux/src/cla/advisor.rs` for the orders
+//!   in the kernel.
 
 use super::recovery::Phase;
 use super::{Order, Sender};
@@ -9,16 +10,17 @@ use crate::tcp::config::{Estimates, MSS, Ordered};
 use policy::cc::{MobileStage, Report};
 use units::{Duration, Instant};
 
-/// A path may have so many times what it carried before the hand-off.
+/// A path may carry up to this many times the rate before the hand-off.
 const HEADROOM: f64 = 2.0;
-/// RFC 9406's `RttThresh`: what a round trip without queue may be longer than the shortest.
+/// RFC 9406's `RttThresh`: the most by which an RTT without queueing exceeds the minimum RTT, as a part of it
+/// and its limits.
 const PART: u32 = 8;
 const LEAST_JITTER: Duration = Duration::from_millis(4);
 const MOST_JITTER: Duration = Duration::from_millis(16);
 
 impl Sender {
-    /// The path begins to fade, and the others carry all that they can: CLA's mobile stage lowers the window at the next acknowledgement. Nothing
-    /// happens without CLA, and before a round trip was measured.
+    /// The path begins to fade, and the other paths carry all that they can. CLA's mobile stage lowers the
+    /// window at the next ACK. Does nothing without CLA, or before the first RTT sample.
     pub fn fade(&mut self) {
         let (Some(srtt), Some(base)) = (self.round_trip.srtt(), self.min_rtt) else {
             return;
@@ -50,7 +52,7 @@ impl Sender {
         }
     }
 
-    /// There is another access point under the subflow. Without CLA nobody tells the sender.
+    /// The subflow has a new access point. Does nothing without CLA.
     pub fn hand_off(&mut self, now: Instant) {
         let Some(steps) = self.config.cla else {
             return;
@@ -58,7 +60,7 @@ impl Sender {
         let cwnd = self.begin_stage(now, steps.estimates);
         self.handed_off = now;
         self.await_order(steps.ordered, cwnd);
-        self.heed(now);
+        self.set_duplicates_count_at(now);
         if steps.estimates != Estimates::Kept {
             self.counts.resets += 1;
             self.min_rtt = None;
@@ -71,7 +73,7 @@ impl Sender {
         }
     }
 
-    /// The window of the paper; the estimates begin anew, if they are to.
+    /// Starts the hand-off stage, and resets the estimates if configured. Returns the paper's window.
     fn begin_stage(&mut self, now: Instant, estimates: Estimates) -> u32 {
         let mut anew = self.round_trip;
         let cwnd = self.stage.begin(now, &mut anew, None);
@@ -94,9 +96,10 @@ impl Sender {
         }
     }
 
-    /// The round trip of what was sent at `sent`. The new path's is the shortest until all is acknowledged that was in flight at its first; then the
-    /// threshold can be counted, and is ordered where it is more than the window.
-    pub(super) fn learn(&mut self, sent: Instant) {
+    /// Processes the RTT of a segment sent at `sent`. The minimum over the first RTT counts as the new path's
+    /// RTT: it is complete once everything is acknowledged that was in flight at the first sample. Then the
+    /// threshold is computed, and ordered if it exceeds the window.
+    pub(super) fn learn_round_trip(&mut self, sent: Instant) {
         let Some(rate) = self.carried.filter(|_| sent >= self.handed_off) else {
             return;
         };
@@ -117,7 +120,7 @@ impl Sender {
     }
 }
 
-/// Where slow start ends on a path with this round trip, in segments, after one that carried so many bytes per second.
+/// Slow-start threshold in segments, for a path with this RTT after one that carried `rate` bytes per second.
 fn threshold(rate: f64, round_trip: Duration) -> u32 {
     (HEADROOM * rate * round_trip.as_secs_f64() / f64::from(MSS)) as u32
 }

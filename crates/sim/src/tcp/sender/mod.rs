@@ -1,4 +1,4 @@
-//! The sender itself: what it knows, and what an acknowledgement does.
+//! State of the sender, and how an ACK changes it.
 
 mod hand_off;
 mod recovery;
@@ -12,38 +12,38 @@ use recovery::{Phase, Undo};
 use timers::Timer;
 use units::{Duration, Instant};
 
-/// No loss, no order has said where slow start ends.
+/// Slow-start threshold before any loss or order.
 const ENDLESS: u32 = u32::MAX;
 
-/// What has happened to a sender since its beginning.
+/// Counters of a sender since its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub retransmits: u64,
     /// Retransmission time-outs.
     pub timeouts: u64,
     /// Loss probes.
     pub probes: u64,
-    /// Reductions of the window that were taken back, because nothing had been lost.
+    /// Window reductions that were undone because nothing had been lost.
     pub undone: u64,
-    /// Losses that were noticed without a time-out, one for each recovery.
+    /// Recoveries: losses detected without a time-out.
     pub recoveries: u64,
-    /// Orders that were obeyed.
+    /// Orders applied.
     pub orders: u64,
-    /// Estimates that began anew.
+    /// Resets of the estimates.
     pub resets: u64,
-    /// Acknowledgements of what came out of order that were no sign of loss.
+    /// ACKs of out-of-order arrivals that were ignored as signs of loss.
     pub ignored: u64,
 }
 
-/// A window that CLA wants, in segments, and where slow start ends with it.
+/// Window ordered by CLA, in segments, and the slow-start threshold.
 #[derive(Debug, Clone, Copy)]
 struct Order {
     cwnd: u32,
     ssthresh: Option<u32>,
 }
 
-/// One subflow's sender, which always has something to send. How to play it: [`crate::tcp`].
+/// Sender of one subflow, which always has data to send. [`crate::tcp`] describes how to drive it.
 #[derive(Debug, Clone)]
 pub struct Sender {
     config: Config,
@@ -63,15 +63,16 @@ pub struct Sender {
     min_rtt: Option<Duration>,
     last_rtt: Duration,
     timer: Option<(Instant, Timer)>,
-    /// When what is not yet late will be.
-    look_at: Option<Instant>,
-    /// When duplicates count again.
-    heeds_at: Option<Instant>,
+    /// When to check again for late segments.
+    check_late_at: Option<Instant>,
+    /// When duplicate ACKs count again.
+    duplicates_count_at: Option<Instant>,
     probed_to: Option<u64>,
     order: Option<Order>,
-    /// Bytes per second when the path began to fade.
+    /// Rate in bytes per second when the path began to fade.
     faded: Option<f64>,
-    /// The same, while the new path's round trip is not known; and the shortest so far, until so much is acknowledged.
+    /// The same rate, while the new path's RTT is unknown. Below it the minimum RTT so far, and the segment
+    /// up to which it is measured.
     carried: Option<f64>,
     shortest: Option<(Duration, u64)>,
 }
@@ -98,8 +99,8 @@ impl Sender {
             min_rtt: None,
             last_rtt: Duration::ZERO,
             timer: None,
-            look_at: None,
-            heeds_at: None,
+            check_late_at: None,
+            duplicates_count_at: None,
             probed_to: None,
             order: None,
             faded: None,
@@ -108,7 +109,7 @@ impl Sender {
         })
     }
 
-    /// What has happened so far.
+    /// Counters so far.
     pub const fn counts(&self) -> Counts {
         self.counts
     }
@@ -118,7 +119,7 @@ impl Sender {
         self.cwnd
     }
 
-    /// Where slow start ends, in segments; `None` while nothing has said so.
+    /// Slow-start threshold, in segments. `None` before any loss or order.
     pub const fn ssthresh(&self) -> Option<u32> {
         if self.ssthresh == ENDLESS {
             None
@@ -127,30 +128,30 @@ impl Sender {
         }
     }
 
-    /// What it knows of its segments.
+    /// State of the segments.
     pub const fn scoreboard(&self) -> &Scoreboard {
         &self.board
     }
 
-    /// Its estimates of round trip and time-out.
+    /// Estimates of RTT and RTO.
     pub const fn round_trip(&self) -> &RoundTrip {
         &self.round_trip
     }
 
-    /// The acknowledgement of these arrivals is here; they arrived in this order. Without any it is none, and arrivals of what was never
-    /// sent are ignored.
+    /// Processes the ACK of these arrivals, which are in order of arrival. Does nothing if there are none.
+    /// Ignores arrivals of segments that were never sent.
     pub fn acknowledge(&mut self, now: Instant, arrivals: &[Segment]) {
         let before = self.board.first();
-        let Some((newly, sent)) = self.take_in(now, arrivals) else {
+        let Some((newly, sent)) = self.process_arrivals(now, arrivals) else {
             return;
         };
         self.delivered += u64::from(newly);
         let advanced = self.board.first() > before;
         self.measure(now, sent);
-        self.learn(sent);
+        self.learn_round_trip(sent);
         if advanced {
             self.undo_if_late(sent);
-        } else if self.is_deaf(now) && newly > 0 {
+        } else if self.ignores_duplicates_now(now) && newly > 0 {
             self.counts.ignored += 1;
         }
         self.detect(now);
@@ -163,8 +164,8 @@ impl Sender {
         }
     }
 
-    /// How many of them are new, and when the last of them was sent.
-    fn take_in(&mut self, now: Instant, arrivals: &[Segment]) -> Option<(u32, Instant)> {
+    /// Processes the arrivals. Returns how many are new, and when the last of them was sent.
+    fn process_arrivals(&mut self, now: Instant, arrivals: &[Segment]) -> Option<(u32, Instant)> {
         let (mut newly, mut last) = (0, None);
         for &segment in arrivals {
             match self.board.arrive(now, segment) {
@@ -194,16 +195,16 @@ impl Sender {
             let shortest = self.min_rtt.map_or(self.last_rtt, |rtt| rtt.min(self.last_rtt));
             self.min_rtt = Some(shortest);
         }
-        self.heed(now);
+        self.set_duplicates_count_at(now);
     }
 
-    /// When duplicates count again, if they do not now.
-    fn heed(&mut self, now: Instant) {
-        let heeds_at = self.stage.heeds_again_at(now);
-        self.heeds_at = heeds_at.filter(|_| self.config.ignores_duplicates());
+    /// Sets the time when duplicate ACKs count again, if they are ignored now.
+    fn set_duplicates_count_at(&mut self, now: Instant) {
+        let duplicates_count_at = self.stage.heeds_again_at(now);
+        self.duplicates_count_at = duplicates_count_at.filter(|_| self.config.ignores_duplicates());
     }
 
-    fn is_deaf(&self, now: Instant) -> bool {
+    fn ignores_duplicates_now(&self, now: Instant) -> bool {
         self.config.ignores_duplicates() && self.stage.ignores_duplicates(now)
     }
 }

@@ -1,38 +1,39 @@
-//! What a loss does, and what becomes of it when it turns out to have been none.
+//! Reaction to a loss, and its undo if nothing was lost.
 //!
 //! # Sources
 //! - Linux, `net/ipv4/tcp_input.c`: `tcp_fastretrans_alert`, `tcp_try_undo_recovery`, `tcp_try_undo_loss`.
-//! - RFC 3522 (Eifel: the timestamp of the first transmission), RFC 2883 (all that was sent again has arrived twice).
+//! - RFC 3522 (Eifel: the timestamp of the first transmission), RFC 2883 (every retransmitted segment has
+//!   arrived twice).
 
 use super::Sender;
 use crate::tcp::config::Detection;
 use policy::cc::Prr;
 use units::Instant;
 
-/// Where the repair of a loss stands.
+/// State of loss recovery.
 #[derive(Debug, Clone)]
 pub(super) enum Phase {
-    /// Nothing is lost.
+    /// No loss.
     Open,
-    /// Until so much is acknowledged, after a loss that was noticed.
+    /// Recovery after a detected loss, until segment `until` is acknowledged.
     Recovery { until: u64, prr: Prr },
     /// The same after a time-out.
     Loss { until: u64 },
 }
 
-/// As before the last loss.
+/// State before the last loss, to undo the reduction.
 #[derive(Debug, Clone)]
 pub(super) struct Undo {
     cwnd: u32,
     ssthresh: u32,
-    /// When something was first sent again for it.
+    /// Time of the first retransmission.
     since: Option<Instant>,
-    /// Transmissions of what is not known to have arrived twice.
+    /// Number of retransmissions not yet known to have arrived twice.
     unproven: u32,
 }
 
 impl Undo {
-    /// Something was sent again.
+    /// Counts a retransmission.
     pub(super) const fn repaired(&mut self, now: Instant) {
         if self.since.is_none() {
             self.since = Some(now);
@@ -42,10 +43,10 @@ impl Undo {
 }
 
 impl Sender {
-    /// Marks what is lost; how many.
+    /// Marks lost segments. Returns their number.
     pub(super) fn detect(&mut self, now: Instant) -> u32 {
-        self.look_at = None;
-        if self.is_deaf(now) {
+        self.check_late_at = None;
+        if self.ignores_duplicates_now(now) {
             return 0;
         }
         let marked = match self.config.detection {
@@ -54,8 +55,8 @@ impl Sender {
                 let repairs = !matches!(self.phase, Phase::Open);
                 let srtt = self.round_trip.srtt().unwrap_or_default();
                 let window = self.board.reordering_window(repairs, self.min_rtt, srtt);
-                let (marked, look_at) = self.board.mark_late(now, window);
-                self.look_at = look_at;
+                let (marked, check_late_at) = self.board.mark_late(now, window);
+                self.check_late_at = check_late_at;
                 marked
             }
         };
@@ -70,7 +71,7 @@ impl Sender {
         marked
     }
 
-    /// A loss, the first of its round trip.
+    /// Reduces the threshold for the first loss of an RTT.
     pub(super) fn reduce(&mut self) {
         self.undo = Some(Undo {
             cwnd: self.cwnd,
@@ -81,7 +82,7 @@ impl Sender {
         self.ssthresh = self.config.controller.after_loss(0, &self.flows());
     }
 
-    /// The repair of a loss may be over.
+    /// Ends the recovery if everything up to its end is acknowledged.
     pub(super) fn leave(&mut self) {
         let first = self.board.first();
         match self.phase {
@@ -110,7 +111,8 @@ impl Sender {
         }
     }
 
-    /// What fills the first hole was sent at `sent`: if that was before the repair began, there was nothing to repair.
+    /// The segment that fills the first hole was sent at `sent`. If that was before the first retransmission,
+    /// the loss was spurious.
     pub(super) fn undo_if_late(&mut self, sent: Instant) {
         let Some(undo) = &self.undo else {
             return;

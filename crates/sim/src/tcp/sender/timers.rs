@@ -1,4 +1,4 @@
-//! What goes out, and when: the retransmission timer, the loss probe, the look at what is late.
+//! Transmission and timers: the retransmission timer, the loss probe, the check for late segments.
 //!
 //! # Sources
 //! - RFC 6298 §5, RFC 8985 §7; Linux, `net/ipv4/tcp_output.c` (`tcp_schedule_loss_probe`).
@@ -8,11 +8,12 @@ use super::{Segment, Sender};
 use crate::tcp::config::Detection;
 use units::{Duration, Instant};
 
-/// What a probe waits for besides two round trips: timers' grain, and where one segment only is out, an acknowledgement that is held back.
+/// Time that a probe waits beyond two RTTs: the timer granularity, or the delayed-ACK time if only one
+/// segment is in flight.
 const GRAIN: Duration = Duration::from_millis(2);
-const HELD_BACK: Duration = Duration::from_millis(200);
+const DELAYED_ACK: Duration = Duration::from_millis(200);
 
-/// Which timer runs.
+/// The running timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Timer {
     Rto,
@@ -20,17 +21,20 @@ pub(super) enum Timer {
 }
 
 impl Sender {
-    /// When to call [`wake`](Self::wake); `None` while nothing is awaited.
+    /// When to call [`wake`](Self::wake). `None` if no timer runs.
     pub fn wake_at(&self) -> Option<Instant> {
         let timer = self.timer.map(|(at, _)| at);
-        [timer, self.look_at, self.heeds_at].into_iter().flatten().min()
+        [timer, self.check_late_at, self.duplicates_count_at]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
-    /// It is time. What is sent is put behind what `out` has.
+    /// Handles the timers that are due. Appends transmissions to `out`.
     pub fn wake(&mut self, now: Instant, out: &mut Vec<Segment>) {
         let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        if due(self.look_at) || due(self.heeds_at) {
-            self.heeds_at = None;
+        if due(self.check_late_at) || due(self.duplicates_count_at) {
+            self.duplicates_count_at = None;
             let marked = self.detect(now);
             if marked > 0 {
                 self.adapt(1, false);
@@ -44,7 +48,7 @@ impl Sender {
         self.send(now, out);
     }
 
-    /// Sends all that the window allows, the lost first; it is put behind what `out` has.
+    /// Sends all that the window allows, lost segments first. Appends them to `out`.
     pub fn send(&mut self, now: Instant, out: &mut Vec<Segment>) {
         while self.board.in_flight() < self.cwnd {
             out.push(self.transmit(now));
@@ -79,7 +83,7 @@ impl Sender {
 
     fn probe_after(&self, out: u64) -> Option<Duration> {
         let usual = self.config.detection == Detection::Linux && matches!(self.phase, Phase::Open);
-        let extra = if out == 1 { HELD_BACK } else { GRAIN };
+        let extra = if out == 1 { DELAYED_ACK } else { GRAIN };
         let srtt = self.round_trip.srtt()?;
         (usual && self.board.in_order()).then_some(srtt * 2 + extra)
     }

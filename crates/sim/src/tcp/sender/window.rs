@@ -1,7 +1,8 @@
-//! How the window changes with what is acknowledged.
+//! Changes of the window by ACKs.
 //!
 //! # Sources
-//! - RFC 5681 §3.1; `bpf/cc/control.h` and `orders.h` for a first slow start that ends by delay, and for orders.
+//! - RFC 5681 §3.1. `bpf/cc/control.h` and `orders.h` for a first slow start that ends by delay, and for
+//!   orders.
 
 use super::recovery::Phase;
 use super::{ENDLESS, Sender};
@@ -9,7 +10,7 @@ use crate::tcp::config::{MAX_WINDOW, SlowStart};
 use policy::cc::{Credit, Flow};
 
 impl Sender {
-    /// What the controller sees: this path, and no other.
+    /// The controller's view: this path, and no other.
     pub(super) fn flows(&self) -> [Flow; 1] {
         let srtt = self.round_trip.srtt().unwrap_or_default();
         [Flow {
@@ -19,7 +20,7 @@ impl Sender {
         }]
     }
 
-    /// The window after an acknowledgement of so many segments.
+    /// Updates the window after an ACK of `newly` segments.
     pub(super) fn adapt(&mut self, newly: u32, advanced: bool) {
         if let Phase::Recovery { prr, .. } = &mut self.phase {
             let in_flight = self.board.in_flight();
@@ -31,7 +32,7 @@ impl Sender {
         self.cwnd = self.cwnd.min(MAX_WINDOW);
     }
 
-    /// As `obey` in `bpf/cc/orders.h`.
+    /// Applies a pending order, like `obey` in `bpf/cc/orders.h`.
     pub(super) fn obey(&mut self) {
         if let Some(order) = self.order.take() {
             self.counts.orders += 1;
@@ -55,7 +56,8 @@ impl Sender {
         }
     }
 
-    /// What is left for congestion avoidance; as `start_by_delay` in `bpf/cc/control.h` where it ends by delay.
+    /// Performs slow start. Returns what is left of `acked` for congestion avoidance. Follows
+    /// `start_by_delay` in `bpf/cc/control.h` if slow start ends by delay.
     fn slow_start(&mut self, acked: u32) -> u32 {
         if self.config.slow_start == SlowStart::Standard || self.ssthresh < ENDLESS {
             let grown = acked.min(self.ssthresh - self.cwnd);

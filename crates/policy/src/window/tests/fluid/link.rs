@@ -17,11 +17,11 @@
 //! 2. One controller, Reno; no time-outs, no losses other than by overflow.
 
 use super::super::super::*;
-use crate::aqm::{Load, Queue};
 use crate::estimate::arrivals::Arrivals;
 use crate::estimate::carries::Carries;
 use crate::io::SubflowId;
-use crate::queues::{BUSY_SEGMENTS, STARVED_PERCENT, is_young};
+use crate::queue::aqm::{Load, Queue};
+use crate::queue::queues::{BUSY_SEGMENTS, STARVED_PERCENT, is_young};
 use alloc::collections::VecDeque;
 use units::Ratio;
 

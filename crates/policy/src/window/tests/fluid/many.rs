@@ -1,7 +1,7 @@
 //! The controller over many sets of links at once: what it brings in the median and at worst, where one bar for each set would have to be as low as
 //! the worst needs it.
 //!
-//! `cargo test -p policy many -- --nocapture` prints the figures that docs/window.md tells.
+//! `cargo test -p policy many -- --nocapture` prints the figures of docs/readings/tried.csv.
 
 use super::*;
 use proptest::strategy::ValueTree;

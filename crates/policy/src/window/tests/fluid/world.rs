@@ -9,7 +9,7 @@
 //! 1. Steps of a millisecond, blocks of three segments. (Steps of 5 ms make round trips 5 to 10 ms longer than the controller is told, and that
 //!    costs a twentieth of goodput.)
 //! 2. No noise of the hosts' own.
-//! 3. No backups ([`crate::slow`]); marks ([`crate::aqm`]) as on a host: where the links are cables, and while one of them is starved.
+//! 3. No backups ([`crate::slow`]); marks ([`crate::queue::aqm`]) as on a host: where the links are cables, and while one of them is starved.
 
 use super::super::super::*;
 use super::link::{BLOCK, Link, SEGMENT, Shape};

@@ -1,0 +1,80 @@
+//! `slowhand replay FILE...`: whether the engine still decides as it did when a recording was made.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use record::Replayed;
+use trace::Shown;
+
+use crate::exit::{self, Refused};
+use crate::output::Output;
+
+/// More than a day of a busy engine.
+const LARGEST: u64 = 1 << 30;
+
+/// Tell an engine what recordings hold, and compare what it asks for with what it asked for then.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Ends with 1 if anything differs, and shows the first difference of each file.
+
+Examples:
+  slowhand play scenarios/shared-air.toml --world sim --record recordings
+  slowhand replay recordings/shared-air-slowhand-1.record")]
+pub struct Args {
+    /// Recordings that `slowhand play --record` wrote.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// Where all actions are identical and only sentences differ, put the new sentences into the file.
+    #[arg(long)]
+    accept_words: bool,
+}
+
+/// Replays all of them.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let mut all_same = true;
+    for path in &args.files {
+        let bytes = read(path)?;
+        let refused = |error| Refused::because(format!("{}: {error}", Shown(path.display())));
+        let replayed = record::replay(&bytes).map_err(refused)?;
+        let accepted = args.accept_words && replayed.acts.is_none();
+        if accepted && !replayed.is_identical() {
+            let renewed = record::with_new_sentences(&bytes).map_err(refused)?;
+            Output::create(path)?.write(&renewed)?;
+        }
+        all_same &= accepted || replayed.is_identical();
+        exit::print_text(&format!("{}: {}", Shown(path.display()), verdict(&replayed)))?;
+    }
+    Ok(if all_same {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let refused = |why: &dyn std::fmt::Display| Refused::because(format!("{}: {why}", Shown(path.display())));
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
+    read.map_err(|error| refused(&format!("{error}; name a file that `--record` wrote")))?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(refused(
+            &"larger than 1 GiB: no recording; name a file that `--record` wrote",
+        ));
+    }
+    Ok(bytes)
+}
+
+fn verdict(replayed: &Replayed) -> String {
+    let Replayed { calls, actions, .. } = replayed;
+    match (&replayed.acts, &replayed.sentences) {
+        (None, None) => format!("identical: {calls} calls, {actions} actions\n"),
+        (Some(difference), _) => format!("other actions: {difference}"),
+        (None, Some(difference)) => format!(
+            "identical actions ({calls} calls, {actions} actions), other sentences {} times, first: {difference}",
+            replayed.reworded
+        ),
+    }
+}

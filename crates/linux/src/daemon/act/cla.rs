@@ -1,0 +1,140 @@
+//! Where signals go, told to whoever controls a sender's windows: our own controller for uploads, the servers' for downloads.
+//!
+//! # Checked by
+//! `crates/lab/tests/controllers.rs`: a walk from one access point to the next, both ways.
+
+use crate::bpf::cc::AddressEnd;
+use crate::cla::{Advice, Advisor, Teller};
+use crate::daemon::api::error::StartError;
+use crate::daemon::api::sender::Sender;
+use crate::daemon::api::setup::SignalReports;
+use crate::daemon::flows::book::Flows;
+use crate::daemon::host::outlet::Outlet;
+use crate::daemon::links::book::Links;
+use crate::daemon::links::managed::Managed;
+use crate::mptcp_pm::AddressId;
+use policy::{ConnId, LinkId, LinkKind, Outlook, SubflowId};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use units::{Duration, Instant};
+
+/// A new access point's subflow that comes later than this after the last word of a fading one is no hand-off from it.
+const HANDOFF_WITHIN: Duration = Duration::from_secs(10);
+
+/// Who is told, and what was said last.
+#[derive(Debug, Default)]
+pub(crate) struct Cla {
+    advisor: Option<Advisor>,
+    teller: Option<Teller>,
+    fading: BTreeMap<LinkId, (Instant, Outlook)>,
+}
+
+impl Cla {
+    pub(crate) fn start(sender: Option<&Sender>, reports: Option<SignalReports>) -> Result<Self, StartError> {
+        let ours = sender.and_then(Sender::coupled);
+        // The other controllers take no orders.
+        let advisor = ours.and_then(|ours| Advisor::new(ours, AddressEnd::Local).ok());
+        let teller = reports.map(|reports| Teller::new(reports.key, reports.port));
+        Ok(Self {
+            advisor,
+            teller: teller.transpose().map_err(StartError::Random)?,
+            fading: BTreeMap::new(),
+        })
+    }
+
+    const fn is_idle(&self) -> bool {
+        self.advisor.is_none() && self.teller.is_none()
+    }
+
+    /// The engine says where a link's signal goes.
+    pub(crate) fn outlook(
+        &mut self,
+        now: Instant,
+        (link, outlook): (LinkId, &Outlook),
+        flows: &Flows,
+        outlet: &mut Outlet,
+    ) {
+        if self.is_idle() {
+            return;
+        }
+        if outlook.fading {
+            self.fading.insert(link, (now, *outlook));
+        } else {
+            self.fading.remove(&link);
+        }
+        let paths: Vec<(ConnId, u8)> = flows
+            .living()
+            .filter(|subflow| subflow.link == link)
+            .map(|subflow| (subflow.conn, subflow.address_id))
+            .collect();
+        for (conn, address) in paths {
+            self.advise(
+                conn,
+                Advice::of(AddressId(address), outlook, false),
+                flows,
+                outlet,
+            );
+        }
+    }
+
+    /// A subflow over one access point, while another fades, is a hand-off.
+    pub(crate) fn maybe_handed_off(
+        &mut self,
+        id: SubflowId,
+        (flows, links): (&Flows, &Links),
+        outlet: &mut Outlet,
+    ) {
+        if self.is_idle() {
+            return;
+        }
+        let Some(subflow) = flows.subflow(id) else {
+            return;
+        };
+        let (conn, link, address) = (subflow.conn, subflow.link, subflow.address_id);
+        let is_wifi = |managed: &Managed| managed.spec.kind == LinkKind::Wifi;
+        let from = self
+            .fading
+            .iter()
+            .filter(|(other, (at, _))| **other != link && outlet.now.since(*at) <= HANDOFF_WITHIN)
+            .map(|(_, (_, outlook))| *outlook)
+            .next();
+        if let Some(outlook) = from.filter(|_| links.get(link).is_some_and(is_wifi)) {
+            self.advise(
+                conn,
+                Advice::of(AddressId(address), &outlook, true),
+                flows,
+                outlet,
+            );
+        }
+    }
+
+    fn advise(&mut self, conn: ConnId, advice: Advice, flows: &Flows, outlet: &mut Outlet) {
+        if let Some(advisor) = &mut self.advisor
+            && let Err(error) = advisor.hear(conn, advice)
+        {
+            outlet.trouble("setting windows before a hand-off", &error);
+        }
+        let Some(peer) = flows.conn(conn).map(|conn| conn.remote.ip().to_canonical()) else {
+            return;
+        };
+        let locals: Vec<IpAddr> = flows
+            .subflows_of(conn)
+            .filter(|subflow| subflow.living())
+            .map(|subflow| subflow.ends.local.ip().to_canonical())
+            .collect();
+        if let Some(teller) = &mut self.teller
+            && let Err(error) = teller.tell(conn, peer, &locals, advice)
+        {
+            outlet.trouble("telling a server how the signal goes", &error);
+        }
+    }
+
+    /// Nothing stands for a connection that has closed.
+    pub(crate) fn forget(&mut self, conn: ConnId, outlet: &mut Outlet) {
+        if let Some(advisor) = &mut self.advisor
+            && let Err(error) = advisor.forget(conn)
+        {
+            outlet.trouble("taking back the windows of a closed connection", &error);
+        }
+    }
+}

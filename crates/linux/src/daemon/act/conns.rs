@@ -1,0 +1,56 @@
+//! Connections: what is known of them, what waits to be done to them, and the limits on their queues.
+
+use crate::daemon::act::cla::Cla;
+use crate::daemon::act::error::ActError;
+use crate::daemon::act::farewell::Farewells;
+use crate::daemon::flows::address_ids::AddressIds;
+use crate::daemon::flows::book::Flows;
+use crate::daemon::flows::joins::Joins;
+use crate::daemon::flows::priorities::Priorities;
+use crate::daemon::queues::bounds::Bounds;
+use policy::ConnId;
+use std::net::SocketAddr;
+use units::Instant;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Conns {
+    pub(crate) flows: Flows,
+    pub(crate) ids: AddressIds,
+    pub(crate) joins: Joins,
+    pub(crate) priorities: Priorities,
+    pub(crate) farewells: Farewells,
+    pub(crate) bounds: Bounds,
+    pub(crate) cla: Cla,
+}
+
+impl Conns {
+    pub(crate) fn new(bounds: Bounds, cla: Cla) -> Self {
+        Self {
+            flows: Flows::default(),
+            ids: AddressIds::default(),
+            joins: Joins::default(),
+            priorities: Priorities::default(),
+            farewells: Farewells::new(),
+            bounds,
+            cla,
+        }
+    }
+
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
+        let times = [
+            self.flows.wake_at(),
+            self.joins.wake_at(),
+            self.priorities.wake_at(),
+            self.farewells.wake_at(),
+            self.bounds.wake_at(),
+        ];
+        times.into_iter().flatten().min()
+    }
+
+    /// Where probes of a connection go.
+    pub(crate) fn peer_of(&self, conn: ConnId) -> Result<SocketAddr, ActError> {
+        let conn = self.flows.conn(conn).ok_or(ActError::NoConnection)?;
+        Ok(conn.joinable.unwrap_or(conn.remote))
+    }
+}

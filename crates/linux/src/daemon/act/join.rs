@@ -1,0 +1,186 @@
+//! Joins connections over further links, and ends joins that nobody answered.
+
+use crate::daemon::act::conns::Conns;
+use crate::daemon::act::error::ActError;
+use crate::daemon::api::left_alone::LeftAlone;
+use crate::daemon::flows::joins::Join;
+use crate::daemon::flows::names::token_of;
+use crate::daemon::host::Host;
+use crate::daemon::host::outlet::Outlet;
+use crate::daemon::links::book::Links;
+use crate::daemon::links::managed::Managed;
+use crate::mptcp_pm::{AddressId, CreateSubflowError, DestroySubflowError, NewSubflow, Subflow};
+use policy::{ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowEvent};
+use units::Instant;
+
+impl Conns {
+    pub(crate) fn join(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        link: LinkId,
+        backup: bool,
+        host: &mut Host,
+        links: &Links,
+    ) -> Result<(), ActError> {
+        if is_about_to_hear_of(&host.outlet, conn, link) {
+            return Ok(());
+        }
+        let joined = self.try_join(now, conn, link, backup, host, links);
+        match &joined {
+            Ok(()) => {}
+            Err(ActError::Create(CreateSubflowError::NotUserspace { .. })) => {
+                // Nothing else tells whose a connection is, and that it is left alone is said.
+                self.leave_alone(conn, LeftAlone::KernelManaged, host);
+                return Ok(());
+            }
+            Err(ActError::Create(CreateSubflowError::ConnectionGone { .. })) => self.closed(conn, host),
+            Err(error) => {
+                let reason = why_not_joined(error, link, links);
+                host.outlet
+                    .tell(Input::Conn(conn, ConnEvent::JoinFailed { link, reason }));
+                // Nothing is wrong: it is tried again, or the engine says why not.
+                if reason != JoinFailure::Local {
+                    return Ok(());
+                }
+            }
+        }
+        joined
+    }
+
+    fn try_join(
+        &mut self,
+        now: Instant,
+        conn: ConnId,
+        link: LinkId,
+        backup: bool,
+        host: &mut Host,
+        links: &Links,
+    ) -> Result<(), ActError> {
+        let remote = self
+            .flows
+            .conn(conn)
+            .ok_or(ActError::NoConnection)?
+            .joinable
+            .ok_or(ActError::NotJoinable)?;
+        let managed = links.get(link).ok_or(ActError::NoWay)?;
+        let way = managed.way(remote.is_ipv6()).ok_or(ActError::NoWay)?;
+        let (local, ifindex) = (way.address.addr(), managed.ifindex);
+        if host.routes.leads_elsewhere(links, remote.ip(), way.ifindex) {
+            return Err(ActError::Elsewhere);
+        }
+        let id = AddressId(self.ids.of(link, local));
+        let id = self.create_as_known(
+            conn,
+            NewSubflow {
+                addr: local,
+                id,
+                ifindex,
+                backup,
+                remote,
+            },
+            host,
+        )?;
+        self.joins.add(
+            now,
+            Join {
+                conn,
+                link,
+                local,
+                address_id: id.0,
+                backup,
+            },
+        );
+        Ok(())
+    }
+
+    /// Asks for a subflow that can take as much as its connection. One whose buffer stays small is better than none.
+    fn create(&mut self, conn: ConnId, new: &NewSubflow, host: &mut Host) -> Result<(), CreateSubflowError> {
+        let token = token_of(conn);
+        let buffer = host.sockets.receive_buffer(token);
+        let (settings, commands) = (&mut host.settings, &mut host.commands);
+        let clamp = self.bounds.levers.clamped_to(conn);
+        let (created, given) = settings.with_buffer(buffer, clamp, || commands.create_subflow(token, new));
+        if let Err(error) = given {
+            host.outlet.trouble(
+                "giving a new subflow the receive buffer of its connection",
+                &error,
+            );
+        }
+        created
+    }
+
+    /// The same. A connection that an earlier daemon looked after knows the address by another identifier: then that one.
+    fn create_as_known(
+        &mut self,
+        conn: ConnId,
+        new: NewSubflow,
+        host: &mut Host,
+    ) -> Result<AddressId, ActError> {
+        let token = token_of(conn);
+        match self.create(conn, &new, host) {
+            Ok(()) => Ok(new.id),
+            Err(CreateSubflowError::IdConflict { .. }) => {
+                let known = host.commands.addresses_of(token)?;
+                let id = match known.iter().find(|known| known.addr == new.addr) {
+                    Some(known) => known.id,
+                    None => {
+                        host.commands.remove(token, new.id)?;
+                        new.id
+                    }
+                };
+                self.create(conn, &NewSubflow { id, ..new }, host)?;
+                Ok(id)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Ends the SYN_SENT half of a join that nobody answered; otherwise the kernel goes on asking for two minutes.
+    pub(crate) fn abandon(&mut self, join: &Join, host: &mut Host) {
+        let Some(remote) = self.flows.conn(join.conn).and_then(|conn| conn.joinable) else {
+            return;
+        };
+        let local_ports = match host.sockets.connecting(join.local, remote) {
+            Ok(ports) => ports,
+            Err(error) => {
+                return host
+                    .outlet
+                    .trouble("looking for a join that nobody answered", &error);
+            }
+        };
+        for port in local_ports {
+            let ends = Subflow {
+                local: (join.local, port).into(),
+                remote,
+            };
+            match host.commands.destroy_subflow(token_of(join.conn), &ends) {
+                Ok(())
+                | Err(DestroySubflowError::Absent { .. } | DestroySubflowError::ConnectionGone { .. }) => {}
+                Err(error) => host.outlet.trouble("ending a join that nobody answered", &error),
+            }
+        }
+    }
+}
+
+/// What went away or is not ready yet between the decision and the act has not been refused.
+pub(crate) fn why_not_joined(error: &ActError, link: LinkId, links: &Links) -> JoinFailure {
+    match error {
+        ActError::NoWay if links.get(link).is_some_and(Managed::usable) => JoinFailure::NoAddress,
+        ActError::NoWay
+        | ActError::NoConnection
+        | ActError::NotJoinable
+        | ActError::Create(
+            CreateSubflowError::NotEstablished { .. } | CreateSubflowError::AddressGone { .. },
+        ) => JoinFailure::Untimely,
+        ActError::Elsewhere => JoinFailure::Elsewhere,
+        _ => JoinFailure::Local,
+    }
+}
+
+/// Connections that are found have several subflows, of which the engine hears one by one.
+fn is_about_to_hear_of(outlet: &Outlet, wanted: ConnId, over: LinkId) -> bool {
+    outlet.facts.iter().any(|input| {
+        matches!(*input, Input::Subflow(_, SubflowEvent::Established { conn, link, .. }) if (conn, link) == (wanted, over))
+    })
+}

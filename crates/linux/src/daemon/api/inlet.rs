@@ -1,0 +1,217 @@
+//! How other threads speak to a running daemon: more facts for the engine, questions, and the word to stop.
+
+use crate::daemon::api::report::Report;
+use crate::daemon::os::eventfd::EventFd;
+use policy::Input;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+use thiserror::Error;
+
+/// A new inlet: the sender for other threads, the receiving end for [`Setup`](crate::daemon::Setup).
+///
+/// # Errors
+/// When the process has no descriptor left.
+pub fn inlet() -> io::Result<(InletSender, Inlet)> {
+    let wake = Arc::new(EventFd::new()?);
+    let (send, receive) = mpsc::channel();
+    let sender = InletSender {
+        send,
+        wake: Arc::clone(&wake),
+    };
+    Ok((
+        sender,
+        Inlet {
+            receive,
+            wake,
+            stop: Arc::new(AtomicBool::new(false)),
+        },
+    ))
+}
+
+/// What another thread may say.
+pub(crate) enum Word {
+    /// A fact.
+    Input(Input),
+    /// A question.
+    Report(mpsc::SyncSender<Report>),
+}
+
+/// Hands facts and questions to a running daemon.
+#[derive(Clone)]
+pub struct InletSender {
+    send: mpsc::Sender<Word>,
+    wake: Arc<EventFd>,
+}
+
+/// The daemon has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the daemon has ended; start it again")]
+pub struct Ended;
+
+/// Why there was no report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum AskError {
+    /// The daemon has ended.
+    #[error("the daemon has ended; start it again")]
+    Ended,
+    /// The daemon is there, but busy.
+    #[error("the daemon did not answer in time; the host is overloaded, ask again")]
+    Busy,
+}
+
+impl InletSender {
+    /// Hands a fact to the engine, which learns of it at once.
+    ///
+    /// # Errors
+    /// When the daemon has ended.
+    pub fn send(&self, input: Input) -> Result<(), Ended> {
+        self.say(Word::Input(input))
+    }
+
+    /// Hands over several facts, and wakes the engine once.
+    ///
+    /// # Errors
+    /// When the daemon has ended.
+    pub fn send_all(&self, inputs: impl IntoIterator<Item = Input>) -> Result<(), Ended> {
+        let mut any = false;
+        for input in inputs {
+            self.send.send(Word::Input(input)).map_err(|_| Ended)?;
+            any = true;
+        }
+        if any {
+            self.wake.signal();
+        }
+        Ok(())
+    }
+
+    /// Asks for everything the daemon knows, and waits for it at most `patience`.
+    ///
+    /// # Errors
+    /// When the daemon has ended or is too busy.
+    pub fn report(&self, patience: Duration) -> Result<Report, AskError> {
+        let (answer, answered) = mpsc::sync_channel(1);
+        self.say(Word::Report(answer)).map_err(|Ended| AskError::Ended)?;
+        answered.recv_timeout(patience).map_err(|error| match error {
+            mpsc::RecvTimeoutError::Timeout => AskError::Busy,
+            mpsc::RecvTimeoutError::Disconnected => AskError::Ended,
+        })
+    }
+
+    fn say(&self, word: Word) -> Result<(), Ended> {
+        self.send.send(word).map_err(|_| Ended)?;
+        self.wake.signal();
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for InletSender {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("InletSender").finish_non_exhaustive()
+    }
+}
+
+/// The daemon's end of the inlet.
+pub struct Inlet {
+    receive: mpsc::Receiver<Word>,
+    wake: Arc<EventFd>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Inlet {
+    /// The next word, without waiting.
+    pub(crate) fn next(&self) -> Option<Word> {
+        self.receive.try_recv().ok()
+    }
+
+    /// Must be called before reading words: what is said after it wakes the loop again.
+    pub(crate) fn clear(&self) {
+        self.wake.clear();
+    }
+
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    /// Ends the daemon that gets this inlet, from another thread or a signal handler; before it starts, too.
+    pub fn stopper(&self) -> Stopper {
+        Stopper {
+            stop: Arc::clone(&self.stop),
+            wake: Arc::clone(&self.wake),
+        }
+    }
+}
+
+impl AsRawFd for Inlet {
+    fn as_raw_fd(&self) -> RawFd {
+        self.wake.as_raw_fd()
+    }
+}
+
+impl std::fmt::Debug for Inlet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inlet").finish_non_exhaustive()
+    }
+}
+
+/// Ends a daemon from anywhere: another thread, or a signal handler.
+#[derive(Debug, Clone)]
+pub struct Stopper {
+    stop: Arc<AtomicBool>,
+    wake: Arc<EventFd>,
+}
+
+impl Stopper {
+    /// Makes [`Daemon::run`](crate::daemon::Daemon::run) put everything back and return. Allowed in a signal handler.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.wake.signal();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use policy::{LinkEvent, LinkId};
+
+    #[test]
+    fn words_come_in_order_and_wake() {
+        let (sender, inlet) = inlet().unwrap();
+        for carrier in [true, false] {
+            sender
+                .send(Input::Link(LinkId(1), LinkEvent::Carrier(carrier)))
+                .unwrap();
+        }
+        let poller = crate::daemon::os::poller::Poller::new().unwrap();
+        poller.add(inlet.as_raw_fd(), 7).unwrap();
+        assert!(poller.wait(Some(Duration::ZERO)).unwrap().has(7));
+        inlet.clear();
+        for expected in [true, false] {
+            let Some(Word::Input(Input::Link(_, LinkEvent::Carrier(carrier)))) = inlet.next() else {
+                panic!()
+            };
+            assert_eq!(carrier, expected);
+        }
+        assert!(inlet.next().is_none());
+        assert!(!poller.wait(Some(Duration::ZERO)).unwrap().has(7));
+    }
+
+    #[test]
+    fn an_ended_daemon_says_so() {
+        let (sender, inlet) = inlet().unwrap();
+        drop(inlet);
+        assert_eq!(sender.send(Input::Link(LinkId(1), LinkEvent::Gone)), Err(Ended));
+        assert_eq!(sender.report(Duration::ZERO).unwrap_err(), AskError::Ended);
+    }
+
+    #[test]
+    fn a_stop_is_seen_and_wakes() {
+        let (_sender, inlet) = inlet().unwrap();
+        assert!(!inlet.stopped());
+        inlet.stopper().stop();
+        assert!(inlet.stopped());
+    }
+}

@@ -1,0 +1,35 @@
+//! Why a connection is left alone.
+
+/// Why a connection is left alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftAlone {
+    /// It fell back to plain TCP: no subflow can be added.
+    FellBack,
+    /// It began under the kernel's own path manager, and stays there.
+    KernelManaged,
+    /// It did not begin on a link of ours.
+    OtherLink,
+    /// The user's routes lead to its server by a network of its own.
+    Elsewhere,
+    /// One of its ends has said that it sends no more.
+    Closing,
+}
+
+impl LeftAlone {
+    /// Why, for people.
+    pub const fn why(self) -> &'static str {
+        match self {
+            Self::FellBack => {
+                "it fell back to plain TCP: the server or something on the way does not speak MPTCP"
+            }
+            Self::KernelManaged => "it began before slowhand and belongs to the kernel's own path manager",
+            Self::OtherLink => "it does not use any link that slowhand manages",
+            Self::Elsewhere => {
+                "the routes of this host lead to its server by a network of its own, such as a tunnel or an inner network"
+            }
+            Self::Closing => {
+                "one of its ends has closed its side: the kernel finishes it over the paths that it has"
+            }
+        }
+    }
+}

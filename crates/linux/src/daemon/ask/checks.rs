@@ -1,0 +1,104 @@
+//! Checks of whether links lead to the Internet, each in a thread of its own, since it waits for what it asks.
+//!
+//! # Checked by
+//! `daemon::tests::portal`.
+
+use crate::daemon::ask::idle::Idle;
+use crate::daemon::host::outlet::Outlet;
+use crate::daemon::links::book::Links;
+use crate::daemon::os::eventfd::EventFd;
+use crate::portal::{Check, Over};
+use policy::{Checked, Input, LinkEvent, LinkId};
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// A link, and what its check found.
+type Found = (LinkId, Checked);
+
+/// What is checked, and the results that nobody has read.
+#[derive(Debug)]
+pub(crate) struct Checks {
+    check: Option<Check>,
+    running: BTreeSet<LinkId>,
+    sender: Sender<Found>,
+    results: Receiver<Found>,
+    ready: Arc<EventFd>,
+}
+
+impl Checks {
+    pub(crate) fn new(check: Option<Check>) -> io::Result<Self> {
+        let (sender, results) = channel();
+        Ok(Self {
+            check,
+            running: BTreeSet::new(),
+            sender,
+            results,
+            ready: Arc::new(EventFd::new()?),
+        })
+    }
+
+    pub(crate) const fn can_check(&self) -> bool {
+        self.check.is_some()
+    }
+
+    /// Checks a link; the result comes as a fact.
+    pub(crate) fn check(&mut self, link: LinkId, links: &Links, idle: &Idle, outlet: &mut Outlet) {
+        let Some(managed) = links.get(link).filter(|link| link.usable()) else {
+            return;
+        };
+        let (Some(name), Some(ifindex)) = (managed.interface, managed.ifindex) else {
+            return;
+        };
+        let over = Over {
+            link: name,
+            from: managed.ways().map(|way| way.address.addr()).collect(),
+            resolvers: idle.resolvers_of(ifindex),
+        };
+        if let Err(error) = self.begin(link, over) {
+            let doing = "checking whether a link leads to the Internet";
+            outlet.trouble(doing, &error);
+        }
+    }
+
+    /// Tells the engine of the results that are there.
+    pub(crate) fn read(&mut self, outlet: &mut Outlet) {
+        self.ready.clear();
+        while let Some((link, checked)) = self.next() {
+            outlet.tell(Input::Link(link, LinkEvent::Checked(checked)));
+        }
+    }
+
+    /// Begins one, unless one is under way. The thread is in the namespace of the one that starts it.
+    fn begin(&mut self, link: LinkId, over: Over) -> io::Result<()> {
+        let Some(check) = self.check.clone().filter(|_| self.running.insert(link)) else {
+            return Ok(());
+        };
+        let (results, ready) = (self.sender.clone(), Arc::clone(&self.ready));
+        let work = move || {
+            // Whoever would read the result may be gone.
+            let _ = results.send((link, check.run(&over)));
+            ready.signal();
+        };
+        let begun = std::thread::Builder::new().name("check".to_owned()).spawn(work);
+        if begun.is_err() {
+            self.running.remove(&link);
+        }
+        begun.map(drop)
+    }
+
+    fn next(&mut self) -> Option<Found> {
+        let (link, checked) = self.results.try_recv().ok()?;
+        self.running.remove(&link);
+        Some((link, checked))
+    }
+}
+
+impl AsRawFd for Checks {
+    /// Readable when there may be a result.
+    fn as_raw_fd(&self) -> RawFd {
+        self.ready.as_raw_fd()
+    }
+}

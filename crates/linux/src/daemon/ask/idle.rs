@@ -1,0 +1,455 @@
+//! What shows that a link lives or has died while no MPTCP connection does: sockets, counters and resolvers, read twice a second.
+//!
+//! Nothing is decided here: the engine hears which hosts were heard, which are waited for and which resolve names, and says whom to ask.
+//!
+//! | read | told |
+//! |---|---|
+//! | every TCP socket of the namespace: since when it has heard its peer, what it has retransmitted | [`HostEvent::Heard`], [`HostEvent::Unanswered`] |
+//! | packets sent and received by each interface, without our own probes | [`LinkEvent::Traffic`] |
+//! | the files that say who resolves names | [`HostEvent::Resolves`] |
+//!
+//! # Sources
+//! - net/ipv4/tcp.c (`tcp_get_info`), Linux 6.18: `tcpi_retransmits` counts time-outs in a row, `tcpi_last_ack_recv` runs from the last acknowledgement.
+//! - RFC 6298 §5: a first time-out may be a lost packet; two in a row are worth a question.
+//!
+//! # Where we differ, and why
+//! 1. A peer on a network of this host's own, in an inner network or behind a tunnel says nothing of what lies beyond, heard or not, and is left out. So is what this host listens to.
+//! 2. A join that nobody answers is told by the connection it belongs to, and no evidence here; nor are this daemon's own probes.
+//! 3. With fewer than two links there is nothing to compare with, and nothing is read.
+//! 4. With many sockets the pause grows with what a look costs: less than a fiftieth of a core.
+//!
+//! # Checked by
+//! `ask::idle::tests`, `daemon::tests::idle`.
+
+use crate::daemon::api::error::StartError;
+use crate::daemon::api::setup::Probing;
+use crate::daemon::ask::probes::{Probes, Witness};
+use crate::daemon::flows::book::Flows;
+use crate::daemon::host::Host;
+use crate::daemon::links::book::Links;
+use crate::daemon::os::clock::thread_cpu;
+use crate::diag::{Diag, Ends, States, TcpSocket};
+use crate::info::{TcpInfo, TcpState};
+use crate::resolvers;
+use policy::{HostEvent, HostId, Input, LinkEvent, LinkId};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+use units::Instant;
+
+/// From one look to the next.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// A look may cost one in so many parts of the time until the next.
+const SHARE: u32 = 50;
+/// How often the files of resolvers are read.
+const READ_EVERY: Duration = Duration::from_secs(10);
+/// What a socket heard within this time was heard now.
+const NOW: Duration = Duration::from_secs(1);
+/// Hosts that are told of one link in one look: those heard last.
+const MOST_HEARD: usize = 2;
+/// Those that are waited for.
+const MOST_UNANSWERED: usize = 4;
+/// Hosts with a number; beyond, the one used longest ago gets another next time.
+const MOST_HOSTS: usize = 512;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Idle {
+    /// `None`: nothing is read, and nobody is asked.
+    probing: Option<Probing>,
+    diag: Diag,
+    next_look: Instant,
+    next_read: Instant,
+    hosts: Hosts,
+    /// Resolvers as they were told.
+    resolvers: BTreeMap<LinkId, Vec<Resolver>>,
+    /// Our own packets, sent and received, and the counters as they were told.
+    own: BTreeMap<LinkId, (u64, u64)>,
+    told: BTreeMap<LinkId, (u64, u64)>,
+}
+
+/// Who resolves names for a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Resolver {
+    address: IpAddr,
+    near: bool,
+}
+
+/// Numbers of hosts, and how to reach them.
+#[derive(Debug, Default)]
+struct Hosts {
+    by_address: BTreeMap<IpAddr, (HostId, Instant)>,
+    known: BTreeMap<HostId, Witness>,
+    next: u32,
+}
+
+impl Hosts {
+    /// The number of a host; what is known of it is brought up to date.
+    fn number(&mut self, now: Instant, at: SocketAddr, resolves: bool) -> HostId {
+        let address = at.ip();
+        if self.by_address.len() == MOST_HOSTS && !self.by_address.contains_key(&address) {
+            self.forget_oldest();
+        }
+        let next = &mut self.next;
+        let (id, used) = self.by_address.entry(address).or_insert_with(|| {
+            *next = next.wrapping_add(1);
+            (HostId(*next), now)
+        });
+        *used = now;
+        let host = self.known.entry(*id).or_insert(Witness { at, resolves });
+        if !resolves {
+            host.at = at;
+        }
+        host.resolves |= resolves;
+        *id
+    }
+
+    fn forget_oldest(&mut self) {
+        let oldest = self.by_address.iter().min_by_key(|(_, (_, used))| *used);
+        if let Some((address, (id, _))) = oldest.map(|(address, known)| (*address, *known)) {
+            self.by_address.remove(&address);
+            self.known.remove(&id);
+        }
+    }
+}
+
+/// What one socket shows of the link that it leaves by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// Its peer was heard so long ago.
+    Heard(Duration),
+    /// Its peer has left what was retransmitted without an answer.
+    Unanswered,
+}
+
+fn shown(socket: &TcpSocket, info: &TcpInfo) -> Option<Shown> {
+    let heard = info.last_ack_recv.min(info.last_data_recv);
+    match socket.state {
+        TcpState::SynSent => (info.retransmits > 0).then_some(Shown::Unanswered),
+        state if !state.connected() => None,
+        _ if heard < NOW => Some(Shown::Heard(heard)),
+        _ => (info.retransmits > 1 && info.unacked > 0).then_some(Shown::Unanswered),
+    }
+}
+
+/// What sockets show of one link.
+#[derive(Debug, Default)]
+struct Seen {
+    heard: Vec<(Duration, SocketAddr)>,
+    unanswered: Vec<SocketAddr>,
+}
+
+impl Seen {
+    fn take(&mut self, shown: Shown, peer: SocketAddr) {
+        match shown {
+            Shown::Heard(ago) => {
+                self.heard.push((ago, peer));
+                self.heard.sort_unstable();
+                self.heard.dedup_by_key(|(_, peer)| peer.ip());
+                self.heard.truncate(MOST_HEARD);
+            }
+            Shown::Unanswered => {
+                let is_known = self.unanswered.iter().any(|other| other.ip() == peer.ip());
+                if !is_known && self.unanswered.len() < MOST_UNANSWERED {
+                    self.unanswered.push(peer);
+                }
+            }
+        }
+    }
+}
+
+/// Whose sockets these are.
+pub(crate) struct Owners<'w> {
+    pub(crate) links: &'w Links,
+    pub(crate) flows: &'w Flows,
+    pub(crate) probes: &'w Probes,
+}
+
+impl Owners<'_> {
+    /// The link that a socket leaves by, and its peer, if that lies beyond the link's own network.
+    fn place(&self, socket: &TcpSocket) -> Option<(LinkId, SocketAddr)> {
+        let peer = SocketAddr::new(socket.remote.ip().to_canonical(), socket.remote.port());
+        let local = socket.local.ip().to_canonical();
+        if is_local(peer.ip()) || self.probes.owns(socket.inode) {
+            return None;
+        }
+        let link = self.links.owner(local, socket.ifindex)?;
+        let reaches = self.links.get(link)?.way(peer.is_ipv6()).is_some();
+        (reaches && !self.links.is_near(peer.ip())).then_some((link, peer))
+    }
+
+    /// Whether the engine hears of it by its connection.
+    fn is_told_otherwise(&self, socket: &TcpSocket) -> bool {
+        let is_join = socket.subflow.is_some_and(|subflow| subflow.flags.joined());
+        let ends = Ends {
+            local: socket.local,
+            remote: socket.remote,
+            ifindex: socket.ifindex,
+        };
+        is_join || self.flows.find(&ends).is_some()
+    }
+}
+
+/// Such a peer says nothing of any link.
+const fn is_local(address: IpAddr) -> bool {
+    let link_local = match address {
+        IpAddr::V4(v4) => v4.is_link_local() || v4.is_broadcast(),
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
+    };
+    address.is_loopback() || address.is_unspecified() || address.is_multicast() || link_local
+}
+
+impl Idle {
+    pub(crate) fn new(probing: Option<Probing>) -> Result<Self, StartError> {
+        Ok(Self {
+            probing,
+            diag: Diag::open()?,
+            next_look: Instant::ZERO,
+            next_read: Instant::ZERO,
+            hosts: Hosts::default(),
+            resolvers: BTreeMap::new(),
+            own: BTreeMap::new(),
+            told: BTreeMap::new(),
+        })
+    }
+
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
+        self.probing.as_ref().map(|_| self.next_look)
+    }
+
+    /// The link can be used, and leads to another network than before: the engine has forgotten what it was told.
+    pub(crate) fn begin_anew(&mut self, link: LinkId) {
+        self.resolvers.remove(&link);
+        self.next_read = Instant::ZERO;
+        self.next_look = Instant::ZERO;
+    }
+
+    /// A reply to a probe of ours has come.
+    pub(crate) fn replied(&mut self, link: LinkId) {
+        self.own.entry(link).or_default().1 += 1;
+    }
+
+    /// The resolvers of a link, by the files of this host.
+    pub(crate) fn resolvers_of(&self, ifindex: u32) -> Vec<IpAddr> {
+        let root = self.probing.as_ref().map(|probing| &probing.root);
+        root.map(|root| resolvers::of_link(root, ifindex))
+            .unwrap_or_default()
+    }
+
+    /// Looks at what shows whether links live, if that is due.
+    pub(crate) fn watch(&mut self, now: Instant, owners: &Owners<'_>, host: &mut Host) {
+        let is_due = self.wake_at().is_some_and(|at| at <= now);
+        if !is_due {
+            return;
+        }
+        let cpu = thread_cpu();
+        if owners.links.iter().filter(|link| link.usable()).count() > 1 {
+            self.look(now, owners, host);
+        }
+        let pause = LOOK_EVERY.max((thread_cpu() - cpu) * SHARE);
+        self.next_look = now + pause;
+    }
+
+    fn look(&mut self, now: Instant, owners: &Owners<'_>, host: &mut Host) {
+        for (link, resolver, near) in self.read_resolvers(now, owners.links) {
+            host.outlet.tell(Input::Link(
+                link,
+                LinkEvent::Host(resolver, HostEvent::Resolves { near }),
+            ));
+        }
+        match self.read_sockets(owners) {
+            Ok(seen) => self.tell_seen(now, seen, owners.links, host),
+            Err(error) => host.outlet.trouble("listing sockets", &error),
+        }
+        self.tell_traffic(owners.links, host);
+    }
+
+    fn tell_seen(&mut self, now: Instant, seen: BTreeMap<LinkId, Seen>, links: &Links, host: &mut Host) {
+        for (link, Seen { heard, unanswered }) in seen {
+            let unanswered = unanswered.into_iter().map(|peer| (peer, HostEvent::Unanswered));
+            let heard = heard.into_iter().map(|(_, peer)| (peer, HostEvent::Heard));
+            // One that was heard by one program, and not by another, was heard.
+            for (peer, event) in unanswered.chain(heard) {
+                // What lies in an inner network or behind a tunnel says nothing of the link.
+                if !host.routes.goes_out(links, peer.ip()) {
+                    continue;
+                }
+                let id = self.hosts.number(now, peer, false);
+                host.outlet.tell(Input::Link(link, LinkEvent::Host(id, event)));
+            }
+        }
+    }
+
+    fn tell_traffic(&mut self, links: &Links, host: &mut Host) {
+        let links: Vec<(LinkId, u32)> = links
+            .iter()
+            .filter(|link| link.usable())
+            .filter_map(|link| Some((link.id, link.ifindex?)))
+            .collect();
+        for (link, ifindex) in links {
+            let Some(moved) = host.counters.moved(ifindex) else {
+                continue;
+            };
+            let own = self.own.get(&link).copied().unwrap_or_default();
+            let counted = (
+                moved.sent.saturating_sub(own.0),
+                moved.received.saturating_sub(own.1),
+            );
+            if self.told.insert(link, counted) != Some(counted) {
+                let (sent, received) = counted;
+                host.outlet
+                    .tell(Input::Link(link, LinkEvent::Traffic { sent, received }));
+            }
+        }
+    }
+
+    /// Asks a host over a link. That it cannot be asked is a fact, and no failure: the link may have lost its address a moment ago.
+    pub(crate) fn ask(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        (asked, question): (HostId, (u32, bool)),
+        (links, probes): (&Links, &mut Probes),
+        host: &mut Host,
+    ) {
+        let known = self.hosts.known.get(&asked).copied();
+        let way = known.and_then(|known| links.get(link)?.way(known.at.is_ipv6()));
+        // Nobody else is to hear of a host in an inner network or behind a tunnel.
+        let known = known.filter(|known| {
+            let address = known.at.ip();
+            way.is_some_and(|way| way.reaches_directly(address)) || host.routes.goes_out(links, address)
+        });
+        let sent = match known.zip(way) {
+            Some((known, way)) => probes.ask_host(now, (link, &way), known, question).ok(),
+            None => None,
+        };
+        match sent {
+            Some(packets) => self.own.entry(link).or_default().0 += packets,
+            None => host
+                .outlet
+                .tell(Input::Link(link, LinkEvent::ProbeFailed { probe: question.0 })),
+        }
+    }
+
+    fn read_sockets(
+        &mut self,
+        owners: &Owners<'_>,
+    ) -> Result<BTreeMap<LinkId, Seen>, crate::diag::DiagError> {
+        let mut seen: BTreeMap<LinkId, Seen> = BTreeMap::new();
+        self.diag.each_tcp(States::BEGUN, |socket| {
+            let Some(shown) = socket.info.as_ref().and_then(|info| shown(socket, info)) else {
+                return;
+            };
+            let is_told = shown == Shown::Unanswered && owners.is_told_otherwise(socket);
+            if let Some((link, peer)) = owners.place(socket).filter(|_| !is_told) {
+                seen.entry(link).or_default().take(shown, peer);
+            }
+        })?;
+        Ok(seen)
+    }
+
+    /// What is new about the resolvers of each link.
+    fn read_resolvers(&mut self, now: Instant, links: &Links) -> Vec<(LinkId, HostId, bool)> {
+        if now < self.next_read {
+            return Vec::new();
+        }
+        self.next_read = now + READ_EVERY;
+        let mut new = Vec::new();
+        for link in links.iter().filter(|link| link.usable()) {
+            let Some(ifindex) = link.ifindex else { continue };
+            let found: Vec<Resolver> = self
+                .resolvers_of(ifindex)
+                .into_iter()
+                .filter_map(|address| {
+                    let way = link.way(address.is_ipv6())?;
+                    let near = way.gateway == Some(address);
+                    // Another host of the link's own network may be off while the link lives.
+                    (near || !way.address.contains(address)).then_some(Resolver { address, near })
+                })
+                .collect();
+            let before = self.resolvers.insert(link.id, found.clone()).unwrap_or_default();
+            for resolver in found.into_iter().filter(|resolver| !before.contains(resolver)) {
+                let at = SocketAddr::new(resolver.address, 53);
+                new.push((link.id, self.hosts.number(now, at, true), resolver.near));
+            }
+        }
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn socket(state: TcpState) -> TcpSocket {
+        TcpSocket {
+            state,
+            local: ([10, 0, 0, 1], 1).into(),
+            remote: ([10, 9, 0, 1], 2).into(),
+            ifindex: None,
+            cookie: 0,
+            receive_queue: units::Bytes::ZERO,
+            send_queue: units::Bytes::ZERO,
+            inode: 0,
+            info: None,
+            congestion: crate::diag::CongestionName::default(),
+            subflow: None,
+        }
+    }
+
+    #[test]
+    fn a_socket_shows_what_it_heard_and_what_it_retransmitted() {
+        let long = Duration::from_secs(9);
+        let info = |retransmits, unacked, ago| TcpInfo {
+            retransmits,
+            unacked,
+            last_ack_recv: ago,
+            last_data_recv: long,
+            ..TcpInfo::default()
+        };
+        let of = |state, info: TcpInfo| shown(&socket(state), &info);
+        assert_eq!(of(TcpState::SynSent, info(0, 1, long)), None);
+        assert_eq!(
+            of(TcpState::SynSent, info(1, 1, Duration::ZERO)),
+            Some(Shown::Unanswered)
+        );
+        let soon = Duration::from_millis(300);
+        assert_eq!(
+            of(TcpState::Established, info(3, 5, soon)),
+            Some(Shown::Heard(soon))
+        );
+        assert_eq!(of(TcpState::CloseWait, info(1, 5, long)), None);
+        assert_eq!(
+            of(TcpState::Established, info(2, 5, long)),
+            Some(Shown::Unanswered)
+        );
+        assert_eq!(of(TcpState::Established, info(2, 0, long)), None);
+        assert_eq!(of(TcpState::Listen, info(2, 5, Duration::ZERO)), None);
+    }
+
+    #[test]
+    fn hosts_keep_their_numbers_and_the_latest_port() {
+        let mut hosts = Hosts::default();
+        let at = |last: u8, port| SocketAddr::from(([10, 9, 0, last], port));
+        let first = hosts.number(Instant::ZERO, at(1, 80), false);
+        assert_eq!(hosts.number(Instant::from_secs(1), at(1, 443), false), first);
+        assert_eq!(hosts.known[&first].at.port(), 443);
+        hosts.number(Instant::from_secs(1), at(1, 53), true);
+        assert_eq!(
+            hosts.known[&first],
+            Witness {
+                at: at(1, 443),
+                resolves: true
+            }
+        );
+        for number in 0..MOST_HOSTS {
+            let address = IpAddr::from([10, 8, (number >> 8) as u8, number as u8]);
+            hosts.number(Instant::from_secs(2), (address, 1).into(), false);
+        }
+        assert_eq!(
+            (hosts.known.len(), hosts.by_address.len()),
+            (MOST_HOSTS, MOST_HOSTS)
+        );
+        assert!(!hosts.known.contains_key(&first), "used longest ago");
+    }
+}

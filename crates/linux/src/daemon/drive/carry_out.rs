@@ -1,0 +1,119 @@
+//! Carrying out what the engine asks for.
+//!
+//! Every action is carried out or handed to the kernel before the next one is looked at, so they reach the peer in the
+//! engine's order. What fails is observed; where the engine waits for an outcome (a join), it is told of the failure too.
+
+use crate::bpf::Hook;
+use crate::daemon::act::error::ActError;
+use crate::daemon::api::setup::Association;
+use crate::daemon::ask::probes::ProbeError;
+use crate::daemon::drive::world::World;
+use crate::daemon::flows::book::Flows;
+use policy::{Action, ConnId, LinkId};
+use units::{Instant, Ratio};
+
+impl World {
+    /// Carries out one action.
+    pub(crate) fn carry_out(&mut self, now: Instant, action: &Action) -> Result<(), ActError> {
+        let changed = changes_subflows_of(&self.conns.flows, action);
+        if changed.is_some_and(|conn| self.conns.is_left_in_peace(conn, &mut self.host)) {
+            return Ok(());
+        }
+        match *action {
+            Action::Associate(link) => self.hand_over(Association::Join(link)),
+            Action::Leave(link) => self.hand_over(Association::Leave(link)),
+            Action::DefaultRoute(family, link) => {
+                self.begin_connections_on(now, family, link);
+                Ok(())
+            }
+            Action::Endpoint(link, wanted) => {
+                let (links, ids) = (&self.links, &mut self.conns.ids);
+                Ok(self.endpoints.set(&mut self.host, links, ids, (link, wanted))?)
+            }
+            Action::Join { conn, link, backup } => {
+                let (host, links) = (&mut self.host, &self.links);
+                self.conns.join(now, conn, link, backup, host, links)
+            }
+            Action::SetBackup { subflow, backup } => {
+                self.conns.set_backup(now, subflow, backup, &mut self.host)
+            }
+            Action::Destroy(subflow) => self.conns.destroy(subflow, &mut self.host),
+            Action::Withdraw(subflow) => self.conns.withdraw(now, subflow, &mut self.host),
+            Action::Probe { link, conn, probe } => self.probe(now, link, conn, probe),
+            Action::Ask {
+                link,
+                host,
+                probe,
+                gently,
+            } => {
+                let asked = (host, (probe, gently));
+                let means = (&self.links, &mut self.probes);
+                self.idle.ask(now, link, asked, means, &mut self.host);
+                Ok(())
+            }
+            Action::Check(link) => {
+                let (links, outlet) = (&self.links, &mut self.host.outlet);
+                self.checks.check(link, links, &self.idle, outlet);
+                Ok(())
+            }
+            Action::Window(conn, window) => {
+                self.conns.bound_window(conn, window, &mut self.host, &self.links)
+            }
+            Action::Unsent(conn, unsent) => self.conns.bound_unsent(conn, unsent, &mut self.host),
+            Action::CapPacing { subflow, rate, lasts } => {
+                self.conns.cap_pacing(subflow, rate, now + lasts, &mut self.host)
+            }
+            Action::Mark(link, rate) => self.mark(link, rate, Hook::Ingress),
+            Action::MarkSent(link, rate) => self.mark(link, rate, Hook::Egress),
+            Action::Slots(..) => Err(ActError::NotHere("divide a radio's time")),
+            Action::Assign(..) | Action::Hold(_) | Action::EndFlow(_) => {
+                Err(ActError::NotHere("give single flows a network"))
+            }
+            Action::Outlook(link, ref outlook) => {
+                let (flows, outlet) = (&self.conns.flows, &mut self.host.outlet);
+                self.conns.cla.outlook(now, (link, outlook), flows, outlet);
+                Ok(())
+            }
+            Action::Note(ref note) => {
+                self.conns.bounds.marks.remember(note);
+                Ok(())
+            }
+        }
+    }
+
+    /// Whoever associates with access points does this.
+    fn hand_over(&mut self, wanted: Association) -> Result<(), ActError> {
+        (self.associate)(wanted);
+        Ok(())
+    }
+
+    /// Marks a share of what arrives by a link, or of what leaves. One that has lost its interface carries nothing.
+    fn mark(&mut self, link: LinkId, rate: Ratio, hook: Hook) -> Result<(), ActError> {
+        let ifindex = self.links.get(link).and_then(|managed| managed.ifindex);
+        match ifindex {
+            Some(ifindex) => Ok(self.conns.bounds.marks.set(link, ifindex, rate, hook)?),
+            None if rate == Ratio::ZERO => Ok(()),
+            None => Err(ActError::NoWay),
+        }
+    }
+
+    fn probe(&mut self, now: Instant, link: LinkId, conn: ConnId, probe: u32) -> Result<(), ActError> {
+        let peer = self.conns.peer_of(conn)?;
+        let managed = self.links.get(link);
+        let way = managed.and_then(|link| link.way(peer.is_ipv6()));
+        let way = way.ok_or(ActError::NoWay)?;
+        let sent = self.probes.ask(now, (link, &way), peer, Some(probe));
+        Ok(sent.map_err(ProbeError::from)?)
+    }
+}
+
+/// The connection whose subflows an action would change.
+fn changes_subflows_of(flows: &Flows, action: &Action) -> Option<ConnId> {
+    match *action {
+        Action::Join { conn, .. } => Some(conn),
+        Action::SetBackup { subflow, .. } | Action::Destroy(subflow) | Action::Withdraw(subflow) => {
+            Some(flows.subflow(subflow)?.conn)
+        }
+        _ => None,
+    }
+}

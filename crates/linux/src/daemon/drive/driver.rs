@@ -1,0 +1,278 @@
+//! The loop: sleep, read what happened, tell the engine, carry out what it wants.
+//!
+//! One thread and one epoll. Nothing polls: between events the loop sleeps until the earliest of the engine's deadline and the
+//! books' ([`World::wake_at`]).
+
+use crate::daemon::api::error::{RunError, StartError};
+use crate::daemon::api::inlet::{Inlet, Stopper, Word};
+use crate::daemon::api::observe::Observation;
+use crate::daemon::api::setup::Setup;
+use crate::daemon::drive::world::World;
+use crate::daemon::os::clock::{Clock, thread_cpu};
+use crate::daemon::os::poller::{Poller, Ready};
+use crate::mptcp_pm::{self, Events};
+use crate::netlink::ReceiveError;
+use crate::rtnl::{Protocol, Route, Table, Watch};
+use policy::{Explanation, Input, LinkEvent};
+use record::Recorded;
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+use units::Instant;
+
+const INLET: u8 = 0;
+const LINKS: u8 = 1;
+const PEERS: u8 = 2;
+pub(crate) const PROBES: u8 = 3;
+const CHECKS: u8 = 4;
+
+/// A deadline that does not move on when it is served must not become a busy loop.
+const LEAST_SLEEP: Duration = Duration::from_micros(200);
+
+/// Drives one engine over the calling thread's network namespace. See the module `daemon`.
+#[derive(Debug)]
+pub struct Daemon {
+    engine: Recorded,
+    pub(crate) world: World,
+    clock: Clock,
+    poller: Poller,
+    inlet: Inlet,
+    watch: Watch,
+    events: Events,
+    since: Instant,
+    cpu_before: Duration,
+}
+
+impl Daemon {
+    /// Takes over the namespace of the calling thread, on which [`run`](Self::run) is to be called too.
+    ///
+    /// What a crashed run has left behind is taken back first.
+    ///
+    /// # Errors
+    /// When the kernel lacks something; nothing is changed then.
+    pub fn start(mut setup: Setup) -> Result<Self, StartError> {
+        let engine = Recorded::new(setup.engine, setup.record.take());
+        let clock = Clock::new(setup.epoch_ns);
+        // Listening comes first: a connection that opens while settings are changed is heard of.
+        let events = Events::open()?;
+        let watch = Watch::with_routes(is_of_interest)?;
+        let poller = Poller::new().map_err(StartError::Loop)?;
+        let (mut world, inlet) = World::start(setup, &engine, clock.now())?;
+        let heard = [
+            (inlet.as_raw_fd(), INLET),
+            (watch.as_raw_fd(), LINKS),
+            (events.as_raw_fd(), PEERS),
+            (world.probes.as_raw_fd(), PROBES),
+            (world.checks.as_raw_fd(), CHECKS),
+        ];
+        if let Err(error) = heard.into_iter().try_for_each(|(fd, tag)| poller.add(fd, tag)) {
+            // As in `World::start`: the first reason is the one to tell.
+            let _ = world.leave();
+            return Err(StartError::Loop(error));
+        }
+        let since = clock.now();
+        Ok(Self {
+            engine,
+            world,
+            clock,
+            poller,
+            inlet,
+            watch,
+            events,
+            since,
+            cpu_before: Duration::ZERO,
+        })
+    }
+
+    /// Ends [`run`](Self::run) from another thread or a signal handler.
+    pub fn stopper(&self) -> Stopper {
+        self.inlet.stopper()
+    }
+
+    /// For every link, what it is used for and why.
+    pub fn explain(&self) -> Vec<Explanation> {
+        self.engine.explain()
+    }
+
+    /// Works until [`Stopper::stop`], then puts everything back.
+    ///
+    /// # Errors
+    /// When the kernel stops talking to us. Everything is put back then too.
+    pub fn run(&mut self) -> Result<(), RunError> {
+        self.cpu_before = thread_cpu();
+        // A starved daemon hears answers late; it uses too little of a core to starve others.
+        let _ = crate::realtime::request(crate::realtime::PROMPT);
+        let worked = self.begin().and_then(|()| self.work());
+        match (worked, self.world.leave()) {
+            (Err(error), Err(RunError::Left(left))) => {
+                self.world.host.outlet.trouble("ended early", &error);
+                Err(RunError::Left(left))
+            }
+            (worked, restored) => worked.and(restored),
+        }
+    }
+
+    /// What is there already.
+    pub(crate) fn begin(&mut self) -> Result<(), RunError> {
+        self.read_links()?;
+        let now = self.now();
+        self.world.take_stock(now);
+        self.world.stir(now, false);
+        self.think(now);
+        Ok(())
+    }
+
+    fn work(&mut self) -> Result<(), RunError> {
+        while !self.inlet.stopped() {
+            self.turn(None)?;
+        }
+        Ok(())
+    }
+
+    /// Sleeps until something is to be done, at most `patience`, and does it.
+    pub(crate) fn turn(&mut self, patience: Option<Duration>) -> Result<(), RunError> {
+        let sleep = [patience, self.patience()].into_iter().flatten().min();
+        let ready = self.poller.wait(sleep).map_err(RunError::Loop)?;
+        self.read(ready)?;
+        let now = self.now();
+        let doubted = Vec::from_iter(self.engine.doubted());
+        self.world.tick(now, &doubted);
+        self.world.sample(now, !doubted.is_empty());
+        self.look_at_doubted(now);
+        self.think(now);
+        Ok(())
+    }
+
+    /// What settles a doubt must have been read by then, however seldom subflows are.
+    fn look_at_doubted(&mut self, now: Instant) {
+        if self.engine.wake_at().is_some_and(|(at, _)| at <= now) {
+            let doubted = self.engine.doubted();
+            doubted.for_each(|link| self.world.look_at(link));
+        }
+    }
+
+    fn now(&mut self) -> Instant {
+        self.world.host.outlet.now = self.clock.now();
+        self.world.host.outlet.now
+    }
+
+    /// How long nothing has to be done if nothing happens.
+    fn patience(&self) -> Option<Duration> {
+        let engine = self.engine.wake_at().map(|(at, _)| at);
+        let next = [engine, self.world.wake_at()].into_iter().flatten().min()?;
+        Some((next - self.clock.now()).max(LEAST_SLEEP))
+    }
+
+    fn read(&mut self, ready: Ready) -> Result<(), RunError> {
+        if let Some(slept) = self.clock.slept() {
+            self.world.host.outlet.observe(Observation::Resumed(slept));
+            self.world.host.outlet.tell(Input::Resumed);
+        }
+        if ready.has(LINKS) {
+            self.read_links()?;
+        }
+        if ready.has(PEERS) {
+            self.read_peers()?;
+        }
+        if ready.has(PROBES) {
+            let now = self.now();
+            self.world.read_probes(now);
+        }
+        if ready.has(CHECKS) {
+            self.world.read_checks();
+        }
+        if ready.has(INLET) {
+            self.read_inlet();
+        }
+        Ok(())
+    }
+
+    fn read_links(&mut self) -> Result<(), RunError> {
+        while let Some(event) = self.watch.next()? {
+            let now = self.now();
+            self.world.link_event(now, &event);
+        }
+        Ok(())
+    }
+
+    fn read_peers(&mut self) -> Result<(), RunError> {
+        loop {
+            match self.events.next() {
+                Ok(Some(event)) => {
+                    let now = self.now();
+                    self.world.peer_event(now, &event);
+                }
+                Ok(None) => break,
+                Err(mptcp_pm::EventError::Receive(ReceiveError::Overrun)) => {
+                    let now = self.now();
+                    self.world.take_stock(now);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let now = self.now();
+        self.world.stir(now, self.engine.is_in_doubt());
+        Ok(())
+    }
+
+    fn read_inlet(&mut self) {
+        self.inlet.clear();
+        while let Some(word) = self.inlet.next() {
+            match word {
+                Word::Input(input) => {
+                    if let Input::Link(link, LinkEvent::Appeared(_)) = input {
+                        self.world.links.appeared(link);
+                    }
+                    self.world.host.outlet.tell(input);
+                }
+                Word::Report(answer) => {
+                    // Whoever asked may have lost patience.
+                    let _ = answer.try_send(self.report());
+                }
+            }
+        }
+    }
+
+    /// Tells the engine everything that waits, and carries out everything it wants, until both are done.
+    ///
+    /// What waits is as old as its `reading`, not as young as its turn: by the time that many subflows have had theirs, a doubt about one of the first
+    /// may be ripe.
+    fn think(&mut self, mut reading: Instant) {
+        loop {
+            while let Some(input) = self.world.host.outlet.facts.pop_front() {
+                let now = self.now();
+                self.world.host.outlet.observe(Observation::Told(&input));
+                self.engine.handle(reading, input);
+                self.act(now);
+            }
+            let now = self.now();
+            if self.engine.wake_at().is_none_or(|(at, _)| at > now) {
+                return;
+            }
+            reading = now;
+            self.engine.tick(now);
+            self.act(now);
+            if self.world.host.outlet.facts.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn act(&mut self, now: Instant) {
+        while let Some(action) = self.engine.poll() {
+            match self.world.carry_out(now, &action) {
+                Ok(()) => self.world.host.outlet.observe(Observation::Done(&action)),
+                Err(error) => self.world.host.outlet.failed(&action, &error),
+            }
+        }
+    }
+
+    pub(crate) fn report(&self) -> crate::daemon::api::report::Report {
+        let cpu = thread_cpu() - self.cpu_before;
+        self.world.report(self.clock.now(), self.since, cpu, &self.engine)
+    }
+}
+
+/// What tells a link's next hop, and what is ours.
+fn is_of_interest(route: &Route) -> bool {
+    route.is_default() && (route.table == Table::MAIN || route.protocol == Protocol::SLOWHAND)
+}

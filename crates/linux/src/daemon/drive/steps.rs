@@ -1,0 +1,94 @@
+//! What follows from what the kernel says of links: facts for the engine, routes and rules, limits attached to interfaces.
+
+use crate::daemon::api::observe::Observation;
+use crate::daemon::drive::world::World;
+use crate::daemon::links::book::Step;
+use crate::daemon::links::restore::Kind;
+use crate::routing::Applied;
+use crate::rtnl::Event;
+use policy::{Family, Input, LinkEvent, LinkId};
+use units::Instant;
+
+impl World {
+    pub(crate) fn link_event(&mut self, now: Instant, event: &Event) {
+        let mut steps = std::mem::take(&mut self.steps);
+        self.links.apply(now, event, &mut steps);
+        if matches!(event, Event::Rules | Event::Route(_) | Event::RouteGone(_)) {
+            self.upkeep.routes_changed(now);
+        }
+        self.take_steps(now, steps);
+    }
+
+    /// Takes the steps in order, and those that follow from them right behind.
+    pub(crate) fn take_steps(&mut self, now: Instant, mut steps: Vec<Step>) {
+        let mut next = Vec::new();
+        for step in steps.drain(..) {
+            self.take_step(now, step, &mut next);
+            for step in next.drain(..) {
+                // What follows from an installation is only told.
+                self.take_step(now, step, &mut Vec::new());
+            }
+        }
+        self.steps = steps;
+    }
+
+    fn take_step(&mut self, now: Instant, step: Step, next: &mut Vec<Step>) {
+        match step {
+            Step::Tell(link, event) => {
+                let is_usable = event == LinkEvent::Usable(true);
+                self.host.outlet.tell(Input::Link(link, event));
+                if is_usable {
+                    self.usable(link);
+                }
+            }
+            Step::Apply | Step::Restore => {
+                let applied = self.apply_plan();
+                self.links.applied(now, applied.is_some(), next);
+                if let (Step::Restore, Some(applied)) = (step, applied) {
+                    self.report_restored(now, applied);
+                }
+            }
+            Step::Lost(link, address) => {
+                let (host, links) = (&mut self.host, &self.links);
+                self.conns.address_lost(link, address, host, links);
+            }
+            Step::Attach(link, ifindex) => {
+                let (links, outlet) = (&self.links, &mut self.host.outlet);
+                self.conns.bounds.attach(link, ifindex, links, outlet);
+            }
+            Step::Detach(ifindex) => self.conns.bounds.detach(ifindex, &mut self.host.outlet),
+        }
+    }
+
+    fn apply_plan(&mut self) -> Option<Applied> {
+        let plan = self.links.plan();
+        match self.host.routes.apply(&mut self.host.settings.journal, plan) {
+            Ok(applied) => Some(applied),
+            Err(error) => {
+                let doing = "setting up routes and rules, to be tried again in a second";
+                self.host.outlet.trouble(doing, &error);
+                None
+            }
+        }
+    }
+
+    fn report_restored(&mut self, now: Instant, applied: Applied) {
+        let kinds = [
+            (Kind::Rules, "routing rules", applied.restored_rules),
+            (Kind::Routes, "routes", applied.restored_routes),
+        ];
+        for (kind, what, count) in kinds.into_iter().filter(|(.., count)| *count > 0) {
+            if self.links.restore.restored(now, kind) {
+                let why = format!("another program removed {count} of them; restored");
+                self.host.outlet.observe(Observation::Trouble { what, why: &why });
+            }
+        }
+    }
+
+    /// New connections begin on this link, or where the user's routes lead.
+    pub(crate) fn begin_connections_on(&mut self, now: Instant, family: Family, link: Option<LinkId>) {
+        let mut steps = std::mem::take(&mut self.steps);
+        self.links.prefer(family, link, &mut steps);
+        self.take_steps(now, steps);
+    }
+}

@@ -1,0 +1,222 @@
+//! Everything that the loop acts on: its parts, which of them is called when, and when the next one has something to do.
+
+use crate::daemon::act::cla::Cla;
+use crate::daemon::act::conns::Conns;
+use crate::daemon::api::error::{RunError, StartError};
+use crate::daemon::api::inlet::Inlet;
+use crate::daemon::api::observe::Observation;
+use crate::daemon::api::setup::{AssociateFn, Setup};
+use crate::daemon::ask::checks::Checks;
+use crate::daemon::ask::idle::{Idle, Owners};
+use crate::daemon::ask::probes::{Answered, Probes};
+use crate::daemon::hear::Hearing;
+use crate::daemon::hear::sampling::{Sampler, look_at};
+use crate::daemon::host::Host;
+use crate::daemon::host::endpoints::Endpoints;
+use crate::daemon::host::outlet::Outlet;
+use crate::daemon::host::upkeep::Upkeep;
+use crate::daemon::links::book::{Links, Step};
+use crate::daemon::queues::bounds::Bounds;
+use crate::mptcp_pm::Event;
+use crate::sysctl::PathManager;
+use policy::{Engine, Input, LinkEvent, LinkId, Policy};
+use units::Instant;
+
+/// See the module.
+pub(crate) struct World {
+    pub(crate) links: Links,
+    pub(crate) conns: Conns,
+    pub(crate) probes: Probes,
+    pub(crate) idle: Idle,
+    pub(crate) checks: Checks,
+    pub(crate) sampler: Sampler,
+    pub(crate) endpoints: Endpoints,
+    pub(crate) upkeep: Upkeep,
+    pub(crate) associate: AssociateFn,
+    pub(crate) host: Host,
+    /// Steps that links want taken; empty between events.
+    pub(crate) steps: Vec<Step>,
+}
+
+impl World {
+    /// Opens everything, and takes the namespace over.
+    pub(crate) fn start(setup: Setup, engine: &Engine, now: Instant) -> Result<(Self, Inlet), StartError> {
+        let kernel_managed = engine.uses_kernel_path_manager();
+        // No other strategy makes anything of it.
+        let heeds = matches!(setup.engine.policy, Policy::Slowhand | Policy::SlowhandNoWindow);
+        let probing = setup.probing.filter(|_| heeds);
+        let check = probing.as_ref().and_then(|probing| probing.check.clone());
+        let links = Links::new(setup.links).asking_for_ecn(engine.asks_for_ecn());
+        let probes = Probes::open(!kernel_managed).map_err(StartError::Probes)?;
+        let idle = Idle::new(probing)?;
+        let checks = Checks::new(check).map_err(StartError::Loop)?;
+        let bounds = Bounds::new(setup.window, setup.fallback_window)?;
+        let host = Host::open(setup.journal.as_deref(), Outlet::new(setup.observe, now))?;
+        let cla = Cla::start(setup.sender.as_ref(), setup.reports)?;
+        let mut world = Self {
+            links,
+            conns: Conns::new(bounds, cla),
+            probes,
+            idle,
+            checks,
+            sampler: Sampler::new(),
+            endpoints: Endpoints::default(),
+            upkeep: Upkeep::default(),
+            associate: setup.associate,
+            host,
+            steps: Vec::new(),
+        };
+        world.tell_leftovers();
+        if matches!(setup.engine.policy, Policy::Slowhand) {
+            world.conns.bounds.load(&mut world.host.outlet);
+        }
+        let manager = if kernel_managed {
+            PathManager::Kernel
+        } else {
+            PathManager::Userspace
+        };
+        let taken = world.host.settings.take_over(&mut world.host.commands, manager);
+        let taken = taken.and_then(|()| world.host.settings.send_with(setup.sender));
+        if let Err(error) = taken {
+            // The first reason is the one to tell; what cannot be put back either is on record for the next start.
+            let _ = world.leave();
+            return Err(error);
+        }
+        Ok((world, setup.inlet))
+    }
+
+    fn tell_leftovers(&mut self) {
+        for left in std::mem::take(&mut self.host.settings.left) {
+            self.host.outlet.observe(Observation::Trouble {
+                what: "putting back what a crash left",
+                why: &left,
+            });
+        }
+    }
+
+    /// Puts everything back.
+    pub(crate) fn leave(&mut self) -> Result<(), RunError> {
+        if let Err(error) = self.conns.bounds.levers.release_all() {
+            self.host.outlet.trouble("taking limits off sockets", &error);
+        }
+        let undone = self.host.settings.journal.undo()?;
+        if undone.left.is_empty() {
+            return Ok(());
+        }
+        Err(RunError::Left(
+            undone.left.iter().map(ToString::to_string).collect(),
+        ))
+    }
+
+    /// When something is to be done although nothing happens.
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
+        let times = [
+            self.links.wake_at(),
+            self.conns.wake_at(),
+            self.probes.wake_at(),
+            self.idle.wake_at(),
+            self.sampler.wake_at(),
+            self.upkeep.wake_at(),
+        ];
+        times.into_iter().flatten().min()
+    }
+
+    fn hearing(&mut self) -> Hearing<'_> {
+        Hearing {
+            conns: &mut self.conns,
+            host: &mut self.host,
+            links: &self.links,
+            probes: &mut self.probes,
+        }
+    }
+
+    pub(crate) fn peer_event(&mut self, now: Instant, event: &Event) {
+        self.hearing().event(now, event);
+    }
+
+    pub(crate) fn take_stock(&mut self, now: Instant) {
+        self.hearing().take_stock(now);
+    }
+
+    /// Reads what is due.
+    pub(crate) fn sample(&mut self, now: Instant, in_doubt: bool) {
+        let (conns, host) = (&mut self.conns, &mut self.host);
+        self.sampler.sample(now, in_doubt, conns, host, &self.links);
+    }
+
+    /// Something happened that may make the next reading more urgent.
+    pub(crate) fn stir(&mut self, now: Instant, in_doubt: bool) {
+        self.sampler.stir(now, in_doubt, &self.conns.flows);
+    }
+
+    /// Reads what has come over one link, of whatever kind.
+    pub(crate) fn look_at(&mut self, link: LinkId) {
+        look_at(link, &mut self.host, &self.links);
+    }
+
+    pub(crate) fn read_probes(&mut self, now: Instant) {
+        while let Some(Answered { link, probe, rtt }) = self.probes.answered(now) {
+            self.idle.replied(link);
+            if let Some(probe) = probe {
+                let event = LinkEvent::ProbeAnswered { probe, rtt };
+                self.host.outlet.tell(Input::Link(link, event));
+            }
+        }
+    }
+
+    pub(crate) fn read_checks(&mut self) {
+        self.checks.read(&mut self.host.outlet);
+    }
+
+    fn watch_idle(&mut self, now: Instant) {
+        let owners = Owners {
+            links: &self.links,
+            flows: &self.conns.flows,
+            probes: &self.probes,
+        };
+        self.idle.watch(now, &owners, &mut self.host);
+    }
+
+    /// The link can be used from now on: it is another one than it was, as far as what lies behind it is concerned.
+    pub(crate) fn usable(&mut self, link: LinkId) {
+        self.idle.begin_anew(link);
+        if self.checks.can_check() {
+            self.host.outlet.tell(Input::Link(link, LinkEvent::Checkable));
+        }
+    }
+
+    fn keep_up(&mut self, now: Instant) {
+        if self.upkeep.peers_are_due(now) {
+            let (host, links) = (&mut self.host, &self.links);
+            self.conns.leave_what_leads_elsewhere(now, host, links);
+        }
+        let names = (&self.links, &mut self.conns.ids);
+        self.upkeep
+            .keep_up(now, &mut self.host, &mut self.endpoints, names);
+    }
+
+    /// Does what is due. These links are in doubt.
+    pub(crate) fn tick(&mut self, now: Instant, doubted: &[LinkId]) {
+        let mut steps = std::mem::take(&mut self.steps);
+        self.links.tick(now, &mut steps);
+        self.take_steps(now, steps);
+        self.keep_up(now);
+        let (host, links) = (&mut self.host, &self.links);
+        self.conns.give_up_waiting(now, host, links);
+        self.conns.set_priorities(now, doubted, host);
+        self.conns.say_farewells(now, host);
+        self.probes.expire(now);
+        self.watch_idle(now);
+        let Conns { bounds, flows, .. } = &mut self.conns;
+        bounds.tick(now, flows, &self.links, &mut self.host);
+    }
+}
+
+impl std::fmt::Debug for World {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("World")
+            .field("links", &self.links)
+            .field("conns", &self.conns)
+            .finish_non_exhaustive()
+    }
+}

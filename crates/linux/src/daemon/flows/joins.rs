@@ -1,0 +1,106 @@
+//! Subflows that were asked for and of which the kernel has not said a word yet.
+
+use policy::{ConnId, LinkId};
+use std::net::IpAddr;
+use std::time::Duration;
+use units::Instant;
+
+/// SYNs leave at 0 and 1 s, and in older kernels at 3 s: whoever has answered none of the first two is not there.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// One such subflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Join {
+    pub(crate) conn: ConnId,
+    pub(crate) link: LinkId,
+    pub(crate) local: IpAddr,
+    pub(crate) address_id: u8,
+    pub(crate) backup: bool,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Joins {
+    waiting: Vec<(Join, Instant)>,
+}
+
+impl Joins {
+    pub(crate) fn add(&mut self, now: Instant, join: Join) {
+        self.waiting.push((join, now + PATIENCE));
+    }
+
+    /// The kernel spoke of a subflow of this connection from this address: the oldest that fits is not waited for any more.
+    pub(crate) fn take(&mut self, conn: ConnId, local: IpAddr) -> Option<Join> {
+        let at = self
+            .waiting
+            .iter()
+            .position(|(join, _)| (join.conn, join.local) == (conn, local))?;
+        Some(self.waiting.remove(at).0)
+    }
+
+    /// Whether a subflow of this connection with this address identifier is on its way.
+    pub(crate) fn has_id(&self, conn: ConnId, address_id: u8) -> bool {
+        self.waiting
+            .iter()
+            .any(|(join, _)| (join.conn, join.address_id) == (conn, address_id))
+    }
+
+    /// One for which was waited long enough.
+    pub(crate) fn expired(&mut self, now: Instant) -> Option<Join> {
+        let at = self.waiting.iter().position(|(_, until)| *until <= now)?;
+        Some(self.waiting.remove(at).0)
+    }
+
+    /// The connection is no more.
+    pub(crate) fn forget(&mut self, conn: ConnId) {
+        self.waiting.retain(|(join, _)| join.conn != conn);
+    }
+
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
+        self.waiting.iter().map(|(_, until)| *until).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn join(conn: u32, local: u8) -> Join {
+        Join {
+            conn: ConnId(conn),
+            link: LinkId(1),
+            local: [10, 0, 0, local].into(),
+            address_id: 1,
+            backup: false,
+        }
+    }
+
+    #[test]
+    fn an_answer_takes_the_oldest_that_fits() {
+        let mut joins = Joins::default();
+        let oldest = Join {
+            address_id: 9,
+            ..join(1, 1)
+        };
+        for join in [oldest, join(1, 1), join(2, 1)] {
+            joins.add(Instant::ZERO, join);
+        }
+        assert_eq!(joins.take(ConnId(1), oldest.local), Some(oldest));
+        assert!(joins.has_id(ConnId(1), 1) && !joins.has_id(ConnId(1), 9));
+        assert_eq!(joins.take(ConnId(3), oldest.local), None);
+        joins.forget(ConnId(1));
+        assert!(!joins.has_id(ConnId(1), 1));
+        assert_eq!(joins.take(ConnId(2), oldest.local), Some(join(2, 1)));
+    }
+
+    #[test]
+    fn what_stays_unanswered_expires() {
+        let mut joins = Joins::default();
+        joins.add(Instant::from_secs(1), join(1, 1));
+        joins.add(Instant::from_secs(2), join(1, 2));
+        assert_eq!(joins.wake_at(), Some(Instant::from_secs(4)));
+        assert_eq!(joins.expired(Instant::from_secs(3)), None);
+        assert_eq!(joins.expired(Instant::from_secs(4)), Some(join(1, 1)));
+        assert_eq!(joins.expired(Instant::from_secs(4)), None);
+    }
+}

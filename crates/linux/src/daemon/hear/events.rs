@@ -1,0 +1,154 @@
+//! What the kernel says of connections and subflows becomes what the engine is told.
+//!
+//! # Sources
+//! - RFC 8684 §3.2 (the fourth packet of a join), §3.6 (reasons of a reset).
+//!
+//! # Checked by
+//! `daemon::tests`.
+
+use crate::daemon::act::life::reason;
+use crate::daemon::api::left_alone::LeftAlone;
+use crate::daemon::flows::book::{NewSubflow, Phase, Standing};
+use crate::daemon::flows::names::{canonical, conn_of, ends as ends_of};
+use crate::daemon::hear::Hearing;
+use crate::mptcp_pm::{Announced, Connection, Event, SubflowChange};
+use std::net::SocketAddr;
+use std::time::Duration;
+use units::Instant;
+
+/// A subflow that the peer has neither accepted nor reset by then lost both packets: its path is dead.
+const PROOF_PATIENCE: Duration = Duration::from_secs(3);
+
+impl Hearing<'_> {
+    pub(crate) fn event(&mut self, now: Instant, event: &Event) {
+        match event {
+            Event::Created(connection) => self.created(connection),
+            Event::Established(connection) => self.established(now, connection),
+            Event::Closed(token) => self.conns.closed(conn_of(*token), self.host),
+            Event::Announced(announced) => self.announced(announced),
+            Event::SubflowEstablished(change) => self.subflow_established(now, change),
+            Event::SubflowClosed(change) => self.subflow_closed(change),
+            // A changed priority is seen in the next sample.
+            Event::SubflowPriority(_)
+            | Event::Removed(..)
+            | Event::ListenerCreated(_)
+            | Event::ListenerClosed(_) => {}
+        }
+    }
+
+    fn created(&mut self, connection: &Connection) {
+        if connection.server_side {
+            return;
+        }
+        let remote = (!connection.deny_join_id0).then(|| canonical(connection.initial.remote));
+        self.conns
+            .flows
+            .open(conn_of(connection.token), canonical(connection.initial.remote))
+            .joinable = remote;
+    }
+
+    fn established(&mut self, now: Instant, connection: &Connection) {
+        self.created(connection);
+        let ends = ends_of(&connection.initial, None);
+        let id = conn_of(connection.token);
+        if self
+            .conns
+            .flows
+            .conn(id)
+            .is_none_or(|conn| conn.phase != Phase::Fresh)
+        {
+            return;
+        }
+        let Some(link) = self.links.owner_of(&ends) else {
+            return self.conns.leave_alone(id, LeftAlone::OtherLink, self.host);
+        };
+        if self
+            .host
+            .routes
+            .is_led_elsewhere(self.links, ends.remote.ip().to_canonical())
+        {
+            return self.conns.leave_alone(id, LeftAlone::Elsewhere, self.host);
+        }
+        self.conns.open(now, id, self.host);
+        let new = NewSubflow {
+            conn: id,
+            link,
+            ends,
+            address_id: 0,
+            initial: true,
+            backup: false,
+            standing: Standing::Proven,
+        };
+        if let Some(subflow) = self.conns.flows.add(new) {
+            self.conns.introduce(subflow, self.host);
+        }
+        self.probes.learn_peer(
+            now,
+            link,
+            canonical(connection.initial.remote),
+            self.links,
+            &mut self.host.outlet,
+        );
+    }
+
+    /// A server that wants no joins at its first address says where it wants them.
+    fn announced(&mut self, announced: &Announced) {
+        let Some(conn) = self.conns.flows.conn_mut(conn_of(announced.token)) else {
+            return;
+        };
+        if conn.joinable.is_none() {
+            let port = if announced.remote.port() == 0 {
+                conn.remote.port()
+            } else {
+                announced.remote.port()
+            };
+            conn.joinable = Some(SocketAddr::new(announced.remote.ip().to_canonical(), port));
+        }
+    }
+
+    fn subflow_established(&mut self, now: Instant, change: &SubflowChange) {
+        let conn = conn_of(change.token);
+        let ends = ends_of(&change.subflow, change.ifindex);
+        if self
+            .conns
+            .flows
+            .conn(conn)
+            .is_none_or(|conn| conn.phase != Phase::Open)
+        {
+            return;
+        }
+        let join = self.conns.joins.take(conn, ends.local.ip().to_canonical());
+        let Some(link) = join.map(|join| join.link).or_else(|| self.links.owner_of(&ends)) else {
+            return;
+        };
+        let new = NewSubflow {
+            conn,
+            link,
+            ends,
+            address_id: change.local_id.0,
+            initial: false,
+            backup: join.map_or(change.backup, |join| join.backup),
+            standing: Standing::Unproven {
+                until: now + PROOF_PATIENCE,
+            },
+        };
+        self.conns.flows.add(new);
+    }
+
+    fn subflow_closed(&mut self, change: &SubflowChange) {
+        let conn = conn_of(change.token);
+        let ends = ends_of(&change.subflow, change.ifindex);
+        if self.conns.flows.was_destroyed(conn, &ends) {
+            return;
+        }
+        match self.conns.flows.find(&ends) {
+            Some(id) => self.conns.subflow_gone(id, Some(change), self.host, self.links),
+            None => {
+                if let Some(join) = self.conns.joins.take(conn, ends.local.ip().to_canonical()) {
+                    self.conns
+                        .join_failed(conn, join.link, reason(change), self.host, self.links);
+                }
+            }
+        }
+    }
+}

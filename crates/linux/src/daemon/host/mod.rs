@@ -1,0 +1,48 @@
+//! The daemon's hands on the host: kernel handles, what is changed on record, and what the daemon says.
+//!
+//! In: plans and wishes of the rooms above. Out: netlink requests, lines in the journal, facts and observations.
+//! [`settings`] changes parameters of the namespace, [`routes`] routes and rules, [`endpoints`] the kernel's own path
+//! manager; [`upkeep`] restores what other programs change. [`sockets`], [`counters`] and [`controllers`] only read.
+//! [`outlet`] takes facts for the engine and observations.
+
+pub(crate) mod controllers;
+pub(crate) mod counters;
+pub(crate) mod endpoints;
+pub(crate) mod outlet;
+pub(crate) mod routes;
+pub(crate) mod settings;
+pub(crate) mod sockets;
+pub(crate) mod upkeep;
+
+use crate::daemon::api::error::StartError;
+use crate::mptcp_pm::Commands;
+use counters::Counters;
+use outlet::Outlet;
+use routes::Routes;
+use settings::Settings;
+use sockets::Sockets;
+use std::path::Path;
+
+/// See the module.
+pub(crate) struct Host {
+    pub(crate) sockets: Sockets,
+    pub(crate) counters: Counters,
+    pub(crate) commands: Commands,
+    pub(crate) settings: Settings,
+    pub(crate) routes: Routes,
+    pub(crate) outlet: Outlet,
+}
+
+impl Host {
+    /// Opens everything, and takes back what a crashed run left.
+    pub(crate) fn open(journal: Option<&Path>, outlet: Outlet) -> Result<Self, StartError> {
+        Ok(Self {
+            sockets: Sockets::open()?,
+            counters: Counters::open()?,
+            commands: Commands::open()?,
+            settings: Settings::open(journal)?,
+            routes: Routes::open()?,
+            outlet,
+        })
+    }
+}

@@ -1,0 +1,419 @@
+//! Which declared link is which interface, and by which ways packets leave over it.
+//!
+//! Pure bookkeeping: fed with rtnetlink events one at a time, it answers with the [`Step`]s that the driver takes, in order, and with the
+//! [`Plan`] of routes and rules. It does not wait for the end of a batch, because a carrier that went and came back within one batch has
+//! taken every route with it: the engine must hear both.
+//!
+//! # Where we differ, and why
+//! 1. A link is an uplink in a family if the user has a default route over it in that family, or the configuration names its gateway. What the
+//!    user sends nowhere, we do not send there either: a camera's cable, an access point of this host's own, a network without IPv6.
+//! 2. A default route that vanishes while carrier and address stay may be on its way back, as when a DHCP client renews its lease: the way
+//!    stays for [`ROUTE_PATIENCE`](crate::daemon::links::managed::ROUTE_PATIENCE).
+//! 3. An interface that goes and comes back under a name that was declared keeps its [`LinkId`]: a modem that re-enumerates is the same modem.
+//!    Interfaces that a pattern found get a new number each time.
+//! 4. A renamed interface keeps its number and its connections; what is declared for its new name holds from then on. Names are looked at
+//!    [`NAMES_SETTLE`] after the last rename, since names are swapped by several.
+//!
+//! # Checked by
+//! `links::book::tests` (plans of events); `daemon::tests` (the kernel's own events); `crates/cli/tests/hosts`.
+
+use crate::daemon::api::setup::DeclaredLink;
+use crate::daemon::links::interfaces::Interfaces;
+use crate::daemon::links::managed::{Leg, Managed};
+use crate::daemon::links::pattern::Pattern;
+use crate::daemon::links::restore::Restore;
+use crate::diag::Ends;
+use crate::routing::{Plan, Source};
+use crate::rtnl::{Event, Link, Protocol};
+use policy::{Family, LinkEvent, LinkId, LinkSpec, Role};
+use std::net::IpAddr;
+use std::time::Duration;
+use units::Instant;
+
+/// How long after a failure routes are tried again.
+const APPLY_AGAIN: Duration = Duration::from_secs(1);
+/// How long after a rename it is decided which link the interface is.
+const NAMES_SETTLE: Duration = Duration::from_millis(200);
+
+/// What the driver has to do next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Tell the engine.
+    Tell(LinkId, LinkEvent),
+    /// Bring routes and rules to [`Links::plan`], then call [`Links::applied`].
+    Apply,
+    /// The same where nothing of ours has changed: what is missing was removed by somebody else.
+    Restore,
+    /// This address is gone, though the link stays usable by the other family: subflows from it are lost.
+    Lost(LinkId, IpAddr),
+    /// An interface is there: levers may be attached to it.
+    Attach(LinkId, u32),
+    /// It is gone, or not ours any more.
+    Detach(u32),
+}
+
+/// All declared links, and the links that patterns have found.
+#[derive(Debug)]
+pub(crate) struct Links {
+    interfaces: Interfaces,
+    managed: Vec<Managed>,
+    patterns: Vec<DeclaredLink>,
+    next_id: u16,
+    ecn: bool,
+    /// Where new connections should begin, in IPv4 and IPv6; `None`: where the user's routes lead.
+    preferred: [Option<LinkId>; 2],
+    /// What was asked for last.
+    planned: Plan,
+    /// When a plan that could not be carried out is tried again.
+    again: Option<Instant>,
+    /// When renamed interfaces get their links.
+    names_at: Option<Instant>,
+    pub(crate) restore: Restore,
+}
+
+impl Links {
+    pub(crate) fn new(declared: Vec<DeclaredLink>) -> Self {
+        let next_id = declared
+            .iter()
+            .map(|link| link.id.0)
+            .max()
+            .map_or(0, |id| id.saturating_add(1));
+        let (patterns, fixed) = declared
+            .into_iter()
+            .partition(|link| Pattern::new(&link.interface).is_wild());
+        Self {
+            interfaces: Interfaces::default(),
+            managed: Vec::from_iter(Vec::into_iter(fixed).map(Managed::new)),
+            patterns,
+            next_id,
+            ecn: false,
+            preferred: [None; 2],
+            planned: Plan::default(),
+            again: None,
+            names_at: None,
+            restore: Restore::default(),
+        }
+    }
+
+    /// Connections over every link ask for ECN, or not, whatever the host's setting.
+    pub(crate) fn asking_for_ecn(mut self, ecn: bool) -> Self {
+        self.ecn = ecn;
+        self
+    }
+
+    /// Whether connections over them ask for ECN.
+    pub(crate) const fn ask_for_ecn(&self) -> bool {
+        self.ecn
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Managed> {
+        self.managed.iter()
+    }
+
+    pub(crate) fn get(&self, id: LinkId) -> Option<&Managed> {
+        self.managed.iter().find(|link| link.id == id)
+    }
+
+    /// The name that people know a link by.
+    pub(crate) fn name_of(&self, id: LinkId) -> String {
+        let name = self.get(id).map(|managed| &managed.spec.name);
+        name.map_or_else(|| format!("link {}", id.0), Clone::clone)
+    }
+
+    /// The link that this interface is, unless it is never to be used.
+    pub(crate) fn by_index(&self, ifindex: u32) -> Option<&Managed> {
+        let is = |link: &&Managed| link.ifindex == Some(ifindex) && link.spec.role != Role::Never;
+        self.managed.iter().find(is)
+    }
+
+    /// Whose address this is; `ifindex` decides where two links have the same, and where nothing else does, the one on which new connections
+    /// begin.
+    pub(crate) fn owner(&self, local: IpAddr, ifindex: Option<u32>) -> Option<LinkId> {
+        if ifindex.is_some() {
+            let bound = self.managed.iter().find(|link| link.ifindex == ifindex);
+            return bound.map(|link| link.id);
+        }
+        let has = |link: &&Managed| {
+            let interface = link.ifindex.and_then(|ifindex| self.interfaces.get(ifindex));
+            interface.is_some_and(|it| it.addresses.iter().any(|address| address.addr() == local))
+        };
+        let owners = Vec::from_iter(self.managed.iter().filter(has).map(|link| link.id));
+        let preferred = self.preferred[usize::from(local.is_ipv6())];
+        let first = self.interfaces.first_choices(local.is_ipv6());
+        let by_route = first.iter().find_map(|&ifindex| Some(self.by_index(ifindex)?.id));
+        let likely = [preferred, by_route].into_iter().flatten();
+        let likely = likely.into_iter().find(|link| owners.contains(link));
+        likely.or(owners.first().copied())
+    }
+
+    /// The link of this host's end of a subflow.
+    pub(crate) fn owner_of(&self, ends: &Ends) -> Option<LinkId> {
+        self.owner(ends.local.ip().to_canonical(), ends.ifindex)
+    }
+
+    /// Whether this is a next hop of ours, or on a network that one of this host's interfaces is in.
+    pub(crate) fn is_near(&self, address: IpAddr) -> bool {
+        let addresses = self.interfaces.iter().flat_map(|interface| &interface.addresses);
+        let mut ways = self.managed.iter().flat_map(Managed::ways);
+        addresses.into_iter().any(|own| own.prefix.contains(address))
+            || ways.any(|way| way.gateway == Some(address))
+    }
+
+    /// The world has said by itself that the link can be seen.
+    pub(crate) fn appeared(&mut self, id: LinkId) {
+        if let Some(link) = self.find(id) {
+            link.appeared = true;
+        }
+    }
+
+    /// New connections of this family should begin on this link; `None`: where the user's routes lead.
+    pub(crate) fn prefer(&mut self, family: Family, link: Option<LinkId>, steps: &mut Vec<Step>) {
+        self.preferred[usize::from(family == Family::V6)] = link;
+        self.replan(steps);
+    }
+
+    /// Takes in one event; the steps that follow from it are added to `steps`.
+    pub(crate) fn apply(&mut self, now: Instant, event: &Event, steps: &mut Vec<Step>) {
+        if let Event::LinkGone(link) = event {
+            self.link_gone(link.ifindex, steps);
+        }
+        self.interfaces.apply(event);
+        match event {
+            Event::Link(link) => self.link(now, link, steps),
+            Event::Rules if !self.planned.uplinks.is_empty() => self.restore.look_soon(now),
+            Event::RouteGone(route) if route.protocol == Protocol::SLOWHAND => self.restore.look_soon(now),
+            _ => {}
+        }
+        self.settle(now, steps);
+    }
+
+    /// Patience that ends now.
+    pub(crate) fn tick(&mut self, now: Instant, steps: &mut Vec<Step>) {
+        let is_due = |at: &mut Option<Instant>| at.take_if(|at| *at <= now).is_some();
+        if is_due(&mut self.names_at) {
+            self.match_names(steps);
+        }
+        let again = is_due(&mut self.again);
+        let restore = self.restore.is_due(now);
+        self.settle(now, steps);
+        match (again, restore) {
+            _ if steps.contains(&Step::Apply) => {}
+            (true, _) => steps.push(Step::Apply),
+            (false, true) => steps.push(Step::Restore),
+            (false, false) => {}
+        }
+    }
+
+    /// When [`Links::tick`] has something to do.
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
+        let own = [self.again, self.names_at, self.restore.wake_at()];
+        let legs = self.managed.iter().flat_map(|link| link.legs);
+        let legs = legs.filter_map(|leg| match leg {
+            Leg::Ready { until, .. } => until,
+            Leg::None | Leg::Wanted(_) => None,
+        });
+        own.into_iter().flatten().chain(legs).min()
+    }
+
+    /// The routes and rules that there should be.
+    pub(crate) const fn plan(&self) -> &Plan {
+        &self.planned
+    }
+
+    /// The plan was carried out (`true`), or could not be and is to be tried again.
+    pub(crate) fn applied(&mut self, now: Instant, done: bool, steps: &mut Vec<Step>) {
+        if !done {
+            self.again = Some(now + APPLY_AGAIN);
+            return;
+        }
+        for link in &mut self.managed {
+            link.routed(steps);
+        }
+    }
+
+    fn find(&mut self, id: LinkId) -> Option<&mut Managed> {
+        self.managed.iter_mut().find(|link| link.id == id)
+    }
+
+    fn link(&mut self, now: Instant, event: &Link, steps: &mut Vec<Step>) {
+        let known = self
+            .managed
+            .iter_mut()
+            .find(|link| link.ifindex == Some(event.ifindex));
+        match known {
+            Some(link) => {
+                if link.interface.replace(event.name) != Some(event.name) {
+                    self.names_at = Some(now + NAMES_SETTLE);
+                }
+                link.seen(event, steps);
+            }
+            // Names are being exchanged: a new one may not stay.
+            None if self.names_at.is_some() => self.names_at = Some(now + NAMES_SETTLE),
+            None => self.bind(event, steps),
+        }
+    }
+
+    /// An interface becomes the link that is declared for it, if there is one that has no other interface.
+    fn bind(&mut self, event: &Link, steps: &mut Vec<Step>) {
+        if event.loopback {
+            return;
+        }
+        let declared = self.managed.iter().position(|link| link.is_declared_for(event));
+        let at = match declared {
+            Some(at) => at,
+            None => {
+                let Some(found) = self.found(event) else { return };
+                self.managed.push(found);
+                self.managed.len() - 1
+            }
+        };
+        let link = &mut self.managed[at];
+        if link.ifindex.is_none() {
+            link.bind(event, steps);
+        }
+    }
+
+    /// What a pattern finds becomes a link of its own.
+    fn found(&mut self, event: &Link) -> Option<Managed> {
+        let declared = self.pattern_for(event)?;
+        let id = LinkId(self.next_id);
+        self.next_id = self.next_id.saturating_add(1);
+        Some(Managed::found(DeclaredLink { id, ..declared }))
+    }
+
+    /// What a pattern declares for this interface.
+    fn pattern_for(&self, event: &Link) -> Option<DeclaredLink> {
+        let fits = |declared: &&DeclaredLink| {
+            let pattern = Pattern::new(&declared.interface);
+            event.names().any(|name| pattern.matches(name))
+        };
+        let declared = self.patterns.iter().find(fits)?;
+        let name = event.name.as_str();
+        Some(DeclaredLink {
+            interface: name.to_owned(),
+            spec: LinkSpec {
+                name: name.to_owned(),
+                ..declared.spec.clone()
+            },
+            ..declared.clone()
+        })
+    }
+
+    /// Renamed interfaces get what is declared for their new names; those for whose name nothing is declared are ours no more.
+    fn match_names(&mut self, steps: &mut Vec<Step>) {
+        self.exchange_declarations(steps);
+        for at in (0..self.managed.len()).rev() {
+            let Some(interface) = self.managed[at]
+                .ifindex
+                .and_then(|index| self.interfaces.get(index))
+            else {
+                continue;
+            };
+            let event = interface.link.clone();
+            if self.managed[at].is_declared_for(&event) {
+                continue;
+            }
+            match self
+                .pattern_for(&event)
+                .filter(|_| self.managed[at].found_by_pattern)
+            {
+                Some(declared) => self.managed[at].redeclare(declared, steps),
+                None => self.link_gone(event.ifindex, steps),
+            }
+        }
+        let bound = |ifindex| self.managed.iter().any(|link| link.ifindex == Some(ifindex));
+        let free = self.interfaces.iter().map(|interface| interface.link.clone());
+        for event in Vec::from_iter(free.filter(|link| !bound(link.ifindex))) {
+            self.bind(&event, steps);
+        }
+    }
+
+    /// Declared links whose interfaces have exchanged names exchange what is declared, and keep number, interface and connections.
+    fn exchange_declarations(&mut self, steps: &mut Vec<Step>) {
+        for at in 0..self.managed.len() {
+            let interface = self.managed[at]
+                .ifindex
+                .and_then(|index| self.interfaces.get(index));
+            let Some(event) = interface.map(|interface| interface.link.clone()) else {
+                continue;
+            };
+            let of_name = self.managed.iter().position(|link| link.is_declared_for(&event));
+            if let Some(other) =
+                of_name.filter(|&other| other != at && !self.managed[at].is_declared_for(&event))
+            {
+                let (mine, theirs) = (self.managed[at].declared(), self.managed[other].declared());
+                self.managed[at].redeclare(theirs, steps);
+                self.managed[other].redeclare(mine, steps);
+            }
+        }
+    }
+
+    fn link_gone(&mut self, ifindex: u32, steps: &mut Vec<Step>) {
+        let Some(at) = self.managed.iter().position(|link| link.ifindex == Some(ifindex)) else {
+            return;
+        };
+        let link = &mut self.managed[at];
+        link.lose_everything(steps);
+        steps.push(Step::Detach(ifindex));
+        if link.found_by_pattern {
+            steps.push(Step::Tell(link.id, LinkEvent::Gone));
+            self.managed.remove(at);
+        }
+    }
+
+    fn settle(&mut self, now: Instant, steps: &mut Vec<Step>) {
+        for link in &mut self.managed {
+            link.settle(now, &self.interfaces, self.ecn, steps);
+        }
+        self.replan(steps);
+    }
+
+    fn replan(&mut self, steps: &mut Vec<Step>) {
+        let plan = self.make_plan();
+        if plan != self.planned {
+            self.planned = plan;
+            steps.push(Step::Apply);
+        }
+    }
+
+    fn make_plan(&self) -> Plan {
+        let mut plan = Plan::default();
+        let mut primaries = Vec::new();
+        for link in &self.managed {
+            for v6 in [false, true] {
+                let first = plan.uplinks.len();
+                let out = &link.outs[usize::from(v6)];
+                if out.uplinks.is_empty() {
+                    continue;
+                }
+                primaries.push((link.id, v6, first));
+                plan.uplinks.extend(&out.uplinks);
+                plan.sources.extend(out.sources.iter().map(|source| Source {
+                    uplink: first + source.uplink,
+                    ..*source
+                }));
+            }
+        }
+        plan.overrides = [false, true].map(|v6| {
+            let link = self.preferred[usize::from(v6)].filter(|&link| self.overrides(v6, link))?;
+            let primary = primaries
+                .iter()
+                .find(|(id, family, _)| (*id, *family) == (link, v6))?;
+            Some(primary.2)
+        });
+        plan
+    }
+
+    /// Whether it takes a rule of ours to have new connections begin on this link. Where the user sends them over an interface that is not a
+    /// link of ours, such as a tunnel, they stay there.
+    fn overrides(&self, v6: bool, link: LinkId) -> bool {
+        let first = self.interfaces.first_choices(v6);
+        let is_theirs = |&ifindex: &u32| self.by_index(ifindex).is_none();
+        let is_it = |&ifindex: &u32| self.by_index(ifindex).is_some_and(|other| other.id == link);
+        first.is_empty() || !(first.iter().any(is_theirs) || first.iter().all(is_it))
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

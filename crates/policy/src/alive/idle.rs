@@ -1,0 +1,326 @@
+//! Whether links still lead anywhere while no connection of ours shows it.
+//!
+//! A link that dies while no MPTCP connection is open leaves no subflow that falls silent. What is left is what the programs of this host run into,
+//! and a probe now and then.
+//!
+//! | what | what it raises |
+//! |---|---|
+//! | a program's SYN or data is retransmitted, and nothing beyond the next hop was heard since | a question, and a suspicion where that has no reply |
+//! | an interface sends and next to nothing comes back (UDP) | the same |
+//! | once a minute, one link after the other: a host that has replied before does not reply | a suspicion |
+//!
+//! A suspicion probes up to five hosts over the suspect, and those that count over other links too. It ends like this:
+//!
+//! | found | follows |
+//! |---|---|
+//! | a host beyond the next hop replies over the suspect, or a program hears one | the link lives |
+//! | none does, and a host for which a program waits, or that replied over it before, replies over another link | the link is dead |
+//! | none does; two hosts that replied over it before, or its next hop, are silent, and another link lives | the link is dead |
+//! | anything else: all links silent together, or a host that nobody reaches | nothing |
+//!
+//! # Sources
+//! - RFC 1122 §4.2.3.5: a retransmitted SYN says that the path or the host fails, not which. Hence the same host over another link.
+//! - RFC 792, RFC 4443 §4.2: a host should reply to an echo, and many do not. Hence no silence counts of a host that never replied.
+//! - RFC 8305 §5: one attempt in a quarter of a second while others are open; probes of a suspicion are as far apart.
+//! - RFC 6298 §2.1: the first retransmission of a SYN after 1 s is what most suspicions begin with.
+//!
+//! # Where we differ, and why
+//! 1. A suspicion is no doubt ([`crate::known::doubt`]): the link stays in use, since a program that knocks at closed doors raises one. What the interface receives
+//!    settles it neither way: a LAN is full of neighbours' broadcasts while nothing beyond the router is reached.
+//! 2. A reply of the next hop says that the next hop lives. A router replies, and resolves names from its cache, while its own uplink is dead.
+//! 3. One silent host is no dead link, unless another link reaches it at that moment. Limit: where the only host that this machine knows of is cut off on one
+//!    link, and on that link alone, the link counts as dead although it may reach others.
+//! 4. Without another link to compare with, nothing is asked and nothing follows.
+//! 5. While nothing is wrong one link is asked a minute, in turn, and none that something was heard over in the last minute. Metered links are not, nor modems that new
+//!    connections do not use: a probe keeps an LTE radio awake for 11.6 s ([`crate::estimate::energy`]).
+//! 6. Limit: health is per link. Where IPv4 fails and IPv6 does not, the link lives.
+//!
+//! # Checked by
+//! `tests::liveness`; `tests/engine_any_inputs.rs`; `daemon::tests::idle` on a real kernel; `dead-idle` in the benchmarks.
+
+use super::suspicion::{self, Other, Verdict};
+use crate::io::{HostId, LinkId, LinkKind, Verb};
+use crate::known::path::{Health, Path};
+use crate::known::state::State;
+use crate::known::suspicion::Suspicion;
+use crate::known::watches::{Asked, CLEARED_PAUSE, Liveness, OPEN_PAUSE, Question, Stage};
+use alloc::string::String;
+use alloc::vec::Vec;
+use units::{Duration, Instant};
+
+/// A link that nothing was heard of for this long is asked while nothing is wrong.
+const IDLE_PAUSE: Duration = Duration::from_secs(60);
+/// All links together are asked this often while nothing is wrong. With the neighbour discovery of both ends a question is six packets.
+const ASK_EVERY: Duration = Duration::from_secs(60);
+/// That many questions may have been saved up.
+const MOST_SAVED: u32 = 2;
+/// How long the reply to one question may take, beyond two round trips.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// What was heard within this time shows that a link lives now.
+const LATELY: Duration = Duration::from_secs(2);
+/// Questions whose replies may still come.
+const MOST_OPEN: usize = 128;
+/// A dead link is asked at least this often at first; each time half as often.
+const FIRST_RETRY: Duration = Duration::from_millis(200);
+/// A dead link of which no host is known any more is tried again after so many retries.
+const HOPELESS: u32 = 8;
+
+impl Liveness {
+    fn ask(&mut self, state: &mut State, link: LinkId, host: HostId, gently: bool) {
+        let probe = state.ask(link, host, gently);
+        if self.open.len() == MOST_OPEN {
+            self.open.pop_front();
+        }
+        self.open.push_back(Question { probe, link, host });
+    }
+
+    /// Whether a question may be asked while nothing is wrong; if so, it is spent.
+    fn spend(&mut self, now: Instant) -> bool {
+        let (mut saved, mut since) = self.saved.unwrap_or((MOST_SAVED, now));
+        while saved < MOST_SAVED && now - since >= ASK_EVERY {
+            (saved, since) = (saved + 1, since + ASK_EVERY);
+        }
+        if saved == MOST_SAVED {
+            since = now;
+        }
+        let may = saved > 0;
+        self.saved = Some((saved - u32::from(may), since));
+        may
+    }
+
+    /// Whether something beyond the next hop was heard over a link since then.
+    fn was_heard_since(&self, link: LinkId, since: Instant) -> bool {
+        let heard = self.watches.get(&link).and_then(|watch| watch.heard);
+        heard.is_some_and(|at| at >= since)
+    }
+}
+
+/// Asks what is due, and gives up what is proven to be dead.
+pub(crate) fn look(now: Instant, state: &mut State) {
+    let mut liveness = core::mem::take(&mut state.liveness);
+    let links: Vec<LinkId> = state
+        .paths
+        .iter()
+        .filter(|(_, path)| path.is_candidate())
+        .map(|(&link, _)| link)
+        .collect();
+    liveness.watches.retain(|link, _| state.paths.contains_key(link));
+    liveness.turn = liveness.longest_unheard(now, state, &links);
+    for &link in &links {
+        liveness.look_at(now, state, link);
+    }
+    state.liveness = liveness;
+}
+
+impl Liveness {
+    fn look_at(&mut self, now: Instant, state: &mut State, link: LinkId) {
+        let watch = self.watches.entry(link).or_default();
+        match core::mem::take(&mut watch.stage) {
+            Stage::Quiet => self.begin(now, state, link),
+            Stage::Asked(asked) => self.wait(now, state, link, asked),
+            Stage::Suspected(suspicion) => self.pursue(now, state, link, suspicion),
+        }
+    }
+
+    /// Nothing was wrong so far.
+    fn begin(&mut self, now: Instant, state: &mut State, link: LinkId) {
+        if others(state, link).is_empty() {
+            return;
+        }
+        let watch = &self.watches[&link];
+        let unanswered = self.hosts.unanswered(now, link);
+        let lately = now - LATELY;
+        let is_silent = |since: &Instant| watch.heard.is_none_or(|heard| heard < lately.max(*since));
+        let hosts: Vec<HostId> = unanswered
+            .into_iter()
+            .filter(|(_, since)| is_silent(since))
+            .map(|(host, _)| host)
+            .collect();
+        let is_quiet = watch.heard.is_none_or(|heard| heard < lately);
+        let is_wrong = !hosts.is_empty() || is_quiet && watch.is_one_way(now);
+        if is_wrong && watch.may_suspect(now, &hosts) {
+            match self.hosts.surest(link) {
+                Some(host) => self.question(now, state, link, host),
+                None => self.suspect(now, state, link),
+            }
+        } else if self.turn == Some(link)
+            && let Some(host) = self.hosts.easiest(link)
+            && self.spend(now)
+        {
+            self.question(now, state, link, host);
+        }
+    }
+
+    /// Of the links that are due to be asked while nothing is wrong, the one that was asked or heard longest ago.
+    fn longest_unheard(&self, now: Instant, state: &State, links: &[LinkId]) -> Option<LinkId> {
+        let last = |link: LinkId| {
+            let watch = self.watches.get(&link);
+            watch.and_then(|watch| watch.heard.max(watch.asked))
+        };
+        let is_due = |link: &LinkId| last(*link).is_none_or(|at| now - at >= IDLE_PAUSE);
+        let can = |link: &LinkId| may_be_asked(state, *link) && self.hosts.easiest(*link).is_some();
+        let due = links.iter().copied().filter(|link| is_due(link) && can(link));
+        due.min_by_key(|&link| last(link))
+    }
+
+    fn question(&mut self, now: Instant, state: &mut State, link: LinkId, host: HostId) {
+        self.ask(state, link, host, true);
+        if let Some(watch) = self.watches.get_mut(&link) {
+            watch.asked = Some(now);
+            watch.stage = Stage::Asked(Asked {
+                host,
+                at: now,
+                replied: false,
+            });
+        }
+    }
+
+    /// One host was asked, and has not replied so far.
+    fn wait(&mut self, now: Instant, state: &mut State, link: LinkId, asked: Asked) {
+        let Asked { host, at, replied } = asked;
+        if self.was_heard_since(link, at) {
+            return self.survive(now, link);
+        }
+        if replied {
+            return;
+        }
+        if now - at < patience(now, state, link) {
+            if let Some(watch) = self.watches.get_mut(&link) {
+                watch.stage = Stage::Asked(asked);
+            }
+            return;
+        }
+        let is_known = self.hosts.was_heard(now, link, host);
+        self.hosts.missed(link, host);
+        if is_known {
+            self.suspect(now, state, link);
+        }
+    }
+
+    /// Something was heard; where a program waits for a host all the same, that host is the reason.
+    fn survive(&mut self, now: Instant, link: LinkId) {
+        let waiting = self.hosts.unanswered(now, link);
+        let Some(watch) = self.watches.get_mut(&link) else {
+            return;
+        };
+        if waiting.is_empty() && !watch.is_one_way(now) {
+            watch.stage = Stage::Quiet;
+        } else {
+            let cleared = waiting.into_iter().map(|(host, _)| host).collect();
+            watch.rest(now, CLEARED_PAUSE, cleared);
+        }
+    }
+
+    fn suspect(&mut self, now: Instant, state: &mut State, link: LinkId) {
+        let lasts = patience(now, state, link) + suspicion::ROUNDS;
+        let suspicion = Suspicion::new(now, link, lasts, &self.hosts, &others(state, link));
+        let Some(suspicion) = suspicion else {
+            // Nobody is known whose silence would say anything.
+            if let Some(watch) = self.watches.get_mut(&link) {
+                watch.rest(now, OPEN_PAUSE, Vec::new());
+            }
+            return;
+        };
+        state.remark(None, link, Verb::Suspect, suspicion.word(now));
+        self.pursue(now, state, link, suspicion);
+    }
+
+    fn pursue(&mut self, now: Instant, state: &mut State, link: LinkId, mut suspicion: Suspicion) {
+        if self.was_heard_since(link, suspicion.since) {
+            return self.survive(now, link);
+        }
+        let others = others(state, link);
+        match suspicion.verdict(now) {
+            Verdict::Open => {
+                for (over, host, gently) in suspicion.round(now, link, &others, &self.hosts) {
+                    self.ask(state, over, host, gently);
+                }
+                if let Some(watch) = self.watches.get_mut(&link) {
+                    watch.stage = Stage::Suspected(suspicion);
+                }
+            }
+            Verdict::Dead { why } => {
+                let why = why.told(state);
+                if let Some(watch) = self.watches.get_mut(&link) {
+                    watch.lost = suspicion.lost();
+                    watch.stage = Stage::Quiet;
+                }
+                give_up(now, state, link, why);
+            }
+            Verdict::Nothing => {
+                if let Some(watch) = self.watches.get_mut(&link) {
+                    watch.rest(now, OPEN_PAUSE, suspicion.lost());
+                }
+                state.portals.hurry(link);
+            }
+        }
+    }
+
+    /// Hosts over which a dead link shows whether it is back.
+    fn to_retry(&self, now: Instant, link: LinkId) -> Vec<HostId> {
+        let lost = self.watches.get(&link).map(|watch| watch.lost.clone());
+        let mut hosts = lost.unwrap_or_default();
+        if hosts.is_empty() {
+            hosts = self.hosts.heard(now, link);
+            hosts.retain(|&host| !self.hosts.is_near(link, host));
+        }
+        hosts.truncate(2);
+        hosts
+    }
+}
+
+/// Asks a dead link that no connection can ask; whether there was anybody to ask. After `tries` without anybody it counts as alive, since nobody would find
+/// that it is.
+pub(crate) fn retry(now: Instant, state: &mut State, link: LinkId, tries: u32) {
+    let mut liveness = core::mem::take(&mut state.liveness);
+    let hosts = liveness.to_retry(now, link);
+    for &host in &hosts {
+        liveness.ask(state, link, host, tries > 2);
+    }
+    state.liveness = liveness;
+    if hosts.is_empty() && tries >= HOPELESS {
+        let path = state.paths.get_mut(&link);
+        path.into_iter().for_each(|path| path.health = Health::Alive);
+        let why = String::from("no host is known that could show whether it is back: it is used again");
+        state.note(Some(link), None, Verb::Clear, why);
+    }
+}
+
+fn give_up(now: Instant, state: &mut State, link: LinkId, why: String) {
+    if let Some(path) = state.paths.get_mut(&link) {
+        path.health = Health::Dead {
+            next_try: now + FIRST_RETRY,
+            tries: 0,
+        };
+    }
+    state.note(Some(link), None, Verb::Remove, why);
+}
+
+fn patience(now: Instant, state: &State, link: LinkId) -> Duration {
+    let beyond = |path: &Path| path.rtt() * 2 + path.gap.patience(now, path.spec.kind);
+    PATIENCE + state.paths.get(&link).map_or(Duration::ZERO, beyond)
+}
+
+/// Whether a probe while nothing is wrong costs no more than its packet.
+fn may_be_asked(state: &State, link: LinkId) -> bool {
+    state.paths.get(&link).is_some_and(|path| {
+        let sleeps = path.spec.kind == LinkKind::Cellular && state.route() != Some(link);
+        path.is_alive() && !path.cost.is_metered() && !sleeps
+    })
+}
+
+/// Links to compare with, the best first: those that cost nothing by the byte.
+fn others(state: &State, suspect: LinkId) -> Vec<Other> {
+    let sound = |path: &Path| path.is_alive() && path.is_candidate();
+    let mut others: Vec<Other> = state
+        .paths
+        .iter()
+        .filter(|(link, path)| **link != suspect && sound(path))
+        .map(|(&link, path)| Other {
+            metered: path.cost.is_metered(),
+            link,
+        })
+        .collect();
+    others.sort_unstable();
+    others
+}

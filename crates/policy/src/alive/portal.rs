@@ -1,0 +1,129 @@
+//! Holds out links that lead to a captive portal, or to a next hop and no further.
+//!
+//! The world checks a link by asking a known URL over it ([`crate::Action::Check`]). A link that is held out gets no new connection, no default route and no
+//! join while another link can be used. What it carries already stays.
+//!
+//! | the check | follows |
+//! |---|---|
+//! | passes | nothing, or the link is taken back |
+//! | gets another reply than the expected one | held out: a portal |
+//! | gets no reply twice in a row, while it passes over another link | held out: the next hop may live, and nothing beyond it |
+//!
+//! # Sources
+//! - RFC 8952 §2: a captive portal answers in place of the host that was asked for.
+//! - NetworkManager.conf(5), `[connectivity]`: a URI, an expected response, and an interval of 300 s.
+//!
+//! # Where we differ, and why
+//! 1. From NetworkManager: a link that is held out is checked every 30 s, since a user who has logged in waits for it.
+//! 2. A link is never held out alone: with nothing else to use, all links count as open. A URL that has ceased to give the expected response must
+//!    not take a host off the net.
+//! 3. A metered link is checked once, when new connections go over it for the first time, and while it is held out.
+//!
+//! # Checked by
+//! `tests::portal`; `daemon::tests::portal` on a real kernel.
+
+use crate::io::{Action, Checked, LinkId, Verb};
+use crate::known::path::Path;
+use crate::known::portals::{Door, Held, LEAST_FAILURES, Portals};
+use crate::known::state::State;
+use alloc::string::String;
+use alloc::vec::Vec;
+use units::{Duration, Instant};
+
+/// No result by then is none.
+const OVERDUE: Duration = Duration::from_secs(30);
+/// A check of another link that passed this long ago still tells that the URL works.
+const FRESH: Duration = Duration::from_secs(330);
+
+impl Door {
+    fn has_passed_lately(&self, now: Instant) -> bool {
+        matches!(self.last, Some((Checked::Passed, at)) if now - at < FRESH)
+    }
+}
+
+impl Portals {
+    /// What speaks against a link.
+    fn held(&self, now: Instant, link: LinkId) -> Option<Held> {
+        let door = self.doors.get(&link)?;
+        match door.last? {
+            (Checked::Passed, _) => None,
+            (Checked::Portal, _) => Some(Held::Portal),
+            (Checked::Failed, _) if door.failures < LEAST_FAILURES => None,
+            (Checked::Failed, _) => {
+                let mut others = self.doors.iter().filter(|(other, _)| **other != link);
+                let passed = others.find(|(_, door)| door.has_passed_lately(now));
+                passed.map(|(&other, _)| Held::Nothing(other))
+            }
+        }
+    }
+
+    fn is_due(&self, now: Instant, link: LinkId, path: &Path, has_route: bool) -> bool {
+        let Some(door) = self.doors.get(&link) else {
+            return false;
+        };
+        let is_waiting = door.asked.is_some_and(|at| now - at < OVERDUE);
+        let is_time = door.next.is_none_or(|at| now >= at);
+        let is_open = matches!(door.last, Some((Checked::Passed, _)));
+        let may_cost = !path.cost.is_metered() || (has_route || door.last.is_some()) && !is_open;
+        !is_waiting && is_time && may_cost
+    }
+}
+
+/// Asks for the checks that are due, and holds out or takes back what follows.
+pub(crate) fn look(now: Instant, state: &mut State) {
+    let usable = |path: &Path| path.is_usable() && path.is_allowed();
+    let due: Vec<LinkId> = state
+        .paths
+        .iter()
+        .filter(|(link, path)| {
+            usable(path)
+                && state
+                    .portals
+                    .is_due(now, **link, path, state.route() == Some(**link))
+        })
+        .map(|(&link, _)| link)
+        .collect();
+    for link in due {
+        if let Some(door) = state.portals.doors.get_mut(&link) {
+            door.asked = Some(now);
+        }
+        state.push(Action::Check(link));
+    }
+    let held: Vec<(LinkId, Option<Held>)> = state
+        .paths
+        .iter()
+        .map(|(&link, path)| (link, state.portals.held(now, link).filter(|_| usable(path))))
+        .collect();
+    let is_other_way = held
+        .iter()
+        .any(|(link, held)| held.is_none() && state.paths[link].is_sound());
+    for (link, held) in held {
+        hold(state, link, held.filter(|_| is_other_way));
+    }
+}
+
+fn hold(state: &mut State, link: LinkId, held: Option<Held>) {
+    let Some(path) = state.paths.get_mut(&link) else {
+        return;
+    };
+    let before = core::mem::replace(&mut path.held, held);
+    match (before, held) {
+        (None, Some(held)) => {
+            let why = held.why(&state.paths);
+            state.note(Some(link), None, Verb::Refuse, why);
+        }
+        (Some(_), None) => {
+            let passes = matches!(
+                state.portals.doors.get(&link).and_then(|door| door.last),
+                Some((Checked::Passed, _))
+            );
+            let why = if passes {
+                "the check for the Internet passes over it again"
+            } else {
+                "the check for the Internet does not pass over it, but nothing else can be used"
+            };
+            state.note(Some(link), None, Verb::Retry, String::from(why));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,223 @@
+//! One suspicion: which hosts are probed over which links, and what their replies amount to.
+//!
+//! # Sources
+//! - None of its own: [`crate::alive::idle`] has them, and the table of verdicts.
+//!
+//! # Checked by
+//! `tests::liveness`.
+
+use crate::io::{HostId, LinkId};
+use crate::known::hosts::Hosts;
+use crate::known::state::State;
+use crate::known::suspicion::{Counts, Suspicion, Target};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use units::{Duration, Instant};
+
+/// From one round of probes to the next.
+const ROUND: Duration = Duration::from_millis(250);
+/// So many rounds.
+const MOST_ROUNDS: u32 = 4;
+/// From the first round to the last.
+pub(super) const ROUNDS: Duration = Duration::from_millis(750);
+/// Hosts of each kind that are probed.
+const OF_EACH: usize = 2;
+/// Links to compare with.
+const MOST_OTHERS: usize = 3;
+/// Where there are others, metered links are compared with only from this round on, and while none of those has replied.
+const METERED_FROM: u32 = 2;
+
+/// A link to compare with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Other {
+    pub(super) metered: bool,
+    pub(super) link: LinkId,
+}
+
+/// What a suspicion has come to.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// Replies may still come.
+    Open,
+    /// The link is dead.
+    Dead {
+        /// By what.
+        why: Proof,
+    },
+    /// Nobody knows.
+    Nothing,
+}
+
+/// What makes a link dead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Proof {
+    silent: usize,
+    waited: Duration,
+    rounds: u32,
+    elsewhere: LinkId,
+    /// Hosts that replied over the other link.
+    reached: usize,
+}
+
+impl Proof {
+    /// A sentence.
+    pub(super) fn told(self, state: &State) -> String {
+        let name = state.paths.get(&self.elsewhere);
+        let name = name.map_or("another link", |path| path.spec.name.as_str());
+        let hosts = if self.silent == 1 { "host" } else { "hosts" };
+        let Self {
+            silent,
+            rounds,
+            reached,
+            ..
+        } = self;
+        let ms = self.waited.as_millis();
+        if reached > 0 {
+            format!(
+                "{silent} {hosts} left {rounds} probes over it without a reply for {ms} ms; {reached} of them replied over {name}"
+            )
+        } else {
+            format!(
+                "{silent} {hosts} that used to reply over it left {rounds} probes without a reply for {ms} ms, while {name} works"
+            )
+        }
+    }
+}
+
+impl Suspicion {
+    /// `None` where nobody is known whose silence would say anything.
+    pub(super) fn new(
+        now: Instant,
+        link: LinkId,
+        lasts: Duration,
+        hosts: &Hosts,
+        others: &[Other],
+    ) -> Option<Self> {
+        let mut targets: Vec<Target> = Vec::new();
+        let mut add = |host: HostId, counts: Counts| {
+            if targets.iter().all(|target| target.host != host) {
+                targets.push(Target {
+                    host,
+                    counts,
+                    elsewhere: None,
+                });
+            }
+        };
+        for (host, _) in hosts.unanswered(now, link).into_iter().take(OF_EACH) {
+            add(host, Counts::Wanted);
+        }
+        let before = hosts.heard(now, link);
+        let (near, far): (Vec<HostId>, Vec<HostId>) =
+            before.into_iter().partition(|&host| hosts.is_near(link, host));
+        far.into_iter()
+            .take(OF_EACH)
+            .for_each(|host| add(host, Counts::Before));
+        near.into_iter()
+            .take(1)
+            .for_each(|host| add(host, Counts::NextHop));
+        let borrowed = others
+            .iter()
+            .flat_map(|other| {
+                let heard = hosts.heard(now, other.link).into_iter();
+                heard.map(move |host| (other.link, host))
+            })
+            .filter(|&(other, host)| !hosts.is_near(other, host));
+        borrowed
+            .take(OF_EACH)
+            .for_each(|(_, host)| add(host, Counts::Nothing));
+        let says_something = targets.iter().any(|target| target.counts != Counts::Nothing);
+        says_something.then_some(Self {
+            since: now,
+            link,
+            until: now + lasts,
+            next: now,
+            rounds: 0,
+            targets,
+            living: None,
+        })
+    }
+
+    /// The probes that are due: over which link, whom, and how.
+    pub(super) fn round(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        others: &[Other],
+        hosts: &Hosts,
+    ) -> Vec<(LinkId, HostId, bool)> {
+        if now < self.next || self.rounds == MOST_ROUNDS {
+            return Vec::new();
+        }
+        let costs_too_much = |other: &&Other| {
+            let is_early = self.rounds < METERED_FROM || self.living.is_some();
+            other.metered && is_early && others.iter().any(|other| !other.metered)
+        };
+        let others = others.iter().filter(|other| !costs_too_much(other));
+        let others: Vec<LinkId> = others.map(|other| other.link).take(MOST_OTHERS).collect();
+        (self.next, self.rounds) = (now + ROUND, self.rounds + 1);
+        let mut probes = Vec::new();
+        for target in &self.targets {
+            probes.push((link, target.host, target.counts != Counts::Wanted));
+            let compared = matches!(target.counts, Counts::Wanted | Counts::Before);
+            if compared && target.elsewhere.is_none() {
+                let gently = target.counts != Counts::Wanted;
+                probes.extend(others.iter().map(|&other| (other, target.host, gently)));
+            }
+        }
+        if self.living.is_none() {
+            let own = others
+                .iter()
+                .filter_map(|&other| Some((other, hosts.easiest(other)?, true)));
+            probes.extend(own);
+        }
+        probes.sort_unstable();
+        probes.dedup();
+        probes
+    }
+
+    /// What it has come to by now.
+    pub(super) fn verdict(&self, now: Instant) -> Verdict {
+        let count = |counts: Counts| {
+            self.targets
+                .iter()
+                .filter(|target| target.counts == counts)
+                .count()
+        };
+        let silent = count(Counts::Wanted) + count(Counts::Before) + count(Counts::NextHop);
+        if silent == 0 {
+            return Verdict::Nothing;
+        }
+        if now < self.until || self.rounds < MOST_ROUNDS {
+            return Verdict::Open;
+        }
+        let counting = self
+            .targets
+            .iter()
+            .filter(|target| target.counts != Counts::Nothing);
+        let reached: Vec<LinkId> = counting.filter_map(|target| target.elsewhere).collect();
+        let used_to = count(Counts::Before) + 2 * count(Counts::NextHop);
+        let elsewhere = reached.first().copied().or(self.living.filter(|_| used_to >= 2));
+        let proof = |elsewhere| Proof {
+            silent,
+            waited: now - self.since,
+            rounds: self.rounds,
+            elsewhere,
+            reached: reached.len(),
+        };
+        elsewhere.map_or(Verdict::Nothing, |elsewhere| Verdict::Dead {
+            why: proof(elsewhere),
+        })
+    }
+
+    /// The hosts whose silence counts.
+    pub(super) fn lost(&self) -> Vec<HostId> {
+        let counting = self
+            .targets
+            .iter()
+            .filter(|target| target.counts != Counts::Nothing);
+        let mut lost: Vec<Target> = counting.copied().collect();
+        lost.sort_by_key(|target| target.elsewhere.is_none());
+        lost.into_iter().map(|target| target.host).collect()
+    }
+}

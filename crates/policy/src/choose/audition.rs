@@ -1,0 +1,153 @@
+//! Gives a link without a known signal that has carried nothing yet a place for a few seconds, where all places are taken.
+//!
+//! A peer has few places, links without a signal are ranked by what they have shown, and a link without a place shows nothing: the fastest one would
+//! stay outside for ever. It is tried once for each address that it gets, in the place of the least of those that have one; then what both
+//! have shown decides.
+//!
+//! # Sources
+//! - Linux 6.18, `net/mptcp/pm.c`: a stock peer takes two added subflows (`subflows` limit).
+//!
+//! # Where we differ, and why
+//! 1. From bandits and probing schedules: one trial per address, never another one. A place that changes hands costs a drain and a slow start,
+//!    and what a link showed is remembered.
+//! 2. No trial without demand, and none while a link is in doubt or about to be too weak: it would show nothing, or cost what is needed now.
+//!
+//! # Checked by
+//! `tests::slots`.
+
+use crate::choose::rank::{Use, Want, is_sinking};
+use crate::io::{LinkId, Role, Verb};
+use crate::known::conn::Conn;
+use crate::known::path::Path;
+use crate::known::state::State;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+use units::{Bitrate, Duration, Instant};
+
+/// The links in use must have been in demand for so long.
+const BUSY_FOR: Duration = Duration::from_secs(5);
+/// Links that bring less than this share of what they can are not in demand.
+const BUSY_PERCENT: u64 = 40;
+/// From one trial to the next.
+const PAUSE: Duration = Duration::from_secs(30);
+/// How long a link shows what it carries once it is joined.
+const SHOWS: Duration = Duration::from_secs(4);
+/// A trial that has come to nothing by then is over.
+const LIMIT: Duration = Duration::from_secs(8);
+
+/// Which link is being tried, and which have been.
+#[derive(Debug, Default)]
+pub(crate) struct Audition {
+    trial: Option<Trial>,
+    /// Since when the links in use have been in demand.
+    busy: Option<Instant>,
+    /// Not before.
+    next: Instant,
+    /// Links that had their chance, and since when they had the address that they had it with.
+    tried: BTreeMap<LinkId, Instant>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Trial {
+    link: LinkId,
+    began: Instant,
+    joined: Option<Instant>,
+}
+
+impl Audition {
+    /// Puts the link that is being tried, or is to be, before all others.
+    pub(crate) fn look(&mut self, now: Instant, state: &mut State, wants: &mut Vec<Want>) {
+        let busy = are_busy(state);
+        self.busy = self.busy.filter(|_| busy).or(busy.then_some(now));
+        self.tried.retain(|link, _| state.paths.contains_key(link));
+        self.go_on(now, state);
+        if self.trial.is_none() {
+            self.begin(now, state, wants);
+        }
+        if let Some(trial) = self.trial
+            && let Some(at) = wants.iter().position(|want| want.link == trial.link)
+        {
+            let tried = wants.remove(at);
+            wants.insert(0, tried);
+        }
+    }
+
+    /// Ends a trial that has shown what there is to see, or that is in the way.
+    fn go_on(&mut self, now: Instant, state: &State) {
+        let Some(trial) = &mut self.trial else { return };
+        let path = state.paths.get(&trial.link).filter(|path| may_be_tried(path));
+        if path.is_some_and(|path| path.tally.joined) {
+            trial.joined.get_or_insert(now);
+        }
+        let shown = trial.joined.is_some_and(|since| now - since >= SHOWS);
+        if path.is_none() || shown || now - trial.began >= LIMIT || is_unsettled(state) {
+            self.trial = None;
+            self.next = now + PAUSE;
+        }
+    }
+
+    fn begin(&mut self, now: Instant, state: &mut State, wants: &[Want]) {
+        let demanded = self.busy.is_some_and(|since| now - since >= BUSY_FOR);
+        let doubted = || state.paths.values().any(|path| path.doubt().is_some());
+        if !demanded || now < self.next || doubted() || is_unsettled(state) {
+            return;
+        }
+        let active = wants.iter().filter(|want| want.purpose == Use::Active);
+        let Some(link) = active
+            .map(|want| want.link)
+            .find(|&link| self.is_due(state, link))
+        else {
+            return;
+        };
+        let since = state.paths.get(&link).and_then(|path| path.usable_since);
+        self.tried.insert(link, since.unwrap_or(now));
+        self.trial = Some(Trial {
+            link,
+            began: now,
+            joined: None,
+        });
+        let why = String::from(
+            "it has carried nothing yet and all places are taken: it is tried in the place of the least",
+        );
+        state.note(Some(link), None, Verb::Use, why);
+    }
+
+    /// Whether this link has shown nothing, had no chance with the address that it has, and finds every place taken.
+    fn is_due(&self, state: &State, link: LinkId) -> bool {
+        let Some(path) = state.paths.get(&link).filter(|path| may_be_tried(path)) else {
+            return false;
+        };
+        let unknown = !path.tally.joined && path.worth == Bitrate::ZERO;
+        unknown && self.tried.get(&link) != path.usable_since.as_ref() && has_no_place(state, link)
+    }
+}
+
+/// Whether much of what the joined links are known to carry is asked of them.
+fn are_busy(state: &State) -> bool {
+    let joined = || state.paths.values().filter(|path| path.tally.joined);
+    let worth: Bitrate = joined().map(|path| path.worth).sum();
+    let brings: Bitrate = joined().map(|path| path.tally.rate).sum();
+    brings > Bitrate::ZERO && brings >= worth.percent(BUSY_PERCENT)
+}
+
+/// A link without a known signal that may be used like any other.
+fn may_be_tried(path: &Path) -> bool {
+    path.is_alive()
+        && path.is_allowed()
+        && !path.is_heard()
+        && path.spec.role == Role::Primary
+        && !path.cost.is_metered()
+}
+
+fn has_no_place(state: &State, link: LinkId) -> bool {
+    let is_full = |conn: &&Conn| conn.places_taken() >= conn.peer_subflows.max(1);
+    let mut full = state.conns.values().filter(is_full);
+    full.any(|conn| conn.over(link).next().is_none())
+}
+
+/// A link that something goes over is dead, gone, or about to be too weak.
+fn is_unsettled(state: &State) -> bool {
+    let mut joined = state.paths.values().filter(|path| path.tally.joined);
+    joined.any(|path| !path.is_candidate() || is_sinking(path))
+}

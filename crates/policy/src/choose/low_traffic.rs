@@ -1,0 +1,119 @@
+//! A connection that carries little goes over the quickest link only; the others are its backups.
+//!
+//! A connection that asks for a few kilobytes now and then gains nothing from a second link, and waits for the slowest one that its sender
+//! happens to choose. Once it moves more than 96 KiB in a second, it gets all of them.
+//!
+//! # Sources
+//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: the subflow whose queue is shortest is chosen; where nothing is queued that
+//!   is any of them, whatever its round trip.
+//! - RFC 8684 §3.3.8: MP_PRIO changes roles on a live connection.
+//!
+//! # Where we differ, and why
+//! 1. What counts is the round trip with the queue of the moment, smoothed: a link that is quick while nothing fills it is not quick.
+//! 2. What has come and waits for earlier bytes has moved, too, and while much of it waits nothing is little: a download whose sender waits for a time-out
+//!    brings nothing in order for a second.
+//!
+//! 3. Limit: a download over links of which none carries 0.8 Mb/s moves as little as one that asks for little, and keeps to the quickest of them, with
+//!    its queue of the moment. A client sees no difference that it could trust: what paces a subflow this slowly may be the link or the application.
+//!
+//! # Checked by
+//! `known::traffic::tests`; `window-request` in the benchmarks.
+
+use crate::choose::rank::{Use, Want};
+use crate::io::{Action, ConnId, LinkId, Note, Verb};
+use crate::known::path::Path;
+use crate::known::state::State;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use units::{Duration, Instant};
+
+/// So begins each sentence about such a connection's link.
+pub const LITTLE_MOVES: &str = "little moves";
+
+/// What this connection wants while it carries little: one link in use, the others as backups.
+pub(crate) fn on_quickest(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) -> Option<Vec<Want>> {
+    let conn = state.conns.get(&id)?;
+    let mut thin = conn.thin;
+    let held = conn.sample.held;
+    let moved = conn.sample.bytes_received + conn.sample.bytes_acked + held;
+    let chosen = thin.look(now, moved, held).then(|| {
+        let delays: Vec<(LinkId, Duration)> = conn
+            .subflows
+            .iter()
+            .filter(|subflow| subflow.draining.is_none() && is_active(wants, subflow.link))
+            .filter_map(|subflow| Some((subflow.link, state.paths.get(&subflow.link)?.delay())))
+            .collect();
+        thin.choose(&delays)
+    });
+    let before = conn.thin.over;
+    state.conns.get_mut(&id)?.thin = thin;
+    let over = chosen.flatten()?;
+    if before != Some(over) {
+        say_chosen(state, id, over, wants);
+    }
+    let mut wants = wants.to_vec();
+    let others = wants.iter_mut().filter(|want| want.link != over);
+    others.for_each(|want| want.purpose = Use::Warm);
+    Some(wants)
+}
+
+/// Once for each change, of each link that it is about; which of them still is so is asked for in [`word`].
+fn say_chosen(state: &mut State, id: ConnId, over: LinkId, wants: &[Want]) {
+    let Some(chosen) = state.paths.get(&over) else {
+        return;
+    };
+    let (used, spared) = sentences(chosen);
+    let about = wants
+        .iter()
+        .filter(|want| want.purpose == Use::Active)
+        .map(|want| {
+            let (verb, why) = if want.link == over {
+                (Verb::Use, &used)
+            } else {
+                (Verb::Demote, &spared)
+            };
+            Note {
+                link: Some(want.link),
+                conn: Some(id),
+                verb,
+                why: why.clone(),
+            }
+        });
+    about.for_each(|note| state.push(Action::Note(note)));
+}
+
+/// Why the quickest link is used, and why another one is a backup.
+fn sentences(chosen: &Path) -> (String, String) {
+    let (name, delay) = (&chosen.spec.name, chosen.delay().as_millis());
+    (
+        format!("{LITTLE_MOVES}, and over this link a round trip takes the least, {delay} ms"),
+        format!(
+            "{LITTLE_MOVES}, and over {name} a round trip takes less, {delay} ms: it is a backup until more does"
+        ),
+    )
+}
+
+/// How a link stands that would be used, where everything that goes over it belongs to connections that carry little.
+pub(crate) fn word(state: &State, link: LinkId) -> Option<(&'static str, String)> {
+    let mut over = None;
+    for conn in state.conns.values().filter(|conn| conn.has(link)) {
+        let chosen = conn.thin.over?;
+        if over != Some(link) {
+            over = Some(chosen);
+        }
+    }
+    let over = over?;
+    let (used, spared) = sentences(state.paths.get(&over)?);
+    Some(if over == link {
+        (Verb::Use.id(), used)
+    } else {
+        (Verb::Demote.id(), spared)
+    })
+}
+
+fn is_active(wants: &[Want], link: LinkId) -> bool {
+    wants
+        .iter()
+        .any(|want| want.link == link && want.purpose == Use::Active)
+}

@@ -1,0 +1,94 @@
+//! A secondary link joins in when the primaries are full, and falls silent again when they are not.
+//!
+//! # Sources
+//! - The project's contract: secondaries carry data when the primaries' goodput has been ≥ 90 % of their capacity for 1 s, and are
+//!   silent again after 5 s under 70 %.
+//!
+//! # Where we differ, and why
+//! 1. Capacity is the best 300 ms mean of the last ten seconds (for WiFi, the goodput that the signal promises if that is more): a
+//!    client cannot see more of a link than it has carried.
+//!
+//! # Checked by
+//! `tests`.
+
+use crate::choose::rank::{Use, Want, prospect};
+use crate::io::Role;
+use crate::known::state::State;
+use units::{Bitrate, Duration, Instant};
+
+const FULL_PERCENT: u64 = 90;
+const FULL_FOR: Duration = Duration::from_secs(1);
+const CALM_PERCENT: u64 = 70;
+const CALM_FOR: Duration = Duration::from_secs(5);
+
+/// Whether the secondaries are needed.
+#[derive(Debug, Default)]
+pub(crate) struct Overflow {
+    open: bool,
+    since: Option<Instant>,
+}
+
+impl Overflow {
+    /// Makes the secondaries active while the primaries are full.
+    pub(crate) fn apply(&mut self, now: Instant, state: &State, wants: &mut [Want]) {
+        let is_secondary = |want: &Want| state.paths[&want.link].spec.role == Role::Secondary;
+        if !wants.iter().any(is_secondary) {
+            return;
+        }
+        self.watch(now, load(now, state));
+        if self.open {
+            wants
+                .iter_mut()
+                .filter(|want| is_secondary(want))
+                .for_each(|want| want.purpose = Use::Active);
+        }
+    }
+
+    fn watch(&mut self, now: Instant, (goodput, capacity): (Bitrate, Bitrate)) {
+        let (crossed, hold) = if self.open {
+            (goodput < capacity.percent(CALM_PERCENT), CALM_FOR)
+        } else {
+            (
+                goodput > Bitrate::ZERO && goodput >= capacity.percent(FULL_PERCENT),
+                FULL_FOR,
+            )
+        };
+        match self.since {
+            _ if !crossed => self.since = None,
+            None => self.since = Some(now),
+            Some(since) if now - since >= hold => (self.open, self.since) = (!self.open, None),
+            Some(_) => {}
+        }
+    }
+}
+
+/// What the primaries carry now, and what they can.
+fn load(now: Instant, state: &State) -> (Bitrate, Bitrate) {
+    let primary = |link| {
+        state
+            .paths
+            .get(&link)
+            .filter(|path| path.spec.role == Role::Primary && path.is_alive())
+    };
+    let subflows = || state.conns.values().flat_map(|conn| conn.subflows.iter());
+    let goodput = subflows()
+        .filter(|subflow| primary(subflow.link).is_some())
+        .map(|subflow| subflow.arrivals.rate(now))
+        .sum();
+    let in_use = |link| subflows().any(|subflow| subflow.link == link && !subflow.backup);
+    let capacity = |path: &crate::known::path::Path| {
+        if path.is_wifi() {
+            prospect(path).min(path.shown)
+        } else {
+            path.shown
+        }
+    };
+    let total = state
+        .paths
+        .keys()
+        .filter(|&&link| in_use(link))
+        .filter_map(|&link| primary(link))
+        .map(capacity)
+        .sum();
+    (goodput, total)
+}

@@ -1,0 +1,90 @@
+//! Which links are so slow that a connection is better off with them as backups.
+//!
+//! [`Slow`](crate::slow::Slow) decides; here it is shown the connection, and what it decides is asked for.
+//!
+//! # Checked by
+//! `tests::slow`, `tests::bounds`; `window-thin` and `window-mixes` in the benchmarks.
+
+use super::rank::{Use, Want, shown};
+use crate::io::{Action, ConnId, LinkId, Note, Verb};
+use crate::known::conn::{Conn, Subflow, is_queued};
+use crate::known::path::Path;
+use crate::known::state::State;
+use crate::slow::{Look, View};
+use alloc::string::String;
+use alloc::vec::Vec;
+use units::Instant;
+
+/// What this connection wants, if that is not what all want: links of its own that are slow are better backups, as long as another is in use.
+pub(crate) fn without_slow(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) -> Option<Vec<Want>> {
+    watch_slow(now, state, id, wants);
+    let slow = &state.conns.get(&id)?.slow;
+    let is_spared = |want: &Want| slow.spares(want.link);
+    let stays = |want: &Want| want.purpose != Use::Warm && !is_spared(want);
+    if !wants.iter().any(is_spared) || !wants.iter().any(stays) {
+        return None;
+    }
+    let mut wants = wants.to_vec();
+    let spared = wants.iter_mut().filter(|want| is_spared(want));
+    spared.for_each(|want| want.purpose = Use::Warm);
+    Some(wants)
+}
+
+fn watch_slow(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
+    let Some(conn) = state.conns.get(&id) else { return };
+    let may_use = |link: LinkId| {
+        wants
+            .iter()
+            .any(|want| want.link == link && want.purpose == Use::Active)
+    };
+    let sound = |subflow: &&Subflow| {
+        subflow.draining.is_none()
+            && may_use(subflow.link)
+            && state.paths.get(&subflow.link).is_some_and(Path::is_candidate)
+    };
+    let mut views: Vec<View> = Vec::new();
+    for subflow in conn.subflows.iter().filter(sound) {
+        let path = &state.paths[&subflow.link];
+        let view = View {
+            link: subflow.link,
+            best: shown(now, subflow, path),
+            rate: subflow.arrivals.rate(now),
+            queued: is_queued(subflow, path),
+        };
+        match views.iter_mut().find(|other| other.link == view.link) {
+            // One of two is about to replace the other.
+            Some(first) => first.add(view),
+            None => views.push(view),
+        }
+    }
+    let rtts = views.iter().map(|view| state.paths[&view.link].rtt());
+    let look = Look {
+        rtt: rtts.max().unwrap_or_default(),
+        links: &views,
+        held: conn.sample.held,
+        window: conn.window.bound(),
+        received: conn.sample.bytes_received,
+    };
+    let changed = state
+        .conns
+        .get_mut(&id)
+        .and_then(|conn| conn.slow.look(now, &look));
+    if let Some(changed) = changed {
+        let verb = if changed.in_use { Verb::Use } else { Verb::Demote };
+        // Of this connection, not of the link: what is so of the link is asked for in [`word`].
+        state.push(Action::Note(Note {
+            link: Some(changed.link),
+            conn: Some(id),
+            verb,
+            why: changed.why,
+        }));
+    }
+}
+
+/// How a link stands that would be used, where each connection over it keeps it as a backup because it is slow, or tries it in use.
+pub(crate) fn word(state: &State, link: LinkId) -> Option<(&'static str, String)> {
+    let mut over = state.conns.values().filter(|conn| conn.has(link));
+    let (verb, why) = over.next()?.slow.word(link)?;
+    let is_so = |conn: &Conn| conn.slow.word(link).is_some_and(|(other, _)| other == verb);
+    over.all(is_so).then(|| (verb.id(), why))
+}

@@ -1,0 +1,159 @@
+//! Flows that cannot use several links: each is given one when it begins.
+//!
+//! # Sources
+//! - juggler §3.1 (a flow stays on the network on which it began: the application's choice, else the one now active), §6.2.3 (peers
+//!   evenly over the networks).
+//!
+//! # Where we differ, and why
+//! 1. A flow for which there is no network is held, up to [`MOST_HELD`] of them; juggler holds packets and does not say how many.
+//! 2. When a network loses its address its flows are ended at once: their other ends know them by that address.
+//!
+//! # Checked by
+//! `tests/engine_flows.rs`; [`crate::flow`]'s own tests.
+
+use crate::flow::{AssignError, FlowId, MOST, PeerId, Peers, Pins};
+use crate::io::{Action, FlowEvent, LinkId, Verb, Wish};
+use crate::known::path::Path;
+use crate::known::state::State;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// More flows do not wait for a network: they are ended.
+const MOST_HELD: usize = 1_024;
+
+/// Flows and their networks.
+#[derive(Debug, Default)]
+pub(crate) struct Assignments {
+    pins: Pins,
+    peers: Peers,
+    /// The peers of the flows that have one.
+    peer_of: BTreeMap<FlowId, PeerId>,
+    held: Vec<(FlowId, Wish)>,
+    /// Links with an address, in order.
+    configured: Vec<LinkId>,
+    lost: Vec<FlowId>,
+}
+
+impl Assignments {
+    /// Something happened to a flow.
+    pub(crate) fn about(&mut self, state: &mut State, flow: FlowId, event: FlowEvent) {
+        match event {
+            FlowEvent::Began(wish) => {
+                self.refresh(state);
+                self.assign(state, flow, wish);
+            }
+            FlowEvent::Ended => {
+                self.pins.closed(flow);
+                self.held.retain(|(held, _)| *held != flow);
+                self.leave_peer(flow);
+            }
+        }
+    }
+
+    /// A peer is gone with its last flow.
+    fn leave_peer(&mut self, flow: FlowId) {
+        if let Some(peer) = self.peer_of.remove(&flow)
+            && !self.peer_of.values().any(|other| *other == peer)
+        {
+            self.peers.left(peer);
+        }
+    }
+
+    /// Links came, went, or changed: flows of those that went are ended, flows that waited are assigned.
+    pub(crate) fn settle(&mut self, state: &mut State) {
+        if self.pins.is_empty() && self.held.is_empty() {
+            return;
+        }
+        self.refresh(state);
+        for flow in self.lost.drain(..) {
+            state.push(Action::EndFlow(flow));
+            say(
+                state,
+                flow,
+                "is ended: its network is gone, and its other end knows it by that address",
+            );
+        }
+        if self.configured.is_empty() {
+            return;
+        }
+        for (flow, wish) in core::mem::take(&mut self.held) {
+            self.assign(state, flow, wish);
+        }
+    }
+
+    /// Compares the links with those of the last time.
+    fn refresh(&mut self, state: &State) {
+        let has_address = |path: &Path| path.is_usable() && path.is_allowed();
+        let Self {
+            pins,
+            peers,
+            configured,
+            lost,
+            ..
+        } = self;
+        configured.retain(|link| {
+            let there = state.paths.get(link).is_some_and(has_address);
+            if !there {
+                pins.gone(*link, lost);
+                peers.went(*link);
+            }
+            there
+        });
+        for (&link, _) in state.paths.iter().filter(|(_, path)| has_address(path)) {
+            if let Err(at) = configured.binary_search(&link) {
+                configured.insert(at, link);
+                peers.came(link);
+            }
+        }
+    }
+
+    /// The link of a flow's peer, for as many flows as there are pins.
+    fn place(&mut self, flow: FlowId, peer: PeerId) -> Option<LinkId> {
+        if self.peer_of.len() < MOST {
+            self.peer_of.insert(flow, peer);
+        }
+        self.peer_of.get(&flow).and_then(|&peer| self.peers.link(peer))
+    }
+
+    fn assign(&mut self, state: &mut State, flow: FlowId, wish: Wish) {
+        let active = state.route().or_else(|| self.configured.first().copied());
+        let wish_for = match wish {
+            Wish::Active => None,
+            Wish::Network(link) => Some(link),
+            Wish::Peer(peer) => self.place(flow, peer),
+        };
+        match self.pins.network(flow, wish_for, active, &self.configured) {
+            Ok(link) => {
+                state.push(Action::Assign(flow, link));
+                state.remark(None, link, Verb::Assign, granted(flow, wish, link));
+            }
+            Err(AssignError::NoNetwork) if self.held.len() < MOST_HELD => {
+                self.held.retain(|(held, _)| *held != flow);
+                self.held.push((flow, wish));
+                state.push(Action::Hold(flow));
+                say(state, flow, "waits until a network has an address");
+            }
+            Err(_) => {
+                state.push(Action::EndFlow(flow));
+                say(state, flow, "is ended: there are more than can be kept apart");
+            }
+        }
+    }
+}
+
+/// Why a flow goes over this link.
+fn granted(flow: FlowId, wish: Wish, link: LinkId) -> String {
+    let because = match wish {
+        Wish::Active => "as new connections do",
+        Wish::Network(wanted) if wanted == link => "as its application wants it",
+        Wish::Network(_) => "because the network that its application wants has no address",
+        Wish::Peer(_) => "because peers are spread evenly over all networks",
+    };
+    format!("flow {} goes over it, {because}", flow.0)
+}
+
+fn say(state: &mut State, flow: FlowId, what: &str) {
+    state.note(None, None, Verb::Assign, format!("flow {} {what}", flow.0));
+}

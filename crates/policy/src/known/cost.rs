@@ -1,0 +1,121 @@
+//! What is known of a link's cost, and what the user allows.
+//!
+//! [`crate::choose::cost`] acts on it.
+//!
+//! # Checked by
+//! `tests/engine_cost.rs`.
+
+use super::change::Change;
+use crate::io::{Tariff, Trust};
+use alloc::format;
+use alloc::string::String;
+use units::Bytes;
+
+/// What is known of a link's cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Cost {
+    pub(crate) trust: Trust,
+    pub(crate) tariff: Tariff,
+    /// In this metering period.
+    used: Bytes,
+    /// What the interface had carried when that was last brought up to date.
+    carried: Option<Bytes>,
+    /// Why it may not be used.
+    pub(crate) refused: Option<Refused>,
+}
+
+/// Why a link may not be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    Trust(Trust),
+    Cap { used: Bytes, cap: Bytes },
+}
+
+/// Which kinds of network the user allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Allowed {
+    open: bool,
+    unknown: bool,
+}
+
+impl Trust {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Known => "known",
+            Self::Open => "open",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl Allowed {
+    /// Known networks are always allowed: a role says if one is not wanted.
+    pub(crate) const fn set(&mut self, trust: Trust, allowed: bool) -> Change {
+        match trust {
+            Trust::Known => {}
+            Trust::Open => self.open = allowed,
+            Trust::Unknown => self.unknown = allowed,
+        }
+        Change::Cost
+    }
+
+    const fn allows(self, trust: Trust) -> bool {
+        match trust {
+            Trust::Known => true,
+            Trust::Open => self.open,
+            Trust::Unknown => self.unknown,
+        }
+    }
+}
+
+impl Cost {
+    pub(crate) const fn is_metered(&self) -> bool {
+        matches!(self.tariff, Tariff::Metered { .. })
+    }
+
+    pub(crate) const fn period(&mut self, used: Bytes) {
+        self.used = used;
+    }
+
+    /// A counter that fell began anew.
+    pub(crate) fn carried(&mut self, total: Bytes) {
+        let before = self.carried.replace(total).unwrap_or(total);
+        self.used += total - before;
+    }
+
+    /// Judges anew; whether that changed.
+    pub(crate) fn judge(&mut self, allowed: Allowed) -> bool {
+        let refused = self.refusal(allowed);
+        let changed = refused.is_some() != self.refused.is_some();
+        self.refused = refused;
+        changed
+    }
+
+    fn refusal(&self, allowed: Allowed) -> Option<Refused> {
+        if !allowed.allows(self.trust) {
+            return Some(Refused::Trust(self.trust));
+        }
+        match self.tariff {
+            Tariff::Metered { cap: Some(cap) } if self.used >= cap => {
+                Some(Refused::Cap { used: self.used, cap })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Refused {
+    pub(crate) fn why(self) -> String {
+        match self {
+            Self::Trust(trust) => {
+                format!(
+                    "it is an {} network, and the user has not allowed those",
+                    trust.words()
+                )
+            }
+            Self::Cap { used, cap } => {
+                format!("it is metered, and {used} of {cap} are used; it waits for the next metering period")
+            }
+        }
+    }
+}

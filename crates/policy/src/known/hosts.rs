@@ -1,0 +1,175 @@
+//! Which hosts are known over which link, and which of them are worth a probe.
+//!
+//! # Sources
+//! - None: what a reply proves is in [`crate::alive::idle`].
+//!
+//! # Where we differ, and why
+//! 1. A host counts as silent only over a link over which it has replied before: many hosts never reply to a probe, so their silence says nothing.
+//!
+//! # Checked by
+//! `tests::liveness`.
+
+use crate::io::{HostEvent, HostId, LinkId};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use units::{Duration, Instant};
+
+/// Hosts that are remembered for one link.
+const MOST_HOSTS: usize = 16;
+/// Probes without a reply, after which a host that never replied to one is not probed while nothing is wrong.
+const MOST_TRIES: u8 = 2;
+/// The world repeats that a host is unanswered at least this often while it is.
+const FRESH: Duration = Duration::from_secs(3);
+/// A reply that is older says nothing of what the link reaches now.
+const REMEMBERED: Duration = Duration::from_secs(1_800);
+
+/// What is known of one host over one link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Standing {
+    /// When it last replied to a probe, or a program heard of it.
+    heard: Option<Instant>,
+    /// When it last replied to a probe.
+    replied: Option<Instant>,
+    /// Since when programs wait for it, and when the world last said so.
+    waiting: Option<(Instant, Instant)>,
+    /// Probes that it left without a reply since it last replied.
+    tries: u8,
+    resolves: bool,
+    near: bool,
+}
+
+impl Standing {
+    const fn has_replied(&self) -> bool {
+        self.replied.is_some()
+    }
+
+    fn latest(&self) -> Option<Instant> {
+        self.heard.max(self.waiting.map(|(_, told)| told))
+    }
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Hosts {
+    known: BTreeMap<(LinkId, HostId), Standing>,
+}
+
+impl Hosts {
+    /// Takes in what the world says of a host.
+    pub(crate) fn told(&mut self, now: Instant, link: LinkId, host: HostId, event: HostEvent) {
+        let standing = self.known.entry((link, host)).or_default();
+        match event {
+            HostEvent::Resolves { near } => (standing.resolves, standing.near) = (true, near),
+            HostEvent::Heard => {
+                standing.heard = Some(now);
+                standing.waiting = None;
+            }
+            HostEvent::Unanswered => {
+                let since = standing.waiting.filter(|(_, told)| now - *told < FRESH);
+                standing.waiting = Some((since.map_or(now, |(since, _)| since), now));
+            }
+        }
+        self.bound(link);
+    }
+
+    /// It has replied to a probe; whether its reply says that something beyond the next hop is reached.
+    pub(crate) fn replied(&mut self, now: Instant, link: LinkId, host: HostId) -> bool {
+        let standing = self.known.entry((link, host)).or_default();
+        (standing.heard, standing.replied, standing.tries) = (Some(now), Some(now), 0);
+        let is_far = !standing.near;
+        self.bound(link);
+        is_far
+    }
+
+    /// A probe had no reply in time.
+    pub(crate) fn missed(&mut self, link: LinkId, host: HostId) {
+        if let Some(standing) = self.known.get_mut(&(link, host)) {
+            standing.tries = standing.tries.saturating_add(1);
+        }
+    }
+
+    /// The link leads to another network now, or is gone.
+    pub(crate) fn forget(&mut self, link: LinkId) {
+        self.known.retain(|(of, _), _| *of != link);
+    }
+
+    fn bound(&mut self, link: LinkId) {
+        let of_link = || self.known.iter().filter(move |((of, _), _)| *of == link);
+        if of_link().count() <= MOST_HOSTS {
+            return;
+        }
+        let oldest = of_link().filter(|(_, standing)| !standing.resolves);
+        let oldest = oldest.min_by_key(|(_, standing)| standing.latest());
+        if let Some(key) = oldest.map(|(&key, _)| key) {
+            self.known.remove(&key);
+        }
+    }
+
+    fn over(&self, link: LinkId) -> impl Iterator<Item = (HostId, &Standing)> {
+        let first = (link, HostId(0));
+        let last = (link, HostId(u32::MAX));
+        let known = self.known.range(first..=last);
+        known.map(|(&(_, host), standing)| (host, standing))
+    }
+
+    pub(crate) fn is_near(&self, link: LinkId, host: HostId) -> bool {
+        self.known
+            .get(&(link, host))
+            .is_some_and(|standing| standing.near)
+    }
+
+    /// Whether it has replied over this link, or was heard there, not too long ago.
+    pub(crate) fn was_heard(&self, now: Instant, link: LinkId, host: HostId) -> bool {
+        let heard = self.known.get(&(link, host)).and_then(|standing| standing.heard);
+        heard.is_some_and(|at| now - at < REMEMBERED)
+    }
+
+    /// The host beyond the next hop that has most lately replied to a probe over this link.
+    pub(crate) fn surest(&self, link: LinkId) -> Option<HostId> {
+        let far = self.over(link).filter(|(_, standing)| !standing.near);
+        let replied = far.filter(|(_, standing)| standing.has_replied());
+        replied
+            .max_by_key(|(_, standing)| standing.replied)
+            .map(|(host, _)| host)
+    }
+
+    /// The host to probe while nothing is wrong: one that replies, beyond the next hop rather than the next hop itself; or one that may reply.
+    pub(crate) fn easiest(&self, link: LinkId) -> Option<HostId> {
+        let willing = |standing: &Standing| standing.has_replied() || standing.tries < MOST_TRIES;
+        let known = self.over(link).filter(|(_, standing)| willing(standing));
+        let order = |standing: &Standing| {
+            let rank = (!standing.has_replied(), standing.near, !standing.resolves);
+            (rank, Reverse(standing.replied), Reverse(standing.heard))
+        };
+        known
+            .min_by_key(|(_, standing)| order(standing))
+            .map(|(host, _)| host)
+    }
+
+    /// Hosts for which programs wait over this link, the latest first, and since when.
+    pub(crate) fn unanswered(&self, now: Instant, link: LinkId) -> Vec<(HostId, Instant)> {
+        let waiting = self.over(link).filter_map(|(host, standing)| {
+            let (since, told) = standing.waiting?;
+            (now - told < FRESH).then_some((host, since))
+        });
+        let mut waiting: Vec<(HostId, Instant)> = waiting.collect();
+        waiting.sort_by_key(|(host, since)| (Reverse(*since), *host));
+        waiting
+    }
+
+    /// Hosts that have been heard over this link, the latest first; those that reply to probes before the others.
+    pub(crate) fn heard(&self, now: Instant, link: LinkId) -> Vec<HostId> {
+        let lately = |standing: &Standing| standing.heard.is_some_and(|at| now - at < REMEMBERED);
+        let mut heard: Vec<(HostId, &Standing)> =
+            self.over(link).filter(|(_, standing)| lately(standing)).collect();
+        heard.sort_by_key(|(host, standing)| {
+            (
+                !standing.has_replied(),
+                Reverse(standing.replied.max(standing.heard)),
+                *host,
+            )
+        });
+        heard.into_iter().map(|(host, _)| host).collect()
+    }
+}

@@ -1,0 +1,105 @@
+//! What checks for captive portals have found, and which links are held out because of it.
+//!
+//! [`crate::alive::portal`] asks for checks and decides.
+
+use super::path::Path;
+use crate::io::{Checked, LinkId};
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use units::{Duration, Instant};
+
+/// From one check to the next while it passes.
+const WHILE_OPEN: Duration = Duration::from_secs(300);
+/// The same while the link is held out, or may have to be.
+const WHILE_HELD: Duration = Duration::from_secs(30);
+/// After the first check without a reply.
+const AGAIN: Duration = Duration::from_secs(5);
+/// Checks without a reply that hold a link out.
+pub(crate) const LEAST_FAILURES: u32 = 2;
+
+/// Why a link is held out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// A captive portal answers.
+    Portal,
+    /// Nothing answers, while the check passes over this link.
+    Nothing(LinkId),
+}
+
+impl Held {
+    /// A sentence.
+    pub(crate) fn why(self, paths: &BTreeMap<LinkId, Path>) -> String {
+        let every = WHILE_HELD.as_secs();
+        match self {
+            Self::Portal => format!(
+                "a captive portal answers in place of the Internet: log in over this link; it is checked every {every} s"
+            ),
+            Self::Nothing(other) => {
+                let name = paths
+                    .get(&other)
+                    .map_or("another link", |path| path.spec.name.as_str());
+                format!(
+                    "the check for the Internet gets no reply over it, and passes over {name}; it is checked every {every} s"
+                )
+            }
+        }
+    }
+}
+
+/// What checks have found.
+#[derive(Debug, Default)]
+pub(crate) struct Portals {
+    pub(crate) doors: BTreeMap<LinkId, Door>,
+}
+
+/// What checks of one link have found.
+#[derive(Debug, Default)]
+pub(crate) struct Door {
+    /// When the check was asked for whose result has not come.
+    pub(crate) asked: Option<Instant>,
+    pub(crate) next: Option<Instant>,
+    /// The latest result.
+    pub(crate) last: Option<(Checked, Instant)>,
+    pub(crate) failures: u32,
+}
+
+impl Portals {
+    /// The world can check this link, and now is a good time.
+    pub(crate) fn checkable(&mut self, link: LinkId) {
+        self.doors.entry(link).or_default();
+        self.hurry(link);
+    }
+
+    /// It leads to another network, or is gone.
+    pub(crate) fn forget(&mut self, link: LinkId) {
+        self.doors.remove(&link);
+    }
+
+    /// Something speaks against the link: it is checked at once.
+    pub(crate) fn hurry(&mut self, link: LinkId) {
+        if let Some(door) = self.doors.get_mut(&link) {
+            door.next = None;
+        }
+    }
+
+    /// A result.
+    pub(crate) fn checked(&mut self, now: Instant, link: LinkId, checked: Checked) {
+        let Some(door) = self.doors.get_mut(&link) else {
+            return;
+        };
+        door.asked = None;
+        door.last = Some((checked, now));
+        door.failures = if checked == Checked::Failed {
+            door.failures.saturating_add(1)
+        } else {
+            0
+        };
+        let pause = match checked {
+            Checked::Passed => WHILE_OPEN,
+            Checked::Failed if door.failures < LEAST_FAILURES => AGAIN,
+            Checked::Portal | Checked::Failed => WHILE_HELD,
+        };
+        door.next = Some(now + pause);
+    }
+}

@@ -1,0 +1,75 @@
+//! What the engine knows, and what is still to be carried out.
+
+mod acts;
+mod beginnings;
+mod connections;
+mod endings;
+mod links;
+mod rates;
+
+use crate::io::{Action, ConnId, Input, LinkEvent, LinkId, SubflowId};
+use crate::known::change::Change;
+use crate::known::conn::Conn;
+use crate::known::path::Path;
+use crate::known::portals::Portals;
+use crate::known::watches::Liveness;
+use alloc::collections::{BTreeMap, VecDeque};
+use units::Instant;
+
+/// More links than any host has; a bound for memory whatever a world says.
+const MOST_LINKS: usize = 1_024;
+/// More connections than are watched; those beyond are left to the kernel.
+const MOST_CONNS: usize = 16_384;
+
+/// Links, connections, and what is still to be carried out.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) paths: BTreeMap<LinkId, Path>,
+    pub(crate) conns: BTreeMap<ConnId, Conn>,
+    owners: BTreeMap<SubflowId, ConnId>,
+    actions: VecDeque<Action>,
+    next_probe: u32,
+    probes: VecDeque<(u32, LinkId)>,
+    /// Where new connections begin, in IPv4 and IPv6; `None`: as the user's routes say.
+    chosen: [Option<LinkId>; 2],
+    peer_subflows: usize,
+    pub(crate) liveness: Liveness,
+    pub(crate) portals: Portals,
+}
+
+impl State {
+    pub(crate) fn new(peer_subflows: usize) -> Self {
+        Self {
+            paths: BTreeMap::new(),
+            conns: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            actions: VecDeque::new(),
+            next_probe: 0,
+            probes: VecDeque::new(),
+            chosen: [None; 2],
+            peer_subflows,
+            liveness: Liveness::default(),
+            portals: Portals::default(),
+        }
+    }
+
+    pub(crate) fn poll(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// Takes in one fact; facts about what is gone change nothing.
+    pub(crate) fn learn(&mut self, now: Instant, input: Input) -> Change {
+        match input {
+            Input::Link(link, LinkEvent::Appeared(spec)) => self.appeared(link, spec),
+            Input::Link(link, LinkEvent::Gone) => {
+                self.paths.remove(&link);
+                self.leads_elsewhere(link);
+                Change::Shape
+            }
+            Input::Link(link, event) => self.about_link(now, link, event),
+            Input::Conn(conn, event) => self.about_conn(now, conn, event),
+            Input::Subflow(subflow, event) => self.about_subflow(now, subflow, event),
+            Input::Radio(..) | Input::Flow(..) | Input::Allow(..) | Input::Resumed => Change::Counters,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The verbs by which every room acts: each queues one action at most.
+
+use super::State;
+use crate::io::{Action, ConnId, HostId, LinkId, Note, SubflowId, Verb};
+use crate::known::conn::Joining;
+use crate::known::path::Marks;
+use alloc::string::String;
+use units::{Duration, Instant};
+
+impl State {
+    /// Asks for an association, at most every two seconds; nothing where there is nothing to associate.
+    pub(crate) fn associate(&mut self, now: Instant, link: LinkId) {
+        let Some(path) = self
+            .paths
+            .get_mut(&link)
+            .filter(|path| path.is_wifi() && !path.carrier)
+        else {
+            return;
+        };
+        if path
+            .asked
+            .is_none_or(|asked| now - asked >= Duration::from_secs(2))
+        {
+            path.asked = Some(now);
+            self.actions.push_back(Action::Associate(link));
+        }
+    }
+
+    pub(crate) fn leave(&mut self, link: LinkId) {
+        if self
+            .paths
+            .get_mut(&link)
+            .is_some_and(|path| path.asked.take().is_some())
+        {
+            self.actions.push_back(Action::Leave(link));
+        }
+    }
+
+    pub(crate) fn endpoint(&mut self, link: LinkId, wanted: bool) {
+        self.actions.push_back(Action::Endpoint(link, wanted));
+    }
+
+    pub(crate) fn join(&mut self, now: Instant, conn: ConnId, link: LinkId, backup: bool) {
+        if let Some(state) = self.conns.get_mut(&conn) {
+            state.joining.push(Joining { link, since: now });
+            self.actions.push_back(Action::Join { conn, link, backup });
+        }
+    }
+
+    pub(crate) fn set_backup(&mut self, conn: ConnId, subflow: SubflowId, backup: bool) {
+        let subflows = self
+            .conns
+            .get_mut(&conn)
+            .into_iter()
+            .flat_map(|conn| conn.subflows.iter_mut());
+        for subflow in subflows.filter(|other| other.id == subflow && other.backup != backup) {
+            subflow.backup = backup;
+            self.actions.push_back(Action::SetBackup {
+                subflow: subflow.id,
+                backup,
+            });
+        }
+    }
+
+    pub(crate) fn probe(&mut self, link: LinkId, conn: ConnId) {
+        let probe = self.next_probe;
+        self.next_probe = self.next_probe.wrapping_add(1);
+        if self.probes.len() == 256 {
+            self.probes.pop_front();
+        }
+        self.probes.push_back((probe, link));
+        self.actions.push_back(Action::Probe { link, conn, probe });
+    }
+
+    /// Has a host probed; the probe's name.
+    pub(crate) fn ask(&mut self, link: LinkId, host: HostId, gently: bool) -> u32 {
+        let probe = self.next_probe;
+        self.next_probe = self.next_probe.wrapping_add(1);
+        self.actions.push_back(Action::Ask {
+            link,
+            host,
+            probe,
+            gently,
+        });
+        probe
+    }
+
+    pub(crate) fn push(&mut self, action: Action) {
+        self.actions.push_back(action);
+    }
+
+    /// Says something about a link that does not take the place of what was decided about it.
+    pub(crate) fn remark(&mut self, conn: Option<ConnId>, link: LinkId, verb: Verb, why: String) {
+        self.actions.push_back(Action::Note(Note {
+            link: Some(link),
+            conn,
+            verb,
+            why,
+        }));
+    }
+
+    /// Changes who asks for which marks on a link; the world is told when what follows from that changes.
+    pub(crate) fn mark(&mut self, link: LinkId, change: impl FnOnce(&mut Marks)) {
+        let Some(path) = self.paths.get_mut(&link) else {
+            return;
+        };
+        let before = path.marks;
+        change(&mut path.marks);
+        let after = path.marks;
+        if after.arriving() != before.arriving() {
+            self.actions.push_back(Action::Mark(link, after.arriving()));
+        }
+        if after.sent != before.sent {
+            self.actions.push_back(Action::MarkSent(link, after.sent));
+        }
+    }
+
+    /// Records a decision, for the trace and for `why`.
+    pub(crate) fn note(&mut self, link: Option<LinkId>, conn: Option<ConnId>, verb: Verb, why: String) {
+        let note = Note {
+            link,
+            conn,
+            verb,
+            why,
+        };
+        if let Some(path) = link.and_then(|link| self.paths.get_mut(&link)) {
+            if path.decided() == Some(&note) {
+                return;
+            }
+            path.decide(note.clone());
+        }
+        self.actions.push_back(Action::Note(note));
+    }
+}

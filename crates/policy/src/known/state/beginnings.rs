@@ -1,0 +1,44 @@
+//! Where new connections begin.
+
+use super::State;
+use crate::io::{Action, Family, LinkId, Uplink};
+use crate::known::path::Path;
+
+impl State {
+    /// New connections of this family begin on this link; `None`: as the user's routes say.
+    pub(crate) fn default_route(&mut self, family: Family, link: Option<LinkId>) {
+        let chosen = &mut self.chosen[family as usize];
+        if core::mem::replace(chosen, link) != link {
+            self.actions.push_back(Action::DefaultRoute(family, link));
+        }
+    }
+
+    /// The same for both families, for strategies that have one link at a time.
+    pub(crate) fn default_routes(&mut self, link: LinkId) {
+        for family in Family::ALL {
+            self.default_route(family, Some(link));
+        }
+    }
+
+    /// Where new connections of this family were made to begin.
+    pub(crate) fn chosen(&self, family: Family) -> Option<LinkId> {
+        self.chosen[family as usize]
+    }
+
+    /// A link on which new connections begin, if one is usable: where they were made to, or by the user's routes.
+    pub(crate) fn route(&self) -> Option<LinkId> {
+        let is_candidate = |link: &LinkId| self.paths.get(link).is_some_and(Path::is_candidate);
+        let by_routes = |family: Family| {
+            let ranked = self
+                .paths
+                .iter()
+                .filter_map(|(&link, path)| match path.uplink(family) {
+                    Uplink::Metric(metric) => Some((metric, link)),
+                    Uplink::Declared | Uplink::None => None,
+                });
+            ranked.min().map(|(_, link)| link)
+        };
+        let routes = Family::ALL.map(|family| self.chosen(family).or_else(|| by_routes(family)));
+        routes.into_iter().flatten().find(is_candidate)
+    }
+}

@@ -1,0 +1,110 @@
+//! How subflows end, and what the peer is told of it.
+//!
+//! # Sources
+//! - RFC 8684 §3.4.2 (REMOVE_ADDR). The rest is in [`crate::subflow::membership`] and [`crate::subflow::renewal`], which decide.
+//!
+//! # Checked by
+//! `tests::loss`, `tests::peer`, `tests::renewal`.
+
+use super::State;
+use crate::io::{Action, ConnId, LinkId, SubflowId};
+use crate::known::conn::{Subflow, Withdrawn};
+use crate::known::path::Path;
+use alloc::vec::Vec;
+use units::{Bytes, Duration, Instant};
+
+/// What has come within that time may have been acknowledged in vain: longer than it takes to find that a link is dead.
+const LATELY: Duration = Duration::from_secs(2);
+
+impl State {
+    /// Ends subflows here, then tells the peer: all ends first, so that no word leaves on a dead path.
+    ///
+    /// What was said a moment ago about others may have left on one of these: it is said again, after they have ended.
+    pub(crate) fn give_up(&mut self, now: Instant, conn: ConnId, subflows: &[SubflowId]) {
+        let Some(state) = self.conns.get_mut(&conn).filter(|_| !subflows.is_empty()) else {
+            return;
+        };
+        let mut gone = Vec::new();
+        state.subflows.retain(|subflow| {
+            let doomed = subflows.contains(&subflow.id);
+            if doomed {
+                gone.push(Withdrawn {
+                    subflow: subflow.id,
+                    link: subflow.link,
+                    at: now,
+                    repeated: false,
+                    unheard: unheard(now, subflow, self.paths.get(&subflow.link)),
+                });
+            }
+            !doomed
+        });
+        self.actions
+            .extend(gone.iter().map(|gone| Action::Destroy(gone.subflow)));
+        self.actions
+            .extend(gone.iter().map(|gone| Action::Withdraw(gone.subflow)));
+        state.withdrawn.extend(gone);
+        state.place_freed(now);
+        for subflow in subflows {
+            self.owners.remove(subflow);
+        }
+        self.say_again(conn, |withdrawn| withdrawn.at < now);
+    }
+
+    /// Ends a subflow that another one over the same link has replaced. The peer is told nothing: its address is still in use.
+    pub(crate) fn replaced(&mut self, now: Instant, conn: ConnId, link: LinkId, subflow: SubflowId) {
+        let Some(state) = self.conns.get_mut(&conn) else {
+            return;
+        };
+        state.subflows.retain(|other| other.id != subflow);
+        state.slow.begins_anew(link);
+        state.place_freed(now);
+        self.owners.remove(&subflow);
+        self.actions.push_back(Action::Destroy(subflow));
+    }
+
+    /// Tells the peer once more, in case the first word was lost: then what was joined at once has been refused, and may be joined now.
+    pub(crate) fn withdraw_again(&mut self, now: Instant, conn: ConnId, since: Duration) {
+        let due = |withdrawn: &Withdrawn| !withdrawn.repeated && now - withdrawn.at >= since;
+        let told = self.say_again(conn, due);
+        let Some(state) = self.conns.get_mut(&conn) else {
+            return;
+        };
+        if told {
+            state.place_freed(now);
+        }
+        // While another join over its link waits, the word would be about that one, too: it is said when that has failed.
+        let joins: Vec<LinkId> = state.joining.iter().map(|join| join.link).collect();
+        let waits = |withdrawn: &Withdrawn| !withdrawn.repeated && joins.contains(&withdrawn.link);
+        let repeated = state
+            .withdrawn
+            .iter_mut()
+            .filter(|withdrawn| due(withdrawn) && !waits(withdrawn));
+        repeated.for_each(|withdrawn| withdrawn.repeated = true);
+        let young = |withdrawn: &Withdrawn| now - withdrawn.at < Duration::from_secs(1);
+        state
+            .withdrawn
+            .retain(|withdrawn| young(withdrawn) || waits(withdrawn));
+    }
+
+    /// Tells the peer again of those that are picked, never where the link has been joined again; whether there was one.
+    fn say_again(&mut self, conn: ConnId, pick: impl Fn(&Withdrawn) -> bool) -> bool {
+        let Some(conn) = self.conns.get(&conn) else {
+            return false;
+        };
+        let before = self.actions.len();
+        let rejoined =
+            |link| conn.over(link).next().is_some() || conn.joining.iter().any(|join| join.link == link);
+        let picked = conn.withdrawn.iter().filter(|withdrawn| pick(withdrawn));
+        let told = picked.filter(|withdrawn| !rejoined(withdrawn.link));
+        self.actions
+            .extend(told.map(|withdrawn| Action::Withdraw(withdrawn.subflow)));
+        self.actions.len() > before
+    }
+}
+
+/// What a subflow in use may bring in a round trip; nothing of one that has brought nothing lately.
+fn unheard(now: Instant, subflow: &Subflow, path: Option<&Path>) -> Bytes {
+    let brought = !subflow.backup && subflow.arrivals.silence(now) < LATELY;
+    let rtt = path.map(Path::rtt).filter(|_| brought);
+    subflow.arrivals.best_rate(now) * rtt.unwrap_or_default()
+}

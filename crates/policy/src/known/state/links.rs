@@ -1,0 +1,154 @@
+//! What inputs say of links.
+
+use super::{MOST_LINKS, State};
+use crate::io::{Checked, LONGEST, LinkEvent, LinkId, LinkSpec, Verb};
+use crate::known::change::Change;
+use crate::known::path::{Health, Path};
+use alloc::string::String;
+use units::{Duration, Instant};
+
+impl State {
+    pub(super) fn appeared(&mut self, link: LinkId, spec: LinkSpec) -> Change {
+        let has_room = self.paths.len() < MOST_LINKS;
+        match self.paths.get_mut(&link) {
+            Some(path) => path.spec = spec,
+            None if has_room => drop(self.paths.insert(link, Path::new(spec))),
+            None => {}
+        }
+        Change::Shape
+    }
+
+    pub(super) fn about_link(&mut self, now: Instant, link: LinkId, event: LinkEvent) -> Change {
+        let Some(path) = self.paths.get_mut(&link) else {
+            return Change::Counters;
+        };
+        match event {
+            LinkEvent::Carrier(carrier) => {
+                path.carrier = carrier;
+                path.health = Health::Alive;
+                self.leads_elsewhere(link);
+                Change::Shape
+            }
+            LinkEvent::Usable(usable) => {
+                if path.usable_since.is_some() != usable {
+                    path.usable_since = usable.then_some(now);
+                    path.health = Health::Alive;
+                }
+                // Another address may be taken where the last one was not.
+                for conn in self.conns.values_mut().filter(|_| usable) {
+                    conn.failed.retain(|failed| failed.link != link);
+                }
+                self.leads_elsewhere(link);
+                Change::Shape
+            }
+            LinkEvent::Uplink(family, uplink) => {
+                path.uplinks[family as usize] = uplink;
+                Change::Shape
+            }
+            LinkEvent::Beacon(signal) => {
+                path.beacon(now, signal);
+                Change::Counters
+            }
+            LinkEvent::Received { packets } => {
+                let arrived = core::mem::replace(&mut path.received, packets) < packets;
+                // What an interface counts may be a neighbour's broadcast: it ends a doubt of some milliseconds, and brings no dead link back.
+                let is_dead = matches!(path.health, Health::Dead { .. });
+                if arrived && !is_dead {
+                    self.proof_of_life(now, link)
+                } else {
+                    self.found_nothing(now, link)
+                }
+            }
+            LinkEvent::ProbeAnswered { probe, rtt } => self.answered(now, link, probe, rtt.min(LONGEST)),
+            LinkEvent::ProbeFailed { probe } => {
+                self.liveness.failed(now, link, probe);
+                Change::Counters
+            }
+            LinkEvent::Host(host, event) => match self.liveness.told(now, link, host, event) {
+                true => self.proof_of_life(now, link),
+                false => Change::Counters,
+            },
+            LinkEvent::Traffic { sent, received } => {
+                self.liveness.count(now, link, sent, received);
+                Change::Counters
+            }
+            LinkEvent::Checkable => {
+                self.portals.checkable(link);
+                Change::Counters
+            }
+            LinkEvent::Checked(checked) => {
+                self.portals.checked(now, link, checked);
+                if checked == Checked::Passed {
+                    self.liveness.heard(now, link);
+                    self.proof_of_life(now, link);
+                }
+                Change::Shape
+            }
+            LinkEvent::Appeared(_) | LinkEvent::Gone => Change::Counters,
+            told => path.told(now, told),
+        }
+    }
+
+    /// It has another address, or none: what was known of where it leads is void.
+    pub(super) fn leads_elsewhere(&mut self, link: LinkId) {
+        self.liveness.forget(link);
+        self.portals.forget(link);
+        let path = self.paths.get_mut(&link);
+        path.into_iter().for_each(|path| path.held = None);
+    }
+
+    fn answered(&mut self, now: Instant, link: LinkId, probe: u32, rtt: Duration) -> Change {
+        match self.liveness.replied(now, link, probe) {
+            Some(true) => return self.proof_of_life(now, link),
+            Some(false) => return Change::Counters,
+            None => {}
+        }
+        if !self.probes.contains(&(probe, link)) {
+            return Change::Counters;
+        }
+        for subflow in self
+            .conns
+            .values_mut()
+            .flat_map(|conn| conn.subflows.iter_mut())
+            .filter(|subflow| subflow.link == link)
+        {
+            subflow.cleared = Some(now);
+        }
+        if let Some(path) = self.paths.get_mut(&link) {
+            path.measured(rtt);
+        }
+        self.liveness.heard(now, link);
+        self.proof_of_life(now, link)
+    }
+
+    /// Something arrived over this link: whatever was held against it is void.
+    pub(crate) fn proof_of_life(&mut self, now: Instant, link: LinkId) -> Change {
+        let Some(path) = self.paths.get_mut(&link) else {
+            return Change::Counters;
+        };
+        let health = core::mem::replace(&mut path.health, Health::Alive);
+        path.heard = Some(now);
+        match health {
+            Health::Alive => return Change::Counters,
+            Health::Doubted(doubt) => {
+                let overdue = (now - doubt.since).saturating_sub(path.rtt());
+                path.gap.survived(now, overdue);
+            }
+            Health::Dead { .. } => {
+                self.liveness.found(link);
+                self.note(Some(link), None, Verb::Clear, String::from("it answers again"));
+            }
+        }
+        Change::Shape
+    }
+
+    /// It was looked whether anything has come over this link, and nothing has.
+    pub(super) fn found_nothing(&mut self, now: Instant, link: LinkId) -> Change {
+        let health = self.paths.get_mut(&link).map(|path| &mut path.health);
+        let is_proof = match health {
+            Some(Health::Doubted(doubt)) => doubt.looked(now),
+            _ => false,
+        };
+        if is_proof { Change::Doubt } else { Change::Counters }
+    }
+}

@@ -1,0 +1,74 @@
+//! One suspicion of a link: which hosts are probed, and which of them replied.
+//!
+//! [`crate::alive::idle`] raises it, and decides what follows.
+//!
+//! # Checked by
+//! `tests::liveness`.
+
+use crate::io::{HostId, LinkId};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use units::Instant;
+
+/// Which hosts are probed, and what came of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Suspicion {
+    pub(crate) since: Instant,
+    pub(crate) link: LinkId,
+    pub(crate) until: Instant,
+    pub(crate) next: Instant,
+    pub(crate) rounds: u32,
+    pub(crate) targets: Vec<Target>,
+    /// A link, and a host, that replied there: it lives.
+    pub(crate) living: Option<LinkId>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target {
+    pub(crate) host: HostId,
+    pub(crate) counts: Counts,
+    /// Over which other link it has replied.
+    pub(crate) elsewhere: Option<LinkId>,
+}
+
+/// What it says that a host is silent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counts {
+    /// A program waits for it.
+    Wanted,
+    /// It has replied over the link before.
+    Before,
+    /// It is the link's next hop, and has replied before.
+    NextHop,
+    /// Nothing: it was only heard over another link.
+    Nothing,
+}
+
+impl Suspicion {
+    /// A reply over some link.
+    pub(crate) fn replied(&mut self, over: LinkId, host: HostId) {
+        if over == self.link {
+            self.targets.retain(|target| target.host != host);
+            return;
+        }
+        self.living.get_or_insert(over);
+        for target in self.targets.iter_mut().filter(|target| target.host == host) {
+            target.elsewhere.get_or_insert(over);
+        }
+    }
+
+    /// It cannot be probed over the suspect.
+    pub(crate) fn failed(&mut self, host: HostId) {
+        self.targets.retain(|target| target.host != host);
+    }
+
+    /// A sentence while it lasts.
+    pub(crate) fn word(&self, now: Instant) -> String {
+        format!(
+            "nothing beyond it has replied for {} ms: {} hosts are probed over it and over other links",
+            (now - self.since).as_millis(),
+            self.targets.len()
+        )
+    }
+}

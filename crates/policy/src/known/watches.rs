@@ -1,0 +1,267 @@
+//! What is known of links beside their connections: when something beyond the next hop was heard, and which questions are open.
+//!
+//! [`crate::alive::idle`] asks, and decides what follows.
+//!
+//! # Checked by
+//! `tests::liveness`.
+
+use super::hosts::Hosts;
+use super::suspicion::Suspicion;
+use crate::io::{HostEvent, HostId, LinkId};
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::String;
+use alloc::vec::Vec;
+use units::{Duration, Instant};
+
+/// What must have been sent, and nearly nothing come, for the counters alone to raise a suspicion.
+const ONE_WAY: (u64, Duration) = (4, Duration::from_secs(2));
+/// Counters are compared over no more than this.
+const LOOKBACK: Duration = Duration::from_secs(6);
+/// The pause for a host that was not probed then.
+const NEWS_PAUSE: Duration = Duration::from_secs(2);
+/// The first pause after a suspicion that came to nothing; it doubles each time.
+const FIRST_PAUSE: Duration = Duration::from_secs(5);
+/// The longest such pause where the link was found alive.
+pub(crate) const CLEARED_PAUSE: Duration = Duration::from_secs(60);
+/// The longest such pause where nothing was found out.
+pub(crate) const OPEN_PAUSE: Duration = Duration::from_secs(15);
+
+/// What is known of links beside their connections.
+#[derive(Debug, Default)]
+pub(crate) struct Liveness {
+    pub(crate) hosts: Hosts,
+    pub(crate) watches: BTreeMap<LinkId, Watch>,
+    pub(crate) open: VecDeque<Question>,
+    /// Questions that may be asked while nothing is wrong, and since when another one is being saved up.
+    pub(crate) saved: Option<(u32, Instant)>,
+    /// The link whose turn it is to be asked while nothing is wrong.
+    pub(crate) turn: Option<LinkId>,
+}
+
+/// A probe that is out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Question {
+    pub(crate) probe: u32,
+    pub(crate) link: LinkId,
+    pub(crate) host: HostId,
+}
+
+/// One link, watched.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    /// When something beyond the next hop was last heard over it.
+    pub(crate) heard: Option<Instant>,
+    /// When it was last asked while nothing was wrong.
+    pub(crate) asked: Option<Instant>,
+    pub(crate) stage: Stage,
+    /// After a suspicion that came to nothing.
+    pub(crate) pause: Option<Pause>,
+    pub(crate) counted: Option<Counted>,
+    /// The hosts on whose silence the link was given up.
+    pub(crate) lost: Vec<HostId>,
+}
+
+/// No suspicion for a while; a short one for hosts that are not in `cleared`.
+#[derive(Debug, Clone)]
+pub(crate) struct Pause {
+    pub(crate) from: Instant,
+    pub(crate) lasts: Duration,
+    /// Hosts that were silent then.
+    pub(crate) cleared: Vec<HostId>,
+}
+
+/// What an interface has moved since this moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counted {
+    pub(crate) since: Instant,
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
+    /// By now.
+    pub(crate) latest: (u64, u64),
+}
+
+/// What is being found out about a link.
+#[derive(Debug, Default)]
+pub(crate) enum Stage {
+    #[default]
+    Quiet,
+    /// One host was asked.
+    Asked(Asked),
+    /// Several are.
+    Suspected(Suspicion),
+}
+
+/// One host that was asked by itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) host: HostId,
+    pub(crate) at: Instant,
+    /// It has replied.
+    pub(crate) replied: bool,
+}
+
+impl Watch {
+    /// Whether nearly nothing comes back for what the interface sends.
+    pub(crate) fn is_one_way(&self, now: Instant) -> bool {
+        let Some(Counted {
+            since,
+            sent,
+            received,
+            latest,
+        }) = self.counted
+        else {
+            return false;
+        };
+        let (least, time) = ONE_WAY;
+        let (sent, received) = (latest.0.saturating_sub(sent), latest.1.saturating_sub(received));
+        now - since >= time && sent >= least && received.saturating_mul(4) <= sent
+    }
+
+    fn count(&mut self, now: Instant, sent: u64, received: u64) {
+        let latest = (sent, received);
+        match &mut self.counted {
+            Some(counted) if now - counted.since < LOOKBACK => counted.latest = latest,
+            _ => {
+                self.counted = Some(Counted {
+                    since: now,
+                    sent,
+                    received,
+                    latest,
+                });
+            }
+        }
+    }
+
+    /// Whether a new suspicion is worth its probes, by these hosts.
+    pub(crate) fn may_suspect(&self, now: Instant, by: &[HostId]) -> bool {
+        self.pause.as_ref().is_none_or(|pause| {
+            let is_news = by.iter().any(|host| !pause.cleared.contains(host));
+            let lasts = if is_news {
+                pause.lasts.min(NEWS_PAUSE)
+            } else {
+                pause.lasts
+            };
+            now - pause.from >= lasts
+        })
+    }
+
+    /// Begins the next pause, longer than the last one unless that was long ago.
+    pub(crate) fn rest(&mut self, now: Instant, most: Duration, cleared: Vec<HostId>) {
+        let before = self.pause.take();
+        let lasts = before
+            .filter(|pause| now - pause.from < pause.lasts * 2 + CLEARED_PAUSE)
+            .map_or(FIRST_PAUSE, |pause| (pause.lasts * 2).min(most));
+        self.pause = Some(Pause {
+            from: now,
+            lasts,
+            cleared,
+        });
+        self.stage = Stage::Quiet;
+        self.counted = None;
+    }
+}
+
+impl Liveness {
+    /// Takes in what the world says of a host; whether that shows the link to be alive.
+    pub(crate) fn told(&mut self, now: Instant, link: LinkId, host: HostId, event: HostEvent) -> bool {
+        self.hosts.told(now, link, host, event);
+        let is_heard = event == HostEvent::Heard;
+        if is_heard {
+            self.heard(now, link);
+        }
+        is_heard
+    }
+
+    /// Something beyond the next hop was heard over this link.
+    pub(crate) fn heard(&mut self, now: Instant, link: LinkId) {
+        self.watches.entry(link).or_default().heard = Some(now);
+    }
+
+    /// Takes in the counters of an interface.
+    pub(crate) fn count(&mut self, now: Instant, link: LinkId, sent: u64, received: u64) {
+        self.watches.entry(link).or_default().count(now, sent, received);
+    }
+
+    /// A reply, if it is to a question of this part; whether it shows the link to be alive.
+    pub(crate) fn replied(&mut self, now: Instant, link: LinkId, probe: u32) -> Option<bool> {
+        let at = self
+            .open
+            .iter()
+            .position(|open| (open.probe, open.link) == (probe, link))?;
+        let host = self.open.remove(at)?.host;
+        let is_far = self.hosts.replied(now, link, host);
+        let watch = self.watches.entry(link).or_default();
+        if is_far {
+            watch.heard = Some(now);
+        }
+        let shows_life = is_far || watch.lost.contains(&host);
+        if let Stage::Asked(asked) = &mut watch.stage {
+            asked.replied |= asked.host == host;
+        }
+        for watch in self.watches.values_mut() {
+            if let Stage::Suspected(suspicion) = &mut watch.stage {
+                suspicion.replied(link, host);
+            }
+        }
+        Some(shows_life)
+    }
+
+    /// A question could not be asked: that it has no reply proves nothing.
+    pub(crate) fn failed(&mut self, now: Instant, link: LinkId, probe: u32) {
+        let Some(at) = self
+            .open
+            .iter()
+            .position(|open| (open.probe, open.link) == (probe, link))
+        else {
+            return;
+        };
+        let host = self.open.remove(at).map(|question| question.host);
+        let Some((watch, host)) = self.watches.get_mut(&link).zip(host) else {
+            return;
+        };
+        match &mut watch.stage {
+            Stage::Asked(asked) if asked.host == host => {
+                watch.rest(now, OPEN_PAUSE, Vec::new());
+                self.hosts.missed(link, host);
+            }
+            Stage::Suspected(suspicion) => suspicion.failed(host),
+            _ => {}
+        }
+    }
+
+    /// The link leads to another network, or is gone.
+    pub(crate) fn forget(&mut self, link: LinkId) {
+        self.hosts.forget(link);
+        self.watches.remove(&link);
+    }
+
+    /// This host did not run: what is out is asked again.
+    pub(crate) fn begin_anew(&mut self) {
+        for watch in self.watches.values_mut() {
+            (watch.stage, watch.counted) = (Stage::Quiet, None);
+        }
+    }
+
+    /// Whether the link was given up here, and not by a connection's probes.
+    pub(crate) fn has_lost(&self, link: LinkId) -> bool {
+        self.watches
+            .get(&link)
+            .is_some_and(|watch| !watch.lost.is_empty())
+    }
+
+    /// It is alive again.
+    pub(crate) fn found(&mut self, link: LinkId) {
+        if let Some(watch) = self.watches.get_mut(&link) {
+            watch.lost.clear();
+            (watch.stage, watch.pause, watch.counted) = (Stage::Quiet, None, None);
+        }
+    }
+
+    /// What is being found out about a link, if anything is.
+    pub(crate) fn word(&self, now: Instant, link: LinkId) -> Option<String> {
+        match &self.watches.get(&link)?.stage {
+            Stage::Suspected(suspicion) => Some(suspicion.word(now)),
+            Stage::Quiet | Stage::Asked(_) => None,
+        }
+    }
+}

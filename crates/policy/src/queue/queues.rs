@@ -1,0 +1,256 @@
+//! Which links have a queue standing before them, and the marks that make senders take it away.
+//!
+//! [`Queue`] decides for one link; here it is shown what the busiest subflow over that link meets.
+//!
+//! # Sources
+//! - Linux 6.18, `net/ipv4/tcp_input.c`, `tcp_rcv_rtt_measure_ts`: from a time stamp to the data that echoes it, with every queue between;
+//!   a subflow that stood still echoes an old one, but what is less counts at once, what is more by an eighth.
+//! - RFC 6298: what an upload's own acknowledgements say of its round trip.
+//!
+//! # Where we differ, and why
+//! 1. Only links that are busy are judged: data that comes by the way echoes time stamps of long ago.
+//! 2. Only cables are always marked. Over WiFi the round trip comes and goes with the air, and a walk past five access points brought 4 % less for it
+//!    (one run); what is poor there, [`crate::wifi::steering`] sees by its airtime. With marks on the cell, too, one of eight plays of `fade` had a gap of
+//!    120 ms; without, none of twenty over 83.
+//! 3. Over radio what arrives is marked, too, while a link beside it that has no queue is given less than it has shown that it can carry: a queue that stands then is what draws too
+//!    much. A link that joins a running connection meets no loss inside the bounded window, its congestion window ends far over what it carries, and
+//!    the scheduler takes it for the fastest. In the model (60 sets of links, one joins after 30 s; the next minute over a stock host's) the worst set
+//!    brought 0.63 of a stock host's goodput without this rule, and 0.88 with it and what links are believed to carry.
+//! 4. In a slow start over a cable it is looked at with every reading: it overflows a queue within two of the looks that do later.
+//!
+//! # Checked by
+//! `tests::queues`; `window::tests::fluid::many`.
+
+use crate::choose::rank::is_sinking;
+use crate::estimate::arrivals::LATELY;
+use crate::io::{LinkId, LinkKind, SubflowId, Verb};
+use crate::known::conn::{Subflow, is_queued};
+use crate::known::path::Path;
+use crate::known::state::State;
+use crate::queue::aqm::{self, Load, Queue};
+use crate::window::EVERY_READING;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use units::{Duration, Instant, Ratio};
+
+/// Fewer segments in the last 300 ms are no load that a queue could come from.
+pub(crate) const BUSY_SEGMENTS: u64 = 30;
+/// A link with no queue before it that brings less than these percent of what it has shown lately is given too little.
+pub(crate) const STARVED_PERCENT: u64 = 75;
+/// For so many of its round trips, or for that, a subflow may be in its slow start.
+const YOUNG: (u32, Duration) = (10, Duration::from_millis(1_500));
+/// A queue that comes back within this is worth no second word.
+const SAME: Duration = Duration::from_secs(10);
+
+/// The queues of all links.
+#[derive(Debug, Default)]
+pub(crate) struct Queues {
+    links: BTreeMap<LinkId, Watched>,
+    next: Instant,
+    /// When means are to go on.
+    next_mean: Instant,
+}
+
+#[derive(Debug, Default)]
+struct Watched {
+    inbound: Direction,
+    outbound: Direction,
+}
+
+/// The queue on the way here, or on the way from here.
+#[derive(Debug, Default)]
+struct Direction {
+    queue: Queue,
+    /// What the busy subflows meet, its round trip that of the busiest; `None` without any.
+    load: Option<Load>,
+    /// Segments of the busiest one.
+    most: u64,
+    marked: Option<Instant>,
+    /// Whether a link beside it is given less than it could carry.
+    starves: bool,
+}
+
+/// What a busy subflow meets.
+struct Meets {
+    rtt: Duration,
+    /// Segments in a second.
+    segments: u64,
+    /// Whether this host sends them.
+    own: bool,
+}
+
+impl Queues {
+    pub(crate) fn look(&mut self, now: Instant, state: &mut State) {
+        if now < self.next {
+            return;
+        }
+        let young = self.meet(now, state);
+        let is_mean = now >= self.next_mean;
+        for (&link, watched) in &mut self.links {
+            if let Some(path) = state.paths.get_mut(&link).filter(|_| is_mean) {
+                let stands = watched.inbound.load.map_or(Duration::ZERO, Load::queue);
+                path.queue = (path.queue * 15 + stands) / 16;
+            }
+            watched.look(now, state, link);
+        }
+        if is_mean {
+            self.next_mean = now + aqm::EVERY;
+        }
+        self.next = now + if young { EVERY_READING } else { aqm::EVERY };
+    }
+
+    /// What all subflows meet now; whether one of them may be in its slow start.
+    fn meet(&mut self, now: Instant, state: &State) -> bool {
+        let mut any_young = false;
+        self.links.retain(|link, _| state.paths.contains_key(link));
+        for watched in self.links.values_mut() {
+            (watched.inbound.load, watched.outbound.load) = (None, None);
+            watched.inbound.starves = false;
+        }
+        for conn in state.conns.values() {
+            let starves = conn
+                .subflows
+                .iter()
+                .any(|subflow| is_starved(now, subflow, &state.paths));
+            for subflow in &conn.subflows {
+                let Some(path) = state.paths.get(&subflow.link) else {
+                    continue;
+                };
+                let Some(base) = path.base_rtt else { continue };
+                let starts = path.spec.kind == LinkKind::Cable && is_young(now - subflow.since, base);
+                let young = starts.then_some(subflow.id);
+                any_young |= starts;
+                let watched = self.links.entry(subflow.link).or_default();
+                watched.inbound.meet(base, young, arriving(now, subflow, starts));
+                watched.outbound.meet(base, young, leaving(subflow));
+                watched.inbound.starves |= starves;
+            }
+        }
+        any_young
+    }
+}
+
+/// Whether a subflow may be in its slow start.
+pub(crate) fn is_young(age: Duration, base: Duration) -> bool {
+    age < (base * YOUNG.0).max(YOUNG.1)
+}
+
+/// Whether it is in use and brings less than it could, though nothing waits before it.
+fn is_starved(now: Instant, subflow: &Subflow, paths: &BTreeMap<LinkId, Path>) -> bool {
+    let in_use = !subflow.backup && subflow.draining.is_none();
+    let [rate, shown] = [subflow.arrivals.rate(now), subflow.arrivals.best_rate(now)];
+    let given_little = in_use && rate < shown.percent(STARVED_PERCENT);
+    given_little
+        && paths
+            .get(&subflow.link)
+            .is_some_and(|path| !is_queued(subflow, path) && !is_sinking(path))
+}
+
+/// What data that comes meets, if much comes.
+fn arriving(now: Instant, subflow: &Subflow, starts: bool) -> Option<Meets> {
+    let recent = subflow.arrivals.recent_segments(now);
+    let rtt = subflow.sample.data_rtt;
+    // A mean of 300 ms is far behind a slow start.
+    let lately = starts.then(|| subflow.arrivals.lately(now, LATELY).0);
+    (recent >= BUSY_SEGMENTS && rtt > Duration::ZERO).then(|| Meets {
+        rtt,
+        segments: (recent * 10 / 3).max(lately.unwrap_or_default()),
+        own: false,
+    })
+}
+
+/// What data that is sent meets, if much is under way.
+fn leaving(subflow: &Subflow) -> Option<Meets> {
+    let (unacked, rtt) = (u64::from(subflow.sample.unacked), subflow.sample.srtt);
+    sends_much(subflow).then(|| Meets {
+        rtt,
+        segments: unacked.saturating_mul(1_000_000) / (rtt.as_micros() as u64).max(1),
+        own: true,
+    })
+}
+
+/// Whether so much of its own is under way that a queue could come from it.
+pub(crate) fn sends_much(subflow: &Subflow) -> bool {
+    u64::from(subflow.sample.unacked) >= BUSY_SEGMENTS && subflow.sample.srtt > Duration::ZERO
+}
+
+impl Watched {
+    fn look(&mut self, now: Instant, state: &mut State, link: LinkId) {
+        let is_cable = |path: &Path| path.spec.kind == LinkKind::Cable;
+        let marks = state.paths.get(&link).is_some_and(is_cable);
+        let inbound = self.inbound.look(now, marks || self.inbound.starves);
+        let outbound = self.outbound.look(now, marks);
+        state.mark(link, |marks| (marks.queue, marks.sent) = (inbound, outbound));
+        for (direction, rate, what) in [
+            (&mut self.inbound, inbound, "arrives"),
+            (&mut self.outbound, outbound, "is sent"),
+        ] {
+            if let Some(load) = direction.load.filter(|_| direction.is_news(now, rate)) {
+                state.remark(None, link, Verb::Mark, sentence(load, rate, what));
+            }
+        }
+    }
+}
+
+impl Direction {
+    /// Takes in one subflow.
+    fn meet(&mut self, base: Duration, young: Option<SubflowId>, meets: Option<Meets>) {
+        let Some(Meets { rtt, segments, own }) = meets else {
+            return;
+        };
+        let load = self.load.get_or_insert_with(|| {
+            self.most = 0;
+            Load {
+                base,
+                rtt,
+                segments: 0,
+                subflows: 0,
+                young,
+                own,
+            }
+        });
+        load.young = load
+            .young
+            .max(young)
+            .filter(|_| young.is_some() && load.young.is_some());
+        load.subflows += 1;
+        load.segments = load.segments.saturating_add(segments);
+        if segments > self.most {
+            (self.most, load.rtt) = (segments, rtt);
+        }
+    }
+
+    /// The share that is to be marked until the next look.
+    fn look(&mut self, now: Instant, marks: bool) -> Ratio {
+        let Some(load) = self.load else {
+            self.queue.ignore();
+            return Ratio::ZERO;
+        };
+        if marks {
+            return self.queue.look(now, load);
+        }
+        self.queue.ignore();
+        Ratio::ZERO
+    }
+
+    /// Whether marking at this rate is worth a word.
+    fn is_news(&mut self, now: Instant, rate: Ratio) -> bool {
+        let marks = rate > Ratio::ZERO;
+        let news = marks && self.marked.is_none_or(|at| now - at >= SAME);
+        if marks {
+            self.marked = Some(now);
+        }
+        news
+    }
+}
+
+/// "83 ms of queue stand before it, 45 may: 0.21 % of what arrives is marked", "7 ms of queue stand before it, its slow start has filled it: …"
+fn sentence(load: Load, rate: Ratio, what: &str) -> String {
+    let [stands, may] = [load.queue(), load.target()].map(|queue| queue.as_millis());
+    let why = match stands < may {
+        true => String::from("its slow start has filled it"),
+        false => format!("{may} may"),
+    };
+    format!("{stands} ms of queue stand before it, {why}: {rate} of what {what} is marked")
+}

@@ -1,0 +1,51 @@
+//! Limits what this host assigns to the subflows of a connection before it can be sent.
+//!
+//! # Sources
+//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: a subflow is given up to 64 KiB at a time, once what it has unsent is under its limit.
+//!
+//! # Where we differ, and why
+//! 1. The limit of what waits unsent is one burst on each subflow (the scheduler then adds one at most), whatever the links: a quarter of that brought 1 % less on `window-upload`, more is only sent again when a link dies. Like the
+//!    window it is bounded only where it matters, once more than a quarter of a megabyte waits; and it then stays, since nothing is gained by lifting it.
+//!
+//! # Checked by
+//! `tests::bounds`; `window-upload` in the benchmarks.
+
+use crate::io::{Action, ConnId, Verb};
+use crate::known::conn::Subflow;
+use crate::known::state::State;
+use alloc::format;
+use alloc::string::String;
+use units::{Bitrate, Bytes};
+
+/// More than this waiting at this host is worth bounding.
+const BACKLOG_WORTH_BOUNDING: Bytes = Bytes::from_kib(256);
+/// What is left waiting on the subflows: enough for a burst, too little to matter when a path dies.
+const UNSENT_LIMIT: Bytes = Bytes::from_kib(64);
+
+/// Limits it once more than a quarter of a megabyte waits.
+pub(super) fn bound(state: &mut State, id: ConnId) {
+    let Some(conn) = state.conns.get_mut(&id) else {
+        return;
+    };
+    let unsent: Bytes = conn.subflows.iter().map(|subflow| subflow.sample.unsent).sum();
+    if conn.unsent_why.is_none() && unsent > BACKLOG_WORTH_BOUNDING {
+        let why = sentence(unsent, conn.subflows.iter().map(Subflow::sends).sum());
+        conn.unsent_why = Some(why.clone());
+        state.push(Action::Unsent(id, Some(UNSENT_LIMIT)));
+        state.note(None, Some(id), Verb::Unsent, why);
+    }
+}
+
+/// "64 KiB on each path: 1.2 MB waited unsent, which would cost 0.4 s if a path died"
+fn sentence(unsent: Bytes, sends: Bitrate) -> String {
+    let cost = match sends.time_for(unsent) {
+        Some(cost) => format!(
+            "cost {}.{} s",
+            cost.as_millis() / 1_000,
+            cost.as_millis() / 100 % 10
+        ),
+        None => String::from("have to be assigned anew"),
+    };
+    let limit = UNSENT_LIMIT.get() / 1_024;
+    format!("{limit} KiB on each path: {unsent} waited unsent, which would {cost} if a path died")
+}

@@ -1,0 +1,139 @@
+//! Limits how far ahead the peer may send on each connection.
+//!
+//! [`Window`](crate::window::Window) decides; here it is shown the connection, and what it decides is asked for.
+//!
+//! # Checked by
+//! `tests::bounds`; `window-…` in the benchmarks.
+
+use super::queues::BUSY_SEGMENTS;
+use super::unsent;
+use crate::choose::rank::{is_sinking, shown};
+use crate::estimate::arrivals::LATELY;
+use crate::io::{Action, ConnId, LinkKind, Verb};
+use crate::known::conn::is_queued;
+use crate::known::state::State;
+use crate::window::Need;
+use alloc::format;
+use alloc::string::String;
+use units::{Bitrate, Bytes, Duration, Instant};
+
+/// What a stock host lets its peer send ahead (the default `tcp_rmem`).
+const STOCK: Bytes = Bytes::new(6_000_000);
+
+/// As [`bound`], between its looks, while slow start may have found more or links lose.
+pub(crate) fn bound_growing(now: Instant, state: &mut State, id: ConnId) {
+    if state.conns.get(&id).is_some_and(|conn| conn.window.is_due(now)) {
+        bound(now, state, id);
+    }
+}
+
+/// Bounds how far ahead the peer, and this host, may queue.
+pub(crate) fn bound(now: Instant, state: &mut State, id: ConnId) {
+    unsent::bound(state, id);
+    believe(now, state, id);
+    let Some(need) = need(now, state, id) else { return };
+    let Some(conn) = state.conns.get_mut(&id) else {
+        return;
+    };
+    let changed = conn.window.update(now, need);
+    let Some(ahead) = changed.and_then(|_| conn.window.ahead()) else {
+        return;
+    };
+    if conn.window.is_news() {
+        let rate = conn.window.capacity();
+        let why = sentence(ahead.usual(), conn.window.loses(), Need { rate, ..need });
+        conn.why = Some(why.clone());
+        state.note(None, Some(id), Verb::Window, why);
+    }
+    state.push(Action::Window(id, Some(ahead)));
+}
+
+/// "1.1 MB = 2.0 × 90 Mb/s × 50 ms; …", where links lose "1.1 MB = 2.0 × 90 Mb/s × 50 ms, and what waits for lost bytes; …"
+fn sentence(window: Bytes, loses: bool, need: Need) -> String {
+    let product = (need.rate * need.rtt).get().max(1);
+    let tenths = window.get().saturating_mul(10).saturating_add(product / 2) / product;
+    let cost = need.rate.time_for(STOCK).unwrap_or_default().as_millis() / 100;
+    let missed = if loses {
+        ", and what waits for lost bytes"
+    } else {
+        ""
+    };
+    format!(
+        "{window} = {}.{} × {} × {} ms{missed}; {STOCK} queued at the server would cost {}.{} s",
+        tenths / 10,
+        tenths % 10,
+        need.rate,
+        need.rtt.as_millis(),
+        cost / 10,
+        cost % 10
+    )
+}
+
+/// Fewer segments than that in the last 300 ms echo time stamps of long ago.
+const TELLING_SEGMENTS: u64 = 8;
+
+/// What the connection's links carry, as far as their subflows have shown it.
+fn believe(now: Instant, state: &mut State, id: ConnId) {
+    let Some(conn) = state.conns.get_mut(&id) else {
+        return;
+    };
+    // A backup brings nothing, which says nothing of what its link carries.
+    for subflow in conn.subflows.iter_mut().filter(|subflow| !subflow.backup) {
+        let path = state.paths.get(&subflow.link);
+        let tells = subflow.arrivals.recent_segments(now) >= TELLING_SEGMENTS;
+        let best = subflow.arrivals.best_rate(now);
+        let loses = tells && subflow.losses.go_on(now);
+        let gives_way = loses && subflow.carries.gives_way(best);
+        let full =
+            gives_way || path.is_none_or(|path| (tells && is_queued(subflow, path)) || is_sinking(path));
+        subflow.carries.look(now, best, full);
+    }
+}
+
+fn need(now: Instant, state: &State, id: ConnId) -> Option<Need> {
+    let conn = state.conns.get(&id)?;
+    let in_use = conn
+        .subflows
+        .iter()
+        .filter(|subflow| !subflow.backup && subflow.draining.is_none());
+    let (mut rate, mut rtt, mut sinking) = (Bitrate::ZERO, Duration::ZERO, false);
+    let (mut repair, mut wired, mut doubted) = (Duration::ZERO, true, false);
+    let (mut links, mut queued, mut trickles) = (0, false, false);
+    let (mut brings, mut under_way) = (Bitrate::ZERO, Bytes::ZERO);
+    for subflow in in_use {
+        let path = state.paths.get(&subflow.link)?;
+        let carries = shown(now, subflow, path).max(subflow.carries.rate());
+        let (_, lately) = subflow.arrivals.lately(now, path.rtt().max(LATELY));
+        rate = rate + carries;
+        brings = brings + carries.max(lately);
+        under_way += carries.max(lately) * path.rtt();
+        rtt = rtt.max(path.rtt());
+        links += 1;
+        queued |= subflow.arrivals.recent_segments(now) >= BUSY_SEGMENTS && is_queued(subflow, path);
+        wired &= path.spec.kind == LinkKind::Cable;
+        trickles |= subflow.trickle.goes_on(now);
+        // Radios repeat what they lose, until they are about to be too weak; then little is to be held.
+        if path.spec.kind == LinkKind::Cable {
+            let missed = subflow.losses.repair(now);
+            repair = repair.max(missed.unwrap_or_default());
+        }
+        sinking |= is_sinking(path);
+        doubted |= !path.is_alive();
+    }
+    Some(Need {
+        rate,
+        brings,
+        under_way,
+        links,
+        queued,
+        rtt,
+        repair,
+        received: conn.sample.bytes_received,
+        sinking,
+        held: conn.sample.held,
+        wired,
+        drains: conn.slow.drains(now),
+        trickles,
+        doubted,
+    })
+}

@@ -1,0 +1,538 @@
+//! Whether a slow link pays for its place in a connection.
+//!
+//! In go the rates of the links of one connection and its out-of-order bytes.
+//! Out come the links that are better backups, each with a sentence. `choose::slow_links` asks and applies them.
+//!
+//! A sender gives every link a share of the data, and everything behind what a slow one brings late waits for it. Beside links
+//! that bring twenty times as much, a deep buffer costs more than the link carries: as a backup it is worth more. No sign that a
+//! client sees says so for certain, so it is tried, and tried again: first after 15 s, or after a minute where a queue had shown which link it is.
+//! Several slow links are put by one after the other, each when the one before has brought what it still had; one at a time is tried.
+//!
+//! | the link brings, of all | and much waits for earlier bytes | then |
+//! |---|---|---|
+//! | up to a seventh | for 300 ms | it becomes a backup; later it is tried in use |
+//! | up to a seventh, with a queue before it | half of all, for 100 ms | the same |
+//! | more | | it stays in use |
+//!
+//! # Sources
+//! - Readings of the project's window notes: with 5 % of the sum a link was better a backup (one case), with 25 and 37 % never.
+//! - Linux 6.18, `net/mptcp/protocol.c`, `mptcp_subflow_get_send`: a subflow whose queue is empty is given the next bytes, up to 64 KiB,
+//!   however slow it is. A model of that scheduler in a tight window: beside 30 + 30 Mb/s, 3 to 9 Mb/s are better a backup, 12 and more in use.
+//! - RFC 8684 §3.3.8: MP_PRIO changes it on a live connection; here that costs no gap.
+//!
+//! # Where we differ, and why
+//! 1. Not by round-trip times, as schedulers do: the queue that hurts is at the server's end of the link, where the client does not see it.
+//! 2. A trial in use ends as soon as it is seen to cost something. The time to the next doubles with each that comes to a verdict, up to four minutes: also with
+//!    one that succeeds, which counts for four minutes.
+//! 3. An application that asks for little teaches nothing: then nothing is tried and nothing changes. One that pauses in a trial ends it without a verdict.
+//! 4. A link that has just come into use is left to find its rate: slow start and its losses look like a slow link. A queue before it says that it
+//!    has found it. With ten round trips for all, 3 Mb/s beside 30 + 30 cost half of the first second.
+//!    Where little comes although bytes wait for earlier ones, it is losses that slow the others, and what they have shown (in slow start, before the first
+//!    loss) is not what a reserve is measured by, but what comes.
+//! 5. Downloads only: what waits for earlier bytes is seen by the receiver, and an upload's is the peer.
+//!
+//! # Checked by
+//! `tests`, against a fluid model; `window-thin` and `window-mixes` in the benchmarks.
+
+#[cfg(test)]
+mod tests;
+
+use crate::io::{LinkId, Verb};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use units::{Bitrate, Bytes, Duration, Instant};
+
+/// A link with up to this share is a backup until it has proven itself.
+const POOR_PERCENT: u64 = 14;
+/// One part in so many of what may be under way waits, on average: much.
+const BLOCKED_PART: u64 = 4;
+/// Readings that show blocking must last this long.
+const CONVINCED_AFTER: Duration = Duration::from_millis(300);
+/// Where half of it waits, and a queue shows whom it waits for, so long.
+const BLOCKED_BADLY_PART: u64 = 2;
+const CONVINCED_BADLY_AFTER: Duration = Duration::from_millis(100);
+/// For so many of the longest round trips, and the time above, a link that has come into use is not judged.
+const ROUNDS_TO_GROW: u32 = 10;
+/// The same where a queue shows that it has found its rate.
+const ROUNDS_TO_QUEUE: u32 = 4;
+/// So long a link that was put by may take to bring what the sender had given it.
+const DRAINS_FOR: Duration = Duration::from_secs(2);
+/// A link that brings this much of what it brought when the doubt arose is still finding its rate.
+const GROWING_PERCENT: u64 = 110;
+/// A link that brings this share of the most that it brought is in demand.
+const BUSY_PERCENT: u64 = 50;
+/// Goodput under this share says that the application asks for little.
+const ASKING_PERCENT: u64 = 40;
+/// So long less must come than the links have shown, while bytes wait, before what they have shown is not believed.
+const SHORT_FOR: Duration = Duration::from_secs(1);
+/// A trial is judged by what comes from then on; before, the links' queues follow the change.
+const SETTLE: Duration = Duration::from_millis(1_000);
+const TRIAL: Duration = Duration::from_millis(2_500);
+/// A trial in use that brings less than this share of what came before has failed.
+const ABORT_PERCENT: u64 = 88;
+const FIRST_PAUSE: Duration = Duration::from_secs(15);
+/// Where a queue showed plainly that it was the slow link that the others waited for.
+const PLAIN_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_secs(240);
+/// For so long a link that was better in use is not judged anew: what it brings, and the others beside it, changes as the host moves.
+const PROVEN_FOR: Duration = LONGEST_PAUSE;
+/// A reserve that would bring this share of all is none any more.
+const FAIR_PERCENT: u64 = 20;
+
+/// A link in use, as one connection sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct View {
+    pub(crate) link: LinkId,
+    /// The most that it has shown lately, or promises.
+    pub(crate) best: Bitrate,
+    /// What it brings now.
+    pub(crate) rate: Bitrate,
+    /// Whether a queue of half a base round trip stands before it: it has found its rate.
+    pub(crate) queued: bool,
+}
+
+impl View {
+    /// Another subflow over the same link.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.best = self.best.max(other.best);
+        self.rate = self.rate + other.rate;
+        self.queued |= other.queued;
+    }
+}
+
+/// What is looked at, every 50 ms or so.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look<'a> {
+    /// Sound links that this connection may use, the demoted ones too.
+    pub(crate) links: &'a [View],
+    /// The longest base round-trip time of these.
+    pub(crate) rtt: Duration,
+    /// Bytes that wait for earlier ones.
+    pub(crate) held: Bytes,
+    /// How far ahead the peer may send, if that is bounded: no more can wait.
+    pub(crate) window: Option<Bytes>,
+    /// Bytes received so far.
+    pub(crate) received: Bytes,
+}
+
+/// Which of a connection's links are kept as backups because they are slow.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Slow {
+    /// Backups; the one that is tried next comes first.
+    spared: Vec<Spared>,
+    /// A link in use, to see whether that is better.
+    trial: Option<(Spared, Trial)>,
+    /// Since when the links have been in use.
+    used: Vec<(LinkId, Instant)>,
+    /// What has waited lately, on average.
+    held: Bytes,
+    /// Since when much waits and the slowest link brings no more than then.
+    blocked: Option<(Instant, Bitrate)>,
+    pause: Duration,
+    rest_until: Instant,
+    /// Since when less comes than the links in use have shown, although bytes wait.
+    short: Option<Instant>,
+    /// Links that were better in use: they are not put by while that is fresh.
+    proven: Vec<Proven>,
+    goodput: Goodput,
+}
+
+/// A slow link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Spared {
+    link: LinkId,
+    /// What it brought when it was last in use.
+    brought: Bitrate,
+    /// Since when it has been a backup.
+    since: Instant,
+    why: Why,
+}
+
+/// A slow link that pays for its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Proven {
+    link: LinkId,
+    /// When that was seen.
+    seen: Instant,
+    with: Bitrate,
+    without: Bitrate,
+}
+
+/// Why a link is a backup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Why {
+    /// So much waited for earlier bytes, while all links together brought so much.
+    Awaited { held: Bytes, sum: Bitrate },
+    /// It was tried in use.
+    Tried { with: Bitrate, without: Bitrate },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Trial {
+    began: Instant,
+    before: Bitrate,
+    received: Option<(Instant, Bytes)>,
+}
+
+/// A change of roles, or that one stays as it is after a trial, with the numbers behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Changed {
+    pub(crate) link: LinkId,
+    pub(crate) in_use: bool,
+    pub(crate) why: String,
+}
+
+impl Slow {
+    /// Whether this link is better a backup.
+    pub(crate) fn spares(&self, link: LinkId) -> bool {
+        self.spared.iter().any(|spared| spared.link == link)
+    }
+
+    /// Whether this link is a backup of the connection's, is tried in use or was lately better so, and why; nothing of one that is used like any other.
+    pub(crate) fn word(&self, link: LinkId) -> Option<(Verb, String)> {
+        let spared = self.spared.iter().find(|spared| spared.link == link);
+        let tried = self.trial.iter().find(|(tried, _)| tried.link == link);
+        let proven = self.proven.iter().find(|proven| proven.link == link);
+        spared
+            .map(|spared| (Verb::Demote, spared.why()))
+            .or_else(|| tried.map(|(_, trial)| (Verb::Use, trial.why())))
+            .or_else(|| proven.map(|proven| (Verb::Use, proven.why())))
+    }
+
+    /// Whether what a link brings that was just put by is still being waited for.
+    pub(crate) fn drains(&self, now: Instant) -> bool {
+        self.spared.iter().any(|spared| now - spared.since < DRAINS_FOR)
+    }
+
+    /// Takes a look in; says what changes.
+    pub(crate) fn look(&mut self, now: Instant, look: &Look<'_>) -> Option<Changed> {
+        self.goodput.note(now, look.received);
+        self.proven.retain(|proven| now - proven.seen < PROVEN_FOR);
+        self.held = match self.drains(now) {
+            // It waits for the one that was put by.
+            true => Bytes::ZERO,
+            false => (self.held * 15 + look.held) / 16,
+        };
+        self.note_used(now, look.links);
+        if let Some(subject) = self.subject() {
+            self.forget_absent(look.links);
+            let is_there = look.links.iter().any(|view| view.link == subject.link);
+            if self.subject().is_none() || look.links.len() < 2 {
+                *self = Self::default();
+                return is_there.then(|| subject.back(String::from("it is the only one that is left")));
+            }
+            if self.in_use(look.links).next().is_none() {
+                let next = self.spared.remove(0);
+                return Some(next.back(String::from("those that were faster are gone")));
+            }
+        }
+        if let Some((tried, trial)) = self.trial {
+            return self.try_with(now, look, tried, trial);
+        }
+        self.reconsider(now, look).or_else(|| self.suspect(now, look))
+    }
+
+    /// A link about which something is to be decided: the one that is being tried, or that will be next.
+    fn subject(&self) -> Option<Spared> {
+        let tried = self.trial.map(|(tried, _)| tried);
+        tried.or_else(|| self.spared.first().copied())
+    }
+
+    fn forget_absent(&mut self, links: &[View]) {
+        let is_there = |spared: &Spared| links.iter().any(|view| view.link == spared.link);
+        self.spared.retain(is_there);
+        self.trial = self.trial.filter(|(tried, _)| is_there(tried));
+    }
+
+    /// Another subflow carries what this link brings from now on: it finds its rate anew.
+    pub(crate) fn begins_anew(&mut self, link: LinkId) {
+        self.used.retain(|(used, _)| *used != link);
+    }
+
+    /// Those that are no backups.
+    fn in_use<'a>(&'a self, links: &'a [View]) -> impl Iterator<Item = &'a View> {
+        links.iter().filter(|view| !self.spares(view.link))
+    }
+
+    fn note_used(&mut self, now: Instant, links: &[View]) {
+        self.used
+            .retain(|(link, _)| links.iter().any(|view| view.link == *link));
+        for view in links {
+            if self.used.iter().all(|(link, _)| *link != view.link) {
+                self.used.push((view.link, now));
+            }
+        }
+    }
+
+    /// Whether this link has been in use for long enough to have found its rate.
+    fn is_grown(&self, now: Instant, view: &View, rtt: Duration) -> bool {
+        let rounds = if view.queued {
+            ROUNDS_TO_QUEUE
+        } else {
+            ROUNDS_TO_GROW
+        };
+        let mut used = self.used.iter().filter(|(used, _)| *used == view.link);
+        used.all(|(_, since)| now - *since >= rtt * rounds)
+    }
+
+    /// Is there a link for whose bytes the others' wait?
+    fn suspect(&mut self, now: Instant, look: &Look<'_>) -> Option<Changed> {
+        // What waits may still wait for the last one that was put by.
+        if self.drains(now) {
+            return None;
+        }
+        let links: Vec<View> = self.in_use(look.links).copied().collect();
+        let sum: Bitrate = links.iter().map(|view| view.best).sum();
+        let room = (sum * look.rtt).min(look.window.unwrap_or(sum * look.rtt));
+        let blocked = self.held * BLOCKED_PART >= room && self.held > Bytes::ZERO;
+        let slowest = links.iter().min_by_key(|view| (view.best, view.link))?;
+        let grown = self.is_grown(now, slowest, look.rtt);
+        if !blocked || !grown || links.len() < 2 {
+            self.blocked = None;
+            return None;
+        }
+        let (since, then) = *self.blocked.get_or_insert((now, slowest.best));
+        let is_plain = slowest.queued && self.held * BLOCKED_BADLY_PART >= room;
+        if !is_plain && slowest.best > then.percent(GROWING_PERCENT) {
+            self.blocked = None;
+            return None;
+        }
+        let convinced_after = if is_plain {
+            CONVINCED_BADLY_AFTER
+        } else {
+            CONVINCED_AFTER
+        };
+        // While others are backups, the rest is theirs: from one trial to the next.
+        let rests = self.spared.is_empty() && now < self.rest_until;
+        if now - since < convinced_after || rests {
+            return None;
+        }
+        // A link that stands idle is not what the others wait for; one that they wait for idles while the window is closed.
+        let is_busy = slowest.rate >= slowest.best.percent(BUSY_PERCENT);
+        let is_proven = self.proven.iter().any(|proven| proven.link == slowest.link);
+        let is_poor = slowest.best <= sum.percent(POOR_PERCENT) && !is_proven;
+        (is_busy && is_poor).then(|| self.put_by(now, slowest, sum, is_plain))
+    }
+
+    fn put_by(&mut self, now: Instant, slowest: &View, sum: Bitrate, is_plain: bool) -> Changed {
+        let spared = Spared {
+            link: slowest.link,
+            brought: slowest.best,
+            since: now,
+            why: Why::Awaited { held: self.held, sum },
+        };
+        self.spared.push(spared);
+        if is_plain {
+            self.pause = self.pause.max(PLAIN_PAUSE);
+        }
+        self.rest(now);
+        spared.put_by()
+    }
+
+    /// A reserve is tried in use from time to time, and taken at once when the others have become slow or it fast.
+    fn reconsider(&mut self, now: Instant, look: &Look<'_>) -> Option<Changed> {
+        if self.spared.is_empty() {
+            return None;
+        }
+        let total = self.goodput.lately(now)?;
+        let others = self.others(now, look, total)?;
+        let would_bring = |spared: &Spared| {
+            let view = look.links.iter().find(|view| view.link == spared.link);
+            view.map_or(spared.brought, |view| view.best.max(spared.brought))
+        };
+        let is_fair =
+            |spared: &Spared| would_bring(spared) >= (others + would_bring(spared)).percent(FAIR_PERCENT);
+        if let Some(at) = self.spared.iter().position(is_fair) {
+            let spared = self.spared.remove(at);
+            self.blocked = None;
+            let brings = would_bring(&spared);
+            return Some(spared.back(format!("it may bring {brings}, the others bring {others}")));
+        }
+        (now >= self.rest_until).then(|| {
+            let spared = self.spared.remove(0);
+            let trial = Trial::begin(now, total);
+            self.trial = Some((spared, trial));
+            spared.back(trial.why())
+        })
+    }
+
+    /// What the links in use bring, as far as a reserve is measured by it. Nothing where the application asks for little.
+    fn others(&mut self, now: Instant, look: &Look<'_>, total: Bitrate) -> Option<Bitrate> {
+        let shown: Bitrate = self.in_use(look.links).map(|view| view.best).sum();
+        if total > Bitrate::ZERO && total >= shown.percent(ASKING_PERCENT) {
+            self.short = None;
+            return Some(shown);
+        }
+        let waits = self.held > Bytes::ZERO && self.held * BLOCKED_PART >= total * look.rtt;
+        if !waits {
+            self.short = None;
+            return None;
+        }
+        let since = *self.short.get_or_insert(now);
+        (now - since >= SHORT_FOR).then_some(total)
+    }
+
+    fn try_with(
+        &mut self,
+        now: Instant,
+        look: &Look<'_>,
+        spared: Spared,
+        mut trial: Trial,
+    ) -> Option<Changed> {
+        let hurts = now - trial.began >= SETTLE / 2
+            && self
+                .goodput
+                .lately(now)
+                .is_some_and(|rate| rate < trial.before.percent(ABORT_PERCENT));
+        if hurts && look.held == Bytes::ZERO {
+            return Some(self.end_without_verdict(now, spared));
+        }
+        let judged = trial.judge(now, look.received);
+        let Some(after) = judged.or_else(|| self.goodput.lately(now).filter(|_| hurts)) else {
+            self.trial = Some((spared, trial));
+            return None;
+        };
+        self.trial = None;
+        if after >= trial.before + spared.brought.percent(50) {
+            return Some(self.prove(now, spared.link, trial.before, after));
+        }
+        let why = Why::Tried {
+            with: after,
+            without: trial.before,
+        };
+        let failed = Spared {
+            since: now,
+            why,
+            ..spared
+        };
+        self.spared.push(failed);
+        self.fail(now);
+        Some(failed.put_by())
+    }
+
+    /// It stays in use.
+    fn prove(&mut self, now: Instant, link: LinkId, without: Bitrate, with: Bitrate) -> Changed {
+        self.fail(now);
+        let proven = Proven {
+            link,
+            seen: now,
+            with,
+            without,
+        };
+        self.proven.retain(|other| other.link != link);
+        self.proven.push(proven);
+        Changed {
+            link,
+            in_use: true,
+            why: proven.why(),
+        }
+    }
+
+    /// Less comes, and nothing waits for earlier bytes: it is the application that asks for less.
+    fn end_without_verdict(&mut self, now: Instant, spared: Spared) -> Changed {
+        self.trial = None;
+        self.spared.push(Spared { since: now, ..spared });
+        self.rest(now);
+        spared.put_by()
+    }
+
+    fn rest(&mut self, now: Instant) {
+        self.blocked = None;
+        self.rest_until = now + self.pause.max(FIRST_PAUSE);
+    }
+
+    /// The next trial comes later than the last one did.
+    fn fail(&mut self, now: Instant) {
+        self.rest(now);
+        self.pause = (self.pause.max(FIRST_PAUSE) * 2).min(LONGEST_PAUSE);
+    }
+}
+
+impl Spared {
+    fn put_by(self) -> Changed {
+        Changed {
+            link: self.link,
+            in_use: false,
+            why: self.why(),
+        }
+    }
+
+    fn why(self) -> String {
+        match self.why {
+            Why::Awaited { held, sum } => format!(
+                "{} of {sum} is what it brings, and {held} wait for earlier bytes",
+                self.brought
+            ),
+            Why::Tried { with, without } => format!("with it {with} came, without it {without}"),
+        }
+    }
+
+    const fn back(self, why: String) -> Changed {
+        Changed {
+            link: self.link,
+            in_use: true,
+            why,
+        }
+    }
+}
+
+impl Proven {
+    fn why(self) -> String {
+        format!(
+            "it pays for its place: with it {} came, without it {}",
+            self.with, self.without
+        )
+    }
+}
+
+impl Trial {
+    const fn begin(now: Instant, before: Bitrate) -> Self {
+        Self {
+            began: now,
+            before,
+            received: None,
+        }
+    }
+
+    fn why(self) -> String {
+        format!("to see whether it adds to {}", self.before)
+    }
+
+    /// What came once things had settled, when the trial is over.
+    fn judge(&mut self, now: Instant, received: Bytes) -> Option<Bitrate> {
+        if now - self.began < SETTLE {
+            return None;
+        }
+        let (since, before) = *self.received.get_or_insert((now, received));
+        (now - self.began >= TRIAL && now > since).then(|| received.saturating_sub(before).per(now - since))
+    }
+}
+
+/// Goodput of the last half second or so, from marks that are a while apart.
+#[derive(Debug, Clone, Copy, Default)]
+struct Goodput {
+    marks: [Option<(Instant, Bytes)>; MARKS],
+    latest: Option<(Instant, Bytes)>,
+}
+
+const MARKS: usize = 5;
+const MARK_EVERY: Duration = Duration::from_millis(100);
+
+impl Goodput {
+    fn note(&mut self, now: Instant, received: Bytes) {
+        self.latest = Some((now, received));
+        if self.marks[0].is_none_or(|(at, _)| now - at >= MARK_EVERY) {
+            self.marks.rotate_right(1);
+            self.marks[0] = self.latest;
+        }
+    }
+
+    /// Over about half a second; nothing before that has passed.
+    fn lately(&self, now: Instant) -> Option<Bitrate> {
+        let (since, before) = self.marks[MARKS - 1]?;
+        let (at, received) = self.latest?;
+        let fresh = now - at < MARK_EVERY * 2 && at > since;
+        fresh.then(|| received.saturating_sub(before).per(at - since))
+    }
+}

@@ -1,0 +1,73 @@
+//! The omniscient single path in the engine: a world that knows the next ten seconds says so, and one path at a time is used.
+//!
+//! # Sources
+//! - mobiarch11 §3.1: [`crate::omniscient`] decides.
+//!
+//! # Where we differ, and why
+//! 1. The paper's path changes without cost. Here every usable link is associated beforehand, but the subflow has to be joined: a world that
+//!    wants the paper's figure computes it from runs over single links.
+//!
+//! # Checked by
+//! `tests/engine_baselines.rs`.
+
+use crate::choose::rank::{Use, Want};
+use crate::io::{ConnId, LinkId, Verb};
+use crate::known::state::State;
+use crate::strategy::handover::{audible, leave_others};
+use crate::strategy::omniscient::OmniscientPath;
+use crate::subflow::membership;
+use alloc::format;
+use alloc::vec::Vec;
+use units::{Bytes, Instant};
+
+/// One path at a time, the best of the ten seconds to come.
+#[derive(Debug, Default)]
+pub(crate) struct Foresight {
+    path: OmniscientPath,
+    current: Option<LinkId>,
+}
+
+impl Foresight {
+    pub(crate) fn decide(&mut self, now: Instant, state: &mut State) {
+        for link in audible(now, state) {
+            state.associate(now, link);
+        }
+        let usable = state.paths.iter().filter(|(_, path)| path.is_candidate());
+        let foreseen: Vec<(LinkId, Bytes)> = usable
+            .filter_map(|(&link, path)| Some((link, path.foreseen?)))
+            .collect();
+        let Some(link) = self.path.link(now, &foreseen) else {
+            return;
+        };
+        if self.current.replace(link) != Some(link) {
+            let carries = foreseen.iter().find(|(known, _)| *known == link);
+            let carries = carries.map_or(Bytes::ZERO, |(_, carries)| *carries);
+            let why = format!("of all links it carries the most in the next ten seconds: {carries}");
+            state.note(Some(link), None, Verb::Use, why);
+        }
+        only(now, state, &[link]);
+    }
+
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
+        self.path.wake_at()
+    }
+}
+
+/// Connections use these links and, once they do, no others.
+pub(crate) fn only(now: Instant, state: &mut State, links: &[LinkId]) {
+    let wants: Vec<Want> = links
+        .iter()
+        .map(|&link| Want {
+            link,
+            purpose: Use::Active,
+        })
+        .collect();
+    if let Some(&first) = links.first() {
+        state.default_routes(first);
+    }
+    let conns: Vec<ConnId> = state.conns.keys().copied().collect();
+    for conn in conns {
+        membership::fit(now, state, conn, &wants);
+        leave_others(now, state, conn, &wants);
+    }
+}

@@ -1,0 +1,272 @@
+//! What people use today, so that it can be compared: hand-over between access points by their beacons, WiFi first, and the
+//! kernel's own path manager left to itself.
+//!
+//! # Sources
+//! - nsdi15 §6.3: beacons counted over 2 s; switch when another access point has Δ = 10 more; break before make.
+//! - mobiarch11 §3.2: WiFi where there is any, otherwise cellular; one path at a time.
+//! - cla §V: hand-over between access points with the cellular path joined throughout.
+//!
+//! # Where we differ, and why
+//! 1. `Warm` gives the baseline an association and an address with every access point that it hears: the best that fast hand-over
+//!    could ever be.
+//! 2. With cellular beside it, the trigger is the cla paper's too: a ratio of signal to noise of 20 dB, once another is 3 dB stronger (the paper
+//!    gives no difference).
+//! 3. Where nobody reports beacons, a carrier and an address say that an access point can be used: the first such link in the order in which the user
+//!    declared them is kept until it loses one of the two. The first beacon that is heard ends that.
+//!
+//! # Checked by
+//! `tests` (counts and the moment of the switch); `tests/engine_baselines.rs` (the trigger); `walk` in the benchmarks.
+
+use crate::choose::rank::{Use, Want};
+use crate::estimate::mobility::HANDOFF;
+use crate::estimate::signal::snr;
+use crate::io::{LinkId, LinkKind, SubflowId, Verb};
+use crate::known::path::Path;
+use crate::known::state::State;
+use crate::subflow::membership;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use units::{Db, Instant};
+
+/// How many beacons more another access point must have.
+const DELTA: usize = 10;
+/// With cellular beside it, by how much another access point must be stronger once the present one is weak; less would go to and fro.
+const CLEARLY: Db = Db::from_db(3);
+
+/// How the next access point is reached, and what cellular is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Leave, then associate, then get an address.
+    Cold,
+    /// The next access point is already associated.
+    Warm,
+    /// As `Warm`, with every cellular link joined throughout.
+    WarmAndCellular,
+    /// As `Warm`; cellular only where there is no WiFi.
+    WifiFirst,
+}
+
+/// Why an access point was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// The most of its beacons were heard.
+    Beacons,
+    /// It was clearly stronger than a weak one.
+    Signal,
+    /// It can be used, and nobody reports beacons.
+    Order,
+}
+
+/// One access point at a time.
+#[derive(Debug)]
+pub(crate) struct Handover {
+    form: Form,
+    current: Option<LinkId>,
+    /// Why the present one was taken.
+    by: By,
+    /// The link of which it was last said that it is used.
+    said: Option<LinkId>,
+}
+
+impl Handover {
+    pub(crate) const fn new(form: Form) -> Self {
+        Self {
+            form,
+            current: None,
+            by: By::Beacons,
+            said: None,
+        }
+    }
+
+    pub(crate) fn decide(&mut self, now: Instant, state: &mut State) {
+        self.choose(now, state);
+        self.associate(now, state);
+        let wants = self.wants(state);
+        if let Some(first) = wants.first() {
+            state.default_routes(first.link);
+            self.say(now, state, first.link);
+        }
+        let conns: Vec<_> = state.conns.keys().copied().collect();
+        for conn in conns {
+            membership::fit(now, state, conn, &wants);
+            leave_others(now, state, conn, &wants);
+        }
+    }
+
+    /// Once for each change.
+    fn say(&mut self, now: Instant, state: &mut State, link: LinkId) {
+        let Some(path) = state.paths.get(&link) else {
+            return;
+        };
+        if self.said.replace(link) == Some(link) {
+            return;
+        }
+        let why = match self.by {
+            _ if !path.is_wifi() => String::from("no access point can be used"),
+            By::Signal => format!(
+                "it is clearly stronger than the access point before, which has sunk under {HANDOFF} over the noise"
+            ),
+            By::Beacons => {
+                let heard = path.beacons.count(now);
+                format!("{heard} of its beacons were heard in two seconds, the most when it was chosen")
+            }
+            By::Order => String::from(
+                "the first access point with a carrier and an address; nobody reports beacons by which to choose",
+            ),
+        };
+        state.note(Some(link), None, Verb::Use, why);
+    }
+
+    fn choose(&mut self, now: Instant, state: &mut State) {
+        if let Some(clearer) = self.clearer(state) {
+            return self.switch(state, clearer, By::Signal);
+        }
+        let eligible = |path: &Path| {
+            path.is_wifi() && path.is_allowed() && (self.form == Form::Cold || path.is_usable())
+        };
+        let heard = state
+            .paths
+            .iter()
+            .filter(|(_, path)| eligible(path))
+            .map(|(&link, path)| (path.beacons.count(now), link));
+        match heard.max_by_key(|&(count, link)| (count, core::cmp::Reverse(link))) {
+            Some((most @ 1.., best)) => self.take_most_heard(now, state, (most, best)),
+            Some(_) => self.take_first(state),
+            None => self.current = self.current.filter(|&link| is_usable(state, link)),
+        }
+    }
+
+    /// The access point of which most beacons are heard, if that is clear.
+    fn take_most_heard(&mut self, now: Instant, state: &mut State, (most, best): (usize, LinkId)) {
+        let count = |link: LinkId| state.paths.get(&link).map_or(0, |path| path.beacons.count(now));
+        let held = self
+            .current
+            .filter(|&link| self.by != By::Order && self.holds(state, link));
+        match held {
+            Some(current) if most < count(current) + DELTA => {}
+            _ if Some(best) == self.current => self.by = By::Beacons,
+            _ => self.switch(state, best, By::Beacons),
+        }
+    }
+
+    /// No beacon is heard: the present access point while it can be used, then the first by the user's routes that can be and of which nobody has
+    /// ever reported beacons. One that was heard once and is not any more is out of range.
+    fn take_first(&mut self, state: &mut State) {
+        if self.current.is_some_and(|link| is_usable(state, link)) {
+            return;
+        }
+        let unreported = |path: &Path| path.is_wifi() && !path.is_heard() && path.is_allowed();
+        let usable = state
+            .paths
+            .iter()
+            .filter(|(_, path)| unreported(path) && path.is_usable());
+        let first = usable
+            .min_by_key(|(_, path)| path.uplinks.into_iter().min())
+            .map(|(&link, _)| link);
+        if let Some(first) = first {
+            self.switch(state, first, By::Order);
+        }
+    }
+
+    /// With cellular beside it: the access point to take instead of one whose signal has sunk to where the cla paper's mobile looks for another.
+    fn clearer(&self, state: &State) -> Option<LinkId> {
+        let level = |path: &Path| path.signal.mean().map(snr);
+        let current = self.current.filter(|_| self.form == Form::WarmAndCellular)?;
+        let own = state
+            .paths
+            .get(&current)
+            .and_then(level)
+            .filter(|own| *own < HANDOFF)?;
+        let others = state.paths.iter().filter(|(link, path)| {
+            **link != current && path.is_wifi() && path.is_allowed() && path.is_usable()
+        });
+        let heard = others.filter_map(|(&link, path)| Some((level(path)?, link)));
+        let (level, link) = heard.max()?;
+        (level >= own + CLEARLY).then_some(link)
+    }
+
+    /// Whether the present access point still counts: it has its carrier, or (cold) is still being joined.
+    fn holds(&self, state: &State, link: LinkId) -> bool {
+        state
+            .paths
+            .get(&link)
+            .is_some_and(|path| path.carrier || (self.form == Form::Cold && path.asked.is_some()))
+    }
+
+    fn switch(&mut self, state: &mut State, best: LinkId, by: By) {
+        self.by = by;
+        if let Some(old) = self.current.replace(best)
+            && self.form == Form::Cold
+        {
+            state.leave(old);
+        }
+    }
+
+    fn associate(&self, now: Instant, state: &mut State) {
+        let wanted: Vec<LinkId> = match self.form {
+            Form::Cold => self.current.into_iter().collect(),
+            _ => audible(now, state),
+        };
+        for link in wanted {
+            state.associate(now, link);
+        }
+    }
+
+    fn wants(&self, state: &State) -> Vec<Want> {
+        let active = |link| Want {
+            link,
+            purpose: Use::Active,
+        };
+        let usable = |link: &LinkId| is_usable(state, *link);
+        let mut wants: Vec<Want> = self.current.filter(usable).map(active).into_iter().collect();
+        let cellular = match self.form {
+            Form::Cold | Form::Warm => false,
+            Form::WarmAndCellular => true,
+            Form::WifiFirst => wants.is_empty(),
+        };
+        let fallback = state
+            .paths
+            .iter()
+            .filter(|(link, path)| path.spec.kind != LinkKind::Wifi && usable(link));
+        wants.extend(fallback.filter(|_| cellular).map(|(&link, _)| active(link)));
+        wants
+    }
+}
+
+fn is_usable(state: &State, link: LinkId) -> bool {
+    let path = state.paths.get(&link);
+    path.is_some_and(|path| path.is_usable() && path.is_allowed())
+}
+
+/// Access points of which beacons are heard now.
+pub(crate) fn audible(now: Instant, state: &State) -> Vec<LinkId> {
+    let heard = |path: &Path| path.is_wifi() && path.is_allowed() && path.beacons.count(now) >= 3;
+    state
+        .paths
+        .iter()
+        .filter(|(_, path)| heard(path))
+        .map(|(&link, _)| link)
+        .collect()
+}
+
+/// One path at a time: once a wanted one is there, the others end.
+pub(crate) fn leave_others(now: Instant, state: &mut State, id: crate::io::ConnId, wants: &[Want]) {
+    let Some(conn) = state.conns.get(&id) else { return };
+    let wanted = |link: LinkId| wants.iter().any(|want| want.link == link);
+    let lost =
+        |subflow: &&crate::known::conn::Subflow| membership::is_lost(state.paths.get(&subflow.link), subflow);
+    let arrived = conn
+        .subflows
+        .iter()
+        .any(|subflow| wanted(subflow.link) && !lost(&subflow));
+    let others: Vec<SubflowId> = conn
+        .subflows
+        .iter()
+        .filter(|subflow| !wanted(subflow.link))
+        .map(|s| s.id)
+        .collect();
+    if arrived && !others.is_empty() {
+        state.give_up(now, id, &others);
+    }
+}

@@ -1,0 +1,14 @@
+//! One file for each policy: in which order it asks the other rooms.
+//!
+//! In goes the state. Out come the actions of everything that the strategy calls.
+//! `slowhand` is the product, and all others are baselines.
+//! `omniscient` and `energy_schedule` are the arithmetic of two baselines. `foresight` and `thrift` apply it.
+
+pub mod energy_schedule;
+pub(crate) mod foresight;
+pub(crate) mod handover;
+pub(crate) mod kernel;
+pub mod omniscient;
+pub(crate) mod slowhand;
+pub(crate) mod steered;
+pub(crate) mod thrift;

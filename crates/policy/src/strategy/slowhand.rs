@@ -1,0 +1,194 @@
+//! The strategy that this project exists for: every link at once, the good ones used, the others warm, the dead ones found.
+//!
+//! # Sources
+//! - mobiarch11 §2.1 (make before break, every link at once), nsdi15 §4–§6 (one channel's access points), RFC 8684 §3.3.8 (MP_PRIO).
+//!
+//! # Where we differ, and why
+//! 1. nsdi15 leaves the choice of access points to the sender and marks; here selection and the closed loop of [`crate::steer`] decide, and the
+//!    window bounds what a wrong choice can cost.
+//!
+//! # Checked by
+//! `tests`; `tests/engine_steering.rs`, `tests/engine_properties.rs`; the scenarios.
+
+use crate::alive::idle;
+use crate::alive::portal;
+use crate::alive::reserves::Reserves;
+use crate::alive::silence;
+use crate::choose::audition::Audition;
+use crate::choose::low_traffic;
+use crate::choose::overflow::Overflow;
+use crate::choose::rank::{Selection, Use, Want, is_fading, prospect};
+use crate::choose::routes::Routes;
+use crate::choose::slow_links;
+use crate::estimate::signal::EDGE;
+use crate::io::{ConnId, LinkId, Role, SubflowId, Verb};
+use crate::known::path::Path;
+use crate::known::state::State;
+use crate::queue::pacing;
+use crate::queue::queues::Queues;
+use crate::queue::windows;
+use crate::subflow::membership;
+use crate::subflow::renewal;
+use crate::wifi::steering::{Channels, Way};
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use units::{Db, Duration, Instant};
+
+/// How often everything is looked at anew while nothing happens.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What the strategy remembers beside the state.
+#[derive(Debug)]
+pub(crate) struct Slowhand {
+    selection: Selection,
+    audition: Audition,
+    overflow: Overflow,
+    channels: Channels,
+    queues: Queues,
+    reserves: Reserves,
+    routes: Routes,
+    purposes: BTreeMap<LinkId, Use>,
+    bounds_window: bool,
+}
+
+impl Slowhand {
+    pub(crate) fn new(bounds_window: bool) -> Self {
+        Self {
+            selection: Selection::default(),
+            audition: Audition::default(),
+            overflow: Overflow::default(),
+            channels: Channels::new(Way::ClosedLoop),
+            queues: Queues::default(),
+            reserves: Reserves::default(),
+            routes: Routes::default(),
+            purposes: BTreeMap::new(),
+            bounds_window,
+        }
+    }
+
+    /// Whether what stands in queues is bounded, which takes marks.
+    pub(crate) const fn bounds_queues(&self) -> bool {
+        self.bounds_window
+    }
+
+    /// A subflow's counters were read; whether that put its link in doubt. Slow starts and their queues grow too fast for the looks between decisions.
+    pub(crate) fn sampled(
+        &mut self,
+        now: Instant,
+        state: &mut State,
+        conn: ConnId,
+        subflow: SubflowId,
+    ) -> bool {
+        if self.bounds_window {
+            self.queues.look(now, state);
+            pacing::look(now, state, conn, subflow);
+        }
+        silence::inspect(now, state, conn, subflow)
+    }
+
+    /// A connection's counters were read; those of its subflows come before.
+    pub(crate) fn read(&self, now: Instant, state: &mut State, conn: ConnId) {
+        if self.bounds_window {
+            windows::bound_growing(now, state, conn);
+        }
+    }
+
+    pub(crate) fn decide(&mut self, now: Instant, state: &mut State) {
+        silence::ask_again(now, state);
+        silence::retry(now, state);
+        idle::look(now, state);
+        portal::look(now, state);
+        self.reserves.look(now, state);
+        associate_all(now, state);
+        let mut wants = self.selection.wants(now, &state.paths);
+        self.overflow.apply(now, state, &mut wants);
+        self.channels.look(now, state);
+        self.channels.apply(state, &mut wants);
+        self.audition.look(now, state, &mut wants);
+        if self.bounds_window {
+            self.queues.look(now, state);
+        }
+        self.record(state, &wants);
+        self.routes.look(now, state, &wants);
+        let conns: Vec<ConnId> = state.conns.keys().copied().collect();
+        for conn in conns {
+            if !self.bounds_window {
+                membership::fit(now, state, conn, &wants);
+                continue;
+            }
+            let own = low_traffic::on_quickest(now, state, conn, &wants)
+                .or_else(|| slow_links::without_slow(now, state, conn, &wants));
+            match own {
+                Some(wants) => membership::fit(now, state, conn, &wants),
+                None => membership::fit(now, state, conn, &wants),
+            }
+            renewal::look(now, state, conn);
+            windows::bound(now, state, conn);
+        }
+    }
+
+    fn record(&mut self, state: &mut State, wants: &[Want]) {
+        self.purposes
+            .retain(|link, _| wants.iter().any(|want| want.link == *link));
+        for want in wants {
+            let is_new = self.purposes.insert(want.link, want.purpose) != Some(want.purpose);
+            if is_new || state.paths[&want.link].note.is_none() {
+                let steered = self.channels.why(want.link);
+                let why = steered.unwrap_or_else(|| reason(&state.paths[&want.link], want.purpose));
+                let verb = if want.purpose == Use::Active {
+                    Verb::Use
+                } else {
+                    Verb::Demote
+                };
+                state.note(Some(want.link), None, verb, why);
+            }
+        }
+    }
+}
+
+fn reason(path: &Path, purpose: Use) -> String {
+    let signal = path.signal.mean().filter(|_| path.is_wifi());
+    match (purpose, signal) {
+        (Use::Active, Some(signal)) if path.spec.channel.is_none() => format!(
+            "it is up: {signal}, about {} to expect; its channel is not known, so it is not compared with other access points",
+            prospect(path)
+        ),
+        (Use::Active, Some(signal)) => format!(
+            "the best access point of its channel: {signal}, about {} to expect",
+            prospect(path)
+        ),
+        (Use::Active, None) => String::from("it is up and nothing speaks against it"),
+        (Use::Warm, _) if path.spec.role != Role::Primary => String::from("the user wants it as a reserve"),
+        (Use::Warm, Some(signal)) if is_fading(path) => {
+            format!(
+                "its signal is fading: {signal}, {:.1} dB/s",
+                path.signal.slope_db_per_s()
+            )
+        }
+        (Use::Warm, _) => {
+            String::from("another access point of its channel is better, and two would share one air")
+        }
+    }
+}
+
+/// Joins every access point that can be heard well enough to talk to.
+fn associate_all(now: Instant, state: &mut State) {
+    let audible = |path: &Path| {
+        path.beacons.count(now) >= 3
+            && path
+                .signal
+                .mean()
+                .is_some_and(|signal| signal - EDGE >= Db::from_db(1))
+    };
+    let links: Vec<LinkId> = state
+        .paths
+        .iter()
+        .filter(|(_, path)| path.is_wifi() && !path.carrier && path.is_allowed() && audible(path))
+        .map(|(&link, _)| link)
+        .collect();
+    for link in links {
+        state.associate(now, link);
+    }
+}

@@ -1,0 +1,102 @@
+//! The baselines that steer access points and do nothing else: nsdi15's marks, and one access point of a channel at a time.
+//!
+//! # Sources
+//! - nsdi15 §5.2 (marks); FatVAP, juggler (one at a time). The steering itself is in [`crate::wifi::steering`].
+//!
+//! # Checked by
+//! `tests/engine_steering.rs`.
+
+use super::handover::audible;
+use super::kernel::KernelPaths;
+use crate::choose::rank::{Use, Want};
+use crate::io::{ConnId, LinkId, Verb};
+use crate::known::state::State;
+use crate::subflow::membership;
+use crate::wifi::steer::Form;
+use crate::wifi::steering::{Channels, Way};
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+use units::Instant;
+
+/// Everything as `mptcp` does it, and nsdi15's marks.
+#[derive(Debug)]
+pub(crate) struct Ecn {
+    kernel: KernelPaths,
+    channels: Channels,
+}
+
+impl Ecn {
+    pub(crate) fn new(form: Form) -> Self {
+        Self {
+            kernel: KernelPaths::default(),
+            channels: Channels::new(Way::Marking(form)),
+        }
+    }
+
+    pub(crate) fn decide(&mut self, now: Instant, state: &mut State) {
+        self.kernel.decide(now, state);
+        self.channels.look(now, state);
+    }
+}
+
+/// Every link joined, one access point of a channel used at a time.
+#[derive(Debug)]
+pub(crate) struct OneAtATime {
+    channels: Channels,
+    said: BTreeMap<LinkId, Use>,
+}
+
+impl Default for OneAtATime {
+    fn default() -> Self {
+        Self {
+            channels: Channels::new(Way::OnOff),
+            said: BTreeMap::new(),
+        }
+    }
+}
+
+impl OneAtATime {
+    pub(crate) fn decide(&mut self, now: Instant, state: &mut State) {
+        for link in audible(now, state) {
+            state.associate(now, link);
+        }
+        self.channels.look(now, state);
+        let usable = state.paths.iter().filter(|(_, path)| path.is_candidate());
+        let mut wants: Vec<Want> = usable
+            .map(|(&link, _)| Want {
+                link,
+                purpose: Use::Active,
+            })
+            .collect();
+        self.channels.apply(state, &mut wants);
+        self.say(state, &wants);
+        if state.route().is_none()
+            && let Some(first) = wants.first()
+        {
+            state.default_routes(first.link);
+        }
+        let conns: Vec<ConnId> = state.conns.keys().copied().collect();
+        for conn in conns {
+            membership::fit(now, state, conn, &wants);
+        }
+    }
+
+    /// Once for each change.
+    fn say(&mut self, state: &mut State, wants: &[Want]) {
+        self.said
+            .retain(|link, _| wants.iter().any(|want| want.link == *link));
+        for want in wants {
+            if self.said.insert(want.link, want.purpose) == Some(want.purpose) {
+                continue;
+            }
+            let verb = match want.purpose {
+                Use::Active => Verb::Use,
+                Use::Warm => Verb::Demote,
+            };
+            let why = self.channels.why(want.link);
+            let why = why.unwrap_or_else(|| String::from("it is up and no other of its channel is better"));
+            state.note(Some(want.link), None, verb, why);
+        }
+    }
+}

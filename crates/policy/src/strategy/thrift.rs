@@ -1,0 +1,170 @@
+//! The energy schedulers in the engine: what each radio moves for a joule goes to [`crate::energy_schedule`], and only the radios that are
+//! to be on get subflows. A radio that carries nothing goes to sleep by itself when its tail is over.
+//!
+//! # Sources
+//! - mobiarch11 §3.3; the radios' powers as [`crate::estimate::energy`] has them.
+//!
+//! # Where we differ, and why
+//! 1. What a radio moves is what its subflows bring, up to a look of the engine; the omniscient variants take what the world foresees.
+//! 2. Cables draw nothing from a battery: they are always used.
+//!
+//! # Checked by
+//! `tests/engine_baselines.rs`.
+
+use crate::estimate::energy::{Radio, Set, Technology};
+use crate::io::{LinkId, LinkKind, Verb};
+use crate::known::path::Path;
+use crate::known::state::State;
+use crate::strategy::energy_schedule::{EnergySchedule, Look, Plan, RadioView, Variant};
+use crate::strategy::foresight::only;
+use crate::strategy::handover::audible;
+use crate::strategy::omniscient;
+use alloc::collections::BTreeMap;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use units::{Bitrate, Duration, Instant};
+
+/// Radios on and off by what they move for a joule.
+#[derive(Debug)]
+pub(crate) struct Thrift {
+    schedule: EnergySchedule,
+    foresees: bool,
+    associations: Associations,
+    said: Option<Plan>,
+}
+
+/// How long associations last.
+#[derive(Debug, Default)]
+struct Associations {
+    since: BTreeMap<LinkId, Instant>,
+    ended: u32,
+    total: Duration,
+}
+
+impl Thrift {
+    pub(crate) const fn new(variant: Variant) -> Self {
+        Self {
+            schedule: EnergySchedule::new(variant),
+            foresees: matches!(variant, Variant::Omniscient | Variant::Damped),
+            associations: Associations {
+                since: BTreeMap::new(),
+                ended: 0,
+                total: Duration::ZERO,
+            },
+            said: None,
+        }
+    }
+
+    pub(crate) fn decide(&mut self, now: Instant, state: &mut State) {
+        for link in audible(now, state) {
+            state.associate(now, link);
+        }
+        self.associations.watch(now, state);
+        let radios = self.radios(now, state);
+        let plan = self.schedule.plan(
+            now,
+            &Look {
+                radios: &radios,
+                association: self.associations.mean(),
+                tail: tail(state),
+            },
+        );
+        let on = |link: LinkId| {
+            let radio = radios.iter().find(|radio| radio.link == link);
+            radio.is_none_or(|radio| plan.on.includes(radio))
+        };
+        let usable = state.paths.iter().filter(|(_, path)| path.is_candidate());
+        let links: Vec<LinkId> = usable.map(|(&link, _)| link).filter(|&link| on(link)).collect();
+        only(now, state, &links);
+        self.say(state, plan, &links);
+    }
+
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
+        self.schedule.wake_at()
+    }
+
+    fn radios(&self, now: Instant, state: &State) -> Vec<RadioView> {
+        let radios = state
+            .paths
+            .iter()
+            .filter(|(_, path)| path.spec.kind != LinkKind::Cable);
+        radios
+            .map(|(&link, path)| RadioView {
+                link,
+                kind: path.spec.kind,
+                usable: path.is_candidate(),
+                bits_per_joule: self.bits_per_joule(now, state, link, path),
+            })
+            .collect()
+    }
+
+    fn bits_per_joule(&self, now: Instant, state: &State, link: LinkId, path: &Path) -> u64 {
+        let moved = if self.foresees {
+            path.foreseen
+                .map_or(Bitrate::ZERO, |bytes| bytes.per(omniscient::SLOT))
+        } else {
+            let subflows = state.conns.values().flat_map(|conn| conn.over(link));
+            subflows.map(|subflow| subflow.arrivals.rate(now)).sum()
+        };
+        radio(path).bits_per_joule(moved, Bitrate::ZERO, path.signal.mean())
+    }
+
+    /// Once for each change of plan.
+    fn say(&mut self, state: &mut State, plan: Plan, links: &[LinkId]) {
+        if self.said.is_some_and(|said| said.on == plan.on) {
+            return;
+        }
+        self.said = Some(plan);
+        for &link in links {
+            state.note(Some(link), None, Verb::Use, plan.because.to_string());
+        }
+    }
+}
+
+impl Associations {
+    fn watch(&mut self, now: Instant, state: &State) {
+        let associated = state
+            .paths
+            .iter()
+            .filter(|(_, path)| path.is_wifi() && path.carrier);
+        for (&link, _) in associated {
+            self.since.entry(link).or_insert(now);
+        }
+        let Self { since, ended, total } = self;
+        since.retain(|link, since| {
+            let lasts = state.paths.get(link).is_some_and(|path| path.carrier);
+            if !lasts {
+                *ended = ended.saturating_add(1);
+                *total = total.saturating_add(now - *since);
+            }
+            lasts
+        });
+    }
+
+    fn mean(&self) -> Option<Duration> {
+        self.total.checked_div(self.ended)
+    }
+}
+
+/// As the world says, or as was measured for its kind.
+fn radio(path: &Path) -> Radio {
+    let technology = match path.spec.kind {
+        LinkKind::Cellular => Technology::Lte,
+        LinkKind::Wifi | LinkKind::Cable => Technology::Wifi,
+    };
+    path.draws
+        .or_else(|| Set::Mobisys2012.radio(technology))
+        .expect("Huang et al. measured all three technologies")
+}
+
+/// The longest tail of a cellular radio.
+fn tail(state: &State) -> Duration {
+    let cellular = state
+        .paths
+        .values()
+        .filter(|path| path.spec.kind == LinkKind::Cellular);
+    cellular
+        .map(|path| radio(path).tail.lasts)
+        .max()
+        .unwrap_or_default()
+}

@@ -1,0 +1,280 @@
+//! Which subflows a connection has: joins what is missing, ends what is lost, never closes the last path because it is dead.
+//!
+//! # Sources
+//! - RFC 8684 §3.2 (joining), §3.3.8 (MP_PRIO), §3.4.2 (REMOVE_ADDR).
+//! - A stock Linux peer takes two added subflows beside the first; a place comes free when it hears REMOVE_ADDR.
+//!
+//! # Where we differ, and why
+//! 1. From Linux, whose path manager never repeats a refused join: a peer's limit may change, so it is asked again every two minutes. Before that only while
+//!    a place may be free: at once when one was freed, then after 0.5 s, 1 s and 2 s, since the word that frees it may be slower than the join; when
+//!    the link has another address; and, ever more rarely, while nothing else is left to the connection, whose dead subflows the peer gives up by itself some time.
+//! 2. From RFC 8684 §3.4.2, which says it once: REMOVE_ADDR is said again after 150 ms, since nothing acknowledges it and a lost one keeps a place taken;
+//!    where another join over its link waits, when that has failed.
+//! 3. From Linux, which ends a subflow after its own retransmission time-outs: at the proof that its link is dead, and before the peer is told, so that
+//!    the word cannot leave on it. Empty ones end later, when that costs no burst ([`farewell`]).
+//! 4. From RFC 8684 §3.3.8, which leaves roles to both ends: only over a path against which nothing speaks, for MP_PRIO is sent on the subflow that it is about;
+//!    and withdrawals come first.
+//! 5. The last path is never closed, however dead: a connection without a subflow ends after a minute (`net.mptcp.close_timeout`). Only a link that may not be
+//!    used any more is left at once ([`crate::choose::cost`]).
+//!
+//! # Checked by
+//! `tests`.
+
+use crate::choose::rank::{Use, Want, is_faded};
+use crate::io::{ConnEvent, ConnId, Input, JoinFailure, LinkId, SubflowId, Verb};
+use crate::known::conn::{Conn, Subflow};
+use crate::known::path::{Health, Path};
+use crate::known::state::State;
+use crate::subflow::farewell::{self, EMPTY_AFTER};
+use alloc::format;
+use alloc::vec::Vec;
+use units::{Duration, Instant};
+
+/// A join that was neither made nor refused by then will not be.
+const JOIN_TIMEOUT: Duration = Duration::from_secs(3);
+/// Longer than this no drain may take.
+const DRAIN_LIMIT: Duration = Duration::from_millis(1_500);
+/// A place is asked for again this long after it was freed: the word to the peer may travel on a slower path than the join.
+const REPEAT_AFTER: Duration = Duration::from_millis(150);
+
+/// Whether this subflow can no longer carry anything: its link is gone, given up, or has another address since.
+pub(crate) fn is_lost(path: Option<&Path>, subflow: &Subflow) -> bool {
+    let Some(path) = path else { return true };
+    let readdressed = path.usable_since.is_some_and(|since| subflow.since < since);
+    !path.is_usable() || readdressed || matches!(path.health, Health::Dead { .. })
+}
+
+pub(crate) fn is_sound(state: &State, subflow: &Subflow) -> bool {
+    subflow.draining.is_none() && delivers(state, subflow)
+}
+
+/// Whether a word to the peer may leave on it: nothing speaks against its link.
+fn delivers(state: &State, subflow: &Subflow) -> bool {
+    state
+        .paths
+        .get(&subflow.link)
+        .is_some_and(|path| path.is_alive() && !is_lost(Some(path), subflow))
+}
+
+/// Gives up the lost subflows of a connection that has a sound one; without one, waits.
+pub(crate) fn drop_lost(now: Instant, state: &mut State, id: ConnId) {
+    let Some(conn) = state.conns.get(&id) else { return };
+    let lost: Vec<SubflowId> = conn
+        .subflows
+        .iter()
+        .filter(|subflow| is_lost(state.paths.get(&subflow.link), subflow))
+        .filter(|subflow| !farewell::is_empty(now, subflow))
+        .map(|subflow| subflow.id)
+        .collect();
+    let sound = conn.subflows.iter().any(|subflow| is_sound(state, subflow));
+    if sound {
+        state.give_up(now, id, &lost);
+    }
+    state.withdraw_again(now, id, REPEAT_AFTER);
+}
+
+/// Fails the joins that were never answered.
+pub(crate) fn expire_joins(now: Instant, state: &mut State, id: ConnId) {
+    let Some(conn) = state.conns.get(&id) else { return };
+    let late: Vec<LinkId> = conn
+        .joining
+        .iter()
+        .filter(|join| now - join.since >= JOIN_TIMEOUT)
+        .map(|join| join.link)
+        .collect();
+    for link in late {
+        state.learn(
+            now,
+            Input::Conn(
+                id,
+                ConnEvent::JoinFailed {
+                    link,
+                    reason: JoinFailure::Timeout,
+                },
+            ),
+        );
+    }
+}
+
+/// Brings a connection's subflows towards what is wanted, best first, within the peer's places.
+pub(crate) fn fit(now: Instant, state: &mut State, id: ConnId, wants: &[Want]) {
+    expire_joins(now, state, id);
+    drop_lost(now, state, id);
+    set_purposes(state, id, wants);
+    drain(now, state, id);
+    let Some(conn) = state.conns.get(&id).filter(|conn| conn.begun) else {
+        return;
+    };
+    let kept = within_places(conn, wants);
+    let missing: Vec<Want> = kept
+        .iter()
+        .copied()
+        .filter(|want| is_missing(now, state, conn, want))
+        .collect();
+    if missing.is_empty() {
+        return;
+    }
+    make_room(now, state, id, &kept, missing.len());
+    for want in missing {
+        let free = state
+            .conns
+            .get(&id)
+            .is_some_and(|conn| conn.places_taken() < conn.peer_subflows);
+        if free {
+            state.join(now, id, want.link, want.purpose == Use::Warm);
+        }
+    }
+}
+
+fn is_missing(now: Instant, state: &State, conn: &Conn, want: &Want) -> bool {
+    let joinable = state
+        .paths
+        .get(&want.link)
+        .is_some_and(|path| path.is_alive() && !is_faded(path));
+    // A lost subflow that cannot be given up yet (it is the last) does not stand in the way of its successor.
+    let has = conn.joining.iter().any(|join| join.link == want.link)
+        || conn
+            .over(want.link)
+            .any(|subflow| !is_lost(state.paths.get(&want.link), subflow));
+    joinable && !has && conn.may_join(now, want.link, is_stranded(state, conn))
+}
+
+/// Whether nothing is left that could carry anything. A doubt is not enough for that.
+fn is_stranded(state: &State, conn: &Conn) -> bool {
+    let mut subflows = conn.subflows.iter();
+    subflows.all(|subflow| is_lost(state.paths.get(&subflow.link), subflow))
+}
+
+/// The best wants that fit: the first subflow has a place of its own, the peer gives the others.
+fn within_places(conn: &Conn, wants: &[Want]) -> Vec<Want> {
+    let initial = conn
+        .subflows
+        .iter()
+        .find(|subflow| subflow.initial)
+        .map(|subflow| subflow.link);
+    let mut left = conn.peer_subflows;
+    let mut fits = |want: &Want| {
+        let free = Some(want.link) == initial;
+        let fits = free || left > 0;
+        left -= usize::from(fits && !free);
+        fits
+    };
+    wants.iter().copied().filter(|want| fits(want)).collect()
+}
+
+/// First those that are to be used, then those that are not: at no time is nothing in use.
+fn set_purposes(state: &mut State, id: ConnId, wants: &[Want]) {
+    for purpose in [Use::Active, Use::Warm] {
+        for want in wants.iter().filter(|want| want.purpose == purpose) {
+            let Some(conn) = state.conns.get(&id) else { return };
+            let heard: Vec<SubflowId> = conn
+                .over(want.link)
+                .filter(|subflow| is_sound(state, subflow))
+                .map(|s| s.id)
+                .collect();
+            for subflow in heard {
+                state.set_backup(id, subflow, purpose == Use::Warm);
+            }
+        }
+    }
+}
+
+fn make_room(now: Instant, state: &mut State, id: ConnId, kept: &[Want], needed: usize) {
+    let Some(conn) = state.conns.get_mut(&id) else {
+        return;
+    };
+    let free = conn.peer_subflows.saturating_sub(conn.places_taken());
+    let unwanted =
+        |subflow: &&mut Subflow| !subflow.initial && !kept.iter().any(|want| want.link == subflow.link);
+    let victims = conn.subflows.iter_mut().filter(unwanted);
+    for victim in victims.take(needed.saturating_sub(free)) {
+        victim.draining.get_or_insert(now);
+    }
+    drain(now, state, id);
+}
+
+/// What only drains is not to be used any more: the peer is told, as soon as nothing speaks against the path that the word takes.
+fn demote_draining(state: &mut State, id: ConnId) {
+    let Some(conn) = state.conns.get(&id) else { return };
+    let draining = conn.subflows.iter().filter(|subflow| subflow.draining.is_some());
+    let told: Vec<SubflowId> = draining
+        .filter(|subflow| delivers(state, subflow))
+        .map(|subflow| subflow.id)
+        .collect();
+    for subflow in told {
+        state.set_backup(id, subflow, true);
+    }
+}
+
+/// Ends what has nothing under way any more; begins to drain what a link can hardly carry.
+fn drain(now: Instant, state: &mut State, id: ConnId) {
+    retire_faded(now, state, id);
+    demote_draining(state, id);
+    let Some(conn) = state.conns.get(&id) else { return };
+    let empty: Vec<SubflowId> = conn
+        .subflows
+        .iter()
+        .filter(|subflow| is_drained(now, subflow) || is_lost_empty(now, state, subflow))
+        .map(|subflow| subflow.id)
+        .collect();
+    if conn.subflows.iter().any(|subflow| is_sound(state, subflow)) {
+        farewell::part(now, state, id, &empty);
+    }
+}
+
+fn is_lost_empty(now: Instant, state: &State, subflow: &Subflow) -> bool {
+    is_lost(state.paths.get(&subflow.link), subflow) && farewell::is_empty(now, subflow)
+}
+
+fn is_drained(now: Instant, subflow: &Subflow) -> bool {
+    let Some(since) = subflow.draining else {
+        return false;
+    };
+    let quiet = farewell::is_quiet(now, subflow);
+    (quiet && (now - since >= EMPTY_AFTER || subflow.sample.backup)) || now - since >= DRAIN_LIMIT
+}
+
+fn retire_faded(now: Instant, state: &mut State, id: ConnId) {
+    let Some(conn) = state.conns.get(&id) else { return };
+    let faded = |subflow: &&Subflow| {
+        subflow.draining.is_none() && state.paths.get(&subflow.link).is_some_and(is_faded)
+    };
+    let retiring: Vec<SubflowId> = conn
+        .subflows
+        .iter()
+        .filter(faded)
+        .map(|subflow| subflow.id)
+        .collect();
+    let remain = conn
+        .subflows
+        .iter()
+        .any(|subflow| is_sound(state, subflow) && !retiring.contains(&subflow.id));
+    if !remain {
+        return;
+    }
+    for subflow in retiring {
+        say_retired(state, id, subflow);
+        let conn = state
+            .conns
+            .get_mut(&id)
+            .into_iter()
+            .flat_map(|conn| conn.subflows.iter_mut());
+        conn.filter(|other| other.id == subflow)
+            .for_each(|subflow| subflow.draining = Some(now));
+    }
+}
+
+fn say_retired(state: &mut State, id: ConnId, subflow: SubflowId) {
+    let conn = state.conns.get(&id);
+    let link = conn.and_then(|conn| conn.subflows.iter().find(|other| other.id == subflow));
+    let Some(link) = link.map(|subflow| subflow.link) else {
+        return;
+    };
+    let signal = state.paths.get(&link).and_then(|path| path.signal.mean());
+    if let Some(signal) = signal {
+        let why = format!(
+            "its signal of {signal} carries hardly a frame any more: what is under way on it is drained"
+        );
+        state.note(Some(link), Some(id), Verb::Retire, why);
+    }
+}

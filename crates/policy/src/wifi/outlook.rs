@@ -1,0 +1,100 @@
+//! Where the signal of each WiFi link in use is going, told to whoever controls a sender's windows.
+//!
+//! # Sources
+//! - cla §IV: the mobile tells the sender the mobility index and the quality of each path, and when a hand-off comes; what the sender makes of
+//!   them is [`crate::cc::MobileStage`]'s.
+//!
+//! # Where we differ, and why
+//! 1. The paper's mobile reports all the time. Ours says something when a path begins to fade, while it fades, and when it ceases to.
+//!
+//! # Checked by
+//! `tests/engine_air.rs`.
+
+use crate::estimate::mobility::{HANDOFF, Trend};
+use crate::estimate::signal::snr;
+use crate::io::{Action, LinkId, Outlook, Verb};
+use crate::known::path::Path;
+use crate::known::state::State;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use units::{Db, Duration, Instant};
+
+/// Between two looks.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// What was said last of each link that fades.
+#[derive(Debug, Default)]
+pub(crate) struct Outlooks {
+    fading: BTreeMap<LinkId, Outlook>,
+    next: Instant,
+}
+
+impl Outlook {
+    fn of(trend: &Trend, candidate: Option<Db>) -> Self {
+        Self {
+            mobility_ppm: libm::round(trend.mobility_index() * 1e6) as i32,
+            quality: trend.quality(candidate),
+            fading: trend.is_fading(candidate),
+            handoff_in: trend.time_to(HANDOFF),
+        }
+    }
+}
+
+impl Outlooks {
+    pub(crate) fn look(&mut self, now: Instant, state: &mut State) {
+        if now < self.next {
+            return;
+        }
+        self.next = now + EVERY;
+        self.fading.retain(|link, _| state.paths.contains_key(link));
+        let outlooks: Vec<(LinkId, Outlook)> = state
+            .paths
+            .iter()
+            .filter(|(_, path)| path.is_wifi() && path.is_usable())
+            .filter_map(|(&link, path)| Some((link, outlook(now, state, link, path)?)))
+            .collect();
+        for (link, outlook) in outlooks {
+            self.tell(state, link, outlook);
+        }
+    }
+
+    fn tell(&mut self, state: &mut State, link: LinkId, outlook: Outlook) {
+        let before = if outlook.fading {
+            self.fading.insert(link, outlook)
+        } else {
+            self.fading.remove(&link)
+        };
+        if before == Some(outlook) || (before.is_none() && !outlook.fading) {
+            return;
+        }
+        state.push(Action::Outlook(link, outlook));
+        if before.is_none() || !outlook.fading {
+            state.remark(None, link, Verb::Fade, words(&outlook));
+        }
+    }
+}
+
+fn outlook(now: Instant, state: &State, link: LinkId, path: &Path) -> Option<Outlook> {
+    let trend = path.mobility.as_ref()?.trend(now)?;
+    let others = state
+        .paths
+        .iter()
+        .filter(|&(&other, path)| other != link && path.is_wifi() && path.beacons.count(now) > 0);
+    let candidate = others.filter_map(|(_, other)| other.signal.mean().map(snr)).max();
+    Some(Outlook::of(&trend, candidate))
+}
+
+fn words(outlook: &Outlook) -> String {
+    if !outlook.fading {
+        return String::from("its signal does not sink any more, or no other is as good");
+    }
+    let handoff = outlook.handoff_in.map_or(0, |time| time.as_millis());
+    format!(
+        "its signal sinks (mobility index {}.{:02}, quality {}): a hand-off is due in {handoff} ms",
+        outlook.mobility_ppm / 1_000_000,
+        outlook.mobility_ppm.unsigned_abs() % 1_000_000 / 10_000,
+        outlook.quality
+    )
+}

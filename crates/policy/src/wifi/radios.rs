@@ -1,0 +1,267 @@
+//! Radios that cannot listen to all of their links at once: each gets a plan of slots.
+//!
+//! The decision is [`crate::slot`]'s; here it is kept who shares which radio, and a plan is handed out when it changed.
+//!
+//! # Sources
+//! - nsdi15 §7 (a cycle follows from what the one before brought); juggler §3.3 (weights, scanning slot, ad hoc networks).
+//!
+//! # Where we differ, and why
+//! 1. nsdi15 and juggler share a radio among all that they are given. Where not all fit into a cycle, the networks with the least to expect are left
+//!    out, by name and with the reason; which those are stands for [`RANKED_FOR`].
+//! 2. A plan that cannot be made to fit is refused with the reason, and the one before stays in force.
+//!
+//! # Checked by
+//! `tests/engine_slots.rs`, also which channels are left out; [`crate::slot`]'s own tests.
+
+use crate::choose::rank;
+use crate::io::{Action, Division, LinkId, RadioEvent, RadioId, Verb};
+use crate::known::state::State;
+use crate::wifi::slot::{Occupant, Refused, Rotation, Rules, ScanChannels, Slot, by_weight};
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use units::{Bytes, Duration, Instant};
+
+/// More radios than any host has; a bound for memory.
+const MOST_RADIOS: usize = 16;
+
+/// How long a choice of networks stands, unless one comes or goes: a better one for a moment is not worth the change.
+const RANKED_FOR: Duration = Duration::from_secs(5);
+
+/// All radios and their plans.
+#[derive(Debug, Default)]
+pub(crate) struct Radios {
+    radios: BTreeMap<RadioId, Radio>,
+}
+
+#[derive(Debug)]
+struct Radio {
+    division: Division,
+    rotation: Rotation,
+    /// Who takes part where weights divide, on which channel, with which weight.
+    weighted: Vec<(Occupant, u16, u32)>,
+    plan: Vec<Slot>,
+    why: String,
+    /// When its networks were ranked last; `None` when one came or went since.
+    ranked: Option<Instant>,
+}
+
+impl Radios {
+    /// Something happened to a radio.
+    pub(crate) fn about(&mut self, now: Instant, state: &mut State, id: RadioId, event: RadioEvent) {
+        match event {
+            RadioEvent::Appeared(division) if self.radios.len() < MOST_RADIOS => {
+                self.radios.entry(id).or_insert_with(|| Radio::new(division));
+            }
+            RadioEvent::Gone => drop(self.radios.remove(&id)),
+            _ => {
+                if let Some(radio) = self.radios.get_mut(&id)
+                    && radio.learn(state, event)
+                {
+                    radio.plan(now, state, id);
+                }
+            }
+        }
+    }
+
+    /// A link is gone: nobody listens to it any more.
+    pub(crate) fn forget(&mut self, now: Instant, state: &mut State, link: LinkId) {
+        for (&id, radio) in &mut self.radios {
+            if radio.remove(link) {
+                radio.plan(now, state, id);
+            }
+        }
+    }
+}
+
+impl Radio {
+    const fn new(division: Division) -> Self {
+        let rules = match division {
+            Division::Adaptive(rules) => rules,
+            Division::Weighted { radio, .. } => Rules {
+                radio,
+                ..Rules::NSDI15
+            },
+        };
+        Self {
+            division,
+            rotation: Rotation::new(rules),
+            weighted: Vec::new(),
+            plan: Vec::new(),
+            why: String::new(),
+            ranked: None,
+        }
+    }
+
+    /// Whether a new plan is due.
+    fn learn(&mut self, state: &State, event: RadioEvent) -> bool {
+        let channel = |link| state.paths.get(&link).and_then(|path| path.spec.channel);
+        match event {
+            RadioEvent::Serves { link, weight } => {
+                channel(link).is_some_and(|channel| self.serve(link, channel, weight))
+            }
+            RadioEvent::AdHoc { link, stays } => {
+                channel(link).is_some_and(|channel| self.serve_peers(link, channel, stays))
+            }
+            RadioEvent::Leaves(link) => self.remove(link),
+            RadioEvent::Scan(stays) => self.scan(stays),
+            RadioEvent::Brought(link, bytes) => self.brought(link, bytes),
+            RadioEvent::CycleEnded => true,
+            RadioEvent::Appeared(_) | RadioEvent::Gone => false,
+        }
+    }
+
+    fn serve(&mut self, link: LinkId, channel: u16, weight: u32) -> bool {
+        self.rotation.add(link, channel);
+        self.weigh(Occupant::Network(link), channel, weight);
+        true
+    }
+
+    fn serve_peers(&mut self, link: LinkId, channel: u16, stays: Duration) -> bool {
+        self.rotation.add_ad_hoc(link, channel, stays);
+        self.weigh(Occupant::AdHoc(link), channel, self.slices(stays));
+        true
+    }
+
+    /// Whole slices, at least one.
+    fn slices(&self, stays: Duration) -> u32 {
+        match self.division {
+            Division::Adaptive(_) => 1,
+            Division::Weighted { slice, .. } => {
+                let slices = stays.as_nanos().div_ceil(slice.as_nanos().max(1)).max(1);
+                u32::try_from(slices).unwrap_or(u32::MAX)
+            }
+        }
+    }
+
+    fn weigh(&mut self, occupant: Occupant, channel: u16, weight: u32) {
+        self.ranked = None;
+        self.weighted.retain(|(known, ..)| *known != occupant);
+        self.weighted.push((occupant, channel, weight));
+    }
+
+    fn remove(&mut self, link: LinkId) -> bool {
+        let before = self.weighted.len();
+        let stays = |occupant: Occupant| !matches!(occupant, Occupant::Network(id) | Occupant::AdHoc(id) if id == link);
+        self.weighted.retain(|(occupant, ..)| stays(*occupant));
+        self.rotation.remove(link);
+        self.ranked = None;
+        self.weighted.len() != before
+    }
+
+    fn scan(&mut self, stays: Duration) -> bool {
+        let channels = ScanChannels::new(&ScanChannels::JUGGLER).filter(|_| !stays.is_zero());
+        self.weighted.retain(|(occupant, ..)| *occupant != Occupant::Scan);
+        if channels.is_some() {
+            let first = ScanChannels::JUGGLER[0];
+            self.weigh(Occupant::Scan, first, self.slices(stays));
+        }
+        self.rotation.set_scan(channels.map(|channels| (channels, stays)));
+        true
+    }
+
+    fn brought(&mut self, link: LinkId, bytes: Bytes) -> bool {
+        self.rotation.received(link, bytes);
+        false
+    }
+
+    /// The next cycle; handed out if it is another one.
+    fn plan(&mut self, now: Instant, state: &mut State, id: RadioId) {
+        self.rank(now, state);
+        if self.weighted.is_empty() {
+            if !self.plan.is_empty() {
+                self.plan.clear();
+                state.push(Action::Slots(id, Vec::new()));
+            }
+            return;
+        }
+        let (plan, verdict) = self.next();
+        let why = match verdict {
+            Ok(()) => {
+                if plan != self.plan {
+                    self.plan.clone_from(&plan);
+                    state.push(Action::Slots(id, plan));
+                }
+                words(&self.plan, self.left_out())
+            }
+            Err(refused) => refused.to_string(),
+        };
+        if self.why != why {
+            self.why.clone_from(&why);
+            state.note(None, None, Verb::Slots, format!("radio {}: {why}", id.0));
+        }
+    }
+
+    /// The networks that promise most first, those now listened to before others that promise about as much.
+    fn rank(&mut self, now: Instant, state: &State) {
+        if self.ranked.is_some_and(|ranked| now - ranked < RANKED_FOR) {
+            return;
+        }
+        self.ranked = Some(now);
+        let networks = self.weighted.iter().filter_map(|(occupant, ..)| match occupant {
+            Occupant::Network(link) => Some(*link),
+            Occupant::AdHoc(_) | Occupant::Scan => None,
+        });
+        let plan = &self.plan;
+        let held = |link| plan.iter().any(|slot| slot.occupant == Occupant::Network(link));
+        self.rotation
+            .rank(&rank::best_first(&state.paths, networks, held));
+    }
+
+    fn left_out(&self) -> &[LinkId] {
+        match self.division {
+            Division::Adaptive(_) => self.rotation.left_out(),
+            Division::Weighted { .. } => &[],
+        }
+    }
+
+    fn next(&mut self) -> (Vec<Slot>, Result<(), Refused>) {
+        let mut plan = Vec::new();
+        let verdict = match self.division {
+            Division::Adaptive(_) => self
+                .rotation
+                .next_cycle()
+                .map(|slots| plan.extend_from_slice(slots)),
+            Division::Weighted { radio, slice } => {
+                self.next_scan_channel();
+                by_weight(&radio, slice, &self.weighted, &mut plan)
+            }
+        };
+        (plan, verdict)
+    }
+
+    /// Where weights divide, the scanning slot moves on here.
+    fn next_scan_channel(&mut self) {
+        let channels = ScanChannels::JUGGLER;
+        let scan = self
+            .weighted
+            .iter_mut()
+            .find(|(occupant, ..)| *occupant == Occupant::Scan);
+        if let Some((_, channel, _)) = scan {
+            let at = channels.iter().position(|known| known == channel).unwrap_or(0);
+            *channel = channels[(at + 1) % channels.len()];
+        }
+    }
+}
+
+/// Who is listened to for how long.
+fn words(slots: &[Slot], left_out: &[LinkId]) -> String {
+    let mut words = String::from("in each cycle");
+    for slot in slots {
+        let comma = if words.ends_with("cycle") { "" } else { "," };
+        words += &format!(
+            "{comma} {} ms on channel {} for {}",
+            slot.stays.as_millis(),
+            slot.channel,
+            slot.occupant
+        );
+    }
+    for link in left_out {
+        words += &format!(
+            "; network {} is left out: others promise more, and not all fit",
+            link.0
+        );
+    }
+    words
+}

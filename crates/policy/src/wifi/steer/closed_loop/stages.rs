@@ -1,0 +1,385 @@
+//! The four stages, and what leads from one to the next.
+
+use super::watched::{Mean, Pause, Watched};
+use super::{ClosedLoop, Why};
+use crate::io::LinkId;
+use crate::wifi::steer::CAP;
+use units::{Bitrate, Duration, Instant, Ratio};
+
+/// Of what another could carry: less than this is short.
+const SHORT_PERCENT: u64 = 95;
+/// How much evidence of shortness leads to a trial.
+const SHORT_FOR: Duration = Duration::from_millis(700);
+/// A medium that is busier than this is full.
+const FULL: Ratio = Ratio::from_ppm(970_000);
+/// A medium that is less busy than this has room for another.
+const IDLE: Ratio = Ratio::from_ppm(850_000);
+/// How much evidence of idle air leads to a trial.
+const IDLE_FOR: Duration = Duration::from_secs(2);
+/// How full the air is to be while others are held.
+const HELD_AT: Ratio = Ratio::from_ppm(950_000);
+/// What a trial must bring in all, in percent of what there was before it.
+const WON_PERCENT: u64 = 104;
+const WON_EARLY_PERCENT: u64 = 125;
+const LOST_EARLY_PERCENT: u64 = 75;
+/// What comes in so soon after a promotion says nothing about it.
+const TRIAL_BEGINS: Duration = Duration::from_secs(1);
+const TRIAL_LEAST: Duration = Duration::from_millis(1_500);
+const TRIAL_MOST: Duration = Duration::from_secs(3);
+/// What a probe must bring, in percent of what all brought.
+const PROBE_PERCENT: u64 = 97;
+const PROBE_LEAST: Duration = Duration::from_millis(1_200);
+const PROBE_MOST: Duration = Duration::from_secs(10);
+/// What a probe must show at its first look, in percent of what there was at its beginning.
+const FIRST_RISE_PERCENT: u64 = 115;
+/// Rising, in percent of a moment ago.
+const RISING_PERCENT: u64 = 103;
+const RISING_OVER: Duration = Duration::from_secs(1);
+/// A change of the efficient ones' goodput that makes what was found out about them stale, in percent.
+const CHANGED_PERCENT: u64 = 30;
+/// As many packets as another, in percent.
+const EQUAL_PERCENT: u64 = 85;
+/// How long a goodput takes to show after a change of who carries.
+const SETTLED_AFTER: Duration = Duration::from_secs(3);
+/// The first pauses between trials, between probes for which nothing speaks, and between those for which something does.
+const FIRST_TRIAL_PAUSE: Duration = Duration::from_secs(3);
+const FIRST_PROBE_PAUSE: Duration = Duration::from_secs(10);
+const FIRST_HINT_PAUSE: Duration = Duration::from_secs(2);
+
+/// Where the loop stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Stage {
+    /// The efficient ones only.
+    Alone(Evidence),
+    /// The best of the others was promoted a moment ago.
+    Trial(Trial),
+    /// Others carry too.
+    Shared(Shared),
+    /// The others are silenced for a moment.
+    Probe(Probe),
+}
+
+impl Stage {
+    pub(super) const ALONE: Self = Self::Alone(Evidence {
+        short: Duration::ZERO,
+        idle: Duration::ZERO,
+    });
+}
+
+/// What speaks for promoting another.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Evidence {
+    short: Duration,
+    idle: Duration,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Trial {
+    link: LinkId,
+    since: Instant,
+    /// In all, before it.
+    before: u64,
+    /// In all, since it shows.
+    mean: Mean,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shared {
+    since: Instant,
+    /// What the efficient ones brought once it had settled.
+    level: Option<u64>,
+    short: Duration,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Probe {
+    since: Instant,
+    /// In all, before it.
+    with: u64,
+    /// What the efficient ones brought when it was last looked whether they still rise.
+    seen: u64,
+    seen_at: Instant,
+    /// Whether something spoke for it, or only a pause had passed.
+    hinted: bool,
+}
+
+impl ClosedLoop {
+    pub(super) fn advance(&mut self, now: Instant, passed: Duration, wanting: bool) {
+        match self.stage {
+            Stage::Alone(evidence) => self.alone(now, passed, evidence, wanting),
+            Stage::Trial(trial) => self.trial(now, passed, trial),
+            Stage::Shared(shared) => self.shared(now, passed, shared),
+            Stage::Probe(probe) => self.probe(now, probe),
+        }
+    }
+
+    fn efficient(&self, goodput: impl Fn(&Watched) -> u64) -> u64 {
+        let efficient = self.watched.iter().filter(|watched| watched.efficient);
+        efficient.map(goodput).fold(0, u64::saturating_add)
+    }
+
+    fn total(&self, goodput: impl Fn(&Watched) -> u64) -> u64 {
+        self.watched.iter().map(goodput).fold(0, u64::saturating_add)
+    }
+
+    /// The best of the others, of those that are promoted or of those that are not.
+    fn best_other(&self, promoted: bool) -> Option<Watched> {
+        self.watched
+            .iter()
+            .filter(|watched| !watched.efficient && watched.promoted == promoted)
+            .min_by_key(|watched| (watched.time(), watched.link))
+            .copied()
+    }
+
+    fn promote(&mut self, link: LinkId, promoted: bool) {
+        self.watched
+            .iter_mut()
+            .filter(|watched| watched.link == link)
+            .for_each(|watched| watched.promoted = promoted);
+    }
+
+    /// Other access points are efficient now: what was found out about the former ones does not hold for them.
+    pub(super) fn start_anew(&mut self) {
+        self.trials = Pause::new(FIRST_TRIAL_PAUSE);
+        self.found = None;
+        self.silence();
+    }
+
+    /// Nobody but the efficient ones.
+    pub(super) fn silence(&mut self) {
+        self.watched
+            .iter_mut()
+            .for_each(|watched| watched.promoted = false);
+        self.held = false;
+        self.stage = Stage::ALONE;
+    }
+
+    fn is_full(&self) -> bool {
+        self.busy.get() >= FULL.as_raw()
+    }
+
+    /// The share of the air that strangers leave.
+    fn air_left_by_strangers(&self) -> Ratio {
+        let own = self
+            .watched
+            .iter()
+            .map(|watched| watched.air(self.packet).as_raw())
+            .fold(0, u64::saturating_add);
+        let strangers = self.busy.get().saturating_sub(own);
+        Ratio::from_fraction(strangers, Ratio::ONE.as_raw()).complement()
+    }
+
+    /// What the other could carry alone, if that is more than the efficient ones bring and they do not rise.
+    fn shortage(&self, other: &Watched) -> Option<Bitrate> {
+        let quick = self.efficient(|watched| watched.quick.get());
+        let slow = self.efficient(|watched| watched.slow.get());
+        let could = other.alone(self.packet, self.air_left_by_strangers());
+        let short = quick < could.percent(SHORT_PERCENT).as_bps();
+        let rising = quick > percent(slow, RISING_PERCENT);
+        (short && !rising && !self.is_full()).then_some(could)
+    }
+
+    fn alone(&mut self, now: Instant, passed: Duration, evidence: Evidence, wanting: bool) {
+        let Some(next) = self.best_other(false) else {
+            return;
+        };
+        let shortage = self.shortage(&next).filter(|_| wanting);
+        let idle = Ratio::from_fraction(self.busy.get(), Ratio::ONE.as_raw());
+        let room = wanting && idle < IDLE && next.air_when_held() <= idle.complement();
+        let evidence = Evidence {
+            short: gathered(evidence.short, passed, shortage.is_some(), SHORT_FOR),
+            idle: gathered(evidence.idle, passed, room, IDLE_FOR),
+        };
+        self.stage = Stage::Alone(evidence);
+        let goodput = self.efficient(|watched| watched.slow.get());
+        let allowed =
+            self.trials.is_over(now) || goodput < percent(self.trials.against, 100 - CHANGED_PERCENT);
+        match shortage {
+            _ if !allowed => {}
+            Some(alone) if evidence.short >= SHORT_FOR => {
+                let goodput = Bitrate::from_bps(goodput);
+                self.begin_trial(now, next.link, Why::Short { goodput, alone });
+            }
+            _ if room && evidence.idle >= IDLE_FOR => {
+                self.held = true;
+                self.hold = crate::wifi::steer::Ramp::at(now, CAP);
+                self.begin_trial(now, next.link, Why::IdleAir { busy: idle });
+            }
+            _ => {}
+        }
+    }
+
+    fn begin_trial(&mut self, now: Instant, link: LinkId, why: Why) {
+        self.promote(link, true);
+        self.found = Some(why);
+        self.stage = Stage::Trial(Trial {
+            link,
+            since: now,
+            before: self.total(|watched| watched.slow.get()),
+            mean: Mean::default(),
+        });
+    }
+
+    fn trial(&mut self, now: Instant, passed: Duration, mut trial: Trial) {
+        let elapsed = now - trial.since;
+        if elapsed > TRIAL_BEGINS {
+            trial.mean.add(passed, self.total(|watched| watched.quick.get()));
+        }
+        self.stage = Stage::Trial(trial);
+        let Some(with) = trial.mean.get().filter(|_| elapsed >= TRIAL_LEAST) else {
+            return;
+        };
+        let early = elapsed < TRIAL_MOST;
+        if with >= percent(trial.before, if early { WON_EARLY_PERCENT } else { WON_PERCENT }) {
+            self.probes = Pause::new(FIRST_PROBE_PAUSE);
+            self.probes.failed(now, 0);
+            self.hints = Pause::new(FIRST_HINT_PAUSE);
+            self.share(now);
+        } else if !early || with < percent(trial.before, LOST_EARLY_PERCENT) {
+            self.lose(now, trial, with);
+        }
+    }
+
+    fn share(&mut self, now: Instant) {
+        self.stage = Stage::Shared(Shared {
+            since: now,
+            level: None,
+            short: Duration::ZERO,
+        });
+    }
+
+    fn lose(&mut self, now: Instant, trial: Trial, with: u64) {
+        self.trials.failed(now, trial.before);
+        self.found = Some(Why::NoGain {
+            before: Bitrate::from_bps(trial.before),
+            with: Bitrate::from_bps(with),
+        });
+        self.promote(trial.link, false);
+        self.silence();
+    }
+
+    fn shared(&mut self, now: Instant, passed: Duration, mut shared: Shared) {
+        let Some(other) = self.best_other(true) else {
+            self.silence();
+            return;
+        };
+        let slow = self.efficient(|watched| watched.slow.get());
+        if now - shared.since >= SETTLED_AFTER {
+            shared.level.get_or_insert(slow);
+        }
+        let short = self.held && self.shortage(&other).is_some();
+        shared.short = gathered(shared.short, passed, short, SHORT_FOR);
+        self.held &= shared.short < SHORT_FOR;
+        self.stage = Stage::Shared(shared);
+        let hinted = self.hints.is_over(now) && self.is_hinted(&shared, slow);
+        if hinted || self.probes.is_over(now) {
+            self.begin_probe(now, hinted);
+        }
+    }
+
+    /// Whether the efficient ones seem to be able to bring more: they bring more than before, or as many packets as those with
+    /// which they share the air, so that it is the air that holds them back.
+    fn is_hinted(&self, shared: &Shared, slow: u64) -> bool {
+        let freed = shared
+            .level
+            .is_some_and(|level| slow > percent(level, 100 + CHANGED_PERCENT));
+        let promoted = self.watched.iter().filter(|watched| watched.promoted);
+        let equal = promoted
+            .map(|watched| watched.slow.get())
+            .any(|other| slow > percent(other, EQUAL_PERCENT));
+        freed || (shared.level.is_some() && equal && !self.held)
+    }
+
+    fn begin_probe(&mut self, now: Instant, hinted: bool) {
+        let with = self.total(|watched| watched.slow.get());
+        self.found = Some(Why::Trying {
+            with: Bitrate::from_bps(with),
+        });
+        self.stage = Stage::Probe(Probe {
+            since: now,
+            with,
+            seen: self.efficient(|watched| watched.slow.get()),
+            seen_at: now,
+            hinted,
+        });
+    }
+
+    fn probe(&mut self, now: Instant, probe: Probe) {
+        let quick = self.efficient(|watched| watched.quick.get());
+        let elapsed = now - probe.since;
+        if elapsed < PROBE_LEAST {
+            return;
+        }
+        let goal = percent(probe.with, PROBE_PERCENT);
+        if quick >= goal {
+            self.trials.failed(now, quick);
+            self.silence();
+            return;
+        }
+        let first = probe.seen_at == probe.since;
+        if !first && now - probe.seen_at < RISING_OVER {
+            return;
+        }
+        let rise = if first { FIRST_RISE_PERCENT } else { RISING_PERCENT };
+        if quick >= percent(probe.seen, rise)
+            && reaches(goal, (probe.seen, quick), now - probe.seen_at, elapsed)
+        {
+            self.stage = Stage::Probe(Probe {
+                seen: quick,
+                seen_at: now,
+                ..probe
+            });
+        } else {
+            self.miss(now, probe, quick);
+        }
+    }
+
+    fn miss(&mut self, now: Instant, probe: Probe, quick: u64) {
+        self.trials = Pause::new(FIRST_TRIAL_PAUSE);
+        let pause = if probe.hinted {
+            &mut self.hints
+        } else {
+            &mut self.probes
+        };
+        pause.failed(now, quick);
+        self.found = Some(Why::Missed {
+            with: Bitrate::from_bps(probe.with),
+            without: Bitrate::from_bps(quick),
+        });
+        self.share(now);
+    }
+
+    /// How many packets of the promoted are marked: more while the air is full, fewer while it is not.
+    pub(super) fn marking_rate(&mut self, now: Instant) -> Ratio {
+        if !self.held {
+            self.hold.release();
+            return Ratio::ZERO;
+        }
+        let target = if self.busy.get() > HELD_AT.as_raw() {
+            CAP
+        } else {
+            Ratio::ZERO
+        };
+        self.hold.towards(now, target)
+    }
+}
+
+/// Whether a goodput that rose from `before` to `after` in `over` reaches the goal within what is left of a probe.
+fn reaches(goal: u64, (before, after): (u64, u64), over: Duration, elapsed: Duration) -> bool {
+    let left = PROBE_MOST.saturating_sub(elapsed);
+    let missing = u128::from(goal.saturating_sub(after)) * over.as_nanos();
+    missing < u128::from(after.saturating_sub(before)) * left.as_nanos()
+}
+
+/// Evidence grows while it lasts and fades as fast, up to what is needed.
+fn gathered(evidence: Duration, passed: Duration, more: bool, enough: Duration) -> Duration {
+    if more {
+        (evidence + passed).min(enough)
+    } else {
+        evidence.saturating_sub(passed)
+    }
+}
+
+fn percent(value: u64, percent: u64) -> u64 {
+    Bitrate::from_bps(value).percent(percent).as_bps()
+}

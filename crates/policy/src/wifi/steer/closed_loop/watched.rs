@@ -1,0 +1,163 @@
+//! What the closed loop remembers of one access point, and its means and pauses.
+//!
+//! # Checked by
+//! `tests` below: `golden/left-air.csv`; `steer::tests`.
+
+use crate::io::LinkId;
+use crate::wifi::steer::AccessPoint;
+use crate::wifi::steer::smooth::Smooth;
+use units::{Bitrate, Bytes, Duration, Instant, Ratio};
+
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// What is remembered of one access point.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Watched {
+    pub(super) link: LinkId,
+    packet_time: Smooth,
+    pub(super) quick: Smooth,
+    pub(super) slow: Smooth,
+    base_rtt: Duration,
+    pub(super) efficient: bool,
+    pub(super) promoted: bool,
+}
+
+impl Watched {
+    pub(super) const fn new(link: LinkId) -> Self {
+        Self {
+            link,
+            packet_time: Smooth::over(Duration::from_secs(1)),
+            quick: Smooth::over(Duration::from_millis(300)),
+            slow: Smooth::over(Duration::from_secs(1)),
+            base_rtt: Duration::ZERO,
+            efficient: false,
+            promoted: false,
+        }
+    }
+
+    pub(super) fn read(&mut self, now: Instant, point: &AccessPoint) {
+        let time = u64::try_from(point.packet_time.as_nanos()).unwrap_or(u64::MAX);
+        self.packet_time.read(now, time.max(1));
+        self.base_rtt = point.base_rtt;
+        self.quick.read(now, point.goodput.as_bps());
+        self.slow.read(now, point.goodput.as_bps());
+    }
+
+    pub(super) fn time(&self) -> Duration {
+        Duration::from_nanos(self.packet_time.get())
+    }
+
+    /// What it carries if it has this much of the air to itself.
+    pub(super) fn alone(&self, packet: Bytes, air: Ratio) -> Bitrate {
+        Bitrate::from_bps(scaled(packet.per(self.time()).as_bps(), air))
+    }
+
+    /// The share of the air that it takes when as many of its packets are marked as may be: a window of √(3/2 / 5 %), 5.5 packets.
+    pub(super) fn air_when_held(&self) -> Ratio {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let time = nanos(self.time());
+        Ratio::from_fraction(
+            time.saturating_mul(11) / 2,
+            nanos(self.base_rtt).saturating_add(time),
+        )
+    }
+
+    /// The share of the air that its packets take.
+    pub(super) fn air(&self, packet: Bytes) -> Ratio {
+        Ratio::from_fraction(self.slow.get(), packet.per(self.time()).as_bps())
+    }
+}
+
+fn scaled(value: u64, share: Ratio) -> u64 {
+    ((u128::from(value) * u128::from(share.as_raw())) >> 32) as u64
+}
+
+/// A mean over a stretch of time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Mean {
+    sum: u128,
+    span: u128,
+}
+
+impl Mean {
+    pub(super) const fn add(&mut self, passed: Duration, value: u64) {
+        let passed = passed.as_nanos();
+        self.sum = self.sum.saturating_add(passed.saturating_mul(value as u128));
+        self.span += passed;
+    }
+
+    pub(super) fn get(&self) -> Option<u64> {
+        u64::try_from(self.sum.checked_div(self.span)?).ok()
+    }
+}
+
+/// A pause that doubles with each failure.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pause {
+    length: Duration,
+    until: Option<Instant>,
+    /// What the efficient ones brought when it last failed.
+    pub(super) against: u64,
+}
+
+impl Pause {
+    pub(super) const NONE: Self = Self::new(Duration::ZERO);
+
+    /// None now; the first failure makes one of this length.
+    pub(super) const fn new(length: Duration) -> Self {
+        Self {
+            length,
+            until: None,
+            against: 0,
+        }
+    }
+
+    pub(super) fn failed(&mut self, now: Instant, against: u64) {
+        self.until = Some(now + self.length);
+        self.length = (self.length * 2).min(LONGEST_PAUSE);
+        self.against = against;
+    }
+
+    pub(super) fn is_over(&self, now: Instant) -> bool {
+        self.until.is_none_or(|until| now >= until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `golden/left-air.csv`: packet time, round trip without queue, goodput, share of the air; alone, held, taken.
+    #[test]
+    fn golden_vectors_hold() {
+        let rows = include_str!("../../../../../../golden/left-air.csv")
+            .lines()
+            .filter(|line| !line.starts_with(['#', 'p']));
+        let mut count = 0;
+        for row in rows {
+            let numbers: alloc::vec::Vec<u64> =
+                row.split(',').map(|cell| cell.trim().parse().unwrap()).collect();
+            let mut watched = Watched::new(LinkId(0));
+            let point = AccessPoint {
+                link: LinkId(0),
+                packet_time: Duration::from_micros(numbers[0]),
+                goodput: Bitrate::from_bps(numbers[2]),
+                rtt: Duration::ZERO,
+                base_rtt: Duration::from_micros(numbers[1]),
+                backup: false,
+            };
+            watched.read(Instant::ZERO, &point);
+            let packet = Bytes::new(1_448);
+            let ppm = |share: Ratio| libm::round(share.as_f64() * 1e6) as u64;
+            let alone = watched.alone(packet, Ratio::from_ppm(numbers[3] as u32)).as_bps();
+            assert!(alone.abs_diff(numbers[4]) <= 1, "{row}: {alone}");
+            assert_eq!(
+                [ppm(watched.air_when_held()), ppm(watched.air(packet))],
+                numbers[5..],
+                "{row}"
+            );
+            count += 1;
+        }
+        assert!(count >= 5, "only {count} vectors");
+    }
+}

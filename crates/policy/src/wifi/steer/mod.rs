@@ -1,0 +1,136 @@
+//! Which access points of one channel a sender should use, and how it is told.
+//!
+//! Access points of a channel share one air. A packet over a poor one costs several over a good one, and a sender far away
+//! cannot see that. The client can: it says so by MP_PRIO (fast and coarse: a subflow is backup or not) and by marking
+//! arriving packets with congestion experienced (slow and fine). One [`Steering`] looks after one channel; it is told what was
+//! measured every 100 ms or so and answers with the orders that change something, each with the numbers behind it.
+//!
+//! # Sources
+//! - nsdi15 §5.2 (marking), §6.2.1 (what it must reach); RFC 8684 §3.3.8 (MP_PRIO); RFC 3168 §6.1.3 (what a mark says).
+//!
+//! # Where we differ, and why
+//! 1. nsdi15 marks; the default here is [`ClosedLoop`], which watches what an order did and takes it back if it was wrong.
+//!    No open formula gives nsdi15's results in both of its scenarios.
+//!
+//! In the engine `wifi/steering.rs` makes the readings and carries the orders out, for the policies `ecn`, one at a time and `slowhand`.
+//!
+//! # Checked by
+//! `tests/engine_steering.rs`: through the engine. `tests`: golden vectors, properties, and a fluid model of both scenarios of nsdi15 §6.2.1.
+
+mod closed_loop;
+mod lanes;
+mod marking;
+mod on_off;
+mod ramp;
+mod rate;
+mod smooth;
+#[cfg(test)]
+mod tests;
+mod why;
+
+pub use closed_loop::ClosedLoop;
+pub use marking::Marking;
+pub use on_off::OnOff;
+pub use ramp::Ramp;
+pub use rate::{CAP, Form, Measured, Model, UnknownForm};
+pub use why::Why;
+
+use crate::io::LinkId;
+use alloc::vec::Vec;
+use units::{Bitrate, Duration, Instant, Ratio};
+
+/// A packet time this much above the best one makes an access point poor, in percent (nsdi15 §5.2).
+const POOR_ABOVE_PERCENT: u64 = 120;
+
+/// What was measured of one access point since the last look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccessPoint {
+    /// Which.
+    pub link: LinkId,
+    /// Air that one delivered packet costs.
+    pub packet_time: Duration,
+    /// Payload that arrived over it.
+    pub goodput: Bitrate,
+    /// Round-trip time, queue included.
+    pub rtt: Duration,
+    /// Round-trip time without queue.
+    pub base_rtt: Duration,
+    /// Whether its subflows are backup now.
+    pub backup: bool,
+}
+
+/// What was measured of one channel since the last look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reading<'a> {
+    /// The access points that could be used, in any order.
+    pub points: &'a [AccessPoint],
+    /// The share of the time in which the medium was busy, whoever sent.
+    pub busy: Ratio,
+    /// Whether the connections would take more if they could get it.
+    pub wanting: bool,
+}
+
+/// What is to be done with an access point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Make its subflows backup, or primary again.
+    Backup(bool),
+    /// Mark this share of the ECN-capable packets that arrive over it.
+    Mark(Ratio),
+}
+
+/// An order and its reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// About which access point.
+    pub link: LinkId,
+    /// What is to be done.
+    pub order: Order,
+    /// Why.
+    pub why: Why,
+}
+
+/// Which way of steering is used; the call goes by this enum, not by a trait object.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one per daemon, and a box would be an allocation and a pointer chase"
+)]
+#[derive(Debug, Clone)]
+pub enum Steering {
+    /// Everything is left to the sender.
+    Off,
+    /// nsdi15's marks.
+    Marking(Marking),
+    /// One access point at a time, as FatVAP and Juggler do.
+    OnOff(OnOff),
+    /// The default.
+    ClosedLoop(ClosedLoop),
+}
+
+impl Default for Steering {
+    fn default() -> Self {
+        Self::ClosedLoop(ClosedLoop::default())
+    }
+}
+
+impl Steering {
+    /// Looks at what was measured; appends the orders that change something, in the order in which they must be carried out.
+    pub fn look(&mut self, now: Instant, reading: &Reading<'_>, steps: &mut Vec<Step>) {
+        match self {
+            Self::Off => {}
+            Self::Marking(marking) => marking.look(now, reading, steps),
+            Self::OnOff(on_off) => on_off.look(reading, steps),
+            Self::ClosedLoop(closed_loop) => closed_loop.look(now, reading, steps),
+        }
+    }
+}
+
+/// The least packet time of a channel.
+fn best_time(points: &[AccessPoint]) -> Option<Duration> {
+    points.iter().map(|point| point.packet_time).min()
+}
+
+/// Whether `time` is at least `percent` hundredths of `best`.
+fn is_above(time: Duration, best: Duration, percent: u64) -> bool {
+    time.as_nanos() * 100 >= best.as_nanos() * u128::from(percent)
+}

@@ -1,0 +1,236 @@
+//! Steering in the engine: what was measured of each channel's access points goes to [`crate::steer`], what it orders to the world.
+//!
+//! # Sources
+//! - nsdi15 §5.2: marks on every access point that is clearly worse than the best of its channel; FatVAP, juggler: one at a time.
+//!
+//! # Where we differ, and why
+//! 1. A channel is steered only where frames of one of its access points were measured: from signals alone the difference between
+//!    access points is a guess, and selection knows what to do with guesses.
+//! 2. Nobody can see whether a sender has more to send; connections count as wanting more while anything arrives, and the closed loop
+//!    takes back what brought nothing.
+//! 3. Where no survey tells how busy the air is, it is what our own packets take.
+//!
+//! # Checked by
+//! `tests/engine_steering.rs`; `steer`'s own tests.
+
+use crate::choose::rank::{Use, Want, is_fading};
+use crate::estimate::phy::Phy;
+use crate::io::{LinkId, Role, Verb};
+use crate::known::air::expected_packet_time;
+use crate::known::path::Path;
+use crate::known::state::State;
+use crate::wifi::steer::{AccessPoint, Form, Marking, OnOff, Order, Reading, Steering, Step};
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use units::{Bitrate, Bytes, Duration, Instant, Ratio};
+
+/// Between two looks.
+const EVERY: Duration = Duration::from_millis(100);
+/// Payload of a full packet.
+const PAYLOAD: Bytes = Bytes::new(1_448);
+
+/// Which way of steering a channel gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Marking(Form),
+    OnOff,
+    ClosedLoop,
+}
+
+/// The channels that are steered.
+#[derive(Debug)]
+pub(crate) struct Channels {
+    way: Way,
+    channels: BTreeMap<u16, Steering>,
+    verdicts: BTreeMap<LinkId, Verdict>,
+    next: Instant,
+    points: Vec<AccessPoint>,
+    steps: Vec<Step>,
+}
+
+/// What is in force for an access point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Verdict {
+    backup: bool,
+    why: Option<String>,
+}
+
+impl Way {
+    fn begin(self) -> Steering {
+        match self {
+            Self::Marking(form) => Steering::Marking(Marking::new(form)),
+            Self::OnOff => Steering::OnOff(OnOff::default()),
+            Self::ClosedLoop => Steering::default(),
+        }
+    }
+}
+
+impl Channels {
+    pub(crate) const fn new(way: Way) -> Self {
+        Self {
+            way,
+            channels: BTreeMap::new(),
+            verdicts: BTreeMap::new(),
+            next: Instant::ZERO,
+            points: Vec::new(),
+            steps: Vec::new(),
+        }
+    }
+
+    /// Looks at every channel, ten times a second.
+    pub(crate) fn look(&mut self, now: Instant, state: &mut State) {
+        if now < self.next {
+            return;
+        }
+        self.next = now + EVERY;
+        let steered = steered(state);
+        self.release(state, &steered);
+        self.channels.retain(|channel, _| steered.contains(channel));
+        for channel in steered {
+            self.look_at(now, state, channel);
+        }
+    }
+
+    /// Access points that are steered no longer are not marked any longer either.
+    fn release(&mut self, state: &mut State, steered: &[u16]) {
+        let held = |link: &LinkId| {
+            state.paths.get(link).is_some_and(|path| {
+                is_steerable(path) && path.spec.channel.is_some_and(|at| steered.contains(&at))
+            })
+        };
+        let gone: Vec<LinkId> = self.verdicts.keys().copied().filter(|link| !held(link)).collect();
+        for link in gone {
+            self.verdicts.remove(&link);
+            state.mark(link, |marks| marks.steering = Ratio::ZERO);
+        }
+    }
+
+    fn look_at(&mut self, now: Instant, state: &mut State, channel: u16) {
+        self.points.clear();
+        let members = state
+            .paths
+            .iter()
+            .filter(|(_, path)| path.spec.channel == Some(channel) && is_steerable(path));
+        for (&link, path) in members {
+            self.points.extend(point(now, state, link, path));
+        }
+        let wanting = self.points.iter().any(|point| point.goodput > Bitrate::ZERO);
+        let reading = Reading {
+            points: &self.points,
+            busy: busy(state, channel, &self.points),
+            wanting,
+        };
+        let steering = self.channels.entry(channel).or_insert_with(|| self.way.begin());
+        steering.look(now, &reading, &mut self.steps);
+        for point in &self.points {
+            self.verdicts.entry(point.link).or_insert(Verdict {
+                backup: point.backup,
+                why: None,
+            });
+        }
+        for at in 0..self.steps.len() {
+            self.take(state, self.steps[at]);
+        }
+        self.steps.clear();
+    }
+
+    fn take(&mut self, state: &mut State, step: Step) {
+        let Some(verdict) = self.verdicts.get_mut(&step.link) else {
+            return;
+        };
+        verdict.why = Some(step.why.to_string());
+        match step.order {
+            Order::Backup(backup) => verdict.backup = backup,
+            Order::Mark(rate) => {
+                state.mark(step.link, |marks| marks.steering = rate);
+                state.remark(None, step.link, Verb::Mark, step.why.to_string());
+            }
+        }
+    }
+
+    /// What steering orders takes the place of what was wanted; but what is about to fade, or is not meant for it, is not promoted.
+    pub(crate) fn apply(&self, state: &State, wants: &mut [Want]) {
+        for want in wants {
+            let path = &state.paths[&want.link];
+            let ordered = |verdict: &&Verdict| verdict.why.is_some();
+            match self.verdicts.get(&want.link).filter(ordered) {
+                Some(verdict) if verdict.backup => want.purpose = Use::Warm,
+                Some(_) if path.spec.role == Role::Primary && !is_fading(path) => want.purpose = Use::Active,
+                _ => {}
+            }
+        }
+    }
+
+    /// Why a link is used or not, if steering decided it.
+    pub(crate) fn why(&self, link: LinkId) -> Option<String> {
+        self.verdicts.get(&link)?.why.clone()
+    }
+}
+
+/// May be steered, as far as the link itself is concerned.
+fn is_steerable(path: &Path) -> bool {
+    path.is_wifi() && path.is_candidate() && path.is_alive()
+}
+
+/// Channels on which a packet time was measured.
+fn steered(state: &State) -> Vec<u16> {
+    let measured = |path: &&Path| {
+        let air = path.air.as_ref();
+        is_steerable(path) && air.is_some_and(|air| air.view.packet_time.is_some())
+    };
+    let mut channels: Vec<u16> = state
+        .paths
+        .values()
+        .filter(measured)
+        .filter_map(|path| path.spec.channel)
+        .collect();
+    channels.sort_unstable();
+    channels.dedup();
+    channels
+}
+
+/// An access point over which a connection has a subflow.
+fn point(now: Instant, state: &State, link: LinkId, path: &Path) -> Option<AccessPoint> {
+    let (mut goodput, mut rtt, mut backup, mut joined) = (Bitrate::ZERO, Duration::ZERO, true, false);
+    for subflow in state.conns.values().flat_map(|conn| conn.over(link)) {
+        joined = true;
+        goodput = goodput + subflow.arrivals.rate(now);
+        rtt = rtt.max(subflow.sample.srtt);
+        backup &= subflow.backup;
+    }
+    let base_rtt = path.rtt();
+    Some(AccessPoint {
+        link,
+        packet_time: packet_time(path).filter(|_| joined)?,
+        goodput,
+        rtt: rtt.max(base_rtt),
+        base_rtt,
+        backup,
+    })
+}
+
+/// As measured, or as the signal lets expect.
+fn packet_time(path: &Path) -> Option<Duration> {
+    let measured = path.air.as_ref().and_then(|air| air.view.packet_time);
+    let expected = || {
+        let phy = path.phy.unwrap_or(Phy::of_channel(path.spec.channel));
+        expected_packet_time(phy, path.signal.mean()?)
+    };
+    measured.or_else(expected)
+}
+
+/// How full the air is.
+fn busy(state: &State, channel: u16, points: &[AccessPoint]) -> Ratio {
+    let members = state
+        .paths
+        .values()
+        .filter(|path| path.spec.channel == Some(channel));
+    let surveyed = members.filter_map(|path| path.air.as_ref()?.view.taken).max();
+    surveyed.unwrap_or_else(|| {
+        let shares = points.iter().map(|point| {
+            point.goodput.as_bps() as f64 / PAYLOAD.per(point.packet_time).as_bps().max(1) as f64
+        });
+        Ratio::clamped(shares.sum())
+    })
+}

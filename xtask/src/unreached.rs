@@ -1,0 +1,263 @@
+//! What the engine can be told or can order and no world carries yet. ARCHITECTURE names each such part in one table; a part whose user
+//! has arrived must leave it.
+
+use std::collections::BTreeSet;
+
+use anyhow::Context as _;
+use syn::visit::{self, Visit};
+use syn::{Item, Pat};
+
+use crate::Findings;
+use crate::files::texts;
+use crate::modules::{attributes, is_for_tests};
+
+const PAGE: &str = "ARCHITECTURE.md";
+/// The table is below this heading.
+const HEADING: &str = "## What no world carries yet";
+/// The crates that tell the engine what happens, and choose its policy.
+const WORLDS: &[&str] = &["linux", "lab", "sim", "trace", "cli", "slowhandd"];
+/// Those that carry out what it decides.
+const ACTORS: &[&str] = &["linux", "sim"];
+/// A world has to make a value of each variant.
+const TOLD: &[&str] = &[
+    "Input",
+    "LinkEvent",
+    "HostEvent",
+    "RadioEvent",
+    "FlowEvent",
+    "ConnEvent",
+    "SubflowEvent",
+    "Policy",
+];
+/// One of the [`ACTORS`] has to do something about each variant.
+const ORDERED: &str = "Action";
+/// An arm with this in it refuses the order.
+const REFUSAL: &str = "NotHere";
+
+/// Compares the table with the code.
+pub fn check() -> anyhow::Result<Findings> {
+    let parts = parts()?;
+    let carried = carried()?;
+    let page = std::fs::read_to_string(PAGE).context(PAGE)?;
+    Ok(Findings {
+        looked_at: format!("unreached: {} parts", parts.len()),
+        wrong: compare(&parts, &carried, &listed(&page)),
+    })
+}
+
+fn compare(parts: &BTreeSet<String>, carried: &BTreeSet<String>, listed: &BTreeSet<String>) -> Vec<String> {
+    let unreached: BTreeSet<String> = parts.difference(carried).cloned().collect();
+    let missing = unreached.difference(listed);
+    let missing = missing.map(|part| {
+        format!(
+            "{PAGE}: no world carries `{part}`: list it under \"{}\"",
+            &HEADING[3..]
+        )
+    });
+    let arrived = listed.difference(&unreached);
+    let arrived = arrived.map(|part| {
+        format!(
+            "{PAGE}: `{part}` is carried or does not exist: remove it from \"{}\"",
+            &HEADING[3..]
+        )
+    });
+    missing.chain(arrived).collect()
+}
+
+/// The names in backticks in the first column of the table.
+fn listed(page: &str) -> BTreeSet<String> {
+    let below = page.split_once(HEADING).map_or("", |(_, below)| below);
+    let section = below.split("\n## ").next().unwrap_or_default();
+    let cells = section
+        .lines()
+        .filter_map(|line| line.strip_prefix('|')?.split('|').next());
+    let names = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    names.map(str::to_owned).collect()
+}
+
+/// Every variant, as `Enum::Variant`, and every public module of `policy` that is used by its path, as `policy::module`.
+fn parts() -> anyhow::Result<BTreeSet<String>> {
+    let mut parts = BTreeSet::new();
+    for (path, text) in texts(|path| path.starts_with("crates/policy/src/") && path.ends_with(".rs"))? {
+        let file = syn::parse_file(&text).with_context(|| path.clone())?;
+        for item in &file.items {
+            match item {
+                Item::Enum(item) if TOLD.iter().chain([&ORDERED]).any(|name| item.ident == name) => {
+                    parts.extend(
+                        item.variants
+                            .iter()
+                            .map(|variant| format!("{}::{}", item.ident, variant.ident)),
+                    );
+                }
+                Item::Mod(item)
+                    if path.ends_with("src/lib.rs") && matches!(item.vis, syn::Visibility::Public(_)) =>
+                {
+                    parts.insert(format!("policy::{}", item.ident));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(parts)
+}
+
+/// What the worlds make, do, and use.
+fn carried() -> anyhow::Result<BTreeSet<String>> {
+    let mut reader = Reader::default();
+    for world in WORLDS {
+        let source = format!("crates/{world}/src/");
+        let is_code = |path: &str| {
+            path.starts_with(&source)
+                && path.ends_with(".rs")
+                && !path.contains("/tests/")
+                && !path.ends_with("tests.rs")
+        };
+        reader.acts = ACTORS.contains(world);
+        for (path, text) in texts(is_code)? {
+            let file = syn::parse_file(&text).with_context(|| path)?;
+            reader.visit_file(&file);
+        }
+    }
+    Ok(reader.carried)
+}
+
+#[derive(Default)]
+struct Reader {
+    carried: BTreeSet<String>,
+    /// Whether the crate carries out actions.
+    acts: bool,
+    /// Whether a pattern is being read.
+    matches: bool,
+}
+
+impl Reader {
+    fn pair(&mut self, path: &syn::Path) {
+        let names: Vec<String> = path.segments.iter().map(|part| part.ident.to_string()).collect();
+        for pair in names.windows(2) {
+            let counts = if pair[0] == ORDERED {
+                self.acts && self.matches
+            } else {
+                !self.matches
+            };
+            if counts {
+                self.carried.insert(pair.join("::"));
+            }
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Reader {
+    fn visit_item(&mut self, item: &'ast Item) {
+        if !is_for_tests(attributes(item)) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        if let syn::UseTree::Path(first) = &item.tree
+            && first.ident == "policy"
+        {
+            let mut names = Names(&mut self.carried);
+            names.visit_use_tree(&first.tree);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        self.pair(path);
+        visit::visit_path(self, path);
+    }
+
+    fn visit_pat(&mut self, pattern: &'ast Pat) {
+        let outer = std::mem::replace(&mut self.matches, true);
+        visit::visit_pat(self, pattern);
+        self.matches = outer;
+    }
+
+    fn visit_arm(&mut self, arm: &'ast syn::Arm) {
+        let mut refusal = Refusal(false);
+        refusal.visit_expr(&arm.body);
+        if !refusal.0 {
+            self.visit_pat(&arm.pat);
+        }
+        self.visit_expr(&arm.body);
+    }
+}
+
+/// The modules that `use policy::{…}` names.
+struct Names<'a>(&'a mut BTreeSet<String>);
+
+impl<'ast> Visit<'ast> for Names<'_> {
+    fn visit_use_path(&mut self, path: &'ast syn::UsePath) {
+        self.0.insert(format!("policy::{}", path.ident));
+    }
+
+    fn visit_use_name(&mut self, name: &'ast syn::UseName) {
+        self.0.insert(format!("policy::{}", name.ident));
+    }
+}
+
+/// Whether an arm refuses.
+struct Refusal(bool);
+
+impl<'ast> Visit<'ast> for Refusal {
+    fn visit_ident(&mut self, ident: &'ast proc_macro2::Ident) {
+        self.0 |= ident == REFUSAL;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    #[test]
+    fn what_a_world_makes_or_does_is_carried_and_what_it_refuses_or_only_matches_is_not() {
+        let mut reader = Reader {
+            acts: true,
+            ..Reader::default()
+        };
+        let code = "use policy::{cc, flow::Peer};
+            fn f(action: Action, input: Input) -> Input {
+                match action { Action::Join => join(), Action::Slots => Err(ActError::NotHere(\"x\")), _ => {} }
+                if let Input::Radio(_) = input {}
+                Input::Link(1, LinkEvent::Gone)
+            }
+            #[cfg(test)] mod tests { fn g() { Input::Flow(2); } }";
+        reader.visit_file(&syn::parse_str(code).unwrap());
+        for carried in [
+            "policy::cc",
+            "policy::flow",
+            "Action::Join",
+            "Input::Link",
+            "LinkEvent::Gone",
+        ] {
+            assert!(
+                reader.carried.contains(carried),
+                "{carried}: {:?}",
+                reader.carried
+            );
+        }
+        for other in ["Action::Slots", "Input::Radio", "Input::Flow"] {
+            assert!(!reader.carried.contains(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_table_lists_exactly_what_is_not_carried() {
+        let page = format!(
+            "{HEADING}\n\n| part | needs |\n|---|---|\n| `A::X`, `A::Old` | `A::Y` |\n\n## Next\n| `A::Z` |"
+        );
+        assert_eq!(listed(&page), set(&["A::X", "A::Old"]));
+        let wrong = compare(&set(&["A::X", "A::Y", "A::Q"]), &set(&["A::Q"]), &listed(&page));
+        assert_eq!(
+            wrong,
+            [
+                "ARCHITECTURE.md: no world carries `A::Y`: list it under \"What no world carries yet\"",
+                "ARCHITECTURE.md: `A::Old` is carried or does not exist: remove it from \"What no world carries yet\""
+            ]
+        );
+    }
+}

@@ -108,6 +108,7 @@ pub const ROOMS: &[Room] = &[
         name: "slowhand",
         rooms: &[
             "units", "wire", "policy", "record", "links", "trace", "scenario", "sim", "linux", "lab", "dash",
+            "columns",
         ],
         crates: &[
             "anyhow",

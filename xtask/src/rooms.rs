@@ -76,14 +76,14 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "trace",
         rooms: &["units", "policy"],
-        crates: &["serde", "serde_json", "thiserror"],
+        crates: &["annotate-snippets", "serde", "serde_json", "thiserror"],
         no_std: false,
         never: "how anything is decided: it records, and every face is drawn from its records",
     },
     Room {
         name: "scenario",
         rooms: &["units", "links", "trace"],
-        crates: &["serde", "thiserror", "toml"],
+        crates: &["serde", "strsim", "thiserror", "toml"],
         no_std: false,
         never: "sim, lab, linux: the same file plays in every world",
     },
@@ -106,7 +106,7 @@ pub const ROOMS: &[Room] = &[
         rooms: &[
             "units", "wire", "policy", "record", "links", "trace", "scenario", "linux",
         ],
-        crates: &["libc", "nix", "sha2", "socket2", "thiserror"],
+        crates: &["hdrhistogram", "libc", "nix", "sha2", "socket2", "thiserror"],
         no_std: false,
         never: "sim: two worlds that lean on each other are one",
     },
@@ -158,10 +158,17 @@ pub const ROOMS: &[Room] = &[
         never: "the program that asks for it",
     },
     Room {
+        name: "columns",
+        rooms: &[],
+        crates: &["parquet", "serde_json", "thiserror"],
+        no_std: false,
+        never: "runs, and whoever makes them: only the command writes tables, and the daemon must not carry a Parquet writer",
+    },
+    Room {
         name: "slowhand",
         rooms: &[
             "units", "wire", "policy", "record", "links", "trace", "scenario", "sim", "linux", "lab", "dash",
-            "show", "host", "runs", "bench",
+            "columns", "show", "host", "runs", "bench",
         ],
         crates: &[
             "anyhow",

@@ -39,6 +39,7 @@ pub use plan::*;
 pub use read::Files;
 pub use setting::{Given, Setting, SettingError};
 pub use source::{Problem, Problems};
-pub use spot::{Spot, Spots, Thing};
+pub use spot::{Spots, Thing};
 pub use synthetic::{Outages, Synthetic};
 pub use timeline::{Effect, Happening, Whom};
+pub use trace::Spot;

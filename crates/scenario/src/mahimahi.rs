@@ -162,9 +162,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// What is said, and the remedy, in one line.
     fn message(content: impl AsRef<[u8]>) -> String {
         let problem = RateTrace::parse("lte.down", "lte.down", content.as_ref()).unwrap_err();
-        problem.to_string()
+        problem.to_string().replacen("\n |\n = help: ", "; ", 1)
     }
 
     #[test]

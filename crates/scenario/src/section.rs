@@ -7,10 +7,10 @@
 use crate::document::{Entry, Node, Table, Value};
 use crate::quantity::Quantity;
 use crate::source::{At, Problem, Sources};
-use crate::spot::Spot;
 use crate::suggest;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use trace::Spot;
 use units::Duration;
 
 /// What has been found wrong so far.

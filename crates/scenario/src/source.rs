@@ -1,8 +1,7 @@
 //! Texts that a plan is read from, and problems that point into them.
 
-use crate::spot::Spot;
 use std::fmt;
-use trace::Shown;
+use trace::Spot;
 
 /// A stretch of one of the texts that a plan is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,10 +79,7 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.spot.write(
-            f,
-            &format_args!("{}; {}", Shown(&self.what), Shown(&self.instead)),
-        )
+        f.write_str(&self.spot.report(&self.what, Some(&self.instead)))
     }
 }
 
@@ -131,35 +127,3 @@ impl fmt::Display for Problems {
 }
 
 impl std::error::Error for Problems {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn problem(text: &str, span: std::ops::Range<usize>) -> Problem {
-        Problem::new("walk.toml", text, span, "`x` is wrong".into(), "give 1".into())
-    }
-
-    #[test]
-    fn shows_the_line_and_underlines_the_value() {
-        let shown = problem("a = 1\nblé = 22\nc = 3\n", 13..15).to_string();
-        assert_eq!(
-            shown,
-            "walk.toml:2:7: `x` is wrong; give 1\n2 | blé = 22\n  |       ^^"
-        );
-    }
-
-    #[test]
-    fn a_place_beyond_the_end_is_the_end() {
-        let shown = problem("a = 1", 99..120);
-        assert_eq!((shown.spot.line, shown.spot.column), (1, 6));
-    }
-
-    #[test]
-    fn a_long_line_is_cut_around_the_place() {
-        let text = format!("{}é{}", "x".repeat(5_000), "y".repeat(5_000));
-        let shown = problem(&text, 5_000..9_000).to_string();
-        assert!(shown.lines().all(|line| line.chars().count() < 140), "{shown}");
-        assert!(shown.contains('é'));
-    }
-}

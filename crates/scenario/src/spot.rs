@@ -2,109 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use trace::{Shown, is_shown};
-
-/// A place in one of the texts that a plan is read from, with the line to show if it may be shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spot {
-    /// The file as it was named to us; `--set` for a setting from the command line.
-    pub file: String,
-    /// Line, from 1.
-    pub line: usize,
-    /// Column in characters, from 1.
-    pub column: usize,
-    excerpt: Option<Box<Excerpt>>,
-}
-
-/// The part of the line that is shown, and what of it is underlined.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Excerpt {
-    text: String,
-    indent: usize,
-    width: usize,
-}
-
-/// A line longer than this is shown in part.
-const SHOWN: usize = 120;
-
-impl Spot {
-    /// Where `text[span]` is, whatever the span: one that leaves the text is at its end.
-    pub(crate) fn new(file: &str, text: &str, span: std::ops::Range<usize>) -> Self {
-        let start = boundary(text, span.start);
-        let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
-        let line_end = text[start..]
-            .find('\n')
-            .map_or(text.len(), |length| start + length);
-        let end = boundary(text, span.end).clamp(start, line_end);
-        let before = text[line_start..start].chars().count();
-        Self {
-            file: file.to_owned(),
-            line: text[..line_start].matches('\n').count() + 1,
-            column: before + 1,
-            excerpt: Some(Box::new(Excerpt::new(
-                &text[line_start..line_end],
-                before,
-                text[start..end].chars().count(),
-            ))),
-        }
-    }
-
-    /// The beginning of a line of a file of which nothing is shown.
-    pub(crate) fn at_line(file: &str, line: usize) -> Self {
-        Self {
-            file: file.to_owned(),
-            line,
-            column: 1,
-            excerpt: None,
-        }
-    }
-
-    /// Writes what is to be said of it, behind its name and before its line.
-    pub(crate) fn write(&self, f: &mut fmt::Formatter<'_>, message: &dyn fmt::Display) -> fmt::Result {
-        let Self {
-            file,
-            line,
-            column,
-            excerpt,
-        } = self;
-        write!(f, "{}:{line}:{column}: {message}", Shown(file))?;
-        let Some(excerpt) = excerpt else {
-            return Ok(());
-        };
-        let number = line.to_string();
-        writeln!(f, "\n{number} | {}", excerpt.text.trim_end())?;
-        let margin = number.len();
-        write!(
-            f,
-            "{:margin$} | {:indent$}{}",
-            "",
-            "",
-            "^".repeat(excerpt.width),
-            indent = excerpt.indent
-        )
-    }
-}
-
-impl Excerpt {
-    fn new(line: &str, before: usize, width: usize) -> Self {
-        let skipped = before.saturating_sub(SHOWN / 2);
-        // One for one, so that what is underlined stays where it is.
-        let printable = |c: char| if is_shown(c) { c } else { ' ' };
-        Self {
-            text: line.chars().skip(skipped).take(SHOWN).map(printable).collect(),
-            indent: before - skipped,
-            width: width.clamp(1, SHOWN - (before - skipped)),
-        }
-    }
-}
-
-/// The nearest place at or before `index` where a character begins.
-fn boundary(text: &str, index: usize) -> usize {
-    (0..=index.min(text.len()))
-        .rev()
-        .find(|&i| text.is_char_boundary(i))
-        .unwrap_or(0)
-}
+use trace::{Shown, Spot};
 
 /// One of a plan's things that a world may have no use for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -170,21 +68,10 @@ impl Spots {
     /// A message about a thing, or about the whole: with file, line and column, and the line; with the file alone where that is all that is known.
     pub fn say(&self, thing: Option<Thing<'_>>, message: &dyn fmt::Display) -> String {
         match thing.and_then(|thing| self.spot(thing)) {
-            Some(spot) => Said { spot, message }.to_string(),
+            Some(spot) => spot.report(message, None),
             None if self.file.is_empty() => message.to_string(),
             None => format!("{}: {message}", Shown(&self.file)),
         }
-    }
-}
-
-struct Said<'s> {
-    spot: &'s Spot,
-    message: &'s dyn fmt::Display,
-}
-
-impl fmt::Display for Said<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.spot.write(f, self.message)
     }
 }
 

@@ -50,9 +50,12 @@ fn the_line_is_shown_with_the_place_underlined() {
     let problems = edited("channel = 6", "channel = 36 # five").unwrap_err();
     assert_eq!(
         problems.to_string(),
-        "bad.toml:6:11: channel 36 is not in the band of 802.11g; use 1 to 13\n\
+        "bad.toml:6:11: channel 36 is not in the band of 802.11g\n\
+         \u{20} |\n\
          6 | channel = 36 # five\n\
-         \u{20} |           ^^"
+         \u{20} |           ^^\n\
+         \u{20} |\n\
+         \u{20} = help: use 1 to 13"
     );
 }
 
@@ -224,6 +227,12 @@ fn text_of_a_file_does_nothing_to_a_terminal() {
             .all(|c| trace::is_shown(c) || c == '\n'),
         "{comment}"
     );
+    assert!(
+        comment
+            .to_string()
+            .contains("\n6 | channel = 36 # \\u{9b}2J\\u{202e}\n"),
+        "{comment}"
+    );
     let folded = SOUND.replace("\"Two links,", "\"\\nTwo \\t\\n links,");
     assert_eq!(
         read(&folded, &[]).unwrap().sentence,
@@ -322,7 +331,7 @@ fn a_large_file_is_no_scenario() {
         .to_string();
     assert!(
         error.ends_with(
-            "air.pcap:1:1: the file is a packet capture (pcap), no scenario; name a scenario, which is TOML"
+            "air.pcap:1:1: the file is a packet capture (pcap), no scenario\n |\n = help: name a scenario, which is TOML"
         ),
         "{error}"
     );
@@ -344,7 +353,7 @@ fn what_is_read_is_limited_whatever_metadata_say() {
     let cell = SOUND.replace("lte.down", "/dev/zero");
     let error = load(&desk.file("cell.toml", cell), &[]).unwrap_err().to_string();
     assert!(
-        error.contains("cannot read \"/dev/zero\": this is a device or a socket, not a file; "),
+        error.contains("cannot read \"/dev/zero\": this is a device or a socket, not a file\n"),
         "{error}"
     );
     // A pipe says nothing of its length, and has no end here.

@@ -10,10 +10,10 @@
 //! - `run`, `bench`, `papers`: the `--json` documents of `play`, `bench` and `papers`.
 //! - `meter`, `stall`: from bytes read at an application to goodput and stalls, by one definition.
 //! - `best`: the row `tcp-best`, which is computed from the `tcp:<link>` runs.
-//! - `table`: results of many runs, as JSON Lines and as Parquet.
 //! - `view`: a comparison downsampled, as every face draws it.
 //! - `recorder`: writing and reading trace files (JSON Lines).
 //! - `shown`: text of others, as a terminal may see it.
+//! - `spot`: a place in a file, and a message about it.
 
 mod bench;
 mod best;
@@ -28,8 +28,8 @@ mod plan;
 mod recorder;
 mod run;
 mod shown;
+mod spot;
 mod stall;
-mod table;
 mod view;
 mod words;
 mod wrapped;
@@ -46,8 +46,8 @@ pub use plan::{LinkKind, Plan, PlanFault, PlanLink, Walker, Waypoint};
 pub use recorder::{ReadError, Recorder, RunRecord, event_line, header_line, read_runs, write_runs};
 pub use run::{Flow, Levels, LinkMarks, LinkUse, PathUse, PlayDocument, Run};
 pub use shown::{Shown, is_shown, shown_json, shown_lines};
+pub use spot::Spot;
 pub use stall::{STALL_THRESHOLD, Stall, StallDetector, WAIT_THRESHOLD};
-pub use table::{Column, Table};
 pub use view::{Comparison, DecisionMark, FaultMark, Figures, LaneLevel, LaneSpan, PathSeries, Span, Track};
 pub use words::UnknownWord;
 pub use wrapped::wrapped;

@@ -93,7 +93,7 @@ impl<'s> Results<'s> {
         if let Some(parquet) = self.parquet.filter(|_| all || count > 0) {
             let rows = jobs.iter().zip(&done).filter(|(_, played)| ended(played));
             let rows = rows.filter_map(|(job, played)| Some((job, played.as_ref()?)));
-            parquet.write(&table(&self.swept, rows).parquet())?;
+            parquet.write(&table(&self.swept, rows).parquet()?)?;
         }
         anyhow::ensure!(
             all,

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use columns::{Column, Table};
 use scenario::{Given, Setting};
 use sim::Played;
-use trace::{Column, PlayDocument, Shown, Table};
+use trace::{PlayDocument, Shown};
 
 use super::virtual_world::Job;
 

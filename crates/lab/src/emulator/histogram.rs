@@ -1,29 +1,27 @@
-//! How late packets were: a histogram with a bounded relative error, so that a percentile of millions of packets costs 2 KiB.
-//!
-//! Buckets are as in HdrHistogram: powers of two, each cut into 16 equal parts; a figure is told as the upper edge of its bucket, at
-//! most 1/16 too high.
+//! How late packets were: a histogram with a bounded relative error, so that a percentile of millions of packets costs 4 KiB.
 
+use hdrhistogram::Histogram;
 use trace::LatenessUs;
 use units::Duration;
 
-const PARTS: u64 = 16;
-const BUCKETS: usize = 16 * 28;
+/// A percentile is at most 1/16 too high.
+const SIGNIFICANT_DIGITS: u8 = 1;
+
+/// An hour, in µs. What is later is counted as that.
+const LATEST_US: u64 = 3_600_000_000;
 
 /// Departure minus due time of packets.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Lateness {
-    counts: Vec<u32>,
-    total: u64,
-    sum_us: u64,
+    us: Histogram<u64>,
     max: Duration,
 }
 
 impl Default for Lateness {
     fn default() -> Self {
         Self {
-            counts: vec![0; BUCKETS],
-            total: 0,
-            sum_us: 0,
+            us: Histogram::new_with_bounds(1, LATEST_US, SIGNIFICANT_DIGITS)
+                .expect("the bounds are constants"),
             max: Duration::ZERO,
         }
     }
@@ -32,74 +30,42 @@ impl Default for Lateness {
 impl Lateness {
     /// A packet left this long after it was due.
     pub fn record(&mut self, late: Duration) {
-        let us = late.as_micros() as u64;
-        self.counts[bucket(us)] += 1;
-        self.total += 1;
-        self.sum_us += us;
+        self.us.saturating_record(late.as_micros() as u64);
         self.max = self.max.max(late);
     }
 
     /// How many packets were recorded.
-    pub const fn packets(&self) -> u64 {
-        self.total
+    pub fn packets(&self) -> u64 {
+        self.us.len()
     }
 
-    /// The mean; zero without packets.
-    pub fn mean(&self) -> Duration {
-        Duration::from_micros(self.sum_us.checked_div(self.total).unwrap_or(0))
-    }
-
-    /// What at least `percent` hundredths of the packets did not exceed; zero without packets.
-    pub fn percentile(&self, percent: u64) -> Duration {
-        let wanted = (self.total * percent).div_ceil(100);
-        let mut seen = 0;
-        for (index, count) in self.counts.iter().enumerate() {
-            seen += u64::from(*count);
-            if seen >= wanted && seen > 0 {
-                return Duration::from_micros(upper_edge(index)).min(self.max);
-            }
-        }
-        self.max
+    /// What at least this share of the packets did not exceed; zero without packets.
+    fn quantile(&self, share: f64) -> Duration {
+        Duration::from_micros(self.us.value_at_quantile(share)).min(self.max)
     }
 
     /// Everything recorded in `other` too.
     pub fn add(&mut self, other: &Self) {
-        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
-            *mine += theirs;
-        }
-        self.total += other.total;
-        self.sum_us += other.sum_us;
+        self.us
+            .add(&other.us)
+            .expect("both histograms have the same bounds");
         self.max = self.max.max(other.max);
     }
 
     /// As a trace has it.
     pub fn summary(&self) -> LatenessUs {
         LatenessUs {
-            p50_us: self.percentile(50).as_micros() as u64,
-            p99_us: self.percentile(99).as_micros() as u64,
+            p50_us: self.quantile(0.5).as_micros() as u64,
+            p99_us: self.quantile(0.99).as_micros() as u64,
             max_us: self.max.as_micros() as u64,
         }
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.counts.fill(0);
-        (self.total, self.sum_us, self.max) = (0, 0, Duration::ZERO);
+        self.us.reset();
+        self.max = Duration::ZERO;
     }
-}
-
-/// Below 16 every microsecond is a bucket; above, the leading five bits name it.
-fn bucket(us: u64) -> usize {
-    let shift = (us.max(PARTS).ilog2() - PARTS.ilog2()) as usize;
-    let index = shift * PARTS as usize + (us >> shift) as usize;
-    index.min(BUCKETS - 1)
-}
-
-fn upper_edge(index: usize) -> u64 {
-    let parts = PARTS as usize;
-    let shift = (index / parts).saturating_sub(1);
-    let part = index - shift * parts;
-    ((part as u64 + 1) << shift) - 1
 }
 
 #[cfg(test)]
@@ -107,12 +73,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bucket_ends_at_most_a_sixteenth_too_high() {
+    fn a_percentile_is_at_most_a_sixteenth_too_high() {
+        let mut lateness = Lateness::default();
         for us in (0..2_000_000).step_by(7) {
-            let edge = upper_edge(bucket(us));
+            lateness.clear();
+            lateness.record(Duration::from_micros(us));
+            // One packet's percentile is capped by its own lateness, so the bucket itself is compared.
+            let shown = lateness.us.value_at_quantile(0.5);
             assert!(
-                edge >= us && edge <= us + us / PARTS,
-                "{us} µs is told as {edge} µs"
+                shown >= us && shown <= us + us / 16,
+                "{us} µs is shown as {shown} µs"
             );
         }
     }
@@ -124,12 +94,22 @@ mod tests {
         let summary = lateness.summary();
         assert!((500..=531).contains(&summary.p50_us), "{summary:?}");
         assert!((990..=1_000).contains(&summary.p99_us), "{summary:?}");
-        assert_eq!((summary.max_us, lateness.mean().as_micros()), (1_000, 500));
+        assert_eq!((summary.max_us, lateness.packets()), (1_000, 1_000));
     }
 
     #[test]
     fn nothing_recorded_is_nothing_late() {
         assert_eq!(Lateness::default().summary(), LatenessUs::default());
+    }
+
+    #[test]
+    fn more_than_an_hour_is_counted() {
+        let mut lateness = Lateness::default();
+        lateness.record(Duration::from_secs(7_200));
+        assert_eq!(lateness.packets(), 1);
+        assert_eq!(lateness.summary().max_us, 7_200_000_000);
+        lateness.clear();
+        assert_eq!(lateness, Lateness::default());
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl Losses {
 }
 
 /// The end result.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// Whether real-time scheduling was granted. Without it packets are later.
     pub realtime: bool,

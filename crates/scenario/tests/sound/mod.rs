@@ -68,12 +68,17 @@ pub fn read(text: &str, settings: &[&str]) -> Result<Plan, Problems> {
     parse("bad.toml", text.as_bytes(), &settings, &files)
 }
 
-/// The first line of every problem.
+/// Every problem in a line: where, what, remedy.
 pub fn messages(result: Result<Plan, Problems>) -> Vec<String> {
     let problems = result.expect_err("this must be refused");
     problems
         .iter()
-        .map(|problem| problem.to_string().lines().next().unwrap().to_owned())
+        .map(|problem| {
+            let said = problem.to_string();
+            let (first, last) = (said.lines().next().unwrap(), said.lines().last().unwrap());
+            let remedy = last.trim_start().strip_prefix("= help: ").unwrap();
+            format!("{first}; {remedy}")
+        })
         .collect()
 }
 

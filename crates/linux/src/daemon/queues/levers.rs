@@ -6,8 +6,8 @@
 //! | unsent bytes on our subflows | [`UnsentLever`] | none, and the report says so |
 //! | pacing rate of a subflow, for a short time | [`Caps`] | none: every such action fails |
 //!
-//! A kernel that lacks the last lever lacks the second too. The receive buffer of new connections is `tcp_rmem`: see
-//! [`crate::daemon::host::settings`].
+//! A kernel that lacks the last lever lacks the second too. The receive buffer of new connections is
+//! `tcp_rmem`: see [`crate::daemon::host::settings`].
 //!
 //! A policy that limits queues loads all levers at the start. Otherwise each is loaded when it is first
 //! needed, so that baselines without levers run on an unmodified kernel. The better way to limit windows may

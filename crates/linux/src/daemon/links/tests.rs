@@ -62,7 +62,7 @@ fn default_route(gateway: &str) -> Route {
     default_over(7, gateway, 100)
 }
 
-/// Applies events, and reports every plan as carried out.
+/// Applies events, and reports every plan as executed.
 struct Scene {
     links: Links,
     now: Instant,
@@ -125,12 +125,12 @@ impl Scene {
         self
     }
 
-    /// What has been asked for since the last call.
+    /// The steps since the last call.
     fn steps(&mut self) -> Vec<Step> {
         std::mem::take(&mut self.log)
     }
 
-    /// The same without what the user's routes say of links.
+    /// The same without the ranks of the user's routes.
     fn acts(&mut self) -> Vec<Step> {
         let mut steps = self.steps();
         steps.retain(|step| !matches!(step, Step::Tell(_, LinkEvent::Uplink(..))));
@@ -149,7 +149,7 @@ impl Scene {
         told.collect()
     }
 
-    /// The gateway over which new connections are made to begin.
+    /// The gateway that a rule makes new connections use.
     fn overriding(&self, v6: bool) -> Option<String> {
         let plan = self.links.plan();
         let uplink = plan.overrides[usize::from(v6)].map(|at| plan.uplinks[at]);
@@ -210,7 +210,7 @@ fn a_link_appears_gets_a_carrier_an_address_and_a_route() {
 }
 
 #[test]
-fn what_the_user_sends_nowhere_is_no_uplink() {
+fn a_link_without_a_default_route_is_no_uplink() {
     let mut scene = Scene::new(declared("eth0", LinkKind::Cable));
     scene
         .event(&Event::Link(link("eth0", true, 1)))
@@ -384,7 +384,7 @@ fn a_dormant_link_is_used_as_the_kernel_uses_it() {
 }
 
 #[test]
-fn a_plan_that_cannot_be_carried_out_is_tried_again() {
+fn a_plan_that_fails_is_tried_again() {
     let mut scene = Scene::new(declared("eth0", LinkKind::Cable));
     scene
         .event(&Event::Link(link("eth0", true, 1)))
@@ -439,7 +439,7 @@ fn a_declared_name_keeps_its_number_and_a_found_one_does_not() {
 }
 
 #[test]
-fn what_a_link_costs_is_told_with_it() {
+fn a_links_tariff_is_reported_with_it() {
     let metered = Tariff::Metered { cap: None };
     let costly = |interface| DeclaredLink {
         tariff: metered,
@@ -461,7 +461,7 @@ fn what_a_link_costs_is_told_with_it() {
     }
 }
 
-/// Two cables; `eth0` is the user's first choice in IPv4.
+/// Two cables. The user's routes prefer `eth0` in IPv4.
 fn two_cables() -> Scene {
     let cable = |id, interface| DeclaredLink {
         id: LinkId(id),
@@ -537,7 +537,7 @@ fn where_the_user_has_a_tunnel_first_nothing_is_overridden() {
 }
 
 #[test]
-fn what_is_swept_away_is_looked_at_soon() {
+fn removed_routes_are_checked_soon() {
     let mut scene = Scene::online(declared("eth0", LinkKind::Cable), "eth0");
     let ours = Route {
         table: Table(51_830),

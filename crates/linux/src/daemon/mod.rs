@@ -5,14 +5,14 @@
 //!
 //! | room | what it does | what to change there |
 //! |---|---|---|
-//! | `drive` | runs the loop, owns all parts, calls them in order | order of work, report, new actions or events |
-//! | `hear` | turns the kernel's events and counters into facts | events, counters, how often they are sampled |
+//! | `drive` | runs the loop, owns all parts, calls them in order | order of work, report, new actions |
+//! | `hear` | turns the kernel's events and counters into facts | events, counters, sampling rate |
 //! | `act` | joins, demotes, ends, withdraws subflows; opens, closes connections | commands for connections |
-//! | `ask` | probes peers and hosts, watches idle links, detects captive portals | evidence of a live link |
-//! | `queues` | limits queues of peers and this host, marks packets | windows, unsent bytes, pacing, marks, plain TCP |
-//! | `host` | changes the host, on record, and reports events | sysctls, routes, endpoints, journal, log lines |
+//! | `ask` | probes peers and hosts, watches idle links, finds captive portals | evidence of a live link |
+//! | `queues` | limits queues of peers and this host, marks packets | windows, unsent bytes, pacing, marks |
+//! | `host` | changes the host, on record, and reports events | sysctls, routes, endpoints, journal, log |
 //! | `flows` | keeps the state of connections and subflows | state of connections, pending joins |
-//! | `links` | matches interfaces with declared links, plans their routes | carrier, addresses, next hops, names |
+//! | `links` | matches interfaces with declared links, plans their routes | addresses, next hops, names |
 //! | `api` | holds what the program around the daemon sees | setup, inlet, observations, report, errors |
 //! | `os` | wraps clocks, epoll and eventfd | system calls of the loop |
 //!

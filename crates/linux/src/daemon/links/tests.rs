@@ -283,7 +283,7 @@ fn every_address_is_a_source_and_the_best_one_is_the_way() {
 }
 
 #[test]
-fn another_address_in_the_place_of_the_first_is_a_loss_and_a_return() {
+fn replacing_the_address_is_a_loss_and_a_return() {
     let mut scene = Scene::online(declared("eth0", LinkKind::Cable), "eth0");
     scene.event(&Event::AddressGone(address("192.168.1.7/24")));
     assert_eq!(scene.acts(), [tell(LinkEvent::Usable(false)), Step::Apply]);
@@ -328,7 +328,7 @@ fn a_route_that_is_back_within_a_second_was_not_lost() {
 }
 
 #[test]
-fn another_router_takes_no_connection_away() {
+fn another_router_ends_no_connection() {
     let mut scene = Scene::online(declared("eth0", LinkKind::Cable), "eth0");
     scene.event(&Event::Route(default_over(7, "192.168.1.2", 50)));
     assert_eq!(scene.acts(), [Step::Apply]);
@@ -338,7 +338,7 @@ fn another_router_takes_no_connection_away() {
 }
 
 #[test]
-fn a_default_that_refuses_everything_keeps_worse_ones_from_being_used() {
+fn a_rejecting_default_route_blocks_worse_ones() {
     let mut scene = Scene::online(declared("eth0", LinkKind::Cable), "eth0");
     let refusing = Route {
         kind: RouteKind::Unreachable,
@@ -519,7 +519,7 @@ fn an_override_follows_its_link() {
 }
 
 #[test]
-fn where_the_user_has_a_tunnel_first_nothing_is_overridden() {
+fn if_the_user_prefers_a_tunnel_nothing_is_overridden() {
     let mut scene = two_cables();
     scene.prefer(Family::V4, Some(LinkId(2)));
     scene.event(&Event::Link(Link {

@@ -12,7 +12,7 @@ use policy::ConnId;
 use std::net::SocketAddr;
 use units::Instant;
 
-/// See the module.
+/// All connections, with their pending commands and limits.
 #[derive(Debug)]
 pub(crate) struct Conns {
     pub(crate) flows: Flows,

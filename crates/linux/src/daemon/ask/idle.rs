@@ -58,7 +58,7 @@ const MOST_UNANSWERED: usize = 4;
 /// time.
 const MOST_HOSTS: usize = 512;
 
-/// See the module.
+/// Collects evidence about links from sockets, counters and resolvers.
 #[derive(Debug)]
 pub(crate) struct Idle {
     /// `None`: nothing is read, and no host is probed.

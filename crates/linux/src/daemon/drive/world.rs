@@ -22,7 +22,7 @@ use crate::sysctl::PathManager;
 use policy::{Engine, Input, LinkEvent, LinkId, Policy};
 use units::Instant;
 
-/// See the module.
+/// All parts of the daemon.
 pub(crate) struct World {
     pub(crate) links: Links,
     pub(crate) conns: Conns,

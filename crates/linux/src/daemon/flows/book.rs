@@ -30,7 +30,7 @@ const REMEMBERED: usize = 32;
 /// The state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// The kernel adds no subflows to it yet.
+    /// No subflow can be added to it yet.
     Fresh,
     /// The engine knows it.
     Open,

@@ -10,7 +10,7 @@
 //!   counter counts.
 //!
 //! # Where we differ, and why
-//! The engine uses received segments (`segs_in`), not bytes: bytes do not advance during loss recovery.
+//! 1. The engine uses received segments (`segs_in`), not bytes: bytes do not advance during loss recovery.
 //!
 //! # Checked by
 //! `daemon::tests::sampling`: both ways of reading return the same and miss the same; `daemon::tests::cost`:

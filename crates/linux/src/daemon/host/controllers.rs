@@ -4,8 +4,8 @@
 //! controller, and the kernel does not always refuse one that is not available. Only the socket itself tells.
 //!
 //! # Sources
-//! `INET_DIAG_CONG`: net/ipv4/inet_diag.c (`inet_sk_diag_fill`), Linux 6.18. docs/kernel.md says when the
-//! kernel omits it.
+//! - `INET_DIAG_CONG`: net/ipv4/inet_diag.c (`inet_sk_diag_fill`), Linux 6.18. docs/kernel.md says when the
+//!   kernel omits it.
 //!
 //! # Where we differ, and why
 //! 1. Sockets are listed for each report, not with every sample of counters. Connections that are left alone

@@ -27,7 +27,7 @@ pub(crate) enum EndpointError {
     Del(#[from] mptcp_pm::DelEndpointError),
 }
 
-/// See the module.
+/// Identifiers of the endpoints set for each link.
 #[derive(Debug, Default)]
 pub(crate) struct Endpoints(BTreeMap<LinkId, Vec<AddressId>>);
 

@@ -23,7 +23,7 @@ use settings::Settings;
 use sockets::Sockets;
 use std::path::Path;
 
-/// See the module.
+/// Kernel handles, recorded settings, and the outlet for facts and observations.
 pub(crate) struct Host {
     pub(crate) sockets: Sockets,
     pub(crate) counters: Counters,

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::error::Error;
 use units::Instant;
 
-/// See the module.
+/// The queue of facts for the engine, and the observer.
 pub(crate) struct Outlet {
     observe: ObserveFn,
     /// Facts that the engine has not processed yet.

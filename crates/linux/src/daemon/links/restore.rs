@@ -22,7 +22,7 @@ pub(crate) enum Kind {
     Routes,
 }
 
-/// See the module.
+/// The schedule of checks for removed routes and rules.
 #[derive(Debug, Default)]
 pub(crate) struct Restore {
     at: Option<Instant>,

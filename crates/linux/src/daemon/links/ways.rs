@@ -1,8 +1,8 @@
 //! The ways out of one interface: the next hop and the source address.
 //!
 //! # Sources
-//! RFC 6724 §5: source addresses that are not deprecated come first. RFC 8981: temporary addresses are made
-//! to be used.
+//! - RFC 6724 §5: source addresses that are not deprecated come first. RFC 8981: temporary addresses are
+//!   created where they are to be used.
 //!
 //! # Where we differ, and why
 //! 1. A source address and a next hop belong together. The gateway of an address is that of its own network,

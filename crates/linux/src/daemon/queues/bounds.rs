@@ -20,7 +20,7 @@ use units::{Bytes, Instant};
 /// Interval at which packet counts are compared, while counters are sampled at all.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// See the module.
+/// All levers, limits of fallbacks, and marks.
 #[derive(Debug)]
 pub(crate) struct Bounds {
     pub(crate) levers: Levers,

@@ -67,7 +67,7 @@ enum BoundError {
     Lever(#[from] LeverError),
 }
 
-/// See the module.
+/// Connections that fell back, and their limits.
 #[derive(Debug)]
 pub(crate) struct Fallbacks {
     /// The requested limit. `None`: connections are left alone, and listed only for a report.

@@ -6,7 +6,7 @@ use policy::{LinkId, Note, Verb};
 use std::collections::BTreeMap;
 use units::Ratio;
 
-/// See the module.
+/// Marks in both directions, and the reasons for them.
 #[derive(Debug)]
 pub(crate) struct Marking {
     /// Marks on received packets.

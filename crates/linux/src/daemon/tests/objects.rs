@@ -1,7 +1,7 @@
 //! The BPF objects that another process holds, and those that it has pinned.
 //!
 //! A process may have closed the descriptors of some of its programs. Programs from the same object file
-//! refer to the same type description (BTF). The kernel reuses these numbers only after two thousand million.
+//! refer to the same type description (BTF). The kernel reuses such numbers only after 2 billion allocations.
 
 use libbpf_rs::query::{MapInfoIter, ProgInfoIter};
 use std::collections::BTreeSet;
